@@ -147,7 +147,7 @@ class Runner:
             except tomllib.TOMLDecodeError as error:
                 self.said(False, where, f"settings: {error}")
         elif language == "js":
-            self.skip(where, "the browser's snippet", "tests/browser/page.js runs it")
+            self.skip(where, "the browser's snippet", "tests/browser/ runs what it does")
 
 
 def started(program, folder, environment):

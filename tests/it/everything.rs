@@ -1,5 +1,5 @@
 //! A client that follows 2,000 channels with one pattern is cut off, and loses no event: with one
-//! long command, with names before the pattern, and with `web/assets/stream.js`. Readers who resume in a
+//! long command, with names before the pattern, and with `clients/js`. Readers who resume in a
 //! loop cost other clients nothing.
 
 use std::{
@@ -87,14 +87,14 @@ async fn two_thousand_channels_resume_without_losing_an_event() {
     script.expect("complete");
 }
 
-/// `web/assets/stream.js` in Node, if it is installed.
+/// `clients/js` in Node, if it is installed.
 struct Script(Option<(Child, ChildStdin, Box<dyn BufRead + Send>)>);
 
 impl Script {
     #[expect(clippy::print_stderr, reason = "a skipped test says so")]
     #[expect(clippy::disallowed_methods, reason = "it is no setting of the hub")]
     fn start(hub: &Hub, key: &str) -> Self {
-        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/web/everything.js");
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/clients/js/tests/everything.js");
         let url = format!("ws://{}/stream/v1", hub.address);
         let mut node = Command::new("node");
         let node = node.args(["--no-warnings", script, &url, key, PATTERN, &MATCHES.to_string()]);
@@ -106,7 +106,7 @@ impl Script {
             }
             Err(error) => {
                 assert!(std::env::var_os("CI").is_none(), "no node: {error}");
-                eprintln!("skipped web/assets/stream.js: no node: {error}");
+                eprintln!("skipped clients/js: no node: {error}");
                 Self(None)
             }
         }
@@ -121,7 +121,7 @@ impl Script {
         let Some((_, _, stdout)) = &mut self.0 else { return };
         let mut said = String::new();
         stdout.read_line(&mut said).expect("it speaks");
-        assert_eq!(said.trim_end(), word, "web/assets/stream.js");
+        assert_eq!(said.trim_end(), word, "clients/js");
     }
 }
 

@@ -62,27 +62,26 @@ const SPAN = { first: 0, last: 100_000_000 };
 describe("the replay bar", () => {
   let bar, head, replays;
 
-  const stream = {
-    features: ["replay"],
-    replay(chs, options) {
-      const replay = {
-        chs, options, phase: "starting", paused: false, at: 0, speed: options.speed,
-        close: () => (replay.phase = "closed"),
-        serverNow: () => replay.at,
-        pause: () => (replay.paused = true),
-        resume: () => (replay.paused = false),
-        seek: (at) => (replay.at = at),
-        setSpeed: () => {},
-        channel: () => undefined,
-        enter(phase, fields) {
-          Object.assign(replay, { phase, ...fields });
-          options.onState(replay);
-        },
-      };
-      replays.push(replay);
-      return replay;
-    },
-  };
+  const stream = { features: ["replay"] };
+
+  function play(chs, options) {
+    const replay = {
+      chs, options, phase: "starting", paused: false, at: 0, speed: options.speed,
+      close: () => (replay.phase = "closed"),
+      serverNow: () => replay.at,
+      pause: () => (replay.paused = true),
+      resume: () => (replay.paused = false),
+      seek: (at) => (replay.at = at),
+      setSpeed: () => {},
+      channel: () => undefined,
+      enter(phase, fields) {
+        Object.assign(replay, { phase, ...fields });
+        options.onState(replay);
+      },
+    };
+    replays.push(replay);
+    return replay;
+  }
   const player = () => bar.node.children[0];
   const watch = () => head.others[0];
   const problem = () => head.others[1];
@@ -107,7 +106,7 @@ describe("the replay bar", () => {
   beforeEach(() => {
     globalThis.document = { createElement: (tag) => new Element(tag), activeElement: undefined };
     [head, replays] = [new Element("div"), []];
-    const host = { stream: () => stream, channels: () => [], opened() {}, changed() {}, closed() {} };
+    const host = { stream: () => stream, play, channels: () => [], opened() {}, changed() {}, closed() {} };
     bar = new ReplayBar({ beginning: "kick-off" }, head, host);
   });
 

@@ -1,11 +1,11 @@
 // The demo page: opens the stream, decides which matches are followed, and hands documents to the
 // views. The page is drawn at most once a frame; this file chooses the announcements.
 
+import { FINAL_CODES, Replay, Stream } from "/client/v1/matchwire.js";
 import { Board, isLive, pairing, suggestion } from "./boards.js";
 import { FootballView } from "./football.js";
 import { OddsView } from "./odds.js";
 import { ReplayBar } from "./replay.js";
-import { FINAL_CODES, Stream } from "./stream.js";
 import { TennisView } from "./tennis.js";
 import { KeyedList, Trust, el, plain, setAttribute, setText, span, timeOfDay } from "./view.js";
 
@@ -237,6 +237,7 @@ class Followed {
     this.#view = new View(card, place);
     this.#replay = new ReplayBar(this.#view, card.querySelector(".head"), {
       stream: () => page.stream,
+      play: (chs, options) => new Replay(page.stream, chs, options),
       channels: (name) => page.oddsChannels(name),
       opened: () => this.#replayOpened(),
       changed: (channel, change) => this.#replayChanged(channel, change),

@@ -83,7 +83,7 @@ export class ReplayBar {
   #problem = el("span", { class: "replay-problem", role: "status", hidden: true });
 
   /**
-   * `head`: that of the card. `host`: `stream()`, `channels()` of the match beside its own, `opened()`, `changed(channel, change)`
+   * `head`: that of the card. `host`: `stream()`, `play(chs, options)`, `channels()` of the match beside its own, `opened()`, `changed(channel, change)`
    * and `closed(channel)`, with the match as the recording left it where it goes on live.
    */
   constructor(view, head, host) {
@@ -156,14 +156,14 @@ export class ReplayBar {
         this.#probe = undefined;
       }
     };
-    this.#probe = stream.replay([this.#name], { speed: 0.1, onState });
+    this.#probe = this.#host.play([this.#name], { speed: 0.1, onState });
   }
 
   /** Reads what happened when. */
   #read() {
     const line = new TimeLine(this.#view);
     this.#report("");
-    this.#scan = this.#host.stream().replay([this.#name], {
+    this.#scan = this.#host.play([this.#name], {
       speed: "max",
       onChange: (channel, change) => line.note(channel, change),
       onState: (scan) => {
@@ -238,7 +238,7 @@ export class ReplayBar {
       this.#host.changed(channel, change);
     };
     const chs = [this.#name, ...this.#host.channels(this.#name)];
-    this.replay = this.#host.stream().replay(chs, { from: { at }, speed: this.#speed, onState, onChange });
+    this.replay = this.#host.play(chs, { from: { at }, speed: this.#speed, onState, onChange });
     this.#report("");
     this.#host.opened();
     // The button disappears, unless the user has gone elsewhere meanwhile.

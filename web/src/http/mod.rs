@@ -10,6 +10,7 @@ mod admin;
 mod asset;
 mod authorize;
 mod bench;
+mod client;
 pub(crate) mod close;
 mod compression;
 mod connections;
@@ -249,6 +250,8 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/watch/ticket/", post(pages::ticket))
         .route("/watch/boards/{sport}/", get(pages::board))
         .route("/static/{file}", get(pages::file))
+        .route("/client/v1/", get(client::index))
+        .route("/client/v1/matchwire.js", get(client::file))
         .route("/favicon.ico", get(pages::favicon))
         .route("/robots.txt", get(pages::robots))
         .route("/healthz", get(rest::healthz))

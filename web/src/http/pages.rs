@@ -180,7 +180,6 @@ static FILES: LazyLock<Vec<Asset>> = LazyLock::new(|| {
         "replay.js": "text/javascript; charset=utf-8",
         "site.css": "text/css; charset=utf-8",
         "site.js": "text/javascript; charset=utf-8",
-        "stream.js": "text/javascript; charset=utf-8",
         "tennis.js": "text/javascript; charset=utf-8",
         "view.js": "text/javascript; charset=utf-8",
         "wait.js": "text/javascript; charset=utf-8",

@@ -25,7 +25,7 @@ use tracing::error;
 pub use self::numbers::Numbers;
 use self::{closes::CloseCodeRow, format::Format};
 use super::{
-    Shared,
+    Shared, client,
     site::{Shell, SiteError, Visit},
 };
 use accounts::Addon;
@@ -134,6 +134,11 @@ impl<'a> Facts<'a> {
     /// The path of the page as Markdown.
     fn markdown(&self) -> String {
         markdown_path(self.page)
+    }
+
+    /// The hash of the JavaScript client.
+    fn client_integrity(&self) -> &'static str {
+        client::integrity()
     }
 
     fn closes(&self) -> Vec<CloseCodeRow> {

@@ -1,9 +1,9 @@
-// web/stream.js against a running hub: follows a pattern, disconnects and
+// The client against a running hub: follows a pattern, disconnects and
 // reconnects on command, and reports whether each channel got both missed events, once and in order.
 // Started by tests/it/everything.rs: node everything.js URL KEY PATTERN CHANNELS
 
 import { createInterface } from "node:readline";
-import { Stream } from "../../web/assets/stream.js";
+import { Stream } from "../src/stream.js";
 import { Socket } from "./socket.js";
 
 const [url, key, pattern, count] = process.argv.slice(2);

@@ -1,4 +1,4 @@
-// A client of the hub's stream protocol (docs/PROTOCOL.md): documents that keep themselves current.
+// The connection to a hub: documents that keep themselves current, over the stream protocol (docs/PROTOCOL.md).
 //
 //   const stream = new Stream("ws://127.0.0.1:8080/stream/v1", { key });
 //   stream.subscribe("football/204849", (channel, change) => {
@@ -6,18 +6,24 @@
 //     for (const event of change.events) handle(event); // each one exactly once
 //   });
 //
-// A recording is played beside them, with documents of its own:
-//
-//   const replay = stream.replay(["football/204849"], { speed: 16, onChange: (channel, change) => show(channel.data) });
-//   replay.seek(micros); replay.pause(); replay.resume(); replay.close();
-//
-// It owns positions (epoch and sequence), documents, reconnecting and the judgement of freshness.
-// It knows neither sports nor the DOM: the socket class, the clock and chance are passed in, so
-// that it runs in a browser, in Node and under a test that moves the clock by hand.
+// It owns positions (epoch and sequence), documents, reconnecting and the judgement of freshness. It knows neither sports nor
+// the DOM: the socket class, the clock and chance are passed in, so that it runs in a browser, in Node and under a test that
+// moves the clock by hand. `connect` (client.js) is the comfortable way to use it.
 //
 // Invariant: a document is always exactly what the hub had at (epoch, seq), or `health` says why not.
 
-/** Closed for a reason that another attempt cannot change. Every other code is tried again. */
+import { Channel } from "./channel.js";
+import { systemClock } from "./clock.js";
+import { mergePatch } from "./merge.js";
+import { report } from "./report.js";
+
+/** @import { ChannelChange, Clock, HubError, Listener, Phase, StreamOptions, StreamState, SubscribeParams } from "./types.d.ts" */
+
+/**
+ * Closed for a reason that another attempt cannot change. Every other code is tried again.
+ *
+ * @type {ReadonlyMap<number, string>}
+ */
 export const FINAL_CODES = new Map([
   [4401, "the key is missing or wrong"],
   [4402, "the WebSocket add-on is missing"],
@@ -41,102 +47,19 @@ const OFFSET_SAMPLES = 8;
 // Until `hello` brings the real ones.
 const DEFAULT_BEAT_MS = 5_000;
 const DEFAULT_COMMAND_BYTES = 16_384;
-// For a document that does not say: two beats and a margin.
-const DEFAULT_STALE_AFTER_MS = 15_000;
+const DEFAULT_CHANNELS = 1000;
+// Of a channel that the hub does not have: a match that is over never comes back.
+const ASK_AGAIN_MAX_MS = 60_000;
 
-/**
- * RFC 7396. Returns the patched document and leaves `target` as it was: branches that the patch
- * does not touch are the same objects as before, so that a view can see by `===` what changed.
- */
-export function mergePatch(target, patch) {
-  if (!isObject(patch)) return patch;
-  const merged = isObject(target) ? { ...target } : {};
-  for (const key of Object.keys(patch)) {
-    if (patch[key] === null) {
-      delete merged[key];
-    } else {
-      const own = Object.hasOwn(merged, key) ? merged[key] : undefined;
-      // Not by assignment: that would run the setter of a key named `__proto__`.
-      Object.defineProperty(merged, key, {
-        value: mergePatch(own, patch[key]),
-        configurable: true,
-        enumerable: true,
-        writable: true,
-      });
-    }
-  }
-  return merged;
-}
-
-function isObject(value) {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-const systemClock = {
-  // Not a monotonic clock: that one may stand still while a laptop sleeps, and a document from
-  // before the lid was closed would look fresh. A step of the wall clock errs on the safe side.
-  now: () => Date.now(),
-  setTimeout: (run, ms) => setTimeout(run, ms),
-  clearTimeout: (timer) => clearTimeout(timer),
-};
-
-/** One document, the position it stands at, and how far it can be trusted. */
-export class Channel {
-  constructor(name) {
-    this.name = name;
-    /** The document; undefined before the first image. Treat it as read-only. */
-    this.data = undefined;
-    this.epoch = undefined;
-    this.seq = undefined;
-    /** `{src, in, pub}` of the newest frame: when it happened, came in and went out. */
-    this.at = undefined;
-    /** Local milliseconds of the last proof that the document is the newest: a frame or a beat. */
-    this.heard = undefined;
-    /**
-     * `live`, `ended`; `late`, `down`, `recovering` (the source, as the hub sees it); `stale`
-     * (nothing heard for `stale_after_ms`); `lost` (no connection); `catching_up` (connected, the
-     * position not confirmed yet); `waiting` (no document yet); `refused` (see `error`).
-     */
-    this.health = "waiting";
-    /** The hub's error frame when it refused the subscription. */
-    this.error = undefined;
-
-    // Whether this connection has confirmed the position, and whether an image was announced.
-    this.synced = false;
-    this.imageDue = undefined;
-    // The highest sequence of this epoch whose events were handed out.
-    this.delivered = -1;
-    // What the last beat showed to be on its way: {seq, by}.
-    this.owed = undefined;
-    // Consecutive resume requests without a result.
-    this.doubts = 0;
-  }
-
-  get staleAfterMs() {
-    return this.data?.stale_after_ms ?? DEFAULT_STALE_AFTER_MS;
-  }
-
-  judge(open, now) {
-    if (this.error) return "refused";
-    if (this.data === undefined) return "waiting";
-    if (!open) return "lost";
-    if (!this.synced) return "catching_up";
-    if (this.data.life === "ended") return "ended";
-    if (now - this.heard >= this.staleAfterMs) return "stale";
-    const feed = this.data.feed;
-    return feed === undefined || feed === "live" ? "live" : feed;
-  }
-
-  position() {
-    return this.epoch === undefined ? undefined : { epoch: this.epoch, seq: this.seq };
-  }
-}
+/** @param {unknown} value */
+const bytes = (value) => new TextEncoder().encode(JSON.stringify(value)).length;
 
 /** Waits that double, each with its own jitter, so that clients lost together do not return together. */
 class Backoff {
   #attempt = 0;
   #random;
 
+  /** @param {() => number} random */
   constructor(random) {
     this.#random = random;
   }
@@ -158,306 +81,121 @@ class Backoff {
 
 /** A subscription of the program: one name or pattern, its parameters and its listeners. */
 class Subscription {
+  /**
+   * @param {string} ch
+   * @param {SubscribeParams} params
+   */
   constructor(ch, params) {
     this.ch = ch;
     this.params = params;
+    /** @type {Set<Listener>} */
     this.listeners = new Set();
     this.pattern = ch.includes("*") ? ch.split("/") : undefined;
-    // The id of the command under way, and when it was sent.
+    /**
+     * The id of the command under way.
+     * @type {number | undefined}
+     */
     this.pending = undefined;
+    // When it was sent.
     this.requestedAt = 0;
+    // Refusals in a row that may be temporary.
+    this.refusals = 0;
   }
 
+  /** @param {string} name */
   covers(name) {
-    if (this.pattern === undefined) return this.ch === name;
+    const { pattern } = this;
+    if (pattern === undefined) return this.ch === name;
     const segments = name.split("/");
-    return (
-      segments.length === this.pattern.length &&
-      this.pattern.every((part, i) => part === "*" || part === segments[i])
-    );
+    return segments.length === pattern.length && pattern.every((part, i) => part === "*" || part === segments[i]);
   }
 }
 
 /**
- * A recording that plays, or has ended. `channel(name)`, `serverNow()` and `clockOffset()` are those of a
- * [`Stream`], so that a view shows it as it shows what is live. Its clock is the recorded time.
+ * What shares the connection and is no subscription: a replay.
+ *
+ * @typedef {object} Part
+ * @property {string | undefined} name by which its frames are known
+ * @property {(frame: any) => void} receive
+ * @property {() => void} lost the connection was lost
+ * @property {() => void} connected there is a connection
  */
-export class Replay {
-  #wire;
-  #chs;
-  #from;
-  #onChange;
-  #onState;
-  #channels = new Map();
-  // The recorded time that was reached at the local time `#since`.
-  #at;
-  #since;
-  // The id of the last command that moves it: until its answer, frames belong to the old position.
-  #moving;
-  // The hub's `pause`, `speed` and `seek` that wait for the first answer.
-  #waiting = {};
-
-  /** Made by [`Stream.replay`]. `wire`: `{send(command), now(), forget()}`. */
-  constructor(wire, chs, { from = "start", speed = 1, onChange = () => {}, onState = () => {} } = {}) {
-    this.#wire = wire;
-    this.#chs = chs;
-    this.#onChange = onChange;
-    this.#onState = onState;
-    /** `starting`, `playing`, `lost` (no connection), `ended` (see `why`), `refused` (see `error`), `closed`. */
-    this.phase = "starting";
-    /** A number, or `max`. */
-    this.speed = speed;
-    this.paused = false;
-    /** The name on this connection. */
-    this.name = undefined;
-    /** `{first, last}`: the recorded times of the first and the last frame, in microseconds. */
-    this.span = undefined;
-    this.why = undefined;
-    this.error = undefined;
-    this.#from = from;
-    this.#begin(from);
-  }
-
-  channel(name) {
-    return this.#channels.get(name);
-  }
-
-  /** The recorded time that is played now, in microseconds. */
-  serverNow() {
-    if (this.#at === undefined) return this.span?.first ?? 0;
-    if (this.phase !== "playing" || this.paused || this.speed === "max") return this.#at;
-    return this.#at + (this.#wire.now() - this.#since) * 1000 * this.speed;
-  }
-
-  /** What to add to local microseconds: of no use here, because its time is not that of any clock. */
-  clockOffset() {
-    return 0;
-  }
-
-  pause() {
-    this.#change({ pause: true });
-  }
-
-  resume() {
-    this.#change({ pause: false });
-  }
-
-  setSpeed(speed) {
-    this.#change({ speed });
-  }
-
-  /** Moves it to a recorded time, in microseconds. One that has ended plays again from there. */
-  seek(at) {
-    if (this.phase === "ended") {
-      this.#hold(at);
-      this.#begin({ at });
-    } else {
-      this.#change({ seek: { at: Math.round(at) } });
-    }
-  }
-
-  close() {
-    if (this.name !== undefined) this.#wire.send({ op: "unsubscribe", replay: this.name });
-    this.#wire.forget();
-    this.#enter("closed");
-  }
-
-  #begin(from) {
-    const at = from === "start" ? from : { at: Math.round(from.at) };
-    this.phase = "starting";
-    this.name = undefined;
-    this.#moving = this.#wire.send({ op: "subscribe", chs: this.#chs, replay: { from: at, speed: this.speed } });
-    if (this.paused) this.#waiting.pause = true;
-  }
-
-  #change(change) {
-    const now = this.serverNow();
-    this.paused = change.pause ?? this.paused;
-    this.speed = change.speed ?? this.speed;
-    this.#hold(change.seek?.at ?? now);
-    if (this.phase === "starting" || this.phase === "lost") {
-      Object.assign(this.#waiting, change);
-    } else if (this.phase === "playing") {
-      const id = this.#wire.send({ op: "replay", replay: this.name, ...change });
-      if (change.seek) this.#moving = id;
-    }
-    this.#onState(this);
-  }
-
-  #hold(at) {
-    this.#at = at;
-    this.#since = this.#wire.now();
-  }
-
-  #enter(phase) {
-    this.phase = phase;
-    this.#onState(this);
-  }
-
-  /** The connection was lost: it goes on from here on the next one. */
-  lost() {
-    if (this.phase === "ended") return;
-    if (this.span) this.#hold(this.serverNow());
-    this.name = undefined;
-    this.#moving = undefined;
-    this.#enter("lost");
-  }
-
-  /** There is a connection. */
-  connected() {
-    if (this.phase === "lost") this.#begin(this.span ? { at: this.#at } : this.#from);
-  }
-
-  receive(frame) {
-    switch (frame.type) {
-      case "subscribed":
-        return this.#subscribed(frame);
-      case "error":
-        return this.#refused(frame);
-      case "replay_end":
-        return this.#end(frame);
-      case "image":
-      case "update":
-      case "unsubscribed":
-        return this.#moving === undefined ? this.#data(frame) : undefined;
-      default:
-        return undefined;
-    }
-  }
-
-  #subscribed(frame) {
-    // Closed while it was starting.
-    if (this.phase === "closed") return this.#wire.send({ op: "unsubscribe", replay: frame.replay });
-    const moved = frame.id === this.#moving;
-    // An answer to a command before the newest move says nothing about where it is.
-    if (this.#moving !== undefined && !moved) return undefined;
-    this.name = frame.replay;
-    this.span = { first: frame.span.first, last: Math.max(frame.span.last, this.span?.last ?? 0) };
-    this.#hold(frame.at);
-    if (moved) this.#move(frame.chs);
-    const waiting = this.#waiting;
-    this.#waiting = {};
-    this.phase = "playing";
-    if (Object.keys(waiting).length > 0) {
-      this.#change(waiting);
-    } else {
-      this.paused = frame.paused;
-      this.speed = frame.speed;
-      this.#onState(this);
-    }
-    return undefined;
-  }
-
-  /** It is elsewhere: channels that are not open there have no document. */
-  #move(chs) {
-    this.#moving = undefined;
-    for (const [name, position] of Object.entries(chs)) {
-      let channel = this.#channels.get(name);
-      if (channel === undefined) {
-        channel = new Channel(name);
-        this.#channels.set(name, channel);
-      }
-      if (position.error) channel.error = { code: position.error, message: "there is no recording of it" };
-      if (position.epoch === undefined) channel.data = undefined;
-      channel.health = judgeRecorded(channel);
-    }
-  }
-
-  /** A command was refused. One that changes it has no effect; the one that starts it is the end. */
-  #refused(frame) {
-    if (this.phase === "closed") return;
-    if (this.phase === "starting") {
-      this.error = frame;
-      this.#wire.forget();
-      this.#enter("refused");
-    } else if (frame.id === this.#moving) {
-      this.#moving = undefined;
-    }
-  }
-
-  #end(frame) {
-    this.name = undefined;
-    this.#moving = undefined;
-    if (frame.why === "unsubscribed" && this.phase === "closed") return;
-    if (this.span) this.#hold(Math.max(this.#at, frame.why === "end" ? this.span.last : 0));
-    this.why = frame.why;
-    this.#enter("ended");
-  }
-
-  #data(frame) {
-    const channel = this.#channels.get(frame.ch);
-    if (channel === undefined) return;
-    const { type } = frame;
-    if (type === "update") {
-      if (channel.data === undefined) return;
-      if (frame.patch !== undefined) channel.data = mergePatch(channel.data, frame.patch);
-    } else {
-      channel.data = frame.data;
-      channel.epoch = frame.epoch;
-    }
-    if (type !== "unsubscribed") {
-      channel.seq = frame.seq;
-      channel.delivered = frame.seq;
-      channel.at = frame.at;
-      channel.heard = this.#wire.now();
-      const at = frame.at?.pub;
-      if (at && at > this.span.last) this.span.last = at;
-      if (at && this.speed === "max") this.#hold(at);
-    }
-    channel.health = judgeRecorded(channel);
-    this.#onChange(channel, { kind: type === "unsubscribed" ? "health" : type, patch: frame.patch, events: frame.events ?? [] });
-  }
-}
-
-/** `replay`, or what was wrong with the source when it was recorded. */
-function judgeRecorded({ error, data }) {
-  if (error) return "refused";
-  if (data === undefined) return "waiting";
-  const { feed } = data;
-  return data.life === "ended" || feed === undefined || feed === "live" ? "replay" : feed;
-}
 
 export class Stream {
+  /** @type {string} */
   #url;
+  /** @type {StreamOptions["protocols"]} */
   #protocols;
+  /** @type {any} */
   #Socket;
+  /** @type {Clock} */
   #clock;
+  /** @type {(state: StreamState) => void} */
   #onState;
 
+  /** @type {any} */
   #socket;
+  /** @type {Phase} */
   #phase = "connecting";
+  /** @type {Partial<StreamState>} */
   #detail = {};
+  // Differs with each attempt to connect.
+  #dialling = {};
+  /** @type {number | undefined} */
   #openedAt;
   #lastFrameAt = 0;
   #lastPingAt = 0;
+  /** @type {any} */
   #bye;
+  /** @type {any} */
   #refusal;
+  /** @type {Backoff} */
   #backoff;
+  /** @type {unknown} */
   #retryTimer;
+  /** @type {unknown} */
   #reviewTimer;
   #reviewAt = Infinity;
 
   #nextId = 1;
+  /** @type {Map<string, Subscription>} */
   #subscriptions = new Map();
+  /**
+   * Those of them that are patterns.
+   * @type {Set<Subscription>}
+   */
+  #patterns = new Set();
+  /**
+   * What each command under way asks for, by its id.
+   * @type {Map<number, Subscription[]>}
+   */
+  #asked = new Map();
+  /** @type {Map<string, Channel>} */
   #channels = new Map();
+  /** @type {Map<number, number>} */
   #pings = new Map();
+  /** @type {{ offset: number, rtt: number }[]} */
   #offsets = [];
   #beatMs = DEFAULT_BEAT_MS;
-  // Of a command with the positions of a pattern's channels.
+  // Of a command with the positions of many channels, and their number.
   #fromBytes = DEFAULT_COMMAND_BYTES;
-  // Commands under way that resume a pattern's channel by its name, by id.
+  #channelsMax = DEFAULT_CHANNELS;
+  /**
+   * Commands under way that resume a pattern's channel by its name, by id.
+   * @type {Map<number, string>}
+   */
   #resuming = new Map();
-  #replays = new Set();
-  // The replay that a command concerns, by the command's id.
-  #replayCommands = new Map();
+  /** @type {Set<Part>} */
+  #parts = new Set();
+  /**
+   * Who waits for the answer to a command, by its id. Undefined means that the connection was lost before.
+   * @type {Map<number, (frame: any) => void>}
+   */
+  #answers = new Map();
 
   /**
-   * `url`: `ws://host/stream/v1`. Options:
-   * - `key`, or `protocols`: the list to offer, or a function that makes one for each connection
-   *   (a promise of one will do: a ticket works once, so each attempt must buy its own);
-   * - `onState(state)`: called when `stream.state` changes;
-   * - `WebSocket`, `clock: {now, setTimeout, clearTimeout}`, `random`: replaced by tests, and by
-   *   programs whose platform has no `WebSocket`.
+   * @param {string} url `ws://host/stream/v1`
+   * @param {StreamOptions} [options]
    */
   constructor(url, options = {}) {
     this.#url = url;
@@ -467,25 +205,46 @@ export class Stream {
     this.#clock = options.clock ?? systemClock;
     this.#onState = options.onState ?? (() => {});
     this.#backoff = new Backoff(options.random ?? Math.random);
-    /** Of the newest `lag` frame: what this connection is behind by; undefined when it is not. */
+    /**
+     * Of the newest `lag` frame: what this connection is behind by; undefined when it is not.
+     * @type {any}
+     */
     this.lag = undefined;
-    /** The hub's error frame while channels of a pattern are left out: there are too many for a socket. */
+    /**
+     * The hub's error frame while channels of a pattern are left out: there are too many for a socket.
+     * @type {HubError | undefined}
+     */
     this.limited = undefined;
     /** Frames received on all connections so far. */
     this.frames = 0;
-    /** What the hub offers in addition, such as `replay`. */
+    /**
+     * What the hub offers in addition, such as `replay`.
+     * @type {string[]}
+     */
     this.features = [];
-    /** The name of the current connection, to report to the hub's operator. */
+    /**
+     * The name of the current connection, to report to the hub's operator.
+     * @type {string | undefined}
+     */
     this.conn = undefined;
+    /** @type {string | undefined} */
+    this.server = undefined;
     this.#connect();
   }
 
   /**
    * `phase` is `connecting`, `open`, `waiting` (then `retryAt`, local milliseconds, and `isFixed` if
-   * the hub named that time) or `closed` (for good). `code`, `why` and `message` say how the last connection ended.
+   * the hub named that time; neither after `sleep`) or `closed` (for good). `code`, `why` and `message` say how the last connection ended.
+   *
+   * @returns {StreamState}
    */
   get state() {
     return { phase: this.#phase, attempt: this.#backoff.attempt, ...this.#detail };
+  }
+
+  /** Local milliseconds, by the clock that it was given. */
+  now() {
+    return this.#clock.now();
   }
 
   /** The hub's clock now, in microseconds since the Unix epoch. */
@@ -498,12 +257,17 @@ export class Stream {
     return this.#bestOffset()?.offset ?? 0;
   }
 
-  /** The shortest recent round trip in milliseconds; undefined before the first pong. */
+  /**
+   * The shortest recent round trip in milliseconds; undefined before the first pong.
+   *
+   * @returns {number | undefined}
+   */
   roundTripMs() {
     const rtt = this.#bestOffset()?.rtt;
     return Number.isFinite(rtt) ? rtt : undefined;
   }
 
+  /** @param {string} name */
   channel(name) {
     return this.#channels.get(name);
   }
@@ -516,48 +280,81 @@ export class Stream {
    * for several (`{n, why}`). Parameters as in the protocol: `every_ms`, `on_slow`, `lag`; the first
    * to subscribe to a name decides them. `known` is a channel with a document, such as that of a replay,
    * from whose position it goes on. Returns a function that ends it.
+   *
+   * @param {string} ch
+   * @param {Listener} onChange
+   * @param {SubscribeParams} [params]
+   * @param {Channel} [known]
+   * @returns {() => void}
    */
   subscribe(ch, onChange, params = {}, known = undefined) {
     let subscription = this.#subscriptions.get(ch);
     if (subscription === undefined) {
       subscription = new Subscription(ch, params);
       this.#subscriptions.set(ch, subscription);
-      if (!subscription.pattern) this.#open(ch, known);
+      if (subscription.pattern) this.#patterns.add(subscription);
+      else this.#open(ch, known);
       if (this.#phase === "open") this.#ask(subscription);
     }
+    const followed = subscription;
     // Wrapped, so that the same function subscribed twice is two subscriptions.
+    /** @type {Listener} */
     const listener = (channel, change) => onChange(channel, change);
-    subscription.listeners.add(listener);
-    for (const channel of this.#covered(subscription)) {
+    followed.listeners.add(listener);
+    for (const channel of this.#covered(followed)) {
       if (channel.data !== undefined) this.#call(listener, channel, { kind: "image", events: [] });
     }
-    return () => this.#drop(subscription, listener);
+    return () => this.#drop(followed, listener);
   }
 
   /**
-   * Plays the recording of channels. Options: `from` (`start`, or `{at}` in microseconds), `speed` (a
-   * number, or `max`), `onChange(channel, change)` as of `subscribe`, and `onState(replay)`, called when
-   * its phase or position changes other than by time.
+   * Changes parameters of a subscription, without an image and without a gap; later connections keep them.
+   *
+   * @param {string} ch as it was subscribed
+   * @param {SubscribeParams} params
    */
-  replay(chs, options) {
-    let replay;
-    const wire = {
+  set(ch, params) {
+    const subscription = this.#subscriptions.get(ch);
+    if (subscription === undefined) return;
+    subscription.params = { ...subscription.params, ...params };
+    // A refusal means that the hub does not have the channel now: the next `subscribe` brings the parameters.
+    this.request({ op: "set", ch, ...params }, () => {});
+  }
+
+  /**
+   * Sends a command, and hands over the frame that answers it; undefined if there is no connection, or it is lost before.
+   *
+   * @param {Record<string, unknown>} command
+   * @param {(frame: any) => void} receive
+   */
+  request(command, receive) {
+    if (this.#phase !== "open") return receive(undefined);
+    const id = this.#nextId++;
+    this.#answers.set(id, receive);
+    return this.#send({ ...command, id });
+  }
+
+  /**
+   * Lets a replay share the connection. Returns how it sends commands, which are dropped while there is none, and how it leaves.
+   *
+   * @param {Part} part
+   */
+  attach(part) {
+    this.#parts.add(part);
+    if (this.#phase !== "open") part.lost();
+    return {
       now: () => this.#clock.now(),
-      forget: () => this.#replays.delete(replay),
+      forget: () => this.#parts.delete(part),
+      /** @param {Record<string, unknown>} command */
       send: (command) => {
         const id = this.#nextId++;
-        queueMicrotask(() => {
-          if (this.#phase !== "open") return;
-          this.#replayCommands.set(id, replay);
+        if (this.#phase === "open") {
+          this.#answers.set(id, (frame) => frame && part.receive(frame));
           this.#send({ ...command, id });
-        });
+        }
         return id;
       },
     };
-    replay = new Replay(wire, chs, options);
-    this.#replays.add(replay);
-    if (this.#phase !== "open") replay.lost();
-    return replay;
   }
 
   /**
@@ -566,12 +363,23 @@ export class Stream {
    * spread so that clients do not return all together.
    */
   wake() {
+    // After a sleep of the machine, an open socket may be long dead, and the timers that would find out are late.
+    if (this.#phase === "open") this.#review();
     if (this.#phase !== "waiting" || this.#detail.isFixed) return;
     this.#clock.clearTimeout(this.#retryTimer);
     this.#connect();
   }
 
+  /** Gives up the connection until `wake`, and keeps documents and positions: for a page that is put aside. */
+  sleep() {
+    if (this.#phase === "closed") return;
+    this.#discard(1000);
+    this.#clock.clearTimeout(this.#retryTimer);
+    this.#enter("waiting", { why: "asleep" });
+  }
+
   close() {
+    if (this.#phase === "closed") return;
     this.#discard(1000);
     this.#clock.clearTimeout(this.#retryTimer);
     this.#enter("closed", { why: "asked" });
@@ -580,16 +388,22 @@ export class Stream {
   // ------------------------------------------------------------------------------- connection
 
   #connect() {
+    const protocols = this.#protocols;
+    const dialling = (this.#dialling = {});
+    this.#lastFrameAt = this.#clock.now();
     this.#enter("connecting", {});
-    if (typeof this.#protocols !== "function") return this.#dial(this.#protocols);
+    if (typeof protocols !== "function") return this.#dial(protocols);
+    const isCurrent = () => this.#phase === "connecting" && this.#dialling === dialling;
     Promise.resolve()
-      .then(this.#protocols)
+      .then(protocols)
       .then(
-        (protocols) => this.#phase === "connecting" && this.#dial(protocols),
-        (error) => this.#phase === "connecting" && this.#lost({ message: String(error) }),
+        (made) => isCurrent() && this.#dial(made),
+        (error) => isCurrent() && this.#lost({ message: String(error) }),
       );
+    return undefined;
   }
 
+  /** @param {string[] | undefined} protocols */
   #dial(protocols) {
     const socket = new this.#Socket(this.#url, protocols);
     this.#socket = socket;
@@ -598,13 +412,14 @@ export class Stream {
     this.#refusal = undefined;
     this.#lastFrameAt = this.#clock.now();
     // Handlers check that the socket is the current one: a discarded one may send for minutes.
-    socket.onmessage = (message) => socket === this.#socket && this.#receive(message.data);
-    socket.onclose = (close) =>
+    socket.onmessage = (/** @type {any} */ message) => socket === this.#socket && this.#receive(message.data);
+    socket.onclose = (/** @type {any} */ close) =>
       socket === this.#socket && this.#lost({ code: close.code, why: close.reason });
     socket.onerror = () => {};
     this.#reviewBy(this.#clock.now() + CONNECT_TIMEOUT_MS);
   }
 
+  /** @param {number} code */
   #discard(code) {
     const socket = this.#socket;
     this.#socket = undefined;
@@ -616,6 +431,7 @@ export class Stream {
     }
   }
 
+  /** @param {{ code?: number, why?: string, message?: string }} how */
   #lost({ code, why, message }) {
     const now = this.#clock.now();
     const healthy = this.#openedAt !== undefined && now - this.#openedAt >= HEALTHY_AFTER_MS;
@@ -625,7 +441,7 @@ export class Stream {
     this.lag = undefined;
 
     const said = this.#refusal?.message ?? message;
-    if (FINAL_CODES.has(code)) {
+    if (code !== undefined && FINAL_CODES.has(code)) {
       this.#enter("closed", { code, why: this.#bye?.why ?? why, message: said ?? FINAL_CODES.get(code) });
       return;
     }
@@ -637,6 +453,10 @@ export class Stream {
     this.#retryTimer = this.#clock.setTimeout(() => this.#connect(), wait);
   }
 
+  /**
+   * @param {Phase} phase
+   * @param {Partial<StreamState>} detail
+   */
   #enter(phase, detail) {
     const before = this.#phase;
     this.#phase = phase;
@@ -648,21 +468,36 @@ export class Stream {
         channel.owed = undefined;
       }
       for (const subscription of this.#subscriptions.values()) subscription.pending = undefined;
+      this.#asked.clear();
       this.#resuming.clear();
-      this.#replayCommands.clear();
-      for (const replay of this.#replays) replay.lost();
+      const answers = [...this.#answers.values()];
+      this.#answers.clear();
+      for (const receive of answers) receive(undefined);
+      for (const part of this.#parts) part.lost();
     }
-    this.#onState(this.state);
+    this.#announce();
+    if (this.#phase === "closed") this.#clock.clearTimeout(this.#reviewTimer);
     this.#review();
   }
 
+  #announce() {
+    try {
+      this.#onState(this.state);
+    } catch (error) {
+      report(error);
+    }
+  }
+
+  /** @param {Record<string, unknown>} command */
   #send(command) {
     this.#socket.send(JSON.stringify(command));
   }
 
   // ------------------------------------------------------------------------------------ frames
 
+  /** @param {string} text */
   #receive(text) {
+    /** @type {any} */
     let frame;
     try {
       frame = JSON.parse(text);
@@ -672,7 +507,10 @@ export class Stream {
     }
     this.#lastFrameAt = this.#clock.now();
     this.frames += 1;
-    if (frame.replay !== undefined || this.#replayCommands.has(frame.id)) return this.#replayed(frame);
+    const answer = this.#answers.get(frame.id);
+    this.#answers.delete(frame.id);
+    if (answer) return answer(frame);
+    if (frame.replay !== undefined) return [...this.#parts].find((part) => part.name === frame.replay)?.receive(frame);
     switch (frame.type) {
       case "hello":
         return this.#hello(frame);
@@ -696,7 +534,9 @@ export class Stream {
         return this.#pong(frame);
       case "lag":
         this.lag = frame.queued_bytes > 0 ? frame : undefined;
-        return this.#onState(this.state);
+        return this.#announce();
+      case "stale":
+        return this.#stale();
       case "bye":
         this.#bye = frame;
         return undefined;
@@ -706,6 +546,7 @@ export class Stream {
     }
   }
 
+  /** @param {any} frame */
   #hello(frame) {
     if (this.#phase !== "connecting") return;
     const now = this.#clock.now();
@@ -715,49 +556,66 @@ export class Stream {
     this.server = frame.server;
     this.features = frame.features ?? [];
     this.#beatMs = frame.beat_ms ?? DEFAULT_BEAT_MS;
-    const { command_bytes, from_bytes } = frame.limits ?? {};
+    const { command_bytes, from_bytes, channels } = frame.limits ?? {};
     this.#fromBytes = from_bytes ?? command_bytes ?? DEFAULT_COMMAND_BYTES;
+    this.#channelsMax = channels ?? DEFAULT_CHANNELS;
     this.limited = undefined;
     // Samples of an earlier connection may come from before a sleep or a step of the clock.
     this.#offsets = [{ offset: frame.now - now * 1000, rtt: Infinity }];
     this.#enter("open", {});
-    for (const subscription of this.#subscriptions.values()) this.#ask(subscription);
-    for (const replay of this.#replays) replay.connected();
+    // A handler of the state may have closed it.
+    if (/** @type {Phase} */ (this.#phase) !== "open") return;
+    this.#askEverything();
+    for (const part of this.#parts) part.connected();
     this.#ping();
     this.#reviewBy(now + this.#beatMs);
   }
 
-  #replayed(frame) {
-    const asked = this.#replayCommands.get(frame.id);
-    this.#replayCommands.delete(frame.id);
-    // The answer to a subscription brings the name by which its frames are known.
-    const named = () => [...this.#replays].find((replay) => replay.name === frame.replay);
-    (asked ?? named())?.receive(frame);
+  /** @param {any} frame */
+  #subscribed(frame) {
+    const answered = this.#answered(frame);
+    if (frame.chs) {
+      for (const subscription of answered) {
+        const { error, ...position } = frame.chs[subscription.ch] ?? { error: "not_tracked" };
+        const message = "the hub refused it";
+        if (error) this.#refuse(subscription, { code: error, message, retry: error === "not_tracked", ch: subscription.ch, ...position });
+        else this.#confirmed(subscription.ch, position);
+      }
+      return;
+    }
+    if (answered[0]?.pattern) return;
+    this.#confirmed(answered[0]?.ch ?? this.#resumed(frame), frame);
   }
 
-  #subscribed(frame) {
-    const subscription = this.#answered(frame);
-    if (subscription?.pattern) return;
-    const channel = this.#channels.get(subscription?.ch ?? this.#resumed(frame));
+  /**
+   * @param {string | undefined} name
+   * @param {any} position the hub's answer
+   */
+  #confirmed(name, { resumed, why }) {
+    const channel = name === undefined ? undefined : this.#channels.get(name);
     if (channel === undefined) return;
+    const subscription = this.#subscriptions.get(channel.name);
+    if (subscription) subscription.refusals = 0;
     channel.error = undefined;
-    if (frame.resumed) {
+    if (resumed) {
       channel.synced = true;
       channel.heard = this.#clock.now();
     } else {
-      channel.imageDue = frame.why ?? "subscribed";
+      channel.imageDue = why ?? "subscribed";
     }
     this.#judge(channel);
   }
 
+  /** @param {any} frame */
   #image(frame) {
     const channel = this.#open(frame.ch);
     if (channel === undefined) return;
     const continues = channel.epoch === frame.epoch && channel.imageDue !== "ahead";
     const known = channel.data !== undefined;
+    const seq = channel.seq ?? -1;
     const missed =
-      known && !(continues && frame.seq <= channel.seq)
-        ? { from: channel.seq, to: frame.seq, why: channel.imageDue ?? (continues ? "image" : "epoch") }
+      known && !(continues && frame.seq <= seq)
+        ? { from: seq, to: frame.seq, why: channel.imageDue ?? (continues ? "image" : "epoch") }
         : undefined;
 
     channel.data = frame.data;
@@ -771,12 +629,14 @@ export class Stream {
     this.#notify(channel, { kind: "image", events: [], missed });
   }
 
+  /** @param {any} frame */
   #update(frame) {
     const channel = this.#channels.get(frame.ch);
     // Updates that were on their way when an image was announced belong to a document we give up.
-    if (channel === undefined || channel.data === undefined || channel.imageDue) return;
-    if (frame.seq <= channel.seq) return;
-    if (frame.prev > channel.seq) return this.#missing(channel);
+    if (channel === undefined || channel.data === undefined || channel.imageDue) return undefined;
+    const seq = channel.seq ?? -1;
+    if (frame.seq <= seq) return undefined;
+    if (frame.prev > seq) return this.#missing(channel);
 
     if (frame.patch !== undefined) channel.data = mergePatch(channel.data, frame.patch);
     const events = frame.seq > channel.delivered ? (frame.events ?? []) : [];
@@ -785,9 +645,10 @@ export class Stream {
     channel.at = frame.at;
     this.#current(channel);
     const merged = frame.n > 1 ? { n: frame.n, why: frame.why } : undefined;
-    this.#notify(channel, { kind: "update", patch: frame.patch, events, merged });
+    return this.#notify(channel, { kind: "update", patch: frame.patch, events, merged });
   }
 
+  /** @param {any} frame */
   #resync(frame) {
     const channel = this.#channels.get(frame.ch);
     if (channel === undefined) return;
@@ -796,23 +657,28 @@ export class Stream {
     this.#judge(channel);
   }
 
-  /** The document is the newest as of now: it was just written. */
+  /**
+   * The document is the newest as of now: it was just written.
+   *
+   * @param {Channel} channel
+   */
   #current(channel) {
     channel.imageDue = undefined;
     channel.synced = true;
     channel.error = undefined;
     channel.heard = this.#clock.now();
     channel.doubts = 0;
-    if (channel.owed && channel.seq >= channel.owed.seq) channel.owed = undefined;
+    if (channel.owed && (channel.seq ?? -1) >= channel.owed.seq) channel.owed = undefined;
     this.#reviewBy(channel.heard + channel.staleAfterMs);
   }
 
+  /** @param {any} frame */
   #beat(frame) {
     const now = this.#clock.now();
-    for (const [name, head] of Object.entries(frame.heads ?? {})) {
+    for (const [name, head] of Object.entries(/** @type {Record<string, number>} */ (frame.heads ?? {}))) {
       const channel = this.#open(name);
       if (channel === undefined) continue;
-      if (channel.data !== undefined && !channel.imageDue && head <= channel.seq) {
+      if (channel.data !== undefined && !channel.imageDue && head <= (channel.seq ?? -1)) {
         channel.heard = now;
         channel.synced = true;
         channel.owed = undefined;
@@ -826,6 +692,10 @@ export class Stream {
   /**
    * A beat may overtake values that are queued or held back by our own rate, so being behind once is
    * no loss. Still lacking, past a grace, what an earlier beat showed, is.
+   *
+   * @param {Channel} channel
+   * @param {number} head
+   * @param {number} now
    */
   #compare(channel, head, now) {
     if (channel.owed === undefined) {
@@ -837,7 +707,19 @@ export class Stream {
     }
   }
 
-  /** Something is missing. Requests it from the current position; if that has failed, requests the image. */
+  /** The hub cannot know whether anything has changed: no document is fresh until its next frame or beat. */
+  #stale() {
+    for (const channel of this.#channels.values()) {
+      channel.heard = -Infinity;
+      this.#judge(channel);
+    }
+  }
+
+  /**
+   * Something is missing. Requests it from the current position; if that has failed, requests the image.
+   *
+   * @param {Channel} channel
+   */
   #missing(channel) {
     channel.synced = false;
     // One answer is enough: with two subscriptions, the exact one provides it.
@@ -853,6 +735,7 @@ export class Stream {
     this.#judge(channel);
   }
 
+  /** @param {any} frame */
   #unsubscribed(frame) {
     if (frame.id !== undefined && frame.id !== null) return;
     this.#gone(frame);
@@ -860,17 +743,25 @@ export class Stream {
 
   /**
    * The hub has ended a channel on its own. A subscription by name keeps the last document, marked
-   * as such; a pattern drops it.
+   * as such, and asks for it again: a book comes back when another source provides it. A pattern drops it.
+   *
+   * @param {any} frame
    */
   #gone(frame) {
     const channel = this.#channels.get(frame.ch);
     if (channel === undefined) return;
-    channel.error = { code: "not_tracked", message: "the hub no longer follows it", ...frame, retry: false };
+    channel.error = { code: "not_tracked", message: "the hub no longer follows it", ...frame, retry: true };
     this.#judge(channel);
-    if (!this.#subscriptions.has(frame.ch)) this.#channels.delete(frame.ch);
+    const subscription = this.#subscriptions.get(frame.ch);
+    if (subscription) this.#askLater(subscription);
+    else this.#channels.delete(frame.ch);
   }
 
-  /** An add-on has begun or ended. Ended channels count as refused; the hub sends new channels itself. */
+  /**
+   * An add-on has begun or ended. Ended channels count as refused; the hub sends new channels itself.
+   *
+   * @param {any} frame
+   */
   #entitlement(frame) {
     const message = "an add-on that it needs has ended";
     for (const name of frame.ended) {
@@ -882,33 +773,42 @@ export class Stream {
     }
   }
 
+  /** @param {any} frame */
   #error(frame) {
-    const subscription = this.#answered(frame);
-    if (subscription) return this.#refuse(subscription, frame);
+    const answered = this.#answered(frame);
+    if (answered.length > 0) return answered.forEach((subscription) => this.#refuse(subscription, frame));
     const resumed = this.#resumed(frame);
     // It ended while we were away.
     if (resumed !== undefined) return frame.code === "not_tracked" ? this.#gone({ ...frame, ch: resumed }) : undefined;
     if (frame.code === "limit" && this.#subscriptions.has(frame.ch)) {
       this.limited = frame;
-      return this.#onState(this.state);
+      return this.#announce();
     }
     this.#refusal = frame;
     return undefined;
   }
 
+  /**
+   * @param {Subscription} subscription
+   * @param {HubError} error
+   */
   #refuse(subscription, error) {
     for (const channel of this.#covered(subscription)) {
       if (this.#covering(channel.name).length > 1) continue;
       channel.error = error;
       this.#judge(channel);
     }
-    if (error.retry) {
-      const again = () => {
-        const wanted = this.#subscriptions.get(subscription.ch) === subscription;
-        if (wanted && this.#phase === "open" && !subscription.pending) this.#ask(subscription);
-      };
-      this.#clock.setTimeout(again, this.#beatMs);
-    }
+    if (error.retry) this.#askLater(subscription);
+  }
+
+  /** @param {Subscription} subscription */
+  #askLater(subscription) {
+    const again = () => {
+      const wanted = this.#subscriptions.get(subscription.ch) === subscription;
+      if (wanted && this.#phase === "open" && !subscription.pending) this.#ask(subscription);
+    };
+    this.#clock.setTimeout(again, Math.min(ASK_AGAIN_MAX_MS, this.#beatMs * 2 ** subscription.refusals));
+    subscription.refusals += 1;
   }
 
   // ----------------------------------------------------------------------- clock and liveness
@@ -920,6 +820,7 @@ export class Stream {
     this.#send({ op: "ping", id });
   }
 
+  /** @param {any} frame */
   #pong(frame) {
     const sent = this.#pings.get(frame.id);
     if (sent === undefined) return;
@@ -931,6 +832,7 @@ export class Stream {
   }
 
   #bestOffset() {
+    /** @type {{ offset: number, rtt: number } | undefined} */
     let best;
     for (const sample of this.#offsets) {
       if (best === undefined || sample.rtt <= best.rtt) best = sample;
@@ -941,7 +843,7 @@ export class Stream {
   /** Handles what depends on time: a silent socket, a stale document. */
   #review() {
     const now = this.#clock.now();
-    if (this.#phase === "connecting" && this.#socket) {
+    if (this.#phase === "connecting") {
       if (now - this.#lastFrameAt >= CONNECT_TIMEOUT_MS) return this.#lost({ message: "no answer" });
     }
     if (this.#phase === "open") {
@@ -955,13 +857,17 @@ export class Stream {
     if (this.#phase === "connecting") next = this.#lastFrameAt + CONNECT_TIMEOUT_MS;
     for (const channel of [...this.#channels.values()]) {
       this.#judge(channel);
-      if (channel.health === "live") next = Math.min(next, channel.heard + channel.staleAfterMs);
+      if (channel.health === "live") next = Math.min(next, (channel.heard ?? 0) + channel.staleAfterMs);
     }
     this.#reviewBy(next);
     return undefined;
   }
 
-  /** One timer for all deadlines. Frames only move them later, so that it may come early, never late. */
+  /**
+   * One timer for all deadlines. Frames only move them later, so that it may come early, never late.
+   *
+   * @param {number} at
+   */
   #reviewBy(at) {
     if (at >= this.#reviewAt || this.#phase === "closed") return;
     this.#clock.clearTimeout(this.#reviewTimer);
@@ -975,6 +881,7 @@ export class Stream {
     );
   }
 
+  /** @param {Channel} channel */
   #judge(channel) {
     const health = channel.judge(this.#phase === "open", this.#clock.now());
     if (health === channel.health) return;
@@ -984,18 +891,80 @@ export class Stream {
 
   // ---------------------------------------------------------------- subscriptions and channels
 
+  /** Everything that is subscribed to, on a new connection: names in one command if the hub can. */
+  #askEverything() {
+    /** @type {Map<string, Subscription[]>} */
+    const batches = new Map();
+    for (const subscription of this.#subscriptions.values()) {
+      const key = JSON.stringify(subscription.params);
+      if (subscription.pattern || !this.features.includes("batch")) this.#ask(subscription);
+      else batches.set(key, [...(batches.get(key) ?? []), subscription]);
+    }
+    for (const subscriptions of batches.values()) this.#askBatch(subscriptions);
+  }
+
+  /**
+   * Names with the same parameters, in as few commands as their limits allow.
+   *
+   * @param {Subscription[]} subscriptions
+   */
+  #askBatch(subscriptions) {
+    /** @type {unknown[]} */
+    let chs = [];
+    /** @type {Subscription[]} */
+    let asked = [];
+    let size = 0;
+    const command = { op: "subscribe", ...subscriptions[0].params };
+    const room = this.#fromBytes - bytes({ ...command, id: Number.MAX_SAFE_INTEGER, chs });
+    const send = () => {
+      const id = this.#nextId++;
+      this.#await(id, asked);
+      this.#send({ ...command, id, chs });
+    };
+    for (const subscription of subscriptions) {
+      const from = this.#position(subscription.ch);
+      const entry = from ? { ch: subscription.ch, from } : subscription.ch;
+      const more = bytes(entry) + 1;
+      if (chs.length >= this.#channelsMax || size + more > room) {
+        send();
+        [chs, asked, size] = [[], [], 0];
+      }
+      chs.push(entry);
+      asked.push(subscription);
+      size += more;
+    }
+    send();
+  }
+
+  /**
+   * @param {number} id of the command that asks for them
+   * @param {Subscription[]} subscriptions
+   */
+  #await(id, subscriptions) {
+    this.#asked.set(id, subscriptions);
+    for (const subscription of subscriptions) {
+      subscription.pending = id;
+      subscription.requestedAt = this.#clock.now();
+    }
+  }
+
+  /** @param {Subscription} subscription */
   #ask(subscription) {
-    subscription.pending = this.#nextId++;
-    subscription.requestedAt = this.#clock.now();
-    const command = { op: "subscribe", id: subscription.pending, ch: subscription.ch, ...subscription.params };
-    if (subscription.pattern) this.#askAll(subscription, command);
-    else this.#send(this.#fromOne(command));
+    const id = this.#nextId++;
+    this.#await(id, [subscription]);
+    const command = { op: "subscribe", id, ch: subscription.ch, ...subscription.params };
+    if (subscription.pattern) return this.#askAll(subscription, command);
+    const from = this.#position(subscription.ch);
+    return this.#send(from ? { ...command, from } : command);
   }
 
   /**
    * Resumes all channels of a pattern. Those whose positions find no room in the command are resumed by
    * name before it, and given back to the pattern behind it, so that no event is lost however many
    * there are.
+   *
+   * @param {Subscription} subscription
+   * @param {Record<string, unknown>} command
    */
   #askAll(subscription, command) {
     const [whole, rest] = this.#fromAll(subscription, command);
@@ -1008,28 +977,41 @@ export class Stream {
     for (const channel of rest) this.#send({ op: "unsubscribe", id: this.#nextId++, ch: channel.name });
   }
 
-  /** The name of the channel that a frame answers for, where it was resumed by name for a pattern. */
+  /**
+   * The name of the channel that a frame answers for, where it was resumed by name for a pattern.
+   *
+   * @param {any} frame
+   */
   #resumed(frame) {
     const name = this.#resuming.get(frame.id);
     this.#resuming.delete(frame.id);
     return name;
   }
 
-  #fromOne(command) {
-    const channel = this.#channels.get(command.ch);
-    const from = channel.doubts < 2 ? channel.position() : undefined;
-    return from ? { ...command, from } : command;
+  /**
+   * From where a channel resumes, unless resuming has failed.
+   *
+   * @param {string} name
+   */
+  #position(name) {
+    const channel = this.#channels.get(name);
+    return channel && channel.doubts < 2 ? channel.position() : undefined;
   }
 
-  /** A command with as many positions as it may carry, and the channels whose positions it has no room for. */
+  /**
+   * A command with as many positions as it may carry, and the channels whose positions it has no room for.
+   *
+   * @param {Subscription} subscription
+   * @param {Record<string, unknown>} command
+   * @returns {[Record<string, unknown>, Channel[]]}
+   */
   #fromAll(subscription, command) {
+    /** @type {Record<string, unknown>} */
     const from = {};
     const rest = [];
-    const encoder = new TextEncoder();
-    const bytes = (value) => encoder.encode(JSON.stringify(value)).length;
     let size = bytes({ ...command, from });
     for (const channel of this.#covered(subscription)) {
-      const position = channel.doubts < 2 ? channel.position() : undefined;
+      const position = this.#position(channel.name);
       // One that is followed by name as well resumes by its own command.
       if (position === undefined || this.#subscriptions.has(channel.name)) continue;
       size += bytes({ [channel.name]: position });
@@ -1039,27 +1021,41 @@ export class Stream {
     return [Object.keys(from).length > 0 ? { ...command, from } : command, rest];
   }
 
-  /** The subscription that a frame answers, now no longer pending. */
+  /**
+   * The subscriptions that a frame answers, now no longer pending: several if they were one command.
+   *
+   * @param {any} frame
+   * @returns {Subscription[]}
+   */
   #answered(frame) {
-    if (frame.id === undefined || frame.id === null) return undefined;
-    for (const subscription of this.#subscriptions.values()) {
-      if (subscription.pending !== frame.id) continue;
-      subscription.pending = undefined;
-      return subscription;
-    }
-    return undefined;
+    const asked = this.#asked.get(frame.id) ?? [];
+    this.#asked.delete(frame.id);
+    // One that was asked for again since waits for the newer answer.
+    const answered = asked.filter(({ pending }) => pending === frame.id);
+    for (const subscription of answered) subscription.pending = undefined;
+    return answered;
   }
 
+  /**
+   * @param {Subscription} subscription
+   * @param {Listener} listener
+   */
   #drop(subscription, listener) {
     if (!subscription.listeners.delete(listener) || subscription.listeners.size > 0) return;
     this.#subscriptions.delete(subscription.ch);
+    this.#patterns.delete(subscription);
     for (const channel of this.#covered(subscription)) {
       if (this.#covering(channel.name).length === 0) this.#channels.delete(channel.name);
     }
     if (this.#phase === "open") this.#send({ op: "unsubscribe", id: this.#nextId++, ch: subscription.ch });
   }
 
-  /** The channel of this name, made if a subscription covers it; else undefined: it was given up. */
+  /**
+   * The channel of this name, made if a subscription covers it; else undefined: it was given up.
+   *
+   * @param {string} name
+   * @param {Channel} [known]
+   */
   #open(name, known) {
     let channel = this.#channels.get(name);
     if (channel === undefined && this.#covering(name).length > 0) {
@@ -1074,33 +1070,52 @@ export class Stream {
     return channel;
   }
 
+  /** @param {string} name */
   #covering(name) {
-    return [...this.#subscriptions.values()].filter((subscription) => subscription.covers(name));
+    const patterns = [...this.#patterns].filter((subscription) => subscription.covers(name));
+    const exact = this.#subscriptions.get(name);
+    return exact ? [exact, ...patterns] : patterns;
   }
 
+  /** @param {Subscription} subscription */
   #covered(subscription) {
-    return [...this.#channels.values()].filter((channel) => subscription.covers(channel.name));
+    if (subscription.pattern) return [...this.#channels.values()].filter(({ name }) => subscription.covers(name));
+    const channel = this.#channels.get(subscription.ch);
+    return channel ? [channel] : [];
   }
 
-  /** Notifies listeners of a frame, in one call with the change of health that it causes. */
+  /**
+   * Notifies listeners of a frame, in one call with the change of health that it causes.
+   *
+   * @param {Channel} channel
+   * @param {ChannelChange} change
+   */
   #notify(channel, change) {
     channel.health = channel.judge(this.#phase === "open", this.#clock.now());
     this.#emit(channel, change);
   }
 
+  /**
+   * @param {Channel} channel
+   * @param {ChannelChange} change
+   */
   #emit(channel, change) {
     for (const subscription of this.#covering(channel.name)) {
       for (const listener of [...subscription.listeners]) this.#call(listener, channel, change);
     }
   }
 
+  /**
+   * @param {Listener} listener
+   * @param {Channel} channel
+   * @param {ChannelChange} change
+   */
   #call(listener, channel, change) {
     try {
       listener(channel, change);
     } catch (error) {
-      // A view that fails must not cost the position; it is reported like an uncaught error.
-      if (globalThis.reportError) globalThis.reportError(error);
-      else console.error(error);
+      // A view that fails must not cost the position.
+      report(error);
     }
   }
 }

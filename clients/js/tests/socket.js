@@ -1,4 +1,4 @@
-// A WebSocket for versions of Node that have none: text messages over plain TCP, as far as stream.js
+// A WebSocket for versions of Node that have none: text messages over plain TCP, as far as the client
 // needs them.
 
 import { randomBytes } from "node:crypto";

@@ -1,44 +1,14 @@
-// The base of the tests of stream.js: a clock moved by hand and a socket that plays a script.
+// The base of the tests of stream.js: a socket on which a test writes frame by frame, also what no hub would send.
 // No network, no real time: a test that waits an hour takes as long as one that does not.
 
-import { Stream } from "../../web/assets/stream.js";
-
-export class Clock {
-  constructor(now = 1_000_000) {
-    this.time = now;
-    this.timers = new Map();
-    this.nextTimer = 1;
-  }
-
-  now = () => this.time;
-
-  setTimeout = (run, ms) => {
-    const timer = this.nextTimer++;
-    this.timers.set(timer, { run, at: this.time + ms });
-    return timer;
-  };
-
-  clearTimeout = (timer) => this.timers.delete(timer);
-
-  /** Moves on by `ms`, running what falls due in order and at its own time. */
-  pass(ms) {
-    const end = this.time + ms;
-    for (;;) {
-      const due = [...this.timers].filter(([, t]) => t.at <= end).sort((a, b) => a[1].at - b[1].at)[0];
-      if (due === undefined) break;
-      this.timers.delete(due[0]);
-      this.time = Math.max(this.time, due[1].at);
-      due[1].run();
-    }
-    this.time = end;
-  }
-}
+import { Stream } from "../src/stream.js";
+import { ManualClock } from "../src/testing.js";
 
 /** One client against a scripted hub. `random` is 1, so that each wait is its ceiling. */
 export class Script {
   constructor(options = {}) {
     const script = this;
-    this.clock = new Clock();
+    this.clock = new ManualClock();
     this.sockets = [];
     this.states = [];
     this.seen = [];

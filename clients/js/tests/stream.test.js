@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { mergePatch } from "../../web/assets/stream.js";
+import { mergePatch } from "../src/merge.js";
 import { following, Script } from "./script.js";
 
 describe("merge patch", () => {

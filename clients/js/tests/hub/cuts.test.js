@@ -1,0 +1,237 @@
+// The client against a running hub, over connections that are cut, stalled and slow.
+//
+//   HUB_BIN=../../target/debug/matchwire node --test tests/hub/
+//
+// TEST_CUTS is the number of cuts, 100 by default.
+
+import assert from "node:assert/strict";
+import { isDeepStrictEqual } from "node:util";
+import { after, before, describe, test } from "node:test";
+
+import { connect } from "../../src/index.js";
+import { Proxy, Record, WebSocket, startHub, until } from "./support.js";
+
+const CUTS = Number(process.env.TEST_CUTS ?? 100);
+const PATTERNS = ["tennis/*", "basketball/*", "*/*/odds", "football/*/odds/*", "football", "feeds"];
+let hub;
+
+before(async () => {
+  hub = await startHub();
+});
+
+after(() => hub?.stop());
+
+async function image(ch, { address, key } = hub) {
+  const answer = await fetch(`http://${address}/stream/v1/channels/${ch}`, { headers: { authorization: `Token ${key}` } });
+  return answer.status === 200 ? answer.json() : undefined;
+}
+
+const open = (url) => connect(url, { key: hub.key, WebSocket });
+
+/** The names of the football matches, followed one by one. */
+async function footballNames() {
+  let names = [];
+  await until("there are matches", async () => {
+    const { data } = (await image("football")) ?? {};
+    names = Object.keys(data?.matches ?? {}).map((id) => `football/${id}`);
+    return names.length > 0;
+  });
+  return names;
+}
+
+/** Each channel is, at some sequence, exactly what the hub answers over HTTP. */
+async function checkDocuments(record, from) {
+  for (const name of record.channels.keys()) {
+    let found = "never at the same sequence";
+    await until(`${name} is equal to the hub's`, async () => {
+      const truth = await image(name, from);
+      const channel = record.channels.get(name);
+      if (truth === undefined || truth.epoch !== channel.epoch) return true;
+      await until(`${name} is at ${truth.seq}`, () => channel.seq >= truth.seq);
+      if (!channel.documents.has(truth.seq)) return false;
+      found = isDeepStrictEqual(channel.documents.get(truth.seq), truth.data) ? undefined : truth;
+      return true;
+    });
+    assert.equal(typeof found, "undefined", `${name}: ${JSON.stringify(found)}`);
+  }
+}
+
+/** Each event of the reference that happened while the other followed, once and in order. */
+function checkEvents(record, reference) {
+  let checked = 0;
+  for (const [name, { first, epoch, seq, events, faults }] of record.channels) {
+    const other = reference.channels.get(name);
+    assert.deepEqual([faults, other.faults], [[], []], name);
+    // From where both followed it, which may have been at different moments.
+    const from = Math.max(first.seq, other.first.seq);
+    const isComparable = first.epoch === epoch && other.first.epoch === epoch;
+    const isWithin = (event) => isComparable && event.epoch === epoch && event.seq > from && event.seq <= seq;
+    const all = other.events.filter(isWithin).map(({ eid }) => eid);
+    assert.deepEqual(events.filter(isWithin).map(({ eid }) => eid), all, name);
+    checked += all.length;
+  }
+  return checked;
+}
+
+describe("a hub that plays", { concurrency: true }, () => {
+  test(`${CUTS} cuts: no gap, no repetition, and the documents of the hub`, async (t) => {
+    const names = await footballNames();
+    const proxy = await Proxy.before(hub.address);
+    const [straight, cut] = [open(`ws://${hub.address}`), open(proxy.url)];
+    const reference = new Record(straight, [...PATTERNS, "football/*"]);
+    await until("the reference follows", () => reference.channels.size > names.length + 20);
+    const record = new Record(cut, [...PATTERNS, ...names]);
+    await until("the other follows", () => names.every((name) => record.channels.has(name)) && record.channels.size > names.length + 20);
+    // At once: the waits between attempts are for hubs, and tested elsewhere.
+    cut.on("state", ({ phase }) => phase === "waiting" && setTimeout(() => cut.wake(), 5));
+
+    let seed = 1;
+    const random = () => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647;
+    while (proxy.cuts < CUTS) {
+      await until("it dials", () => !proxy.isIdle);
+      const before = proxy.cuts;
+      const how = random();
+      // At once, also before `hello`; within the next frames; while it catches up; after a while.
+      if (how < 0.2) proxy.cut();
+      else proxy.cut(Math.ceil(random() * (how < 0.6 ? 2_000 : 60_000)));
+      await until("the connection is cut", () => proxy.cuts > before);
+      if (random() < 0.7) await cut.open();
+    }
+    await cut.open();
+    // Football matches that began since are followed by the reference alone.
+    const isFollowed = (name) => names.includes(name) || !/^football\/\d+$/.test(name);
+    await until("it has caught up", () => record.lacking(reference, isFollowed).length === 0).catch(({ message }) => {
+      assert.fail(`${message}: ${record.lacking(reference, isFollowed)}`);
+    });
+    await until("every document is live", () => record.follows.every(({ channels }) => {
+      return [...channels.values()].every(({ health }) => !["lost", "catching_up", "stale"].includes(health));
+    }));
+    await checkDocuments(record);
+    straight.close();
+    const checked = checkEvents(record, reference);
+    assert.ok(checked > 50, `only ${checked} events happened`);
+    t.diagnostic(`${proxy.cuts} cuts, ${record.channels.size} channels, ${checked} events`);
+    cut.close();
+    await proxy.close();
+  });
+
+  test("a connection that says nothing is given up after three beats, and resumed", async () => {
+    const proxy = await Proxy.before(hub.address);
+    const client = open(proxy.url);
+    const record = new Record(client, ["tennis/*"]);
+    await until("it follows", () => record.channels.size > 3);
+    const conn = client.stream.conn;
+    const phases = [];
+    client.on("state", ({ phase, message }) => phases.push(message ?? phase));
+    proxy.stalled = true;
+    await until("it notices", () => phases.length > 0);
+    assert.equal(phases[0], "the connection fell silent");
+    proxy.release();
+    await client.open();
+    assert.notEqual(client.stream.conn, conn);
+    await until("it is live", () => [...record.follows[0].channels.values()].every(({ health }) => health === "live" || health === "ended"));
+    for (const { faults } of record.channels.values()) assert.deepEqual(faults, []);
+    client.close();
+    await proxy.close();
+  });
+
+  test("a slow line is merged, never closed, and ends with the same documents", async () => {
+    // The kernel queues some MB for a line that is slow, so it takes more than a demo.
+    const steady = await startHub("--bench-rate", "3000", "--bench-channels", "20");
+    const proxy = await Proxy.before(steady.address);
+    const client = connect(proxy.url, { key: steady.key, WebSocket });
+    const whys = new Set();
+    const record = new Record(client, ["football/*/odds/steady"], { lossless: true });
+    record.follows[0].on("change", ({ merged }) => whys.add(merged?.why));
+    await until("it follows", () => record.channels.size === 20);
+    proxy.bytesPerSecond = 8_000;
+    const conn = client.stream.conn;
+    await until("the hub finds the line slow", async () => {
+      const metrics = await (await fetch(`http://${steady.address}/metrics`)).text();
+      return /^matchwire_behind_total [1-9]/m.test(metrics);
+    });
+    proxy.bytesPerSecond = undefined;
+    await until("values are merged", () => whys.has("slow"));
+    assert.deepEqual([client.state.phase, client.stream.conn], ["open", conn]);
+    await checkDocuments(record, steady);
+    for (const { faults } of record.channels.values()) assert.deepEqual(faults, []);
+    client.close();
+    await proxy.close();
+    await steady.stop();
+  });
+
+  test("a program that sleeps gets merged values and every event, and asks for less meanwhile", async () => {
+    const [straight, sleepy] = [open(`ws://${hub.address}`), open(`ws://${hub.address}`)];
+    const reference = new Record(straight, ["tennis/*"]);
+    await until("the reference follows", () => reference.channels.size > 3);
+    const sent = [];
+    const { request } = sleepy.stream;
+    sleepy.stream.request = (command, receive) => {
+      if (command.op === "set") sent.push(command.every_ms);
+      return request.call(sleepy.stream, command, receive);
+    };
+    const channels = new Map();
+    const changes = sleepy.follow("tennis/*").changes();
+    let merged = 0;
+    const began = Date.now();
+    const isAsleep = () => Date.now() - began < 6_000;
+    for await (const { ch, epoch, seq, data, events, merged: by, missed } of changes) {
+      const known = channels.get(ch);
+      const channel = known ?? { first: { epoch, seq }, events: [], faults: [] };
+      channels.set(ch, Object.assign(channel, { epoch, seq, data }));
+      // The first may be the image and what came after it, as one.
+      for (const { eid } of known ? events : []) channel.events.push({ epoch, seq, eid });
+      if (missed) channel.faults.push(missed);
+      merged += by?.why === "reader" ? 1 : 0;
+      if (isAsleep() && channels.size > 3) await new Promise((resolve) => setTimeout(resolve, 700));
+      if (!isAsleep() && merged > 0 && sent.at(-1) === 0) break;
+    }
+    assert.ok(sent.includes(250) && sent.includes(500), `asked for ${sent}`);
+    assert.equal(sleepy.state.phase, "open");
+    // Of each channel up to where it was read.
+    let compared = 0;
+    for (const [name, { first, epoch, seq, data, events, faults }] of channels) {
+      assert.deepEqual(faults, [], name);
+      const { documents } = reference.channels.get(name);
+      compared += documents.has(seq) ? 1 : 0;
+      assert.deepEqual(data, documents.get(seq) ?? data, name);
+      const isWithin = (event) => event.epoch === epoch && event.seq > first.seq && event.seq <= seq;
+      const all = reference.channels.get(name).events.filter(isWithin).map(({ eid }) => eid);
+      assert.deepEqual(events.map(({ eid }) => eid), all, name);
+    }
+    assert.ok(compared > 0, "no document could be compared");
+    straight.close();
+    sleepy.close();
+  });
+
+  test("verifies what it has, if the hub offers it", async (t) => {
+    const client = await open(`ws://${hub.address}`).open();
+    const [name] = await footballNames();
+    // At a rate of its own: what is held back comes before the hash.
+    const readers = ["football", "tennis", "feeds", name, `${name}/odds`].map((ch) => client.follow(ch, { rate: 1000 }));
+    await Promise.all(readers.map((reader) => reader.ready()));
+    if (client.features.includes("hash")) {
+      for (const proof of await Promise.all(readers.map((reader) => reader.verify()))) assert.ok(proof.ok, JSON.stringify(proof));
+      readers[0].channel.data = { ...readers[0].data, forged: true };
+      assert.equal((await readers[0].verify()).ok, false);
+    } else {
+      await assert.rejects(readers[0].verify(), /offers no hashes/);
+      t.diagnostic("this hub offers no hashes");
+    }
+    client.close();
+  });
+});
+
+describe("what the hub closes for good", () => {
+  test("a wrong key ends iterators with a typed error", async () => {
+    const client = connect(`ws://${hub.address}`, { key: "mw_wrong", WebSocket });
+    await assert.rejects(client.follow("football").ready(), { name: "ClosedError", code: 4401 });
+  });
+
+  test("a channel name that cannot be ends its reader alone", async () => {
+    const client = open(`http://${hub.address}`);
+    await assert.rejects(client.follow("no spaces/1").ready(), { name: "RefusedError", code: "bad_channel" });
+    assert.ok((await client.follow("football").ready()).matches);
+    client.close();
+  });
+});

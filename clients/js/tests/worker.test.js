@@ -1,0 +1,184 @@
+// Tabs that share one connection, over message ports, with the hub in memory behind the worker.
+
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, describe, test } from "node:test";
+
+import { TestHub } from "../src/testing.js";
+import { connectWorker, serve } from "../src/worker.js";
+
+const FOOTBALL = { score: { home: 0, away: 0 } };
+const goal = (eid) => ({ kind: "goal", eid });
+let hub, relay, scope, ports, tabs;
+
+/** Until messages between ports have arrived, also those that answer others. */
+async function settled() {
+  for (let n = 0; n < 20; n += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+async function tab() {
+  const { port1, port2 } = new MessageChannel();
+  ports.push(port1, port2);
+  scope.onconnect({ ports: [port2] });
+  const client = connectWorker({ port: port1 }, { clock: hub.clock, random: () => 1 });
+  tabs.push(client);
+  await settled();
+  return client;
+}
+
+beforeEach(async () => {
+  [ports, tabs, scope] = [[], [], {}];
+  hub = new TestHub();
+  hub.publish("football/1", FOOTBALL);
+  relay = serve(scope, "ws://hub", hub.options());
+  await hub.open();
+});
+
+afterEach(async () => {
+  for (const client of tabs) client.close();
+  relay.hub.close();
+  await settled();
+  for (const port of ports) port.close();
+});
+
+describe("a worker", () => {
+  test("ten tabs are one connection and one subscription, and each has every event", async () => {
+    const events = [];
+    for (let n = 0; n < 10; n += 1) {
+      const client = await tab();
+      client.follow("football/1").on("goal", ({ eid }) => events.push(`${n}${eid}`));
+    }
+    await settled();
+    assert.deepEqual(hub.commands.map(({ op, ch }) => [op, ch]), [["subscribe", "football/1"]]);
+    hub.publish("football/1", { score: { home: 1 } }, [goal("a")]);
+    await settled();
+    assert.deepEqual(events.sort(), Array.from({ length: 10 }, (_, n) => `${n}a`));
+    for (const client of tabs) {
+      const { data, health } = client.follow("football/1");
+      assert.deepEqual([data.score.home, health], [1, "live"]);
+    }
+  });
+
+  test("follows as fast as the fastest tab, and stops after the last", async () => {
+    const [first, second] = [await tab(), await tab()];
+    first.follow("football/1", { rate: 1000 });
+    await settled();
+    const fast = second.follow("football/1", { rate: 250 });
+    await settled();
+    fast.close();
+    hub.pass(2000);
+    await settled();
+    first.close();
+    await settled();
+    hub.pass(2000);
+    await settled();
+    assert.deepEqual(hub.commands.map(({ op, every_ms }) => [op, every_ms]), [
+      ["subscribe", 1000], ["set", 250], ["set", 1000], ["unsubscribe", undefined],
+    ]);
+  });
+
+  test("a line that breaks is lost in every tab, and resumed without a gap", async () => {
+    const client = await tab();
+    const match = client.follow("football/1");
+    const [events, missed] = [[], []];
+    match.on("change", (change) => change.missed && missed.push(change.missed));
+    match.on("goal", ({ eid }) => events.push(eid));
+    await settled();
+    hub.cut();
+    await settled();
+    assert.deepEqual([client.state.phase, match.health], ["waiting", "lost"]);
+    for (const eid of ["a", "b"]) hub.publish("football/1", { score: { home: 1 } }, [goal(eid)]);
+    hub.pass(500);
+    await settled();
+    hub.pass(500);
+    await settled();
+    assert.deepEqual([events, missed, match.health], [["a", "b"], [], "live"]);
+  });
+
+  test("a tab that was frozen resumes from its position", async () => {
+    const client = await tab();
+    const events = [];
+    const match = client.follow("football/1");
+    match.on("goal", ({ eid }) => events.push(eid));
+    const other = await tab();
+    other.follow("football/1");
+    await settled();
+    client.stream.sleep();
+    hub.publish("football/1", undefined, [goal("a")]);
+    await settled();
+    client.wake();
+    await settled();
+    assert.deepEqual([events, match.health], [["a"], "live"]);
+  });
+
+  test("patterns, refusals, ends and new epochs are the hub's", async () => {
+    const client = await tab();
+    const all = client.follow("football/*");
+    const none = client.follow("tennis/9");
+    await settled();
+    hub.publish("football/2", FOOTBALL);
+    await settled();
+    assert.deepEqual([...all.channels.keys()], ["football/1", "football/2"]);
+    assert.equal(none.error.code, "not_tracked");
+    hub.publish("tennis/9", { points: 1 });
+    for (let n = 0; n < 3; n += 1) {
+      hub.pass(5000);
+      await settled();
+    }
+    assert.equal(none.data.points, 1);
+    hub.end("football/2");
+    await settled();
+    assert.deepEqual([...all.channels.keys()], ["football/1"]);
+    const missed = [];
+    all.on("change", (change) => change.missed && missed.push(change.missed.why));
+    hub.restart();
+    for (let n = 0; n < 3; n += 1) {
+      hub.pass(500);
+      await settled();
+    }
+    assert.deepEqual(missed, ["epoch"]);
+  });
+
+  test("what is stale there is stale here, and what is not is not", async () => {
+    const client = await tab();
+    hub.publish("football/2", { ...FOOTBALL, stale_after_ms: 1000 });
+    const [long, short] = [client.follow("football/1"), client.follow("football/2")];
+    await settled();
+    hub.pass(1000);
+    await settled();
+    assert.deepEqual([long.health, short.health], ["live", "stale"]);
+    hub.pass(4000);
+    await settled();
+    assert.deepEqual([long.health, short.health], ["live", "live"]);
+  });
+
+  test("a key that is refused ends every tab with the hub's code", async () => {
+    const client = await tab();
+    const reading = client.follow("football/1").changes();
+    await reading.next();
+    const ended = assert.rejects(reading.next(), { name: "ClosedError", code: 4410 });
+    hub.cut(4410, "token_revoked");
+    await ended;
+    const late = await tab();
+    await assert.rejects(late.open(), { name: "ClosedError", code: 4410 });
+  });
+
+  test("proves its documents through the worker", async () => {
+    const client = await tab();
+    const match = client.follow("football/1");
+    await settled();
+    hub.publish("football/1", { score: { home: 3 } });
+    assert.equal((await match.verify()).ok, true);
+  });
+
+  test("a tab that says nothing any more is forgotten", async () => {
+    const { port1, port2 } = new MessageChannel();
+    ports.push(port1, port2);
+    relay.accept(port2);
+    port1.postMessage({ data: JSON.stringify({ op: "subscribe", id: 1, ch: "football/1" }) });
+    await settled();
+    hub.pass(89_000);
+    assert.deepEqual(hub.commands.map(({ op }) => op), ["subscribe"]);
+    hub.pass(3_000);
+    assert.deepEqual(hub.commands.map(({ op }) => op), ["subscribe", "unsubscribe"]);
+  });
+});
