@@ -9,7 +9,10 @@ use std::{
 
 use fanout::Seq;
 
-use super::host::{CHANNELS, document_hash, is_event};
+use super::{
+    host::{CHANNELS, document_hash, is_event},
+    world::STAMP_OFFSET,
+};
 
 /// A socket that accepts a limited number of bytes, and the client at its other end.
 #[derive(Debug, Default, Clone)]
@@ -130,6 +133,7 @@ impl Client {
         }
         if let Some(heads) = frame["heads"].as_object() {
             self.beats.push((heads.len(), frame["more"] == true));
+            assert!(frame["now"].as_i64() > Some(STAMP_OFFSET), "{text} has no time of day");
         }
         for (name, head) in frame["heads"].as_object().into_iter().flatten() {
             let channel = name[2..].parse::<u32>().expect("channels are numbered");

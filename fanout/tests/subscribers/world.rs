@@ -22,6 +22,9 @@ pub(crate) const CLIENTS: usize = 3;
 pub(crate) const LIMITS: SubscriberLimits =
     SubscriberLimits { budget: Budget { bytes: 160, frame_bytes: 0, age_us: 50 }, write_bytes: 90 };
 
+/// What the time of day is ahead of the clock of the shard.
+pub(crate) const STAMP_OFFSET: i64 = 1_000_000_000_000_000;
+
 /// One shard and its clients.
 pub(crate) struct World {
     pub(crate) host: Host,
@@ -36,6 +39,7 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn new() -> Self {
         let mut subscribers = Subscribers::new(LIMITS);
+        subscribers.set_stamp_offset(STAMP_OFFSET);
         let clients: Vec<Client> = (0..CLIENTS).map(|_| Client::default()).collect();
         for (slot, client) in clients.iter().enumerate() {
             assert_eq!(subscribers.admit(Session::new(1_000), client.pipe.clone()), slot);
