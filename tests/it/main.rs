@@ -52,6 +52,7 @@ mod site;
 mod slow;
 mod sources;
 mod sports_api;
+mod sse;
 mod stop;
 mod support;
 mod terms;

@@ -90,7 +90,7 @@ impl Product {
                 None
             }
             ("api" | "mcp", ..) => Some(Self::Football),
-            ("stream", "v1", "channels" | "replays") => Some(Self::Websocket),
+            ("stream", "v1", "channels" | "replays" | "sse") => Some(Self::Websocket),
             (name, "api" | "mcp", _) => {
                 Self::named(name).filter(|it| !matches!(it, Self::Football | Self::Websocket))
             }
@@ -157,6 +157,7 @@ mod tests {
         check("/signals/api/", Some(Product::Signals));
         check("/stream/v1/channels/football/1", Some(Product::Websocket));
         check("/stream/v1/replays/", Some(Product::Websocket));
+        check("/stream/v1/sse", Some(Product::Websocket));
     }
 
     #[test]

@@ -244,7 +244,7 @@ impl Client {
 }
 
 impl ChannelState {
-    fn image(&mut self, frame: &Value) {
+    pub(crate) fn image(&mut self, frame: &Value) {
         let epoch = frame["epoch"].as_str().expect("an image has an epoch");
         if self.epoch != epoch {
             self.eids.clear();
@@ -254,7 +254,7 @@ impl ChannelState {
         self.data = frame["data"].clone();
     }
 
-    fn update(&mut self, name: &str, frame: &Value) {
+    pub(crate) fn update(&mut self, name: &str, frame: &Value) {
         let number = |field: &str| frame[field].as_u64().expect("an update is numbered");
         let (seq, prev) = (number("seq"), number("prev"));
         assert!(prev <= self.seq, "{name}: a hole between {} and {prev}", self.seq);

@@ -40,6 +40,7 @@ mod rest;
 mod schema;
 mod service;
 mod site;
+mod sse;
 mod ticket;
 pub mod tls;
 mod transport;
@@ -265,6 +266,7 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/ws/live/", any(ws::socket))
         .route("/stream/v1/channels/{*channel}", get(rest::channel))
         .route("/stream/v1/replays/", get(replays::list))
+        .route("/stream/v1/sse/", get(sse::events))
         .route("/api/v2/account/", get(account::show))
         .route("/api/v2/stream/ticket/", post(rest::ticket))
         .route("/ingest/v1/{source}", post(ingest::post).get(ingest::socket))

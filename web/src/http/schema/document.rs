@@ -15,7 +15,7 @@ use crate::{
     http::{
         account,
         error::{AddonRequired, AuthenticationRequired},
-        images, replays, rest,
+        images, replays, rest, sse,
     },
     products::Product,
 };
@@ -23,7 +23,7 @@ use crate::{
 /// The endpoints outside `api`.
 #[derive(OpenApi)]
 #[openapi(
-    paths(account::show, rest::ticket, rest::channel, replays::list, images::show),
+    paths(account::show, rest::ticket, rest::channel, replays::list, sse::events, images::show),
     components(schemas(ErrorBody, UnknownParametersBody, AuthenticationRequired, AddonRequired))
 )]
 struct HttpDocument;

@@ -213,7 +213,7 @@ fn every_api_route_is_in_the_document() {
             documented += 1;
         }
     }
-    assert_eq!(documented, 5, "account, ticket, channel, replays and image");
+    assert_eq!(documented, 6, "account, ticket, channel, replays, events and image");
 }
 
 /// A component has the name of its type, without the module. A second type of that name would replace the

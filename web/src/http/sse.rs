@@ -1,0 +1,408 @@
+//! Server-sent events: the stream protocol for networks that break WebSockets.
+//!
+//! A request follows channels as one `subscribe` with `chs` does, and its events are the frames of a socket. The fan-out
+//! serves one end of a local pair of sockets, and this module copies from the other end to the response as fast as the
+//! reader takes it. So the budget, slow readers, revocations and the drain are those of every socket.
+
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashSet},
+    convert::Infallible,
+    fmt::Write as _,
+    mem,
+    os::unix::net::UnixStream,
+    sync::Arc,
+};
+
+use axum::{
+    Extension,
+    body::Body,
+    extract::{Request, State},
+    response::{IntoResponse, Response},
+};
+use bytes::Bytes;
+use fanout::{
+    ChannelId, Dialect,
+    channel::{Pattern, Rate},
+    socket::Stream,
+};
+use futures_util::{
+    SinkExt as _, StreamExt as _,
+    stream::{self, ReadyChunks},
+};
+use hyper::{
+    HeaderMap, StatusCode,
+    header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue},
+};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use socket2::SockRef;
+use tokio_tungstenite::{
+    WebSocketStream,
+    tungstenite::{
+        Message,
+        protocol::{Role, WebSocketConfig},
+    },
+};
+use tracing::warn;
+
+use super::{
+    Shared, close,
+    error::HttpError,
+    ws::{self, Verdict},
+};
+use accounts::Caller;
+
+/// Channels and patterns of one request.
+const CHANNELS_MAX: usize = 1_000;
+
+/// Each event carries the positions of so many channels, about 500 bytes; those of more channels come with beats.
+const ID_CHANNELS_EACH: usize = 20;
+
+/// Longer positions are not sent: clients repeat them in a header, which has a limit.
+const ID_BYTES_MAX: usize = 16 * 1024;
+
+/// What the kernel buffers between the fan-out and the response, in bytes. More would hide a slow reader.
+const PAIR_BYTES: usize = 16 * 1024;
+
+/// Events that are ready are written together, at most this many.
+const EVENTS_AT_ONCE: usize = 64;
+
+/// When a client reconnects after a loss of the connection, in milliseconds.
+const RETRY_MS: u32 = 1_000;
+
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+
+/// Follows channels by server-sent events.
+///
+/// The events are the frames of the stream protocol. `Last-Event-ID`, which browsers send by themselves, resumes.
+#[utoipa::path(
+    get, path = "/stream/v1/sse/",
+    params(
+        ("ch" = Vec<String>, Query, description = "A channel, or a pattern in which `*` stands for one segment; may be repeated", example = json!(["football"])),
+        ("every_ms" = Option<u64>, Query, description = "At most one update of values for each channel in so many milliseconds: 0, 100, 250, 500, 1000, 2000 or 5000"),
+        ("on_slow" = Option<String>, Query, description = "What happens if the client is too slow: `merge`, `resync` or `close`"),
+        ("Last-Event-ID" = Option<String>, Header, description = "The `id` of the last event, to go on behind it"),
+    ),
+    responses(
+        (status = 200, description = "Events, without an end", body = String, content_type = "text/event-stream"),
+        (status = 429, description = "The account has as many sockets open as it may"),
+    )
+)]
+pub(super) async fn events(
+    State(shared): State<Arc<Shared>>,
+    Extension(caller): Extension<Caller>,
+    request: Request,
+) -> Result<Response, HttpError> {
+    let query = EventsQuery::parse(request.uri().query().unwrap_or_default())?;
+    let positions = Positions::of_request(request.headers(), &query.channels);
+    let verdict = ws::admit(&shared, caller, Dialect::Stream);
+    if let Verdict::Refuse(_, reason) = verdict {
+        // The add-on was checked before.
+        return Err(if reason == close::TOO_MANY_SOCKETS {
+            let message = "the account has as many sockets open as it may";
+            HttpError::Refused(StatusCode::TOO_MANY_REQUESTS, message)
+        } else {
+            HttpError::Unavailable
+        });
+    }
+    let unavailable = |error: std::io::Error| {
+        warn!(%error, "events cannot be served");
+        HttpError::Unavailable
+    };
+    let (served, own) = UnixStream::pair().map_err(unavailable)?;
+    SockRef::from(&served).set_send_buffer_size(PAIR_BYTES).map_err(unavailable)?;
+    own.set_nonblocking(true).map_err(unavailable)?;
+    let own = tokio::net::UnixStream::from_std(own).map_err(unavailable)?;
+    ws::hand_over(&shared, Stream::Unix(served), Vec::new(), verdict).await;
+    let no_limits = WebSocketConfig::default().max_message_size(None).max_frame_size(None);
+    let mut socket = WebSocketStream::from_raw_socket(own, Role::Client, Some(no_limits)).await;
+    // If it fails, the fan-out has closed the socket, and the first event says why.
+    socket.send(Message::text(query.command(&positions))).await.ok();
+
+    let beginning = Some(format!("retry: {RETRY_MS}\n\n").into());
+    let events = Events { messages: socket.ready_chunks(EVENTS_AT_ONCE), positions, beginning };
+    let body = stream::unfold(events, |mut events| async move {
+        let chunk = events.next().await?;
+        Some((Ok::<Bytes, Infallible>(chunk), events))
+    });
+    let mut response = Body::from_stream(body).into_response();
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // nginx would collect them.
+    headers.insert(ACCEL_BUFFERING, HeaderValue::from_static("no"));
+    Ok(response)
+}
+
+/// What a request asks for.
+#[derive(Debug, PartialEq, Eq)]
+struct EventsQuery {
+    channels: Vec<Pattern>,
+    every_ms: u64,
+    on_slow: String,
+}
+
+impl EventsQuery {
+    fn parse(query: &str) -> Result<Self, HttpError> {
+        let mut parsed = Self { channels: Vec::new(), every_ms: 0, on_slow: "merge".to_owned() };
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            match &*name {
+                "ch" => {
+                    let pattern = Pattern::parse(&value);
+                    let message = "ch is the name of a channel, or a pattern";
+                    parsed.channels.push(pattern.ok_or(HttpError::BadRequest(message))?);
+                }
+                "every_ms" => {
+                    let rate = value.parse().ok().and_then(Rate::from_ms);
+                    let message = "every_ms is one of 0, 100, 250, 500, 1000, 2000, 5000";
+                    let rate = rate.ok_or(HttpError::BadRequest(message))?;
+                    parsed.every_ms = rate.every_ms().into();
+                }
+                "on_slow" => {
+                    if !["merge", "resync", "close"].contains(&&*value) {
+                        return Err(HttpError::BadRequest("on_slow is merge, resync or close"));
+                    }
+                    parsed.on_slow = value.into_owned();
+                }
+                _ => {}
+            }
+        }
+        let mut known = HashSet::new();
+        parsed.channels.retain(|channel| known.insert(channel.clone()));
+        match parsed.channels.len() {
+            0 => Err(HttpError::BadRequest("ch is missing: the channels to follow")),
+            1..=CHANNELS_MAX => Ok(parsed),
+            _ => Err(HttpError::BadRequest("too many channels: at most 1000, or use a pattern")),
+        }
+    }
+
+    /// The command of the stream protocol that follows the channels.
+    fn command(&self, positions: &Positions) -> String {
+        let entry = |channel: &Pattern| match positions.start_of(channel) {
+            Some(from) => json!({"ch": channel.as_str(), "from": from}),
+            None => json!(channel.as_str()),
+        };
+        let chs: Vec<Value> = self.channels.iter().map(entry).collect();
+        let (every_ms, on_slow) = (self.every_ms, &self.on_slow);
+        json!({"op": "subscribe", "id": 0, "chs": chs, "every_ms": every_ms, "on_slow": on_slow})
+            .to_string()
+    }
+}
+
+/// The rest of a response.
+struct Events {
+    messages: ReadyChunks<WebSocketStream<tokio::net::UnixStream>>,
+    positions: Positions,
+    beginning: Option<Bytes>,
+}
+
+impl Events {
+    /// The next events, as one chunk; `None` at the end.
+    async fn next(&mut self) -> Option<Bytes> {
+        if let Some(beginning) = self.beginning.take() {
+            return Some(beginning);
+        }
+        loop {
+            let mut chunk = String::new();
+            for message in self.messages.next().await? {
+                // Pings are answered by the library. After a close or an error the stream ends.
+                if let Ok(Message::Text(text)) = message {
+                    self.positions.write_event(&text, &mut chunk);
+                }
+            }
+            if !chunk.is_empty() {
+                return Some(chunk.into());
+            }
+        }
+    }
+}
+
+/// The positions that the reader has after the events so far, which `Last-Event-ID` brings back.
+#[derive(Debug, Default)]
+struct Positions {
+    /// Epoch and sequence by channel.
+    of: BTreeMap<String, (String, u64)>,
+    /// The channels in the parts of the current beat.
+    in_beat: HashSet<String>,
+}
+
+/// What matters here of a frame.
+#[derive(Debug, Deserialize)]
+struct Frame<'a> {
+    #[serde(rename = "type")]
+    kind: &'a str,
+    #[serde(borrow)]
+    ch: Option<Cow<'a, str>>,
+    epoch: Option<&'a str>,
+    seq: Option<u64>,
+    #[serde(default)]
+    heads: BTreeMap<String, u64>,
+    #[serde(default)]
+    more: bool,
+    reconnect_after_ms: Option<u32>,
+}
+
+impl Positions {
+    /// Those of the last event that the client has, as far as it follows these channels.
+    fn of_request(headers: &HeaderMap, channels: &[Pattern]) -> Self {
+        let id = headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok()).unwrap_or_default();
+        let entry = |entry: &str| {
+            let (name, position) = entry.split_once('=')?;
+            let (epoch, seq) = position.split_once('.')?;
+            let channel = ChannelId::new(name);
+            let is_followed = channels.iter().any(|pattern| pattern.matches(&channel));
+            let position = (epoch.to_owned(), seq.parse().ok()?);
+            is_followed.then(|| (name.to_owned(), position))
+        };
+        let of = id.split(',').filter_map(entry).collect();
+        Self { of, in_beat: HashSet::new() }
+    }
+
+    /// The `from` of a `subscribe` to this channel or pattern.
+    fn start_of(&self, channel: &Pattern) -> Option<Value> {
+        let position = |(epoch, seq): &(String, u64)| json!({"epoch": epoch, "seq": seq});
+        if !channel.is_wildcard() {
+            return self.of.get(channel.as_str()).map(position);
+        }
+        let covered = self.of.iter().filter(|(name, _)| channel.matches(&ChannelId::new(&***name)));
+        let from: Map<String, Value> =
+            covered.map(|(name, at)| (name.clone(), position(at))).collect();
+        (!from.is_empty()).then_some(Value::Object(from))
+    }
+
+    /// Appends a frame as an event.
+    fn write_event(&mut self, text: &str, out: &mut String) {
+        let Ok(frame) = serde_json::from_str::<Frame<'_>>(text) else { return };
+        if let Some(ms) = frame.reconnect_after_ms {
+            writeln!(out, "retry: {ms}").expect("a string takes it");
+        }
+        if self.apply(frame)
+            && let Some(id) = self.id()
+        {
+            writeln!(out, "id: {id}").expect("a string takes it");
+        }
+        write!(out, "data: {text}\n\n").expect("a string takes it");
+    }
+
+    /// Applies a frame to the positions. Returns whether its event carries them.
+    fn apply(&mut self, frame: Frame<'_>) -> bool {
+        match (frame.kind, frame.ch, frame.seq) {
+            ("image", Some(ch), Some(seq)) => {
+                let epoch = frame.epoch.unwrap_or_default().to_owned();
+                self.of.insert(ch.into_owned(), (epoch, seq));
+            }
+            ("update", Some(ch), Some(seq)) => {
+                if let Some((_, known)) = self.of.get_mut(&*ch) {
+                    *known = seq;
+                }
+            }
+            ("unsubscribed", Some(ch), _) => {
+                self.of.remove(&*ch);
+            }
+            ("beat", ..) => {
+                self.in_beat.extend(frame.heads.into_keys());
+                if !frame.more {
+                    // Channels that have ended meanwhile.
+                    let in_beat = mem::take(&mut self.in_beat);
+                    self.of.retain(|name, _| in_beat.contains(name));
+                }
+                return true;
+            }
+            _ => return false,
+        }
+        self.of.len() <= ID_CHANNELS_EACH
+    }
+
+    /// All positions as the `id` of an event, unless they are too long for a header.
+    fn id(&self) -> Option<String> {
+        let mut id = String::new();
+        for (name, (epoch, seq)) in &self.of {
+            let comma = if id.is_empty() { "" } else { "," };
+            write!(id, "{comma}{name}={epoch}.{seq}").expect("a string takes it");
+        }
+        (!id.is_empty() && id.len() <= ID_BYTES_MAX).then_some(id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn positions(id: &str, channels: &[&str]) -> Positions {
+        let mut headers = HeaderMap::new();
+        headers.insert(LAST_EVENT_ID, HeaderValue::from_str(id).expect("a header's value"));
+        let channels: Vec<Pattern> =
+            channels.iter().map(|name| Pattern::parse(name).expect("a name")).collect();
+        Positions::of_request(&headers, &channels)
+    }
+
+    #[test]
+    fn id_brings_the_positions_back() {
+        let mut first = Positions::default();
+        let mut events = String::new();
+        for frame in [
+            r#"{"type":"image","ch":"football/7","epoch":"k3f9","seq":8,"at":{},"data":{"a":[1]}}"#,
+            r#"{"type":"update","ch":"football/7","seq":9,"prev":8,"at":{},"patch":{"a":null}}"#,
+            r#"{"type":"image","ch":"football","epoch":"a","seq":1,"at":{},"data":{}}"#,
+        ] {
+            first.write_event(frame, &mut events);
+        }
+        let ids: Vec<&str> = events.lines().filter_map(|line| line.strip_prefix("id: ")).collect();
+        assert_eq!(
+            ids,
+            ["football/7=k3f9.8", "football/7=k3f9.9", "football=a.1,football/7=k3f9.9"]
+        );
+
+        let query = EventsQuery::parse("ch=football&ch=football/*&ch=tennis&every_ms=250").unwrap();
+        let channels = ["football", "football/*", "tennis"];
+        let command = query.command(&positions(ids[2], &channels));
+        let expected = json!({"op": "subscribe", "id": 0, "every_ms": 250, "on_slow": "merge", "chs": [
+            {"ch": "football", "from": {"epoch": "a", "seq": 1}},
+            {"ch": "football/*", "from": {"football/7": {"epoch": "k3f9", "seq": 9}}},
+            "tennis",
+        ]});
+        assert_eq!(serde_json::from_str::<Value>(&command).unwrap(), expected);
+    }
+
+    #[test]
+    fn foreign_ids_are_ignored() {
+        for id in ["", "7", "football", "football=", "football=a.x", "tennis=a.1", ",,=.,"] {
+            assert!(positions(id, &["football"]).of.is_empty(), "{id}");
+        }
+    }
+
+    #[test]
+    fn many_positions_come_with_beats_and_lose_what_has_ended() {
+        let mut all = Positions::default();
+        let mut events = String::new();
+        for number in 0..100 {
+            let frame = format!(r#"{{"type":"image","ch":"c/{number}","epoch":"a","seq":1}}"#);
+            all.write_event(&frame, &mut events);
+        }
+        let ids = events.lines().filter(|line| line.starts_with("id: ")).count();
+        assert_eq!(ids, ID_CHANNELS_EACH);
+        events.clear();
+        all.write_event(r#"{"type":"beat","now":1,"heads":{"c/1":1},"more":true}"#, &mut events);
+        all.write_event(r#"{"type":"beat","now":1,"heads":{"c/2":1}}"#, &mut events);
+        assert!(events.contains("\nid: c/1=a.1,c/2=a.1\n"), "{events}");
+    }
+
+    #[test]
+    fn bye_names_the_time_to_reconnect() {
+        let mut events = String::new();
+        let bye = r#"{"type":"bye","why":"drain","reconnect_after_ms":7300}"#;
+        Positions::default().write_event(bye, &mut events);
+        assert_eq!(events, format!("retry: 7300\ndata: {bye}\n\n"));
+    }
+
+    #[test]
+    fn bad_parameters_are_refused() {
+        for query in ["", "every_ms=0", "ch=a//b", "ch=a&every_ms=7", "ch=a&on_slow=skip"] {
+            assert!(matches!(EventsQuery::parse(query), Err(HttpError::BadRequest(_))), "{query}");
+        }
+        let twice = EventsQuery::parse("ch=a&ch=a&other=1").unwrap();
+        assert_eq!(twice.channels.len(), 1);
+    }
+}
