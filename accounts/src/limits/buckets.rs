@@ -22,7 +22,7 @@ use tokio::time::Instant;
 
 use super::{
     LimitsKey, RetryAfter,
-    shared::{TakenHere, Uses},
+    shared::{UnreportedUse, Uses},
 };
 
 /// The number of shared buckets while there are too many.
@@ -55,7 +55,7 @@ pub(super) struct Buckets<C: Clock = SinceStart> {
     /// Begins every hash of a key.
     key: LimitsKey,
     /// For other nodes.
-    taken: Option<TakenHere>,
+    unreported: Option<UnreportedUse>,
     buckets_max: usize,
     /// Requests that cannot create more than `buckets_max` buckets.
     room: AtomicUsize,
@@ -77,7 +77,7 @@ impl<C: Clock + Clone> Buckets<C> {
             limiter: RateLimiter::new(quota, DashMapStateStore::default(), clock.clone()),
             clock,
             key: key.clone(),
-            taken: key.is_shared().then(TakenHere::default),
+            unreported: key.is_shared().then(UnreportedUse::default),
             buckets_max,
             room: AtomicUsize::new(buckets_max),
             is_crowded: AtomicBool::new(false),
@@ -96,8 +96,8 @@ impl<C: Clock + Clone> Buckets<C> {
             // The moment may have come since the limiter looked.
             RetryAfter { seconds: seconds.max(1) }
         })?;
-        if let Some(taken) = &self.taken {
-            taken.add(whose, 1);
+        if let Some(unreported) = &self.unreported {
+            unreported.add(whose, 1);
         }
         Ok(())
     }
@@ -114,7 +114,7 @@ impl<C: Clock + Clone> Buckets<C> {
 
     /// What was taken here since this was last called.
     pub(super) fn drain_taken(&self) -> Uses {
-        self.taken.as_ref().map(TakenHere::drain).unwrap_or_default()
+        self.unreported.as_ref().map(UnreportedUse::drain).unwrap_or_default()
     }
 
     fn bucket(&self, whose: u64) -> u64 {

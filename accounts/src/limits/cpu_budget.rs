@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep};
 
 use super::{
     LimitsKey, RetryAfter,
-    shared::{TakenHere, Uses},
+    shared::{UnreportedUse, Uses},
 };
 use crate::accounts::AccountId;
 
@@ -31,7 +31,7 @@ pub(super) struct CpuBudgets {
     waiting_max: usize,
     accounts: Mutex<Budgets>,
     /// For other nodes, in microseconds.
-    taken: Option<TakenHere>,
+    unreported: Option<UnreportedUse>,
 }
 
 #[derive(Debug, Default)]
@@ -72,8 +72,8 @@ impl CpuBudgets {
             return None;
         }
         let ahead_max = at_once * 100 / percent;
-        let taken = key.is_shared().then(TakenHere::default);
-        Some(Self { percent, ahead_max, waiting_max, accounts: Mutex::default(), taken })
+        let unreported = key.is_shared().then(UnreportedUse::default);
+        Some(Self { percent, ahead_max, waiting_max, accounts: Mutex::default(), unreported })
     }
 
     /// Admits a request of this account, once it is its turn.
@@ -91,7 +91,7 @@ impl CpuBudgets {
 
     /// Records the cost of an admitted request.
     pub(super) fn charge(&self, CpuPermit { account, taken }: CpuPermit, used: Duration) {
-        if let Some(told) = &self.taken {
+        if let Some(told) = &self.unreported {
             let whose = account.number().cast_unsigned();
             told.add(whose, u32::try_from(used.as_micros()).unwrap_or(u32::MAX));
         }
@@ -111,7 +111,7 @@ impl CpuBudgets {
 
     /// What was used here since this was last called, in microseconds.
     pub(super) fn drain_taken(&self) -> Uses {
-        self.taken.as_ref().map(TakenHere::drain).unwrap_or_default()
+        self.unreported.as_ref().map(UnreportedUse::drain).unwrap_or_default()
     }
 
     /// A place in the queue, if this request has to wait.

@@ -73,9 +73,9 @@ pub(super) type Uses = FxHashMap<u64, u32>;
 
 /// Use at this node that is not reported yet.
 #[derive(Debug, Default)]
-pub(super) struct TakenHere(Mutex<Uses>);
+pub(super) struct UnreportedUse(Mutex<Uses>);
 
-impl TakenHere {
+impl UnreportedUse {
     pub(super) fn add(&self, whose: u64, amount: u32) {
         let mut uses = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if uses.len() < TAKEN_MAX || uses.contains_key(&whose) {
