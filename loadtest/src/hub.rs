@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use rustls::{ClientConfig, pki_types::ServerName};
 use tokio_tungstenite::tungstenite::http::Uri;
 
-use crate::transport::Trust;
+use crate::transport::CertificateVerification;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Hub {
@@ -17,7 +17,7 @@ pub(crate) struct Hub {
     pub(crate) host: String,
     pub(crate) path: String,
     /// How its certificate is verified, if it speaks TLS.
-    pub(crate) trust: Option<Trust>,
+    pub(crate) verification: Option<CertificateVerification>,
 }
 
 /// The hubs at checked URLs. `authority`: a PEM file of certificates that are trusted in addition to
@@ -41,10 +41,10 @@ impl Hub {
         let name = host.trim_matches(['[', ']']);
         let ip = if name == "localhost" { "127.0.0.1" } else { name };
         let port = url.port_u16().unwrap_or_else(|| if is_secure(url) { 443 } else { 80 });
-        let trust = match config.filter(|_| is_secure(url)) {
+        let verification = match config.filter(|_| is_secure(url)) {
             Some(config) => {
                 let name = ServerName::try_from(name.to_owned())?;
-                Some(Trust { config: Arc::clone(config), name })
+                Some(CertificateVerification { config: Arc::clone(config), name })
             }
             None => None,
         };
@@ -53,7 +53,7 @@ impl Hub {
             address: SocketAddr::new(ip.parse()?, port),
             host: format!("{host}:{port}"),
             path: url.path_and_query().map_or("/", |path| path.as_str()).to_owned(),
-            trust,
+            verification,
         })
     }
 }

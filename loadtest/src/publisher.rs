@@ -28,7 +28,7 @@ use crate::{
     plan::Plan,
     schedule::Schedule,
     tally::ThreadShare,
-    transport::{Transport, Trust},
+    transport::{CertificateVerification, Transport},
     upgrade::{self, UpgradeResponse},
     wire,
 };
@@ -110,7 +110,7 @@ fn connect(hub: &Hub) -> Result<Transport> {
     let mut connection = Connection::connect(hub.address)?;
     connection.set_nodelay(true)?;
     connection.set_read_timeout(Some(Duration::from_secs(10)))?;
-    let mut tls = hub.trust.as_ref().map(Trust::begin).transpose()?;
+    let mut tls = hub.verification.as_ref().map(CertificateVerification::begin).transpose()?;
     match &mut tls {
         Some(tls) => request(&mut rustls::Stream::new(tls, &mut connection), hub)?,
         None => request(&mut connection, hub)?,

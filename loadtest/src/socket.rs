@@ -49,10 +49,10 @@ impl Socket {
         let config = WebSocketConfig::default().read_buffer_size(READ_BYTES);
         let tcp = TcpStream::connect(hub.address).await?;
         tcp.set_nodelay(true)?;
-        let stream: Box<dyn Stream> = match &hub.trust {
-            Some(trust) => {
-                let connector = TlsConnector::from(Arc::clone(&trust.config));
-                Box::new(connector.connect(trust.name.clone(), tcp).await?)
+        let stream: Box<dyn Stream> = match &hub.verification {
+            Some(verification) => {
+                let connector = TlsConnector::from(Arc::clone(&verification.config));
+                Box::new(connector.connect(verification.name.clone(), tcp).await?)
             }
             None => Box::new(tcp),
         };

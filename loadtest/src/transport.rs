@@ -21,12 +21,12 @@ use rustls::{ClientConfig, ClientConnection, pki_types::ServerName};
 
 /// The authorities that a connection trusts, and the name that the certificate has to have.
 #[derive(Debug, Clone)]
-pub(crate) struct Trust {
+pub(crate) struct CertificateVerification {
     pub(crate) config: Arc<ClientConfig>,
     pub(crate) name: ServerName<'static>,
 }
 
-impl Trust {
+impl CertificateVerification {
     /// A connection that begins with a handshake.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use crate::{
     peer::{self, DialOptions, PeerState},
     plan::{CONTROL, Endpoint, ReadRate},
     position::Positions,
-    transport::{Transport, Trust},
+    transport::{CertificateVerification, Transport},
     upgrade, wire,
 };
 
@@ -74,8 +74,11 @@ impl Receiver {
         let from = (self.plan.addresses > 1 && to.is_ipv4())
             .then(|| Ipv4Addr::new(127, 0, 0, nth.saturating_add(1)));
         let (receive_bytes, is_probe) = (class.receive_bytes, peer.is_probe);
-        let trust = self.plan.hubs[peer.hub].trust.as_ref();
-        let tls = trust.map(Trust::begin).transpose().map_err(io::Error::other)?;
+        let verification = self.plan.hubs[peer.hub].verification.as_ref();
+        let tls = verification
+            .map(CertificateVerification::begin)
+            .transpose()
+            .map_err(io::Error::other)?;
         let mut stream = peer::dial(DialOptions { to, from, receive_bytes, is_probe })?;
         let interest = Interest::READABLE | Interest::WRITABLE;
         self.poll.registry().register(&mut stream, Token(at), interest)?;
