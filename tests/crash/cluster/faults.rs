@@ -116,7 +116,7 @@ const PUSHED_MIN: u64 = 20;
 pub(super) const RECORDS_MIN: u64 = 8;
 
 /// The parts that fail, and what must go on meanwhile.
-pub(super) struct Bed<'a> {
+pub(super) struct TestCluster<'a> {
     pub(super) nodes: Vec<Node<'a>>,
     pub(super) servers: Vec<NatsServer>,
     pub(super) database: Database,
@@ -129,7 +129,7 @@ pub(super) struct Bed<'a> {
     pub(super) key: String,
 }
 
-impl Bed<'_> {
+impl TestCluster<'_> {
     /// Does what a deck of faults deals until the time is over and each has happened.
     pub(super) async fn inject(
         &mut self,

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use tokio::time::{sleep, timeout};
 
 use super::{
-    Bed, Node, WHOLE_WITHIN, recorder::Recorder, relay::Line, servers::NatsServer, set_up,
+    Node, TestCluster, WHOLE_WITHIN, recorder::Recorder, relay::Line, servers::NatsServer, set_up,
 };
 use crate::{faults::FaultLog, observer::Observer, rng::Rng};
 
@@ -49,7 +49,7 @@ impl Steps {
     }
 }
 
-impl Bed<'_> {
+impl TestCluster<'_> {
     /// Lets the servers lose records, once in each way. Returns the recorder of what follows the last loss.
     ///
     /// # Errors

@@ -27,7 +27,7 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-use self::{faults::Bed, quota::QuotaUse, recorder::Recorder, relay::Relay};
+use self::{faults::TestCluster, quota::QuotaUse, recorder::Recorder, relay::Relay};
 use crate::{
     afterwards, checker,
     client::{self, Behaviour, Phase},
@@ -178,7 +178,7 @@ pub(crate) async fn round(
     let watcher = Watcher { beats: Beats::subscribe(&stream).await.expect("beats are heard") };
     let mut faults = FaultLog::default();
     let until = Instant::now() + plan.duration;
-    let mut bed = Bed {
+    let mut cluster = TestCluster {
         nodes,
         servers,
         database,
@@ -191,13 +191,13 @@ pub(crate) async fn round(
     };
     let mut observer = Observer::start();
     match kind {
-        RoundKind::Faults(round) => bed.inject(round, &mut rng, until, &mut faults).await,
+        RoundKind::Faults(round) => cluster.inject(round, &mut rng, until, &mut faults).await,
         RoundKind::Upgrade => {
-            let done = bed.upgrade(&mut rng, until, &mut faults).await;
+            let done = cluster.upgrade(&mut rng, until, &mut faults).await;
             faults.failures.extend(done.err());
         }
         RoundKind::Losses => {
-            let lost = bed.lose_records(recorder, &mut observer, &mut rng, &mut faults).await;
+            let lost = cluster.lose_records(recorder, &mut observer, &mut rng, &mut faults).await;
             recorder = lost.unwrap_or_else(|problem| {
                 let outputs = places.iter().map(|place| run::interesting(&place.output()));
                 panic!("{problem}\n{}", outputs.collect::<Vec<_>>().join("\n--\n"));
@@ -223,7 +223,7 @@ pub(crate) async fn round(
     faults.failures.extend(shared.place.cluster_command(&["verify"]).await.err());
     // Sockets are closed in order now and after a node was stopped, all of them through the one balancer.
     faults.stopped.push(0);
-    for node in &mut bed.nodes {
+    for node in &mut cluster.nodes {
         if let Some(hub) = node.hub.take() {
             faults.note(hub.stop().await);
         }
@@ -241,7 +241,7 @@ pub(crate) async fn round(
     log.seen = recorded.seen;
     report.merge(tokio::task::block_in_place(|| checker::check(&histories, &log, 2)));
     run::check_closings(&histories, &faults, &mut report);
-    afterwards::check_archive(&bed.database.url(), &log, TICK_DISTANCE_US, &mut report).await;
+    afterwards::check_archive(&cluster.database.url(), &log, TICK_DISTANCE_US, &mut report).await;
     // Also what the stream has lost, since the nodes have it.
     afterwards::check_pushes(&generators, &log, &pushes, true, &mut report);
     // Whether a match ends depends on how fast the machine is. The rounds of a single hub demand it.

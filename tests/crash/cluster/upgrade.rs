@@ -7,7 +7,7 @@ use base::clock::now;
 use cluster::{Beat, BeatSender, Body, Formats, Message};
 use tokio::time::{Instant, sleep};
 
-use super::{Bed, Node, faults::RECORDS_MIN};
+use super::{Node, TestCluster, faults::RECORDS_MIN};
 use crate::{faults::FaultLog, hub::new_program, rng::Rng};
 
 /// The program of the release before, from `TEST_OLD_PROGRAM`; otherwise the one that is tested.
@@ -41,7 +41,7 @@ const MIXED_MS: (u64, u64) = (1_000, 3_000);
 /// How long a drained node takes to send its clients away: 2 s, and then `server.drain_ms`.
 const DRAINED_AFTER: Duration = Duration::from_millis(3_200);
 
-impl Bed<'_> {
+impl TestCluster<'_> {
     /// Upgrades all nodes, which run the old program, and goes on with them until the time is over.
     ///
     /// # Errors
