@@ -142,12 +142,16 @@ async fn nodes(stream: &Stream) -> Result<Vec<Beat>, ClusterCommandError> {
     let until = Instant::now() + LISTEN;
     while timeout_at(until, beats.changed()).await.is_ok() {}
     let mut nodes: Vec<Beat> = beats.all().into_iter().map(|Heard { beat, .. }| beat).collect();
-    // Of a node that was deposed, an older beat may still say that it leads.
-    let term = nodes.iter().filter(|it| it.leads).map(|it| it.term).max();
-    for node in &mut nodes {
-        node.leads &= Some(node.term) == term;
-    }
+    mark_deposed(&mut nodes);
     Ok(nodes)
+}
+
+/// Of a node that was deposed, an older beat may still say that it leads. It ends, so it cannot take over either.
+fn mark_deposed(nodes: &mut [Beat]) {
+    let term = nodes.iter().filter(|it| it.leads).map(|it| it.term).max();
+    for node in nodes.iter_mut().filter(|it| it.leads && Some(it.term) != term) {
+        (node.leads, node.ready, node.in_sync) = (false, false, false);
+    }
 }
 
 async fn status(
@@ -202,4 +206,40 @@ async fn status(
         )?;
     }
     Ok(health)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cluster::{Formats, Role};
+
+    #[test]
+    fn node_that_was_deposed_is_no_spare() {
+        let beat = |node: &str, term, leads| Beat {
+            node: node.to_owned(),
+            role: Role::All,
+            version: "0.1.0".to_owned(),
+            term,
+            leads,
+            ready: true,
+            drained: false,
+            in_sync: true,
+            seq: 9,
+            number: 7,
+            chain: [0; 16],
+            lag_ms: 3,
+            sockets: 5,
+            formats: Formats::default(),
+            at: 0,
+        };
+        let health = |mut nodes: Vec<Beat>| {
+            mark_deposed(&mut nodes);
+            ClusterHealth::of(&nodes)
+        };
+        assert_eq!(health(vec![beat("a", 4, false), beat("b", 5, true)]), ClusterHealth::Whole);
+        // It hung, and has not ended yet since it woke up.
+        let deposed = vec![beat("a", 4, true), beat("b", 5, true)];
+        assert_eq!(health(deposed), ClusterHealth::WithoutSpare);
+        assert_eq!(health(vec![beat("a", 4, false)]), ClusterHealth::Broken);
+    }
 }

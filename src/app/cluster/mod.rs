@@ -1,11 +1,12 @@
 //! A node of a cluster: how it joins, follows and leads. Without `[cluster]` nothing of this runs.
 //!
 //! [`join`] brings the node's own log up to the cluster's stream and restores the hub from it. [`node`] is the task
-//! that then feeds the hub from the stream, and takes the lead when there is none. [`client_service`] sends clients
+//! that then feeds the hub from the stream, and takes the lead when there is none, as [`heard`] tells. [`client_service`] sends clients
 //! away when the node is cut off or drained. [`peers`] answers other nodes, with [`digests`] of its documents among others.
 
 mod client_service;
 mod digests;
+mod heard;
 mod join;
 mod node;
 mod peers;
@@ -138,10 +139,11 @@ pub(super) struct NodeParts {
     pub settings: (HubSettings, SignalSettings),
 }
 
-/// `term`: of the leader. Of a node that was deposed, an older beat may still say that it leads.
+/// `term`: of the leader. Of a node that was deposed, and ends, an older beat may still say that it leads.
 fn cluster_node(beat: Beat, term: Option<u64>) -> ClusterNode {
     let state = match (beat.leads && Some(beat.term) == term, beat.ready) {
         (true, _) => NodeState::Leads,
+        (false, _) if beat.leads => NodeState::Behind,
         (false, _) if beat.drained => NodeState::Drained,
         (false, true) => NodeState::Follows,
         (false, false) => NodeState::Behind,
@@ -273,7 +275,7 @@ mod tests {
         };
         let state = |beat, term| cluster_node(beat, term).state;
         assert_eq!(state(beat(4, true, true), Some(4)), NodeState::Leads);
-        assert_eq!(state(beat(4, true, true), Some(5)), NodeState::Follows);
+        assert_eq!(state(beat(4, true, true), Some(5)), NodeState::Behind, "it ends");
         assert_eq!(state(beat(4, false, true), None), NodeState::Follows);
         assert_eq!(state(beat(4, false, false), Some(4)), NodeState::Behind);
         let node = cluster_node(beat(4, false, true), None);

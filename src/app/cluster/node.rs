@@ -30,6 +30,7 @@ use tracing::{info, warn};
 use super::{
     Cluster, FORMATS, NodeParts,
     client_service::ClientService,
+    heard::Heard,
     join::{HistoryError, Place, append_term},
 };
 use base::{Micros, clock::now};
@@ -106,60 +107,6 @@ struct Shown {
     is_stale: bool,
 }
 
-/// What a node that follows knows of the leader.
-struct Heard {
-    /// Its last sign of life.
-    at: Instant,
-    /// When this node last had all that the leader had.
-    complete_at: Instant,
-    /// When this node sent the newest of its own beats that have come back to it. Nothing that it hears is newer.
-    echo_at: Option<fanout::Micros>,
-    /// The message that the leader had when it sent the oldest beat whose message is not here yet, and when that beat
-    /// was heard.
-    awaited: Option<(u64, Instant)>,
-    /// The leader has given up the lead, to this node or to any.
-    is_called: bool,
-    is_stale: bool,
-    /// The node that sent the last message.
-    leader: Option<String>,
-    /// How often in a row nobody answered for the leader while it was silent.
-    away: u32,
-}
-
-impl Heard {
-    fn new() -> Self {
-        let at = Instant::now();
-        Self {
-            at,
-            complete_at: at,
-            echo_at: None,
-            awaited: None,
-            is_called: false,
-            is_stale: false,
-            leader: None,
-            away: 0,
-        }
-    }
-
-    fn note(&mut self, at: Instant) {
-        self.at = self.at.max(at);
-        self.away = 0;
-    }
-
-    /// The node has this message of the stream, and all before.
-    fn has(&mut self, seq: u64) {
-        match self.awaited {
-            Some((awaited, heard_at)) if seq >= awaited => {
-                self.complete_at = self.complete_at.max(heard_at);
-                self.awaited = None;
-            }
-            // Messages come one by one after an interruption: a beat tells where that ends.
-            None if !self.is_stale => self.complete_at = Instant::now(),
-            _ => {}
-        }
-    }
-}
-
 impl Node {
     pub(super) fn new(
         cluster: Cluster,
@@ -201,7 +148,7 @@ impl Node {
         let mut following = self.cluster.stream.follow(self.place.seq).await?;
         let mut look = interval(LOOK_EVERY);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut heard = Heard::new();
+        let mut heard = self.last_heard().await;
         let mut probing: Option<JoinHandle<bool>> = None;
         loop {
             self.show(heard.is_stale);
@@ -209,27 +156,22 @@ impl Node {
                 followed = following.recv() => {
                     let followed = followed?;
                     heard.note(Instant::now());
-                    let leader = &followed.message.node;
                     if let Body::Term { formats, .. } = followed.message.body
                         && formats != FORMATS
                     {
-                        return Err(NodeError::OtherFormats { leader: leader.clone() });
+                        return Err(NodeError::OtherFormats { leader: followed.message.node });
                     }
-                    heard.leader = Some(leader.clone());
+                    heard.read(&followed.message, &self.cluster.node);
                     if let Some(records) = self.place.go_on(&followed)? {
                         let input = ClusterInput::Records(records);
                         self.parts.hub.cluster.send(input).await.map_err(|_| HubStopped)?;
                     }
-                    match &followed.message.body {
-                        // The answer to its append was lost.
-                        Body::Term { .. } if *followed.message.node == *self.cluster.node => {
-                            self.take_lead().await?;
-                            return Ok(false);
-                        }
-                        Body::HandOver { to, .. } => {
-                            heard.is_called = to.is_empty() || **to == *self.cluster.node;
-                        }
-                        Body::Term { .. } | Body::Records(_) => heard.is_called = false,
+                    // The answer to its append was lost.
+                    if matches!(followed.message.body, Body::Term { .. })
+                        && *followed.message.node == *self.cluster.node
+                    {
+                        self.take_lead().await?;
+                        return Ok(false);
                     }
                     heard.has(self.place.seq);
                 }
@@ -274,6 +216,16 @@ impl Node {
                 }
             }
         }
+    }
+
+    /// What the last message says that the node has: perhaps its leader has left while the node joined.
+    async fn last_heard(&self) -> Heard {
+        let Cluster { stream, node, .. } = &self.cluster;
+        let mut heard = Heard::new();
+        if let Ok(Ok(Some(last))) = timeout(ANSWER_WITHIN, stream.read(self.place.seq)).await {
+            heard.read(&last.message, node);
+        }
+        heard
     }
 
     /// Tells clients when what they have may be old.

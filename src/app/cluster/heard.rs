@@ -1,0 +1,108 @@
+//! What a node that follows knows of the leader.
+
+use base::Micros;
+use cluster::{Body, Message};
+use tokio::time::Instant;
+
+/// What a node that follows knows of the leader.
+pub(super) struct Heard {
+    /// Its last sign of life.
+    pub at: Instant,
+    /// When this node last had all that the leader had.
+    pub complete_at: Instant,
+    /// When this node sent the newest of its own beats that have come back to it. Nothing that it hears is newer.
+    pub echo_at: Option<Micros>,
+    /// The message that the leader had when it sent the oldest beat whose message is not here yet, and when that beat
+    /// was heard.
+    pub awaited: Option<(u64, Instant)>,
+    /// The leader has given up the lead, to this node or to any.
+    pub is_called: bool,
+    pub is_stale: bool,
+    /// The node that sent the last message.
+    pub leader: Option<String>,
+    /// How often in a row nobody answered for the leader while it was silent.
+    pub away: u32,
+}
+
+impl Heard {
+    pub(super) fn new() -> Self {
+        let at = Instant::now();
+        Self {
+            at,
+            complete_at: at,
+            echo_at: None,
+            awaited: None,
+            is_called: false,
+            is_stale: false,
+            leader: None,
+            away: 0,
+        }
+    }
+
+    /// The leader has given a sign of life.
+    pub(super) fn note(&mut self, at: Instant) {
+        // The last beat of a leader that is gone is there for a while.
+        if at > self.at {
+            self.at = at;
+            self.away = 0;
+        }
+    }
+
+    /// Another message: who sent it leads, or leaves the lead to this node or to any.
+    pub(super) fn read(&mut self, Message { node, body, .. }: &Message, own: &str) {
+        self.is_called = match body {
+            Body::HandOver { to, .. } => **node != *own && (to.is_empty() || **to == *own),
+            Body::Term { .. } | Body::Records(_) => false,
+        };
+        self.leader = Some(node.clone());
+    }
+
+    /// The node has this message of the stream, and all before.
+    pub(super) fn has(&mut self, seq: u64) {
+        match self.awaited {
+            Some((awaited, heard_at)) if seq >= awaited => {
+                self.complete_at = self.complete_at.max(heard_at);
+                self.awaited = None;
+            }
+            // Messages come one by one after an interruption: a beat tells where that ends.
+            None if !self.is_stale => self.complete_at = Instant::now(),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use log::LogPosition;
+
+    use super::*;
+
+    #[test]
+    fn old_sign_of_life_is_none() {
+        let mut heard = Heard::new();
+        let last = heard.at + Duration::from_millis(100);
+        heard.note(last);
+        assert_eq!(heard.at, last);
+        heard.away = 2;
+        heard.note(last);
+        assert_eq!(heard.away, 2, "it is the beat of before");
+        heard.note(last + Duration::from_millis(250));
+        assert_eq!(heard.away, 0);
+    }
+
+    #[test]
+    fn node_is_called_by_a_hand_over() {
+        let called = |node: &str, to: &str| {
+            let mut heard = Heard::new();
+            let body = Body::HandOver { position: LogPosition::default(), to: to.to_owned() };
+            heard.read(&Message { term: 1, node: node.to_owned(), body }, "a");
+            assert_eq!(heard.leader.as_deref(), Some(node));
+            heard.is_called
+        };
+        assert!(called("b", "") && called("b", "a"));
+        assert!(!called("b", "c"), "another node is");
+        assert!(!called("a", ""), "it has given up the lead itself");
+    }
+}
