@@ -306,6 +306,18 @@ describe("iterating", () => {
     client.close();
   });
 
+  test("a reader that asked for less than the hub remembers gets the image, and is told", async () => {
+    const { hub, client } = await connected();
+    const match = client.follow("football/1", { rate: 5000 });
+    const missed = [];
+    match.on("change", (change) => change.missed && missed.push(change.missed.why));
+    hub.publish("football/1", { n: 0 });
+    for (let n = 1; n <= 1500; n += 1) hub.publish("football/1", { n });
+    hub.pass(5000);
+    assert.deepEqual([missed, match.data.n, match.health], [["slow"], 1500, "live"]);
+    client.close();
+  });
+
   test("a match that ends and opens again goes on", async () => {
     const { hub, client } = await connected();
     const match = client.follow("football/1");
@@ -419,6 +431,47 @@ describe("the connection", () => {
     hub.pass(1000);
     await hub.open();
     assert.equal(client.state.phase, "open");
+    client.close();
+  });
+
+  test("a ticket that comes after its attempt was given up opens nothing", async () => {
+    const hub = new TestHub();
+    const tickets = [];
+    let sockets = 0;
+    class Counted extends hub.WebSocket {
+      constructor(url, protocols) {
+        super(url, protocols);
+        sockets += 1;
+      }
+    }
+    const client = connect("ws://hub", {
+      ...hub.options({ key: undefined, WebSocket: Counted }),
+      ticket: () => new Promise((resolve) => tickets.push(resolve)),
+    });
+    await settled();
+    client.stream.sleep();
+    client.wake();
+    await settled();
+    for (const give of tickets) give("T");
+    await hub.open();
+    assert.deepEqual([tickets.length, sockets, client.state.phase], [2, 1, "open"]);
+    client.close();
+  });
+
+  test("asks again for a channel that is not there, less and less often, and afresh after it was there", async () => {
+    const { hub, client } = await connected();
+    client.follow("football/9");
+    const asked = (ms) => {
+      hub.commands.length = 0;
+      hub.pass(ms);
+      return hub.commands.length;
+    };
+    assert.deepEqual([5000, 5000, 5000, 20_000, 300_000].map(asked), [1, 0, 1, 1, 5]);
+    hub.publish("football/9", FOOTBALL);
+    hub.pass(60_000);
+    assert.equal(client.follow("football/9").health, "live");
+    hub.end("football/9");
+    assert.equal(asked(5000), 1);
     client.close();
   });
 

@@ -110,6 +110,21 @@ describe("a worker", () => {
     assert.deepEqual([events, match.health], [["a"], "live"]);
   });
 
+  test("a match that one tab follows by name and another by a pattern misses nothing", async () => {
+    const [first, second] = [await tab(), await tab()];
+    const seen = [];
+    const note = ({ missed, events }) => seen.push(...events.map(({ eid }) => eid), ...(missed ? ["missed"] : []));
+    first.follow("football/*").on("change", note);
+    await settled();
+    const { frames } = first.stream;
+    second.follow("football/1").on("change", note);
+    await settled();
+    assert.equal(first.stream.frames, frames, "what one tab does is nothing to another");
+    hub.publish("football/1", { score: { home: 1 } }, [goal("a")]);
+    await settled();
+    assert.deepEqual(seen, ["a", "a"]);
+  });
+
   test("patterns, refusals, ends and new epochs are the hub's", async () => {
     const client = await tab();
     const all = client.follow("football/*");
