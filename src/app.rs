@@ -16,7 +16,7 @@ mod stopping;
 use std::{io, num::NonZeroU32, sync::Arc, time::Duration};
 
 use fanout::{ChannelId, Epoch, Fanout, catch_up::Host};
-use tokio::sync::watch;
+use tokio::{sync::watch, time::timeout};
 use tracing::info;
 
 use self::{
@@ -71,6 +71,10 @@ use web::{
     images::Images,
     revocation::{self, Revoker},
 };
+
+/// How long a node of a cluster may take, after it has restored its state, to apply what was made meanwhile, before it serves
+/// clients all the same.
+const CATCH_UP_WITHIN: Duration = Duration::from_secs(30);
 
 /// What the hub plays.
 #[derive(Debug)]
@@ -245,7 +249,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         Some(_) => limits::LimitsKey::shared(accounts.derived_secret("limits of all nodes")),
     };
     let rate_limits = limits::Limits::new(&config.limits, &key);
-    let node = match cluster.zip(place) {
+    let mut node = match cluster.zip(place) {
         None => {
             // Nobody is asked: this hub sees all pushes itself.
             drop(requests);
@@ -351,6 +355,10 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
     };
     // Readers over HTTP see what sockets see. If the history has failed, that is reported below.
     is_caught_up.await.ok();
+    if let Some(node) = &mut node {
+        // If the stream does not answer, clients are told that nothing is new.
+        timeout(CATCH_UP_WITHIN, node.caught_up()).await.ok();
+    }
     let listener = match socket {
         Socket::Listening(listener) => listener,
         Socket::Bound(socket) => listen(socket, address)?,

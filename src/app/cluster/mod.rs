@@ -26,7 +26,7 @@ use hub::{
 };
 use log::{RecordSource, files::SnapshotStore};
 use tokio::{
-    sync::{mpsc, watch},
+    sync::{mpsc, oneshot, watch},
     task::JoinHandle,
 };
 use tracing::error;
@@ -180,6 +180,7 @@ pub(super) struct RunningNode {
     leading: watch::Receiver<bool>,
     beats: Beats,
     orders: mpsc::Sender<NodeOrder>,
+    caught_up: Option<oneshot::Receiver<()>>,
     node: JoinHandle<()>,
     /// What nodes tell one another besides the log.
     talking: [JoinHandle<()>; 5],
@@ -212,7 +213,8 @@ impl RunningNode {
         let noting = client_service::note_commits(cluster.lead.clone(), records, signs.clone());
         let noting = supervisor::spawn("cluster-signs", Lifetime::UntilStop, noting);
         let beats = cluster.beats.clone();
-        let node = Node::new(cluster, place, leads, parts, told, signs);
+        let (catches_up, caught_up) = oneshot::channel();
+        let node = Node::new(cluster, place, leads, parts, told, signs, catches_up);
         let node = supervisor::spawn("cluster", Lifetime::UntilStop, async move {
             if let Err(error) = node.run(waiting).await {
                 let error = &error as &dyn std::error::Error;
@@ -220,7 +222,14 @@ impl RunningNode {
             }
         });
         let talking = [answering, forwarding, counting, limiting, noting];
-        Self { leading, beats, orders, node, talking }
+        Self { leading, beats, orders, caught_up: Some(caught_up), node, talking }
+    }
+
+    /// Waits until the node has what the stream had after it had restored its state, or has ended.
+    pub(super) async fn caught_up(&mut self) {
+        if let Some(caught_up) = self.caught_up.take() {
+            caught_up.await.ok();
+        }
     }
 
     /// Whether the node leads, so that its sources run.

@@ -97,6 +97,8 @@ pub(super) struct Node {
     is_clock_wrong: bool,
     shown: Arc<Mutex<Shown>>,
     clients: ClientService,
+    /// Told once the node has what the stream had when it began to follow, or leads.
+    caught_up: Option<oneshot::Sender<()>>,
 }
 
 /// What the node's beats say of it.
@@ -115,13 +117,15 @@ impl Node {
         parts: NodeParts,
         leading: watch::Sender<bool>,
         signs: LeaderSigns,
+        caught_up: oneshot::Sender<()>,
     ) -> Self {
+        let caught_up = Some(caught_up);
         let shown = Arc::default();
         let after = Duration::from_millis(cluster.config.isolated_ms);
         let (fanout, state) = (parts.fanout.clone(), parts.state.clone());
         let clients = ClientService::new(fanout, state, signs, after, parts.drain_ms);
         let is_clock_wrong = false;
-        Self { cluster, place, leads, parts, leading, is_clock_wrong, shown, clients }
+        Self { cluster, place, leads, parts, leading, is_clock_wrong, shown, clients, caught_up }
     }
 
     /// Runs until the process stops or the node cannot go on.
@@ -150,6 +154,8 @@ impl Node {
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut heard = self.last_heard().await;
         let mut probing: Option<JoinHandle<bool>> = None;
+        // What was made while the node restored its state.
+        let mut end = None;
         loop {
             self.show(heard.is_stale);
             tokio::select! {
@@ -193,6 +199,9 @@ impl Node {
                     }
                 }
                 _ = look.tick() => {
+                    if self.caught_up.is_some() {
+                        self.catch_up(&mut end).await;
+                    }
                     self.look(&mut heard);
                     self.clients.look(heard.at.elapsed(), heard.is_stale).await;
                     if let Some(probe) = probing.take_if(|probe| probe.is_finished()) {
@@ -226,6 +235,25 @@ impl Node {
             heard.read(&last.message, node);
         }
         heard
+    }
+
+    /// Notes whether the node has what the stream had when this was first called.
+    async fn catch_up(&mut self, last: &mut Option<u64>) {
+        if last.is_none()
+            && let Ok(Ok(end)) = timeout(ANSWER_WITHIN, self.cluster.stream.end()).await
+        {
+            *last = Some(end.last);
+        }
+        if last.is_some_and(|last| self.place.seq >= last) {
+            self.tell_caught_up();
+        }
+    }
+
+    fn tell_caught_up(&mut self) {
+        if let Some(caught_up) = self.caught_up.take() {
+            // The process may be stopping.
+            caught_up.send(()).ok();
+        }
     }
 
     /// Tells clients when what they have may be old.
@@ -341,6 +369,7 @@ impl Node {
     /// Leads until the node hands over. Returns true when the process stops.
     async fn lead(&mut self, orders: &mut mpsc::Receiver<NodeOrder>) -> Result<bool, NodeError> {
         self.show(false);
+        self.tell_caught_up();
         let (to, reply) = loop {
             tokio::select! {
                 () = self.cluster.beats.changed() => self.compare_clocks(),
