@@ -519,7 +519,9 @@ impl<S: Write> Subscribers<S> {
         let written = outbox.write(self.limits.write_bytes, |slices| sink.write_vectored(slices));
         match written {
             Ok(WriteOutcome::All) => {
-                if let Some(beat) = subscriber.session.next_beat(&self.topics, now + self.stamp_offset) {
+                if let Some(beat) =
+                    subscriber.session.next_beat(&self.topics, now + self.stamp_offset)
+                {
                     subscriber.outbox.push_beat(beat, now);
                     self.mark_ready(slot);
                 }

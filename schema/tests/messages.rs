@@ -18,7 +18,7 @@ use schema::Contract;
 use serde_json::{Value, json};
 
 /// The fields of these definitions, of which no frame here has any: those of documents and events.
-fn without_documents(unseen: BTreeSet<String>, contract: &Contract) -> BTreeSet<String> {
+fn without_documents(unseen: &BTreeSet<String>, contract: &Contract) -> BTreeSet<String> {
     let others = ["Document", "Patch", "Event", "ImageFrame", "UpdateFrame"];
     let others: BTreeSet<String> =
         others.iter().flat_map(|name| contract.unseen_fields(name)).collect();
@@ -49,14 +49,14 @@ fn every_control_frame_conforms_and_has_every_declared_field() {
         ("darts/1".into(), BatchAnswer::refused(Code::NotEntitled, vec![offer.clone()])),
     ];
     let heads = [(&channel.name, 3)];
-    let played = |status| ReplayChannel { name: channel.name.clone(), status };
+    let played = |name, status| ReplayChannel { name: ChannelId::new(name), status };
     let position = Some(Position { epoch: Some(channel.epoch), seq: 1 });
     let needs = Classes::NONE;
     let replay =
         |channels, speed| ReplayState { channels, span: (1, 2), at: 1, speed, is_paused: true };
-    let open = played(ReplayChannelStatus::Played { needs, position });
-    let closed = played(ReplayChannelStatus::Played { needs, position: None });
-    let unknown = played(ReplayChannelStatus::NotTracked);
+    let open = played("football/7", ReplayChannelStatus::Played { needs, position });
+    let closed = played("football/8", ReplayChannelStatus::Played { needs, position: None });
+    let unknown = played("football/9", ReplayChannelStatus::NotTracked);
     let one = replay(vec![open.clone()], ReplaySpeed::Unlimited);
     let several = replay(vec![open, closed, unknown], ReplaySpeed::Thousandths(1_500));
     let mut frames = vec![
@@ -97,7 +97,7 @@ fn every_control_frame_conforms_and_has_every_declared_field() {
         let frame: Value = serde_json::from_slice(&payload(frame)).expect("a frame is JSON");
         contract.check_frame(&frame).unwrap_or_else(|wrong| panic!("{wrong}"));
     }
-    let unseen = without_documents(contract.unseen_fields("Frame"), &contract);
+    let unseen = without_documents(&contract.unseen_fields("Frame"), &contract);
     // A channel of a replay that is gone: the host adds the name to the frame of the live channel.
     assert_eq!(unseen, BTreeSet::from(["UnsubscribedFrame.replay".to_owned()]));
 }
@@ -113,7 +113,7 @@ fn every_declared_command_is_read() {
         json!({"op": "subscribe", "id": "a", "ch": "football/*", "from": {"football/7": position}}),
         json!({"op": "subscribe", "id": 1, "chs": ["football/*", {"ch": "football/7", "from": position},
             {"ch": "darts/*", "from": {"darts/7": position}}], "every_ms": 0, "on_slow": "merge", "lag": false}),
-        json!({"op": "set", "id": null, "ch": "football", "every_ms": 100, "on_slow": "resync", "lag": true}),
+        json!({"op": "set", "id": 2, "ch": "football", "every_ms": 100, "on_slow": "resync", "lag": true}),
         json!({"op": "unsubscribe", "id": 1, "ch": "football"}),
         json!({"op": "unsubscribe", "id": 1, "chs": ["football", "darts/*"]}),
         json!({"op": "hash", "id": 1, "ch": "football"}),

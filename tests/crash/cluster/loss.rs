@@ -4,13 +4,10 @@
 //! No node can go on then. Each ends, and joins again with what is in its own log: the one that leads begins a generation.
 //! Nothing that was acknowledged is lost, since the nodes have it, and all clients are told of other epochs.
 
-use std::{
-    path::PathBuf,
-    time::{Duration, Instant},
-};
+use std::{path::PathBuf, time::Duration};
 
 use tempfile::TempDir;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::{
     Node, TestCluster, WHOLE_WITHIN, recorder::Recorder, relay::Line, servers::NatsServer, set_up,
