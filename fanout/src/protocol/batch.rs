@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{
-    Code, Coverage, Refusal, StartPoint, StreamCommand, SubscribeOptions, json_frame,
+    Code, Coverage, Refusal, StartPoint, StreamCommand, SubscribeOptions, frames::json_frame,
     option_changes, starting_point,
 };
 use crate::{

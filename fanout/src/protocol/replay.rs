@@ -6,7 +6,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde_json::{Map, Number, Value};
 
-use super::{Code, Refusal, StreamCommand, has, json_frame};
+use super::{Code, Refusal, StreamCommand, frames::json_frame, has};
 use crate::{
     Micros,
     channel::{ChannelId, Epoch, Pattern, Seq},

@@ -12,6 +12,7 @@ use std::{
     mem,
     os::unix::net::UnixStream,
     sync::Arc,
+    time::Duration,
 };
 
 use axum::{
@@ -37,6 +38,7 @@ use hyper::{
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use socket2::SockRef;
+use tokio::time::Instant;
 use tokio_tungstenite::{
     WebSocketStream,
     tungstenite::{
@@ -67,6 +69,9 @@ const PAIR_BYTES: usize = 16 * 1024;
 
 /// Events that are ready are written together, at most this many.
 const EVENTS_AT_ONCE: usize = 64;
+
+/// Channels of the client's last event of which nothing has come for so long have ended.
+const CATCH_UP_WITHIN: Duration = Duration::from_secs(60);
 
 /// When a client reconnects after a loss of the connection, in milliseconds.
 const RETRY_MS: u32 = 1_000;
@@ -224,8 +229,10 @@ impl Events {
 struct Positions {
     /// Epoch and sequence by channel.
     of: BTreeMap<String, (String, u64)>,
-    /// The channels in the parts of the current beat.
-    in_beat: HashSet<String>,
+    /// Channels of the client's last event of which nothing has come yet: they have not caught up, or have ended meanwhile.
+    unheard: HashSet<String>,
+    /// Until when they may catch up.
+    catch_up_until: Option<Instant>,
 }
 
 /// What matters here of a frame.
@@ -239,8 +246,6 @@ struct Frame<'a> {
     seq: Option<u64>,
     #[serde(default)]
     heads: BTreeMap<String, u64>,
-    #[serde(default)]
-    more: bool,
     reconnect_after_ms: Option<u32>,
 }
 
@@ -256,8 +261,9 @@ impl Positions {
             let position = (epoch.to_owned(), seq.parse().ok()?);
             is_followed.then(|| (name.to_owned(), position))
         };
-        let of = id.split(',').filter_map(entry).collect();
-        Self { of, in_beat: HashSet::new() }
+        let of: BTreeMap<_, _> = id.split(',').filter_map(entry).collect();
+        let unheard = of.keys().cloned().collect();
+        Self { of, unheard, catch_up_until: Some(Instant::now() + CATCH_UP_WITHIN) }
     }
 
     /// The `from` of a `subscribe` to this channel or pattern.
@@ -290,10 +296,12 @@ impl Positions {
     fn apply(&mut self, frame: Frame<'_>) -> bool {
         match (frame.kind, frame.ch, frame.seq) {
             ("image", Some(ch), Some(seq)) => {
+                self.unheard.remove(&*ch);
                 let epoch = frame.epoch.unwrap_or_default().to_owned();
                 self.of.insert(ch.into_owned(), (epoch, seq));
             }
             ("update", Some(ch), Some(seq)) => {
+                self.unheard.remove(&*ch);
                 if let Some((_, known)) = self.of.get_mut(&*ch) {
                     *known = seq;
                 }
@@ -302,11 +310,13 @@ impl Positions {
                 self.of.remove(&*ch);
             }
             ("beat", ..) => {
-                self.in_beat.extend(frame.heads.into_keys());
-                if !frame.more {
-                    // Channels that have ended meanwhile.
-                    let in_beat = mem::take(&mut self.in_beat);
-                    self.of.retain(|name, _| in_beat.contains(name));
+                for name in frame.heads.keys() {
+                    self.unheard.remove(name);
+                }
+                if self.catch_up_until.is_some_and(|until| Instant::now() >= until) {
+                    for name in mem::take(&mut self.unheard) {
+                        self.of.remove(&name);
+                    }
                 }
                 return true;
             }
@@ -374,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn many_positions_come_with_beats_and_lose_what_has_ended() {
+    fn many_positions_come_with_beats() {
         let mut all = Positions::default();
         let mut events = String::new();
         for number in 0..100 {
@@ -384,9 +394,26 @@ mod tests {
         let ids = events.lines().filter(|line| line.starts_with("id: ")).count();
         assert_eq!(ids, ID_CHANNELS_EACH);
         events.clear();
-        all.write_event(r#"{"type":"beat","now":1,"heads":{"c/1":1},"more":true}"#, &mut events);
-        all.write_event(r#"{"type":"beat","now":1,"heads":{"c/2":1}}"#, &mut events);
-        assert!(events.contains("\nid: c/1=a.1,c/2=a.1\n"), "{events}");
+        all.write_event(r#"{"type":"beat","now":1,"heads":{"c/1":1}}"#, &mut events);
+        let id = events.lines().find_map(|line| line.strip_prefix("id: ")).expect("a beat has it");
+        assert_eq!(id.split(',').count(), 100);
+    }
+
+    #[test]
+    fn channels_that_have_ended_meanwhile_are_left_out_when_all_others_have_caught_up() {
+        let mut resumed = positions("c/1=a.1,c/2=a.5,c/3=a.7", &["c/*"]);
+        let last_id = |resumed: &mut Positions, frame: &str| {
+            let mut events = String::new();
+            resumed.write_event(frame, &mut events);
+            events.lines().find_map(|line| line.strip_prefix("id: ")).map(ToOwned::to_owned)
+        };
+        let beat = r#"{"type":"beat","now":1,"heads":{"c/1":1}}"#;
+        // The others may still be caught up.
+        assert_eq!(last_id(&mut resumed, beat).as_deref(), Some("c/1=a.1,c/2=a.5,c/3=a.7"));
+        let update = r#"{"type":"update","ch":"c/2","seq":6,"prev":5}"#;
+        assert_eq!(last_id(&mut resumed, update).as_deref(), Some("c/1=a.1,c/2=a.6,c/3=a.7"));
+        resumed.catch_up_until = Some(Instant::now());
+        assert_eq!(last_id(&mut resumed, beat).as_deref(), Some("c/1=a.1,c/2=a.6"));
     }
 
     #[test]

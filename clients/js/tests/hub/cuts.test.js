@@ -19,14 +19,24 @@ before(async () => {
   hub = await startHub();
 });
 
-after(() => hub?.stop());
+// Clients that a failed test has left open would reconnect for ever.
+const clients = [];
+
+after(() => {
+  for (const client of clients) client.close();
+  return hub?.stop();
+});
 
 async function image(ch, { address, key } = hub) {
   const answer = await fetch(`http://${address}/stream/v1/channels/${ch}`, { headers: { authorization: `Token ${key}` } });
   return answer.status === 200 ? answer.json() : undefined;
 }
 
-const open = (url) => connect(url, { key: hub.key, WebSocket });
+function open(url, options = { key: hub.key }) {
+  const client = connect(url, { ...options, WebSocket });
+  clients.push(client);
+  return client;
+}
 
 /** The names of the football matches, followed one by one. */
 async function footballNames() {
@@ -139,7 +149,7 @@ describe("a hub that plays", { concurrency: true }, () => {
     // The kernel queues some MB for a line that is slow, so it takes more than a demo.
     const steady = await startHub("--bench-rate", "3000", "--bench-channels", "20");
     const proxy = await Proxy.before(steady.address);
-    const client = connect(proxy.url, { key: steady.key, WebSocket });
+    const client = open(proxy.url, { key: steady.key });
     const whys = new Set();
     const record = new Record(client, ["football/*/odds/steady"], { lossless: true });
     record.follows[0].on("change", ({ merged }) => whys.add(merged?.why));
@@ -188,7 +198,11 @@ describe("a hub that plays", { concurrency: true }, () => {
     }
     assert.ok(sent.includes(250) && sent.includes(500), `asked for ${sent}`);
     assert.equal(sleepy.state.phase, "open");
-    // Of each channel up to where it was read.
+    // Of each channel up to where it was read, when the other reader is there too.
+    await until("the reference is as far", () => [...channels].every(([name, { epoch, seq }]) => {
+      const other = reference.channels.get(name);
+      return other.epoch !== epoch || other.seq >= seq;
+    }));
     let compared = 0;
     for (const [name, { first, epoch, seq, data, events, faults }] of channels) {
       assert.deepEqual(faults, [], name);
@@ -224,7 +238,7 @@ describe("a hub that plays", { concurrency: true }, () => {
 
 describe("what the hub closes for good", () => {
   test("a wrong key ends iterators with a typed error", async () => {
-    const client = connect(`ws://${hub.address}`, { key: "mw_wrong", WebSocket });
+    const client = open(`ws://${hub.address}`, { key: "mw_wrong" });
     await assert.rejects(client.follow("football").ready(), { name: "ClosedError", code: 4401 });
   });
 
