@@ -49,6 +49,11 @@ async fn follower(hub: &Hub) -> Client {
     for pattern in ALL {
         client.subscribe(pattern).await;
     }
+    // A channel that opened before the answer would come as an image, without its first events.
+    let answers = |client: &Client| {
+        client.others.iter().filter(|frame| frame["type"] == "subscribed").count()
+    };
+    client.until(|client| answers(client) == ALL.len()).await;
     client
 }
 
