@@ -69,6 +69,7 @@ async fn check_after(statements: &'static str) -> Report {
     database.execute(tables).await.expect("tables");
     database.execute(statements).await.expect("a fault");
     let (log, mut report) = (log(), Report::default());
+    check_ticks(&mut database, &mut report).await;
     check_database(&mut database, &log, TICK_DISTANCE_US, &mut report).await;
     report
 }

@@ -241,7 +241,8 @@ pub(crate) async fn round(
     log.seen = recorded.seen;
     report.merge(tokio::task::block_in_place(|| checker::check(&histories, &log, 2)));
     run::check_closings(&histories, &faults, &mut report);
-    afterwards::check_archive(&cluster.database.url(), &log, TICK_DISTANCE_US, &mut report).await;
+    let (url, know_all) = (cluster.database.url(), !log.was_damaged());
+    afterwards::check_archive(&url, &log, TICK_DISTANCE_US, know_all, &mut report).await;
     // Also what the stream has lost, since the nodes have it.
     afterwards::check_pushes(&generators, &log, &pushes, true, &mut report);
     // Whether a match ends depends on how fast the machine is. The rounds of a single hub demand it.
