@@ -14,6 +14,9 @@ use super::{
 };
 use crate::{faults::FaultLog, observer::Observer, rng::Rng};
 
+/// How long `verify` may be repeated until it has compared everything.
+const COMPARED_WITHIN: Duration = Duration::from_secs(60);
+
 /// What the servers lose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Loss {
@@ -146,9 +149,24 @@ impl TestCluster<'_> {
         steps.say("all nodes have joined");
         self.goes_on().await?;
         steps.say("sources are answered");
-        self.shared.place.cluster_command(&["verify"]).await?;
+        self.until_compared().await?;
         steps.say("the nodes have the same documents");
         Ok((recorder, ready))
+    }
+
+    /// Waits until all documents were compared and are the same. A busy node may not answer in time.
+    async fn until_compared(&self) -> Result<(), String> {
+        let until = Instant::now() + COMPARED_WITHIN;
+        loop {
+            match self.shared.place.cluster_command(&["verify"]).await {
+                Ok(_) => return Ok(()),
+                // Documents that differ are reported at once.
+                Err(problem) if problem.contains("different\t") || Instant::now() >= until => {
+                    return Err(problem);
+                }
+                Err(_) => {}
+            }
+        }
     }
 
     /// Copies the stores of the servers, which are stopped for it.

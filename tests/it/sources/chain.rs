@@ -146,7 +146,7 @@ async fn chained_hub_has_the_documents_and_suspensions_of_the_first() {
     say(&mut socket, &lines([2, 1], "2.30")).await;
     until_same(&mut at_first, &mut client).await;
     until(&mut client, "first", "live").await;
-    assert!(suspended(&client, false));
+    client.until(|client| suspended(client, false)).await;
     super::check_secrets(second, &client, &[&key["mw_00000000".len()..]]).await;
 }
 
