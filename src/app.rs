@@ -356,7 +356,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
     // Readers over HTTP see what sockets see. If the history has failed, that is reported below.
     is_caught_up.await.ok();
     if let Some(node) = &mut node {
-        // If the stream does not answer, clients are told that nothing is new.
+        // If the stream does not answer, clients get `stale` frames.
         timeout(CATCH_UP_WITHIN, node.caught_up()).await.ok();
     }
     let listener = match socket {

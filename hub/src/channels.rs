@@ -82,7 +82,7 @@ pub struct ChannelEntry {
     pub header: Header,
     /// The cached image frame with its sequence.
     pub image: Option<(Seq, bytes::Bytes)>,
-    /// The hash of the document with its sequence, if a client has asked for it.
+    /// The cached hash of the document with its sequence.
     pub hash: Option<(Seq, fanout::catch_up::DocumentHash)>,
     /// The timestamps of the last change.
     pub stamp: Option<Stamp>,

@@ -18,7 +18,7 @@ pub(super) struct Subscription {
     pub(super) by_name: bool,
     /// Held while the host merges changes for this subscription and others at its rate.
     pub(super) lease: Option<Lease>,
-    /// Present when the client has asked for the hash of the document.
+    /// Present after the first `hash` command.
     pub(super) hashing: Option<Box<Hashing>>,
     /// The sequence up to which frames were queued for this subscription alone. While it is live, its
     /// topic may be ahead of it. `None` before the first image.

@@ -2,7 +2,7 @@
 //! or are empty.
 //!
 //! No node can go on then. Each ends, and joins again with what is in its own log: the one that leads begins a generation.
-//! Nothing that was acknowledged is lost, since the nodes have it, and all clients are told of other epochs.
+//! The nodes still have every acknowledged record, so none is lost. All clients get new epochs.
 
 use std::{path::PathBuf, time::Duration};
 
