@@ -99,7 +99,7 @@ async fn held_replay_stops_before_anyone_follows() {
 #[tokio::test]
 async fn replay_stops_in_the_middle() {
     let folder = Arc::new(tempfile::tempdir().expect("a temporary folder"));
-    let path = feed::write(folder.path(), "feed.json", &Market { event: 30 }.busy(100_000, 5_000));
+    let path = feed::write(folder.path(), "feed.json", &Market { event: 30 }.busy(300_000, 100));
     let path = path.to_str().expect("a path of text");
     for speed in ["1", "max"] {
         let mut hub = Hub::start_in(Arc::clone(&folder), &["replay", "--speed", speed, path]);

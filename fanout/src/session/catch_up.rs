@@ -1,6 +1,6 @@
 //! How subscriptions are caught up: requests to the host, and what its responses do.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{collections::HashSet, mem, sync::Arc};
 
 use serde_json::Value;
 
@@ -315,7 +315,7 @@ impl Session {
             let from = Some(sub.at(to));
             self.set_state(
                 key,
-                SubscriptionState::Behind(Box::new(Behind { from, why, urgent, again: false })),
+                SubscriptionState::Behind(Box::new(Behind { from, why, urgent, overtaken: false })),
             );
             self.requeue(key, urgent);
             return None;
@@ -349,25 +349,28 @@ impl Session {
             return (None, Vec::new());
         };
         let SubscriptionState::Behind(behind) = &mut sub.state else { return (None, Vec::new()) };
-        if behind.again {
-            // A suspension has been published since: request everything again, including it.
-            behind.again = false;
+        // A suspension was published after the request, so the response includes it, and goes first.
+        let is_overtaken = mem::take(&mut behind.overtaken);
+        let options = sub.options;
+        let Behind { from, why, urgent, .. } = **behind;
+        if is_overtaken && self.withdraw(key, context.outbox) {
+            // What is queued for the channel goes with the suspension: request all of it. Nothing is queued
+            // for it meanwhile, so this happens once, however often the channel is suspended.
             if let (Some(id), HostResponse::CatchUp(CatchUp { channel, head, .. })) =
                 (set, &response)
             {
-                let reply = protocol::subscribed(id, sub.options, channel, *head, Some(Ok(())));
+                let reply = protocol::subscribed(id, options, channel, *head, Some(Ok(())));
                 context.outbox.push_reply(reply, context.now);
             }
             return (None, self.move_to_front(key, context));
         }
-        let Behind { from, why, urgent, .. } = **behind;
         let HostResponse::CatchUp(catch_up) = response else {
             self.channel_gone(key, context);
             return (None, Vec::new());
         };
         if let Some(id) = set {
             let (channel, head) = (&catch_up.channel, catch_up.head);
-            let reply = protocol::subscribed(id, sub.options, channel, head, Some(Ok(())));
+            let reply = protocol::subscribed(id, options, channel, head, Some(Ok(())));
             context.outbox.push_reply(reply, context.now);
         }
         if catch_up.channel.deliver_last && self.others_are_behind() {
@@ -397,7 +400,8 @@ impl Session {
         }
         sub.lease.clone_from(&catch_up.lease);
         self.set_channel(key, &catch_up.channel);
-        (self.advance_to_hash(key, catch_up, context), Vec::new())
+        let all_left = if is_overtaken { self.hold_back_last(context) } else { Vec::new() };
+        (self.advance_to_hash(key, catch_up, context), all_left)
     }
 
     pub(super) fn channel_gone(

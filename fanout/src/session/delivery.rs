@@ -87,7 +87,7 @@ impl Session {
             return Vec::new();
         };
         if is_pending {
-            (behind.urgent, behind.again) = (true, true);
+            (behind.urgent, behind.overtaken) = (true, true);
         } else if !behind.urgent {
             return self.move_to_front(key, context);
         }
@@ -95,7 +95,7 @@ impl Session {
     }
 
     /// Removes the queued frames of a subscription that is behind, and of those that must not get ahead
-    /// of it. Returns the entries that leave the index.
+    /// of it, and catches it up next. Returns the entries that leave the index.
     pub(super) fn move_to_front(
         &mut self,
         key: usize,
@@ -106,6 +106,12 @@ impl Session {
             behind.urgent = true;
         }
         self.behind.push_front(key);
+        self.hold_back_last(context)
+    }
+
+    /// Removes the queued frames of channels that are delivered last, which must not get ahead of a
+    /// suspension. Returns the entries that leave the index.
+    pub(super) fn hold_back_last(&mut self, context: &mut SessionContext<'_>) -> Vec<FollowerRef> {
         let last = self.subscriptions.iter().filter(|(_, sub)| sub.channel.deliver_last);
         let last: Vec<usize> = last.map(|(key, _)| key).collect();
         let mut all_left = Vec::new();
@@ -116,15 +122,16 @@ impl Session {
         all_left
     }
 
-    /// Removes the queued frames of a subscription that is behind.
-    fn withdraw(&mut self, key: usize, outbox: &mut Outbox) {
+    /// Removes the queued frames of a subscription that is behind. Returns whether there were any.
+    pub(super) fn withdraw(&mut self, key: usize, outbox: &mut Outbox) -> bool {
         let sub = &mut self.subscriptions[key];
         let Some(before) = outbox.withdraw(sub.channel.number, sub.channel.deliver_last) else {
-            return;
+            return false;
         };
         if let SubscriptionState::Behind(behind) = &mut sub.state {
             behind.from = before;
             sub.delivered = before.map(|position| position.seq);
         }
+        true
     }
 }

@@ -113,7 +113,7 @@ impl Session {
         let Some(hash) = hash else {
             // The request was on its way before the command.
             let from = Some(sub.at(join.head));
-            let behind = Behind { from, why: "rate", urgent: false, again: false };
+            let behind = Behind { from, why: "rate", urgent: false, overtaken: false };
             self.set_state(key, SubscriptionState::Behind(Box::new(behind)));
             self.behind.push_back(key);
             return None;

@@ -49,13 +49,13 @@ pub(super) struct Behind {
     pub(super) why: &'static str,
     /// It has missed a suspension: its catch-up comes first, ahead of everything queued.
     pub(super) urgent: bool,
-    /// The response to the pending request will be out of date: request it again.
-    pub(super) again: bool,
+    /// A suspension has been published since the pending request.
+    pub(super) overtaken: bool,
 }
 
 impl SubscriptionState {
     pub(super) fn behind(from: Option<Position>, why: &'static str) -> Self {
-        Self::Behind(Box::new(Behind { from, why, urgent: false, again: false }))
+        Self::Behind(Box::new(Behind { from, why, urgent: false, overtaken: false }))
     }
 }
 

@@ -171,6 +171,22 @@ fn suspension_goes_before_queued_frames() {
     assert_eq!(world.clients[0].positions, world.host.heads);
 }
 
+/// A channel is suspended before each response to the reader's requests.
+#[test]
+fn reader_gets_its_image_however_often_the_channel_is_suspended() {
+    let mut world = World::new();
+    world.publish(0);
+    world.command(0, r#"{"op":"subscribe","ch":"c/*"}"#);
+    for _ in 0..3 {
+        (0..8).for_each(|_| world.publish(0));
+        world.respond();
+        world.read(0, usize::MAX);
+    }
+    assert!(world.clients[0].positions.contains_key(&0), "no image arrived");
+    world.settle();
+    assert_eq!(world.clients[0].positions, world.host.heads);
+}
+
 /// The shard closes the client at the end of its turn. Until then there may be room for later changes.
 #[test]
 fn nothing_follows_a_change_that_was_left_out_before_a_close() {
