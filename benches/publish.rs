@@ -128,6 +128,7 @@ impl Setup {
                 expires: None,
                 expiry: Close::Idle,
                 permission: fanout::Permission::EVERYTHING,
+                deflates: false,
                 guard: Box::new(()),
             };
             fanout.serve(Stream::Unix(stream), Vec::new(), owner, Dialect::Stream);

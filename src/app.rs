@@ -346,6 +346,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         connections: http::ConnectionLimits::of(&config.server),
         socket_options: socket_options(&config.fanout),
         hsts_days: config.server.hsts_days,
+        deflate: config.fanout.deflate,
         handshake_timeout: Duration::from_millis(config.server.handshake_timeout_ms),
         ingest: config.ingest.clone(),
         numbers: http::Numbers::of(&config.server, &config.fanout, &config.hub, &config.limits),

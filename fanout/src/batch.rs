@@ -31,7 +31,10 @@ pub struct Batch {
 #[derive(Debug)]
 pub struct BatchFrame {
     pub publication: Arc<Publication>,
+    /// As the followers of its topic get it.
     pub bytes: Bytes,
+    /// The sequence that it leads on from.
+    pub prev: Seq,
 }
 
 /// The publications of one topic.
@@ -45,6 +48,8 @@ pub struct TopicBatch {
     pub prev: Seq,
     /// The sequence of its followers after the batch.
     pub seq: Seq,
+    /// The sequence up to which they then miss nothing.
+    pub passed: Seq,
 }
 
 /// A set of topics of a batch.
@@ -103,19 +108,39 @@ impl Batch {
 
     /// Adds a publication for the followers of a topic.
     pub fn add(&mut self, topic: u32, publication: Arc<Publication>) {
-        let bytes = publication.frame().clone();
-        let frame = self.frames.len();
-        let (prev, seq) = (publication.prev, publication.seq);
-        self.bytes += bytes.len();
-        self.frames.push(BatchFrame { publication, bytes });
-        let topics = &mut self.topics;
+        let (bytes, prev) = (publication.frame().clone(), publication.prev);
+        self.add_frame(topic, BatchFrame { publication, bytes, prev });
+    }
+
+    /// Adds a publication in the form in which the followers of a topic get it.
+    pub fn add_frame(&mut self, topic: u32, frame: BatchFrame) {
+        let (prev, seq) = (frame.prev, frame.publication.seq);
+        let (at, topics) = (self.frames.len(), &mut self.topics);
+        self.bytes += frame.bytes.len();
+        self.frames.push(frame);
         let index = *self.topic_indices.entry(topic).or_insert_with(|| {
-            topics.push(TopicBatch { topic, frames: Vec::new(), prev, seq });
+            topics.push(TopicBatch { topic, frames: Vec::new(), prev, seq, passed: seq });
             topics.len() - 1
         });
         let topic_batch = &mut topics[index];
-        topic_batch.frames.push(frame);
-        topic_batch.seq = seq;
+        topic_batch.frames.push(at);
+        (topic_batch.seq, topic_batch.passed) = (seq, seq);
+    }
+
+    /// Where the followers of a topic are after the batch, and up to which sequence they then miss nothing, if
+    /// it has frames for them.
+    #[must_use]
+    pub fn reaches(&self, topic: u32) -> Option<(Seq, Seq)> {
+        let topic_batch = &self.topics[*self.topic_indices.get(&topic)?];
+        Some((topic_batch.seq, topic_batch.passed))
+    }
+
+    /// Records that the followers of a topic get no frame for the changes up to `seq`. Returns false if it has no
+    /// frames for them at all.
+    pub fn pass(&mut self, topic: u32, seq: Seq) -> bool {
+        let Some(index) = self.topic_indices.get(&topic) else { return false };
+        self.topics[*index].passed = seq;
+        true
     }
 
     /// Returns the set with one more topic, given by its index in [`Batch::topics`].

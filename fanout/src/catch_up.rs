@@ -5,12 +5,15 @@
 //! includes is before it in the queue and every later one after it, so a reader that joins with the
 //! response misses nothing and gets nothing twice, without a lock.
 
-use std::sync::{Arc, LazyLock};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+};
 
 use bytes::Bytes;
 
 use crate::channel::{Channel, ChannelId, Epoch, Pattern, Position, Rate, Seq};
-use crate::{Micros, clock, replay::ReplayRequest};
+use crate::{Micros, clock, encode::payload, pick::Pick, replay::ReplayRequest};
 
 /// The connection that a request came from. If it has ended by then, the response is ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,10 +106,55 @@ pub struct CatchUp {
 
 /// The SHA-256 of a document in canonical form (RFC 8785), in hexadecimal digits. The first shard that needs it
 /// computes it; all others share it.
-pub type DocumentHash = Arc<LazyLock<Box<str>, ComputeHash>>;
+#[derive(Debug, Clone)]
+pub struct DocumentHash(Arc<HashState>);
 
-/// Computes a [`DocumentHash`].
-pub type ComputeHash = Box<dyn FnOnce() -> Box<str> + Send>;
+/// Computes the hash of a document from its image, which is JSON.
+pub type ComputeHash = fn(&[u8]) -> Box<str>;
+
+#[derive(Debug)]
+struct HashState {
+    image: Bytes,
+    compute: ComputeHash,
+    whole: OnceLock<Box<str>>,
+    /// Those of the last picks.
+    picked: Mutex<VecDeque<(Arc<Pick>, Arc<str>)>>,
+}
+
+/// Picks whose hash of one document is kept.
+const PICKED_HASHES_MAX: usize = 16;
+
+impl DocumentHash {
+    /// `image`: the frame of an image of the document.
+    #[must_use]
+    pub fn new(image: Bytes, compute: ComputeHash) -> Self {
+        let (whole, picked) = (OnceLock::new(), Mutex::default());
+        Self(Arc::new(HashState { image, compute, whole, picked }))
+    }
+
+    /// The hash of the whole document.
+    #[must_use]
+    pub fn whole(&self) -> &str {
+        let HashState { image, compute, whole, .. } = &*self.0;
+        whole.get_or_init(|| compute(&payload(image)))
+    }
+
+    /// The hash of the part of the document that a subscription picks.
+    pub(crate) fn of(&self, pick: Option<&Arc<Pick>>) -> Arc<str> {
+        let Some(pick) = pick.filter(|it| it.paths.is_some()) else {
+            return self.whole().into();
+        };
+        let mut picked = self.0.picked.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, hash)) = picked.iter().find(|(known, _)| known == pick) {
+            return Arc::clone(hash);
+        }
+        let image = pick.image_to_hash(&payload(&self.0.image));
+        let hash: Arc<str> = (self.0.compute)(&image).into();
+        picked.truncate(PICKED_HASHES_MAX - 1);
+        picked.push_front((Arc::clone(pick), Arc::clone(&hash)));
+        hash
+    }
+}
 
 /// A frame of a catch-up.
 #[derive(Debug, Clone)]

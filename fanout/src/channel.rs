@@ -199,21 +199,33 @@ pub struct Publication {
     pub published: Option<Micros>,
     body: Option<Box<dyn Encode>>,
     frame: OnceLock<Bytes>,
+    deflated: OnceLock<Bytes>,
 }
 
 impl Publication {
     #[must_use]
     pub fn new(channel: Channel, prev: Seq, seq: Seq, body: Box<dyn Encode>) -> Self {
-        let (urgent, has_events, published, frame) = (false, false, None, OnceLock::new());
-        Self { channel, seq, prev, urgent, has_events, published, body: Some(body), frame }
+        Self { body: Some(body), ..Self::without_body(channel, prev, seq) }
     }
 
     /// A publication whose frame is already encoded.
     #[must_use]
     pub fn with_frame(channel: Channel, prev: Seq, seq: Seq, frame: Bytes) -> Self {
-        let frame = OnceLock::from(frame);
-        let (urgent, has_events, published, body) = (false, false, None, None);
-        Self { channel, seq, prev, urgent, has_events, published, body, frame }
+        Self { frame: OnceLock::from(frame), ..Self::without_body(channel, prev, seq) }
+    }
+
+    fn without_body(channel: Channel, prev: Seq, seq: Seq) -> Self {
+        Self {
+            channel,
+            seq,
+            prev,
+            urgent: false,
+            has_events: false,
+            published: None,
+            body: None,
+            frame: OnceLock::new(),
+            deflated: OnceLock::new(),
+        }
     }
 
     /// Sets whether it goes ahead of everything queued for a slow reader.
@@ -239,6 +251,11 @@ impl Publication {
     pub fn frame(&self) -> &Bytes {
         self.frame
             .get_or_init(|| text_frame(|out| self.body.iter().for_each(|body| body.encode(out))))
+    }
+
+    /// The frame for connections that take compressed ones. The first shard that needs it compresses it.
+    pub(crate) fn deflated(&self, deflate: impl FnOnce(&Bytes) -> Bytes) -> &Bytes {
+        self.deflated.get_or_init(|| deflate(self.frame()))
     }
 }
 

@@ -26,6 +26,8 @@ pub struct Owner {
     pub expiry: Close,
     /// What it may follow.
     pub permission: Permission,
+    /// The handshake has agreed to compressed messages in both directions, each on its own (RFC 7692).
+    pub deflates: bool,
     /// Records what the connection uses; dropped when it ends.
     pub guard: Box<dyn Guard>,
 }
@@ -77,7 +79,7 @@ pub(crate) enum Purpose {
 /// Limits of an echoed message: the largest message of the Autobahn test suite. The number of its
 /// fragments is limited only by the bytes of their headers.
 pub(crate) const ECHO_LIMITS: MessageLimits =
-    MessageLimits { bytes_max: 16 * 1024 * 1024, fragments_max: u32::MAX };
+    MessageLimits { bytes_max: 16 * 1024 * 1024, fragments_max: u32::MAX, may_deflate: false };
 
 /// How long a closing connection may take before it is removed, in microseconds.
 const LINGER_US: Micros = 2_000_000;
@@ -336,6 +338,7 @@ mod tests {
             expires: None,
             expiry: EXPIRY,
             permission: Permission::EVERYTHING,
+            deflates: false,
             guard: Box::new(guard),
         });
         connection

@@ -15,6 +15,11 @@ pub trait Encode: fmt::Debug + Send + Sync {
 /// The longest header without a mask: two bytes and a 64-bit length.
 const HEADER_BYTES_MAX: usize = 10;
 const FIN_TEXT: u8 = 0x81;
+/// The first reserved bit says that the payload is compressed (RFC 7692, section 6).
+const FIN_TEXT_DEFLATED: u8 = 0xc1;
+/// The empty block at the end of a compressed payload, which is not sent (RFC 7692, section 7.2.1).
+pub(crate) const EMPTY_BLOCK: [u8; 4] = [0, 0, 0xff, 0xff];
+
 const FIN_BINARY: u8 = 0x82;
 const FIN_CLOSE: u8 = 0x88;
 const FIN_PING: u8 = 0x89;
@@ -23,6 +28,11 @@ const FIN_PONG: u8 = 0x8a;
 /// A text message in one frame; `write` appends its payload.
 pub fn text_frame(write: impl FnOnce(&mut Vec<u8>)) -> Bytes {
     frame(FIN_TEXT, 512, write)
+}
+
+/// A text message in one frame, whose payload has been compressed.
+pub(crate) fn deflated_text_frame(deflated: &[u8]) -> Bytes {
+    frame(FIN_TEXT_DEFLATED, deflated.len(), |out| out.extend_from_slice(deflated))
 }
 
 /// A binary message in one frame.

@@ -84,6 +84,7 @@ impl Limits {
                 Dialect::Hosted(_) | Dialect::Bare => self.command_bytes_max,
             },
             fragments_max: self.command_fragments_max,
+            may_deflate: false,
         }
     }
 

@@ -6,7 +6,9 @@
 
 use std::str;
 
-use crate::close::Close;
+use flate2::{Decompress, FlushDecompress, Status};
+
+use crate::{close::Close, encode::EMPTY_BLOCK};
 
 /// Limits of one message of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,6 +16,8 @@ pub(crate) struct MessageLimits {
     /// Payload bytes of a message, and the headers of its fragments after the first.
     pub(crate) bytes_max: usize,
     pub(crate) fragments_max: u32,
+    /// Whether the client may send compressed messages (RFC 7692). They are inflated up to `bytes_max`.
+    pub(crate) may_deflate: bool,
 }
 
 /// What a client sent.
@@ -55,6 +59,8 @@ struct State {
 struct IncomingFrame {
     opcode: Opcode,
     is_final: bool,
+    /// It begins a compressed message.
+    is_deflated: bool,
     mask: [u8; 4],
     length: u64,
     /// How much of the payload has arrived.
@@ -64,6 +70,8 @@ struct IncomingFrame {
 #[derive(Debug, Default)]
 struct Message {
     is_text: bool,
+    /// The payload is compressed.
+    is_deflated: bool,
     payload: Vec<u8>,
     /// How much of a text is known to be UTF-8.
     utf8: usize,
@@ -139,7 +147,7 @@ impl State {
     fn step(&mut self, limits: MessageLimits) -> Result<ParseStep, Close> {
         let mut frame = match self.frame.take() {
             Some(frame) => frame,
-            None => match parse_header(&self.bytes[self.examined..])? {
+            None => match parse_header(&self.bytes[self.examined..], limits.may_deflate)? {
                 Some((frame, header_bytes)) => {
                     self.examined += header_bytes;
                     self.begin(&frame, header_bytes, limits)?;
@@ -170,7 +178,10 @@ impl State {
             }
             return Ok(ParseStep::Frame);
         }
-        let message = self.message.take().unwrap_or_default();
+        let mut message = self.message.take().unwrap_or_default();
+        if message.is_deflated {
+            message.payload = inflate(message.payload, limits.bytes_max)?;
+        }
         Ok(ParseStep::Event(if message.is_text {
             InboundEvent::Text(String::from_utf8(message.payload).map_err(|_| Close::NotText)?)
         } else {
@@ -191,8 +202,9 @@ impl State {
         if self.message.is_some() != (frame.opcode == Opcode::Continuation) {
             return Err(Close::Protocol);
         }
-        let is_text = frame.opcode == Opcode::Text;
-        let message = self.message.get_or_insert_with(|| Message { is_text, ..Message::default() });
+        let (is_text, is_deflated) = (frame.opcode == Opcode::Text, frame.is_deflated);
+        let new = || Message { is_text, is_deflated, ..Message::default() };
+        let message = self.message.get_or_insert_with(new);
         let header = if message.fragments > 0 { header_bytes as u64 } else { 0 };
         message.fragments += 1;
         message.cost = message.cost.saturating_add(frame.length).saturating_add(header);
@@ -224,7 +236,7 @@ impl State {
 impl Message {
     /// Fails as soon as a text cannot become UTF-8 with any further bytes.
     fn check_text(&mut self) -> Result<(), Close> {
-        if !self.is_text {
+        if !self.is_text || self.is_deflated {
             return Ok(());
         }
         match str::from_utf8(&self.payload[self.utf8..]) {
@@ -260,12 +272,15 @@ const CONTROL_BYTES_MAX: u64 = 125;
 
 /// A frame and the length of its header; `None` while the header is incomplete. An error is detected at
 /// the first byte that shows it.
-fn parse_header(bytes: &[u8]) -> Result<Option<(IncomingFrame, usize)>, Close> {
+fn parse_header(bytes: &[u8], may_deflate: bool) -> Result<Option<(IncomingFrame, usize)>, Close> {
     let Some(&first) = bytes.first() else { return Ok(None) };
     let opcode = Opcode::parse(first & 0x0f).ok_or(Close::Protocol)?;
     let is_final = first & 0x80 != 0;
-    // No extension is negotiated, so the reserved bits are zero.
-    if first & 0x70 != 0 || (opcode.is_control() && !is_final) {
+    // Compression marks the first frame of a message. No other extension is negotiated.
+    let is_deflated = first & 0x40 != 0;
+    let may_be_deflated = may_deflate && matches!(opcode, Opcode::Text | Opcode::Binary);
+    let is_reserved = first & 0x30 != 0 || (is_deflated && !may_be_deflated);
+    if is_reserved || (opcode.is_control() && !is_final) {
         return Err(Close::Protocol);
     }
     let Some(&second) = bytes.get(1) else { return Ok(None) };
@@ -288,8 +303,34 @@ fn parse_header(bytes: &[u8]) -> Result<Option<(IncomingFrame, usize)>, Close> {
         return Err(Close::Protocol);
     }
     let Some(mask) = bytes[2 + length_bytes..].first_chunk() else { return Ok(None) };
-    let frame = IncomingFrame { opcode, is_final, mask: *mask, length, received: 0 };
+    let frame = IncomingFrame { opcode, is_final, is_deflated, mask: *mask, length, received: 0 };
     Ok(Some((frame, 6 + length_bytes)))
+}
+
+/// The payload of a compressed message (RFC 7692, section 7.2.2).
+fn inflate(mut deflated: Vec<u8>, bytes_max: usize) -> Result<Vec<u8>, Close> {
+    deflated.extend_from_slice(&EMPTY_BLOCK);
+    let mut inflater = Decompress::new(false);
+    let mut payload = Vec::with_capacity((4 * deflated.len()).min(bytes_max + 1));
+    loop {
+        let read = usize::try_from(inflater.total_in()).unwrap_or(usize::MAX);
+        let rest = deflated.get(read..).unwrap_or_default();
+        let status = inflater.decompress_vec(rest, &mut payload, FlushDecompress::Sync);
+        let status = status.map_err(|_| Close::Protocol)?;
+        if payload.len() > bytes_max {
+            return Err(Close::CommandTooLarge);
+        }
+        let is_full = payload.len() == payload.capacity();
+        let is_whole = inflater.total_in() == deflated.len() as u64;
+        match status {
+            // A client may end its payload with a final block.
+            Status::StreamEnd => return Ok(payload),
+            _ if is_full => {}
+            _ if is_whole => return Ok(payload),
+            _ => return Err(Close::Protocol),
+        }
+        payload.reserve_exact(payload.len().min(bytes_max + 1 - payload.len()).max(1));
+    }
 }
 
 fn unmask(payload: &mut [u8], mask: [u8; 4]) {
@@ -329,7 +370,8 @@ mod tests {
     use super::*;
 
     const MAX: usize = 1000;
-    const LIMITS: MessageLimits = MessageLimits { bytes_max: MAX, fragments_max: 100 };
+    const LIMITS: MessageLimits =
+        MessageLimits { bytes_max: MAX, fragments_max: 100, may_deflate: false };
     const TEXT: u8 = 0x1;
     const BINARY: u8 = 0x2;
     const CLOSE: u8 = 0x8;
@@ -514,7 +556,7 @@ mod tests {
     /// A client that splits a message into the smallest fragments and sends each byte separately.
     #[test]
     fn work_is_proportional_to_the_bytes() {
-        let limits = MessageLimits { bytes_max: 1 << 20, fragments_max: u32::MAX };
+        let limits = MessageLimits { bytes_max: 1 << 20, fragments_max: u32::MAX, ..LIMITS };
         let per_byte = |count: usize| {
             let ping = frame(FIN | PING, b"");
             let fragment = [frame(0, b""), frame(0, b"x"), ping].concat();

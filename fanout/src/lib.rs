@@ -3,7 +3,7 @@
 //! **In:** publications with their numbers, accepted sockets with an owner and a permission, and answers
 //! of the host to catch-up requests. **Out:** frames, close codes, and the usage of each connection.
 //! **Must not know** sports, bookmakers, accounts, HTTP, or the content of documents: channels are names,
-//! permissions are bits, documents are opaque bytes.
+//! permissions are bits, documents are JSON that only a client's pick looks into.
 //!
 //! # Threads
 //!
@@ -29,6 +29,10 @@
 //! by topic. Each subscriber collects the *set* of its topics in the batch. Subscribers with the same set
 //! get the same bytes, which are combined once (`Batch::frames_of`), in one write. `Publication::frame`
 //! encodes a frame when the first shard needs it.
+//!
+//! **Views.** Followers of a topic with the same `View`, a part of the documents (`pick`) or compressed frames or both, have
+//! an array of their own and share one encoding. What a change leaves of a pick may be nothing: then their topic passes it
+//! over, and a beat says so. A `pick` is the only reason to look into a frame of the host.
 //!
 //! **Order.** Frames of a set keep the order of publication across channels. A batch is delivered before
 //! the next one begins, and before any answer, command or change of a channel. A client that keeps up
@@ -68,6 +72,8 @@
 //! | commands per connection and turn; reads per turn | 32; 2 of 8 KiB | the next turn |
 //! | bytes and fragments of one command | `server.command_bytes_max`, `server.command_fragments_max` | closed with 4413 |
 //! | channels and patterns per socket | `fanout.channels_max`, `fanout.patterns_max` | refused, or left out of a pattern |
+//! | different picks per socket | 8 | refused |
+//! | recent frames that are kept as rendered for views | 64, 4 MiB | the oldest go |
 //! | bytes of a batch, and per write | `fanout.write_bytes_max` | the next batch or turn |
 //! | kernel buffers | `fanout.send_buffer_bytes`, `fanout.unsent_bytes` | frames stay in the outbox |
 //! | catch-up requests of one key | `fanout.catch_up_burst`, `fanout.catch_ups_per_second` | its commands wait |
@@ -92,6 +98,7 @@ pub mod patterns;
 pub mod session;
 pub mod subscribers;
 pub mod topics;
+pub mod view;
 
 pub mod socket;
 
@@ -99,6 +106,7 @@ mod clock;
 mod connection;
 mod inbound;
 mod mailbox;
+mod pick;
 mod shard;
 mod sync;
 

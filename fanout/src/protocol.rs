@@ -6,15 +6,18 @@ mod batch;
 mod frames;
 mod replay;
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::{
     channel::{ChannelId, Epoch, Pattern, Position, Rate},
+    pick::{EventChoice, Malformed, Paths},
     replay::{ReplayChange, ReplayPosition, ReplaySpeed},
 };
+
+pub use crate::pick::Pick;
 
 pub use self::{
     batch::{BatchAnswer, BatchEntry, subscribed_batch, unsubscribed_batch},
@@ -95,30 +98,45 @@ pub enum StartPoint {
 }
 
 /// The options of a subscription, as `subscribed` confirms them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SubscribeOptions {
     pub rate: Rate,
     pub on_slow: OnSlow,
     /// Whether the client gets `lag` frames about its own delay.
     pub lag: bool,
+    /// The part of the documents that it picks; `None`: everything.
+    pub pick: Option<Arc<Pick>>,
 }
 
 /// The options that a command changes. Those it leaves out stay as they are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OptionChanges {
     pub rate: Option<Rate>,
     pub on_slow: Option<OnSlow>,
     pub lag: Option<bool>,
+    /// `Some(None)`: the whole document.
+    paths: Option<Option<Paths>>,
+    events: Option<EventChoice>,
 }
 
 impl OptionChanges {
     /// Returns the options with these changes.
     #[must_use]
-    pub fn apply_to(self, options: SubscribeOptions) -> SubscribeOptions {
+    pub fn apply_to(self, options: &SubscribeOptions) -> SubscribeOptions {
+        let pick = if self.paths.is_none() && self.events.is_none() {
+            options.pick.clone()
+        } else {
+            let current = options.pick.as_deref();
+            let paths = self.paths.unwrap_or_else(|| current.and_then(|it| it.paths.clone()));
+            let events = current.map(|it| it.events.clone());
+            let events = self.events.or(events).unwrap_or_default();
+            Pick::new(paths, events).map(Arc::new)
+        };
         SubscribeOptions {
             rate: self.rate.unwrap_or(options.rate),
             on_slow: self.on_slow.unwrap_or(options.on_slow),
             lag: self.lag.unwrap_or(options.lag),
+            pick,
         }
     }
 }
@@ -301,7 +319,7 @@ impl StreamCommand {
                 false => "from is an object {epoch, seq}",
             })
         })?;
-        let options = option_changes(&id, fields)?.apply_to(SubscribeOptions::default());
+        let options = option_changes(&id, fields)?.apply_to(&SubscribeOptions::default());
         Ok(Self::Subscribe { id, channel, from, options })
     }
 }
@@ -332,7 +350,10 @@ fn option_changes(id: &Value, fields: &Map<String, Value>) -> Result<OptionChang
         Some(Some("close")) => Some(OnSlow::Close),
         Some(_) => return Err(bad("on_slow is merge, resync or close")),
     };
-    Ok(OptionChanges { rate, on_slow, lag })
+    let malformed = |Malformed(message)| bad(message);
+    let paths = fields.get("pick").map(Paths::parse).transpose().map_err(malformed)?;
+    let events = fields.get("events").map(EventChoice::parse).transpose().map_err(malformed)?;
+    Ok(OptionChanges { rate, on_slow, lag, paths, events })
 }
 
 fn id(fields: &Map<String, Value>) -> Result<Value, Refusal> {
@@ -398,7 +419,8 @@ mod tests {
         };
         assert_eq!((id, channel.as_str()), (Value::from(1), "football/7"));
         let position = Position { epoch: Epoch::parse("k3f9"), seq: 812 };
-        let expected = SubscribeOptions { rate: Rate::Ms250, on_slow: OnSlow::Close, lag: true };
+        let expected =
+            SubscribeOptions { rate: Rate::Ms250, on_slow: OnSlow::Close, lag: true, pick: None };
         assert_eq!((from, options), (StartPoint::Position(position), expected));
     }
 
@@ -408,8 +430,9 @@ mod tests {
         let Ok(StreamCommand::Set { changes, .. }) = StreamCommand::parse(text) else {
             panic!("a whole set was refused");
         };
-        let before = SubscribeOptions { rate: Rate::Each, on_slow: OnSlow::Resync, lag: true };
-        assert_eq!(changes.apply_to(before), SubscribeOptions { rate: Rate::Ms1000, ..before });
+        let before = SubscribeOptions { on_slow: OnSlow::Resync, lag: true, ..Default::default() };
+        let expected = SubscribeOptions { rate: Rate::Ms1000, ..before.clone() };
+        assert_eq!(changes.apply_to(&before), expected);
     }
 
     #[test]

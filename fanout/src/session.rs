@@ -36,8 +36,9 @@ use crate::{
     outbox::{Budget, FrameOrigin, Outbox},
     patterns::Patterns,
     permission::{Classes, Permission},
-    protocol::{self, Code, OnSlow, Refusal, SubscribeOptions},
+    protocol::{self, Code, OnSlow, Pick, Refusal, SubscribeOptions},
     topics::{FollowerRef, Topic, Topics},
+    view::{Renderer, View},
 };
 
 #[derive(Debug)]
@@ -69,6 +70,8 @@ pub struct Session {
     /// The channels of a new wildcard have not all been caught up yet.
     unsettled: bool,
     dialect: Dialect,
+    /// Its client takes compressed frames.
+    deflates: bool,
     permission: Permission,
     /// The classes that the permission grants now.
     classes: Classes,
@@ -86,6 +89,7 @@ pub struct SessionContext<'a> {
     pub topics: &'a Topics,
     /// The index of wildcards, of all connections.
     pub patterns: &'a mut Patterns,
+    pub renderer: &'a mut Renderer,
     /// The connection's own slot.
     pub slot: u32,
     pub budget: Budget,
@@ -108,10 +112,11 @@ pub enum DeliveryOutcome {
 }
 
 /// A subscription to put into the index.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Join {
     pub key: usize,
     pub topic: Topic,
+    pub view: View,
     /// Its position.
     pub head: Seq,
 }
@@ -136,6 +141,7 @@ impl Session {
             merged: 0,
             unsettled: false,
             dialect: Dialect::Stream,
+            deflates: false,
             permission: Permission::EVERYTHING,
             classes: Classes::ALL,
             widening: Vec::new(),
@@ -156,6 +162,12 @@ impl Session {
         Self { patterns_max: u32::try_from(patterns_max).unwrap_or(u32::MAX), ..self }
     }
 
+    /// Sets whether its client takes compressed frames.
+    #[must_use]
+    pub fn deflating(self, deflates: bool) -> Self {
+        Self { deflates, ..self }
+    }
+
     /// A session that follows one bare channel.
     #[must_use]
     pub fn bare(channel: Channel) -> (Self, Join) {
@@ -171,14 +183,14 @@ impl Session {
             state: SubscriptionState::behind(None, "resume"),
         });
         let topic = session.subscriptions[key].topic();
-        (session, Join { key, topic, head: 0 })
+        (session, Join { key, topic, view: View::default(), head: 0 })
     }
 
     /// The entry of a bare session for an index that has been cleared.
     #[must_use]
     pub fn bare_join(&self) -> Option<Join> {
         let (key, sub) = self.subscriptions.iter().next().filter(|_| self.is_bare())?;
-        Some(Join { key, topic: sub.topic(), head: 0 })
+        Some(Join { key, topic: sub.topic(), view: View::default(), head: 0 })
     }
 
     /// Whether a request to the host is pending, so that commands must wait.
@@ -355,7 +367,7 @@ impl Session {
         context: &mut SessionContext<'_>,
     ) -> Option<Join> {
         let channel = &image.channel;
-        let options = *self.wildcards.get(wildcard)?;
+        let options = self.wildcards.get(wildcard)?.clone();
         let is_known = self.by_name(channel.name.as_str()).is_some();
         if is_known || !self.classes.cover(channel.needs) {
             return None;
@@ -365,7 +377,9 @@ impl Session {
             return None;
         }
         let origin = FrameOrigin { channel: channel.number, before: None };
-        context.outbox.add(image.frame().clone(), Some(origin), context.now);
+        let view = self.view(&options);
+        let frame = context.renderer.frame(&view, image.frame().clone(), None, true)?;
+        context.outbox.add(frame, Some(origin), context.now);
         let from = Some(Position { epoch: Some(channel.epoch), seq: image.seq });
         let sub = Subscription {
             channel: channel.clone(),
@@ -378,12 +392,30 @@ impl Session {
         };
         let topic = sub.topic();
         let key = self.insert(sub);
-        if options.rate != Rate::Each {
+        if topic.rate != Rate::Each {
             // The host must first learn of a follower at this rate.
             self.behind.push_back(key);
             return None;
         }
-        Some(Join { key, topic, head: image.seq })
+        Some(Join { key, topic, view, head: image.seq })
+    }
+
+    /// Whether the socket may use these options: each pick costs the shard an encoding of its own.
+    fn may_pick(&self, options: &SubscribeOptions) -> bool {
+        let Some(new) = &options.pick else { return true };
+        let all = self.subscriptions.iter().map(|(_, sub)| &sub.options);
+        let mut known: Vec<&Pick> = Vec::new();
+        for pick in all.chain(self.wildcards.values()).filter_map(|it| it.pick.as_deref()) {
+            if !known.contains(&pick) {
+                known.push(pick);
+            }
+        }
+        known.contains(&&**new) || known.len() < PICKS_MAX
+    }
+
+    /// How a subscription with these options gets its frames.
+    fn view(&self, options: &SubscribeOptions) -> View {
+        View { pick: options.pick.clone(), deflates: self.deflates }
     }
 
     /// Sends one error about channels of a wildcard that are left out, until there is room again.
@@ -462,7 +494,7 @@ impl Session {
         let mut heads: Vec<(&ChannelId, Seq)> = Vec::new();
         while at < end {
             if let Some(sub) = self.subscriptions.get(at)
-                && let Some(position) = sub.position(topics)
+                && let Some(position) = sub.passed(topics)
             {
                 if heads.len() == BEAT_HEADS {
                     break;
@@ -477,6 +509,9 @@ impl Session {
         Some(beat)
     }
 }
+
+/// Different picks on one socket at a time.
+const PICKS_MAX: usize = 8;
 
 /// Channels in one frame of a beat: about 16 KB.
 const BEAT_HEADS: usize = 300;

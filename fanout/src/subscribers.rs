@@ -12,7 +12,6 @@ use std::{
     collections::HashSet,
     io::{self, Write},
     mem,
-    sync::Arc,
 };
 
 use bytes::Bytes;
@@ -26,14 +25,15 @@ use crate::{
     Micros,
     batch::{Batch, TopicSet},
     catch_up::{HostRequest, HostResponse},
-    channel::{Channel, Publication, Rate},
+    channel::{Channel, Publication},
     dialect,
     outbox::{Budget, Outbox, WriteOutcome},
     patterns::Patterns,
     protocol,
     replay::{ReplayCommand, ReplayResponse},
     session::{Join, Session, SessionContext},
-    topics::{FollowerRef, Topic, Topics},
+    topics::{FollowerRef, Topics},
+    view::Renderer,
 };
 
 /// A reader whose socket has accepted nothing for this long does not delay publishers, in microseconds.
@@ -55,6 +55,7 @@ pub struct Subscribers<S> {
     slots: usize,
     topics: Topics,
     patterns: Patterns,
+    renderer: Renderer,
     batch: Batch,
     limits: SubscriberLimits,
     /// Added to `now` for timestamps that clients see.
@@ -120,6 +121,7 @@ impl<S: Write> Subscribers<S> {
             slots: 0,
             topics: Topics::default(),
             patterns: Patterns::default(),
+            renderer: Renderer::default(),
             batch: Batch::default(),
             limits,
             stamp_offset: 0,
@@ -252,14 +254,15 @@ impl<S: Write> Subscribers<S> {
 
     /// Carries out a command. The batch has been broadcast, and no request to the host is pending.
     pub fn apply_command(&mut self, slot: usize, command: impl Into<Command>, now: Micros) {
-        let Self { subscribers, topics, patterns, limits, .. } = self;
+        let Self { subscribers, topics, patterns, renderer, limits, .. } = self;
         let Subscriber { outbox, session, .. } = &mut subscribers[slot];
         debug_assert!(
             self.batch.is_empty() && !session.is_waiting(),
             "a command waits for the batch and for the host"
         );
         let stamp = now + self.stamp_offset;
-        let context = &mut session_context(outbox, topics, patterns, *limits, slot, now);
+        let context =
+            &mut session_context(outbox, (topics, patterns, renderer), *limits, slot, now);
         let (all_left, next) = match command.into() {
             Command::Stream(command) => session.apply_command(command, stamp, context),
             Command::Hosted(command) => session.apply_hosted_command(command, context),
@@ -276,9 +279,10 @@ impl<S: Write> Subscribers<S> {
     /// Takes the host's response to the pending request of a subscriber.
     pub fn apply_response(&mut self, slot: usize, response: HostResponse, now: Micros) {
         self.broadcast(now);
-        let Self { subscribers, topics, patterns, limits, .. } = self;
+        let Self { subscribers, topics, patterns, renderer, limits, .. } = self;
         let Subscriber { outbox, session, .. } = &mut subscribers[slot];
-        let context = &mut session_context(outbox, topics, patterns, *limits, slot, now);
+        let context =
+            &mut session_context(outbox, (topics, patterns, renderer), *limits, slot, now);
         let (join, all_left) = session.apply_response(response, context);
         self.leave(all_left);
         self.join(slot, join);
@@ -290,9 +294,10 @@ impl<S: Write> Subscribers<S> {
     /// Takes the host's response about a replay of a subscriber. Replays are independent of publications, so
     /// the batch may wait.
     pub fn apply_replay_response(&mut self, slot: usize, response: ReplayResponse, now: Micros) {
-        let Self { subscribers, topics, patterns, limits, .. } = self;
+        let Self { subscribers, topics, patterns, renderer, limits, .. } = self;
         let Subscriber { outbox, session, .. } = &mut subscribers[slot];
-        let context = &mut session_context(outbox, topics, patterns, *limits, slot, now);
+        let context =
+            &mut session_context(outbox, (topics, patterns, renderer), *limits, slot, now);
         session.apply_replay_response(response, context);
         self.mark_ready(slot);
         self.request_catch_up(slot, now);
@@ -308,9 +313,10 @@ impl<S: Write> Subscribers<S> {
             return;
         }
         self.broadcast(now);
-        let Self { subscribers, topics, patterns, limits, .. } = self;
+        let Self { subscribers, topics, patterns, renderer, limits, .. } = self;
         let Subscriber { outbox, session, .. } = &mut subscribers[slot];
-        let context = &mut session_context(outbox, topics, patterns, *limits, slot, now);
+        let context =
+            &mut session_context(outbox, (topics, patterns, renderer), *limits, slot, now);
         let all_left = session.renew_permission(time_of_day, context);
         self.leave(all_left);
         self.mark_ready(slot);
@@ -322,11 +328,12 @@ impl<S: Write> Subscribers<S> {
         self.broadcast(now);
         for (slot, pattern) in self.patterns.covering(&image.channel.name) {
             let slot = slot as usize;
-            let Self { subscribers, topics, patterns, limits, .. } = self;
+            let Self { subscribers, topics, patterns, renderer, limits, .. } = self;
             let Some(Subscriber { outbox, session, .. }) = subscribers.get_mut(slot) else {
                 continue;
             };
-            let mut context = session_context(outbox, topics, patterns, *limits, slot, now);
+            let mut context =
+                session_context(outbox, (topics, patterns, renderer), *limits, slot, now);
             let join = session.channel_opened(image, &pattern, &mut context);
             self.join(slot, join);
             self.mark_ready(slot);
@@ -342,11 +349,12 @@ impl<S: Write> Subscribers<S> {
         let slots: Vec<u32> = live.chain(self.behind.iter().copied()).collect();
         for slot in slots {
             let slot = slot as usize;
-            let Self { subscribers, topics, patterns, limits, .. } = self;
+            let Self { subscribers, topics, patterns, renderer, limits, .. } = self;
             let Some(Subscriber { outbox, session, .. }) = subscribers.get_mut(slot) else {
                 continue;
             };
-            let context = &mut session_context(outbox, topics, patterns, *limits, slot, now);
+            let context =
+                &mut session_context(outbox, (topics, patterns, renderer), *limits, slot, now);
             session.channel_closed(channel.number, context);
             self.mark_ready(slot);
         }
@@ -372,8 +380,8 @@ impl<S: Write> Subscribers<S> {
 
     /// Adds a subscription to the index. It does not get publications of the current batch.
     pub fn join(&mut self, slot: usize, join: Option<Join>) {
-        let Some(Join { key, topic, head }) = join else { return };
-        let follower = self.topics.join(topic, head, narrow(slot), narrow(key));
+        let Some(Join { key, topic, view, head }) = join else { return };
+        let follower = self.topics.join(topic, &view, head, narrow(slot), narrow(key));
         self.subscribers[slot].session.set_live(key, follower);
     }
 
@@ -393,9 +401,9 @@ impl<S: Write> Subscribers<S> {
     /// Requests the catch-up of a subscriber's next subscription that is behind, or sends a beat when
     /// all have caught up. While nothing new can be known, `stale` takes the place of the beat.
     pub fn request_catch_up(&mut self, slot: usize, now: Micros) {
-        let Self { subscribers, topics, patterns, limits, .. } = self;
+        let Self { subscribers, topics, patterns, renderer, limits, .. } = self;
         let Some(Subscriber { outbox, session, .. }) = subscribers.get_mut(slot) else { return };
-        let context = session_context(outbox, topics, patterns, *limits, slot, now);
+        let context = session_context(outbox, (topics, patterns, renderer), *limits, slot, now);
         let request = session.next_catch_up(&context);
         let replays = session.take_replay_commands(&context);
         let replays = replays.into_iter().map(|(replay, it)| (slot, Effect::Replay(replay, it)));
@@ -425,30 +433,6 @@ impl<S: Write> Subscribers<S> {
             outbox.push_beat(beat, now);
             self.mark_ready(slot);
         }
-    }
-
-    // ----------------------------------------------------------------------- publications
-
-    /// Adds a publication to the batch for the followers of a channel at a rate.
-    /// [`Subscribers::broadcast`] delivers it.
-    pub fn publish(&mut self, rate: Rate, publication: Arc<Publication>, now: Micros) {
-        let channel = publication.channel.number;
-        let goes_first =
-            publication.urgent && rate == Rate::Each && !publication.channel.deliver_last;
-        if goes_first && !self.behind.is_empty() {
-            self.broadcast(now);
-            self.prioritise(channel, now);
-        }
-        let topic = Topic { channel, rate };
-        let Some(mut number) = self.topics.number(topic) else { return };
-        let bytes = publication.frame().len();
-        if !self.batch.is_empty() && self.batch.bytes() + bytes > self.limits.write_bytes {
-            self.broadcast(now);
-            // The last of its followers may have fallen behind.
-            let Some(same) = self.topics.number(topic) else { return };
-            number = same;
-        }
-        self.batch.add(number, publication);
     }
 
     // ----------------------------------------------------------------------------- writing
@@ -561,13 +545,13 @@ fn beat_or_stale(
 /// What a subscriber's session needs from the shard.
 fn session_context<'a>(
     outbox: &'a mut Outbox,
-    topics: &'a Topics,
-    patterns: &'a mut Patterns,
+    (topics, patterns, renderer): (&'a Topics, &'a mut Patterns, &'a mut Renderer),
     limits: SubscriberLimits,
     slot: usize,
     now: Micros,
 ) -> SessionContext<'a> {
-    SessionContext { outbox, topics, patterns, slot: narrow(slot), budget: limits.budget, now }
+    let (slot, budget) = (narrow(slot), limits.budget);
+    SessionContext { outbox, topics, patterns, renderer, slot, budget, now }
 }
 
 /// Slots are indices into memory, far fewer than 2^32.

@@ -5,12 +5,15 @@
 //! swap, however many followers there are. The sequence of a topic's followers is stored once for all
 //! of them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, hash_map::Entry};
 
 use rustc_hash::FxBuildHasher;
 use slab::Slab;
 
-use crate::channel::{Rate, Seq};
+use crate::{
+    channel::{Rate, Seq},
+    view::View,
+};
 
 /// A channel at a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -43,25 +46,53 @@ pub struct FollowerRef {
 #[derive(Debug, Default)]
 pub struct Topics {
     topics: Slab<TopicFollowers>,
+    /// Those whose followers get frames as the host renders them.
     /// Channels are numbered by the host, so a hash that could be provoked to collide does no harm.
     numbers: HashMap<Topic, u32, FxBuildHasher>,
+    /// The others, one for each view.
+    viewed: HashMap<Topic, Vec<u32>, FxBuildHasher>,
 }
 
-/// A topic and its followers, of which there is at least one.
+/// A topic and its followers in one view, of which there is at least one.
 #[derive(Debug)]
 pub struct TopicFollowers {
     topic: Topic,
+    pub(crate) view: View,
     /// The sequence up to which its followers have been served, except for new ones.
     pub head: Seq,
+    /// The sequence up to which nothing is missing: more than `head` if changes since have nothing that they pick.
+    pub(crate) passed: Seq,
     pub followers: Vec<Follower>,
 }
 
 impl Topics {
     /// Adds a follower whose position is `head`. Pass the returned reference to [`Topics::leave`].
-    pub fn join(&mut self, topic: Topic, head: Seq, slot: u32, subscription: u32) -> FollowerRef {
-        let number = *self.numbers.entry(topic).or_insert_with(|| {
-            let number = self.topics.insert(TopicFollowers { topic, head, followers: Vec::new() });
-            narrow(number)
+    pub fn join(
+        &mut self,
+        topic: Topic,
+        view: &View,
+        head: Seq,
+        slot: u32,
+        subscription: u32,
+    ) -> FollowerRef {
+        let known = match view.is_plain() {
+            true => self.number(topic),
+            false => {
+                let mut numbers = self.viewed(topic).iter().copied();
+                numbers.find(|number| self.topics[*number as usize].view == *view)
+            }
+        };
+        let number = known.unwrap_or_else(|| {
+            let (view, followers) = (view.clone(), Vec::new());
+            let is_plain = view.is_plain();
+            let entry = TopicFollowers { topic, view, head, passed: head, followers };
+            let number = narrow(self.topics.insert(entry));
+            if is_plain {
+                self.numbers.insert(topic, number);
+            } else {
+                self.viewed.entry(topic).or_default().push(number);
+            }
+            number
         });
         let followers = &mut self.topics[number as usize].followers;
         followers.push(Follower { slot, subscription, is_new: true });
@@ -76,13 +107,20 @@ impl Topics {
         entry.followers.swap_remove(index);
         let moved = entry.followers.get(index).copied();
         if entry.followers.is_empty() {
-            self.numbers.remove(&entry.topic);
-            self.topics.remove(follower.topic as usize);
+            let TopicFollowers { topic, view, .. } = self.topics.remove(follower.topic as usize);
+            if view.is_plain() {
+                self.numbers.remove(&topic);
+            } else if let Entry::Occupied(mut numbers) = self.viewed.entry(topic) {
+                numbers.get_mut().retain(|number| *number != follower.topic);
+                if numbers.get().is_empty() {
+                    numbers.remove();
+                }
+            }
         }
         moved
     }
 
-    /// The number of a topic, if it has followers.
+    /// The number of a topic, if it has followers that get frames as the host renders them.
     #[must_use]
     pub fn number(&self, topic: Topic) -> Option<u32> {
         self.numbers.get(&topic).copied()
@@ -94,10 +132,33 @@ impl Topics {
         self.topics.get(number as usize).map_or(0, |entry| entry.head)
     }
 
-    /// Records that the followers of a topic have been served up to `head`, if it still has any.
-    pub fn advance_head(&mut self, number: u32, head: Seq) {
+    /// The numbers of a topic for its followers with views.
+    #[must_use]
+    pub fn viewed(&self, topic: Topic) -> &[u32] {
+        if self.viewed.is_empty() {
+            return &[];
+        }
+        self.viewed.get(&topic).map_or(&[], Vec::as_slice)
+    }
+
+    /// A topic, if it has followers.
+    #[must_use]
+    pub fn get(&self, number: u32) -> Option<&TopicFollowers> {
+        self.topics.get(number as usize)
+    }
+
+    /// The sequence up to which the followers of a topic miss nothing.
+    #[must_use]
+    pub fn passed(&self, number: u32) -> Seq {
+        self.topics.get(number as usize).map_or(0, |entry| entry.passed)
+    }
+
+    /// Records that the followers of a topic have been served up to `head`, and miss nothing up to `passed`, if
+    /// it still has any.
+    pub fn advance(&mut self, number: u32, head: Seq, passed: Seq) {
         if let Some(entry) = self.topics.get_mut(number as usize) {
             entry.head = entry.head.max(head);
+            entry.passed = entry.passed.max(passed);
         }
     }
 
@@ -110,9 +171,13 @@ impl Topics {
 
     /// Removes the channel at all rates and returns its followers.
     pub fn close(&mut self, channel: u32) -> Vec<Follower> {
-        let topics = Rate::ALL.map(|rate| Topic { channel, rate });
-        let numbers = topics.iter().filter_map(|topic| self.numbers.remove(topic));
-        numbers.flat_map(|number| self.topics.remove(number as usize).followers).collect()
+        let mut numbers = Vec::new();
+        for topic in Rate::ALL.map(|rate| Topic { channel, rate }) {
+            numbers.extend(self.numbers.remove(&topic));
+            numbers.extend(self.viewed.remove(&topic).into_iter().flatten());
+        }
+        let all = numbers.into_iter().map(|number| self.topics.remove(number as usize));
+        all.flat_map(|entry| entry.followers).collect()
     }
 
     /// Removes everything.
@@ -145,7 +210,7 @@ mod tests {
             for (join, channel, slot) in steps {
                 let key = (channel, slot);
                 if join && !references.contains_key(&key) {
-                    references.insert(key, topics.join(topic(channel), 0, slot, 0));
+                    references.insert(key, topics.join(topic(channel), &View::default(), 0, slot, 0));
                 } else if let Some(follower) = references.remove(&key)
                     && let Some(moved) = topics.leave(follower)
                 {

@@ -1,17 +1,15 @@
 //! Brings a reader from its position to the head of a channel: from the tail if it reaches back far
 //! enough, else with the image. Knows no client.
 
-use std::sync::LazyLock;
-
 use bytes::Bytes;
 use fanout::{
     ChannelId, Pattern, Position, Seq,
     catch_up::{
-        CatchUp, CatchUpFrame, ComputeHash, DocumentHash, Gap, HostRequest, HostResponse, Located,
-        Verdict, check,
+        CatchUp, CatchUpFrame, DocumentHash, Gap, HostRequest, HostResponse, Located, Verdict,
+        check,
     },
     channel::Channel,
-    encode::{payload, text_frame},
+    encode::text_frame,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -229,8 +227,7 @@ impl Hub {
         }
         work.spent += image.frame.len();
         let frame = image.frame;
-        let compute: ComputeHash = Box::new(move || hash_of_image(&payload(&frame)).into());
-        let hash = DocumentHash::new(LazyLock::new(compute));
+        let hash = DocumentHash::new(frame, |image| hash_of_image(image).into());
         entry.hash = Some((image.seq, hash.clone()));
         Some(hash)
     }

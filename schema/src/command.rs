@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde_json::Value;
 
 use crate::words::{
-    Channel, ChannelPattern, CommandId, Epoch, EveryMs, OnSlowChoice, ReplayName, ReplaySpeed, Seq,
-    Timestamp,
+    Channel, ChannelPattern, CommandId, Epoch, EveryMs, Nullable, OnSlowChoice, PickPaths,
+    ReplayName, ReplaySpeed, Seq, Timestamp,
 };
 
 /// Declares a command: its fields, and before them its op and its id.
@@ -84,6 +84,20 @@ pub struct Options {
     pub on_slow: Option<OnSlowChoice>,
     /// Whether `lag` frames report this connection's own delay. The default is false.
     pub lag: Option<bool>,
+    /// The part of the documents to send: JSON Pointers in which `*` stands for any one member. The default, and `null`, is the
+    /// whole document.
+    pub pick: Option<Nullable<PickPaths>>,
+    /// The events to send: all of them (the default), none, or those of these kinds. `suspend`, `resume`, `retract` and
+    /// `correct` always come.
+    pub events: Option<EventChoice>,
+}
+
+/// Events of a subscription: all or none, or those of these kinds.
+#[derive(Debug, JsonSchema)]
+#[serde(untagged)]
+pub enum EventChoice {
+    All(bool),
+    Kinds(#[schemars(length(max = 16))] Vec<String>),
 }
 
 command! {
@@ -115,7 +129,7 @@ pub struct BatchPosition {
 }
 
 command! {
-    /// Change the options of a subscription, without an image and without a gap. Options that it omits stay as they are.
+    /// Change the options of a subscription, without a gap, and without an image unless it changes what is picked. Options that it omits stay as they are.
     SetCommand = "set" {
         /// The channel or the pattern, as it was subscribed.
         pub ch: ChannelPattern,

@@ -6,6 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::Value;
 
 use crate::{
+    command::EventChoice,
     event::Event,
     words::{
         AddonName, ByeReason, Channel, ChannelPattern, CommandId, Epoch, ErrorCode, EveryMs,
@@ -69,7 +70,7 @@ frame! {
         pub beat_ms: u32,
         /// The limits of this socket.
         pub limits: HelloLimits,
-        /// The optional features of this hub: `batch`, `hash`, `replay`. Absent if it has none.
+        /// The optional features of this hub and connection: `batch`, `hash`, `pick`, `replay`, `deflate`. Absent if it has none.
         pub features: Option<Vec<String>>,
     }
 }
@@ -98,6 +99,10 @@ frame! {
         pub every_ms: EveryMs,
         /// The behaviour in effect when this client cannot keep up.
         pub on_slow: OnSlowChoice,
+        /// The part of the documents that is picked. Absent: the whole.
+        pub pick: Option<Vec<String>>,
+        /// The events that are picked. Absent: all.
+        pub events: Option<EventChoice>,
         /// The epoch of the channel.
         pub epoch: Option<Epoch>,
         /// The current position of the channel.
@@ -126,6 +131,10 @@ frame! {
         pub every_ms: EveryMs,
         /// The behaviour in effect when this client cannot keep up.
         pub on_slow: OnSlowChoice,
+        /// The part of the documents that is picked. Absent: the whole.
+        pub pick: Option<Vec<String>>,
+        /// The events that are picked. Absent: all.
+        pub events: Option<EventChoice>,
     }
 }
 

@@ -66,6 +66,13 @@ values! {
     ReplayName: json!({"type": "string", "pattern": "^r[0-9]+$"});
     /// One of the two players or pairs of a tennis match: 1 is `p1`, 2 is `p2`.
     PlayerNumber: json!({"type": "integer", "enum": [1, 2]});
+    /// Parts of documents: JSON Pointers (RFC 6901) in which `*` stands for any one member.
+    PickPaths: json!({
+        "type": "array",
+        "items": {"type": "string", "pattern": "^/", "maxLength": 200},
+        "minItems": 1,
+        "maxItems": 16
+    });
     /// At most one update of values per channel in this many milliseconds; 0: each change, at once.
     EveryMs: json!({"type": "integer", "enum": Rate::ALL.map(Rate::every_ms)});
 
@@ -123,7 +130,7 @@ values! {
     /// Why a position cannot be resumed. `window`: it is older than the hub's tail. `epoch`: it belongs to
     /// another epoch. `ahead`: it is ahead of the channel.
     ResumeRefusal: words(&Gap::ALL.map(Gap::as_str));
-    /// Why an update stands for several changes. `rate`: the client asked for fewer updates, or changed the
+    /// Why an update stands for several changes. `rate`: the client requested fewer updates, or changed the
     /// rate. `slow`: its socket was full. `resume`: it was disconnected, has just subscribed, or the hub
     /// itself was overloaded.
     MergeReason: words(&["rate", "slow", "resume"]);

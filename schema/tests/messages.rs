@@ -25,6 +25,15 @@ fn without_documents(unseen: &BTreeSet<String>, contract: &Contract) -> BTreeSet
     unseen.difference(&others).cloned().collect()
 }
 
+/// The options of a subscription with a pick.
+fn picking(events: &str) -> SubscribeOptions {
+    let command = format!(r#"{{"op":"subscribe","ch":"a","pick":["/score"],"events":{events}}}"#);
+    match StreamCommand::parse(&command) {
+        Ok(StreamCommand::Subscribe { options, .. }) => options,
+        other => panic!("{other:?}"),
+    }
+}
+
 fn channel() -> Channel {
     let (name, epoch) = (ChannelId::new("football/7"), Epoch(4_711));
     Channel { number: 1, name, epoch, deliver_last: false, needs: Classes::NONE }
@@ -62,11 +71,13 @@ fn every_control_frame_conforms_and_has_every_declared_field() {
     let mut frames = vec![
         hello(&[]),
         hello(&["replay"]),
-        protocol::subscribed(&id, options, &channel, 3, None),
-        protocol::subscribed(&none, options, &channel, 3, Some(Ok(()))),
-        protocol::subscribed_all(&id, options, &pattern, part),
-        protocol::subscribed_all(&id, options, &pattern, Coverage::default()),
-        protocol::subscribed_batch(&id, options, &answers),
+        protocol::subscribed(&id, &options, &channel, 3, None),
+        protocol::subscribed(&none, &options, &channel, 3, Some(Ok(()))),
+        protocol::subscribed_all(&id, &options, &pattern, part),
+        protocol::subscribed_all(&id, &options, &pattern, Coverage::default()),
+        protocol::subscribed_batch(&id, &options, &answers),
+        protocol::subscribed(&id, &picking("[\"goal\"]"), &channel, 3, None),
+        protocol::subscribed_batch(&id, &picking("false"), &answers),
         protocol::unsubscribed(&id, "football/7"),
         protocol::unsubscribed_batch(&id, &["football/7".into()]),
         protocol::channel_gone("football/7"),
@@ -85,7 +96,7 @@ fn every_control_frame_conforms_and_has_every_declared_field() {
         protocol::replay_unsubscribed(&id, 1),
     ];
     let gaps = Gap::ALL
-        .map(|gap| protocol::subscribed(&id, options, &channel, 3, Some(Err(gap.as_str()))));
+        .map(|gap| protocol::subscribed(&id, &options, &channel, 3, Some(Err(gap.as_str()))));
     frames.extend(gaps);
     frames.extend(["slow", "epoch", "gap"].map(|why| protocol::resync("football/7", why, 1, 2)));
     frames.extend(Code::ALL.map(|code| protocol::error(&Refusal::new(&id, code, "no"))));
@@ -109,11 +120,14 @@ fn every_declared_command_is_read() {
     for command in [
         json!({"op": "subscribe", "ch": "football/7"}),
         json!({"op": "subscribe", "id": 1, "ch": "football/7", "from": position, "every_ms": 250,
-            "on_slow": "close", "lag": true}),
+            "on_slow": "close", "lag": true, "pick": ["/score"], "events": true}),
         json!({"op": "subscribe", "id": "a", "ch": "football/*", "from": {"football/7": position}}),
         json!({"op": "subscribe", "id": 1, "chs": ["football/*", {"ch": "football/7", "from": position},
-            {"ch": "darts/*", "from": {"darts/7": position}}], "every_ms": 0, "on_slow": "merge", "lag": false}),
-        json!({"op": "set", "id": 2, "ch": "football", "every_ms": 100, "on_slow": "resync", "lag": true}),
+            {"ch": "darts/*", "from": {"darts/7": position}}], "every_ms": 0, "on_slow": "merge", "lag": false,
+            "pick": ["/score", "/matches/*/score"], "events": false}),
+        json!({"op": "set", "id": 2, "ch": "football", "every_ms": 100, "on_slow": "resync", "lag": true,
+            "pick": ["/score"], "events": ["goal"]}),
+        json!({"op": "set", "ch": "football", "pick": null}),
         json!({"op": "unsubscribe", "id": 1, "ch": "football"}),
         json!({"op": "unsubscribe", "id": 1, "chs": ["football", "darts/*"]}),
         json!({"op": "hash", "id": 1, "ch": "football"}),
@@ -135,6 +149,9 @@ fn every_declared_command_is_read() {
         json!({"op": "subscribe", "ch": "a", "every_ms": 7}),
         json!({"op": "subscribe", "ch": "a", "on_slow": "skip"}),
         json!({"op": "subscribe", "ch": "a", "from": 7}),
+        json!({"op": "subscribe", "ch": "a", "pick": ["score"]}),
+        json!({"op": "set", "ch": "a", "pick": []}),
+        json!({"op": "set", "ch": "a", "events": 7}),
         json!({"op": "subscribe", "chs": []}),
         json!({"op": "subscribe", "ch": "a", "replay": {"speed": 101}}),
         json!({"op": "replay", "replay": 1}),

@@ -93,6 +93,26 @@ async def header_bearer(hub):
     await accepted(hub, additional_headers={"Authorization": f"Bearer {hub.key}"})
 
 
+async def long_frames_are_compressed(hub):
+    """The library offers compression by itself; what it inflates is what an uncompressed connection gets."""
+    images = {}
+    for compression in ("deflate", None):
+        authorised = {"additional_headers": {"Authorization": f"Token {hub.key}"}}
+        async with connect(hub.url, proxy=None, compression=compression, **authorised) as socket:
+            agreed = socket.response.headers.get("Sec-WebSocket-Extensions", "")
+            assert agreed.startswith("permessage-deflate") == (compression is not None), f"agreed to {agreed!r}"
+            said = await hello(socket)
+            assert ("deflate" in said["features"]) == (compression is not None), f"features are {said['features']}"
+            # Long enough for the library to compress it, and for the hub to inflate it.
+            command = {"op": "subscribe", "id": 1, "ch": "football", "unknown": "x" * 2000}
+            await socket.send(json.dumps(command))
+            while (said := await frame(socket))["type"] != "image":
+                assert said["type"] == "subscribed", said
+            images[compression] = said["data"]
+    matches = [set(image["matches"]) for image in images.values()]
+    assert matches[0] == matches[1] and len(json.dumps(images[None])) > 512, "the images differ"
+
+
 async def subprotocol_list(hub):
     await accepted(hub, subprotocols=["matchwire.v1", "token", hub.key], selected="matchwire.v1")
 
@@ -256,6 +276,7 @@ async def a_bad_command_is_answered_and_the_socket_stays(hub):
 TESTS = [
     header_token,
     header_bearer,
+    long_frames_are_compressed,
     subprotocol_list,
     subprotocol_token_alone,
     query_token,

@@ -36,6 +36,7 @@ mod money;
 mod oauth;
 mod odds_api;
 mod payments;
+mod picks;
 mod proxies;
 mod push;
 mod quarantine;

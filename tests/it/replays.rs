@@ -231,7 +231,10 @@ async fn finished_match_is_listed_and_played_byte_for_byte_as_it_was_live() {
     let command = json!({"op": "subscribe", "id": 9, "chs": channels,
         "replay": {"from": "start", "speed": "max"}});
     let mut reader = stadium.connect().await;
-    assert_eq!(reader.next_of("hello").await["features"], json!(["batch", "hash", "replay"]));
+    assert_eq!(
+        reader.next_of("hello").await["features"],
+        json!(["batch", "hash", "pick", "replay"])
+    );
     let answer = reader.ask(&command).await;
     assert_eq!((&answer["type"], &answer["speed"]), (&json!("subscribed"), &json!("max")));
     let (played, why) = read_replay(&mut reader, answer["replay"].as_str().expect("a name")).await;
@@ -467,7 +470,7 @@ async fn replay_frames_match_the_document() {
     let mut client = stadium.connect().await;
     let hello = client.next_of("hello").await;
     check("hello", &hello);
-    assert_eq!(hello["features"], json!(["batch", "hash", "replay"]));
+    assert_eq!(hello["features"], json!(["batch", "hash", "pick", "replay"]));
     let replay = json!({"from": "start", "speed": 100});
     for (message, command) in [
         (

@@ -113,7 +113,7 @@ async fn check(seed: u64, channels: ChooseChannels, command: Command) {
 }
 
 /// The hash of a document, as a client computes it.
-fn sha256(document: &Value) -> String {
+pub(crate) fn sha256(document: &Value) -> String {
     let canonical = serde_json_canonicalizer::to_vec(document).expect("a document is JSON");
     Sha256::digest(&canonical).iter().map(|byte| format!("{byte:02x}")).collect()
 }

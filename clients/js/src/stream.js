@@ -277,7 +277,7 @@ export class Stream {
    * frame and each change of health; `change` is `{kind, events, patch, missed, merged}`:
    * `kind` is `image`, `update` or `health`; `missed` is set on an image that replaced a document
    * across something not delivered one by one (`{from, to, why}`), `merged` on an update that stands
-   * for several (`{n, why}`). Parameters as in the protocol: `every_ms`, `on_slow`, `lag`; the first
+   * for several (`{n, why}`). Parameters as in the protocol: `every_ms`, `on_slow`, `lag`, `pick`, `events`; the first
    * to subscribe to a name decides them. `known` is a channel with a document, such as that of a replay,
    * from whose position it goes on. Returns a function that ends it.
    *
@@ -308,7 +308,8 @@ export class Stream {
   }
 
   /**
-   * Changes parameters of a subscription, without an image and without a gap; later connections keep them.
+   * Changes parameters of a subscription, without a gap, and without an image unless it picks something else;
+   * later connections keep them.
    *
    * @param {string} ch as it was subscribed
    * @param {SubscribeParams} params
@@ -678,7 +679,10 @@ export class Stream {
     for (const [name, head] of Object.entries(/** @type {Record<string, number>} */ (frame.heads ?? {}))) {
       const channel = this.#open(name);
       if (channel === undefined) continue;
-      if (channel.data !== undefined && !channel.imageDue && head <= (channel.seq ?? -1)) {
+      const isWhole = channel.data !== undefined && !channel.imageDue;
+      // What a pick leaves out has no update.
+      if (isWhole && this.picks(name)) channel.seq = Math.max(channel.seq ?? 0, head);
+      if (isWhole && head <= (channel.seq ?? -1)) {
         channel.heard = now;
         channel.synced = true;
         channel.owed = undefined;
@@ -705,6 +709,15 @@ export class Stream {
       channel.owed = undefined;
       this.#missing(channel);
     }
+  }
+
+  /**
+   * Whether the subscriptions to a channel pick a part of its documents or events.
+   *
+   * @param {string} name
+   */
+  picks(name) {
+    return this.#covering(name).some(({ params }) => (params.pick ?? params.events) !== undefined);
   }
 
   /** The hub cannot know whether anything has changed: no document is fresh until its next frame or beat. */

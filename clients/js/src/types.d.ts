@@ -153,6 +153,10 @@ export interface SubscribeParams {
   every_ms?: number;
   on_slow?: "merge" | "resync" | "close";
   lag?: boolean;
+  /** JSON pointers to the parts of the documents to send, in which `*` stands for any one member. */
+  pick?: string[];
+  /** All events, none, or those of these kinds. */
+  events?: boolean | string[];
 }
 
 export type Phase = "connecting" | "open" | "waiting" | "closed";

@@ -402,6 +402,20 @@ describe("beats", () => {
     assert.equal(script.commands("subscribe").length, 1);
   });
 
+  test("a beat brings a pick to its head", () => {
+    const script = new Script();
+    script.follow("football/1", { pick: ["/score"], events: ["goal"] });
+    script.hello().subscribed().image("football/1", 10);
+    assert.deepEqual(script.commands("subscribe")[0].pick, ["/score"]);
+    script.beats(30_000, { "football/1": 17 });
+    assert.deepEqual([script.stream.channel("football/1").seq, script.stream.channel("football/1").health], [17, "live"], "the changes between had nothing of it");
+    script.update("football/1", 10, 18, { score: 1 });
+    assert.equal(script.stream.channel("football/1").data.score, 1);
+    script.beats(10_000, { "football/1": 19 });
+    assert.equal(script.commands("subscribe").length, 1);
+    assert.equal(script.stream.channel("football/1").seq, 19);
+  });
+
   test("still behind at the next beat, the client resumes from its position", () => {
     const script = following();
     script.beats(10_000, { "football/1": 12 });

@@ -414,6 +414,18 @@ class TestFreshness:
         script = following().passes(5).say({"type": "beat", "now": 0, "heads": {"football/1": 11}}).passes(5)
         assert script.health() == "stale"
 
+    def test_beat_brings_a_pick_to_its_head(self):
+        script = Script()
+        script.follow("football/1", pick=("/score",), events=("goal",))
+        script.hello()
+        command = script.commands("subscribe")[-1]
+        assert (command["pick"], command["events"]) == (["/score"], ["goal"])
+        script.subscribed().image("football/1", 10).beats(30, {"football/1": 17})
+        assert (script.channel().seq, script.health()) == (17, "live"), "the changes between had nothing of it"
+        assert script.update("football/1", 10, 18, {"score": 1}).data()["score"] == 1
+        script.beats(5, {"football/1": 19}).again()
+        assert script.commands("subscribe")[-1]["from"]["seq"] == 19
+
     def test_document_may_set_its_own_limit_by_update(self):
         script = following().update("football/1", 10, 11, {"stale_after_ms": 2000}).passes(2)
         assert script.health() == "stale"

@@ -7,7 +7,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{
-    Code, Coverage, Refusal, StartPoint, StreamCommand, SubscribeOptions, frames::json_frame,
+    Code, Coverage, Refusal, StartPoint, StreamCommand, SubscribeOptions,
+    frames::{ConfirmedOptions, json_frame},
     option_changes, starting_point,
 };
 use crate::{
@@ -27,7 +28,7 @@ pub struct BatchEntry {
 impl StreamCommand {
     pub(super) fn subscribe_batch(id: Value, fields: &Map<String, Value>) -> Result<Self, Refusal> {
         let list = list(&id, fields)?;
-        let options = option_changes(&id, fields)?.apply_to(SubscribeOptions::default());
+        let options = option_changes(&id, fields)?.apply_to(&SubscribeOptions::default());
         let mut names = HashSet::new();
         let mut entries = Vec::with_capacity(list.len());
         for value in list {
@@ -134,8 +135,16 @@ impl BatchAnswer {
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum BatchFrame<'a> {
-    Subscribed { id: &'a Value, chs: Answers<'a>, every_ms: u32, on_slow: &'a str },
-    Unsubscribed { id: &'a Value, chs: &'a [Box<str>] },
+    Subscribed {
+        id: &'a Value,
+        chs: Answers<'a>,
+        #[serde(flatten)]
+        options: ConfirmedOptions<'a>,
+    },
+    Unsubscribed {
+        id: &'a Value,
+        chs: &'a [Box<str>],
+    },
 }
 
 /// The answers by name, as a JSON object.
@@ -152,15 +161,11 @@ impl Serialize for Answers<'_> {
 #[must_use]
 pub fn subscribed_batch(
     id: &Value,
-    options: SubscribeOptions,
+    options: &SubscribeOptions,
     answers: &[(Box<str>, BatchAnswer)],
 ) -> Bytes {
-    json_frame(&BatchFrame::Subscribed {
-        id,
-        chs: Answers(answers),
-        every_ms: options.rate.every_ms(),
-        on_slow: options.on_slow.as_str(),
-    })
+    let options = ConfirmedOptions::new(options);
+    json_frame(&BatchFrame::Subscribed { id, chs: Answers(answers), options })
 }
 
 #[must_use]

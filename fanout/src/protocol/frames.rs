@@ -47,8 +47,8 @@ enum ControlFrame<'a> {
     Subscribed {
         id: &'a Value,
         ch: &'a str,
-        every_ms: u32,
-        on_slow: &'a str,
+        #[serde(flatten)]
+        options: ConfirmedOptions<'a>,
         #[serde(skip_serializing_if = "Option::is_none")]
         epoch: Option<String>,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -124,6 +124,29 @@ enum ControlFrame<'a> {
     },
 }
 
+/// The options that a `subscribed` frame confirms.
+#[derive(Debug, Serialize)]
+pub(super) struct ConfirmedOptions<'a> {
+    every_ms: u32,
+    on_slow: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pick: Option<&'a [Box<str>]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    events: Option<Value>,
+}
+
+impl<'a> ConfirmedOptions<'a> {
+    pub(super) fn new(options: &'a SubscribeOptions) -> Self {
+        let pick = options.pick.as_deref();
+        Self {
+            every_ms: options.rate.every_ms(),
+            on_slow: options.on_slow.as_str(),
+            pick: pick.and_then(|it| it.paths.as_ref()).map(|paths| &*paths.pointers),
+            events: pick.and_then(|it| it.events.to_json()),
+        }
+    }
+}
+
 /// How far a connection is behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Lag {
@@ -154,7 +177,7 @@ pub fn hello(hello: &Hello<'_>) -> Bytes {
 #[must_use]
 pub fn subscribed(
     id: &Value,
-    options: SubscribeOptions,
+    options: &SubscribeOptions,
     channel: &Channel,
     head: Seq,
     resumed: Option<Result<(), &str>>,
@@ -162,8 +185,7 @@ pub fn subscribed(
     json_frame(&ControlFrame::Subscribed {
         id,
         ch: channel.name.as_str(),
-        every_ms: options.rate.every_ms(),
-        on_slow: options.on_slow.as_str(),
+        options: ConfirmedOptions::new(options),
         epoch: Some(channel.epoch.to_string()),
         seq: Some(head),
         channels: None,
@@ -196,15 +218,14 @@ pub struct Coverage {
 #[must_use]
 pub fn subscribed_all(
     id: &Value,
-    options: SubscribeOptions,
+    options: &SubscribeOptions,
     pattern: &Pattern,
     coverage: Coverage,
 ) -> Bytes {
     json_frame(&ControlFrame::Subscribed {
         id,
         ch: pattern.as_str(),
-        every_ms: options.rate.every_ms(),
-        on_slow: options.on_slow.as_str(),
+        options: ConfirmedOptions::new(options),
         epoch: None,
         seq: None,
         channels: Some(coverage.followed),

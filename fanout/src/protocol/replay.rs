@@ -18,7 +18,7 @@ use crate::{
 
 /// Options of live subscriptions that a replay does not have: it sends each frame as it was published, and
 /// waits for its reader.
-const LIVE_ONLY: [&str; 4] = ["from", "every_ms", "on_slow", "pick"];
+const LIVE_ONLY: [&str; 5] = ["from", "every_ms", "on_slow", "pick", "events"];
 
 /// Entries of `chs`. The host may allow fewer.
 const CHANNELS_MAX: usize = 100;

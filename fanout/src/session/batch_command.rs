@@ -109,7 +109,7 @@ impl Session {
             self.pending.is_none() && batch.channels.is_empty() && batch.patterns.is_empty()
         };
         if let Some(batch) = self.batch.take_if(is_complete) {
-            let reply = protocol::subscribed_batch(&batch.id, batch.options, &batch.answers);
+            let reply = protocol::subscribed_batch(&batch.id, &batch.options, &batch.answers);
             context.outbox.push_reply(reply, context.now);
         }
     }
@@ -158,7 +158,7 @@ impl Session {
         all_left.extend(old.and_then(|key| self.remove(key, context)));
         let answer = BatchAnswer::channel(&channel, head, verdict);
         let from = from.filter(|_| verdict == Verdict::Resumed);
-        let options = self.batch.as_ref().map(|batch| batch.options).unwrap_or_default();
+        let options = self.batch_options();
         let key = self.insert(Subscription {
             channel,
             options,
@@ -172,6 +172,10 @@ impl Session {
         answer
     }
 
+    fn batch_options(&self) -> SubscribeOptions {
+        self.batch.as_ref().map(|batch| batch.options.clone()).unwrap_or_default()
+    }
+
     /// Starts the channels of a pattern of the batch.
     pub(super) fn start_matched(
         &mut self,
@@ -180,8 +184,8 @@ impl Session {
         channels: &[Channel],
         context: &mut SessionContext<'_>,
     ) -> Vec<FollowerRef> {
-        let options = self.batch.as_ref().map(|batch| batch.options).unwrap_or_default();
-        let (coverage, all_left) = self.subscribe_all(pattern, options, from, channels, context);
+        let options = self.batch_options();
+        let (coverage, all_left) = self.subscribe_all(pattern, &options, from, channels, context);
         if let Some(batch) = &mut self.batch {
             batch.answers.push((pattern.as_str().into(), BatchAnswer::pattern(coverage)));
         }

@@ -99,8 +99,8 @@ impl Session {
                 HostResponse::Channels(channels),
             ) => {
                 let (coverage, all_left) =
-                    self.subscribe_all(&pattern, options, &from, &channels, context);
-                let reply = protocol::subscribed_all(&id, options, &pattern, coverage);
+                    self.subscribe_all(&pattern, &options, &from, &channels, context);
+                let reply = protocol::subscribed_all(&id, &options, &pattern, coverage);
                 context.outbox.push_reply(reply, context.now);
                 self.report_left_out(&pattern, coverage, context);
                 (None, all_left)
@@ -122,7 +122,7 @@ impl Session {
                 Some(PendingRequest::Widen { pattern, options }),
                 HostResponse::Channels(channels),
             ) => {
-                self.widen(&pattern, options, &channels, context);
+                self.widen(&pattern, &options, &channels, context);
                 (None, Vec::new())
             }
             (Some(PendingRequest::StartGroup { channel, companion }), response) => {
@@ -160,7 +160,7 @@ impl Session {
             self.refuse_class(id, channel, context);
             return (None, Vec::new());
         }
-        let reply = protocol::subscribed(id, options, channel, catch_up.head, resumed);
+        let reply = protocol::subscribed(id, &options, channel, catch_up.head, resumed);
         context.outbox.push_reply(reply, context.now);
         let old = self.by_name(channel.name.as_str());
         let left = old.and_then(|key| self.remove(key, context));
@@ -183,7 +183,7 @@ impl Session {
     pub(super) fn subscribe_all(
         &mut self,
         pattern: &Pattern,
-        options: SubscribeOptions,
+        options: &SubscribeOptions,
         from: &StartPoint,
         channels: &[Channel],
         context: &mut SessionContext<'_>,
@@ -210,14 +210,14 @@ impl Session {
                 all_left.extend(self.start_by_pattern(
                     old,
                     channel.clone(),
-                    (options, from),
+                    (options.clone(), from),
                     context,
                 ));
             }
         }
         coverage.followed -= coverage.left_out;
         let pattern = context.patterns.add(context.slot, pattern);
-        self.wildcards.insert(pattern, options);
+        self.wildcards.insert(pattern, options.clone());
         self.unsettled = true;
         (coverage, all_left)
     }
@@ -226,7 +226,7 @@ impl Session {
     fn widen(
         &mut self,
         pattern: &Pattern,
-        options: SubscribeOptions,
+        options: &SubscribeOptions,
         channels: &[Channel],
         context: &mut SessionContext<'_>,
     ) {
@@ -246,7 +246,7 @@ impl Session {
                 break;
             }
             // It is new, so nothing leaves the index for it.
-            self.start_by_pattern(None, channel.clone(), (options, None), context);
+            self.start_by_pattern(None, channel.clone(), (options.clone(), None), context);
         }
         self.unsettled = true;
     }
@@ -265,7 +265,7 @@ impl Session {
             let sub = &self.subscriptions[key];
             by_name = sub.by_name;
             if by_name {
-                options = sub.options;
+                options = sub.options.clone();
             }
             left = self.remove(key, context);
         }
@@ -299,6 +299,9 @@ impl Session {
         }
         let channel = sub.channel.number;
         let epoch = Some(sub.channel.epoch);
+        let (topic, options) = (sub.topic(), sub.options.clone());
+        let view = self.view(&options);
+        let frames = context.renderer.catch_up(&view, frames, from.map(|from| from.seq));
         let mut before = from;
         let frames = frames.into_iter().map(|CatchUpFrame { frame, to }| {
             let before = before.replace(Position { epoch, seq: to });
@@ -310,6 +313,7 @@ impl Session {
         } else {
             frames.for_each(|(frame, origin)| context.outbox.add(frame, origin, context.now));
         }
+        let sub = &mut self.subscriptions[key];
         sub.delivered = Some(to);
         if to < head {
             let from = Some(sub.at(to));
@@ -320,7 +324,7 @@ impl Session {
             self.requeue(key, urgent);
             return None;
         }
-        Some(Join { key, topic: sub.topic(), head: to })
+        Some(Join { key, topic, view, head: to })
     }
 
     fn requeue(&mut self, key: usize, urgent: bool) {
@@ -351,7 +355,7 @@ impl Session {
         let SubscriptionState::Behind(behind) = &mut sub.state else { return (None, Vec::new()) };
         // A suspension was published after the request, so the response includes it, and goes first.
         let is_overtaken = mem::take(&mut behind.overtaken);
-        let options = sub.options;
+        let options = sub.options.clone();
         let Behind { from, why, urgent, .. } = **behind;
         if is_overtaken && self.withdraw(key, context.outbox) {
             // What is queued for the channel goes with the suspension: request all of it. Nothing is queued
@@ -359,7 +363,7 @@ impl Session {
             if let (Some(id), HostResponse::CatchUp(CatchUp { channel, head, .. })) =
                 (set, &response)
             {
-                let reply = protocol::subscribed(id, options, channel, *head, Some(Ok(())));
+                let reply = protocol::subscribed(id, &options, channel, *head, Some(Ok(())));
                 context.outbox.push_reply(reply, context.now);
             }
             return (None, self.move_to_front(key, context));
@@ -370,7 +374,9 @@ impl Session {
         };
         if let Some(id) = set {
             let (channel, head) = (&catch_up.channel, catch_up.head);
-            let reply = protocol::subscribed(id, options, channel, head, Some(Ok(())));
+            // Another pick starts with its image.
+            let resumed = (catch_up.verdict != Verdict::Fresh).then_some(Ok(()));
+            let reply = protocol::subscribed(id, &options, channel, head, resumed);
             context.outbox.push_reply(reply, context.now);
         }
         if catch_up.channel.deliver_last && self.others_are_behind() {

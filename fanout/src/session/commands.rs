@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
-use super::{Session, SessionContext, catch_up::PendingRequest};
+use super::{
+    PICKS_MAX, Session, SessionContext, catch_up::PendingRequest, subscription::SubscriptionState,
+};
 use crate::{
     Micros,
     catch_up::HostRequest,
@@ -29,6 +31,14 @@ impl Session {
         stamp: Micros,
         context: &mut SessionContext<'_>,
     ) -> (Vec<FollowerRef>, Option<HostRequest>) {
+        if let Some((id, options)) = self.new_options(&command)
+            && !self.may_pick(&options)
+        {
+            let message = format!("a socket has at most {PICKS_MAX} different picks");
+            let refusal = Refusal::new(id, Code::Limit, message);
+            context.outbox.push_reply(protocol::error(&refusal), context.now);
+            return (Vec::new(), None);
+        }
         match command {
             StreamCommand::Ping { id, t } => {
                 let pong = protocol::pong(&id, t.as_ref(), stamp);
@@ -87,6 +97,20 @@ impl Session {
             StreamCommand::Subscribe { id, channel, from, options } => {
                 (Vec::new(), self.subscribe(id, channel, &from, options, context))
             }
+        }
+    }
+
+    /// The options that a command gives to subscriptions, and its `id`.
+    fn new_options<'a>(&self, command: &'a StreamCommand) -> Option<(&'a Value, SubscribeOptions)> {
+        match command {
+            StreamCommand::Subscribe { id, options, .. }
+            | StreamCommand::SubscribeBatch { id, options, .. } => Some((id, options.clone())),
+            StreamCommand::Set { id, channel, changes } => {
+                let own = || Some(&self.subscriptions[self.by_name(channel.as_str())?].options);
+                let current = self.wildcards.get(channel).or_else(own)?;
+                Some((id, changes.clone().apply_to(current)))
+            }
+            _ => None,
         }
     }
 
@@ -158,17 +182,19 @@ impl Session {
             Self::refuse_unknown(&id, channel, context);
             return (Vec::new(), None);
         };
-        let options = changes.apply_to(self.subscriptions[key].options);
-        let left = self.change(key, options, context.topics);
+        let options = changes.apply_to(&self.subscriptions[key].options);
+        let left = self.change(key, options.clone(), context.topics);
         let sub = &mut self.subscriptions[key];
         sub.by_name = true;
         if left.is_none() {
             let head = sub.position(context.topics).unwrap_or(0);
-            let reply = protocol::subscribed(&id, options, &sub.channel, head, Some(Ok(())));
+            let reply = protocol::subscribed(&id, &options, &sub.channel, head, Some(Ok(())));
             context.outbox.push_reply(reply, context.now);
             return (Vec::new(), None);
         }
-        let (number, from) = (sub.channel.number, sub.delivered.map(|seq| sub.at(seq)));
+        let number = sub.channel.number;
+        let SubscriptionState::Behind(behind) = &sub.state else { return (Vec::new(), None) };
+        let from = behind.from;
         let with_hash = sub.wants_hash();
         let bytes_max = context.outbox.room(context.budget);
         self.set_pending(PendingRequest::CatchUp { key, channel: number, set: Some(id) });
@@ -179,18 +205,28 @@ impl Session {
         (left.into_iter().collect(), Some(request))
     }
 
-    /// Gives a subscription other options. Returns the entry that it leaves when its rate changes.
+    /// Gives a subscription other options. Returns the entry that it leaves when its rate or its pick changes.
+    /// Another pick starts with its image.
     fn change(
         &mut self,
         key: usize,
         options: SubscribeOptions,
         topics: &Topics,
     ) -> Option<FollowerRef> {
-        let rate = std::mem::replace(&mut self.subscriptions[key].options, options).rate;
-        if rate == options.rate {
+        let sub = &mut self.subscriptions[key];
+        let is_other_pick = sub.options.pick != options.pick;
+        if sub.options.rate == options.rate && !is_other_pick {
+            sub.options = options;
             return None;
         }
-        self.fall_behind(key, "rate", topics)
+        sub.options = options;
+        let left = self.fall_behind(key, "rate", topics);
+        if let SubscriptionState::Behind(behind) = &mut self.subscriptions[key].state
+            && is_other_pick
+        {
+            behind.from = None;
+        }
+        left
     }
 
     /// Changes the options of a wildcard and of the subscriptions that exist only because of it.
@@ -205,8 +241,8 @@ impl Session {
             Self::refuse_unknown(id, pattern, context);
             return Vec::new();
         };
-        *current = changes.apply_to(*current);
-        let options = *current;
+        let options = changes.apply_to(current);
+        *current = options.clone();
         let covered: Vec<usize> = self
             .subscriptions
             .iter()
@@ -214,9 +250,10 @@ impl Session {
             .map(|(key, _)| key)
             .collect();
         let coverage = protocol::Coverage { followed: covered.len(), ..Default::default() };
-        let reply = protocol::subscribed_all(id, options, pattern, coverage);
+        let reply = protocol::subscribed_all(id, &options, pattern, coverage);
         context.outbox.push_reply(reply, context.now);
-        covered.into_iter().filter_map(|key| self.change(key, options, context.topics)).collect()
+        let change = |key| self.change(key, options.clone(), context.topics);
+        covered.into_iter().filter_map(change).collect()
     }
 
     fn unsubscribe(

@@ -5,7 +5,7 @@ use super::{
     subscription::SubscriptionState,
 };
 use crate::{
-    channel::Publication,
+    batch::BatchFrame,
     outbox::{FrameOrigin, Outbox},
     protocol::OnSlow,
     topics::{FollowerRef, Topics},
@@ -16,9 +16,10 @@ impl Session {
     pub fn deliver(
         &mut self,
         key: usize,
-        publication: &Publication,
+        frame: &BatchFrame,
         context: &mut SessionContext<'_>,
     ) -> DeliveryOutcome {
+        let BatchFrame { publication, bytes, prev } = frame;
         let sub = &self.subscriptions[key];
         if sub.is_behind() {
             return DeliveryOutcome::NotNeeded;
@@ -27,7 +28,7 @@ impl Session {
         if publication.seq <= position {
             return DeliveryOutcome::NotNeeded;
         }
-        if publication.prev > position && !self.is_bare() {
+        if *prev > position && !self.is_bare() {
             return self.behind_with(key, "resume", context.topics);
         }
         if publication.channel.deliver_last && self.others_are_behind() {
@@ -39,8 +40,7 @@ impl Session {
         }
         let sub = &mut self.subscriptions[key];
         let origin = FrameOrigin { channel: sub.channel.number, before: Some(sub.at(position)) };
-        let frame = publication.frame().clone();
-        if context.outbox.push(frame, origin, context.budget, context.now).is_ok() {
+        if context.outbox.push(bytes.clone(), origin, context.budget, context.now).is_ok() {
             sub.delivered = Some(publication.seq);
             return DeliveryOutcome::Queued;
         }

@@ -1,6 +1,6 @@
 //! The `hash` command: proves the document that a subscription has.
 //!
-//! A live subscription to each change is at the head of the channel when the host responds. Any other is put behind:
+//! A live subscription to each whole change is at the head of the channel when the host responds. Any other is put behind:
 //! its catch-up leads to the head, whatever its rate, and brings the hash of the document there.
 
 use serde_json::Value;
@@ -44,7 +44,8 @@ impl Session {
             return (Vec::new(), None);
         }
         sub.hashing = Some(Box::new(Hashing { taken_at: context.now, id: Some(id) }));
-        if sub.is_behind() || sub.options.rate != Rate::Each {
+        let is_elsewhere = sub.options.rate != Rate::Each || sub.options.pick.is_some();
+        if sub.is_behind() || is_elsewhere {
             return (self.fall_behind(key, "rate", context.topics).into_iter().collect(), None);
         }
         // Its frames are not needed: publications bring the subscription there.
@@ -92,7 +93,8 @@ impl Session {
     ) {
         let sub = &mut self.subscriptions[key];
         if let Some(id) = sub.hashing.as_mut().and_then(|hashing| hashing.id.take()) {
-            let reply = protocol::hash(&id, &sub.channel, head, hash);
+            let hash = hash.of(sub.options.pick.as_ref());
+            let reply = protocol::hash(&id, &sub.channel, head, &hash);
             context.outbox.push_reply(reply, context.now);
         }
     }

@@ -85,7 +85,7 @@ impl Session {
         while self.pending.is_none() {
             let pattern = self.widening.pop()?;
             // The client may have unsubscribed from it meanwhile.
-            let Some(&options) = self.wildcards.get(&pattern) else { continue };
+            let Some(options) = self.wildcards.get(&pattern).cloned() else { continue };
             let request = HostRequest::MatchChannels { pattern: pattern.clone(), has: Vec::new() };
             self.set_pending(PendingRequest::Widen { pattern, options });
             return Some(request);

@@ -82,7 +82,17 @@ impl Subscription {
         Position { epoch: Some(self.channel.epoch), seq }
     }
 
-    /// The sequence up to which everything has been written or queued.
+    /// The sequence up to which the client lacks nothing that it picks. It is ahead of the position if the last
+    /// changes contain nothing of that.
+    pub(super) fn passed(&self, topics: &Topics) -> Option<Seq> {
+        let position = self.position(topics);
+        match self.state {
+            SubscriptionState::Live(follower) => position.max(Some(topics.passed(follower.topic))),
+            SubscriptionState::Behind(_) => position,
+        }
+    }
+
+    /// The sequence of the last frame that has been written or queued.
     pub(super) fn position(&self, topics: &Topics) -> Option<Seq> {
         match self.state {
             SubscriptionState::Live(follower) => {

@@ -41,11 +41,13 @@ impl Shard {
                 self.token_buckets.add_socket(owner.key, now);
                 let session = Session::speaking(dialect, limits.channels_max)
                     .with_patterns_max(limits.patterns_max)
+                    .deflating(owner.deflates)
                     .permitted(owner.permission.clone(), self.shared.host.time_of_day());
+                let deflates = owner.deflates;
                 connection.owner = Some(owner);
                 self.subscribers.admit(session, connection);
                 if dialect.is_stream() {
-                    let hello = self.hello();
+                    let hello = self.hello(deflates);
                     self.subscribers.reply(slot, hello, now);
                 }
             }
@@ -72,14 +74,16 @@ impl Shard {
         self.read_soon(slot);
     }
 
-    fn hello(&self) -> Bytes {
+    fn hello(&self, deflates: bool) -> Bytes {
         let limits = &self.shared.limits;
         let conn = format!("{}-{}", self.number, self.generation);
-        let features: &[&str] = if self.shared.host.offers_replays() {
-            &["batch", "hash", "replay"]
-        } else {
-            &["batch", "hash"]
-        };
+        let mut features = vec!["batch", "hash", "pick"];
+        if self.shared.host.offers_replays() {
+            features.push("replay");
+        }
+        if deflates {
+            features.push("deflate");
+        }
         protocol::hello(&Hello {
             conn: &conn,
             server: &self.shared.server,
@@ -91,7 +95,7 @@ impl Shard {
                 command_bytes: limits.command_bytes_max,
                 from_bytes: limits.from_bytes_max.max(limits.command_bytes_max),
             },
-            features,
+            features: &features,
         })
     }
 

@@ -8,6 +8,7 @@ use super::Shard;
 use crate::{
     Micros,
     connection::{ECHO_LIMITS, ReadOutcome},
+    inbound::MessageLimits,
 };
 
 /// Messages of one connection that are handled before other connections get their turn.
@@ -30,7 +31,9 @@ impl Shard {
     /// Reads and carries out what a client sent, up to the limits of a turn.
     pub(super) fn read(&mut self, slot: usize, now: Micros) {
         let Some(subscriber) = self.subscribers.get(slot) else { return };
+        let may_deflate = subscriber.sink.owner.as_ref().is_some_and(|owner| owner.deflates);
         let commands = self.shared.limits.command_limits(subscriber.session.dialect());
+        let commands = MessageLimits { may_deflate, ..commands };
         let mut reads = READS_A_TURN;
         for _ in 0..MESSAGES_A_TURN {
             let is_deferred = self.subscribers.defers_commands(slot) || self.is_in_debt(slot, now);

@@ -9,14 +9,16 @@ use std::{
     sync::Arc,
 };
 
+use bytes::Bytes;
 use metrics::counter;
 
 use super::{Effect, Subscriber, Subscribers, narrow, session_context};
 use crate::{
     Micros,
-    batch::{Batch, TopicSet},
-    channel::Publication,
+    batch::{Batch, BatchFrame, TopicSet},
+    channel::{Publication, Rate},
     session::DeliveryOutcome,
+    topics::{Topic, TopicFollowers},
 };
 
 /// A subscription that gets the frames of a topic one by one.
@@ -29,6 +31,62 @@ pub(super) struct SlowDelivery {
 }
 
 impl<S: Write> Subscribers<S> {
+    /// Adds a publication to the batch for the followers of a channel at a rate.
+    /// [`Subscribers::broadcast`] delivers it.
+    pub fn publish(&mut self, rate: Rate, publication: Arc<Publication>, now: Micros) {
+        let channel = publication.channel.number;
+        let goes_first =
+            publication.urgent && rate == Rate::Each && !publication.channel.deliver_last;
+        if goes_first && !self.behind.is_empty() {
+            self.broadcast(now);
+            self.prioritise(channel, now);
+        }
+        let topic = Topic { channel, rate };
+        self.publish_views(topic, &publication, now);
+        let Some(mut number) = self.topics.number(topic) else { return };
+        if !self.has_room(publication.frame()) {
+            self.broadcast(now);
+            // The last of its followers may have fallen behind.
+            let Some(same) = self.topics.number(topic) else { return };
+            number = same;
+        }
+        self.batch.add(number, publication);
+    }
+
+    /// Adds a publication to the batch for the followers that get it in part or compressed.
+    fn publish_views(&mut self, topic: Topic, publication: &Arc<Publication>, now: Micros) {
+        for number in self.topics.viewed(topic).to_vec() {
+            // A broadcast below may have ended the topic.
+            let Some(TopicFollowers { view, head, passed, .. }) = self.topics.get(number) else {
+                continue;
+            };
+            let (head, passed) = self.batch.reaches(number).unwrap_or((*head, *passed));
+            // Changes that were passed over have nothing that the followers pick. Others were lost.
+            let is_gap = publication.prev > passed;
+            let prev = if is_gap { publication.prev } else { publication.prev.min(head) };
+            let frame = self.renderer.publication(view, publication, prev, is_gap);
+            let Some(bytes) = frame else {
+                if !self.batch.pass(number, publication.seq) {
+                    self.topics.advance(number, head, publication.seq);
+                }
+                continue;
+            };
+            if !self.has_room(&bytes) {
+                self.broadcast(now);
+                if self.topics.get(number).is_none() {
+                    continue;
+                }
+            }
+            let publication = Arc::clone(publication);
+            self.batch.add_frame(number, BatchFrame { publication, bytes, prev });
+        }
+    }
+
+    /// Whether a frame may be written together with those of the batch.
+    fn has_room(&self, frame: &Bytes) -> bool {
+        self.batch.is_empty() || self.batch.bytes() + frame.len() <= self.limits.write_bytes
+    }
+
     /// Delivers the current batch to all followers of its topics.
     pub fn broadcast(&mut self, now: Micros) {
         if self.batch.is_empty() {
@@ -39,7 +97,7 @@ impl<S: Write> Subscribers<S> {
         let mut delivered = self.write_directly(&mut batch, now);
         delivered += self.deliver_one_by_one(&batch, now);
         for topic_batch in batch.topics() {
-            self.topics.advance_head(topic_batch.topic, topic_batch.seq);
+            self.topics.advance(topic_batch.topic, topic_batch.seq, topic_batch.passed);
         }
         if delivered > 0 {
             let oldest = self.oldest_written.into_iter().chain(batch.oldest());
@@ -136,8 +194,7 @@ impl<S: Write> Subscribers<S> {
             }
             frames.sort_unstable();
             for (index, subscription) in &frames {
-                let publication = &batch.frame(*index).publication;
-                match self.deliver(slot, *subscription as usize, publication, now) {
+                match self.deliver(slot, *subscription as usize, batch.frame(*index), now) {
                     DeliveryOutcome::Queued => queued += 1,
                     DeliveryOutcome::NotNeeded => {}
                     DeliveryOutcome::Skipped => skipped += 1,
@@ -166,13 +223,14 @@ impl<S: Write> Subscribers<S> {
         &mut self,
         slot: usize,
         key: usize,
-        publication: &Publication,
+        frame: &BatchFrame,
         now: Micros,
     ) -> DeliveryOutcome {
-        let Self { subscribers, topics, patterns, limits, .. } = self;
+        let Self { subscribers, topics, patterns, renderer, limits, .. } = self;
         let Subscriber { outbox, session, .. } = &mut subscribers[slot];
-        let context = &mut session_context(outbox, topics, patterns, *limits, slot, now);
-        session.deliver(key, publication, context)
+        let context =
+            &mut session_context(outbox, (topics, patterns, renderer), *limits, slot, now);
+        session.deliver(key, frame, context)
     }
 
     /// Lets a suspension go before everything queued for subscribers that are behind on its channel.
@@ -184,9 +242,10 @@ impl<S: Write> Subscribers<S> {
         let slots: Vec<u32> = self.behind.iter().copied().collect();
         for slot in slots {
             let slot = slot as usize;
-            let Self { subscribers, topics, patterns, limits, .. } = self;
+            let Self { subscribers, topics, patterns, renderer, limits, .. } = self;
             let Subscriber { outbox, session, .. } = &mut subscribers[slot];
-            let context = &mut session_context(outbox, topics, patterns, *limits, slot, now);
+            let context =
+                &mut session_context(outbox, (topics, patterns, renderer), *limits, slot, now);
             let all_left = session.prioritise(channel, context);
             self.leave(all_left);
             self.request_catch_up(slot, now);

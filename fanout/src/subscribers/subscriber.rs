@@ -58,7 +58,7 @@ impl<S> Subscriber<S> {
             } else {
                 let publication = &frame.publication;
                 let Channel { number: channel, epoch, .. } = publication.channel;
-                let before = Some(Position { epoch: Some(epoch), seq: publication.prev });
+                let before = Some(Position { epoch: Some(epoch), seq: frame.prev });
                 self.outbox.add(bytes, Some(FrameOrigin { channel, before }), now);
             }
         }

@@ -1,15 +1,12 @@
 //! A model of the hub, as far as subscribers can observe it.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, LazyLock},
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use fanout::{
     ChannelId, Epoch, Position, Publication, Seq,
     catch_up::{
-        CatchUp, CatchUpFrame, ComputeHash, DocumentHash, Gap, HostRequest, HostResponse, Lease,
-        Located, Verdict, check,
+        CatchUp, CatchUpFrame, DocumentHash, Gap, HostRequest, HostResponse, Lease, Located,
+        Verdict, check,
     },
     channel::{Channel, Rate},
     encode::{Encode, text_frame},
@@ -171,9 +168,9 @@ impl Host {
             }
         };
         let (channel, lease) = (Self::channel(number), Some(self.lease.clone()));
-        let hash = move || document_hash(number, head).into();
-        let compute: ComputeHash = Box::new(hash);
-        let hash = Some(DocumentHash::new(LazyLock::new(compute)));
+        let document = text(document_hash(number, head));
+        let hash = DocumentHash::new(document, |text| String::from_utf8_lossy(text).into());
+        let hash = Some(hash);
         CatchUp { channel, head, verdict, frames, to, lease, hash }
     }
 }

@@ -26,7 +26,7 @@ fn replay(id: u32, channel: &str, replay: &Value) -> Value {
 fn replay_at_full_speed_is_what_was_published() {
     let world = World::new(SETTINGS, 300);
     let mut client = world.connect(Permission::EVERYTHING);
-    assert_eq!(client.next()["features"], json!(["batch", "hash", "replay"]));
+    assert_eq!(client.next()["features"], json!(["batch", "hash", "pick", "replay"]));
     client.send(&replay(1, MATCH, &json!({"speed": "max"})));
     let last = world.last_at(MATCH);
     let expected = json!({"type": "subscribed", "id": 1, "ch": MATCH, "epoch": "1", "seq": 0,

@@ -145,8 +145,14 @@ impl World {
         let (stream, own) = UnixStream::pair().expect("a pair of sockets");
         let wait = Duration::from_micros(WAIT_US.unsigned_abs());
         own.set_read_timeout(Some(wait)).expect("it is not zero");
-        let owner =
-            Owner { key: KEY, expires: None, expiry: Close::Idle, permission, guard: Box::new(()) };
+        let owner = Owner {
+            key: KEY,
+            expires: None,
+            expiry: Close::Idle,
+            permission,
+            deflates: false,
+            guard: Box::new(()),
+        };
         self.fanout.serve(Stream::Unix(stream), Vec::new(), owner, Dialect::Stream);
         Client { stream: own, buffer: Vec::new(), at: 0, pings: 0 }
     }

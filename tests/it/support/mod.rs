@@ -9,7 +9,7 @@ pub(crate) mod feed;
 mod http;
 mod hub;
 pub(crate) mod json_schema;
-mod merge_patch;
+pub(crate) mod merge_patch;
 pub(crate) mod shopper;
 #[path = "../../smtp/server.rs"]
 pub(crate) mod smtp;

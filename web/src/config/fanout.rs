@@ -36,6 +36,10 @@ pub struct FanoutConfig {
     /// with `chs`. Default 262144, at least `server.command_bytes_max`. A socket uses as much memory
     /// while it sends one.
     pub from_bytes_max: usize,
+    /// Whether messages of 512 bytes or more are compressed for clients that offer it
+    /// (permessage-deflate). Default true. Each is compressed once for all its readers, and no
+    /// connection keeps a state for it.
+    pub deflate: bool,
     /// Subscriptions that the sockets of one account may start or resume at once, in each shard,
     /// before their commands wait. Default 20000, twice `channels_max`. Resuming from an old
     /// position counts as several.
@@ -72,6 +76,7 @@ impl Default for FanoutConfig {
             channels_max: 10_000,
             patterns_max: 1_000,
             from_bytes_max: 256 * 1024,
+            deflate: true,
             catch_up_burst: 20_000,
             catch_ups_per_second: 2_000,
             beat_ms: 5_000,

@@ -200,12 +200,13 @@ impl Acceptor {
         let patience = self.shared.parts.handshake_timeout;
         let (mut connection, upgrade) =
             timeout(patience, self.first_upgrade(tcp, &mut bytes)).await??;
-        if let Some(Upgrade { uri, request, length }) = upgrade
+        if let Some(Upgrade { uri, mut request, length }) = upgrade
             && let Some(dialect) = ws::dialect(uri.path())
         {
+            request.agree_to_deflate(&self.shared, dialect);
             match ws::authenticate(&self.shared, request.presented()).await {
                 Ok(Some(caller)) => {
-                    let verdict = ws::admit(&self.shared, caller, dialect);
+                    let verdict = ws::admit(&self.shared, caller, dialect, request.deflates());
                     connection.answer(&request.answer()).await?;
                     let (stream, read_ahead) = connection.into_stream(bytes.split_off(length))?;
                     ws::hand_over(&self.shared, stream, read_ahead, verdict).await;

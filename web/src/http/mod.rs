@@ -146,6 +146,8 @@ pub struct ServerParts {
     /// of a request.
     pub handshakes_max: usize,
     pub handshake_timeout: Duration,
+    /// Whether sockets may agree to compressed messages.
+    pub deflate: bool,
     /// How many connections there may be, and how many bytes may wait for them.
     pub connections: ConnectionLimits,
     /// Limits on what the kernel buffers for a reader.

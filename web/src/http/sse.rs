@@ -88,6 +88,8 @@ const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering")
         ("ch" = Vec<String>, Query, description = "A channel, or a pattern in which `*` stands for one segment; may be repeated", example = json!(["football"])),
         ("every_ms" = Option<u64>, Query, description = "At most one update of values for each channel in so many milliseconds: 0, 100, 250, 500, 1000, 2000 or 5000"),
         ("on_slow" = Option<String>, Query, description = "What happens if the client is too slow: `merge`, `resync` or `close`"),
+        ("pick" = Option<Vec<String>>, Query, description = "A JSON pointer to a part of the documents, in which `*` stands for any one member; may be repeated", example = json!(["/score"])),
+        ("events" = Option<Vec<String>>, Query, description = "A kind of events to send; may be repeated, and an empty one stands for none. Without it all are sent"),
         ("Last-Event-ID" = Option<String>, Header, description = "The `id` of the last event, to go on behind it"),
     ),
     responses(
@@ -102,7 +104,7 @@ pub(super) async fn events(
 ) -> Result<Response, HttpError> {
     let query = EventsQuery::parse(request.uri().query().unwrap_or_default())?;
     let positions = Positions::of_request(request.headers(), &query.channels);
-    let verdict = ws::admit(&shared, caller, Dialect::Stream);
+    let verdict = ws::admit(&shared, caller, Dialect::Stream, false);
     if let Verdict::Refuse(_, reason) = verdict {
         // The add-on was checked before.
         return Err(if reason == close::TOO_MANY_SOCKETS {
@@ -142,16 +144,20 @@ pub(super) async fn events(
 }
 
 /// What a request asks for.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Default)]
 struct EventsQuery {
     channels: Vec<Pattern>,
     every_ms: u64,
     on_slow: String,
+    /// Pointers, as in a `subscribe`.
+    pick: Vec<String>,
+    /// Kinds, as in a `subscribe`. An empty one stands for none.
+    events: Vec<String>,
 }
 
 impl EventsQuery {
     fn parse(query: &str) -> Result<Self, HttpError> {
-        let mut parsed = Self { channels: Vec::new(), every_ms: 0, on_slow: "merge".to_owned() };
+        let mut parsed = Self { on_slow: "merge".to_owned(), ..Self::default() };
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             match &*name {
                 "ch" => {
@@ -171,6 +177,8 @@ impl EventsQuery {
                     }
                     parsed.on_slow = value.into_owned();
                 }
+                "pick" => parsed.pick.push(value.into_owned()),
+                "events" => parsed.events.push(value.into_owned()),
                 _ => {}
             }
         }
@@ -191,8 +199,17 @@ impl EventsQuery {
         };
         let chs: Vec<Value> = self.channels.iter().map(entry).collect();
         let (every_ms, on_slow) = (self.every_ms, &self.on_slow);
-        json!({"op": "subscribe", "id": 0, "chs": chs, "every_ms": every_ms, "on_slow": on_slow})
-            .to_string()
+        let mut command = json!({
+            "op": "subscribe", "id": 0, "chs": chs, "every_ms": every_ms, "on_slow": on_slow,
+        });
+        if !self.pick.is_empty() {
+            command["pick"] = json!(self.pick);
+        }
+        if !self.events.is_empty() {
+            let kinds: Vec<&String> = self.events.iter().filter(|it| !it.is_empty()).collect();
+            command["events"] = json!(kinds);
+        }
+        command.to_string()
     }
 }
 

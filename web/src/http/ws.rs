@@ -21,7 +21,8 @@ use hyper::{
     HeaderMap, StatusCode,
     header::{
         CACHE_CONTROL, CONNECTION, HeaderName, HeaderValue, REFERRER_POLICY, SEC_WEBSOCKET_ACCEPT,
-        SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION, UPGRADE,
+        SEC_WEBSOCKET_EXTENSIONS, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION,
+        UPGRADE,
     },
     upgrade::Upgraded,
 };
@@ -52,6 +53,31 @@ pub(super) enum Verdict {
     Serve(Owner, Dialect, Caller),
     /// The frame gives the reason.
     Refuse(Bytes, Close),
+}
+
+/// What is agreed to: each message is compressed on its own, so that all readers can share it.
+const DEFLATE: &str = "permessage-deflate; server_no_context_takeover; client_no_context_takeover";
+
+/// Whether a client offers compressed messages (RFC 7692) in a form that can be agreed to. A smaller window for what the
+/// server compresses cannot.
+fn offers_deflate(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(SEC_WEBSOCKET_EXTENSIONS).iter();
+    let mut offers =
+        values.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
+    offers.any(|offer| {
+        let mut parts = offer.split(';').map(str::trim);
+        parts.next() == Some("permessage-deflate")
+            && parts.all(|parameter| {
+                let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+                match name.trim() {
+                    "server_no_context_takeover" | "client_no_context_takeover" => true,
+                    // What the client could do about its own window need not be used.
+                    "client_max_window_bits" => true,
+                    "server_max_window_bits" => value.trim().trim_matches('"') == "15",
+                    _ => false,
+                }
+            })
+    })
 }
 
 /// Why a socket is refused.
@@ -91,6 +117,10 @@ pub(super) struct UpgradeRequest {
     /// `Sec-WebSocket-Accept` of the response.
     accept: HeaderValue,
     protocol: Option<&'static str>,
+    /// The client offers compressed messages.
+    offers_deflate: bool,
+    /// They are agreed to.
+    deflates: bool,
     presented: PresentedCredential,
     /// Whether the URL contained a credential.
     had_secret: bool,
@@ -111,6 +141,8 @@ impl UpgradeRequest {
         Some(Self {
             accept: HeaderValue::from_str(&derive_accept_key(key.as_bytes())).ok()?,
             protocol: credential::selected(headers),
+            offers_deflate: offers_deflate(headers),
+            deflates: false,
             presented: credential::of_upgrade(headers, query),
             had_secret: query.is_some(),
         })
@@ -125,6 +157,15 @@ impl UpgradeRequest {
         &self.presented
     }
 
+    /// Agrees to compressed messages if they are offered and the dialect has them.
+    pub(super) fn agree_to_deflate(&mut self, shared: &Shared, dialect: Dialect) {
+        self.deflates = self.offers_deflate && shared.parts.deflate && dialect.is_stream();
+    }
+
+    pub(super) fn deflates(&self) -> bool {
+        self.deflates
+    }
+
     /// The headers of the response.
     pub(super) fn fields(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
         let selected = HeaderValue::from_static;
@@ -137,6 +178,7 @@ impl UpgradeRequest {
         ]
         .into_iter()
         .chain(self.protocol.map(|protocol| (SEC_WEBSOCKET_PROTOCOL, selected(protocol))))
+        .chain(self.deflates.then(|| (SEC_WEBSOCKET_EXTENSIONS, selected(DEFLATE))))
         .chain(uncached.into_iter().filter(|_| self.had_secret))
     }
 
@@ -161,9 +203,11 @@ pub(super) async fn socket(
     request: Request,
 ) -> Result<Response, HttpError> {
     let dialect = dialect(request.uri().path()).ok_or(HttpError::NotFound)?;
-    let upgrade_request = UpgradeRequest::of_request(&request).ok_or(HttpError::UpgradeRequired)?;
+    let mut upgrade_request =
+        UpgradeRequest::of_request(&request).ok_or(HttpError::UpgradeRequired)?;
+    upgrade_request.agree_to_deflate(&shared, dialect);
     let verdict = match authenticate(&shared, upgrade_request.presented()).await? {
-        Some(caller) => admit(&shared, caller, dialect),
+        Some(caller) => admit(&shared, caller, dialect, upgrade_request.deflates()),
         None => refuse_unauthenticated(&shared, upgrade_request.presented(), peer, dialect)?,
     };
     Ok(upgrade(shared, request, &upgrade_request, verdict))
@@ -199,8 +243,8 @@ pub(super) async fn authenticate(
     }
 }
 
-/// Whether this caller may open a socket.
-pub(super) fn admit(shared: &Shared, caller: Caller, dialect: Dialect) -> Verdict {
+/// Whether this caller may open a socket. `deflates`: compressed messages have been agreed to.
+pub(super) fn admit(shared: &Shared, caller: Caller, dialect: Dialect, deflates: bool) -> Verdict {
     let now = wall();
     if !caller.has(Addon::Websocket, now) {
         return Reason::NoAddon.refuse(dialect);
@@ -214,6 +258,7 @@ pub(super) fn admit(shared: &Shared, caller: Caller, dialect: Dialect) -> Verdic
         expires: caller.expiry(Addon::Websocket),
         expiry: close::ADDON_REQUIRED,
         permission,
+        deflates,
         guard: Box::new(SocketGuard { permit, meter: shared.parts.meter.clone() }),
     };
     Verdict::Serve(owner, dialect, caller)

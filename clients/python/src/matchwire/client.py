@@ -9,7 +9,7 @@ import ssl as ssl_module
 import sys
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Literal, TypeVar, cast, overload
@@ -256,6 +256,8 @@ class Client:
         every_ms: int = 0,
         on_slow: OnSlow = "merge",
         lag: bool = False,
+        pick: Sequence[str] | None = None,
+        events: bool | Sequence[str] = True,
         lossless: bool = False,
         timeout: float | None = 30,
         wait: bool = False,
@@ -268,6 +270,8 @@ class Client:
         every_ms: int = 0,
         on_slow: OnSlow = "merge",
         lag: bool = False,
+        pick: Sequence[str] | None = None,
+        events: bool | Sequence[str] = True,
         lossless: bool = False,
         timeout: float | None = 30,
         wait: bool = False,
@@ -280,6 +284,8 @@ class Client:
         every_ms: int = 0,
         on_slow: OnSlow = "merge",
         lag: bool = False,
+        pick: Sequence[str] | None = None,
+        events: bool | Sequence[str] = True,
         lossless: bool = False,
         timeout: float | None = 30,
         wait: bool = False,
@@ -289,14 +295,15 @@ class Client:
         `document` is the type of the document, for type checkers only. With `every_ms` the hub merges changes within that
         time. By default changes that come while the program works on one are merged, and a slow program makes the client
         ask for a lower rate; `lossless` keeps 1,000 changes apart and never lowers it. With `lag`, `metrics` has what the hub
-        says of this connection's delay. `wait` waits for a channel that does not
+        says of this connection's delay. `pick` selects parts of the document by JSON pointers, in which `*` stands for any one
+        member (`/score`), and `events` none or some kinds of events. `wait` waits for a channel that does not
         exist yet instead of raising `NotTracked`.
 
         Raises `Refused` (`NotTracked`, `NotEntitled`, ...), `Timeout`, or `ConnectionClosed`.
         """
         if "*" in ch:
             raise ValueError("a pattern has many documents: use updates(pattern)")
-        found: LiveDocument[Any] = await self._follow(LiveDocument, ch, Options(every_ms, on_slow, lag), lossless, timeout, wait)
+        found: LiveDocument[Any] = await self._follow(LiveDocument, ch, Options.of(every_ms, on_slow, lag, pick, events), lossless, timeout, wait)
         return found
 
     async def odds(
@@ -333,8 +340,9 @@ class Client:
                 self._drop(subscription, reader)
 
     def updates(
-        self, pattern: str, *, every_ms: int = 0, on_slow: OnSlow = "merge", lag: bool = False, lossless: bool = False
-    ) -> Updates[View[Any]]:
+        self, pattern: str, *, every_ms: int = 0, on_slow: OnSlow = "merge", lag: bool = False,
+        pick: Sequence[str] | None = None, events: bool | Sequence[str] = True, lossless: bool = False,
+    ) -> Updates[View[Any]]:  # fmt: skip
         """Follows all channels that match a pattern, now and later: `football/*`, `*/*/odds/betfair`.
 
             async for channel, change in hub.updates("football/*"): ...
@@ -342,7 +350,7 @@ class Client:
         Each channel begins with a change of kind `image`. For each channel at most one merged change waits (`lossless`: up to
         1,000 changes of all channels are kept apart).
         """
-        return self._updates(pattern, Options(every_ms, on_slow, lag), lossless)
+        return self._updates(pattern, Options.of(every_ms, on_slow, lag, pick, events), lossless)
 
     def books(self, pattern: str, *, every_ms: int = 0, lossless: bool = False) -> Updates[OddsView]:
         """As `updates`, for patterns of odds channels: `football/*/odds/pinnacle`. Each channel has `price`."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Generic, Literal, TypeVar, cast, overload
@@ -140,6 +140,8 @@ class Client:
         every_ms: int = 0,
         on_slow: OnSlow = "merge",
         lag: bool = False,
+        pick: Sequence[str] | None = None,
+        events: bool | Sequence[str] = True,
         lossless: bool = False,
         timeout: float | None = 30,
         wait: bool = False,
@@ -154,6 +156,8 @@ class Client:
         every_ms: int = 0,
         on_slow: OnSlow = "merge",
         lag: bool = False,
+        pick: Sequence[str] | None = None,
+        events: bool | Sequence[str] = True,
         lossless: bool = False,
         timeout: float | None = 30,
         wait: bool = False,
@@ -168,6 +172,8 @@ class Client:
         every_ms: int = 0,
         on_slow: OnSlow = "merge",
         lag: bool = False,
+        pick: Sequence[str] | None = None,
+        events: bool | Sequence[str] = True,
         lossless: bool = False,
         timeout: float | None = 30,
         wait: bool = False,
@@ -181,7 +187,9 @@ class Client:
         connection ends for good; without it, that is logged as an error.
         """
         followed = self._call(
-            self._client.follow(ch, every_ms=every_ms, on_slow=on_slow, lag=lag, lossless=lossless, timeout=timeout, wait=wait)
+            self._client.follow(
+                ch, every_ms=every_ms, on_slow=on_slow, lag=lag, pick=pick, events=events, lossless=lossless, timeout=timeout, wait=wait
+            )
         )
         found: LiveDocument[Any] = LiveDocument(self, cast("AsyncDocument[Any]", followed))
         if on_change is not None:
@@ -202,11 +210,15 @@ class Client:
         return Book(self, followed)
 
     def updates(
-        self, pattern: str, *, every_ms: int = 0, on_slow: OnSlow = "merge", lag: bool = False, lossless: bool = False
-    ) -> Updates[View[Any]]:
+        self, pattern: str, *, every_ms: int = 0, on_slow: OnSlow = "merge", lag: bool = False,
+        pick: Sequence[str] | None = None, events: bool | Sequence[str] = True, lossless: bool = False,
+    ) -> Updates[View[Any]]:  # fmt: skip
         """The changes of all channels that match a pattern: as `matchwire.Client.updates`."""
         return Updates(
-            self, self._do(self._client.updates, pattern, every_ms=every_ms, on_slow=on_slow, lag=lag, lossless=lossless)
+            self,
+            self._do(
+                self._client.updates, pattern, every_ms=every_ms, on_slow=on_slow, lag=lag, pick=pick, events=events, lossless=lossless
+            ),
         )
 
     def books(self, pattern: str, *, every_ms: int = 0, lossless: bool = False) -> Updates[OddsView]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Proof", "canonical", "digest"]
+__all__ = ["Proof", "canonical", "digest", "pruned"]
 
 # Beyond it, neighbouring integers are the same double, and RFC 8785 has doubles only.
 _EXACT_MAX = 2**53
@@ -44,6 +44,14 @@ def canonical(value: Any) -> bytes:
 def digest(value: Any) -> str:
     """Returns the SHA-256 of the canonical form of `value`, in lower-case hexadecimal digits."""
     return hashlib.sha256(canonical(value)).hexdigest()
+
+
+def pruned(value: Any) -> Any:
+    """Returns `value` without members that are objects without members: what the hash of a picked document is made of."""
+    if not isinstance(value, Mapping):
+        return value
+    members = {name: pruned(member) for name, member in value.items()}
+    return {name: member for name, member in members.items() if not (isinstance(member, Mapping) and not member)}
 
 
 def _write(value: Any, parts: list[str]) -> None:

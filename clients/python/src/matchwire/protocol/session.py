@@ -38,7 +38,7 @@ from .outputs import (
     StateChanged,
 )
 from .patch import merge_patch
-from .proof import Proof, digest
+from .proof import Proof, digest, pruned
 from .replay import Replay
 from .subscription import Options, Subscription
 from .timing import Backoff, HubClock
@@ -531,7 +531,11 @@ class Session:
             channel = self._open(name, now)
             if channel is None:
                 continue
-            if channel.data is not None and not channel.image_due and head <= channel.seq:
+            is_whole = channel.data is not None and not channel.image_due
+            if is_whole and any(it.options.picks for it in channel.subscriptions):
+                # What a pick leaves out has no update: the beat says that nothing of the rest is missing.
+                channel.seq = max(channel.seq, head)
+            if is_whole and head <= channel.seq:
                 channel.heard = now
                 channel.synced = True
                 channel.owed = None
@@ -655,7 +659,8 @@ class Session:
         channel, expected = self._channels.get(name), str(frame["sha256"])
         proof = Proof(name, None, frame.get("epoch"), frame.get("seq"), expected, None)
         if channel and channel.data is not None and (channel.epoch, channel.seq) == (proof.epoch, proof.seq):
-            actual = digest(channel.data)
+            is_picked = any(it.options.pick is not None for it in channel.subscriptions)
+            actual = digest(pruned(channel.data) if is_picked else channel.data)
             proof = replace(proof, ok=actual == expected, actual=actual)
             if not proof.ok:
                 logger.error("%s differs from the hub's document at %s/%s; requesting it", name, proof.epoch, proof.seq)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,11 +17,30 @@ RATES_MS = (0, 100, 250, 500, 1000, 2000, 5000)
 @dataclass(frozen=True, slots=True)
 class Options:
     """The parameters of a subscription: at most one update of values in `every_ms` (0: each change), what the hub does
-    if this client is slow (`merge`, `resync`, `close`), and whether it reports `lag`."""
+    if this client is slow (`merge`, `resync`, `close`), and whether it reports `lag`. `pick` selects parts of the documents by
+    JSON pointers, in which `*` stands for any one member, and `events` all events, none, or those of some kinds."""
 
     every_ms: int = 0
     on_slow: Literal["merge", "resync", "close"] = "merge"
     lag: bool = False
+    pick: tuple[str, ...] | None = None
+    events: bool | tuple[str, ...] = True
+
+    @classmethod
+    def of(
+        cls, every_ms: int, on_slow: Literal["merge", "resync", "close"], lag: bool,
+        pick: Sequence[str] | None, events: bool | Sequence[str],
+    ) -> Options:  # fmt: skip
+        """Options with any sequences of pointers and kinds."""
+        if isinstance(pick, str) or isinstance(events, str):
+            raise TypeError("pick and events are lists of strings")
+        kinds = events if isinstance(events, bool) else tuple(events)
+        return cls(every_ms, on_slow, lag, None if pick is None else tuple(pick), kinds)
+
+    @property
+    def picks(self) -> bool:
+        """Whether something of the documents or the events is left out."""
+        return self.pick is not None or self.events is not True
 
     def __post_init__(self) -> None:
         if self.every_ms not in RATES_MS:
@@ -36,6 +56,10 @@ class Options:
             found["on_slow"] = self.on_slow
         if self.lag:
             found["lag"] = True
+        if self.pick is not None:
+            found["pick"] = list(self.pick)
+        if self.events is not True:
+            found["events"] = self.events and list(self.events)
         return found
 
 
