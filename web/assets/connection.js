@@ -49,6 +49,12 @@ export function keepKey(key) {
   sessionStorage.setItem(KEY_SLOT, key);
 }
 
+/** `the Sports add-on (5.00 USD a month)`: what a refused channel needs. */
+export function addonsText(addons) {
+  const each = addons.map(({ addon, price, currency }) => `the ${addon.charAt(0).toUpperCase()}${addon.slice(1)} add-on (${price} ${currency} a month)`);
+  return each.join(" and ") || "another add-on";
+}
+
 /**
  * The connection of a page. `open(credential)` opens a stream or a hub, and again after another key was entered; it passes
  * the states of the connection to `entered`.

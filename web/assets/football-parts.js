@@ -196,7 +196,7 @@ export function showStandings(panel, columns, rows, season) {
     setAttribute(row, "data-own", own);
     return row;
   }));
-  panel.body.replaceChildren(scroller("Table", node));
+  panel.body.replaceChildren(scroller("Standings", node));
   if (season) setText(panel.title, `Table · ${season}`);
   panel.reveal();
 }

@@ -1,7 +1,7 @@
 // The board of all sports: a row for each match, kept current in place, at most once a frame.
 
 import { connect } from "/client/v1/matchwire.js";
-import { Announcer, Connection, byId } from "./connection.js";
+import { Announcer, Connection, addonsText, byId } from "./connection.js";
 import { Favourites, arrange, competitions, counts, filtersOf, fragmentOf, scoreChanges, summary } from "./live-rows.js";
 import { SPORTS, hasRunningClock, isLive, namesOf, pairing, rowHealth, scoreOf, stateOf, whenText } from "./sports.js";
 import { KeyedList, el, healthReason, healthWord, setAttribute, setText, trustedUntil } from "./view.js";
@@ -101,7 +101,7 @@ class BoardPage {
   }
 
   toggleFavourite(key) {
-    this.#focused = document.activeElement?.closest(".row")?.dataset.key;
+    this.#focused = document.activeElement?.closest(".fixture")?.dataset.key;
     const isNew = this.#favourites.toggle(key);
     const [sport, id] = key.split("/");
     const match = this.#boards[sport]?.matches[id];
@@ -194,7 +194,7 @@ class BoardPage {
       const { health, error, channel } = follow;
       if (health === "refused" && error?.code === "not_entitled") {
         const addons = error.addons ?? [];
-        note(`addon ${addons.map(({ addon }) => addon)}`, sport, { addons, message: error.message });
+        note(`addon ${addons.map(({ addon }) => addon)}`, sport, { addons });
       } else if (health === "refused" && error?.code !== "not_tracked") {
         note(`error ${error?.code}`, sport, { message: error?.message });
       } else if (["late", "down", "recovering", "stale"].includes(health)) {
@@ -207,7 +207,7 @@ class BoardPage {
   /** A row that becomes a favourite is another node in another group. */
   #restoreFocus() {
     if (this.#focused === undefined) return;
-    const row = document.querySelector(`.row[data-key="${CSS.escape(this.#focused)}"]`);
+    const row = document.querySelector(`.fixture[data-key="${CSS.escape(this.#focused)}"]`);
     if (document.activeElement === document.body) row?.querySelector("a").focus();
     this.#focused = undefined;
   }
@@ -224,7 +224,7 @@ class BoardPage {
   /** Favourites if there are any, otherwise what is shown; all changes of a while together. */
   #speak() {
     if (this.#unspoken.length === 0 || Date.now() - this.#spokenAt < SPEAK_EVERY_MS) return;
-    const shown = new Set([...document.querySelectorAll("#matches .row")].map((row) => row.dataset.key));
+    const shown = new Set([...document.querySelectorAll("#matches .fixture")].map((row) => row.dataset.key));
     const wanted = this.#unspoken.filter(({ key }) => (this.#favourites.size > 0 ? this.#favourites.has(key) : shown.has(key)));
     this.#unspoken = [];
     const text = summary(wanted);
@@ -239,7 +239,7 @@ class BoardPage {
     if (press.ctrlKey || press.metaKey || press.altKey || byId("keys").open || byId("desk").hidden) return;
     const { key, target } = press;
     const isTyping = target.matches("input, select, textarea");
-    const row = target.closest(".row");
+    const row = target.closest(".fixture");
     if (key === "Escape" && target === byId("search")) {
       target.value = "";
       this.#filter({ search: "" });
@@ -266,7 +266,7 @@ class BoardPage {
 
   /** Moves the focus to the next row, or to the one before. */
   #step(from, by) {
-    const rows = [...document.querySelectorAll("#matches .row")];
+    const rows = [...document.querySelectorAll("#matches .fixture")];
     const at = rows.indexOf(from);
     const next = rows[at < 0 ? (by > 0 ? 0 : rows.length - 1) : Math.min(rows.length - 1, Math.max(0, at + by))];
     next?.querySelector("a").focus({ preventScroll: true });
@@ -309,8 +309,7 @@ class Notice {
     setAttribute(this.node, "data-kind", health ?? "addon");
     this.#link.hidden = addons === undefined;
     if (addons === undefined) return setText(this.#text, `${names}: ${message ?? "not available."}`);
-    const needed = addons.map(({ addon, price, currency }) => `the ${addon.charAt(0).toUpperCase()}${addon.slice(1)} add-on (${price} ${currency} a month)`);
-    setText(this.#text, `${names} ${sports.length === 1 ? "needs" : "need"} ${needed.join(" and ") || message}.`);
+    setText(this.#text, `${names} ${sports.length === 1 ? "needs" : "need"} ${addonsText(addons)}.`);
     setAttribute(this.#link, "href", `/addons/#${addons[0]?.addon ?? ""}`);
     setText(this.#link, addons.length > 0 ? `Get the ${addons[0].addon} add-on` : "See the add-ons");
     return undefined;
@@ -365,7 +364,7 @@ class Row {
     const side = (i) => el("span", { class: "entry" }, this.#names[i], this.#parts[i], this.#nows[i], this.#totals[i]);
     const link = el("a", { href: `/match/${sport}/${id}/` }, this.#when, el("span", { class: "entries" }, side(0), side(1)), this.#health);
     this.#star.addEventListener("click", () => page.toggleFavourite(key));
-    this.node = el("li", { class: "row", "data-key": key, "data-sport": sport }, this.#star, link);
+    this.node = el("li", { class: "fixture", "data-key": key, "data-sport": sport }, this.#star, link);
   }
 
   /** Touches only what differs: most rows are the same objects as before. */

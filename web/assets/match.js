@@ -1,7 +1,7 @@
 // The page of one match: its live document, its odds, and what REST knows besides. The sport decides which views it has.
 
 import { connect } from "/client/v1/matchwire.js";
-import { Announcer, Connection, byId, keepKey, restKey } from "./connection.js";
+import { Announcer, Connection, addonsText, byId, keepKey, restKey } from "./connection.js";
 import { FootballParts } from "./football-parts.js";
 import { FootballView } from "./football.js";
 import { OddsChart } from "./odds-chart.js";
@@ -237,11 +237,12 @@ class Absence {
     this.node.hidden = data !== undefined || health !== "refused";
     if (this.node.hidden) return;
     const isSold = error?.code === "not_entitled";
-    const addon = error?.addons?.[0]?.addon;
-    const text = isSold ? `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.` : "The hub does not follow this match now. It may be over, or not announced yet.";
+    const addons = error?.addons ?? [];
+    const addon = addons[0]?.addon;
+    const text = isSold ? `This match needs ${addonsText(addons)}.` : "The hub does not follow this match now. It may be over, or not announced yet.";
     setText(this.#text, text);
     setAttribute(this.#link, "href", isSold ? `/addons/#${addon ?? ""}` : "/board/");
-    setText(this.#link, isSold ? `Get the ${addon ?? ""} add-on`.replace("  ", " ") : "Back to the board");
+    setText(this.#link, isSold ? (addon ? `Get the ${addon} add-on` : "See the add-ons") : "Back to the board");
   }
 }
 
