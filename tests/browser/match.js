@@ -167,6 +167,9 @@ test("text of a feed stays text", async ({ page, base }) => {
 test("a restart of the hub is seen, and the match goes on without a reload", async ({ page, base, restart, away }) => {
   const id = await playing(page, base, "basketball");
   await opened(page, base, "basketball", id);
+  // A request that is under way while the hub is killed fails in every browser.
+  await page.waitForSelector("#odds path.series", { state: "attached", timeout: LULL_MS });
+  await page.waitForLoadState("networkidle");
   await away(async () => {
     await restart(async () => {
       for (const card of ["match", "odds"]) await page.waitForSelector(`#${card}[data-health="lost"][data-current="no"]`, { timeout: WAIT_MS });
