@@ -7,7 +7,7 @@ import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-import { assert, runAll, text, WAIT_MS } from "./support.js";
+import { assert, runAll, text, violations, WAIT_MS } from "./support.js";
 
 const EMAIL = "ann@example.org";
 const PASSWORD = "four words in a row";
@@ -87,6 +87,26 @@ test("with the add-on the session connects the live page, without a key", async 
   await page.waitForSelector("#link[data-phase=open]", { timeout: WAIT_MS });
   await page.waitForSelector("#board-football .matches li", { timeout: WAIT_MS });
   assert((await page.evaluate(() => sessionStorage.length)) === 0, "the page holds a key");
+});
+
+test("the session connects the board and the page of a match, which asks for a key for what comes over REST", async ({ page, base, directory }) => {
+  await page.goto(new URL("/board/", base).href);
+  await page.locator(".fixture a", { hasText: "Ashby Town" }).waitFor({ timeout: WAIT_MS });
+  const accessible = async () => {
+    const found = await violations(page);
+    assert(found.length === 0, found.join("\n"));
+  };
+  await accessible();
+  await page.locator(".fixture a", { hasText: "Ashby Town" }).click();
+  await page.waitForSelector('#match[data-health="live"]', { timeout: WAIT_MS });
+  assert((await text(page, "#match .team.home")) === "Ashby Town", "not that match");
+  await accessible();
+  await page.fill("#rest-key", await matchwire(directory, "key", "create", "--email", EMAIL));
+  const asked = page.waitForResponse("**/api/v2/events/*/stats/", { timeout: WAIT_MS });
+  await page.keyboard.press("Enter");
+  assert((await asked).status() === 200, "the key does not work");
+  assert((await page.locator("#rest-key").count()) === 0, "it still asks for a key");
+  await page.evaluate(() => sessionStorage.clear());
 });
 
 test("blocking an account asks first, and nothing is cut off at 1280 and 1440 pixels", async ({ page, base, directory, shoot }) => {

@@ -1,37 +1,22 @@
 // The day's matches to choose from: one list per sport. The caller handles the choice.
 
-import { FOOTBALL_LIVE, FOOTBALL_OVER, footballStatus, minuteText } from "./football.js";
-import { TENNIS_LIVE, TENNIS_OVER, setsText, tennisStatus } from "./tennis.js";
-import { KeyedList, el, matchSecond, nameOf, setAttribute, setText, timeOfDay, trustedUntil } from "./view.js";
+import { SPORTS, hasRunningClock, isLive, namesOf, scoreOf, stateOf, whenText } from "./sports.js";
+import { KeyedList, el, setAttribute, setText, trustedUntil } from "./view.js";
 
-const SPORTS = {
-  football: { live: FOOTBALL_LIVE, over: FOOTBALL_OVER, sides: ["home", "away"] },
-  tennis: { live: TENNIS_LIVE, over: TENNIS_OVER, sides: ["p1", "p2"] },
-};
+const RANKS = { live: 0, next: 1, over: 2 };
 
 /** Live matches first, then those to come, then those over; within each the earliest start first. */
 export function inOrder(sport, matches) {
-  const { live, over } = SPORTS[sport];
-  const rank = ({ status }) => (live.has(status) ? 0 : over.has(status) ? 2 : 1);
+  const rank = (match) => RANKS[stateOf(sport, match)];
   return Object.entries(matches ?? {}).sort(
     ([a, x], [b, y]) => rank(x) - rank(y) || (x.start ?? 0) - (y.start ?? 0) || a.localeCompare(b),
   );
 }
 
-/** Whether the board says that this match is being played. */
-export function isLive(sport, match) {
-  return SPORTS[sport].live.has(match?.status);
-}
-
 /** The default match to follow: one in play, else the next, never `except`. */
 export function suggestion(sport, matches, except) {
-  const candidates = inOrder(sport, matches).filter(([id, match]) => id !== except && !SPORTS[sport].over.has(match.status));
+  const candidates = inOrder(sport, matches).filter(([id, match]) => id !== except && stateOf(sport, match) !== "over");
   return candidates[0]?.[0];
-}
-
-/** `Ashby Town – Calder Vale` */
-export function pairing(sport, match) {
-  return SPORTS[sport].sides.map((side) => nameOf(match?.[side])).join(" – ");
 }
 
 export class Board {
@@ -85,37 +70,22 @@ class Row {
 
   show({ match, chosen }) {
     this.#match = match;
-    const { live, over, sides } = SPORTS[this.#sport];
     setAttribute(this.#button, "aria-current", chosen ? "true" : undefined);
-    setAttribute(this.node, "data-state", live.has(match.status) ? "live" : over.has(match.status) ? "over" : "next");
-    sides.forEach((side, i) => {
-      setText(this.#sides[i], nameOf(match[side]));
-      setText(this.#scores[i], this.#scoreOf(match, side));
-      const serving = this.#sport === "tennis" && live.has(match.status) && match.server === i + 1;
+    setAttribute(this.node, "data-state", stateOf(this.#sport, match));
+    const names = namesOf(this.#sport, match);
+    const score = scoreOf(this.#sport, match);
+    SPORTS[this.#sport].sides.forEach((_, i) => {
+      setText(this.#sides[i], names[i]);
+      setText(this.#scores[i], score && (this.#sport === "tennis" ? score[i].parts.join(" ") : score[i].total));
+      const serving = this.#sport === "tennis" && isLive(this.#sport, match) && match.server === i + 1;
       setAttribute(this.#sides[i], "data-serving", serving ? "yes" : undefined);
     });
     this.tick();
   }
 
   tick(now) {
-    const { status, clock, start, sets } = this.#match;
-    const playing = SPORTS[this.#sport].live.has(status);
-    if (playing && clock?.running) {
-      // The board changed between two ticks: the next one brings the minute.
-      if (now !== undefined) setText(this.#when, minuteText(status, matchSecond(clock, now)));
-    } else if (status === "not_started") {
-      setText(this.#when, start ? timeOfDay(start) : "Upcoming");
-    } else if (status === "live") {
-      setText(this.#when, `Set ${Math.max(1, Object.keys(sets ?? {}).length)}`);
-    } else {
-      setText(this.#when, this.#sport === "football" ? footballStatus(status) : tennisStatus(status));
-    }
-  }
-
-  #scoreOf(match, side) {
-    if (match.status === "not_started") return "";
-    if (this.#sport === "football") return match.score?.[side] ?? "";
-    const games = setsText(match.sets).split(" ").filter(Boolean).map((set) => set.split("-")[side === "p1" ? 0 : 1]);
-    return games.join(" ");
+    // The board changed between two ticks: the next one brings the minute.
+    if (now === undefined && hasRunningClock(this.#match)) return;
+    setText(this.#when, whenText(this.#sport, this.#match, now));
   }
 }

@@ -41,7 +41,7 @@ const KINDS = {
 };
 
 // The protocol gives the ball in percent of the pitch, seen by the side that has it.
-const PITCH = { length: 105, width: 68, scale: 100 };
+export const PITCH = { length: 105, width: 68, scale: 100 };
 const TRAIL = 7;
 
 /** `17:58`, or `45:00` and `+1:12` past the end of a period. */
@@ -261,6 +261,24 @@ function who(incident, names) {
   return player ? `${player} (${team})` : team;
 }
 
+/** The lines of a pitch of 105 by 68 metres, and what stands on it. */
+export function pitchDrawing(label, ...children) {
+  const { length, width } = PITCH;
+  return svg("svg", { viewBox: `-2 -2 ${length + 4} ${width + 4}`, role: "img", "aria-label": label },
+    svg("rect", { class: "grass", x: -2, y: -2, width: length + 4, height: width + 4, rx: 2 }),
+    ...[0, 2, 4, 6].map((i) => svg("rect", { class: "stripe", x: i * 15, y: 0, width: 15, height: width })),
+    svg("g", { class: "lines" },
+      svg("rect", { x: 0, y: 0, width: length, height: width }),
+      svg("path", { d: `M52.5 0V${width}` }),
+      svg("circle", { cx: 52.5, cy: 34, r: 9.15 }),
+      svg("rect", { x: 0, y: 13.84, width: 16.5, height: 40.32 }),
+      svg("rect", { x: 88.5, y: 13.84, width: 16.5, height: 40.32 }),
+      svg("rect", { x: 0, y: 24.84, width: 5.5, height: 18.32 }),
+      svg("rect", { x: 99.5, y: 24.84, width: 5.5, height: 18.32 }),
+      svg("path", { d: "M16.5 26.7a9.15 9.15 0 0 1 0 14.6M88.5 26.7a9.15 9.15 0 0 0 0 14.6" })),
+    ...children);
+}
+
 /** The pitch from above; home plays to the right throughout, so that the eye need not turn. */
 class Pitch {
   #ball = svg("circle", { class: "ball", r: "1.6" });
@@ -271,20 +289,7 @@ class Pitch {
   #last;
 
   constructor() {
-    const { length, width } = PITCH;
-    const drawing = svg("svg", { viewBox: `-2 -2 ${length + 4} ${width + 4}`, role: "img", "aria-label": "Ball position" },
-      svg("rect", { class: "grass", x: -2, y: -2, width: length + 4, height: width + 4, rx: 2 }),
-      ...[0, 2, 4, 6].map((i) => svg("rect", { class: "stripe", x: i * 15, y: 0, width: 15, height: width })),
-      svg("g", { class: "lines" },
-        svg("rect", { x: 0, y: 0, width: length, height: width }),
-        svg("path", { d: `M52.5 0V${width}` }),
-        svg("circle", { cx: 52.5, cy: 34, r: 9.15 }),
-        svg("rect", { x: 0, y: 13.84, width: 16.5, height: 40.32 }),
-        svg("rect", { x: 88.5, y: 13.84, width: 16.5, height: 40.32 }),
-        svg("rect", { x: 0, y: 24.84, width: 5.5, height: 18.32 }),
-        svg("rect", { x: 99.5, y: 24.84, width: 5.5, height: 18.32 }),
-        svg("path", { d: "M16.5 26.7a9.15 9.15 0 0 1 0 14.6M88.5 26.7a9.15 9.15 0 0 0 0 14.6" })),
-      this.#trail, this.#halo, this.#ball);
+    const drawing = pitchDrawing("Ball position", this.#trail, this.#halo, this.#ball);
     this.node = el("figure", { class: "pitch" }, drawing, this.#caption);
   }
 

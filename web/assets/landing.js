@@ -1,28 +1,12 @@
 // The boards of the day on the front page, for visitors without a key: fetched every ten seconds while
 // the page is visible. The live page follows the stream instead.
 
-import { inOrder, isLive, pairing } from "./boards.js";
-import { footballStatus, minuteText } from "./football.js";
-import { setsText, tennisStatus } from "./tennis.js";
-import { KeyedList, el, matchSecond, setAttribute, setText, timeOfDay } from "./view.js";
+import { inOrder } from "./boards.js";
+import { isLive, pairing, scoreText, whenText } from "./sports.js";
+import { KeyedList, el, setAttribute, setText } from "./view.js";
 
 const EVERY_MS = 10_000;
 const LINES = 10;
-
-/** What stands before the names: the minute, the set, the start or how it ended. */
-export function whenText(sport, match, now) {
-  if (match.status === "not_started") return match.start ? timeOfDay(match.start) : "Upcoming";
-  if (sport === "tennis") {
-    return match.status === "live" ? `Set ${Math.max(1, Object.keys(match.sets ?? {}).length)}` : tennisStatus(match.status);
-  }
-  return match.clock?.running ? minuteText(match.status, matchSecond(match.clock, now)) : footballStatus(match.status);
-}
-
-/** `2–1`, or the sets; nothing before the start. */
-export function scoreText(sport, match) {
-  if (match.status === "not_started") return "";
-  return sport === "tennis" ? setsText(match.sets) : `${match.score?.home ?? 0}–${match.score?.away ?? 0}`;
-}
 
 class Line {
   #when = el("span", { class: "when" });

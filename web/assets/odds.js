@@ -34,6 +34,31 @@ function scaled(...texts) {
   return parts.map(({ sign, whole, fraction }) => BigInt(sign + whole + fraction.padEnd(places, "0")));
 }
 
+/** `Goals, over or under · 2.5`: what a market is about. */
+export function marketTitle(market) {
+  const kind = market.name ?? KINDS[market.kind] ?? plain(market.kind);
+  // A bookmaker's own name of a market may hold its line.
+  const line = kind.split(" ").includes(market.line) ? undefined : market.line;
+  return [kind, line, market.period && plain(market.period).toLowerCase()].filter(Boolean).join(" · ");
+}
+
+/** Where an outcome stands among those of its market: the first side first. */
+export function outcomeOrder(outcome) {
+  return OUTCOME_ORDER.indexOf(outcome);
+}
+
+/** The name of an outcome that means the same with every bookmaker; `names` has those of the sides. */
+export function outcomeTitle(outcome, { home, away, p1, p2 }) {
+  return { home, away, p1, p2 }[outcome] || OUTCOMES[outcome] || plain(outcome);
+}
+
+/** The names of the sides by outcome, and both together as `title`. */
+export function sideNames(match) {
+  const home = nameOf(match?.home ?? match?.p1);
+  const away = nameOf(match?.away ?? match?.p2);
+  return { home, away, p1: home, p2: away, title: home ? `${home} – ${away}` : "" };
+}
+
 export class OddsView {
   #title = el("p", { class: "competition" });
   #stop = el("p", { class: "stop", hidden: true });
@@ -57,7 +82,7 @@ export class OddsView {
   show(channel, match) {
     if (channel?.name !== this.#channel?.name) this.#all = false;
     this.#channel = channel;
-    this.names = names(match);
+    this.names = sideNames(match);
     setText(this.#title, this.names.title);
     this.#render();
   }
@@ -94,12 +119,6 @@ export class OddsView {
   }
 }
 
-function names(match) {
-  const home = nameOf(match?.home ?? match?.p1);
-  const away = nameOf(match?.away ?? match?.p2);
-  return { home, away, p1: home, p2: away, title: home ? `${home} – ${away}` : "" };
-}
-
 function byKindAndLine([, a], [, b]) {
   const order = (market) => {
     const at = KIND_ORDER.indexOf(market.kind);
@@ -126,10 +145,7 @@ class Market {
   }
 
   show({ market, context }) {
-    const kind = market.name ?? KINDS[market.kind] ?? plain(market.kind);
-    // A bookmaker's own name of a market may hold its line.
-    const line = kind.split(" ").includes(market.line) ? undefined : market.line;
-    setText(this.#name, [kind, line, market.period && plain(market.period).toLowerCase()].filter(Boolean).join(" · "));
+    setText(this.#name, marketTitle(market));
     const status = context.suspended && market.status === "open" ? "suspended" : market.status;
     setAttribute(this.node, "data-status", status);
     setText(this.#state, status === "open" ? (market.in_play ? "In play" : "Open") : plain(status));
@@ -145,8 +161,7 @@ class Market {
 
 /** The first side first; a bookmaker's own ids say nothing, but may name the outcome beside them. */
 function byOutcome([a, x], [b, y]) {
-  const order = (id, selection) => OUTCOME_ORDER.indexOf(selection.outcome ?? id);
-  return order(a, x) - order(b, y);
+  return outcomeOrder(x.outcome ?? a) - outcomeOrder(y.outcome ?? b);
 }
 
 class Selection {
@@ -193,10 +208,9 @@ class Selection {
     setText(this.#old, live && oldest ? span((now - oldest) / 1000) : "");
   }
 
-  #label(selection, { home, away, p1, p2 }) {
+  #label(selection, names) {
     const [outcome, handicap] = this.#id.split("@");
-    const meaning = selection.outcome ?? outcome;
-    const name = selection.name ?? ({ home, away, p1, p2 }[meaning] || OUTCOMES[meaning] || plain(outcome));
+    const name = selection.name ?? outcomeTitle(selection.outcome ?? outcome, names);
     return handicap ? `${name} ${handicap}` : name;
   }
 

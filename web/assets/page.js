@@ -1,13 +1,15 @@
 // The demo page: opens the stream, decides which matches are followed, and hands documents to the
 // views. The page is drawn at most once a frame; this file chooses the announcements.
 
-import { FINAL_CODES, Replay, Stream } from "/client/v1/matchwire.js";
-import { Board, isLive, pairing, suggestion } from "./boards.js";
+import { Replay, Stream } from "/client/v1/matchwire.js";
+import { Board, suggestion } from "./boards.js";
+import { Announcer, Connection, byId, pageKey, streamUrl } from "./connection.js";
 import { FootballView } from "./football.js";
 import { OddsView } from "./odds.js";
 import { ReplayBar } from "./replay.js";
+import { isLive, pairing } from "./sports.js";
 import { TennisView } from "./tennis.js";
-import { KeyedList, Trust, el, plain, setAttribute, setText, span, timeOfDay } from "./view.js";
+import { KeyedList, Trust, el, plain, setAttribute, setText, timeOfDay } from "./view.js";
 
 // Ages show tenths of a second while they are short; four times a second is as fast as they read.
 const TICK_MS = 250;
@@ -17,9 +19,6 @@ const MOVE_ON_AFTER_MS = 30_000;
 const BOOKS_EVERY_MS = 250;
 // A match may have no odds yet; how often to request them again while it is followed.
 const ASK_AGAIN_MS = 10_000;
-const KEY_SLOT = "matchwire-key";
-
-const byId = (id) => document.getElementById(id);
 
 class Page {
   #stream;
@@ -27,11 +26,10 @@ class Page {
   #boards = {};
   #odds;
   #sources;
-  #banner = new Banner();
-  #announcer = new Announcer(byId("announce"));
+  #announcer = new Announcer();
+  #connection = new Connection((credential) => this.#open(credential), this.#announcer);
   #dirty = new Set();
   #drawing = false;
-  #ask;
 
   constructor() {
     const wanted = new URLSearchParams(location.hash.slice(1));
@@ -40,19 +38,10 @@ class Page {
     this.#odds = new OddsPanel(this, wanted.get("odds"));
     for (const [sport, followed] of Object.entries(this.#sports)) followed.wanted = wanted.get(sport) ?? undefined;
 
-    this.#ask = new KeyForm((key) => {
-      sessionStorage.setItem(KEY_SLOT, key);
-      this.#open({ key });
-    });
-    addEventListener("online", () => this.#stream?.wake());
     setInterval(() => this.#tick(), TICK_MS);
     this.#showConnect();
 
-    const key = pageKey() ?? sessionStorage.getItem(KEY_SLOT);
-    if (sessionToken()) this.#open({ protocols: ticketProtocols });
-    else if (byId("upgrade")) byId("desk").hidden = true;
-    else if (key) this.#open({ key });
-    else this.#ask.show();
+    this.#connection.start();
   }
 
   get stream() {
@@ -81,8 +70,7 @@ class Page {
 
   /** `credential`: `{key}`, or `{protocols}` for a customer whose session buys a ticket for each socket. */
   #open(credential) {
-    this.#ask.hide();
-    this.#stream = new Stream(streamUrl(), { ...credential, onState: (state) => this.#onState(state) });
+    this.#stream = new Stream(streamUrl(), { ...credential, onState: (state) => this.#connection.entered(state) });
     for (const sport of ["football", "tennis"]) {
       this.#boards[sport] ??= new BoardPanel(sport, this);
       this.#boards[sport].follow(this.#stream);
@@ -90,22 +78,7 @@ class Page {
     }
     this.#sources ??= new SourcesPanel(this);
     this.#sources.follow(this.#stream);
-  }
-
-  #onState(state) {
-    this.#banner.show(state, () => this.#stream.wake());
-    if (state.phase === "waiting" && state.attempt === 1) this.#announcer.say("Connection to the hub lost.");
-    if (state.phase !== "closed" || !FINAL_CODES.has(state.code)) return;
-    // Another key may help against these two; the key of the page itself is renewed by reloading.
-    const keyRefused = state.code === 4401 || state.code === 4402 || state.code === 4410;
-    if (keyRefused && sessionToken()) {
-      // The page then shows which add-on the account needs.
-      location.reload();
-    } else if (keyRefused && !pageKey()) {
-      sessionStorage.removeItem(KEY_SLOT);
-      byId("ask-addon").hidden = state.code !== 4402;
-      this.#ask.show(state.code === 4402 ? "Live streaming needs the WebSocket add-on." : `This key does not work: ${state.message}.`);
-    }
+    return this.#stream;
   }
 
   /** A board has changed: choose defaults for what the viewer has not chosen. */
@@ -171,7 +144,7 @@ class Page {
   #tick() {
     if (this.#stream === undefined) return;
     for (const part of [...Object.values(this.#sports), ...Object.values(this.#boards), this.#odds, this.#sources]) part.tick();
-    this.#banner.tick(this.#stream);
+    this.#connection.tick(this.#stream);
   }
 
   #showConnect() {
@@ -183,35 +156,6 @@ class Page {
     ].join("\n"));
     setText(byId("connect-terminal"), `websocat -H 'Authorization: Token ${demo ?? "YOUR_KEY"}' ${streamUrl()}`);
   }
-}
-
-function pageKey() {
-  return document.querySelector('meta[name="matchwire-key"]')?.content || undefined;
-}
-
-/** The form token of the customer's session, if a session connects this page. */
-function sessionToken() {
-  return document.querySelector('meta[name="matchwire-session"]')?.content || undefined;
-}
-
-/** Subprotocols with a fresh ticket: one opens one socket. */
-async function ticketProtocols() {
-  const answer = await fetch("/watch/ticket/", {
-    method: "POST",
-    body: new URLSearchParams({ csrf: sessionToken() }),
-    redirect: "manual",
-  });
-  // A session that has ended is sent to the log-in page.
-  if (answer.type === "opaqueredirect" || answer.status === 401 || answer.status === 403) location.assign("/login/?next=/");
-  if (!answer.ok) throw new Error(`no ticket: status ${answer.status}`);
-  return ["matchwire.v1", "ticket", (await answer.json()).ticket];
-}
-
-function streamUrl() {
-  const url = new URL("/stream/v1", location.href);
-  url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
-  url.hash = "";
-  return url.href;
 }
 
 /** One followed match of a sport: the subscription, its view, and what happens when it ends. */
@@ -585,107 +529,6 @@ class SourceRow {
     if (source.quarantined) parts.push(`${source.quarantined} quarantined`);
     if (source.last) parts.push(`last ${timeOfDay(source.last, true)}`);
     setText(this.#detail, parts.filter(Boolean).join(" · "));
-  }
-}
-
-/** The state of the connection: a word in the header, and a banner when it is lost. */
-class Banner {
-  #node = byId("banner");
-  #text = byId("banner-text");
-  #button = byId("banner-button");
-  #link = byId("link");
-  #state = { phase: "connecting" };
-  #lostAt;
-  #act = () => {};
-
-  constructor() {
-    this.#button.addEventListener("click", () => this.#act());
-  }
-
-  show(state, wake) {
-    this.#state = state;
-    setAttribute(this.#link, "data-phase", state.phase);
-    if (state.phase === "open") this.#lostAt = undefined;
-    if (state.phase === "waiting") this.#lostAt ??= Date.now();
-    const reload = state.phase === "closed" && pageKey();
-    this.#act = reload ? () => location.reload() : wake;
-    setText(this.#button, reload ? "Reload" : "Try now");
-    this.#button.hidden = !(reload || (state.phase === "waiting" && !state.isFixed));
-    this.#write();
-  }
-
-  tick(stream) {
-    const rtt = stream.roundTripMs();
-    const lag = stream.lag ? ` · ${span(stream.lag.oldest_ms)} behind` : "";
-    const detail = this.#state.phase === "open" && rtt !== undefined ? `${rtt} ms${lag}` : "";
-    setText(byId("link-detail"), detail);
-    this.#write();
-  }
-
-  #write() {
-    const { phase, retryAt, why, message, code } = this.#state;
-    const words = { connecting: "Connecting", open: "Connected", waiting: "Reconnecting", closed: "Not connected" };
-    // The first connection needs no banner; a lost one keeps it until the next is open.
-    const lost = phase === "waiting" || (phase === "connecting" && this.#lostAt !== undefined);
-    setText(byId("link-text"), lost ? "Reconnecting" : words[phase]);
-    setAttribute(this.#node, "data-phase", phase);
-    this.#node.hidden = !lost && phase !== "closed";
-    if (phase === "closed") {
-      setText(this.#text, `Disconnected: ${message ?? why ?? code}.`);
-    } else if (lost) {
-      const cause = { drain: "The hub is restarting.", slow: "This connection was too slow.", idle: "The connection was idle." }[why];
-      const when = phase === "waiting" ? ` Trying again in ${Math.max(0, Math.ceil((retryAt - Date.now()) / 1000))} s.` : " Trying now.";
-      setText(this.#text, `${cause ?? "Connection lost."} Nothing on this page is current.${when}`);
-    }
-  }
-}
-
-class KeyForm {
-  #form = byId("ask");
-
-  constructor(connect) {
-    this.#form.addEventListener("submit", (submit) => {
-      submit.preventDefault();
-      const input = byId("ask-key");
-      const key = input.value.trim();
-      input.value = "";
-      if (key) connect(key);
-    });
-  }
-
-  show(why) {
-    if (why) setText(byId("ask-why"), why);
-    this.#form.hidden = false;
-    byId("desk").hidden = true;
-    byId("ask-key").focus();
-  }
-
-  hide() {
-    this.#form.hidden = true;
-    byId("desk").hidden = false;
-  }
-}
-
-/**
- * Speaks to screen readers: goals, cards, ends and a lost connection; never clocks, points or
- * prices, which would never stop.
- */
-class Announcer {
-  #node;
-  #waiting = [];
-
-  constructor(node) {
-    this.#node = node;
-  }
-
-  say(text) {
-    this.#waiting.push(text);
-    if (this.#waiting.length > 1) return;
-    // Together, so that a goal and what it caused are one announcement.
-    setTimeout(() => {
-      setText(this.#node, this.#waiting.join(" "));
-      this.#waiting = [];
-    }, 400);
   }
 }
 

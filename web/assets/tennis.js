@@ -23,7 +23,7 @@ function inOrder(sets) {
 }
 
 /** The side that has won the set as it stands, or 0. A set may go on for ever or end in a tie-break. */
-function setWinner(set) {
+export function setWinner(set) {
   const [high, low] = [Math.max(set.p1, set.p2), Math.min(set.p1, set.p2)];
   const won = (high >= 6 && high - low >= 2) || (high === 7 && low === 6);
   if (!won) return 0;

@@ -152,6 +152,17 @@ const REASONS = {
   catching_up: () => "Reconnected. Catching up.",
 };
 
+/** The word for a health, as badges have it. */
+export function healthWord(health) {
+  return WORDS[health] ?? plain(health);
+}
+
+/** Why a channel is not current, as a sentence; undefined if it is. */
+export function healthReason(channel) {
+  const quiet = channel?.heard === undefined ? "" : span(Math.max(0, Date.now() - channel.heard));
+  return channel?.data !== undefined ? REASONS[channel.health]?.(quiet) : undefined;
+}
+
 /** The head of a card: how far to trust it, how old it is, and its position in the stream. */
 export class Trust {
   #card;
@@ -175,14 +186,13 @@ export class Trust {
     const health = channel?.health ?? "waiting";
     setAttribute(this.#card, "data-health", health);
     setAttribute(this.#card, "data-current", channel === undefined || current(channel) ? "yes" : "no");
-    setText(this.#word, WORDS[health] ?? plain(health));
+    setText(this.#word, healthWord(health));
 
     const changed = channel?.at?.in ?? channel?.at?.pub;
     const age = changed === undefined || changed === null ? undefined : (stream.serverNow() - changed) / 1000;
     setText(this.#age, age === undefined ? "" : `changed ${span(age)} ago`);
 
-    const quiet = channel?.heard === undefined ? "" : span(Math.max(0, Date.now() - channel.heard));
-    const reason = channel?.data !== undefined ? REASONS[health]?.(quiet) : undefined;
+    const reason = healthReason(channel);
     setText(this.#notice, reason);
     this.#notice.hidden = !reason;
 

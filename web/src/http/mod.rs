@@ -251,6 +251,8 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/", get(pages::home))
         .route("/watch/", get(pages::watch))
         .route("/watch/ticket/", post(pages::ticket))
+        .route("/board/", get(pages::live_board))
+        .route("/match/{sport}/{id}/", get(pages::match_page))
         .route("/watch/boards/{sport}/", get(pages::board))
         .route("/static/{file}", get(pages::file))
         .route("/client/v1/", get(client::index))

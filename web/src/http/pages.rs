@@ -32,11 +32,11 @@ use accounts::{Addon, Customer};
 pub(super) const POLICY: &str = "default-src 'self'; connect-src 'self' ws: wss:; base-uri 'none'; \
                       form-action 'self'; frame-ancestors 'none'";
 
-/// The live page: one match of each sport, its odds, and the day's boards.
-#[derive(Debug, Template)]
-#[template(path = "home.html")]
-struct LivePage<'a> {
-    version: &'a str,
+/// What the pages that follow the stream have in common: how the browser connects.
+#[derive(Debug)]
+struct LiveShell<'a> {
+    /// The path of the page in the navigation.
+    here: &'static str,
     demo: bool,
     signed_in: bool,
     /// The key to connect with, on the page of a demo.
@@ -46,6 +46,62 @@ struct LivePage<'a> {
     /// The monthly price of the WebSocket add-on, for a customer who lacks it.
     addon_price: Option<String>,
 }
+
+impl<'a> LiveShell<'a> {
+    fn new(here: &'static str, visit: &'a Visit, request: &Request) -> Self {
+        let parts = &visit.shared.parts;
+        let key = demo_key(visit, request.headers());
+        let customer = visit.customer().filter(|_| key.is_none());
+        let may_follow = |it: &&Customer| it.addons.has(Addon::Websocket, visit.now);
+        let founder = customer.is_some_and(|it| it.founder.is_some());
+        Self {
+            here,
+            demo: parts.demo_key.is_some(),
+            signed_in: visit.customer().is_some(),
+            key,
+            session: customer.filter(may_follow).map(|_| visit.shell("/").token),
+            addon_price: customer
+                .filter(|it| !may_follow(it))
+                .map(|_| parts.catalogue.price(Addon::Websocket, founder).to_string()),
+        }
+    }
+}
+
+/// The live page: one match of each sport, its odds, and the day's boards.
+#[derive(Debug, Template)]
+#[template(path = "home.html")]
+struct LivePage<'a> {
+    live: LiveShell<'a>,
+    version: &'a str,
+}
+
+/// The board of all sports.
+#[derive(Debug, Template)]
+#[template(path = "board.html")]
+struct BoardPage<'a> {
+    live: LiveShell<'a>,
+}
+
+/// One match: the document, its odds, and what REST knows about it.
+#[derive(Debug, Template)]
+#[template(path = "match.html")]
+struct MatchPage<'a> {
+    live: LiveShell<'a>,
+    sport: &'a str,
+    sport_title: &'a str,
+    id: u32,
+}
+
+/// The sports that have boards, with their titles.
+const SPORTS: [(&str, &str); 7] = [
+    ("football", "Football"),
+    ("tennis", "Tennis"),
+    ("basketball", "Basketball"),
+    ("hockey", "Ice hockey"),
+    ("csgo", "CS2"),
+    ("darts", "Darts"),
+    ("horseracing", "Horse racing"),
+];
 
 /// The landing page, for visitors of a hub that is not a demo.
 #[derive(Debug, Template)]
@@ -77,21 +133,28 @@ pub(super) async fn watch(visit: Visit, request: Request) -> Result<Response, Si
 }
 
 fn live(visit: &Visit, request: &Request) -> Result<Response, SiteError> {
-    let parts = &visit.shared.parts;
-    let key = demo_key(visit, request.headers());
-    let customer = visit.customer().filter(|_| key.is_none());
-    let may_follow = |it: &&Customer| it.addons.has(Addon::Websocket, visit.now);
-    let founder = customer.is_some_and(|it| it.founder.is_some());
-    visit.show(&LivePage {
-        version: env!("CARGO_PKG_VERSION"),
-        demo: parts.demo_key.is_some(),
-        signed_in: visit.customer().is_some(),
-        key,
-        session: customer.filter(may_follow).map(|_| visit.shell("/").token),
-        addon_price: customer
-            .filter(|it| !may_follow(it))
-            .map(|_| parts.catalogue.price(Addon::Websocket, founder).to_string()),
-    })
+    let live = LiveShell::new("/watch/", visit, request);
+    visit.show(&LivePage { live, version: env!("CARGO_PKG_VERSION") })
+}
+
+/// `/board/`: the matches of every sport. It asks for a key if there is no other way to connect.
+pub(super) async fn live_board(visit: Visit, request: Request) -> Result<Response, SiteError> {
+    visit.show(&BoardPage { live: LiveShell::new("/board/", &visit, &request) })
+}
+
+/// `/match/{sport}/{id}/`: one match. Whether there is such a match, the stream tells the page.
+pub(super) async fn match_page(
+    Path((sport, id)): Path<(String, String)>,
+    visit: Visit,
+    request: Request,
+) -> Result<Response, SiteError> {
+    let known = SPORTS.into_iter().find(|(name, _)| *name == sport);
+    let id = id.parse().ok().filter(|id| (1..=2_147_483_647).contains(id));
+    let (Some((sport, sport_title)), Some(id)) = (known, id) else {
+        return Err(SiteError::NotFound);
+    };
+    let live = LiveShell::new("/match/", &visit, &request);
+    visit.show(&MatchPage { live, sport, sport_title, id })
 }
 
 #[derive(Debug, Serialize)]
@@ -166,20 +229,33 @@ static FILES: LazyLock<Vec<Asset>> = LazyLock::new(|| {
         "admin.css": "text/css; charset=utf-8",
         "admin.js": "text/javascript; charset=utf-8",
         "boards.js": "text/javascript; charset=utf-8",
+        "charts.js": "text/javascript; charset=utf-8",
+        "connection.js": "text/javascript; charset=utf-8",
         "docs.css": "text/css; charset=utf-8",
         "docs.js": "text/javascript; charset=utf-8",
+        "football-parts.js": "text/javascript; charset=utf-8",
         "football.js": "text/javascript; charset=utf-8",
         "icon.svg": "image/svg+xml",
         "landing.css": "text/css; charset=utf-8",
         "landing.js": "text/javascript; charset=utf-8",
+        "live-board.css": "text/css; charset=utf-8",
+        "live-board.js": "text/javascript; charset=utf-8",
+        "live-rows.js": "text/javascript; charset=utf-8",
+        "match.css": "text/css; charset=utf-8",
+        "match.js": "text/javascript; charset=utf-8",
+        "odds-chart.js": "text/javascript; charset=utf-8",
         "odds.js": "text/javascript; charset=utf-8",
         "page.css": "text/css; charset=utf-8",
         "page.js": "text/javascript; charset=utf-8",
         "palette.css": "text/css; charset=utf-8",
+        "panel.js": "text/javascript; charset=utf-8",
         "pricing.css": "text/css; charset=utf-8",
         "replay.js": "text/javascript; charset=utf-8",
+        "scoreboard.js": "text/javascript; charset=utf-8",
         "site.css": "text/css; charset=utf-8",
         "site.js": "text/javascript; charset=utf-8",
+        "sports.js": "text/javascript; charset=utf-8",
+        "tennis-parts.js": "text/javascript; charset=utf-8",
         "tennis.js": "text/javascript; charset=utf-8",
         "view.js": "text/javascript; charset=utf-8",
         "wait.js": "text/javascript; charset=utf-8",
