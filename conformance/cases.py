@@ -442,6 +442,8 @@ def cases():
     # -------------------------------------------------------------------------------------------- unknown
     case = Case("unknown", "A later hub sends more: fields, frame types, event kinds and words that no client knows. They change nothing else.")
     case.open(features=["teleport"], motto={"new": True}).asks({MATCH: (None, new("e1", 10) | {"mood": "calm"})})
+    for step in case.steps:
+        step["beyond"] = True
     case.image(MATCH, "e1", 10, match(weather={"wind": ["N", 3]}), beyond=True)
     case.steps[-1]["send"]["colour"] = "blue"
     case.send({"type": "glimpse", "ch": MATCH, "seq": 99, "prev": 10, "patch": {"score": {"home": 9}}, "events": [{"kind": "goal", "eid": "g99"}]}, beyond=True)

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from matchwire.protocol.proof import digest
-
 from script import Script
+
+from matchwire.protocol.proof import digest
 
 SCRIPTS = sorted((Path(__file__).resolve().parents[3] / "conformance" / "scripts").glob("*.jsonl"))
 # How long the client may take to connect, to ask, or to give up a silent connection.
@@ -35,9 +35,10 @@ class Play:
 
     def run(self) -> None:
         for number, step in enumerate(self.steps, 2):
-            ((kind, value), *more) = step.items()
+            options = {name: value for name, value in step.items() if name == "after_ms"}
+            ((kind, value),) = [it for it in step.items() if it[0] not in ("after_ms", "beyond")]
             try:
-                getattr(self, f"do_{kind}")(value, **dict(more) if kind == "open" else {})
+                getattr(self, f"do_{kind}")(value, **options)
             except AssertionError as error:
                 raise AssertionError(f"line {number}, {kind}: {error}") from error
 

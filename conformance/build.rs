@@ -1,0 +1,28 @@
+//! Compresses the scripts into one file, which the program contains: each is preceded by its name and its length.
+
+use std::{
+    env,
+    error::Error,
+    fs::{self, File},
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+use flate2::{Compression, write::GzEncoder};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let folder = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("scripts");
+    println!("cargo::rerun-if-changed={}", folder.display());
+    let entries: Result<Vec<_>, _> = fs::read_dir(folder)?.collect();
+    let mut paths: Vec<PathBuf> = entries?.into_iter().map(|entry| entry.path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|it| it == "jsonl"));
+    paths.sort();
+    let out = File::create(Path::new(&env::var("OUT_DIR")?).join("scripts.gz"))?;
+    let mut out = GzEncoder::new(out, Compression::best());
+    for path in paths {
+        // An empty line ends a script.
+        writeln!(out, "{}", fs::read_to_string(path)?)?;
+    }
+    out.finish()?;
+    Ok(())
+}
