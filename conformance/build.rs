@@ -1,4 +1,4 @@
-//! Compresses the scripts into one file, which the program contains: each is preceded by its name and its length.
+//! Compresses the scripts into one file, which the program contains.
 
 use std::{
     env,
@@ -12,7 +12,6 @@ use flate2::{Compression, write::GzEncoder};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("scripts");
-    println!("cargo::rerun-if-changed={}", folder.display());
     let entries: Result<Vec<_>, _> = fs::read_dir(folder)?.collect();
     let mut paths: Vec<PathBuf> = entries?.into_iter().map(|entry| entry.path()).collect();
     paths.retain(|path| path.extension().is_some_and(|it| it == "jsonl"));

@@ -27,6 +27,9 @@ const LINE_BYTES_MAX: u64 = 1 << 20;
 /// The last bytes of what the client printed to stderr that are shown.
 const ERRORS_BYTES_MAX: usize = 2_000;
 
+/// How long to wait for connections that wait to be accepted.
+const LEFT_BEHIND_MAX: Duration = Duration::from_millis(5);
+
 /// Starts a program for one case, plays the case, and compares what the program printed.
 ///
 /// # Errors
@@ -39,6 +42,8 @@ pub async fn grade_program(
     patience: Duration,
 ) -> Result<(), String> {
     let address = listener.local_addr().map_err(|error| error.to_string())?;
+    // What a client of an earlier case has left behind.
+    while timeout(LEFT_BEHIND_MAX, listener.accept()).await.is_ok() {}
     let mut child = start(program, address, script)
         .map_err(|error| format!("cannot start {}: {error}", program[0].to_string_lossy()))?;
     let report = tokio::spawn(read_report(child.stdout.take()));
@@ -53,11 +58,14 @@ pub async fn grade_program(
     };
     // It may have ended by itself; otherwise it is of no use any more.
     child.kill().await.ok();
-    let report = report.await.map_err(|error| error.to_string())?;
-    let graded = ended.and_then(|()| report.check(script));
-    match (graded, errors.await) {
-        (Err(why), Ok(errors)) if !errors.is_empty() => Err(format!("{why}\n{errors}")),
-        (graded, _) => graded,
+    // A program that it has started itself may keep the pipes open.
+    let printed = timeout(patience, async { (report.await, errors.await) }).await;
+    let Ok((Ok(report), Ok(errors))) = printed else {
+        return ended.and(Err("its output does not end".to_owned()));
+    };
+    match ended.and_then(|()| report.check(script)) {
+        Err(why) if !errors.is_empty() => Err(format!("{why}\n{errors}")),
+        graded => graded,
     }
 }
 
