@@ -43,7 +43,7 @@ async fn client_that_forgets_its_position_fails() {
 #[tokio::test]
 async fn client_that_returns_before_the_time_of_bye_fails() {
     let found = fault("drain", KEY, r#"{"op":"subscribe","id":1,"ch":"football/7"}"#).await;
-    assert_eq!(found.as_deref(), Some("line 8: it comes back before the 400 ms of `bye`"));
+    assert_eq!(found.as_deref(), Some("line 8: it comes back before the 1500 ms of `bye`"));
 }
 
 #[tokio::test]
