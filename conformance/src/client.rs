@@ -4,6 +4,7 @@ use std::{
     ffi::OsString,
     io,
     net::SocketAddr,
+    pin::pin,
     process::{ExitStatus, Stdio},
     time::Duration,
 };
@@ -30,6 +31,9 @@ const ERRORS_BYTES_MAX: usize = 2_000;
 /// How long to wait for connections that wait to be accepted.
 const LEFT_BEHIND_MAX: Duration = Duration::from_millis(5);
 
+/// How long the last close may take after the client has ended.
+const LAST_CLOSE_MAX: Duration = Duration::from_secs(1);
+
 /// Starts a program for one case, plays the case, and compares what the program printed.
 ///
 /// # Errors
@@ -48,9 +52,14 @@ pub async fn grade_program(
         .map_err(|error| format!("cannot start {}: {error}", program[0].to_string_lossy()))?;
     let report = tokio::spawn(read_report(child.stdout.take()));
     let errors = tokio::spawn(read_errors(child.stderr.take()));
+    let mut playing = pin!(play::play(listener, script, patience));
     let played = tokio::select! {
-        played = play::play(listener, script, patience) => played.map_err(|fault| fault.to_string()),
-        status = child.wait() => Err(early(status)),
+        played = &mut playing => played.map_err(|fault| fault.to_string()),
+        // It may end before the last close is complete on this side.
+        status = child.wait() => match timeout(LAST_CLOSE_MAX, playing).await {
+            Ok(Ok(())) => Ok(()),
+            _ => Err(early(status)),
+        },
     };
     let ended = match played {
         Ok(()) => end(&mut child, listener, patience).await,
