@@ -6,7 +6,7 @@
 //! - [`script`]: a script as data, and the corpus that the program contains.
 //! - [`answer`]: the subscriptions that a script expects, and the hub's answers to a client's commands. No I/O.
 //! - [`report`]: what a client reports, compared with what the script expects. No I/O.
-//! - [`connection`]: one WebSocket to a client, as whole messages or in small pieces.
+//! - `connection`: one WebSocket to a client, as whole messages or in small pieces.
 //! - [`play`]: plays a script over a real socket.
 //! - [`client`]: a client that is started as a program, or by hand.
 

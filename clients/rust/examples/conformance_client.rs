@@ -3,11 +3,13 @@
 //!
 //!     matchwire conformance -- target/debug/examples/conformance_client
 
+#![expect(clippy::disallowed_methods, reason = "its settings are its environment")]
+
 use std::{
     env,
     error::Error,
     io::{self, Write},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use client::{FrameError, Millis, Output, Session};
@@ -15,7 +17,7 @@ use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use tokio::{
     net::TcpStream,
-    time::{sleep, timeout},
+    time::{Instant, sleep, timeout},
 };
 use tokio_tungstenite::{
     MaybeTlsStream, WebSocketStream, connect_async,

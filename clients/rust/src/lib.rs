@@ -9,7 +9,7 @@
 //! 4. calls [`Session::ended`] when the connection has ended, or when one of the calls returned an error, and connects again after
 //!    the time that it returns.
 //!
-//! `examples/conformance_client.rs` is such a program. In reading order: [`patch`], [`channel`], [`session`], [`request`].
+//! `examples/conformance_client.rs` is such a program. In reading order: `patch`, `channel`, `session`, `request`.
 //!
 //! Invariant: a document is what the hub had at its epoch and sequence, or its [`Health`] says why it may not be.
 

@@ -153,12 +153,7 @@ impl Session {
         let ceiling = (BACKOFF_MS << self.attempt.min(16)).min(BACKOFF_MS_MAX);
         // Counted even if the hub named the time, so that a refusal after it waits longer.
         self.attempt += 1;
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_precision_loss,
-            clippy::cast_sign_loss,
-            reason = "at most 30,000"
-        )]
+        // At most 30,000, so that nothing is cut off.
         let own = (ceiling as f64 * random.clamp(0.0, 1.0)) as Millis;
         Some(self.reconnect_after_ms.take().unwrap_or(own))
     }
