@@ -70,7 +70,7 @@ pub async fn grade_program(
     // A program that it has started itself may keep the pipes open.
     let printed = timeout(patience, async { (report.await, errors.await) }).await;
     let Ok((Ok(report), Ok(errors))) = printed else {
-        return ended.and(Err("its output does not end".to_owned()));
+        return ended.and_then(|()| Err("its output does not end".to_owned()));
     };
     match ended.and_then(|()| report.check(script)) {
         Err(why) if !errors.is_empty() => Err(format!("{why}\n{errors}")),
