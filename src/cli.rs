@@ -10,7 +10,7 @@ pub mod log;
 pub mod operator;
 pub mod orders;
 
-use std::{net::SocketAddr, path::PathBuf};
+use std::{ffi::OsString, net::SocketAddr, path::PathBuf};
 
 use base::config::SecretRef;
 use clap::{Args, Parser, Subcommand};
@@ -88,6 +88,34 @@ pub enum Command {
     /// Forwards the messages on standard input, one per line, and prints the answers. Ends when the
     /// input ends and all requests are answered.
     Mcp(McpArgs),
+    /// Grade a client of the stream protocol.
+    ///
+    /// Plays every hard case over a real WebSocket to the client, and compares its documents and events at the end. The client is a
+    /// program that is started for each case, as docs/CONFORMANCE.md says, or one that is started by hand. Exits with 1 if a case
+    /// failed.
+    Conformance(ConformanceArgs),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct ConformanceArgs {
+    /// Play only this case; repeatable.
+    #[arg(long, value_name = "NAME")]
+    pub case: Vec<String>,
+    /// List the cases.
+    #[arg(long)]
+    pub list: bool,
+    /// Print the result as one JSON object.
+    #[arg(long)]
+    pub json: bool,
+    /// Address and port.
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
+    pub listen: SocketAddr,
+    /// How long the client may take for each step, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 20)]
+    pub patience_s: u64,
+    /// The client and its arguments, after `--`. Without it, the client is started by hand.
+    #[arg(last = true, value_name = "PROGRAM")]
+    pub program: Vec<OsString>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Args)]

@@ -16,6 +16,7 @@
 //!   of fixtures through a separate hub into the archive, once.
 //! - `telemetry`: logs, and the description of every metric.
 //! - `operator` and `*_command`: commands of operators, which run next to a hub on the same database.
+//! - `conformance_command`: grades a client of the stream protocol.
 //! - `mcp_command`: the bridge between a local host of MCP servers and a hub, which it knows only by its URL.
 //!
 //! # Start and stop
@@ -35,6 +36,7 @@ pub mod config;
 
 pub mod backup_command;
 pub mod cluster_command;
+pub mod conformance_command;
 pub mod feeds_command;
 pub mod import_command;
 pub mod key_command;

@@ -13,12 +13,13 @@ use matchwire::{
     app::{self, RunMode},
     backup_command,
     cli::{
-        BackupArgs, Cli, Command, ImportArgs, KeyCommand, MatchesCommand, McpArgs, RecordArgs,
-        SimulateArgs, cluster::ClusterCommand, feeds::FeedsCommand, log::LogCommand,
+        BackupArgs, Cli, Command, ConformanceArgs, ImportArgs, KeyCommand, MatchesCommand, McpArgs,
+        RecordArgs, SimulateArgs, cluster::ClusterCommand, feeds::FeedsCommand, log::LogCommand,
         operator::OperatorCommand,
     },
     cluster_command,
     config::{Config, ConfigError, Flags, LogEngine, LoggingConfig},
+    conformance_command::{self, Grade},
     feeds_command, import_command, key_command, log_command, matches_command, mcp_command,
     operator, quarantine_command, record_command, telemetry,
 };
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         Command::Backup(args) => backup(&args),
         Command::Simulate(args) => simulate(&args),
         Command::Mcp(args) => mcp(&args),
+        Command::Conformance(args) => return conformance(&args),
     };
     match ended {
         // The line that names the part is printed already.
@@ -158,6 +160,19 @@ fn cluster(command: &ClusterCommand) -> ExitCode {
         Err(error) => {
             ended_by(&*error, if error.is::<ConfigError>() { WRONG_USAGE } else { FAILED })
         }
+    }
+}
+
+/// The exit code says how the client did.
+fn conformance(args: &ConformanceArgs) -> ExitCode {
+    let run = || -> Result<_, Box<dyn Error>> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        Ok(runtime.block_on(conformance_command::run(args, &mut io::stdout()))?)
+    };
+    match run() {
+        Ok(Grade::Passed) => ExitCode::SUCCESS,
+        Ok(Grade::Failed) => ExitCode::from(FAILED),
+        Err(error) => ended_by(&*error, WRONG_USAGE),
     }
 }
 

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use client::merge_patch;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -180,7 +181,7 @@ impl Follower {
         if let Some(channel) = self.channels.get_mut(ch) {
             channel.seq = seq;
             if let Some(patch) = frame.patch.filter(|_| self.keeps_documents) {
-                merge(&mut channel.document, parse(patch.get()));
+                merge_patch(&mut channel.document, parse(patch.get()));
             }
         }
         true
@@ -247,25 +248,6 @@ impl Counts {
 
 fn parse(text: &str) -> Value {
     serde_json::from_str(text).expect("a part of JSON is JSON")
-}
-
-/// Applies a JSON merge patch (RFC 7396, section 2).
-fn merge(target: &mut Value, patch: Value) {
-    let Value::Object(patch) = patch else {
-        *target = patch;
-        return;
-    };
-    if !target.is_object() {
-        *target = Value::Object(serde_json::Map::new());
-    }
-    let fields = target.as_object_mut().expect("made an object above");
-    for (name, value) in patch {
-        if value.is_null() {
-            fields.remove(&name);
-        } else {
-            merge(fields.entry(name).or_insert(Value::Null), value);
-        }
-    }
 }
 
 #[cfg(test)]

@@ -316,6 +316,24 @@ fn matches_commands_are_parsed() {
 }
 
 #[test]
+fn conformance_takes_cases_and_the_client_after_two_dashes() {
+    let conformance = |case: &[&str], json, program: &[&str]| {
+        Command::Conformance(ConformanceArgs {
+            case: case.iter().copied().map(str::to_owned).collect(),
+            list: false,
+            json,
+            listen: "127.0.0.1:0".parse().expect("an address"),
+            patience_s: 20,
+            program: program.iter().map(Into::into).collect(),
+        })
+    };
+    check("conformance", &conformance(&[], false, &[]));
+    let line = "conformance --case gap --case cut --json -- node client.js --json";
+    check(line, &conformance(&["gap", "cut"], true, &["node", "client.js", "--json"]));
+    assert!(parse("conformance node").is_err(), "the client stands after two dashes");
+}
+
+#[test]
 fn mcp_takes_a_url_and_a_key() {
     let mcp = |key: &str, sport: Option<&str>, timeout| {
         Command::Mcp(McpArgs {

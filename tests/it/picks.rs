@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     resume::sha256,
     support::{
-        ALL_ADDONS, Client, Hub,
+        ALL_ADDONS, Client, Hub, ended,
         feed::{self, Market},
         merge_patch::merge,
     },
@@ -69,10 +69,15 @@ async fn picked_reader_has_its_part_and_proves_it() {
     assert_eq!((&answer["pick"], &answer["events"]), (&json!([PRICE]), &json!(false)));
     let mut whole = Client::connect(&hub.address, &key).await;
     whole.subscribe(BOOK).await;
+    whole.subscribe("*").await;
+    whole.until(ended).await;
+    let book = |client: &Client| client.channels.keys().find(|it| it.contains("/odds/")).cloned();
+    let name = book(&whole).expect("a book");
 
-    let (mut name, mut own, mut seq) = (String::new(), Value::Null, 0);
-    let mut kinds = Vec::new();
-    while own["life"] != "ended" {
+    // What leads to the document comes before its hash.
+    picking.send(&json!({"op": "hash", "id": 2, "ch": name})).await;
+    let (mut own, mut seq, mut kinds) = (Value::Null, 0, Vec::new());
+    let proof = loop {
         let frame = next(&mut picking).await;
         match frame["type"].as_str() {
             Some("image") => own = frame["data"].clone(),
@@ -82,20 +87,16 @@ async fn picked_reader_has_its_part_and_proves_it() {
                 let events = frame["events"].as_array().into_iter().flatten();
                 kinds.extend(events.map(|event| event["kind"].as_str().unwrap_or("").to_owned()));
             }
+            Some("hash") => break frame,
             _ => continue,
         }
         seq = frame["seq"].as_u64().expect("a sequence");
-        name = frame["ch"].as_str().expect("a channel").to_owned();
-    }
-    whole
-        .until(|client| client.channels.get(&name).is_some_and(|it| it.data["life"] == "ended"))
-        .await;
+    };
     let expected = prices(&whole.channels[&name].data);
     assert_eq!(own, expected);
     assert!(kinds.iter().all(|kind| kind == "suspend" || kind == "resume"), "{kinds:?}");
     let suspensions = kinds.iter().filter(|kind| *kind == "suspend").count();
     assert!(suspensions >= 4, "suspensions always come: {kinds:?}");
-    let proof = ask(&mut picking, &json!({"op": "hash", "id": 2, "ch": name})).await;
     assert_eq!(proof["sha256"], sha256(&expected));
 
     // Another pick of the same subscription starts with its image.

@@ -1,0 +1,25 @@
+//! The client's half of the stream protocol (`docs/PROTOCOL.md`) as a state machine: frames and the time in; commands,
+//! documents and events out.
+//!
+//! It has no socket, no clock and no thread, and knows no sports. The program that drives a [`Session`]
+//!
+//! 1. opens a connection and calls [`Session::connecting`];
+//! 2. calls [`Session::receive`] for each message, and [`Session::tick`] when [`Session::deadline`] has passed;
+//! 3. performs what [`Session::outputs`] returns after each call;
+//! 4. calls [`Session::ended`] when the connection has ended, or when one of the calls returned an error, and connects again after
+//!    the time that it returns.
+//!
+//! `examples/conformance_client.rs` is such a program. In reading order: `patch`, `channel`, `session`, `request`.
+//!
+//! Invariant: a document is what the hub had at its epoch and sequence, or its [`Health`] says why it may not be.
+
+mod channel;
+mod patch;
+mod request;
+mod session;
+
+pub use self::{
+    channel::{Channel, Health, sha256},
+    patch::merge_patch,
+    session::{FINAL_CODES, FrameError, Millis, Output, Session},
+};
