@@ -2,7 +2,7 @@
 
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { copyFile, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -29,11 +29,14 @@ export function text(page, selector) {
   return page.locator(selector).first().innerText();
 }
 
-/** A hub in its own folder, with these additional variables. A demo starts with a past that was written before. */
-async function startHub(directory, variables) {
+/**
+ * A hub in its own folder, with these additional variables. A demo starts with a past that was written before. `listen` is the
+ * address of the hub that it replaces.
+ */
+async function startHub(directory, variables, listen) {
   const database = join(directory, "hub.db");
-  if (DEMO_DATABASE && variables.MATCHWIRE_DEMO_ENABLED !== "false") await copyFile(DEMO_DATABASE, database);
-  const hub = spawn(HUB, ["serve", "--listen", "127.0.0.1:0", "--db", database], {
+  if (DEMO_DATABASE && variables.MATCHWIRE_DEMO_ENABLED !== "false" && !listen) await copyFile(DEMO_DATABASE, database);
+  const hub = spawn(HUB, ["serve", "--listen", listen ?? "127.0.0.1:0", "--db", database], {
     stdio: ["ignore", "pipe", "inherit"],
     env: { ...process.env, ...variables },
   });
@@ -49,7 +52,7 @@ async function startHub(directory, variables) {
     });
   });
   // Its files are removed after it has ended; otherwise it would report errors.
-  const stop = () => new Promise((resolve) => hub.once("exit", resolve) && hub.kill("SIGTERM"));
+  const stop = (signal = "SIGTERM") => new Promise((resolve) => hub.once("exit", resolve) && hub.kill(signal));
   return { base, stop };
 }
 
@@ -67,6 +70,15 @@ async function openBrowser(directory, init) {
   let offline = false;
   // Only refused connections while the network is off are expected.
   const expected = (line) => offline && /WebSocket|ERR_INTERNET_DISCONNECTED/.test(line);
+  // The browser itself reports each refused attempt to reconnect, whatever a page does; nothing else is excused.
+  const away = async (act) => {
+    offline = true;
+    try {
+      return await act();
+    } finally {
+      offline = false;
+    }
+  };
   page.on("console", (message) => {
     if (message.type() === "error" && !expected(message.text())) complaints.push(message.text());
   });
@@ -93,12 +105,41 @@ async function openBrowser(directory, init) {
     }
     await page.setViewportSize({ width: 1440, height: 1000 });
   };
-  return { context, browser: context.browser() ?? (await separate(chromium)), page, complaints, network, shoot };
+  return { context, browser: context.browser() ?? (await separate(chromium)), page, complaints, network, away, shoot };
 }
 
 /** A persistent context has no browser object to make a second, clean context from. */
 function separate(chromium) {
   return chromium.launch({ executablePath: BROWSER, args: BROWSER_FLAGS });
+}
+
+/** Violations of the rules of accessibility on the page as it is, as lines. */
+export async function violations(page) {
+  if (!(await page.evaluate(() => "axe" in window))) {
+    // Through the debugger: the policy of the page allows no script of others.
+    await page.evaluate(await readFile(new URL("node_modules/axe-core/axe.min.js", import.meta.url), "utf8"));
+  }
+  const found = await page.evaluate(async () => {
+    // Half of a flash is no state of a page: its colours are those of a moment.
+    for (const animation of document.getAnimations()) animation.finish();
+    return (await window.axe.run(document, { resultTypes: ["violations"] })).violations;
+  });
+  return found.flatMap(({ id, help, nodes }) => nodes.map(({ target, failureSummary }) => `${id} (${help}) at ${target}: ${failureSummary}`));
+}
+
+/** Counts what a page loads, as transferred: call it before the page is opened, and the result when it has loaded. Images do not count. */
+export async function transferred(page) {
+  const cdp = await page.context().newCDPSession(page);
+  await cdp.send("Network.enable");
+  await cdp.send("Network.setCacheDisabled", { cacheDisabled: true });
+  const bytes = new Map();
+  const types = new Map();
+  cdp.on("Network.responseReceived", ({ requestId, type, response }) => types.set(requestId, { type, path: new URL(response.url).pathname }));
+  cdp.on("Network.loadingFinished", ({ requestId, encodedDataLength }) => bytes.set(requestId, encodedDataLength));
+  return () => {
+    const files = [...bytes].map(([id, size]) => ({ ...types.get(id), size })).filter(({ type }) => type !== "Image");
+    return { total: files.reduce((sum, { size }) => sum + size, 0), files: files.map(({ path, size }) => `${path} ${size}`) };
+  };
 }
 
 function skipAll(why, count) {
@@ -122,9 +163,16 @@ export async function runAll(tests, { init, variables = () => ({}) } = {}) {
   try {
     hub = await startHub(directory, variables(directory));
     opened = await openBrowser(directory, init);
+    /** Kills the hub as a crash would, does something while it is gone, and starts it again at the same address. */
+    const restart = async (meanwhile = () => {}) => {
+      const { host } = new URL(hub.base);
+      await hub.stop("SIGKILL");
+      await meanwhile();
+      hub = await startHub(directory, variables(directory), host);
+    };
     for (const { name, run } of tests) {
       try {
-        await run({ ...opened, base: hub.base, directory });
+        await run({ ...opened, base: hub.base, directory, restart });
         passed += 1;
         console.log(`ok      ${name}`);
       } catch (error) {
