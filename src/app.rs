@@ -206,6 +206,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         None => playing::announce(&mut startup, demo.clone(), &mode, recordings)?,
         Some(_) => Vec::new(),
     };
+    let demo_feed = sources.iter().find_map(playing::PlayedSource::demo_control);
     let live = playing::live_sources(&config, &mode)?;
     let records = startup.records();
     let quarantine = Quarantine::beside(config.server.db.beside(), quarantine_limits(&config));
@@ -340,6 +341,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         public_url,
         configured_url: !config.server.public_url.is_empty(),
         demo_key: demo_key.clone(),
+        demo_feed,
         public_boards: config.server.public_boards,
         tls,
         handshakes_max: config.fanout.sockets_max,

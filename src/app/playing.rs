@@ -38,7 +38,7 @@ use hub::{
     load_source::{Load, LoadSource},
     pipeline::{HubHandle, HubStopped, Input, Request, Startup},
     sources::{
-        Playback, PlaybackPace,
+        Playback, PlaybackControl, PlaybackHandle, PlaybackOrders, PlaybackPace,
         follow::{self, SourceFuture},
         live,
     },
@@ -77,9 +77,19 @@ pub(super) struct PlayedSource {
 }
 
 enum SourceSteps {
-    Demo(Peekable<DemoDays>),
+    Demo(Peekable<DemoDays>, PlaybackHandle, PlaybackOrders),
     Steady(LoadSource),
     Recording(Box<OpenRecording>),
+}
+
+impl PlayedSource {
+    /// What interrupts the demo; `None` for any other source.
+    pub(super) fn demo_control(&self) -> Option<PlaybackControl> {
+        match &self.steps {
+            SourceSteps::Demo(_, handle, _) => Some(handle.control()),
+            SourceSteps::Steady(_) | SourceSteps::Recording(_) => None,
+        }
+    }
 }
 
 pub(super) fn announce(
@@ -93,6 +103,9 @@ pub(super) fn announce(
         let number = startup.source(&"simulator".into(), "simulator", policy, Micros::MIN)?;
         // What the log has of these days is not played again.
         let played = startup.hub().sources()[number.0].messages;
+        // The earlier process may have ended during an interruption.
+        let health = Health { feed: FeedState::Live, why: None };
+        startup.take(HubInput::Health { source: number, health, now: now() }, now())?;
         let mut days = run.days().peekable();
         for _ in 0..played {
             days.next();
@@ -100,7 +113,8 @@ pub(super) fn announce(
         if played == 0 {
             demo::play_past(&mut days, startup, number, now())?;
         }
-        sources.push(PlayedSource { number, steps: SourceSteps::Demo(days) });
+        let (handle, orders) = PlaybackHandle::new();
+        sources.push(PlayedSource { number, steps: SourceSteps::Demo(days, handle, orders) });
     }
     if let RunMode::Load(load) = mode {
         let (steady, now) = (LoadSource::new(*load), now());
@@ -286,31 +300,39 @@ async fn start_load(
     Ok((source, stop))
 }
 
-/// Plays every source on its own thread until the returned senders are dropped.
+/// Sources that play: they stop when this is dropped.
+#[derive(Debug, Default)]
+struct Players {
+    playbacks: Vec<PlaybackHandle>,
+    loads: Vec<mpsc::SyncSender<()>>,
+}
+
+/// Plays every source on its own thread until the returned value is dropped.
 fn start_sources(
     sources: Vec<PlayedSource>,
     mode: &RunMode,
     config: &Config,
     hub_handle: &HubHandle,
     fanout: &Fanout,
-) -> Result<Vec<mpsc::SyncSender<()>>, AppError> {
-    let mut stops = Vec::new();
+) -> Result<Players, AppError> {
+    let mut players = Players::default();
     for PlayedSource { number, steps } in sources {
-        let (stop, stopped) = mpsc::sync_channel(0);
-        stops.push(stop);
-        let player = |pace, stop| Playback {
+        let player = |pace, orders| Playback {
             source: number,
             inputs: hub_handle.inputs.clone(),
             fanout: fanout.clone(),
             runtime: tokio::runtime::Handle::current(),
             pace,
-            stop,
+            orders,
         };
         match (steps, mode) {
-            (SourceSteps::Demo(days), _) => {
-                player(PlaybackPace::OnTime, stopped).start(days, || None)?;
+            (SourceSteps::Demo(days, handle, orders), _) => {
+                player(PlaybackPace::OnTime, orders).start(days, || None)?;
+                players.playbacks.push(handle);
             }
             (SourceSteps::Steady(steady), _) => {
+                let (stop, stopped) = mpsc::sync_channel(0);
+                players.loads.push(stop);
                 let inputs = hub_handle.inputs.clone();
                 steady.start(number, inputs, stopped, Lifetime::UntilStop)?;
             }
@@ -323,12 +345,14 @@ fn start_sources(
                         .inspect_err(|error| error!(%error, "cannot play the recordings again"))
                         .ok()
                 };
-                player(PlaybackPace::FromStart(args.speed), stopped).start(recording, again)?;
+                let (handle, orders) = PlaybackHandle::new();
+                player(PlaybackPace::FromStart(args.speed), orders).start(recording, again)?;
+                players.playbacks.push(handle);
             }
             (SourceSteps::Recording(_), RunMode::Demo | RunMode::Load(_) | RunMode::Nothing) => {}
         }
     }
-    Ok(stops)
+    Ok(players)
 }
 
 /// How long a recording that is held waits after the first subscription.

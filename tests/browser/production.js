@@ -109,6 +109,22 @@ test("the session connects the board and the page of a match, which asks for a k
   await page.evaluate(() => sessionStorage.clear());
 });
 
+test("the trader's page says which add-on single books need, and shows the best prices without it", async ({ page, base, directory }) => {
+  const key = await matchwire(directory, "feeds", "key", "create", "acme");
+  const selections = ["home", "draw", "away"].map((outcome) => ({ id: outcome, status: "active", outcome }));
+  const odds = (change) => ({ sport: "football", match: "m1", fact: { odds: { book: "acme", market: "1x2", change } } });
+  await push(base, key, odds({ define: { kind: "match_winner", status: "open", selections } }));
+  await push(base, key, odds({ prices: { selections: selections.map(({ id }, i) => ({ id, price: `2.${i + 1}0` })) } }));
+  const [match] = await page.evaluate(() => fetch("/watch/boards/football/").then((answer) => answer.json()).then(({ data }) => Object.keys(data.matches)));
+  await page.goto(new URL(`/trade/football/${match}/`, base).href);
+  await page.waitForSelector("#addon:not([hidden])", { timeout: WAIT_MS });
+  assert(/Prices of single bookmakers, depth and signals need the Odds add-on\. It costs \d+\.\d\d USD a month\./.test(await text(page, "#addon")), await text(page, "#addon"));
+  assert((await page.getAttribute("#addon a", "href")) === "/addons/#odds", "the link leads elsewhere");
+  await page.waitForFunction(() => [...document.querySelectorAll("#rows tr.total .price")].map((it) => it.textContent).join() === "2.10,2.20,2.30", null, { timeout: WAIT_MS });
+  assert((await page.locator("#rows tr").count()) === 1, "books are shown");
+  await page.goto(base);
+});
+
 test("blocking an account asks first, and nothing is cut off at 1280 and 1440 pixels", async ({ page, base, directory, shoot }) => {
   await matchwire(directory, "admin", "create", "me");
   await page.goto(new URL("/admin/login/", base).href);

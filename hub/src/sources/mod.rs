@@ -6,6 +6,9 @@ mod player;
 mod speed;
 
 pub use self::{
-    player::{Playback, PlaybackPace, Stopped},
+    player::{
+        InterruptError, Interruption, InterruptionKind, Playback, PlaybackControl, PlaybackHandle,
+        PlaybackOrders, PlaybackPace, Stopped,
+    },
     speed::{Speed, WrongSpeed},
 };

@@ -43,7 +43,9 @@ mod site;
 mod sse;
 mod ticket;
 pub mod tls;
+mod trade;
 mod transport;
+mod truth;
 mod uri;
 mod webhooks;
 mod ws;
@@ -98,7 +100,7 @@ use crate::{
 use ::mcp::McpConfig;
 use accounts::{Accounts, OAuth, clients::ClientDocuments};
 use history::{query::History, signal_board::SignalBoard};
-use hub::config::IngestConfig;
+use hub::{config::IngestConfig, sources::PlaybackControl};
 use log::film::Films;
 
 /// What requests are answered from.
@@ -138,6 +140,8 @@ pub struct ServerParts {
     pub configured_url: bool,
     /// Shown on the page of a demo, to requests for a loopback host only.
     pub demo_key: Option<String>,
+    /// Interrupts the source of a demo, on request of a page on this machine.
+    pub demo_feed: Option<PlaybackControl>,
     /// Whether visitors without a key see the day's boards on the home page.
     pub public_boards: bool,
     /// TLS, if the hub itself terminates it.
@@ -254,6 +258,10 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/board/", get(pages::live_board))
         .route("/match/{sport}/{id}/", get(pages::match_page))
         .route("/watch/boards/{sport}/", get(pages::board))
+        .route("/trade/", get(trade::show))
+        .route("/trade/{sport}/{id}/", get(trade::show_match))
+        .route("/truth/", get(truth::show))
+        .route("/truth/feed/", post(truth::interrupt))
         .route("/static/{file}", get(pages::file))
         .route("/client/v1/", get(client::index))
         .route("/client/v1/matchwire.js", get(client::file))
