@@ -72,7 +72,7 @@ impl Renderer {
             Some(pick) => {
                 let payload = payload(publication.frame());
                 let selected = pick.select(&payload, Some(prev), keep)?;
-                Some(self.finish(view, selected))
+                Some(self.finish(view, &selected))
             }
         }
     }
@@ -123,7 +123,7 @@ impl Renderer {
             None => Some(self.deflate(&frame)),
             Some(pick) => pick
                 .select(&payload(&frame), prev, keep)
-                .map(|selected| self.finish(view, selected)),
+                .map(|selected| self.finish(view, &selected)),
         };
         self.remember(RecentFrame {
             view: view.clone(),
@@ -135,8 +135,8 @@ impl Renderer {
         rendered
     }
 
-    fn finish(&mut self, view: &View, payload: Vec<u8>) -> Bytes {
-        let frame = text_frame(|out| out.extend_from_slice(&payload));
+    fn finish(&mut self, view: &View, payload: &[u8]) -> Bytes {
+        let frame = text_frame(|out| out.extend_from_slice(payload));
         if view.deflates { self.deflate(&frame) } else { frame }
     }
 

@@ -296,7 +296,9 @@ impl Client {
                 // A beat may have said before what a frame without changes says at the end of a catch-up.
                 let is_empty = frame["patch"] == json!({}) && frame.get("events").is_none();
                 assert!(seq() > known || is_empty, "{frame} came again, at {known}");
-                merge(&mut self.document, frame.get("patch").unwrap_or(&json!({})));
+                if let Some(patch) = frame.get("patch") {
+                    merge(&mut self.document, patch);
+                }
                 for event in frame["events"].as_array().into_iter().flatten() {
                     self.events.push(event["eid"].as_u64().expect("an eid"));
                 }
