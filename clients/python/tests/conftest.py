@@ -30,8 +30,12 @@ def hub(hub_binary):
 
 @pytest.fixture
 def live_match(hub):
-    """A football match in play that has prices."""
+    """A football match in play that has prices: the one with the most left of its half, so that it does not end meanwhile.
+
+    At this speed a break takes 45 seconds, in which nothing changes.
+    """
     matches = hub.image("football")["data"]["matches"]
-    return next(
-        f"football/{id}" for id, it in matches.items() if it["life"] == "live" and it["status"] in ("first_half", "second_half")
-    )
+    ends_s = {"first_half": 45 * 60, "second_half": 90 * 60}
+    in_play = (it for it in matches.items() if it[1]["life"] == "live" and it[1]["status"] in ends_s)
+    id, _ = max(in_play, key=lambda it: ends_s[it[1]["status"]] - it[1]["clock"]["s"])
+    return f"football/{id}"
