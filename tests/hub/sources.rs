@@ -7,8 +7,9 @@ use hub::{
 };
 use ingest::event::{
     Batch, Event, Fact, FootballFact, FootballScore, FootballStatus, GoalKind, Incident,
-    IncidentKind, Level, MarketChange, MarketDefinition, MarketStatus, OddsFact, Outcome,
-    SelectionChange, SelectionDefinition, SelectionStatus, Side, VarDecision,
+    IncidentKind, Level, MarketChange, MarketDefinition, MarketStatus, OddsFact, Outcome, Point,
+    SelectionChange, SelectionDefinition, SelectionStatus, Side, Sport, TennisFact, TennisScore,
+    TennisStatus, VarDecision,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -181,6 +182,34 @@ fn falling_score_is_announced_and_a_late_one_is_ignored() {
         "score": { "home": 1, "away": 0 },
     });
     assert_eq!(events, [expected]);
+    bench.check_images();
+    bench.check_log();
+}
+
+/// A source that has lost a connection repeats what was not acknowledged.
+#[test]
+fn repeated_retraction_and_point_of_tennis_change_nothing() {
+    let tennis = |fact| Event { sport: Sport::Tennis, ..event(1, Fact::Tennis(fact)) };
+    let fixture = Event { sport: Sport::Tennis, ..fixture(1) };
+    let score = |points| TennisScore { points, ..TennisScore::start(Side::First) };
+    let point = |eid: &str| {
+        let (winner, server) = (Side::First, Side::First);
+        let point = Point { eid: eid.into(), winner, server, how: None, score: score(1) };
+        tennis(TennisFact::Point(point))
+    };
+    let retract = TennisFact::Retract { of: "p1".into(), why: "let".into(), score: score(0) };
+    let retract = at(2, &[tennis(retract)]);
+    let mut bench = Bench::new(SETTINGS);
+    bench.apply(&at(0, &[fixture, tennis(TennisFact::Status(TennisStatus::Live))]));
+    bench.apply(&at(1, &[point("p1")]));
+    for _ in 0..2 {
+        bench.apply(&retract);
+        bench.apply(&at(3, &[point("p2")]));
+    }
+    let events = bench.readers["tennis/1"].events();
+    let eids: Vec<&str> = events.iter().map(|event| text(event, "eid")).collect();
+    assert_eq!(eids, ["p1", "retract-p1", "p2"]);
+    assert_eq!(bench.data("tennis/1")["points"], 1);
     bench.check_images();
     bench.check_log();
 }

@@ -98,13 +98,14 @@ impl Tennis {
                 parts.push(TennisPart::Status);
             }
             TennisFact::Score(score) => self.put(score, moment, parts, events),
-            TennisFact::Point(point) => self.point(point, parts, events),
+            TennisFact::Point(point) => self.point(point, moment, parts, events),
             TennisFact::Retract { of, why, score } => {
                 match self.last.take_if(|(eid, _)| eid == of) {
                     Some((of, ended)) => {
                         self.played.pop_if(|played| played.eid == of);
                         let why = Arc::clone(why);
                         events.push(TennisEvent::Retracted { of, why, ended });
+                        self.scored_at = self.scored_at.max(moment.source);
                         self.score(score, parts);
                     }
                     None => self.put(score, moment, parts, events),
@@ -129,7 +130,7 @@ impl Tennis {
         events: &mut Vec<TennisEvent>,
     ) {
         if self.score.is_ahead_of(score) {
-            if moment.source < self.scored_at {
+            if moment.source.is_some_and(|at| Some(at) < self.scored_at) {
                 return;
             }
             self.put_right += 1;
@@ -149,13 +150,20 @@ impl Tennis {
     }
 
     /// Applies a point. One whose number is not ahead of the score is a repetition.
-    fn point(&mut self, point: &Point, parts: &mut Vec<TennisPart>, events: &mut Vec<TennisEvent>) {
+    fn point(
+        &mut self,
+        point: &Point,
+        moment: Moment,
+        parts: &mut Vec<TennisPart>,
+        events: &mut Vec<TennisEvent>,
+    ) {
         if point.score.points <= self.score.points {
             return;
         }
         let ended = PointEndings::between(&self.score, &point.score);
         let set = u8::try_from(self.score.sets.len().max(1)).unwrap_or(u8::MAX);
         self.last = Some((Arc::clone(&point.eid), ended));
+        self.scored_at = self.scored_at.max(moment.source);
         let games = point.score.sets.get(usize::from(set) - 1).map_or([0, 0], |set| set.games);
         self.played.push(PlayedPoint {
             eid: Arc::clone(&point.eid),
