@@ -5,17 +5,28 @@ import { FINAL_CODES } from "/client/v1/matchwire.js";
 import { setAttribute, setText, span } from "./view.js";
 
 const KEY_SLOT = "matchwire-key";
+const CAUSES = {
+  drain: "The hub is restarting.",
+  slow: "This connection was too slow.",
+  idle: "The connection was idle.",
+  asleep: "Offline, as you asked.",
+};
 
 export const byId = (id) => document.getElementById(id);
 
+/** What the hub wrote into the head of the page. */
+export function meta(name) {
+  return document.querySelector(`meta[name="${name}"]`)?.content || undefined;
+}
+
 /** The key in the page itself, as the demo has it. */
 export function pageKey() {
-  return document.querySelector('meta[name="matchwire-key"]')?.content || undefined;
+  return meta("matchwire-key");
 }
 
 /** The form token of the customer's session, if a session connects this page. */
 export function sessionToken() {
-  return document.querySelector('meta[name="matchwire-session"]')?.content || undefined;
+  return meta("matchwire-session");
 }
 
 /** Subprotocols with a fresh ticket: one opens one socket. */
@@ -47,6 +58,11 @@ export function restKey() {
 /** Keeps a key for as long as the tab is open. */
 export function keepKey(key) {
   sessionStorage.setItem(KEY_SLOT, key);
+}
+
+/** The options by which another connection of this page may be opened; a promise, because a ticket opens one. */
+export async function credential() {
+  return sessionToken() ? { protocols: await ticketProtocols() } : { key: restKey() };
 }
 
 /** `the Sports add-on (5.00 USD a month)`: what a refused channel needs. */
@@ -146,7 +162,7 @@ class Banner {
     const reload = state.phase === "closed" && pageKey();
     this.#act = reload ? () => location.reload() : wake;
     setText(this.#button, reload ? "Reload" : "Try now");
-    this.#button.hidden = !(reload || (state.phase === "waiting" && !state.isFixed));
+    this.#button.hidden = !(reload || (state.phase === "waiting" && !state.isFixed && state.retryAt !== undefined));
     this.#write();
   }
 
@@ -169,9 +185,8 @@ class Banner {
     if (phase === "closed") {
       setText(this.#text, `Disconnected: ${message ?? why ?? code}.`);
     } else if (lost) {
-      const cause = { drain: "The hub is restarting.", slow: "This connection was too slow.", idle: "The connection was idle." }[why];
-      const when = phase === "waiting" ? ` Trying again in ${Math.max(0, Math.ceil((retryAt - Date.now()) / 1000))} s.` : " Trying now.";
-      setText(this.#text, `${cause ?? "Connection lost."} Nothing on this page is current.${when}`);
+      const left = retryAt === undefined ? "" : ` Trying again in ${Math.max(0, Math.ceil((retryAt - Date.now()) / 1000))} s.`;
+      setText(this.#text, `${CAUSES[why] ?? "Connection lost."} Nothing on this page is current.${phase === "waiting" ? left : " Trying now."}`);
     }
   }
 }

@@ -4,7 +4,8 @@
 // frame, in place. No price looks tradable that is held, suspended, stale, or older than the score.
 
 import { connect } from "/client/v1/matchwire.js";
-import { Desk, byId } from "./desk.js";
+import { byId } from "./connection.js";
+import { Desk } from "./desk.js";
 import {
   LagMeter, PriceHistory, ScoreWatch, bestOf, bookProblem, hasDepth, ladderOf, marketName, marketsOf, outcomeName, outcomesOf,
   overround, pairText, percent, priceProblem, scoreText, selectionsOf, signalText, sizeText, sparkPath, tabsOf, tapeText,

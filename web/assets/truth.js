@@ -2,7 +2,8 @@
 // hashes compare the documents with the hub's own.
 
 import { connect } from "/client/v1/matchwire.js";
-import { Desk, byId, credential, meta, say } from "./desk.js";
+import { byId, credential, meta } from "./connection.js";
+import { Desk } from "./desk.js";
 import { Audit, audited, mergedText, verdict } from "./truth-audit.js";
 import { KeyedList, el, plain, setAttribute, setText, span, timeOfDay } from "./view.js";
 
@@ -107,7 +108,7 @@ class Truth {
         setText(byId(outcome), text);
         setAttribute(byId(outcome), "data-kind", kind);
         this.#note(text, kind);
-        say(text);
+        this.#desk.say(text);
       } catch (error) {
         const text = String(error.message ?? error);
         setText(byId(outcome), text);

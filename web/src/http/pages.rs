@@ -34,7 +34,7 @@ pub(super) const POLICY: &str = "default-src 'self'; connect-src 'self' ws: wss:
 
 /// What the pages that follow the stream have in common: how the browser connects.
 #[derive(Debug)]
-struct LiveShell<'a> {
+pub(super) struct LiveShell<'a> {
     /// The path of the page in the navigation.
     here: &'static str,
     demo: bool,
@@ -48,7 +48,7 @@ struct LiveShell<'a> {
 }
 
 impl<'a> LiveShell<'a> {
-    fn new(here: &'static str, visit: &'a Visit, request: &Request) -> Self {
+    pub(super) fn new(here: &'static str, visit: &'a Visit, request: &Request) -> Self {
         let parts = &visit.shared.parts;
         let key = demo_key(visit, request.headers());
         let customer = visit.customer().filter(|_| key.is_none());

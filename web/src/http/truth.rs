@@ -18,25 +18,24 @@ use tracing::info;
 use super::{
     Shared,
     error::HttpError,
-    pages::demo_key,
+    pages::{LiveShell, demo_key},
     site::{FormSubmission, SiteError, Visit},
-    trade::PageLink,
 };
 use hub::sources::{InterruptError, Interruption, InterruptionKind, PlaybackControl};
 
 #[derive(Debug, Template)]
 #[template(path = "truth.html")]
 struct TruthPage<'a> {
-    link: PageLink<'a>,
+    live: LiveShell<'a>,
     /// The form token for interrupting the source, on the page of a demo.
     feed_token: Option<String>,
 }
 
 /// `/truth/`
 pub(super) async fn show(visit: Visit, request: Request) -> Result<Response, SiteError> {
-    let link = PageLink::of(&visit, request.headers());
+    let live = LiveShell::new("/truth/", &visit, &request);
     let feed_token = demo_feed(&visit, request.headers()).map(|_| visit.shell("/").token);
-    visit.show(&TruthPage { link, feed_token })
+    visit.show(&TruthPage { live, feed_token })
 }
 
 /// The demo's source, for a page on this machine: whoever gets the demo's key may also interrupt it.
