@@ -17,9 +17,6 @@ const HEADER_BYTES_MAX: usize = 10;
 const FIN_TEXT: u8 = 0x81;
 /// The first reserved bit says that the payload is compressed (RFC 7692, section 6).
 const FIN_TEXT_DEFLATED: u8 = 0xc1;
-/// The empty block at the end of a compressed payload, which is not sent (RFC 7692, section 7.2.1).
-pub(crate) const EMPTY_BLOCK: [u8; 4] = [0, 0, 0xff, 0xff];
-
 const FIN_BINARY: u8 = 0x82;
 const FIN_CLOSE: u8 = 0x88;
 const FIN_PING: u8 = 0x89;

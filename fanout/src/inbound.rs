@@ -6,9 +6,7 @@
 
 use std::str;
 
-use flate2::{Decompress, FlushDecompress, Status};
-
-use crate::{close::Close, encode::EMPTY_BLOCK};
+use crate::{close::Close, deflate::inflate};
 
 /// Limits of one message of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -307,32 +305,6 @@ fn parse_header(bytes: &[u8], may_deflate: bool) -> Result<Option<(IncomingFrame
     Ok(Some((frame, 6 + length_bytes)))
 }
 
-/// The payload of a compressed message (RFC 7692, section 7.2.2).
-fn inflate(mut deflated: Vec<u8>, bytes_max: usize) -> Result<Vec<u8>, Close> {
-    deflated.extend_from_slice(&EMPTY_BLOCK);
-    let mut inflater = Decompress::new(false);
-    let mut payload = Vec::with_capacity((4 * deflated.len()).min(bytes_max + 1));
-    loop {
-        let read = usize::try_from(inflater.total_in()).unwrap_or(usize::MAX);
-        let rest = deflated.get(read..).unwrap_or_default();
-        let status = inflater.decompress_vec(rest, &mut payload, FlushDecompress::Sync);
-        let status = status.map_err(|_| Close::Protocol)?;
-        if payload.len() > bytes_max {
-            return Err(Close::CommandTooLarge);
-        }
-        let is_full = payload.len() == payload.capacity();
-        let is_whole = inflater.total_in() == deflated.len() as u64;
-        match status {
-            // A client may end its payload with a final block.
-            Status::StreamEnd => return Ok(payload),
-            _ if is_full => {}
-            _ if is_whole => return Ok(payload),
-            _ => return Err(Close::Protocol),
-        }
-        payload.reserve_exact(payload.len().min(bytes_max + 1 - payload.len()).max(1));
-    }
-}
-
 fn unmask(payload: &mut [u8], mask: [u8; 4]) {
     let (words, rest) = payload.as_chunks_mut();
     for word in words {
@@ -368,6 +340,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::deflate::Deflater;
 
     const MAX: usize = 1000;
     const LIMITS: MessageLimits =
@@ -407,11 +380,15 @@ mod tests {
     /// The messages in these bytes, up to the one that ends the connection. The bytes arrive in pieces of
     /// the given lengths, repeatedly.
     fn received(bytes: &[u8], pieces: &[usize]) -> Vec<InboundEvent> {
+        received_within(LIMITS, bytes, pieces)
+    }
+
+    fn received_within(limits: MessageLimits, bytes: &[u8], pieces: &[usize]) -> Vec<InboundEvent> {
         let (mut inbound, mut all, mut rest) = (Inbound::default(), Vec::new(), bytes);
         for piece in pieces.iter().cycle() {
             let (now, later) = rest.split_at((*piece).clamp(1, rest.len().max(1)).min(rest.len()));
             inbound.extend(now);
-            while let Some(received) = inbound.next(LIMITS) {
+            while let Some(received) = inbound.next(limits) {
                 let is_end = matches!(received, InboundEvent::End(_));
                 all.push(received);
                 if is_end {
@@ -520,6 +497,34 @@ mod tests {
         check_end(&frame(PING, b"a fragment of a ping"), 1002);
         check_end(&frame(FIN | PING, &[0; 126]), 1002);
         check_end(&[0x81, 0xff, 0x80, 0, 0, 0, 0, 0, 0, 0], 1002);
+    }
+
+    /// A message is compressed as a whole and then fragmented; only its first frame is marked.
+    #[test]
+    fn compressed_message_is_inflated_up_to_the_limit() {
+        const MARK: u8 = 0x40;
+        let deflating = MessageLimits { may_deflate: true, ..LIMITS };
+        let end = |close| vec![InboundEvent::End(close)];
+        let command = "{\"op\":\"ping\"}".repeat(20);
+        let deflated = Deflater::default().deflate(command.as_bytes()).to_vec();
+        let (head, tail) = deflated.split_at(9);
+        let fragments = [frame(MARK | TEXT, head), frame(FIN, tail)].concat();
+        for pieces in [1, 7, fragments.len()] {
+            let received = received_within(deflating, &fragments, &[pieces]);
+            assert_eq!(received, [InboundEvent::Text(command.clone())], "in pieces of {pieces}");
+        }
+        let whole = frame(FIN | MARK | TEXT, &deflated);
+        assert_eq!(received(&whole, &[1000]), end(Close::Protocol), "it was not agreed to");
+        let marked = [frame(MARK | TEXT, head), frame(FIN | MARK, tail)].concat();
+        for wrong in [&marked, &frame(FIN | MARK | PING, b""), &frame(FIN | MARK | TEXT, b"no")] {
+            assert_eq!(received_within(deflating, wrong, &[1000]), end(Close::Protocol));
+        }
+        let bomb = Deflater::default().deflate(&vec![b' '; 100 * MAX]).to_vec();
+        let bomb = frame(FIN | MARK | TEXT, &bomb);
+        assert_eq!(received_within(deflating, &bomb, &[1000]), end(Close::CommandTooLarge));
+        let most = Deflater::default().deflate(&vec![b' '; MAX]).to_vec();
+        let most = received_within(deflating, &frame(FIN | MARK | TEXT, &most), &[1000]);
+        assert_eq!(most, [InboundEvent::Text(" ".repeat(MAX))]);
     }
 
     #[test]

@@ -104,6 +104,7 @@ pub mod socket;
 
 mod clock;
 mod connection;
+mod deflate;
 mod inbound;
 mod mailbox;
 mod pick;

@@ -5,12 +5,12 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use bytes::Bytes;
-use flate2::{Compress, Compression, FlushCompress};
 
 use crate::{
     catch_up::CatchUpFrame,
     channel::{Publication, Seq},
-    encode::{EMPTY_BLOCK, deflated_text_frame, payload, text_frame},
+    deflate::Deflater,
+    encode::{deflated_text_frame, payload, text_frame},
     pick::Pick,
 };
 
@@ -163,39 +163,5 @@ impl Renderer {
 impl RecentFrame {
     fn bytes(&self) -> usize {
         self.frame.len() + self.rendered.as_ref().map_or(0, Bytes::len)
-    }
-}
-
-/// Compresses messages, each on its own.
-#[derive(Debug)]
-struct Deflater {
-    compress: Compress,
-    out: Vec<u8>,
-}
-
-impl Default for Deflater {
-    fn default() -> Self {
-        Self { compress: Compress::new(Compression::fast(), false), out: Vec::new() }
-    }
-}
-
-impl Deflater {
-    /// The payload as RFC 7692, section 7.2.1, has it.
-    fn deflate(&mut self, payload: &[u8]) -> &[u8] {
-        self.compress.reset();
-        self.out.clear();
-        self.out.reserve(payload.len() / 2 + 64);
-        loop {
-            let read = usize::try_from(self.compress.total_in()).unwrap_or(usize::MAX);
-            let rest = payload.get(read..).unwrap_or_default();
-            let status = self.compress.compress_vec(rest, &mut self.out, FlushCompress::Sync);
-            status.expect("compressing does not fail");
-            let is_read = self.compress.total_in() == payload.len() as u64;
-            if is_read && self.out.len() < self.out.capacity() {
-                break;
-            }
-            self.out.reserve(self.out.capacity());
-        }
-        self.out.strip_suffix(&EMPTY_BLOCK).unwrap_or(&self.out)
     }
 }

@@ -1,13 +1,10 @@
 //! Picks and compression against a model: in any order of events, and however little a client reads at a time,
 //! it has the selected part of the document, every selected event once, and no gap.
 
-use std::{
-    cell::RefCell,
-    collections::VecDeque,
-    io::{self, Write},
-    rc::Rc,
-    sync::Arc,
-};
+#[path = "subscribers/pipe.rs"]
+mod pipe;
+
+use std::{collections::VecDeque, sync::Arc};
 
 use fanout::{
     ChannelId, Classes, Epoch, Publication, Seq,
@@ -22,6 +19,8 @@ use fanout::{
 use flate2::{Decompress, FlushDecompress};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
+
+use self::pipe::Pipe;
 
 const LIMITS: SubscriberLimits = SubscriberLimits {
     budget: Budget { bytes: 900, frame_bytes: 0, age_us: 50 },
@@ -221,29 +220,6 @@ impl Host {
     }
 }
 
-#[derive(Debug, Default, Clone)]
-struct Pipe(Rc<RefCell<PipeState>>);
-
-#[derive(Debug, Default)]
-struct PipeState {
-    takes: usize,
-    unread: Vec<u8>,
-}
-
-impl Write for Pipe {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let PipeState { takes, unread } = &mut *self.0.borrow_mut();
-        let count = bytes.len().min(*takes);
-        *takes -= count;
-        unread.extend_from_slice(&bytes[..count]);
-        if count == 0 { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(count) }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 #[derive(Debug, Default)]
 struct Client {
     pipe: Pipe,
@@ -260,17 +236,8 @@ struct Client {
 
 impl Client {
     fn next_frame(&mut self) -> Option<Value> {
-        let unread = &mut self.pipe.0.borrow_mut().unread;
-        let (header, length) = match *unread.get(1)? {
-            126 => (4, usize::from(u16::from_be_bytes([*unread.get(2)?, *unread.get(3)?]))),
-            short => (2, usize::from(short)),
-        };
-        if unread.len() < header + length {
-            return None;
-        }
-        let frame: Vec<u8> = unread.drain(..header + length).collect();
-        let mut payload = frame[header..].to_vec();
-        if frame[0] & 0x40 != 0 {
+        let (first, mut payload) = self.pipe.next_frame()?;
+        if first & 0x40 != 0 {
             self.deflated += 1;
             payload.extend([0, 0, 0xff, 0xff]);
             let mut inflated = Vec::with_capacity(64 * 1024);

@@ -1,42 +1,14 @@
-//! A client, and the socket between it and the shard.
+//! A client of the shard.
 
-use std::{
-    cell::RefCell,
-    collections::BTreeMap,
-    io::{self, Write},
-    rc::Rc,
-};
+use std::collections::BTreeMap;
 
 use fanout::Seq;
 
 use super::{
     host::{CHANNELS, document_hash, is_event},
+    pipe::Pipe,
     world::STAMP_OFFSET,
 };
-
-/// A socket that accepts a limited number of bytes, and the client at its other end.
-#[derive(Debug, Default, Clone)]
-pub(crate) struct Pipe(pub(crate) Rc<RefCell<PipeState>>);
-
-#[derive(Debug, Default)]
-pub(crate) struct PipeState {
-    pub(crate) takes: usize,
-    unread: Vec<u8>,
-}
-
-impl Write for Pipe {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let PipeState { takes, unread } = &mut *self.0.borrow_mut();
-        let count = bytes.len().min(*takes);
-        *takes -= count;
-        unread.extend_from_slice(&bytes[..count]);
-        if count == 0 { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(count) }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 /// What one client has received.
 #[derive(Debug, Default)]
@@ -66,18 +38,9 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Frames of the test have fewer than 64 KiB.
     pub(crate) fn next_frame(&self) -> Option<String> {
-        let unread = &mut self.pipe.0.borrow_mut().unread;
-        let (header, length) = match *unread.get(1)? {
-            126 => (4, usize::from(u16::from_be_bytes([*unread.get(2)?, *unread.get(3)?]))),
-            short => (2, usize::from(short)),
-        };
-        if unread.len() < header + length {
-            return None;
-        }
-        let frame: Vec<u8> = unread.drain(..header + length).collect();
-        Some(String::from_utf8(frame[header..].to_vec()).expect("a text frame"))
+        let (_, payload) = self.pipe.next_frame()?;
+        Some(String::from_utf8(payload).expect("a text frame"))
     }
 
     pub(crate) fn check(&mut self, text: &str) {

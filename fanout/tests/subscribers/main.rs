@@ -3,6 +3,7 @@
 
 mod client;
 mod host;
+mod pipe;
 mod world;
 
 use std::{

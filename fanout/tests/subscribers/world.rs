@@ -14,8 +14,9 @@ use fanout::{
 use proptest::prelude::*;
 
 use super::{
-    client::{Client, Pipe},
+    client::Client,
     host::{CHANNELS, Host, Payload, SLOW_RATE},
+    pipe::Pipe,
 };
 
 pub(crate) const CLIENTS: usize = 3;
