@@ -12,7 +12,12 @@ from matchwire.protocol.proof import digest
 async def follow(hub, name):
     try:
         async for _, change in hub.updates(name, lossless=True):
-            line = {"ch": change.channel, "epoch": change.epoch, "seq": change.seq, "events": [event.eid for event in change.events]}
+            line = {
+                "ch": change.channel,
+                "epoch": change.epoch,
+                "seq": change.seq,
+                "events": [event.eid for event in change.events],
+            }
             print(json.dumps(line | {"sha256": None if change.data is None else digest(change.data)}), flush=True)
     except Refused:
         # As some cases do; the other channels go on.

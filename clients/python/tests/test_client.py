@@ -2,12 +2,16 @@
 
 import ast
 import asyncio
+import csv
+import io
 import logging
 import os
 import re
 import subprocess
 import sys
 import time
+import urllib.request
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 
@@ -420,28 +424,57 @@ class TestRestarts:
         run(test())
 
 
-def test_example(hub, live_match):
-    """The trading loop quotes, and lives on a real hub."""
+@contextmanager
+def running_example(hub, name, *arguments):
     env = os.environ | {"MATCHWIRE_URL": hub.url, "MATCHWIRE_KEY": hub.key}
-    bookmaker = any_bookmaker(hub, live_match)
-    process = subprocess.Popen(
-        [sys.executable, EXAMPLES / "trading_loop.py", live_match, bookmaker],
-        env=env,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    command = [sys.executable, EXAMPLES / name, *arguments]
+    process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
-        lines = []
-        for line in process.stdout:
-            lines.append(line)
-            if line.startswith(("quote", "pull")):
-                break
-        assert any(line.startswith(("quote", "pull")) for line in lines), "".join(lines)
+        yield process.stdout
     finally:
         process.kill()
         process.communicate()
+
+
+def test_example(hub, live_match):
+    """The trading loop quotes, and lives on a real hub."""
+    lines = []
+    with running_example(hub, "trading_loop.py", live_match, any_bookmaker(hub, live_match)) as output:
+        for line in output:
+            lines.append(line)
+            if line.startswith(("quote", "pull")):
+                break
+    assert any(line.startswith(("quote", "pull")) for line in lines), "".join(lines)
     assert len((EXAMPLES / "trading_loop.py").read_text().splitlines()) <= 40
+
+
+def test_example_for_telegraf(hub):
+    """Its lines have the form of InfluxDB, and a price that changes comes again."""
+    line = re.compile(
+        r"price,sport=football,match=(\d+),bookmaker=(\S+),market=(\S+),selection=(\S+) value=([\d.]+),open=(true|false) (\d{19})\n"
+    )
+    seen = {}
+    with running_example(hub, "influx.py", "football/*/odds/*") as output:
+        for text in output:
+            found = line.fullmatch(text)
+            assert found, text
+            *key, value, is_open, stamp = found.groups()
+            assert float(value) > 1
+            assert abs(int(stamp) / 1e9 - time.time()) < 86_400, "the stamp is in nanoseconds"
+            if seen.setdefault(tuple(key), (value, is_open)) != (value, is_open):
+                break
+
+
+def test_example_for_spreadsheets(hub, live_match):
+    with running_example(hub, "sheet.py", live_match, "0") as output:
+        address = output.readline().strip()
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(address, timeout=30) as answer:
+            assert answer.headers["Content-Type"] == "text/csv; charset=utf-8"
+            table = list(csv.DictReader(io.StringIO(answer.read().decode())))
+    prices = [Decimal(row["price"]) for row in table if row["price"]]
+    assert prices, table
+    assert all(price > 1 for price in prices), table
+    assert {row["health"] for row in table} == {"live"}
 
 
 def any_bookmaker(hub, match):

@@ -303,7 +303,9 @@ class Client:
         """
         if "*" in ch:
             raise ValueError("a pattern has many documents: use updates(pattern)")
-        found: LiveDocument[Any] = await self._follow(LiveDocument, ch, Options.of(every_ms, on_slow, lag, pick, events), lossless, timeout, wait)
+        found: LiveDocument[Any] = await self._follow(
+            LiveDocument, ch, Options.of(every_ms, on_slow, lag, pick, events), lossless, timeout, wait
+        )
         return found
 
     async def odds(

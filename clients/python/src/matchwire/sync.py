@@ -188,7 +188,15 @@ class Client:
         """
         followed = self._call(
             self._client.follow(
-                ch, every_ms=every_ms, on_slow=on_slow, lag=lag, pick=pick, events=events, lossless=lossless, timeout=timeout, wait=wait
+                ch,
+                every_ms=every_ms,
+                on_slow=on_slow,
+                lag=lag,
+                pick=pick,
+                events=events,
+                lossless=lossless,
+                timeout=timeout,
+                wait=wait,
             )
         )
         found: LiveDocument[Any] = LiveDocument(self, cast("AsyncDocument[Any]", followed))
@@ -217,7 +225,14 @@ class Client:
         return Updates(
             self,
             self._do(
-                self._client.updates, pattern, every_ms=every_ms, on_slow=on_slow, lag=lag, pick=pick, events=events, lossless=lossless
+                self._client.updates,
+                pattern,
+                every_ms=every_ms,
+                on_slow=on_slow,
+                lag=lag,
+                pick=pick,
+                events=events,
+                lossless=lossless,
             ),
         )
 
