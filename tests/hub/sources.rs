@@ -194,10 +194,10 @@ fn repeated_retraction_and_point_of_tennis_change_nothing() {
     let score = |points| TennisScore { points, ..TennisScore::start(Side::First) };
     let point = |eid: &str| {
         let (winner, server) = (Side::First, Side::First);
-        let point = Point { eid: eid.into(), winner, server, how: None, score: score(1) };
+        let point = Point { eid: eid.into(), winner, server, how: None, score: score(6) };
         tennis(TennisFact::Point(point))
     };
-    let retract = TennisFact::Retract { of: "p1".into(), why: "let".into(), score: score(0) };
+    let retract = TennisFact::Retract { of: "p1".into(), why: "let".into(), score: score(5) };
     let retract = at(2, &[tennis(retract)]);
     let mut bench = Bench::new(SETTINGS);
     bench.apply(&at(0, &[fixture, tennis(TennisFact::Status(TennisStatus::Live))]));
@@ -209,7 +209,7 @@ fn repeated_retraction_and_point_of_tennis_change_nothing() {
     let events = bench.readers["tennis/1"].events();
     let eids: Vec<&str> = events.iter().map(|event| text(event, "eid")).collect();
     assert_eq!(eids, ["p1", "retract-p1", "p2"]);
-    assert_eq!(bench.data("tennis/1")["points"], 1);
+    assert_eq!(bench.data("tennis/1")["points"], 6);
     bench.check_images();
     bench.check_log();
 }

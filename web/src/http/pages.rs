@@ -36,15 +36,15 @@ pub(super) const POLICY: &str = "default-src 'self'; connect-src 'self' ws: wss:
 #[derive(Debug)]
 pub(super) struct LiveShell<'a> {
     /// The path of the page in the navigation.
-    here: &'static str,
-    demo: bool,
-    signed_in: bool,
+    pub(super) here: &'static str,
+    pub(super) demo: bool,
+    pub(super) signed_in: bool,
     /// The key to connect with, on the page of a demo.
-    key: Option<&'a str>,
+    pub(super) key: Option<&'a str>,
     /// The form token for fetching a ticket, for a customer who connects by session.
-    session: Option<String>,
+    pub(super) session: Option<String>,
     /// The monthly price of the WebSocket add-on, for a customer who lacks it.
-    addon_price: Option<String>,
+    pub(super) addon_price: Option<String>,
 }
 
 impl<'a> LiveShell<'a> {
