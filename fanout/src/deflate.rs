@@ -8,6 +8,9 @@ use crate::close::Close;
 /// The empty block at the end of a compressed payload, which is not sent (section 7.2.1).
 const EMPTY_BLOCK: [u8; 4] = [0, 0, 0xff, 0xff];
 
+/// The base-2 logarithm of the window, in bytes, of what the hub compresses: the smallest that common clients demand.
+pub const DEFLATE_WINDOW_BITS: u8 = 12;
+
 /// Compresses messages, each on its own.
 #[derive(Debug)]
 pub(crate) struct Deflater {
@@ -17,7 +20,9 @@ pub(crate) struct Deflater {
 
 impl Default for Deflater {
     fn default() -> Self {
-        Self { compress: Compress::new(Compression::fast(), false), out: Vec::new() }
+        let level = Compression::fast();
+        let compress = Compress::new_with_window_bits(level, false, DEFLATE_WINDOW_BITS);
+        Self { compress, out: Vec::new() }
     }
 }
 

@@ -115,6 +115,7 @@ mod fanout;
 
 pub use crate::{
     channel::{ChannelId, Epoch, Pattern, Position, Publication, Seq},
+    deflate::DEFLATE_WINDOW_BITS,
     dialect::Dialect,
     fanout::{Change, Fanout, Guard, Limits, Owner, StartError},
     permission::{Classes, Permission},

@@ -3,7 +3,7 @@
 //! Both ways in use the same decisions: the acceptor's, for the first request of a connection, and the
 //! router's, for all others.
 
-use std::{io, sync::Arc};
+use std::{fmt::Write as _, io, sync::Arc};
 
 use axum::{
     Extension,
@@ -12,7 +12,7 @@ use axum::{
 };
 use bytes::Bytes;
 use fanout::{
-    Dialect, Owner,
+    DEFLATE_WINDOW_BITS, Dialect, Owner,
     close::Close,
     protocol::{self, Code, Refusal},
     socket::Stream,
@@ -55,29 +55,41 @@ pub(super) enum Verdict {
     Refuse(Bytes, Close),
 }
 
-/// What is agreed to: each message is compressed on its own, so that all readers can share it.
-const DEFLATE: &str = "permessage-deflate; server_no_context_takeover; client_no_context_takeover";
-
-/// Whether a client offers compressed messages (RFC 7692) in a form that can be agreed to. A smaller window for what the
-/// server compresses cannot.
-fn offers_deflate(headers: &HeaderMap) -> bool {
+/// The answer to an offer of compressed messages (RFC 7692) that can be agreed to. Each message is compressed on its own, so
+/// that all readers can share it, and within the same window for all.
+fn deflate_answer(headers: &HeaderMap) -> Option<HeaderValue> {
     let values = headers.get_all(SEC_WEBSOCKET_EXTENSIONS).iter();
     let mut offers =
         values.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
-    offers.any(|offer| {
+    let limits_window = offers.find_map(|offer| {
         let mut parts = offer.split(';').map(str::trim);
-        parts.next() == Some("permessage-deflate")
-            && parts.all(|parameter| {
-                let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-                match name.trim() {
-                    "server_no_context_takeover" | "client_no_context_takeover" => true,
-                    // What the client could do about its own window need not be used.
-                    "client_max_window_bits" => true,
-                    "server_max_window_bits" => value.trim().trim_matches('"') == "15",
-                    _ => false,
+        if parts.next() != Some("permessage-deflate") {
+            return None;
+        }
+        let mut limits_window = false;
+        for parameter in parts {
+            let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+            match name.trim() {
+                // What the client could do about its own window need not be used.
+                "server_no_context_takeover"
+                | "client_no_context_takeover"
+                | "client_max_window_bits" => {}
+                "server_max_window_bits" => {
+                    let bits: u8 = value.trim().trim_matches('"').parse().ok()?;
+                    (DEFLATE_WINDOW_BITS..=15).contains(&bits).then_some(())?;
+                    limits_window = true;
                 }
-            })
-    })
+                _ => return None,
+            }
+        }
+        Some(limits_window)
+    })?;
+    let mut answer =
+        "permessage-deflate; server_no_context_takeover; client_no_context_takeover".to_owned();
+    if limits_window {
+        write!(answer, "; server_max_window_bits={DEFLATE_WINDOW_BITS}").ok()?;
+    }
+    HeaderValue::from_str(&answer).ok()
 }
 
 /// Why a socket is refused.
@@ -117,8 +129,8 @@ pub(super) struct UpgradeRequest {
     /// `Sec-WebSocket-Accept` of the response.
     accept: HeaderValue,
     protocol: Option<&'static str>,
-    /// The client offers compressed messages.
-    offers_deflate: bool,
+    /// The answer to the client's offer of compressed messages, if they can be agreed to.
+    deflate: Option<HeaderValue>,
     /// They are agreed to.
     deflates: bool,
     presented: PresentedCredential,
@@ -141,7 +153,7 @@ impl UpgradeRequest {
         Some(Self {
             accept: HeaderValue::from_str(&derive_accept_key(key.as_bytes())).ok()?,
             protocol: credential::selected(headers),
-            offers_deflate: offers_deflate(headers),
+            deflate: deflate_answer(headers),
             deflates: false,
             presented: credential::of_upgrade(headers, query),
             had_secret: query.is_some(),
@@ -157,9 +169,9 @@ impl UpgradeRequest {
         &self.presented
     }
 
-    /// Agrees to compressed messages if they are offered and the dialect has them.
+    /// Agrees to compressed messages if they are offered, the dialect has them and the operator allows them.
     pub(super) fn agree_to_deflate(&mut self, shared: &Shared, dialect: Dialect) {
-        self.deflates = self.offers_deflate && shared.parts.deflate && dialect.is_stream();
+        self.deflates = self.deflate.is_some() && shared.parts.deflate && dialect.is_stream();
     }
 
     pub(super) fn deflates(&self) -> bool {
@@ -169,6 +181,7 @@ impl UpgradeRequest {
     /// The headers of the response.
     pub(super) fn fields(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
         let selected = HeaderValue::from_static;
+        let deflate = self.deflate.clone().filter(|_| self.deflates);
         let uncached = [(CACHE_CONTROL, "no-store"), (REFERRER_POLICY, "no-referrer")];
         let uncached = uncached.map(|(name, value)| (name, selected(value)));
         [
@@ -178,7 +191,7 @@ impl UpgradeRequest {
         ]
         .into_iter()
         .chain(self.protocol.map(|protocol| (SEC_WEBSOCKET_PROTOCOL, selected(protocol))))
-        .chain(self.deflates.then(|| (SEC_WEBSOCKET_EXTENSIONS, selected(DEFLATE))))
+        .chain(deflate.map(|answer| (SEC_WEBSOCKET_EXTENSIONS, answer)))
         .chain(uncached.into_iter().filter(|_| self.had_secret))
     }
 
@@ -387,6 +400,42 @@ pub(super) async fn hand_over(
                     fanout.close(key, Close::Drain { reconnect_after_ms: RECONNECT_AFTER_MS })
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compression_is_agreed_to_as_it_is_offered() {
+        let answer = |offer: &'static str| {
+            let offer = (SEC_WEBSOCKET_EXTENSIONS, HeaderValue::from_static(offer));
+            let answer = deflate_answer(&HeaderMap::from_iter([offer]))?;
+            Some(answer.to_str().expect("text").to_owned())
+        };
+        let plain = "permessage-deflate; server_no_context_takeover; client_no_context_takeover";
+        let limited = format!("{plain}; server_max_window_bits=12");
+        for offer in [
+            "permessage-deflate",
+            "permessage-deflate; client_max_window_bits",
+            "bbf-usp-protocol, permessage-deflate;server_no_context_takeover",
+            "permessage-deflate; server_max_window_bits=10, permessage-deflate",
+        ] {
+            assert_eq!(answer(offer).as_deref(), Some(plain), "{offer}");
+        }
+        let offer = "permessage-deflate; server_max_window_bits=12; client_max_window_bits=12";
+        assert_eq!(answer(offer).as_deref(), Some(&*limited));
+        for offer in [
+            "",
+            "x-webkit-deflate-frame",
+            "permessage-deflate; unknown",
+            "permessage-deflate; server_max_window_bits=11",
+            "permessage-deflate; server_max_window_bits",
+            "permessage-deflate; server_max_window_bits=16",
+        ] {
+            assert_eq!(answer(offer), None, "{offer}");
         }
     }
 }
