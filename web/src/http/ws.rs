@@ -3,7 +3,7 @@
 //! Both ways in use the same decisions: the acceptor's, for the first request of a connection, and the
 //! router's, for all others.
 
-use std::{fmt::Write as _, io, sync::Arc};
+use std::{io, sync::Arc};
 
 use axum::{
     Extension,
@@ -55,18 +55,28 @@ pub(super) enum Verdict {
     Refuse(Bytes, Close),
 }
 
-/// The answer to an offer of compressed messages (RFC 7692) that can be agreed to. Each message is compressed on its own, so
-/// that all readers can share it, and within the same window for all.
-fn deflate_answer(headers: &HeaderMap) -> Option<HeaderValue> {
-    let values = headers.get_all(SEC_WEBSOCKET_EXTENSIONS).iter();
-    let mut offers =
-        values.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
-    let limits_window = offers.find_map(|offer| {
+/// An offer of compressed messages (RFC 7692) that can be agreed to. Each message is compressed on its own, so that all readers
+/// can share it, and within the same window for all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum DeflateOffer {
+    AnyWindow,
+    /// The client limits the window of what the hub compresses.
+    LimitedWindow,
+}
+
+impl DeflateOffer {
+    /// The first offer that can be agreed to.
+    fn of(headers: &HeaderMap) -> Option<Self> {
+        let values = headers.get_all(SEC_WEBSOCKET_EXTENSIONS).iter();
+        let mut offers =
+            values.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
+        offers.find_map(Self::parse)
+    }
+
+    fn parse(offer: &str) -> Option<Self> {
         let mut parts = offer.split(';').map(str::trim);
-        if parts.next() != Some("permessage-deflate") {
-            return None;
-        }
-        let mut limits_window = false;
+        parts.next().filter(|name| *name == "permessage-deflate")?;
+        let mut parsed = Self::AnyWindow;
         for parameter in parts {
             let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
             match name.trim() {
@@ -77,19 +87,26 @@ fn deflate_answer(headers: &HeaderMap) -> Option<HeaderValue> {
                 "server_max_window_bits" => {
                     let bits: u8 = value.trim().trim_matches('"').parse().ok()?;
                     (DEFLATE_WINDOW_BITS..=15).contains(&bits).then_some(())?;
-                    limits_window = true;
+                    parsed = Self::LimitedWindow;
                 }
                 _ => return None,
             }
         }
-        Some(limits_window)
-    })?;
-    let mut answer =
-        "permessage-deflate; server_no_context_takeover; client_no_context_takeover".to_owned();
-    if limits_window {
-        write!(answer, "; server_max_window_bits={DEFLATE_WINDOW_BITS}").ok()?;
+        Some(parsed)
     }
-    HeaderValue::from_str(&answer).ok()
+
+    fn answer(self) -> &'static str {
+        const { assert!(DEFLATE_WINDOW_BITS == 12, "the answer has the bits of the window") };
+        match self {
+            Self::AnyWindow => {
+                "permessage-deflate; server_no_context_takeover; client_no_context_takeover"
+            }
+            Self::LimitedWindow => {
+                "permessage-deflate; server_no_context_takeover; client_no_context_takeover; \
+                 server_max_window_bits=12"
+            }
+        }
+    }
 }
 
 /// Why a socket is refused.
@@ -129,8 +146,8 @@ pub(super) struct UpgradeRequest {
     /// `Sec-WebSocket-Accept` of the response.
     accept: HeaderValue,
     protocol: Option<&'static str>,
-    /// The answer to the client's offer of compressed messages, if they can be agreed to.
-    deflate: Option<HeaderValue>,
+    /// The client's offer of compressed messages, if they can be agreed to.
+    deflate: Option<DeflateOffer>,
     /// They are agreed to.
     deflates: bool,
     presented: PresentedCredential,
@@ -153,7 +170,7 @@ impl UpgradeRequest {
         Some(Self {
             accept: HeaderValue::from_str(&derive_accept_key(key.as_bytes())).ok()?,
             protocol: credential::selected(headers),
-            deflate: deflate_answer(headers),
+            deflate: DeflateOffer::of(headers),
             deflates: false,
             presented: credential::of_upgrade(headers, query),
             had_secret: query.is_some(),
@@ -181,7 +198,7 @@ impl UpgradeRequest {
     /// The headers of the response.
     pub(super) fn fields(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
         let selected = HeaderValue::from_static;
-        let deflate = self.deflate.clone().filter(|_| self.deflates);
+        let deflate = self.deflate.filter(|_| self.deflates).map(DeflateOffer::answer);
         let uncached = [(CACHE_CONTROL, "no-store"), (REFERRER_POLICY, "no-referrer")];
         let uncached = uncached.map(|(name, value)| (name, selected(value)));
         [
@@ -191,7 +208,7 @@ impl UpgradeRequest {
         ]
         .into_iter()
         .chain(self.protocol.map(|protocol| (SEC_WEBSOCKET_PROTOCOL, selected(protocol))))
-        .chain(deflate.map(|answer| (SEC_WEBSOCKET_EXTENSIONS, answer)))
+        .chain(deflate.map(|answer| (SEC_WEBSOCKET_EXTENSIONS, selected(answer))))
         .chain(uncached.into_iter().filter(|_| self.had_secret))
     }
 
@@ -412,8 +429,7 @@ mod tests {
     fn compression_is_agreed_to_as_it_is_offered() {
         let answer = |offer: &'static str| {
             let offer = (SEC_WEBSOCKET_EXTENSIONS, HeaderValue::from_static(offer));
-            let answer = deflate_answer(&HeaderMap::from_iter([offer]))?;
-            Some(answer.to_str().expect("text").to_owned())
+            DeflateOffer::of(&HeaderMap::from_iter([offer])).map(DeflateOffer::answer)
         };
         let plain = "permessage-deflate; server_no_context_takeover; client_no_context_takeover";
         let limited = format!("{plain}; server_max_window_bits=12");
@@ -423,10 +439,10 @@ mod tests {
             "bbf-usp-protocol, permessage-deflate;server_no_context_takeover",
             "permessage-deflate; server_max_window_bits=10, permessage-deflate",
         ] {
-            assert_eq!(answer(offer).as_deref(), Some(plain), "{offer}");
+            assert_eq!(answer(offer), Some(plain), "{offer}");
         }
         let offer = "permessage-deflate; server_max_window_bits=12; client_max_window_bits=12";
-        assert_eq!(answer(offer).as_deref(), Some(&*limited));
+        assert_eq!(answer(offer), Some(&*limited));
         for offer in [
             "",
             "x-webkit-deflate-frame",
