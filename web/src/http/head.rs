@@ -4,8 +4,9 @@
 use hyper::{
     HeaderMap, Uri,
     header::{
-        AUTHORIZATION, CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue, SEC_WEBSOCKET_KEY,
-        SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION, TRANSFER_ENCODING, UPGRADE,
+        AUTHORIZATION, CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue,
+        SEC_WEBSOCKET_EXTENSIONS, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION,
+        TRANSFER_ENCODING, UPGRADE,
     },
 };
 
@@ -24,10 +25,11 @@ const FIELDS_MAX: usize = 48;
 const BEGINNINGS: [&[u8]; 3] = [b"GET /stream/v1", b"GET /live/football", b"GET /ws/live"];
 
 /// The headers that matter for an upgrade.
-const DECISIVE: [HeaderName; 6] = [
+const DECISIVE: [HeaderName; 7] = [
     AUTHORIZATION,
     CONNECTION,
     UPGRADE,
+    SEC_WEBSOCKET_EXTENSIONS,
     SEC_WEBSOCKET_KEY,
     SEC_WEBSOCKET_PROTOCOL,
     SEC_WEBSOCKET_VERSION,
