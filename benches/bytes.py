@@ -73,9 +73,14 @@ class Follower:
             if len(self.unread) < head + size:
                 return
             payload = bytes(self.unread[head : head + size])
-            if self.unread[0] & 0x40:
-                payload = zlib.decompress(payload + b"\0\0\xff\xff", -15)
+            first = self.unread[0]
             del self.unread[: head + size]
+            if first & 0x0F != 1:
+                # The hub asks whether we are still here.
+                self.stream.sendall(b"\x8a\x80" + bytes(4))
+                continue
+            if first & 0x40:
+                payload = zlib.decompress(payload + b"\0\0\xff\xff", -15)
             self.take(json.loads(payload), head + size)
 
     def take(self, frame, size):
