@@ -80,7 +80,7 @@ class Follower:
                 self.stream.sendall(b"\x8a\x80" + bytes(4))
                 continue
             if first & 0x40:
-                payload = zlib.decompress(payload + b"\0\0\xff\xff", -15)
+                payload = zlib.decompressobj(-15).decompress(payload + b"\0\0\xff\xff")
             self.take(json.loads(payload), head + size)
 
     def take(self, frame, size):
