@@ -145,7 +145,7 @@ export class TennisParts {
       .filter(([, first, second]) => first !== null && second !== null && first !== undefined);
     if (rows.length === 0) return;
     const { node, rows: body } = table("figures", [nameOf(match.player1), "", nameOf(match.player2)]);
-    const text = (value, unit) => `${value}${unit && ` ${unit}`}`;
+    const text = (value, unit) => `${Math.round(value * 10) / 10}${unit && ` ${unit}`}`;
     body.append(...rows.map(([title, first, second, unit]) => el("tr", {}, el("td", {}, text(first, unit)), el("th", { scope: "row" }, title), el("td", {}, text(second, unit)))));
     this.#figures.body.replaceChildren(node);
     this.#figures.reveal();
