@@ -20,7 +20,7 @@ impl<'a> Subscriptions<'a> {
         Self { hello, left: wanted.clone() }
     }
 
-    /// Whether everything was asked for.
+    /// Whether the client has requested everything.
     #[must_use]
     pub fn are_complete(&self) -> bool {
         self.left.is_empty()

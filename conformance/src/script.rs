@@ -54,7 +54,7 @@ pub enum Step {
     Expect(Expected),
 }
 
-/// How one name is asked for, and the hub's answer.
+/// How the client requests one name, and the hub's answer.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Wanted {

@@ -1,4 +1,4 @@
-//! The connection's state: what is followed, what was asked for, and what each frame changes.
+//! The connection's state: its subscriptions, its open commands, and what each frame changes.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -434,7 +434,7 @@ impl Session {
         self.next_id
     }
 
-    /// What the command asked for that this frame answers.
+    /// The channels and patterns of the command that this frame answers.
     fn answered(&mut self, frame: &Map<String, Value>) -> Vec<String> {
         let id = number(frame, "id");
         id.and_then(|id| self.asked.remove(&id)).map(|(names, _)| names).unwrap_or_default()
