@@ -39,6 +39,7 @@ use crate::{
     config::{BenchConfig, Config},
     demo::DemoRun,
     telemetry,
+    test_match::test_match,
 };
 use accounts::{
     Accounts, AccountsError, OAuth, limits,
@@ -62,6 +63,7 @@ use hub::{
     load_source::Load,
     pipeline::{self, HubStopped},
     quarantine::Quarantine,
+    test_channels::{self, TestChannels, TestHost, TestTruth},
 };
 use log::film::{ReplayHost, ReplayService, ReplaySettings};
 use record::ids::{self, PublicIds};
@@ -186,9 +188,12 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         let needs = |channel: &ChannelId| needs_of_name(channel.as_str());
         ReplayService::new(films.films().clone(), settings, needs)
     });
+    let (tests, test_requests) = test_channels::channel(sockets_max);
+    let tests = config.server.test_channels.then_some(tests);
+    let host = TestHost { host: hub_handle.clone(), tests };
     let host: Box<dyn Host> = match replays.clone() {
-        Some(replays) => Box::new(ReplayHost { host: hub_handle.clone(), replays }),
-        None => Box::new(hub_handle.clone()),
+        Some(replays) => Box::new(ReplayHost { host, replays }),
+        None => Box::new(host),
     };
     let fanout = Fanout::start_on(
         limits(&config),
@@ -286,6 +291,11 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
     let (stop, stopped) = watch::channel(false);
     let upkeep = telemetry::keep(metrics.clone(), stopped.clone());
     supervisor::spawn("metrics", Lifetime::UntilStop, upkeep);
+    if config.server.test_channels {
+        let tests = TestChannels::new(test_match(), hub_handle.clone(), fanout.clone());
+        let playing = tests.run(test_requests, stopped.clone());
+        supervisor::spawn("test channels", Lifetime::UntilStop, playing);
+    }
     let (meter, flushes) = start_counting(&accounts, &config).await?;
     let entitlement = Entitlement::new(Arc::clone(&catalogue));
     let revoking = revocation::start(
@@ -342,6 +352,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         configured_url: !config.server.public_url.is_empty(),
         demo_key: demo_key.clone(),
         demo_feed,
+        test_truth: config.server.test_channels.then(|| TestTruth::new(test_match())),
         public_boards: config.server.public_boards,
         tls,
         handshakes_max: config.fanout.sockets_max,

@@ -52,6 +52,7 @@ pub mod demo;
 mod banner;
 mod table;
 pub mod telemetry;
+mod test_match;
 
 /// The hub allocates on one thread and frees on others: patches, frames and records cross threads. This allocator does that
 /// faster than glibc's, and returns memory that glibc keeps after a burst. `benches/ingest` and `benches/lists.py` show both.

@@ -39,6 +39,10 @@ impl fmt::Display for ChannelId {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Pattern(Arc<str>);
 
+/// The first segment of channels that show no real matches. Only patterns with the same first segment cover them: `*/*` does
+/// not.
+pub const TEST_ROOT: &str = "test";
+
 /// The longest channel name that is accepted, in bytes. The hub's names have fewer than 80.
 pub const NAME_BYTES_MAX: usize = 200;
 
@@ -72,6 +76,9 @@ impl Pattern {
 
     #[must_use]
     pub fn matches(&self, channel: &ChannelId) -> bool {
+        if is_test(&channel.0) && !is_test(&self.0) {
+            return false;
+        }
         let (mut parts, mut segments) = (self.0.split('/'), channel.0.split('/'));
         loop {
             match (parts.next(), segments.next()) {
@@ -81,6 +88,12 @@ impl Pattern {
             }
         }
     }
+}
+
+/// Whether a name or pattern is of the channels below [`TEST_ROOT`].
+#[must_use]
+pub fn is_test(name: &str) -> bool {
+    name.split('/').next() == Some(TEST_ROOT)
 }
 
 /// Identifies a numbering of a channel: within an epoch, sequences increase by one. It changes only when
@@ -273,6 +286,17 @@ mod tests {
         assert!(!check("football/*", "football"));
         assert!(!check("football/*", "football/7/odds"));
         assert!(!check("*", "football/7"));
+    }
+
+    #[test]
+    fn star_does_not_stand_for_the_root_of_test_channels() {
+        let check = |pattern: &str, channel: &str| {
+            Pattern::parse(pattern).expect("well formed").matches(&ChannelId::new(channel))
+        };
+        assert!(!check("*/*", "test/football"));
+        assert!(!check("*/football", "test/football"));
+        assert!(check("test/*", "test/football"));
+        assert!(check("*/*", "tests/football"));
     }
 
     #[test]

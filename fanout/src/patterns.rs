@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 use rustc_hash::FxBuildHasher;
 use slab::Slab;
 
-use crate::channel::{ChannelId, Pattern};
+use crate::channel::{ChannelId, Pattern, is_test};
 
 /// The root's key in `nodes`.
 const ROOT: u32 = 0;
@@ -155,15 +155,19 @@ impl Patterns {
     /// The nodes at which patterns that cover this channel end.
     fn ends(&mut self, channel: &ChannelId) -> Vec<u32> {
         let mut reached = vec![ROOT];
+        // No `*` stands for the root of the test channels.
+        let mut stars = !is_test(channel.as_str());
         for segment in channel.as_str().split('/') {
             let nodes = &self.nodes;
             reached = reached
                 .iter()
                 .flat_map(|at| {
                     let node = &nodes[*at as usize];
-                    node.children.get(segment).copied().into_iter().chain(node.star)
+                    let star = node.star.filter(|_| stars);
+                    node.children.get(segment).copied().into_iter().chain(star)
                 })
                 .collect();
+            stars = true;
             self.visited += reached.len() as u64;
             if reached.is_empty() {
                 break;
@@ -201,7 +205,7 @@ mod tests {
     }
 
     fn name() -> impl Strategy<Value = String> {
-        prop::collection::vec(prop::sample::select(vec!["a", "b", "c", "*"]), 1..5)
+        prop::collection::vec(prop::sample::select(vec!["a", "b", "test", "*"]), 1..5)
             .prop_map(|segments| segments.join("/"))
     }
 

@@ -288,8 +288,13 @@ fn hash_of_image(text: &[u8]) -> String {
         data: Value,
     }
     let image: Image = serde_json::from_slice(text).expect("an image is JSON with a document");
+    hash_of(&image.data)
+}
+
+/// The SHA-256 of a document in canonical form (RFC 8785), in hexadecimal digits.
+pub(crate) fn hash_of(document: &Value) -> String {
     let canonical =
-        serde_json_canonicalizer::to_vec(&image.data).expect("a JSON value has a canonical form");
+        serde_json_canonicalizer::to_vec(document).expect("a JSON value has a canonical form");
     Sha256::digest(&canonical).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -7,7 +7,10 @@
 use std::{collections::HashMap, sync::Arc};
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use fanout::{ChannelId, Classes, Epoch, Seq, channel::Channel};
+use fanout::{
+    ChannelId, Classes, Epoch, Seq,
+    channel::{Channel, TEST_ROOT},
+};
 use ingest::event::{Id, Sport};
 use rustc_hash::FxHashMap;
 
@@ -95,6 +98,8 @@ pub struct Channels {
     shared: FxHashMap<Subject, ChannelEntry>,
     names: HashMap<ChannelId, Subject>,
     numbers: u32,
+    /// They are test channels.
+    are_tests: bool,
 }
 
 /// The channels of one match.
@@ -139,7 +144,37 @@ impl Channels {
     pub(crate) fn without_readers(&self) -> Self {
         let shared = self.shared.iter();
         let shared = shared.map(|(subject, entry)| (*subject, entry.without_readers()));
-        Self { shared: shared.collect(), names: self.names.clone(), numbers: self.numbers }
+        let Self { names, numbers, are_tests, .. } = self;
+        let (names, numbers, are_tests) = (names.clone(), *numbers, *are_tests);
+        Self { shared: shared.collect(), names, numbers, are_tests }
+    }
+
+    /// Channels below [`TEST_ROOT`], of one match of each sport at most. Their numbers begin after `numbers`.
+    pub(crate) fn of_tests(numbers: u32) -> Self {
+        Self { numbers, are_tests: true, ..Self::default() }
+    }
+
+    /// The name of a channel of this hub.
+    #[must_use]
+    pub fn name_of(&self, subject: Subject, sport: Sport, slug: Option<&Arc<str>>) -> ChannelId {
+        if !self.are_tests {
+            return Self::name(subject, sport, slug);
+        }
+        let sport = sport.as_str();
+        ChannelId::new(match (subject, slug) {
+            (Subject::Match(_), _) => format!("{TEST_ROOT}/{sport}"),
+            (Subject::Book(..), Some(slug)) => format!("{TEST_ROOT}/{sport}/odds/{slug}"),
+            (Subject::Consensus(_) | Subject::Book(..), _) => format!("{TEST_ROOT}/{sport}/odds"),
+            (Subject::Board(sport), _) => format!("{TEST_ROOT}/boards/{}", sport.as_str()),
+            (Subject::Feeds, _) => format!("{TEST_ROOT}/feeds"),
+            (Subject::Signals, _) => format!("{TEST_ROOT}/signals"),
+        })
+    }
+
+    /// The classes that a connection must have to follow a channel of this hub. Everybody may follow test channels.
+    #[must_use]
+    pub fn classes_of(&self, subject: Subject, sport: Sport) -> Classes {
+        if self.are_tests { Classes::NONE } else { subject.classes(sport) }
     }
 
     /// The name of a channel.
@@ -177,7 +212,7 @@ impl Channels {
     /// The channels after a restart: how many numbers were used, and those that are not of one match.
     pub(crate) fn restored(numbers: u32, shared: Vec<ChannelEntry>) -> Self {
         let shared = shared.into_iter().map(|entry| (entry.subject, entry)).collect();
-        Self { shared, names: HashMap::new(), numbers }
+        Self { shared, names: HashMap::new(), numbers, are_tests: false }
     }
 
     /// Registers the name of a restored channel; false if another one has it.

@@ -76,6 +76,11 @@
 //! the log can be put back into the tails ([`tails`]), where each is read when a reader needs it. Nothing that leaves the
 //! hub may depend on the order of a hash map, since a restored one has another order.
 //!
+//! # Test channels
+//!
+//! The channels below `test/` belong to another hub ([`test_channels`]), which is a function of the time and has neither a
+//! log nor a part in any list. It answers the fan-out's requests about them.
+//!
 //! # Limits
 //!
 //! | queue or resource | limit | beyond it |
@@ -90,6 +95,7 @@
 //! | frames of a legacy channel; balls and actions of a match | 256 and `hub.tail_ms`; 30 each | a snapshot; the oldest go |
 //! | turns and answers waiting for the committer | 128 | the writer waits |
 //! | turns waiting for the follower | 1,024 | it reads them from the log |
+//! | requests about test channels | one for each socket | dropped, only while stopping |
 //! | readers waiting for a sequence over HTTP | 1,024 | one gets the current image |
 //! | quarantine | `feeds.quarantine_bytes_max`, `feeds.quarantine_age_ms` | the oldest messages go |
 
@@ -113,6 +119,7 @@ pub mod recovery;
 pub mod signals;
 pub mod sources;
 pub mod tails;
+pub mod test_channels;
 pub mod turn;
 pub mod watch;
 pub mod wire;

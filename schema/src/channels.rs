@@ -71,6 +71,12 @@ pub fn kinds() -> Vec<ChannelKind> {
         ChannelKind::new("{sport}/{id}/odds/{bookmaker}", "Odds", Some("OddsEvent")),
         ChannelKind::new("feeds", "Feeds", None),
         ChannelKind::new("signals", "Signals", Some("SignalEvent")),
+        ChannelKind::new("test/football", "FootballMatch", Some("FootballEvent")),
+        ChannelKind::new("test/football/odds", "ConsensusOdds", Some("ConsensusEvent")),
+        ChannelKind::new("test/football/odds/{bookmaker}", "Odds", Some("OddsEvent")),
+        ChannelKind::new("test/boards/football", "FootballBoard", None),
+        ChannelKind::new("test/feeds", "Feeds", None),
+        ChannelKind::new("test/signals", "Signals", Some("SignalEvent")),
     ]);
     kinds
 }

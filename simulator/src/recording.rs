@@ -3,11 +3,11 @@
 use std::{collections::BinaryHeap, io};
 
 use ingest::{
-    event::{Batch, Event, Fact, Micros, Sport, Timed},
+    event::{Batch, Micros, Sport, Timed},
     normalize::events::LineWriter,
 };
 
-use super::{BOOKMAKERS, Simulator, day::Plan};
+use super::{Simulator, day::Plan, scheduled_match::quoted_by};
 
 /// What of a day is written down.
 #[derive(Debug, Clone, Copy)]
@@ -38,15 +38,11 @@ pub fn write_recording(
     let upcoming = entries.into_iter().peekable();
     let simulator = Simulator { seed: plan.seed, upcoming, running: BinaryHeap::new() };
     let mut lines = LineWriter::default();
-    let books: Vec<_> = BOOKMAKERS.iter().take(part.bookmakers_max).map(|it| it.slug).collect();
-    let wanted = |event: &Event| match &event.fact {
-        Fact::Odds(odds) => books.contains(&&*odds.book),
-        _ => true,
-    };
+    let wanted = quoted_by(part.bookmakers_max);
     for timed in simulator {
         let Timed { clock_us, batch } = timed;
         let mut events = batch.events;
-        events.retain(wanted);
+        events.retain(&wanted);
         if !events.is_empty() {
             let timed = Timed { clock_us, batch: Batch { events, ..batch } };
             writeln!(out, "{}", lines.timed(&timed))?;

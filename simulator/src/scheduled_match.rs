@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use ingest::event::{
-    Analysis, Eid, Fact, FootballFact, Half, Id, MatchMinute, Micros, Participant, PlayerRating,
-    PlayerStat, Side, Sport, Stat, TennisFact, Timed,
+    Analysis, Eid, Event, Fact, FootballFact, Half, Id, MatchMinute, Micros, Participant,
+    PlayerRating, PlayerStat, Side, Sport, Stat, TennisFact, Timed,
 };
 
 use super::{
@@ -62,6 +62,18 @@ impl ScheduledMatch {
         batches
     }
 
+    /// The match as it is played, announced so long before its start, with the prices of the first so many
+    /// bookmakers.
+    pub fn played(&self, notice: Micros, bookmakers_max: usize) -> impl Iterator<Item = Timed> {
+        let mut entry = self.entry.clone();
+        entry.announced = entry.start - notice;
+        let is_quoted = quoted_by(bookmakers_max);
+        Game::new(entry, self.seed).filter_map(move |mut timed| {
+            timed.batch.events.retain(&is_quoted);
+            (!timed.batch.events.is_empty()).then_some(timed)
+        })
+    }
+
     /// The match with its result: announced, priced twice, played, settled. It is the same match
     /// that is played moment by moment; only its final state is reported, with all incidents.
     #[must_use]
@@ -102,6 +114,15 @@ impl ScheduledMatch {
             batches.push(game.batch(end + MINUTE, facts));
         }
         batches
+    }
+}
+
+/// Whether a fact is of play, or a price of the first so many bookmakers.
+pub(super) fn quoted_by(bookmakers_max: usize) -> impl Fn(&Event) -> bool {
+    let books: Vec<_> = BOOKMAKERS.iter().take(bookmakers_max).map(|it| it.slug).collect();
+    move |event| match &event.fact {
+        Fact::Odds(odds) => books.contains(&&*odds.book),
+        _ => true,
     }
 }
 

@@ -21,6 +21,13 @@ impl DemoSpeed {
     /// As fast as real matches.
     pub const REAL: Self = Self { hundredths: 100 };
 
+    /// So many times as fast, at most 100.
+    #[must_use]
+    pub const fn of(times: u8) -> Self {
+        assert!(0 < times && times <= 100, "the speed is from 1 to 100");
+        Self { hundredths: times as u32 * 100 }
+    }
+
     /// Converts a duration by the real clock to one by the demo's clock.
     #[must_use]
     pub fn times(self, span_us: i64) -> i64 {

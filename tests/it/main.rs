@@ -57,5 +57,6 @@ mod sse;
 mod stop;
 mod support;
 mod terms;
+mod test_channels;
 mod tls;
 mod usage;

@@ -69,7 +69,7 @@ export type DocumentOf<Ch extends string> = Ch extends `${string}/${string}/odds
   ? Opening<documents.Odds>
   : Ch extends `${string}/${string}/odds`
     ? Opening<documents.ConsensusOdds>
-    : Ch extends `${infer Sport}/${string}`
+    : Ch extends `test/${infer Sport}` | `${infer Sport}/${string}`
       ? Sport extends keyof Matches
         ? Opening<Matches[Sport]>
         : any
@@ -106,7 +106,7 @@ export type EventOf<Ch extends string> = Ch extends `${string}/${string}/odds/${
   ? documents.OddsEvent
   : Ch extends `${string}/${string}/odds`
     ? documents.ConsensusEvent
-    : Ch extends `${infer Sport}/${string}`
+    : Ch extends `test/${infer Sport}` | `${infer Sport}/${string}`
       ? Sport extends "football"
         ? documents.FootballEvent
         : Sport extends "tennis"

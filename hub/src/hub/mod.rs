@@ -47,7 +47,7 @@ use self::{
 use crate::{
     channels::{ChannelEntry, Channels, Subject},
     document::Object,
-    identity::{Identity, MatchMapping},
+    identity::{Identity, MatchMapping, StoredDecisions},
     ids::PublicIds,
     signals::SignalSettings,
     wire,
@@ -196,6 +196,16 @@ impl Hub {
         self.identity.use_ids(ids.clone());
         self.ids = ids;
         self
+    }
+
+    /// A hub of test channels, whose numbers begin after this one.
+    #[must_use]
+    pub(crate) fn of_tests(settings: HubSettings, epoch: Epoch, numbers: u32) -> Self {
+        let epochs = Epochs { matches: epoch, feeds: epoch };
+        let mut hub = Self::new(settings, epochs, Identity::new(StoredDecisions::default()));
+        hub.channels = Channels::of_tests(numbers);
+        hub.stop_exports();
+        hub
     }
 
     /// The public ids that facts must carry.

@@ -17,7 +17,7 @@ use super::{
     },
 };
 use crate::{
-    channels::{ChannelEntry, Channels, Subject},
+    channels::{ChannelEntry, Subject},
     dialect::stream,
     document::{Node, Object},
     patch::Patch,
@@ -210,13 +210,13 @@ impl Hub {
         slug: Option<&Arc<str>>,
         changes: &mut Vec<Change>,
     ) -> ChannelEntry {
-        let name = Channels::name(subject, sport, slug);
+        let name = self.channels.name_of(subject, sport, slug);
         let epoch = if matches!(subject, Subject::Feeds | Subject::Signals) {
             self.epochs.feeds
         } else {
             self.epochs.matches
         };
-        let classes = subject.classes(sport);
+        let classes = self.channels.classes_of(subject, sport);
         let entry = self.channels.register(subject, name, (epoch, classes), Header::EMPTY);
         let mut base = Object::default();
         wire::set_header(&mut base, Header::EMPTY);

@@ -72,6 +72,11 @@ pub struct ServerConfig {
     /// key. Default false. The boards are up to five seconds old and cost one rendering per second
     /// for all visitors.
     pub public_boards: bool,
+    /// Whether there are the channels `test/football`, `test/football/odds` and so on, with a made-up match for
+    /// tests of clients, whose output anyone can fetch below `/test/`. Default true. Nothing runs before the first
+    /// subscription; then they take about 10 MB and 1 % of a core. The output of a round is computed when it is first
+    /// fetched.
+    pub test_channels: bool,
     /// The proxies whose header is trusted: addresses or networks such as `10.0.0.0/8`, separated
     /// by commas. Default `127.0.0.0/8, ::1`. The client is the last address of the header that is
     /// not in this list. A list that is too wide lets clients spoof any address.
@@ -124,6 +129,7 @@ impl Default for ServerConfig {
             hsts_days: 365,
             forwarded_header: String::new(),
             public_boards: false,
+            test_channels: true,
             trusted_proxies: "127.0.0.0/8, ::1".to_owned(),
         }
     }

@@ -58,13 +58,14 @@ pub(super) fn allow(headers: &mut HeaderMap) {
     headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));
 }
 
-/// Whether a path needs no key: images, API documents, coverage, and what OAuth clients call.
+/// Whether a path needs no key: images, what test channels publish, API documents, coverage, and what OAuth clients call.
 pub(super) fn is_open(path: &str) -> bool {
     let mut parts = path.split('/').filter(|part| !part.is_empty());
     let parts = [parts.next(), parts.next(), parts.next()].map(Option::unwrap_or_default);
     matches!(
         parts,
         ["img", ..]
+            | ["test", _, ""]
             | ["api", "schema" | "asyncapi", ""]
             | ["api", "schema", "documents"]
             | ["api", "v2", "coverage"]

@@ -41,6 +41,7 @@ mod schema;
 mod service;
 mod site;
 mod sse;
+mod test_channels;
 mod ticket;
 pub mod tls;
 mod trade;
@@ -100,7 +101,7 @@ use crate::{
 use ::mcp::McpConfig;
 use accounts::{Accounts, OAuth, clients::ClientDocuments};
 use history::{query::History, signal_board::SignalBoard};
-use hub::{config::IngestConfig, sources::PlaybackControl};
+use hub::{config::IngestConfig, sources::PlaybackControl, test_channels::TestTruth};
 use log::film::Films;
 
 /// What requests are answered from.
@@ -142,6 +143,8 @@ pub struct ServerParts {
     pub demo_key: Option<String>,
     /// Interrupts the source of a demo, on request of a page on this machine.
     pub demo_feed: Option<PlaybackControl>,
+    /// What the test channels publish, if there are any.
+    pub test_truth: Option<TestTruth>,
     /// Whether visitors without a key see the day's boards on the home page.
     pub public_boards: bool,
     /// TLS, if the hub itself terminates it.
@@ -263,6 +266,8 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/truth/", get(truth::show))
         .route("/truth/feed/", post(truth::interrupt))
         .route("/static/{file}", get(pages::file))
+        .route("/test/", get(test_channels::rounds))
+        .route("/test/{epoch}/", get(test_channels::output))
         .route("/client/v1/", get(client::index))
         .route("/client/v1/matchwire.js", get(client::file))
         .route("/favicon.ico", get(pages::favicon))
