@@ -9,7 +9,7 @@ use crate::{
     frame,
     latency::Latencies,
     payload,
-    plan::{CONTROL, ChannelList, Phases, Plan},
+    plan::{CONTROL, ChannelList, Phases, Plan, View},
     position::{MessageOrder, Position, Positions},
     spread::Receipts,
     tally::{Counts, Phase, Tally},
@@ -28,8 +28,16 @@ pub(crate) struct Reader {
     /// Whether the subscriptions included a position.
     pub(crate) resumes: bool,
     pub(crate) follows: ChannelList,
+    pub(crate) view: View,
     pub(crate) positions: Positions,
     pub(crate) follower: Option<Box<Follower>>,
+}
+
+impl Reader {
+    /// Whether it gets only a part of the documents, and only the changes of that part.
+    fn picks(&self) -> bool {
+        self.view.pick.is_some()
+    }
 }
 
 #[derive(Debug)]
@@ -148,7 +156,8 @@ impl Ledger {
                 self.channels.changed(message);
             }
         }
-        if !message.adds_up {
+        // With a pick, changes of which it has nothing are left out and not counted.
+        if !message.adds_up && !reader.picks() {
             let (prev, seq) = (message.prev, message.seq);
             self.counts(reader).errors += 1;
             self.tally
@@ -185,7 +194,7 @@ impl Ledger {
             MessageOrder::Next { changes } => {
                 counts.messages += 1;
                 counts.received += changes;
-                counts.merged += u64::from(message.prev + 1 != message.seq);
+                counts.merged += u64::from(message.prev + 1 != message.seq && !reader.picks());
             }
             MessageOrder::Gap { missing, changes } => {
                 counts.messages += 1;
@@ -237,11 +246,18 @@ impl Ledger {
         tally.fault(|| format!("{}: {what} {}", channels.name(message.ch), message.seq));
     }
 
+    /// Records that a frame cannot be read.
+    pub(crate) fn broken(&mut self, reader: &Reader, why: &'static str) {
+        self.counts(reader).errors += 1;
+        self.tally.fault(|| why.to_owned());
+    }
+
     /// Handles every frame except an update.
     fn other(&mut self, reader: &mut Reader, text: &[u8]) {
         const BEAT: &[u8] = br#"{"type":"beat""#;
-        // The beats of all other channels follow from the sequences that were sent.
-        if text.starts_with(BEAT) && reader.class != CONTROL {
+        // The positions in the beats of all other sockets follow from the sequences that were sent,
+        // unless a pick left out changes.
+        if text.starts_with(BEAT) && reader.class != CONTROL && !reader.picks() {
             return;
         }
         let Ok(frame) = serde_json::from_slice::<frame::Frame<'_>>(text) else {
@@ -256,7 +272,11 @@ impl Ledger {
             ("beat", _) => {
                 for (name, head) in frame.heads {
                     let ch = self.channels.number(name);
-                    self.channels.reached(ch, head);
+                    if reader.class == CONTROL {
+                        self.channels.reached(ch, head);
+                    } else if let Some(changes) = reader.positions.confirm(ch, head) {
+                        self.counts(reader).received += changes;
+                    }
                 }
             }
             ("unsubscribed", Some(ch)) => self.unsubscribed(reader, ch),

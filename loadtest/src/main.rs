@@ -4,7 +4,7 @@
 //! everything, in [`mod@follow`], [`follower`] and [`socket`]. The [`profile`]s measure. Their
 //! path, in reading order: a profile makes a [`plan`] and conducts a [`run`]; for bare channels a
 //! [`publisher`] sends by its [`schedule`]; a [`receiver`] holds the sockets ([`peer`], over a
-//! [`transport`]), parses frames ([`wire`]) and passes them to its [`ledger`], where [`channels`] cache messages,
+//! [`transport`]), parses frames ([`wire`], [`inflate`]) and passes them to its [`ledger`], where [`channels`] cache messages,
 //! [`position`] finds gaps, and a [`tally`] counts; the result is an [`outcome`] with a
 //! [`verdict`].
 
@@ -16,6 +16,7 @@ mod follow;
 mod follower;
 mod frame;
 mod hub;
+mod inflate;
 mod latency;
 mod ledger;
 mod machine;

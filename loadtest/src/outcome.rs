@@ -60,6 +60,8 @@ pub(crate) struct Outcome {
 pub(crate) struct Options {
     pub(crate) sockets: usize,
     pub(crate) follows: Vec<String>,
+    pub(crate) picks: Vec<String>,
+    pub(crate) deflate: f64,
     pub(crate) threads: usize,
     pub(crate) seconds: f64,
     pub(crate) warmup: f64,

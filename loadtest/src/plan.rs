@@ -76,6 +76,15 @@ pub(crate) const CONTROL: u8 = 0;
 /// What a socket follows: names and patterns of the hub, or one bare channel by its number.
 pub(crate) type ChannelList = Arc<[String]>;
 
+/// The form in which a socket requests the frames of its channels.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct View {
+    /// The `pick` of its subscriptions; `None`: everything.
+    pub(crate) pick: Option<Arc<[String]>>,
+    /// Whether it takes compressed frames.
+    pub(crate) deflates: bool,
+}
+
 /// One socket to open.
 #[derive(Debug, Clone)]
 pub(crate) struct Spec {
@@ -83,6 +92,7 @@ pub(crate) struct Spec {
     /// The hub at which it begins.
     pub(crate) hub: usize,
     pub(crate) follows: ChannelList,
+    pub(crate) view: View,
     /// Whether it keeps documents for the comparison at the end.
     pub(crate) documents: bool,
 }

@@ -81,6 +81,16 @@ impl Positions {
         }
     }
 
+    /// Moves to a position up to which nothing is missing. Returns the number of changes to it, if
+    /// it is ahead.
+    pub(crate) fn confirm(&mut self, ch: u32, head: u64) -> Option<u64> {
+        let at = self.index(ch).ok()?;
+        let position = &mut self.known[at];
+        let changes = head.checked_sub(position.seq).filter(|changes| *changes > 0)?;
+        position.seq = head;
+        Some(changes)
+    }
+
     /// Forgets one channel.
     pub(crate) fn leave(&mut self, ch: u32) -> Option<Position> {
         self.index(ch).ok().map(|at| self.known.remove(at))
@@ -161,6 +171,16 @@ mod tests {
     fn message_of_an_unjoined_channel_is_a_stray() {
         let mut positions = Positions::default();
         assert_eq!(positions.take(0, 1, 2), MessageOrder::Stray);
+    }
+
+    #[test]
+    fn confirmed_position_is_where_the_next_message_leads_on_from() {
+        let mut positions = Positions::default();
+        positions.join(3, 0, 10);
+        assert_eq!(positions.confirm(3, 14), Some(4));
+        assert_eq!(positions.confirm(3, 13), None);
+        assert_eq!(positions.confirm(4, 13), None);
+        assert_eq!(positions.take(3, 14, 15), MessageOrder::Next { changes: 1 });
     }
 
     #[test]

@@ -128,7 +128,7 @@ fn request(connection: &mut (impl Read + Write), hub: &Hub) -> Result<()> {
         // Byte by byte, so that nothing after the response is consumed.
         connection.read_exact(&mut byte)?;
         head.push(byte[0]);
-        match upgrade::parse_response(&head) {
+        match upgrade::parse_response(&head, false) {
             UpgradeResponse::Partial => {}
             UpgradeResponse::Upgraded(_) => return Ok(()),
             UpgradeResponse::Refused(why) => bail!("{why}"),

@@ -24,6 +24,7 @@ use mio::{Events, Poll, event::Event};
 
 use crate::{
     clock,
+    inflate::Inflater,
     ledger::{Ledger, Reader},
     machine::{self, ThreadTimes},
     peer::{Peer, PeerState},
@@ -55,6 +56,7 @@ pub(crate) struct Receiver {
     buffer: Vec<u8>,
     /// Bytes of a connection over TLS before they are decrypted.
     encrypted: Vec<u8>,
+    inflater: Inflater,
     dialing: DialQueue,
     /// Sockets with more bytes than were read in their turn.
     unfinished: Vec<usize>,
@@ -118,6 +120,7 @@ impl Receiver {
             ledger,
             buffer: vec![0; 2 * READ_BYTES],
             encrypted: Vec::new(),
+            inflater: Inflater::default(),
             dialing,
             unfinished: Vec::new(),
             nibblers: Vec::new(),
@@ -227,7 +230,7 @@ impl Receiver {
     }
 
     fn add(&mut self, spec: Spec) {
-        let Spec { class, hub, follows, documents } = spec;
+        let Spec { class, hub, follows, view, documents } = spec;
         let at = self.peers.len();
         let excused = self.plan.classes[usize::from(class)].excused;
         let reader = Reader {
@@ -237,6 +240,7 @@ impl Receiver {
             images_due: 0,
             resumes: false,
             follows,
+            view,
             positions: Positions::default(),
             follower: documents.then(|| Box::new(self.ledger.follower())),
         };

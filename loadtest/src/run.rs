@@ -16,7 +16,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::{
     clock, machine,
     machine::{Process, Usage},
-    plan::{Action, CONTROL, ChannelList, Endpoint, Order, Phases, Plan, Progress, ReadRate, Spec},
+    plan::{
+        Action, CONTROL, ChannelList, Endpoint, Order, Phases, Plan, Progress, ReadRate, Spec, View,
+    },
     publisher::{PublishOptions, Publisher, PublisherReport},
     receiver::Receiver,
     tally::Tally,
@@ -149,6 +151,7 @@ impl Run {
                     class: CONTROL,
                     hub,
                     follows: Arc::clone(follows),
+                    view: View::default(),
                     documents: false,
                 })
                 .collect();

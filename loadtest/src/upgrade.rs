@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     channels::Channels,
     hub::Hub,
-    plan::{Class, Endpoint},
+    plan::{Class, Endpoint, View},
     position::Positions,
 };
 
@@ -16,11 +16,18 @@ const ACCEPT: &str = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=";
 /// The path of a publisher of bare messages.
 pub(crate) const PUBLISH_PATH: &str = "/pub";
 
+/// The extension that compresses frames, in requests and responses.
+const DEFLATE: &str = "permessage-deflate";
+
 /// The request of a socket that follows this.
-pub(crate) fn request(hub: &Hub, endpoint: &Endpoint, follows: &[String]) -> Vec<u8> {
+pub(crate) fn request(hub: &Hub, endpoint: &Endpoint, follows: &[String], view: &View) -> Vec<u8> {
     match endpoint {
         Endpoint::Stream { key } => {
-            raw_request(hub, &hub.path, &format!("Authorization: Token {key}\r\n"))
+            let mut headers = format!("Authorization: Token {key}\r\n");
+            if view.deflates {
+                headers += &format!("Sec-WebSocket-Extensions: {DEFLATE}\r\n");
+            }
+            raw_request(hub, &hub.path, &headers)
         }
         Endpoint::Raw => raw_request(hub, &format!("/sub/{}", follows[0]), ""),
     }
@@ -49,7 +56,8 @@ pub(crate) enum UpgradeResponse {
 /// The maximum length of a response to an upgrade.
 const RESPONSE_BYTES_MAX: usize = 16 << 10;
 
-pub(crate) fn parse_response(bytes: &[u8]) -> UpgradeResponse {
+/// `deflates`: whether the request offered compression, which the server has to accept.
+pub(crate) fn parse_response(bytes: &[u8], deflates: bool) -> UpgradeResponse {
     let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else {
         let is_too_long = bytes.len() > RESPONSE_BYTES_MAX;
         let refused = || UpgradeResponse::Refused("an answer without an end".to_owned());
@@ -63,6 +71,9 @@ pub(crate) fn parse_response(bytes: &[u8]) -> UpgradeResponse {
     if !head.contains(ACCEPT) {
         return UpgradeResponse::Refused("an upgrade without its proof".to_owned());
     }
+    if deflates && !head.contains(DEFLATE) {
+        return UpgradeResponse::Refused("an upgrade without compression".to_owned());
+    }
     UpgradeResponse::Upgraded(end + 4)
 }
 
@@ -71,7 +82,7 @@ const POSITIONS_BYTES_MAX: usize = 15 << 10;
 
 /// The commands that subscribe to all of this, from the socket's positions.
 pub(crate) fn subscribes(
-    class: &Class,
+    (class, view): (&Class, &View),
     follows: &[String],
     positions: &Positions,
     channels: &Channels,
@@ -83,6 +94,9 @@ pub(crate) fn subscribes(
         }
         if class.on_slow != "merge" {
             command["on_slow"] = class.on_slow.into();
+        }
+        if let Some(pick) = &view.pick {
+            command["pick"] = json!(**pick);
         }
         if let Some(from) = from(ch, positions, channels) {
             command["from"] = from;
@@ -134,12 +148,15 @@ mod tests {
     #[test]
     fn response_is_accepted_or_refused() {
         let upgraded = format!("HTTP/1.1 101 Switching\r\nSec-WebSocket-Accept: {ACCEPT}\r\n\r\n");
-        assert_eq!(parse_response(&upgraded.as_bytes()[..40]), UpgradeResponse::Partial);
-        assert_eq!(parse_response(upgraded.as_bytes()), UpgradeResponse::Upgraded(upgraded.len()));
+        assert_eq!(parse_response(&upgraded.as_bytes()[..40], false), UpgradeResponse::Partial);
+        let whole = UpgradeResponse::Upgraded(upgraded.len());
+        assert_eq!(parse_response(upgraded.as_bytes(), false), whole);
+        let refused = UpgradeResponse::Refused("an upgrade without compression".to_owned());
+        assert_eq!(parse_response(upgraded.as_bytes(), true), refused);
         let refused = UpgradeResponse::Refused("HTTP/1.1 503 Later".to_owned());
-        assert_eq!(parse_response(b"HTTP/1.1 503 Later\r\n\r\n"), refused);
+        assert_eq!(parse_response(b"HTTP/1.1 503 Later\r\n\r\n", false), refused);
         assert!(matches!(
-            parse_response(b"HTTP/1.1 101 Switching\r\n\r\n"),
+            parse_response(b"HTTP/1.1 101 Switching\r\n\r\n", false),
             UpgradeResponse::Refused(_)
         ));
     }
@@ -161,11 +178,13 @@ mod tests {
         }
         let class = Class { every_ms: 250, ..Class::plain("all") };
         let follows = ["football/2/odds".to_owned(), "football/*/odds".to_owned()];
-        let commands = subscribes(&class, &follows, &positions, &channels);
+        let view = View { pick: Some(["/markets".to_owned()].into()), deflates: false };
+        let commands = subscribes((&class, &view), &follows, &positions, &channels);
         let commands: Vec<Value> =
             commands.iter().map(|text| serde_json::from_str(text).unwrap()).collect();
         assert_eq!(commands[0]["from"], json!({"epoch": "e", "seq": 9}));
         assert_eq!(commands[1]["from"]["football/1/odds"], json!({"epoch": "e", "seq": 7}));
         assert_eq!(commands[1]["every_ms"], 250);
+        assert_eq!(commands[1]["pick"], json!(["/markets"]));
     }
 }

@@ -15,6 +15,8 @@ const PAYLOAD_BYTES_MAX: u64 = 64 << 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Frame<'a> {
     pub(crate) opcode: u8,
+    /// Whether the payload is compressed (RFC 7692).
+    pub(crate) is_deflated: bool,
     pub(crate) payload: &'a [u8],
 }
 
@@ -48,7 +50,10 @@ pub(crate) fn step(bytes: &[u8]) -> ParseStep<'_> {
     }
     let end = head + usize::try_from(length).unwrap_or(usize::MAX);
     match bytes.get(head..end) {
-        Some(payload) => ParseStep::Frame(Frame { opcode: first & 0x0f, payload }, end),
+        Some(payload) => {
+            let (opcode, is_deflated) = (first & 0x0f, first & 0x40 != 0);
+            ParseStep::Frame(Frame { opcode, is_deflated, payload }, end)
+        }
         None => ParseStep::Partial,
     }
 }

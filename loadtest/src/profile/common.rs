@@ -10,7 +10,7 @@ use crate::{
     machine::{self, Process},
     outcome::{Context, Documents, Options, Outcome},
     payload,
-    plan::{ChannelList, Class, Endpoint, Plan, Spec, Timeline},
+    plan::{ChannelList, Class, Endpoint, Plan, Spec, Timeline, View},
     publisher::PublishOptions,
     run::{Run, Setup},
     verdict::Limits,
@@ -37,6 +37,13 @@ pub(crate) struct Common {
     /// A channel or a pattern of the hub; repeatable.
     #[arg(long = "channel", default_value = "football/*/odds/steady")]
     follows: Vec<String>,
+    /// Pick this part of the documents: JSON pointers, separated by commas; empty for everything.
+    /// Repeatable: the sockets of a channel take the picks in turn.
+    #[arg(long = "pick", value_name = "POINTERS")]
+    picks: Vec<String>,
+    /// The share of the sockets that take compressed frames: all without a value.
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, default_missing_value = "1", num_args = 0..=1)]
+    deflate: f64,
     #[arg(long, default_value_t = 100)]
     pub(crate) sockets: usize,
     /// Measured seconds.
@@ -174,6 +181,11 @@ impl Common {
         ensure!(self.rate > 0.0 && self.rate <= 1e8, "a rate has to be above 0 and bearable");
         ensure!(self.bytes <= 1 << 20, "a message has at most a mebibyte");
         ensure!((1..=256).contains(&self.threads), "threads have to be from 1 to 256");
+        ensure!((0.0..=1.0).contains(&self.deflate), "a share has to be from 0 to 1");
+        ensure!(
+            !self.is_raw() || self.picks.is_empty() && self.deflate == 0.0,
+            "bare channels have neither picks nor compression"
+        );
         ensure!(self.in_flight > 0, "at least one handshake has to be under way");
         if !self.is_raw() && self.key.is_empty() {
             bail!("the hub wants a key: --key, or LOADTEST_KEY in the environment");
@@ -240,6 +252,8 @@ impl Common {
         Options {
             sockets: shape.sockets,
             follows: if raw { Vec::new() } else { self.follows.clone() },
+            picks: self.picks.clone(),
+            deflate: self.deflate,
             threads: self.threads,
             seconds: shape.seconds,
             warmup: self.warmup,
@@ -291,18 +305,42 @@ impl Common {
         Ok(follows.collect())
     }
 
-    /// This many sockets of a class, which take the targets and the hubs in turn. The first of them keep
-    /// documents.
+    /// The view of a socket, by its number among those of its channel.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "a share of the sockets"
+    )]
+    fn view(&self, nth: usize) -> View {
+        let picks = self.picks.len().max(1);
+        let pick = self.picks.get(nth % picks).filter(|pick| !pick.is_empty());
+        let turn = nth / picks;
+        let deflating = |turns: usize| (turns as f64 * self.deflate) as usize;
+        View {
+            pick: pick.map(|pick| pick.split(',').map(str::to_owned).collect()),
+            deflates: deflating(turn + 1) > deflating(turn),
+        }
+    }
+
+    /// This many sockets of a class, which take the targets and the hubs in turn, and those of a
+    /// target the views. The first ones without a pick keep documents.
     pub(crate) fn specs(&self, class: u8, sockets: usize, follows: &[ChannelList]) -> Vec<Spec> {
-        let keep = if self.is_raw() { 0 } else { self.documents };
+        let mut keep = if self.is_raw() { 0 } else { self.documents };
         let hubs = self.hub_urls().len();
         (0..sockets)
-            .map(|nth| Spec {
-                class,
-                // Evenly, for each target too, and not all classes from the first on.
-                hub: (usize::from(class) + nth % follows.len() + nth / follows.len()) % hubs,
-                follows: Arc::clone(&follows[nth % follows.len()]),
-                documents: nth < keep,
+            .map(|nth| {
+                let view = self.view(nth / follows.len());
+                let documents = view.pick.is_none() && keep > 0;
+                keep -= usize::from(documents);
+                Spec {
+                    class,
+                    // Evenly, for each target too, and not all classes from the first on.
+                    hub: (usize::from(class) + nth % follows.len() + nth / follows.len()) % hubs,
+                    follows: Arc::clone(&follows[nth % follows.len()]),
+                    view,
+                    documents,
+                }
             })
             .collect()
     }
@@ -351,4 +389,47 @@ fn command() -> String {
         words.push(word);
     }
     format!("matchwire-loadtest {}", words.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Cli {
+        #[command(flatten)]
+        common: Common,
+    }
+
+    #[track_caller]
+    fn views(arguments: &[&str], sockets: usize, channels: &[&str]) -> Vec<(String, String, bool)> {
+        let cli = Cli::parse_from(["loadtest"].iter().chain(arguments));
+        let follows: Vec<ChannelList> =
+            channels.iter().map(|it| ChannelList::from([(*it).to_owned()])).collect();
+        let specs = cli.common.specs(1, sockets, &follows);
+        let view = |spec: Spec| {
+            let pick = spec.view.pick.map(|it| it.join(",")).unwrap_or_default();
+            (spec.follows[0].clone(), pick, spec.view.deflates)
+        };
+        specs.into_iter().map(view).collect()
+    }
+
+    #[test]
+    fn sockets_of_each_channel_take_the_picks_in_turn() {
+        let found = views(&["--pick", "/a,/b", "--pick", ""], 4, &["x", "y"]);
+        let view = |ch: &str, pick: &str| (ch.to_owned(), pick.to_owned(), false);
+        assert_eq!(found, [view("x", "/a,/b"), view("y", "/a,/b"), view("x", ""), view("y", "")]);
+    }
+
+    #[test]
+    fn share_of_the_sockets_with_each_pick_takes_compressed_frames() {
+        let found = views(&["--pick", "/a", "--pick", "/b", "--deflate", "0.25"], 400, &["x"]);
+        for pick in ["/a", "/b"] {
+            let deflating = found.iter().filter(|view| view.1 == pick && view.2).count();
+            assert_eq!(deflating, 50, "sockets with {pick}");
+        }
+        assert!(views(&["--deflate"], 3, &["x"]).iter().all(|view| view.2));
+    }
 }

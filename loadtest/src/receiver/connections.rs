@@ -7,6 +7,7 @@ use mio::{Interest, Token, event::Event};
 use super::Receiver;
 use crate::{
     clock,
+    ledger::Reader,
     peer::{self, DialOptions, PeerState},
     plan::{CONTROL, Endpoint, ReadRate},
     position::Positions,
@@ -261,7 +262,8 @@ impl Receiver {
         }
         peer.state = PeerState::Upgrading;
         let hub = &self.plan.hubs[peer.hub];
-        peer.out = upgrade::request(hub, &self.plan.endpoint, &peer.reader.follows);
+        let Reader { follows, view, .. } = &peer.reader;
+        peer.out = upgrade::request(hub, &self.plan.endpoint, follows, view);
         self.flush(at);
     }
 
@@ -301,8 +303,8 @@ impl Receiver {
     pub(super) fn subscribe(&mut self, at: usize, from: &Positions) {
         let peer = &mut self.peers[at];
         let class = &self.plan.classes[usize::from(peer.reader.class)];
-        let follows = &peer.reader.follows;
-        let commands = upgrade::subscribes(class, follows, from, &self.ledger.channels);
+        let Reader { follows, view, .. } = &peer.reader;
+        let commands = upgrade::subscribes((class, view), follows, from, &self.ledger.channels);
         peer.reader.unanswered = u16::try_from(commands.len()).unwrap_or(u16::MAX);
         peer.reader.images_due = 0;
         for command in commands {

@@ -87,7 +87,8 @@ impl Receiver {
         let now = clock::now();
         let mut start = 0;
         if self.peers[at].state == PeerState::Upgrading {
-            match upgrade::parse_response(&self.buffer[..end]) {
+            let deflates = self.peers[at].reader.view.deflates;
+            match upgrade::parse_response(&self.buffer[..end], deflates) {
                 UpgradeResponse::Partial => {}
                 UpgradeResponse::Upgraded(head) => {
                     self.upgraded(at, now);
@@ -137,7 +138,7 @@ impl Receiver {
         now: u64,
         closed: &mut Option<String>,
     ) -> Result<usize, &'static str> {
-        let Self { peers, ledger, buffer, .. } = self;
+        let Self { peers, ledger, buffer, inflater, .. } = self;
         let peer = &mut peers[at];
         let (reader, out) = (&mut peer.reader, &mut peer.out);
         let mut frames = 0;
@@ -145,6 +146,10 @@ impl Receiver {
             frames += 1;
             match frame.opcode {
                 wire::BINARY => ledger.bare(reader, frame.payload, now),
+                wire::TEXT if frame.is_deflated => match inflater.inflate(frame.payload) {
+                    Ok(text) => ledger.text(reader, text, now),
+                    Err(why) => ledger.broken(reader, why),
+                },
                 wire::TEXT => ledger.text(reader, frame.payload, now),
                 wire::PING => wire::push_frame(out, wire::PONG, frame.payload),
                 wire::CLOSE => *closed = Some(close_words(frame.payload)),

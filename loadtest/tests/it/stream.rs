@@ -26,6 +26,30 @@ fn steady_run_is_clean_and_its_documents_are_compared() {
 }
 
 #[test]
+fn compressed_frames_are_read_and_their_documents_compared() {
+    let ran = against(Fault::None, "fanout", "--sockets 8 --deflate 0.5 --seconds 2 --warmup 0");
+    ran.ends_with(0, "OK");
+    assert!((ran.number("/documents/compared") - 4.0).abs() < 0.5, "{}", ran.output);
+    let ran = against(Fault::Skip(30), "fanout", "--sockets 2 --deflate --seconds 1 --warmup 0");
+    ran.ends_with(1, "gaps");
+}
+
+#[test]
+fn change_that_a_pick_leaves_out_is_not_missing() {
+    let words = "--sockets 6 --pick /price --pick= --seconds 2 --warmup 0";
+    let ran = against(Fault::None, "fanout", words);
+    ran.ends_with(0, "OK");
+    assert!((ran.number("/reach") - 1.0).abs() < 1e-9, "{}", ran.output);
+    // Half of the sockets get half of the changes.
+    let messages = ran.number("/throughput/messages");
+    assert!((800.0..960.0).contains(&messages), "{messages} messages: {}", ran.output);
+    // A change that the pick has is missing.
+    let ran =
+        against(Fault::Skip(30), "fanout", "--sockets 2 --pick /price --seconds 1.5 --warmup 0");
+    ran.ends_with(1, "gaps");
+}
+
+#[test]
 fn patterns_are_followed_as_names_are() {
     let url = serve(Fault::None);
     let ran = loadtest(&format!(

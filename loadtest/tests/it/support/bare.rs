@@ -43,7 +43,7 @@ pub(crate) fn serve(fault: Fault) -> String {
 
 fn connection(mut stream: TcpStream, subscribers: &Subscribers, fault: Fault) {
     stream.set_nodelay(true).unwrap();
-    let Ok(path) = ws::accept(&mut stream) else { return };
+    let Ok(ws::Upgrade { path, .. }) = ws::accept(&mut stream) else { return };
     match path.strip_prefix("/sub/") {
         Some(channel) => {
             let mut all = subscribers.lock().unwrap();

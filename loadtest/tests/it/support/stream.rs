@@ -3,7 +3,7 @@
 
 use std::{
     collections::{BTreeSet, VecDeque},
-    io::Write,
+    io::{self, Write},
     net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream},
     sync::{Arc, Mutex, MutexGuard},
     thread,
@@ -12,7 +12,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::ws;
+use super::ws::{self, Upgrade};
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Fault {
@@ -47,8 +47,7 @@ struct Hub {
     seq: u64,
     price: u64,
     tail: VecDeque<(u64, Vec<u8>)>,
-    /// With the node at which each is.
-    subscribers: Vec<(usize, TcpStream)>,
+    subscribers: Vec<Subscriber>,
     /// The position at the first subscription to the first node.
     first_seq: Option<u64>,
     /// Whether the first node has ended.
@@ -56,6 +55,18 @@ struct Hub {
     /// The addresses from which each node was reached.
     sources: Vec<BTreeSet<IpAddr>>,
 }
+
+#[derive(Debug)]
+struct Subscriber {
+    node: usize,
+    stream: TcpStream,
+    deflates: bool,
+    /// The last change that it was sent, if it gets only every second one: its pick.
+    picks_from: Option<u64>,
+}
+
+/// A subscriber with a pick gets a beat for every so many changes.
+const CHANGES_PER_BEAT: u64 = 50;
 
 type Shared = Arc<Mutex<Hub>>;
 
@@ -147,14 +158,14 @@ fn change(hub: &Shared, first_node: SocketAddr, fault: Fault) {
         });
         let frame = ws::frame(1, fields_first(&update).as_bytes());
         let seq = hub.seq;
-        hub.tail.push_back((seq, frame.clone()));
+        hub.tail.push_back((seq, frame));
         let times = match fault {
             Fault::Skip(every) if is_nth(every) => 0,
             Fault::Twice(every) if is_nth(every) => 2,
             _ => 1,
         };
         for _ in 0..times {
-            hub.subscribers.retain_mut(|(_, stream)| stream.write_all(&frame).is_ok());
+            hub.subscribers.retain_mut(|subscriber| subscriber.update(&update, seq).is_ok());
         }
         let since_first = hub.first_seq.map_or(0, |first| hub.seq - first);
         match fault {
@@ -192,9 +203,7 @@ fn changed_since(shared: &Shared, from: u64) -> MutexGuard<'_, Hub> {
 
 fn connection(mut stream: TcpStream, node: usize, shared: &Shared, fault: Fault) {
     stream.set_nodelay(true).unwrap();
-    if ws::accept(&mut stream).is_err() {
-        return;
-    }
+    let Ok(Upgrade { deflates, .. }) = ws::accept(&mut stream) else { return };
     let say = |value: Value, stream: &mut TcpStream| {
         stream.write_all(&ws::frame(1, value.to_string().as_bytes())).is_ok()
     };
@@ -211,7 +220,7 @@ fn connection(mut stream: TcpStream, node: usize, shared: &Shared, fault: Fault)
         let (id, ch) = (&command["id"], &command["ch"]);
         if command["op"] == "unsubscribe" {
             let port = stream.peer_addr().unwrap();
-            hub.subscribers.retain(|(_, other)| other.peer_addr().ok() != Some(port));
+            hub.subscribers.retain(|other| other.stream.peer_addr().ok() != Some(port));
             say(json!({"type": "unsubscribed", "id": id, "ch": ch}), &mut stream);
             continue;
         }
@@ -239,7 +248,33 @@ fn connection(mut stream: TcpStream, node: usize, shared: &Shared, fault: Fault)
             hub.first_seq.get_or_insert(seq);
         }
         let writer = stream.try_clone().unwrap();
-        hub.subscribers.push((node, writer));
+        let picks_from = command.get("pick").map(|_| hub.seq);
+        hub.subscribers.push(Subscriber { node, stream: writer, deflates, picks_from });
+    }
+}
+
+impl Subscriber {
+    fn update(&mut self, update: &Value, seq: u64) -> io::Result<()> {
+        let mut update = update.clone();
+        if let Some(last) = self.picks_from {
+            if seq.is_multiple_of(CHANGES_PER_BEAT) {
+                let beat = json!({"type": "beat", "heads": {CHANNEL: seq}});
+                self.picks_from = Some(seq);
+                return self.stream.write_all(&ws::frame(1, beat.to_string().as_bytes()));
+            }
+            if !seq.is_multiple_of(2) {
+                return Ok(());
+            }
+            update["prev"] = last.into();
+            self.picks_from = Some(seq);
+        }
+        let text = fields_first(&update);
+        let frame = if self.deflates {
+            ws::deflated_frame(text.as_bytes())
+        } else {
+            ws::frame(1, text.as_bytes())
+        };
+        self.stream.write_all(&frame)
     }
 }
 
@@ -247,8 +282,7 @@ impl Hub {
     /// Ends the connections of the first node.
     fn send_away(&mut self, says_so: bool) {
         let bye = json!({"type": "bye", "why": "drain", "reconnect_after_ms": 0}).to_string();
-        for (_, stream) in self.subscribers.extract_if(.., |(node, _)| *node == 0) {
-            let mut stream = stream;
+        for Subscriber { mut stream, .. } in self.subscribers.extract_if(.., |it| it.node == 0) {
             if says_so {
                 stream.write_all(&ws::frame(1, bye.as_bytes())).ok();
                 stream.write_all(&ws::frame(8, &1001_u16.to_be_bytes())).ok();

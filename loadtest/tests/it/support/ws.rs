@@ -5,10 +5,18 @@ use std::{
     net::TcpStream,
 };
 
+use flate2::{Compress, Compression, FlushCompress};
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
-/// Accepts an upgrade. Returns the requested path.
-pub(crate) fn accept(stream: &mut TcpStream) -> io::Result<String> {
+/// What an upgrade asked for.
+pub(crate) struct Upgrade {
+    pub(crate) path: String,
+    /// Whether it offered to take compressed frames; the response accepts that.
+    pub(crate) deflates: bool,
+}
+
+/// Accepts an upgrade.
+pub(crate) fn accept(stream: &mut TcpStream) -> io::Result<Upgrade> {
     let mut head = Vec::new();
     let mut byte = [0];
     while !head.ends_with(b"\r\n\r\n") {
@@ -21,12 +29,19 @@ pub(crate) fn accept(stream: &mut TcpStream) -> io::Result<String> {
         name.eq_ignore_ascii_case("sec-websocket-key").then_some(value.trim())
     });
     let proof = derive_accept_key(key.unwrap_or_default().as_bytes());
+    let deflates = head.contains("permessage-deflate");
+    let extensions = if deflates {
+        "Sec-WebSocket-Extensions: permessage-deflate; server_no_context_takeover\r\n"
+    } else {
+        ""
+    };
     write!(
         stream,
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
-         Sec-WebSocket-Accept: {proof}\r\n\r\n"
+         Sec-WebSocket-Accept: {proof}\r\n{extensions}\r\n"
     )?;
-    Ok(head.split_whitespace().nth(1).unwrap_or_default().to_owned())
+    let path = head.split_whitespace().nth(1).unwrap_or_default().to_owned();
+    Ok(Upgrade { path, deflates })
 }
 
 /// The next message of a client, unmasked.
@@ -57,6 +72,16 @@ pub(crate) fn read(stream: &mut impl Read) -> io::Result<(u8, Vec<u8>)> {
         *byte ^= mask[nth % 4];
     }
     Ok((head[0] & 0x0f, payload))
+}
+
+/// A compressed text message of a server.
+pub(crate) fn deflated_frame(text: &[u8]) -> Vec<u8> {
+    let mut payload = Vec::with_capacity(text.len() + 64);
+    let mut compress = Compress::new(Compression::fast(), false);
+    compress.compress_vec(text, &mut payload, FlushCompress::Sync).unwrap();
+    let mut frame = frame(1, payload.strip_suffix(&[0, 0, 0xff, 0xff]).unwrap());
+    frame[0] |= 0x40;
+    frame
 }
 
 /// A message of a server.
