@@ -129,6 +129,7 @@ impl Setup {
                 expiry: Close::Idle,
                 permission: fanout::Permission::EVERYTHING,
                 deflates: false,
+                peer: None,
                 guard: Box::new(()),
             };
             fanout.serve(Stream::Unix(stream), Vec::new(), owner, Dialect::Stream);

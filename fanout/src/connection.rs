@@ -3,6 +3,7 @@
 use std::{
     fmt,
     io::{self, IoSlice, Read, Write},
+    net::IpAddr,
 };
 
 use bytes::Bytes;
@@ -28,6 +29,8 @@ pub struct Owner {
     pub permission: Permission,
     /// The handshake has agreed to compressed messages in both directions, each on its own (RFC 7692).
     pub deflates: bool,
+    /// Where it comes from, for the operator.
+    pub peer: Option<IpAddr>,
     /// Records what the connection uses; dropped when it ends.
     pub guard: Box<dyn Guard>,
 }
@@ -102,6 +105,7 @@ pub(crate) struct Connection {
     pub(crate) is_indebted: bool,
     /// When the last lag frame was sent, while the client is slow.
     pub(crate) lag_sent_at: Option<Micros>,
+    opened: Micros,
     /// When the client last sent anything.
     last_received: Micros,
     /// Up to when usage has been reported to the owner's guard.
@@ -159,6 +163,7 @@ impl Connection {
             ping_sent: false,
             is_indebted: false,
             lag_sent_at: None,
+            opened: now,
             last_received: now,
             usage_reported: now,
         }
@@ -179,6 +184,16 @@ impl Connection {
         owner.guard.record_usage(messages, u64::try_from(open_us / 1000).unwrap_or(0), time_of_day);
         // The rest of a millisecond is reported the next time.
         self.usage_reported = now - open_us % 1000;
+    }
+
+    /// When it was opened.
+    pub(crate) fn opened(&self) -> Micros {
+        self.opened
+    }
+
+    /// What its bytes go through.
+    pub(crate) fn transport(&self) -> &'static str {
+        self.socket.transport()
     }
 
     pub(crate) fn is_closing(&self) -> bool {
@@ -339,6 +354,7 @@ mod tests {
             expiry: EXPIRY,
             permission: Permission::EVERYTHING,
             deflates: false,
+            peer: None,
             guard: Box::new(guard),
         });
         connection

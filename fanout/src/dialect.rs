@@ -32,6 +32,16 @@ impl Dialect {
         matches!(self, Self::Stream)
     }
 
+    /// Its name, for the operator.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Stream => "stream",
+            Self::Hosted(dialect) => dialect.name(),
+            Self::Bare => "bare",
+        }
+    }
+
     #[must_use]
     pub fn is_bare(self) -> bool {
         matches!(self, Self::Bare)
@@ -40,6 +50,9 @@ impl Dialect {
 
 /// A protocol of the host. Called on the shard's thread, so it must not block.
 pub trait HostDialect: fmt::Debug + Send + Sync {
+    /// Its name, for the operator.
+    fn name(&self) -> &'static str;
+
     /// The number of groups that one socket may follow at a time.
     fn groups_max(&self) -> usize;
 

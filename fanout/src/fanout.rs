@@ -11,7 +11,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 use crate::{
     Micros, Seq,
@@ -22,6 +22,7 @@ use crate::{
     dialect::Dialect,
     encode::binary_frame,
     inbound::MessageLimits,
+    inspect::{INSPECTIONS_MAX, TooManyInspections},
     mailbox::Mailbox,
     permission::Permission,
     replay::ReplayResponse,
@@ -139,6 +140,8 @@ pub(crate) struct Shared {
     pub(crate) followed: AtomicBool,
     /// Since when nothing new can be known; 0 if that is not so.
     pub(crate) stale_since: AtomicI64,
+    /// Counts the inspections that are open.
+    inspections: Arc<Semaphore>,
 }
 
 impl std::fmt::Debug for Shared {
@@ -233,6 +236,7 @@ impl Fanout {
             sockets: (0..shards).map(|_| AtomicUsize::new(0)).collect(),
             followed: AtomicBool::new(false),
             stale_since: AtomicI64::new(0),
+            inspections: Arc::new(Semaphore::new(INSPECTIONS_MAX)),
             limits,
         });
         let mut threads = Vec::new();
@@ -363,6 +367,21 @@ impl Fanout {
         self.shared.mailboxes.iter().for_each(|mailbox| mailbox.push([ShardMessage::EndDrain]));
     }
 
+    /// The number of shards.
+    #[must_use]
+    pub fn shards(&self) -> usize {
+        self.shared.mailboxes.len()
+    }
+
+    /// Sends one shard a message that is not limited by its mailbox.
+    pub(crate) fn send(&self, shard: usize, message: ShardMessage) {
+        self.shared.mailboxes[shard].push([message]);
+    }
+
+    pub(crate) fn inspection_permit(&self) -> Result<OwnedSemaphorePermit, TooManyInspections> {
+        Arc::clone(&self.shared.inspections).try_acquire_owned().map_err(|_| TooManyInspections)
+    }
+
     /// The number of connections.
     #[must_use]
     pub fn sockets(&self) -> usize {
@@ -414,11 +433,16 @@ impl Drop for ExitGuard {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{self, IoSlice, Write};
+    use std::{
+        io::{self, IoSlice, Write},
+        os::unix::net::UnixStream,
+        time::Duration,
+    };
 
     use super::*;
     use crate::{
         catch_up::ShardRequest,
+        inspect::{Explanation, JournalEntry, JournalEvent, SocketId, SocketQuery},
         outbox::Budget,
         session::Session,
         subscribers::{SubscriberLimits, Subscribers},
@@ -499,6 +523,85 @@ mod tests {
                 "only the first message of a new reader is queued"
             );
         }
+    }
+
+    #[tokio::test]
+    async fn reader_that_does_not_read_is_on_top_with_its_journal() {
+        let limits = Limits { stall_ms: 600_000, ..limits(1) };
+        let fanout = Fanout::start(limits, "test", Box::new(NullHost)).expect("it starts");
+        let mut clients = Vec::new();
+        for channel in 0..3 {
+            let (stream, client) = UnixStream::pair().expect("a pair of sockets");
+            clients.push(client);
+            fanout.serve_bare(Stream::Unix(stream), Vec::new(), channel);
+        }
+        let within = Duration::from_secs(60);
+        let message = || [(1, Bytes::from(vec![b'x'; 64 * 1024]))];
+        let slowest = loop {
+            fanout.publish_bare(message());
+            let list = fanout.list_sockets(SocketQuery::default(), within).await.expect("a list");
+            let slowest = list.sockets.into_iter().next();
+            if let Some(slowest) = slowest.filter(|socket| socket.waiting_bytes > 0) {
+                assert_eq!((list.matching, list.silent_shards), (3, Vec::new()));
+                break slowest;
+            }
+        };
+        let id = SocketId { shard: 0, serial: 2 };
+        assert_eq!((slowest.id, slowest.stalls), (id, 1), "{slowest:?}");
+        let is = |entries: &[JournalEntry], wanted: fn(&JournalEvent) -> bool| {
+            entries.iter().any(|entry| wanted(&entry.event))
+        };
+        loop {
+            let answer = fanout.explain_socket(id, within).await.expect("an answer");
+            let Explanation::Open { report, journal, watch } = answer else { panic!("{answer:?}") };
+            let full = |event: &JournalEvent| matches!(event, JournalEvent::SocketFull { .. });
+            assert!(is(&journal, full), "it was remembered before anybody looked: {journal:?}");
+            assert!(watch.until.is_some() && report.summary.waiting_us > 0, "{report:?}");
+            if is(&journal, |event| matches!(event, JournalEvent::Skipped { .. })) {
+                break;
+            }
+            fanout.publish_bare(message());
+        }
+        let by_key = SocketQuery { keys: Some([7].into()), ..SocketQuery::default() };
+        let list = fanout.list_sockets(by_key, within).await.expect("a list");
+        assert_eq!((list.matching, list.sockets.len()), (0, 0), "they have no owner");
+    }
+
+    /// The operator gets what the other shards say, and cannot fill the mailbox of one that hangs.
+    #[tokio::test]
+    async fn shard_that_hangs_is_named_and_inspections_are_bounded() {
+        let spawn = |name: String, run: Box<dyn FnOnce() + Send>| {
+            let hangs = name == "shard-1";
+            let run = move || {
+                if hangs {
+                    loop {
+                        thread::park();
+                    }
+                }
+                run();
+            };
+            thread::Builder::new().name(name).spawn(run)
+        };
+        let fanout = Fanout::start_on(limits(2), "test", Box::new(NullHost), spawn);
+        let fanout = fanout.expect("it starts");
+        let (stream, _client) = UnixStream::pair().expect("a pair of sockets");
+        fanout.serve_bare(Stream::Unix(stream), Vec::new(), 1);
+        let id = SocketId { shard: 0, serial: 1 };
+        let within = Duration::from_secs(60);
+        // An inspection and a connection take different ways through the mailbox.
+        while !matches!(fanout.explain_socket(id, within).await, Ok(Explanation::Open { .. })) {
+            thread::yield_now();
+        }
+        let unknown = SocketId { serial: 2, ..id };
+        assert!(matches!(fanout.explain_socket(unknown, within).await, Ok(Explanation::Unknown)));
+        let within = Duration::from_millis(100);
+        for _ in 0..INSPECTIONS_MAX {
+            let list = fanout.list_sockets(SocketQuery::default(), within).await.expect("a list");
+            assert_eq!((list.matching, &*list.silent_shards), (1, &[1][..]));
+            assert_eq!((list.sockets[0].id, list.sockets[0].dialect), (id, "bare"));
+        }
+        let refused = fanout.list_sockets(SocketQuery::default(), within).await;
+        assert_eq!(refused.map(|_| ()), Err(TooManyInspections));
     }
 
     /// A source that waits for room, and the stop, must not hang because one shard has panicked.

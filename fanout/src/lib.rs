@@ -54,6 +54,11 @@
 //! **Kernel buffers** are small, because data in them can no longer be merged or overtaken. A TLS session
 //! accepts new bytes only after its last records were sent, for the same reason.
 //!
+//! # Inspection
+//!
+//! The host's operator can list the slowest connections and have one explained (`inspect`). What happened is in the `Journal`
+//! of each shard, which costs a connection nothing but a few counts.
+//!
 //! # Dialects
 //!
 //! The crate contains the commands and frames of one protocol, that of `/stream/v1`. A host with another one
@@ -77,6 +82,8 @@
 //! | bytes of a batch, and per write | `fanout.write_bytes_max` | the next batch or turn |
 //! | kernel buffers | `fanout.send_buffer_bytes`, `fanout.unsent_bytes` | frames stay in the outbox |
 //! | catch-up requests of one key | `fanout.catch_up_burst`, `fanout.catch_ups_per_second` | its commands wait |
+//! | inspections of the host's operator that are open; connections that one looks at in a turn | 8; 1,024 | refused; the next turn |
+//! | remembered things: rare ones of a shard; of each of at most 4 watched connections | 4,096; 256 | the oldest go |
 //! | silence and stalls | `fanout.idle_ms`, `fanout.stall_ms` | closed |
 //!
 //! If a source can wait, it waits for room in the mailboxes before it overflows them
@@ -93,6 +100,7 @@ pub mod protocol;
 pub mod replay;
 
 pub mod batch;
+pub mod journal;
 pub mod outbox;
 pub mod patterns;
 pub mod session;
@@ -100,6 +108,7 @@ pub mod subscribers;
 pub mod topics;
 pub mod view;
 
+pub mod inspect;
 pub mod socket;
 
 mod clock;

@@ -5,12 +5,20 @@
 
 mod replay_queue;
 
-use std::{collections::VecDeque, io, io::IoSlice, mem};
+use std::{
+    collections::{HashMap, VecDeque},
+    io,
+    io::IoSlice,
+    mem,
+};
 
 use bytes::{Buf, Bytes};
 
 use self::replay_queue::ReplayQueue;
-use crate::{Micros, channel::Position};
+use crate::{
+    Micros,
+    channel::{Position, Seq},
+};
 
 /// Frames to be written, within a budget in bytes and in age. A frame larger than the budget is accepted
 /// if the queue is empty, so that an image of any size gets through.
@@ -52,6 +60,15 @@ pub struct FrameOrigin {
     pub channel: u32,
     /// The reader's position before it; `None` if the reader has nothing of the channel.
     pub before: Option<Position>,
+}
+
+/// The queued frames of one channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WaitingFrames {
+    pub frames: usize,
+    pub bytes: usize,
+    /// The reader's position before the first of them.
+    pub before: Option<Seq>,
 }
 
 /// What may be queued for one connection.
@@ -187,6 +204,27 @@ impl Outbox {
     /// Counts data frames that the socket has accepted without being queued.
     pub fn count_delivered(&mut self, frames: u64) {
         self.delivered += frames;
+    }
+
+    /// Data frames that the socket has accepted completely and that have not been taken yet.
+    #[must_use]
+    pub fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    /// The queued frames of each channel: how many there are, their bytes, and the reader's position before the first.
+    #[must_use]
+    pub fn waiting_by_channel(&self) -> HashMap<u32, WaitingFrames> {
+        let mut all: HashMap<u32, WaitingFrames> = HashMap::new();
+        for queued in &self.frames {
+            let Some(origin) = queued.origin() else { continue };
+            let before = origin.before.map(|position| position.seq);
+            let waiting = WaitingFrames { frames: 0, bytes: 0, before };
+            let waiting = all.entry(origin.channel).or_insert(waiting);
+            waiting.frames += 1;
+            waiting.bytes += queued.frame.len();
+        }
+        all
     }
 
     /// How many data frames the socket has accepted completely since this was last called. Data frames are
@@ -379,7 +417,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::channel::{Epoch, Seq};
+    use crate::channel::Epoch;
 
     const BUDGET: Budget = Budget { bytes: 100, frame_bytes: 0, age_us: 1000 };
 

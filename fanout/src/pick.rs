@@ -85,6 +85,18 @@ impl Paths {
     }
 }
 
+impl Pick {
+    /// A description for the operator: the pointers and the kinds of events.
+    pub(crate) fn describe(&self) -> String {
+        let pointers = self.paths.iter().flat_map(|paths| paths.pointers.iter());
+        let mut words: Vec<String> = pointers.map(|pointer| String::from(&**pointer)).collect();
+        if let Some(events) = self.events.to_json() {
+            words.push(format!("events {events}"));
+        }
+        words.join(" ")
+    }
+}
+
 impl EventChoice {
     /// Reads the `events` of a command.
     pub(crate) fn parse(value: &Value) -> Result<Self, Malformed> {

@@ -226,6 +226,19 @@ impl Code {
     pub const ALL: [Self; 5] =
         [Self::BadCommand, Self::BadChannel, Self::NotTracked, Self::NotEntitled, Self::Limit];
 
+    /// As `error` frames have it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::BadCommand => "bad_command",
+            Self::BadChannel => "bad_channel",
+            Self::NotTracked => "not_tracked",
+            Self::NotEntitled => "not_entitled",
+            Self::Limit => "limit",
+            Self::Host(code) => code,
+        }
+    }
+
     /// Whether the same command may succeed later without another change by the client.
     fn retry(self) -> bool {
         matches!(self, Self::NotTracked)

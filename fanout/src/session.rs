@@ -13,6 +13,7 @@ mod hash;
 mod index;
 mod permission;
 mod replays;
+mod report;
 mod subscription;
 
 use std::collections::{HashMap, VecDeque};
@@ -33,10 +34,12 @@ use crate::{
     Micros,
     channel::{Channel, ChannelId, Pattern, Position, Publication, Rate, Seq},
     dialect::Dialect,
+    journal::{Journal, JournalEvent},
     outbox::{Budget, FrameOrigin, Outbox},
     patterns::Patterns,
     permission::{Classes, Permission},
     protocol::{self, Code, OnSlow, Pick, Refusal, SubscribeOptions},
+    subscribers::Tally,
     topics::{FollowerRef, Topic, Topics},
     view::{Renderer, View},
 };
@@ -85,15 +88,35 @@ pub struct Session {
 #[derive(Debug)]
 pub struct SessionContext<'a> {
     pub outbox: &'a mut Outbox,
+    pub tally: &'a mut Tally,
     /// The positions of topics. Only the shard changes them.
     pub topics: &'a Topics,
     /// The index of wildcards, of all connections.
     pub patterns: &'a mut Patterns,
     pub renderer: &'a mut Renderer,
+    pub journal: &'a mut Journal,
     /// The connection's own slot.
     pub slot: u32,
     pub budget: Budget,
     pub now: Micros,
+}
+
+impl SessionContext<'_> {
+    /// Notes what happened to the connection in the journal.
+    fn note(&mut self, channel: Option<&ChannelId>, event: JournalEvent) {
+        self.journal.note(self.tally.serial, channel, event, self.now);
+    }
+
+    /// Queues the `error` frame of a refusal.
+    fn refuse(&mut self, refusal: &Refusal) {
+        self.outbox.push_reply(protocol::error(refusal), self.now);
+        self.tally.refused = self.tally.refused.saturating_add(1);
+        if self.journal.watches(self.tally.serial) {
+            let channel = refusal.channel.as_deref().map(ChannelId::new);
+            let (code, message) = (refusal.code.as_str(), refusal.message.clone());
+            self.note(channel.as_ref(), JournalEvent::Refused { code, message });
+        }
+    }
 }
 
 /// What happened to a publication that was offered to a subscription.
@@ -379,6 +402,9 @@ impl Session {
         let origin = FrameOrigin { channel: channel.number, before: None };
         let view = self.view(&options);
         let frame = context.renderer.frame(&view, image.frame().clone(), None, true)?;
+        context.tally.images = context.tally.images.saturating_add(1);
+        let event = JournalEvent::Image { seq: image.seq, bytes: frame.len(), why: "new" };
+        context.note(Some(&channel.name), event);
         context.outbox.add(frame, Some(origin), context.now);
         let from = Some(Position { epoch: Some(channel.epoch), seq: image.seq });
         let sub = Subscription {
@@ -428,7 +454,7 @@ impl Session {
             self.channels_max
         );
         let refusal = Refusal::new(&Value::Null, Code::Limit, message).about(wildcard.as_str());
-        context.outbox.push_reply(protocol::error(&refusal), context.now);
+        context.refuse(&refusal);
     }
 
     #[must_use]

@@ -5,6 +5,7 @@
 //! waits for events; a blocked write waits for its socket, never for a timer.
 
 mod dispatch;
+mod inspection;
 mod lifecycle;
 mod message;
 mod reading;
@@ -26,6 +27,7 @@ use tracing::error;
 
 pub(crate) use self::message::ShardMessage;
 use self::{
+    inspection::Scan,
     schedule::CheckSchedule,
     token_buckets::{TokenBucketLimits, TokenBuckets},
 };
@@ -90,8 +92,6 @@ pub(crate) struct Shard {
     poll: Poll,
     subscribers: Subscribers<Connection>,
     buffer: Box<[u8]>,
-    /// The generation of the newest connection: distinguishes connections in one slot.
-    generation: u64,
     /// Connections to read from in the next turn, each once, even without a socket event.
     unread: Vec<usize>,
     /// An empty list, reused for its allocation.
@@ -109,6 +109,8 @@ pub(crate) struct Shard {
     /// Connections whose commands wait because their key is in debt.
     indebted: Vec<(usize, u64)>,
     schedule: CheckSchedule,
+    /// The operator's lists that are being made, in the order in which they were requested.
+    scans: VecDeque<Scan>,
     /// The shard drains: new connections are closed too, with this time to reconnect.
     draining_ms: Option<u32>,
     stopping: bool,
@@ -142,7 +144,6 @@ impl Shard {
             poll,
             subscribers: Subscribers::new(subscriber_limits),
             buffer: vec![0; READ_BYTES].into(),
-            generation: 0,
             unread: Vec::new(),
             spare: Vec::new(),
             closing: HashSet::default(),
@@ -153,6 +154,7 @@ impl Shard {
             token_buckets,
             indebted: Vec::new(),
             schedule,
+            scans: VecDeque::new(),
             draining_ms: None,
             stopping: false,
         }
@@ -179,7 +181,7 @@ impl Shard {
         }
     }
 
-    /// Handles everything that is ready. Returns whether new connections are left for the next turn.
+    /// Handles everything that is ready. Returns whether new connections or a part of a list are left for the next turn.
     fn turn(&mut self, events: &Events) -> bool {
         let now = monotonic();
         self.subscribers.set_stamp_offset(self.shared.host.stamp() - now);
@@ -213,6 +215,7 @@ impl Shard {
             self.tick(now);
         }
         self.hang_up();
+        let is_scanning = self.scan(now);
         let done = monotonic();
         if let Some(oldest) = self.subscribers.take_oldest_written() {
             let delay = self.shared.host.stamp() - oldest;
@@ -222,7 +225,7 @@ impl Shard {
         self.joins_max = took.clamp(JOINS_MIN, JOINS_MAX);
         self.shared.mailboxes[self.number].mark_processed();
         self.shared.notify_progress(self.number, self.subscribers.is_crowded(now));
-        more
+        more || is_scanning
     }
 
     fn take_messages(&mut self, now: Micros) -> bool {
@@ -265,6 +268,7 @@ impl Shard {
                 self.permit(key, &permission, expires, now)
             }
             ShardMessage::Drain { window_ms } => self.drain(window_ms, now),
+            ShardMessage::Inspect(inspection) => self.inspect(*inspection, now),
             ShardMessage::EndDrain => self.draining_ms = None,
             ShardMessage::Stop => self.stopping = true,
             ShardMessage::Overflow => {

@@ -67,6 +67,14 @@ impl Socket {
         Ok(socket)
     }
 
+    pub(crate) fn transport(&self) -> &'static str {
+        match self {
+            Self::Tcp(_) => "tcp",
+            Self::Tls(_) => "tls",
+            Self::Unix(_) => "unix",
+        }
+    }
+
     fn source(&mut self) -> &mut dyn Source {
         match self {
             Self::Tcp(tcp) => tcp,

@@ -20,13 +20,14 @@ use rustc_hash::FxBuildHasher;
 use slab::Slab;
 
 use self::broadcast::SlowDelivery;
-pub use self::subscriber::Subscriber;
+pub use self::subscriber::{Subscriber, Tally};
 use crate::{
     Micros,
     batch::{Batch, TopicSet},
     catch_up::{HostRequest, HostResponse},
     channel::{Channel, Publication},
     dialect,
+    journal::{Journal, JournalEvent},
     outbox::{Budget, Outbox, WriteOutcome},
     patterns::Patterns,
     protocol,
@@ -38,6 +39,9 @@ use crate::{
 
 /// A reader whose socket has accepted nothing for this long does not delay publishers, in microseconds.
 const STUCK_US: Micros = 200_000;
+
+/// The journal of a watched connection says when frames were written that had waited for so long, in microseconds.
+const FLUSH_NOTED_US: Micros = 1_000;
 
 /// Limits of one subscriber.
 #[derive(Debug, Clone, Copy)]
@@ -56,6 +60,9 @@ pub struct Subscribers<S> {
     topics: Topics,
     patterns: Patterns,
     renderer: Renderer,
+    journal: Journal,
+    /// The serial of the newest subscriber: distinguishes subscribers in one slot.
+    serial: u64,
     batch: Batch,
     limits: SubscriberLimits,
     /// Added to `now` for timestamps that clients see.
@@ -122,6 +129,8 @@ impl<S: Write> Subscribers<S> {
             topics: Topics::default(),
             patterns: Patterns::default(),
             renderer: Renderer::default(),
+            journal: Journal::default(),
+            serial: 0,
             batch: Batch::default(),
             limits,
             stamp_offset: 0,
@@ -171,6 +180,12 @@ impl<S: Write> Subscribers<S> {
         self.subscribers.vacant_key()
     }
 
+    /// The serial that the next subscriber gets.
+    #[must_use]
+    pub fn next_serial(&self) -> u64 {
+        self.serial + 1
+    }
+
     #[must_use]
     pub fn get(&self, slot: usize) -> Option<&Subscriber<S>> {
         self.subscribers.get(slot)
@@ -187,6 +202,7 @@ impl<S: Write> Subscribers<S> {
 
     pub fn admit(&mut self, session: Session, sink: S) -> usize {
         let outbox = Outbox::default();
+        self.serial += 1;
         let subscriber = Subscriber {
             set: TopicSet::EMPTY,
             blocked: false,
@@ -196,6 +212,8 @@ impl<S: Write> Subscribers<S> {
             session,
             sink,
             progressed: 0,
+            slow_since: None,
+            tally: Tally::new(self.serial),
         };
         let slot = self.subscribers.insert(subscriber);
         self.slots = self.slots.max(slot + 1);
@@ -254,15 +272,20 @@ impl<S: Write> Subscribers<S> {
 
     /// Carries out a command. The batch has been broadcast, and no request to the host is pending.
     pub fn apply_command(&mut self, slot: usize, command: impl Into<Command>, now: Micros) {
-        let Self { subscribers, topics, patterns, renderer, limits, .. } = self;
-        let Subscriber { outbox, session, .. } = &mut subscribers[slot];
+        let Self { subscribers, topics, patterns, renderer, journal, limits, .. } = self;
+        let Subscriber { outbox, session, tally, .. } = &mut subscribers[slot];
         debug_assert!(
             self.batch.is_empty() && !session.is_waiting(),
             "a command waits for the batch and for the host"
         );
         let stamp = now + self.stamp_offset;
-        let context =
-            &mut session_context(outbox, (topics, patterns, renderer), *limits, slot, now);
+        let context = &mut session_context(
+            (outbox, tally),
+            (topics, patterns, renderer, journal),
+            *limits,
+            slot,
+            now,
+        );
         let (all_left, next) = match command.into() {
             Command::Stream(command) => session.apply_command(command, stamp, context),
             Command::Hosted(command) => session.apply_hosted_command(command, context),
@@ -279,10 +302,15 @@ impl<S: Write> Subscribers<S> {
     /// Takes the host's response to the pending request of a subscriber.
     pub fn apply_response(&mut self, slot: usize, response: HostResponse, now: Micros) {
         self.broadcast(now);
-        let Self { subscribers, topics, patterns, renderer, limits, .. } = self;
-        let Subscriber { outbox, session, .. } = &mut subscribers[slot];
-        let context =
-            &mut session_context(outbox, (topics, patterns, renderer), *limits, slot, now);
+        let Self { subscribers, topics, patterns, renderer, journal, limits, .. } = self;
+        let Subscriber { outbox, session, tally, .. } = &mut subscribers[slot];
+        let context = &mut session_context(
+            (outbox, tally),
+            (topics, patterns, renderer, journal),
+            *limits,
+            slot,
+            now,
+        );
         let (join, all_left) = session.apply_response(response, context);
         self.leave(all_left);
         self.join(slot, join);
@@ -294,10 +322,15 @@ impl<S: Write> Subscribers<S> {
     /// Takes the host's response about a replay of a subscriber. Replays are independent of publications, so
     /// the batch may wait.
     pub fn apply_replay_response(&mut self, slot: usize, response: ReplayResponse, now: Micros) {
-        let Self { subscribers, topics, patterns, renderer, limits, .. } = self;
-        let Subscriber { outbox, session, .. } = &mut subscribers[slot];
-        let context =
-            &mut session_context(outbox, (topics, patterns, renderer), *limits, slot, now);
+        let Self { subscribers, topics, patterns, renderer, journal, limits, .. } = self;
+        let Subscriber { outbox, session, tally, .. } = &mut subscribers[slot];
+        let context = &mut session_context(
+            (outbox, tally),
+            (topics, patterns, renderer, journal),
+            *limits,
+            slot,
+            now,
+        );
         session.apply_replay_response(response, context);
         self.mark_ready(slot);
         self.request_catch_up(slot, now);
@@ -313,10 +346,15 @@ impl<S: Write> Subscribers<S> {
             return;
         }
         self.broadcast(now);
-        let Self { subscribers, topics, patterns, renderer, limits, .. } = self;
-        let Subscriber { outbox, session, .. } = &mut subscribers[slot];
-        let context =
-            &mut session_context(outbox, (topics, patterns, renderer), *limits, slot, now);
+        let Self { subscribers, topics, patterns, renderer, journal, limits, .. } = self;
+        let Subscriber { outbox, session, tally, .. } = &mut subscribers[slot];
+        let context = &mut session_context(
+            (outbox, tally),
+            (topics, patterns, renderer, journal),
+            *limits,
+            slot,
+            now,
+        );
         let all_left = session.renew_permission(time_of_day, context);
         self.leave(all_left);
         self.mark_ready(slot);
@@ -328,12 +366,17 @@ impl<S: Write> Subscribers<S> {
         self.broadcast(now);
         for (slot, pattern) in self.patterns.covering(&image.channel.name) {
             let slot = slot as usize;
-            let Self { subscribers, topics, patterns, renderer, limits, .. } = self;
-            let Some(Subscriber { outbox, session, .. }) = subscribers.get_mut(slot) else {
+            let Self { subscribers, topics, patterns, renderer, journal, limits, .. } = self;
+            let Some(Subscriber { outbox, session, tally, .. }) = subscribers.get_mut(slot) else {
                 continue;
             };
-            let mut context =
-                session_context(outbox, (topics, patterns, renderer), *limits, slot, now);
+            let mut context = session_context(
+                (outbox, tally),
+                (topics, patterns, renderer, journal),
+                *limits,
+                slot,
+                now,
+            );
             let join = session.channel_opened(image, &pattern, &mut context);
             self.join(slot, join);
             self.mark_ready(slot);
@@ -349,12 +392,17 @@ impl<S: Write> Subscribers<S> {
         let slots: Vec<u32> = live.chain(self.behind.iter().copied()).collect();
         for slot in slots {
             let slot = slot as usize;
-            let Self { subscribers, topics, patterns, renderer, limits, .. } = self;
-            let Some(Subscriber { outbox, session, .. }) = subscribers.get_mut(slot) else {
+            let Self { subscribers, topics, patterns, renderer, journal, limits, .. } = self;
+            let Some(Subscriber { outbox, session, tally, .. }) = subscribers.get_mut(slot) else {
                 continue;
             };
-            let context =
-                &mut session_context(outbox, (topics, patterns, renderer), *limits, slot, now);
+            let context = &mut session_context(
+                (outbox, tally),
+                (topics, patterns, renderer, journal),
+                *limits,
+                slot,
+                now,
+            );
             session.channel_closed(channel.number, context);
             self.mark_ready(slot);
         }
@@ -364,6 +412,7 @@ impl<S: Write> Subscribers<S> {
     /// on their way to this shard were dropped.
     pub fn mark_all_behind(&mut self, now: Micros) {
         self.broadcast(now);
+        self.journal.note_for_all(JournalEvent::Overflow, now);
         let slots: Vec<usize> = self.subscribers.iter().map(|(slot, _)| slot).collect();
         for slot in &slots {
             self.subscribers[*slot].session.mark_all_behind(&self.topics);
@@ -401,9 +450,17 @@ impl<S: Write> Subscribers<S> {
     /// Requests the catch-up of a subscriber's next subscription that is behind, or sends a beat when
     /// all have caught up. While nothing new can be known, `stale` takes the place of the beat.
     pub fn request_catch_up(&mut self, slot: usize, now: Micros) {
-        let Self { subscribers, topics, patterns, renderer, limits, .. } = self;
-        let Some(Subscriber { outbox, session, .. }) = subscribers.get_mut(slot) else { return };
-        let context = session_context(outbox, (topics, patterns, renderer), *limits, slot, now);
+        let Self { subscribers, topics, patterns, renderer, journal, limits, .. } = self;
+        let Some(Subscriber { outbox, session, tally, .. }) = subscribers.get_mut(slot) else {
+            return;
+        };
+        let context = session_context(
+            (outbox, tally),
+            (topics, patterns, renderer, journal),
+            *limits,
+            slot,
+            now,
+        );
         let request = session.next_catch_up(&context);
         let replays = session.take_replay_commands(&context);
         let replays = replays.into_iter().map(|(replay, it)| (slot, Effect::Replay(replay, it)));
@@ -422,17 +479,46 @@ impl<S: Write> Subscribers<S> {
     /// Sends a subscriber the positions of its channels, or `stale` while nothing new can be known. Skipped
     /// without room: a beat only confirms what the frames before it say.
     pub fn beat(&mut self, slot: usize, now: Micros) {
-        let Self { subscribers, topics, limits, .. } = self;
-        let Some(Subscriber { outbox, session, .. }) = subscribers.get_mut(slot) else { return };
+        let Self { subscribers, topics, journal, limits, .. } = self;
+        let Some(Subscriber { outbox, session, tally, .. }) = subscribers.get_mut(slot) else {
+            return;
+        };
         if !outbox.has_room(limits.budget) {
             counter!("matchwire_beats_skipped_total").increment(1);
+            journal.note(tally.serial, None, JournalEvent::BeatSkipped, now);
             return;
+        }
+        if self.stale_since.is_some() && session.has_beats() {
+            journal.note(tally.serial, None, JournalEvent::Stale, now);
         }
         let beat = beat_or_stale(session, topics, self.stale_since, now + self.stamp_offset);
         if let Some(beat) = beat {
             outbox.push_beat(beat, now);
             self.mark_ready(slot);
         }
+    }
+
+    /// Notes what happened to a subscriber in the journal.
+    pub(crate) fn note(&mut self, slot: usize, event: JournalEvent, now: Micros) {
+        if let Some(subscriber) = self.subscribers.get(slot) {
+            self.journal.note(subscriber.tally.serial, None, event, now);
+        }
+    }
+
+    /// The journal, to read it and to watch a subscriber.
+    pub(crate) fn journal(&mut self) -> &mut Journal {
+        &mut self.journal
+    }
+
+    /// The slot of a watched subscriber.
+    pub(crate) fn journal_slot(&self, serial: u64) -> Option<usize> {
+        let slot = self.journal.watched().find(|(_, own)| *own == serial)?.0;
+        Some(slot as usize)
+    }
+
+    /// The index of subscriptions.
+    pub(crate) fn topics(&self) -> &Topics {
+        &self.topics
     }
 
     // ----------------------------------------------------------------------------- writing
@@ -465,10 +551,21 @@ impl<S: Write> Subscribers<S> {
     }
 
     /// Subscribers that are slow now or have recovered since this was last called.
-    pub fn take_slow(&mut self) -> Vec<usize> {
+    pub fn take_slow(&mut self, now: Micros) -> Vec<usize> {
         let slow: Vec<usize> = self.slow.iter().map(|slot| *slot as usize).collect();
-        let subscribers = &self.subscribers;
-        self.slow.retain(|slot| subscribers.get(*slot as usize).is_some_and(Subscriber::is_slow));
+        let Self { subscribers, journal, .. } = self;
+        self.slow.retain(|slot| {
+            let Some(subscriber) = subscribers.get_mut(*slot as usize) else { return false };
+            let is_slow = subscriber.is_slow();
+            if !is_slow && let Some(since) = subscriber.slow_since.take() {
+                let Tally { serial, merged_while_slow, .. } = subscriber.tally;
+                let event =
+                    JournalEvent::KeepsUp { after_us: now - since, merged: merged_while_slow };
+                journal.note(serial, None, event, now);
+                subscriber.tally.merged_while_slow = 0;
+            }
+            is_slow
+        });
         slow
     }
 
@@ -500,7 +597,15 @@ impl<S: Write> Subscribers<S> {
         let Some(subscriber) = self.subscribers.get_mut(slot) else { return };
         subscriber.is_ready = false;
         let Subscriber { outbox, sink, .. } = subscriber;
+        let (bytes, waited_us) = (outbox.bytes(), outbox.age(now));
         let written = outbox.write(self.limits.write_bytes, |slices| sink.write_vectored(slices));
+        if self.journal.is_watching() && waited_us >= FLUSH_NOTED_US {
+            let left = outbox.bytes();
+            if left < bytes {
+                let event = JournalEvent::Flushed { bytes: bytes - left, left, waited_us };
+                self.journal.note(subscriber.tally.serial, None, event, now);
+            }
+        }
         match written {
             Ok(WriteOutcome::All) => {
                 if let Some(beat) =
@@ -516,7 +621,14 @@ impl<S: Write> Subscribers<S> {
                     subscriber.progressed = now;
                 }
                 subscriber.blocked = true;
+                let Subscriber { tally, outbox, slow_since, .. } = subscriber;
                 self.slow.insert(narrow(slot));
+                if slow_since.is_none() {
+                    *slow_since = Some(now);
+                    tally.stalls = tally.stalls.saturating_add(1);
+                    let event = JournalEvent::SocketFull { waiting_bytes: outbox.bytes() };
+                    self.journal.note(tally.serial, None, event, now);
+                }
             }
             Err(_) => return self.effects.push((slot, Effect::Failed)),
         }
@@ -544,14 +656,19 @@ fn beat_or_stale(
 
 /// What a subscriber's session needs from the shard.
 fn session_context<'a>(
-    outbox: &'a mut Outbox,
-    (topics, patterns, renderer): (&'a Topics, &'a mut Patterns, &'a mut Renderer),
+    (outbox, tally): (&'a mut Outbox, &'a mut Tally),
+    (topics, patterns, renderer, journal): (
+        &'a Topics,
+        &'a mut Patterns,
+        &'a mut Renderer,
+        &'a mut Journal,
+    ),
     limits: SubscriberLimits,
     slot: usize,
     now: Micros,
 ) -> SessionContext<'a> {
     let (slot, budget) = (narrow(slot), limits.budget);
-    SessionContext { outbox, topics, patterns, renderer, slot, budget, now }
+    SessionContext { outbox, tally, topics, patterns, renderer, journal, slot, budget, now }
 }
 
 /// Slots are indices into memory, far fewer than 2^32.

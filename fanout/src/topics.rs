@@ -65,6 +65,14 @@ pub struct TopicFollowers {
     pub followers: Vec<Follower>,
 }
 
+impl TopicFollowers {
+    /// The rate at which its followers get updates.
+    #[must_use]
+    pub fn rate(&self) -> Rate {
+        self.topic.rate
+    }
+}
+
 impl Topics {
     /// Adds a follower whose position is `head`. Pass the returned reference to [`Topics::leave`].
     pub fn join(

@@ -4,10 +4,11 @@
 
 import { execFile } from "node:child_process";
 import { readFile, readdir } from "node:fs/promises";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-import { assert, runAll, text, violations, WAIT_MS } from "./support.js";
+import { assert, runAll, text, transferred, violations, WAIT_MS } from "./support.js";
 
 const EMAIL = "ann@example.org";
 const PASSWORD = "four words in a row";
@@ -23,8 +24,8 @@ async function matchwire(directory, ...words) {
   return (await child).stdout.trim();
 }
 
-async function push(base, key, line) {
-  const answer = await fetch(new URL("/ingest/v1/acme", base), {
+async function push(base, key, line, source = "acme") {
+  const answer = await fetch(new URL(`/ingest/v1/${source}`, base), {
     method: "POST", headers: { authorization: `Token ${key}` }, body: JSON.stringify(line),
   });
   const said = await answer.json();
@@ -145,9 +146,88 @@ test("blocking an account asks first, and nothing is cut off at 1280 and 1440 pi
   await page.getByRole("button", { name: "Block account" }).waitFor({ timeout: WAIT_MS });
 });
 
+test("two clicks show which socket does not read, what waits for it and why", async ({ page, base, directory, shoot }) => {
+  const feed = await matchwire(directory, "feeds", "key", "create", "acme");
+  const key = await matchwire(directory, "key", "create", "--email", EMAIL);
+  const [match] = await page.evaluate(() => fetch("/watch/boards/football/").then((answer) => answer.json()).then(({ data }) => Object.keys(data.matches)));
+  const deaf = await deafReader(base, key, `football/${match}`);
+  const ball = (at) => JSON.stringify({ sport: "football", match: "m1", fact: { football: { ball: { x: at % 1000, y: (at * 7) % 1000, side: at % 2 ? "home" : "away", situation: "attack" } } } });
+  const counted = await transferred(page);
+  await page.goto(new URL("/admin/sockets/", base).href);
+  const size = counted();
+  assert(size.total > 0 && size.total < 100_000, `${size.total} bytes: ${size.files.join(", ")}`);
+  let sent = 0;
+  const push = async () => {
+    const lines = Array.from({ length: 500 }, () => ball((sent += 1))).join("\n");
+    const answer = await fetch(new URL("/ingest/v1/acme", base), { method: "POST", headers: { authorization: `Token ${feed}` }, body: lines });
+    assert(answer.ok, `the hub refused the ball: ${answer.status} ${await answer.text()}`);
+  };
+  // More than the network between them holds. The list renews itself.
+  const stuck = page.locator("tbody tr", { hasText: "does not read" });
+  for (let round = 0; round < 40 && (await stuck.count()) === 0; round += 1) {
+    await push();
+    if (round % 4 === 3) await page.waitForTimeout(500);
+  }
+  await stuck.first().waitFor({ timeout: WAIT_MS });
+  assert(/Updates every 3 seconds/.test(await text(page, "#state")), await text(page, "#state"));
+  assert((await stuck.first().innerText()).includes(EMAIL), "not whose socket it is");
+  assert(!(await page.content()).includes(key), "the page has the key");
+  await inEveryForm(page);
+  await shoot("admin-sockets", { whole: true });
+  const link = page.locator("tbody tr").first().getByRole("link").first();
+  await link.focus();
+  // The list is replaced every few seconds; the focus stays where the operator is.
+  await page.waitForTimeout(3500);
+  assert(await page.evaluate(() => document.activeElement?.matches("tbody th a")), "the focus is lost when the list is renewed");
+  await page.keyboard.press("Enter");
+  await page.waitForURL("**/admin/sockets/*-*/", { timeout: WAIT_MS });
+  assert(/does not read/.test(await text(page, "#explanation")), await text(page, "#explanation"));
+  await page.locator(".journal", { hasText: "Socket full" }).waitFor({ timeout: WAIT_MS });
+  await push();
+  await push();
+  deaf.resume();
+  await page.locator(".journal", { hasText: "Keeps up again" }).waitFor({ timeout: WAIT_MS });
+  await page.locator(".journal", { hasText: "Merged" }).waitFor({ timeout: WAIT_MS });
+  await inEveryForm(page);
+  await shoot("admin-socket", { whole: true });
+  await page.getByRole("checkbox", { name: "Update" }).uncheck();
+  await page.waitForFunction(() => /Not updated/.test(document.getElementById("state").textContent), null, { timeout: WAIT_MS });
+  deaf.destroy();
+});
+
 test("no error in the console, and no violation of the policy", async ({ complaints }) => {
   assert(complaints.length === 0, complaints.join("\n"));
 });
+
+/** No violation of accessibility, wide and narrow, light and dark, and nothing that is wider than a telephone. */
+async function inEveryForm(page) {
+  for (const [width, height] of [[1440, 1000], [390, 844]]) {
+    await page.setViewportSize({ width, height });
+    for (const colorScheme of ["light", "dark"]) {
+      await page.emulateMedia({ colorScheme });
+      const found = await violations(page);
+      assert(found.length === 0, `${width} pixels, ${colorScheme}: ${found.join("\n")}`);
+    }
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    assert(wide <= 0, `the page is ${wide} pixels wider than a screen of ${width}`);
+  }
+  await page.setViewportSize({ width: 1440, height: 1000 });
+}
+
+/** A client that follows a channel and reads nothing more until it is resumed. */
+async function deafReader(base, key, channel) {
+  const { hostname, port, host } = new URL(base);
+  const socket = connect({ host: hostname, port: Number(port) });
+  await new Promise((resolve, reject) => socket.once("connect", resolve).once("error", reject));
+  socket.on("error", () => {});
+  socket.write(`GET /stream/v1?token=${key} HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`);
+  await new Promise((resolve) => socket.once("data", resolve));
+  socket.pause();
+  const command = Buffer.from(JSON.stringify({ op: "subscribe", id: 1, ch: channel }));
+  // A masked text message; the mask is zero.
+  socket.write(Buffer.concat([Buffer.from([0x81, 0x80 | command.length, 0, 0, 0, 0]), command]));
+  return socket;
+}
 
 async function verificationLink(mails) {
   const end = Date.now() + WAIT_MS;

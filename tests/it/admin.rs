@@ -3,6 +3,7 @@
 mod commands;
 mod pages;
 mod public;
+mod sockets;
 
 use std::{
     io::Write,

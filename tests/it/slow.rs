@@ -17,14 +17,14 @@ const NARROW: [Setting; 3] = [
     ("HUB_TAIL_BYTES", "67108864"),
 ];
 
-const BOOKS: &str = "tennis/*/odds/betfair";
+pub(crate) const BOOKS: &str = "tennis/*/odds/betfair";
 
 /// A hub that holds a long recording until a client follows it.
 fn hub() -> (Hub, String) {
     hub_with(&Market { event: 30 }.busy(20_000, 100), &[])
 }
 
-fn hub_with(lines: &[String], more: &[Setting]) -> (Hub, String) {
+pub(crate) fn hub_with(lines: &[String], more: &[Setting]) -> (Hub, String) {
     let folder = Arc::new(tempfile::tempdir().expect("a temporary folder"));
     let path = feed::write(folder.path(), "feed.json", lines);
     let path = path.to_str().expect("a path of text");
@@ -35,7 +35,7 @@ fn hub_with(lines: &[String], more: &[Setting]) -> (Hub, String) {
 }
 
 /// A client that has requested the book and stops reading.
-async fn idle(hub: &Hub, key: &str, on_slow: &str) -> Client {
+pub(crate) async fn idle(hub: &Hub, key: &str, on_slow: &str) -> Client {
     let mut client = Client::connect_narrow(&hub.address, key).await;
     client.next_of("hello").await;
     let command = json!({"op": "subscribe", "id": 1, "ch": BOOKS, "on_slow": on_slow});
@@ -45,7 +45,7 @@ async fn idle(hub: &Hub, key: &str, on_slow: &str) -> Client {
 
 /// Follows the recording from its first change to the end while others do not read; returns the
 /// hub's final book.
-async fn follow(hub: &Hub, key: &str) -> (Client, Value) {
+pub(crate) async fn follow(hub: &Hub, key: &str) -> (Client, Value) {
     let mut client = Client::connect(&hub.address, key).await;
     client.subscribe(BOOKS).await;
     client.subscribe("feeds").await;
@@ -55,7 +55,7 @@ async fn follow(hub: &Hub, key: &str) -> (Client, Value) {
     (client, image)
 }
 
-fn has_come_to(client: &Client, image: &Value) -> bool {
+pub(crate) fn has_come_to(client: &Client, image: &Value) -> bool {
     book(client).is_some_and(|(_, book)| image["seq"] == book.seq)
 }
 

@@ -48,7 +48,7 @@ impl Session {
         if entries.len() > self.channels_max as usize {
             let message = format!("chs has at most {} entries", self.channels_max);
             let refusal = Refusal::new(&id, Code::Limit, message);
-            context.outbox.push_reply(protocol::error(&refusal), context.now);
+            context.refuse(&refusal);
             return None;
         }
         let mut batch = BatchCommand {
@@ -157,8 +157,9 @@ impl Session {
         }
         all_left.extend(old.and_then(|key| self.remove(key, context)));
         let answer = BatchAnswer::channel(&channel, head, verdict);
-        let from = from.filter(|_| verdict == Verdict::Resumed);
         let options = self.batch_options();
+        context.note_subscribed(&channel, options.rate, head, from, verdict);
+        let from = from.filter(|_| verdict == Verdict::Resumed);
         let key = self.insert(Subscription {
             channel,
             options,

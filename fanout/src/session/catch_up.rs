@@ -10,8 +10,9 @@ use super::{
 };
 use crate::{
     catch_up::{CatchUp, CatchUpFrame, Gap, HostRequest, HostResponse, Verdict},
-    channel::{Channel, ChannelId, Pattern, Position},
+    channel::{Channel, ChannelId, Pattern, Position, Rate, Seq},
     dialect::{Dialect, Notice},
+    journal::JournalEvent,
     outbox::FrameOrigin,
     protocol::{self, Code, Coverage, OnSlow, Refusal, StartPoint, SubscribeOptions},
     topics::FollowerRef,
@@ -90,8 +91,7 @@ impl Session {
             ) => self.subscribe_channel(&id, options, from, catch_up, context),
             (Some(PendingRequest::Subscribe { id, channel, .. }), _) => {
                 let refusal = Refusal::new(&id, Code::NotTracked, "no such channel now");
-                let error = protocol::error(&refusal.about(channel.as_str()));
-                context.outbox.push_reply(error, context.now);
+                context.refuse(&refusal.about(channel.as_str()));
                 (None, Vec::new())
             }
             (
@@ -162,6 +162,7 @@ impl Session {
         }
         let reply = protocol::subscribed(id, &options, channel, catch_up.head, resumed);
         context.outbox.push_reply(reply, context.now);
+        context.note_subscribed(channel, options.rate, catch_up.head, from, catch_up.verdict);
         let old = self.by_name(channel.name.as_str());
         let left = old.and_then(|key| self.remove(key, context));
         let from = from.filter(|_| catch_up.verdict == Verdict::Resumed);
@@ -216,6 +217,8 @@ impl Session {
             }
         }
         coverage.followed -= coverage.left_out;
+        let (name, channels) = (pattern.as_str().into(), coverage.followed);
+        context.note(None, JournalEvent::SubscribedAll { pattern: name, channels });
         let pattern = context.patterns.add(context.slot, pattern);
         self.wildcards.insert(pattern, options.clone());
         self.unsettled = true;
@@ -295,13 +298,17 @@ impl Session {
         let Behind { from, why, urgent, .. } = **behind;
         if why == "slow" && verdict == Verdict::Resumed {
             let changes = to - from.map_or(to, |from| from.seq);
-            self.merged += changes.saturating_sub(frames.len() as u64);
+            let merged = changes.saturating_sub(frames.len() as u64);
+            self.merged += merged;
+            context.tally.merged += merged;
+            context.tally.merged_while_slow += merged;
         }
-        let channel = sub.channel.number;
+        let (channel, name) = (sub.channel.number, sub.channel.name.clone());
         let epoch = Some(sub.channel.epoch);
         let (topic, options) = (sub.topic(), sub.options.clone());
         let view = self.view(&options);
         let frames = context.renderer.catch_up(&view, frames, from.map(|from| from.seq));
+        context.note_caught_up(&name, (from.map(|from| from.seq), to), why, &frames);
         let mut before = from;
         let frames = frames.into_iter().map(|CatchUpFrame { frame, to }| {
             let before = before.replace(Position { epoch, seq: to });
@@ -348,7 +355,7 @@ impl Session {
         let Some(sub) = sub else {
             if let Some(id) = set {
                 let refusal = Refusal::new(id, Code::NotTracked, "the channel has ended");
-                context.outbox.push_reply(protocol::error(&refusal), context.now);
+                context.refuse(&refusal);
             }
             return (None, Vec::new());
         };
@@ -397,6 +404,8 @@ impl Session {
             let name = sub.channel.name.as_str();
             let had = from.map_or(0, |position| position.seq);
             let frame = protocol::resync(name, why, had, catch_up.head);
+            let event = JournalEvent::Resync { why, from: had, to: catch_up.head };
+            context.note(Some(&sub.channel.name), event);
             let origin = Some(FrameOrigin { channel, before: from });
             if urgent {
                 context.outbox.add_first(channel, vec![(frame, origin)], context.now);
@@ -416,6 +425,7 @@ impl Session {
         context: &mut SessionContext<'_>,
     ) -> Option<FollowerRef> {
         let channel = &self.subscriptions.get(key)?.channel.name;
+        context.note(Some(channel), JournalEvent::Ended);
         match self.dialect {
             Dialect::Stream | Dialect::Bare => {
                 let gone = protocol::channel_gone(channel.as_str());
@@ -476,5 +486,45 @@ impl Session {
             && self.widening.is_empty();
         self.unsettled &= !is_settled;
         is_settled
+    }
+}
+
+impl SessionContext<'_> {
+    pub(super) fn note_subscribed(
+        &mut self,
+        channel: &Channel,
+        rate: Rate,
+        head: Seq,
+        from: Option<Position>,
+        verdict: Verdict,
+    ) {
+        let resumed = match verdict {
+            Verdict::Fresh | Verdict::Resumed => Ok(()),
+            Verdict::Refused(gap) => Err(gap.as_str()),
+        };
+        let from = from.map(|position| (position.seq, resumed));
+        self.note(Some(&channel.name), JournalEvent::Subscribed { rate, head, from });
+    }
+
+    /// Notes the frames of a catch-up. `from`: `None` if they are the image.
+    fn note_caught_up(
+        &mut self,
+        channel: &ChannelId,
+        (from, to): (Option<Seq>, Seq),
+        why: &'static str,
+        frames: &[CatchUpFrame],
+    ) {
+        let count = if from.is_some() { &mut self.tally.catch_ups } else { &mut self.tally.images };
+        *count = count.saturating_add(u32::from(!frames.is_empty()));
+        if frames.is_empty() || !self.journal.watches(self.tally.serial) {
+            return;
+        }
+        let bytes = frames.iter().map(|frame| frame.frame.len()).sum();
+        let frames = frames.len();
+        let event = match from {
+            Some(from) => JournalEvent::CaughtUp { from, to, frames, bytes, why },
+            None => JournalEvent::Image { seq: to, bytes, why },
+        };
+        self.note(Some(channel), event);
     }
 }

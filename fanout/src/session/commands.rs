@@ -8,7 +8,8 @@ use super::{
 use crate::{
     Micros,
     catch_up::HostRequest,
-    channel::Pattern,
+    channel::{ChannelId, Pattern},
+    journal::{Behind, JournalEvent},
     protocol::{self, Code, OptionChanges, Refusal, StartPoint, StreamCommand, SubscribeOptions},
     topics::{FollowerRef, Topics},
 };
@@ -36,7 +37,7 @@ impl Session {
         {
             let message = format!("a socket has at most {PICKS_MAX} different picks");
             let refusal = Refusal::new(id, Code::Limit, message);
-            context.outbox.push_reply(protocol::error(&refusal), context.now);
+            context.refuse(&refusal);
             return (Vec::new(), None);
         }
         match command {
@@ -60,6 +61,7 @@ impl Session {
             StreamCommand::Unsubscribe { id, channel } => {
                 let reply = protocol::unsubscribed(&id, channel.as_str());
                 context.outbox.push_reply(reply, context.now);
+                context.note_unsubscribed(channel.as_str());
                 (self.unsubscribe(&channel, context), None)
             }
             StreamCommand::SubscribeBatch { id, entries, options } => {
@@ -68,6 +70,7 @@ impl Session {
             StreamCommand::UnsubscribeBatch { id, names } => {
                 let reply = protocol::unsubscribed_batch(&id, &names);
                 context.outbox.push_reply(reply, context.now);
+                names.iter().for_each(|name| context.note_unsubscribed(name));
                 let patterns = names.iter().filter_map(|name| Pattern::parse(name));
                 (patterns.flat_map(|it| self.unsubscribe(&it, context)).collect(), None)
             }
@@ -81,7 +84,7 @@ impl Session {
             {
                 let message = format!("a socket follows at most {} patterns", self.patterns_max);
                 let refusal = Refusal::new(&id, Code::Limit, message).about(channel.as_str());
-                context.outbox.push_reply(protocol::error(&refusal), context.now);
+                context.refuse(&refusal);
                 (Vec::new(), None)
             }
             StreamCommand::Subscribe { id, channel, from, options } if channel.is_wildcard() => {
@@ -160,13 +163,13 @@ impl Session {
     ) {
         let message = format!("a socket follows at most {} channels", self.channels_max);
         let refusal = Refusal::new(id, Code::Limit, message).about(channel);
-        context.outbox.push_reply(protocol::error(&refusal), context.now);
+        context.refuse(&refusal);
     }
 
     pub(super) fn refuse_unknown(id: &Value, channel: &Pattern, context: &mut SessionContext<'_>) {
         let message = "this socket does not follow it";
         let refusal = Refusal::new(id, Code::BadChannel, message).about(channel.as_str());
-        context.outbox.push_reply(protocol::error(&refusal), context.now);
+        context.refuse(&refusal);
     }
 
     /// Changes the options of one subscription. Another rate is another topic: the subscription leaves
@@ -184,6 +187,9 @@ impl Session {
         };
         let options = changes.apply_to(&self.subscriptions[key].options);
         let left = self.change(key, options.clone(), context.topics);
+        if left.is_some() {
+            self.note_behind(key, Behind::Options, context);
+        }
         let sub = &mut self.subscriptions[key];
         sub.by_name = true;
         if left.is_none() {
@@ -285,5 +291,13 @@ impl Session {
             .map(|(key, _)| key)
             .collect();
         uncovered.into_iter().filter_map(|key| self.remove(key, context)).collect()
+    }
+}
+
+impl SessionContext<'_> {
+    fn note_unsubscribed(&mut self, name: &str) {
+        if self.journal.watches(self.tally.serial) {
+            self.note(Some(&ChannelId::new(name)), JournalEvent::Unsubscribed);
+        }
     }
 }

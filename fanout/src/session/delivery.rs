@@ -6,9 +6,10 @@ use super::{
 };
 use crate::{
     batch::BatchFrame,
+    journal::{Behind, JournalEvent},
     outbox::{FrameOrigin, Outbox},
     protocol::OnSlow,
-    topics::{FollowerRef, Topics},
+    topics::FollowerRef,
 };
 
 impl Session {
@@ -29,10 +30,10 @@ impl Session {
             return DeliveryOutcome::NotNeeded;
         }
         if *prev > position && !self.is_bare() {
-            return self.behind_with(key, "resume", context.topics);
+            return self.behind_with(key, "resume", Behind::Gap, context);
         }
         if publication.channel.deliver_last && self.others_are_behind() {
-            return self.behind_with(key, "slow", context.topics);
+            return self.behind_with(key, "slow", Behind::After, context);
         }
         let is_urgent = publication.urgent && !publication.channel.deliver_last;
         if is_urgent && context.outbox.has_live_frames() {
@@ -40,24 +41,54 @@ impl Session {
         }
         let sub = &mut self.subscriptions[key];
         let origin = FrameOrigin { channel: sub.channel.number, before: Some(sub.at(position)) };
+        let (waiting_bytes, waiting_us) = (context.outbox.bytes(), context.outbox.age(context.now));
         if context.outbox.push(bytes.clone(), origin, context.budget, context.now).is_ok() {
             sub.delivered = Some(publication.seq);
+            let (seq, bytes) = (publication.seq, bytes.len());
+            let event = JournalEvent::Queued { seq, bytes, waiting_bytes, waiting_us };
+            context.note(Some(&sub.channel.name), event);
             return DeliveryOutcome::Queued;
         }
+        let why = if waiting_us > context.budget.age_us {
+            Behind::Age { waiting_us }
+        } else {
+            Behind::Bytes { waiting_bytes }
+        };
         match sub.options.on_slow {
             OnSlow::Close => {
                 // Until the connection is closed, nothing later of the channel may follow.
                 let left = self.fall_behind(key, "slow", context.topics);
+                context.tally.fell_behind = context.tally.fell_behind.saturating_add(1);
+                self.note_behind(key, why, context);
                 DeliveryOutcome::TooSlow(left.into_iter().collect())
             }
-            OnSlow::Skip => DeliveryOutcome::Skipped,
-            OnSlow::Merge | OnSlow::Resync => self.behind_with(key, "slow", context.topics),
+            OnSlow::Skip => {
+                let event = JournalEvent::Skipped { seq: publication.seq };
+                context.note(Some(&sub.channel.name), event);
+                DeliveryOutcome::Skipped
+            }
+            OnSlow::Merge | OnSlow::Resync => {
+                context.tally.fell_behind = context.tally.fell_behind.saturating_add(1);
+                self.behind_with(key, "slow", why, context)
+            }
         }
     }
 
-    fn behind_with(&mut self, key: usize, why: &'static str, topics: &Topics) -> DeliveryOutcome {
-        let left = self.fall_behind(key, why, topics);
+    fn behind_with(
+        &mut self,
+        key: usize,
+        why: &'static str,
+        reason: Behind,
+        context: &mut SessionContext<'_>,
+    ) -> DeliveryOutcome {
+        let left = self.fall_behind(key, why, context.topics);
+        self.note_behind(key, reason, context);
         left.map_or(DeliveryOutcome::NotNeeded, |left| DeliveryOutcome::Behind(vec![left]))
+    }
+
+    pub(super) fn note_behind(&self, key: usize, why: Behind, context: &mut SessionContext<'_>) {
+        let Some(sub) = self.subscriptions.get(key) else { return };
+        context.note(Some(&sub.channel.name), JournalEvent::FellBehind { at: sub.delivered, why });
     }
 
     /// Lets a suspension go before everything queued: removes the queued frames of its channel, which the
@@ -66,6 +97,7 @@ impl Session {
         let Some(left) = self.fall_behind(key, "slow", context.topics) else {
             return DeliveryOutcome::NotNeeded;
         };
+        self.note_behind(key, Behind::Suspended, context);
         let mut all_left = self.move_to_front(key, context);
         all_left.push(left);
         DeliveryOutcome::Behind(all_left)

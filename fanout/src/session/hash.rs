@@ -39,8 +39,7 @@ impl Session {
         });
         if too_soon {
             let refusal = Refusal::new(&id, Code::Limit, "a channel has one hash a second");
-            let error = protocol::error(&refusal.about(channel.as_str()));
-            context.outbox.push_reply(error, context.now);
+            context.refuse(&refusal.about(channel.as_str()));
             return (Vec::new(), None);
         }
         sub.hashing = Some(Box::new(Hashing { taken_at: context.now, id: Some(id) }));
@@ -129,7 +128,6 @@ impl Session {
 pub(super) fn refuse_waiting(sub: &Subscription, context: &mut SessionContext<'_>) {
     if let Some(id) = sub.hashing.as_ref().and_then(|hashing| hashing.id.as_ref()) {
         let refusal = Refusal::new(id, Code::NotTracked, "the subscription has ended");
-        let error = protocol::error(&refusal.about(sub.channel.name.as_str()));
-        context.outbox.push_reply(error, context.now);
+        context.refuse(&refusal.about(sub.channel.name.as_str()));
     }
 }

@@ -115,6 +115,6 @@ impl Session {
             lacking.map(|offer| (&*offer.title, offer.document.clone())).unzip();
         let message = format!("this channel needs {}", titles.join(" and "));
         let refusal = Refusal::new(id, Code::NotEntitled, message).about(channel.as_str());
-        context.outbox.push_reply(protocol::error(&refusal.with_offers(offers)), context.now);
+        context.refuse(&refusal.with_offers(offers));
     }
 }

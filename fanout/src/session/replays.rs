@@ -335,5 +335,5 @@ fn refuse(id: &Value, refusal: &ReplayRefusal, context: &mut SessionContext<'_>)
     if let Some(channel) = channel {
         refusal = refusal.about(channel.as_str());
     }
-    context.outbox.push_reply(protocol::error(&refusal), context.now);
+    context.refuse(&refusal);
 }

@@ -14,6 +14,8 @@ use crate::{
     connection::{Connection, NewConnection, Purpose},
     dialect::{Dialect, Notice},
     encode,
+    inspect::SocketId,
+    journal::JournalEvent,
     permission::Permission,
     protocol::{self, Code, Hello, HelloLimits},
     session::Session,
@@ -33,8 +35,8 @@ impl Shard {
                 return debug!(%error, "a socket could not be registered");
             }
         };
-        self.generation += 1;
-        let mut connection = Connection::new(self.generation, socket, &read_ahead, now);
+        let generation = self.subscribers.next_serial();
+        let mut connection = Connection::new(generation, socket, &read_ahead, now);
         gauge!("matchwire_sockets").increment(1.0);
         match purpose {
             Purpose::Serve(owner, dialect) => {
@@ -47,7 +49,7 @@ impl Shard {
                 connection.owner = Some(owner);
                 self.subscribers.admit(session, connection);
                 if dialect.is_stream() {
-                    let hello = self.hello(deflates);
+                    let hello = self.hello(generation, deflates);
                     self.subscribers.reply(slot, hello, now);
                 }
             }
@@ -74,9 +76,9 @@ impl Shard {
         self.read_soon(slot);
     }
 
-    fn hello(&self, deflates: bool) -> Bytes {
+    fn hello(&self, serial: u64, deflates: bool) -> Bytes {
         let limits = &self.shared.limits;
-        let conn = format!("{}-{}", self.number, self.generation);
+        let conn = SocketId { shard: self.number, serial }.to_string();
         let mut features = vec!["batch", "hash", "pick"];
         if self.shared.host.offers_replays() {
             features.push("replay");
@@ -161,6 +163,9 @@ impl Shard {
             self.token_buckets.remove_socket(owner.key);
         }
         let dialect = subscriber.session.dialect();
+        let (code, reason) = (close.code(), close.reason());
+        let by_client = matches!(close, Close::Client { .. });
+        self.subscribers.note(slot, JournalEvent::Closed { code, reason, by_client }, now);
         self.subscribers.unsubscribe_all(slot, now);
         self.report_usage(slot, now);
         if let Some(subscriber) = self.subscribers.get_mut(slot) {
@@ -201,6 +206,12 @@ impl Shard {
     pub(super) fn remove(&mut self, slot: usize, generation: u64, now: Micros) {
         if self.connection(slot, generation).is_none() {
             return;
+        }
+        if let Some(subscriber) = self.subscribers.get(slot)
+            && !subscriber.sink.is_closing()
+        {
+            let waiting_bytes = subscriber.outbox.bytes();
+            self.subscribers.note(slot, JournalEvent::Disconnected { waiting_bytes }, now);
         }
         self.report_usage(slot, now);
         if let Some(key) = self.key(slot) {

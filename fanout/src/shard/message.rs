@@ -8,6 +8,7 @@ use crate::{
     channel::{Channel, Publication, Rate},
     close::Close,
     connection::NewConnection,
+    inspect::Inspection,
     mailbox::MailboxMessage,
     permission::Permission,
     replay::ReplayResponse,
@@ -32,6 +33,8 @@ pub(crate) enum ShardMessage {
     Drain {
         window_ms: u32,
     },
+    /// An inspection of the host's operator. How many there are is limited where they come from.
+    Inspect(Box<Inspection>),
     /// The shard no longer drains.
     EndDrain,
     Stop,

@@ -7,6 +7,7 @@ use crate::{
     Micros,
     connection::TimerAction,
     encode,
+    journal::JournalEvent,
     protocol::{self, Lag},
 };
 
@@ -28,9 +29,10 @@ impl Shard {
         self.resume_indebted(now);
         if now >= self.schedule.slow_due {
             self.schedule.slow_due = now + SLOW_TICK_US;
+            self.subscribers.journal().end_watches(now);
             let closing: Vec<usize> = self.closing.iter().copied().collect();
             closing.into_iter().for_each(|slot| self.check_timers(slot, now));
-            for slot in self.subscribers.take_slow() {
+            for slot in self.subscribers.take_slow(now) {
                 self.check_timers(slot, now);
                 self.send_lag(slot, now);
             }
@@ -47,6 +49,7 @@ impl Shard {
         let time_of_day = self.shared.host.time_of_day();
         let Some(subscriber) = self.subscribers.get_mut(slot) else { return };
         let messages = subscriber.outbox.take_delivered();
+        subscriber.tally.delivered += messages;
         subscriber.sink.report_usage(messages, open_us_max, now, time_of_day);
     }
 
@@ -76,9 +79,10 @@ impl Shard {
         if is_slow && !is_due || !is_slow && sent_at.is_none() {
             return;
         }
+        let (waiting_bytes, waiting_us) = (subscriber.outbox.bytes(), subscriber.outbox.age(now));
         let lag = Lag {
-            queued_bytes: subscriber.outbox.bytes(),
-            oldest_ms: u64::try_from(subscriber.outbox.age(now) / 1000).unwrap_or(0),
+            queued_bytes: waiting_bytes,
+            oldest_ms: u64::try_from(waiting_us / 1000).unwrap_or(0),
             merged: subscriber.session.merged(),
         };
         subscriber.sink.lag_sent_at = is_slow.then_some(now);
@@ -86,6 +90,7 @@ impl Shard {
             subscriber.session.reset_merged();
         }
         self.subscribers.send_lag(slot, protocol::lag(lag), now);
+        self.subscribers.note(slot, JournalEvent::Lag { waiting_bytes, waiting_us }, now);
         counter!("matchwire_lag_frames_total").increment(1);
     }
 }

@@ -15,8 +15,9 @@ use metrics::counter;
 use super::{Effect, Subscriber, Subscribers, narrow, session_context};
 use crate::{
     Micros,
-    batch::{Batch, BatchFrame, TopicSet},
+    batch::{Batch, BatchFrame, TopicBatch, TopicSet},
     channel::{Publication, Rate},
+    journal::JournalEvent,
     session::DeliveryOutcome,
     topics::{Topic, TopicFollowers},
 };
@@ -94,6 +95,9 @@ impl<S: Write> Subscribers<S> {
         }
         let mut batch = mem::take(&mut self.batch);
         self.collect_sets(&mut batch);
+        if self.journal.is_watching() {
+            self.note_sent(&batch, now);
+        }
         let mut delivered = self.write_directly(&mut batch, now);
         delivered += self.deliver_one_by_one(&batch, now);
         for topic_batch in batch.topics() {
@@ -146,6 +150,28 @@ impl<S: Write> Subscribers<S> {
                 let channel = batch.frame(topic_batch.frames[0]).publication.channel.number;
                 let key = subscriber.session.in_topic(topic_batch.topic, channel);
                 slow.extend(key.map(|key| SlowDelivery { slot, topic, subscription: narrow(key) }));
+            }
+        }
+    }
+
+    /// Notes what watched subscribers that keep up are about to get.
+    fn note_sent(&mut self, batch: &Batch, now: Micros) {
+        let stamp = now + self.stamp_offset;
+        for (slot, serial) in self.journal.watched().collect::<Vec<_>>() {
+            let subscriber = self.subscribers.get(slot as usize);
+            let Some(subscriber) = subscriber.filter(|it| it.tally.serial == serial) else {
+                continue;
+            };
+            for topic in batch.topics_of(subscriber.set) {
+                let TopicBatch { topic, frames, .. } = &batch.topics()[topic];
+                let rate = self.topics.get(*topic).map_or(Rate::Each, TopicFollowers::rate);
+                for index in frames {
+                    let BatchFrame { publication, bytes, prev } = batch.frame(*index);
+                    let (seq, bytes) = (publication.seq, bytes.len());
+                    let delay_us = publication.published.map(|published| stamp - published);
+                    let event = JournalEvent::Sent { prev: *prev, seq, rate, bytes, delay_us };
+                    self.journal.note(serial, Some(&publication.channel.name), event, now);
+                }
             }
         }
     }
@@ -226,10 +252,15 @@ impl<S: Write> Subscribers<S> {
         frame: &BatchFrame,
         now: Micros,
     ) -> DeliveryOutcome {
-        let Self { subscribers, topics, patterns, renderer, limits, .. } = self;
-        let Subscriber { outbox, session, .. } = &mut subscribers[slot];
-        let context =
-            &mut session_context(outbox, (topics, patterns, renderer), *limits, slot, now);
+        let Self { subscribers, topics, patterns, renderer, journal, limits, .. } = self;
+        let Subscriber { outbox, session, tally, .. } = &mut subscribers[slot];
+        let context = &mut session_context(
+            (outbox, tally),
+            (topics, patterns, renderer, journal),
+            *limits,
+            slot,
+            now,
+        );
         session.deliver(key, frame, context)
     }
 
@@ -242,10 +273,15 @@ impl<S: Write> Subscribers<S> {
         let slots: Vec<u32> = self.behind.iter().copied().collect();
         for slot in slots {
             let slot = slot as usize;
-            let Self { subscribers, topics, patterns, renderer, limits, .. } = self;
-            let Subscriber { outbox, session, .. } = &mut subscribers[slot];
-            let context =
-                &mut session_context(outbox, (topics, patterns, renderer), *limits, slot, now);
+            let Self { subscribers, topics, patterns, renderer, journal, limits, .. } = self;
+            let Subscriber { outbox, session, tally, .. } = &mut subscribers[slot];
+            let context = &mut session_context(
+                (outbox, tally),
+                (topics, patterns, renderer, journal),
+                *limits,
+                slot,
+                now,
+            );
             let all_left = session.prioritise(channel, context);
             self.leave(all_left);
             self.request_catch_up(slot, now);

@@ -28,6 +28,48 @@ pub struct Subscriber<S> {
     pub sink: S,
     /// When the socket last accepted a part of what was queued for it.
     pub(super) progressed: Micros,
+    /// Since when it is slow because the socket was full, if so.
+    pub(super) slow_since: Option<Micros>,
+    pub tally: Tally,
+}
+
+/// Counts of one connection since it was opened, for the operator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tally {
+    /// Distinguishes it from other connections of its shard, also from those that used its slot before.
+    pub serial: u64,
+    /// Messages with data that the socket has accepted, as far as they have been taken from the outbox.
+    pub delivered: u64,
+    /// Changes that reached it merged into others because it was slow.
+    pub merged: u64,
+    /// Those of them since it became slow.
+    pub merged_while_slow: u64,
+    /// Images that were queued for it.
+    pub images: u32,
+    /// Times that it was led on from a position by updates of the host.
+    pub catch_ups: u32,
+    /// Times that a subscription fell behind because there was no room.
+    pub fell_behind: u32,
+    /// Times that its socket was full.
+    pub stalls: u32,
+    /// Commands, or parts of them, that were refused.
+    pub refused: u32,
+}
+
+impl Tally {
+    pub(crate) fn new(serial: u64) -> Self {
+        Self {
+            serial,
+            delivered: 0,
+            merged: 0,
+            merged_while_slow: 0,
+            images: 0,
+            catch_ups: 0,
+            fell_behind: 0,
+            stalls: 0,
+            refused: 0,
+        }
+    }
 }
 
 impl<S> Subscriber<S> {
@@ -68,6 +110,12 @@ impl<S> Subscriber<S> {
     #[must_use]
     pub fn stalled(&self, now: Micros) -> Micros {
         if self.blocked { (now - self.progressed).min(self.outbox.age(now)) } else { 0 }
+    }
+
+    /// Since when it is slow because the socket was full, if so.
+    #[must_use]
+    pub fn slow_since(&self) -> Option<Micros> {
+        self.slow_since
     }
 
     /// Whether it gets publications later than they are published.

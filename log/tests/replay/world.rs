@@ -151,6 +151,7 @@ impl World {
             expiry: Close::Idle,
             permission,
             deflates: false,
+            peer: None,
             guard: Box::new(()),
         };
         self.fanout.serve(Stream::Unix(stream), Vec::new(), owner, Dialect::Stream);

@@ -6,8 +6,14 @@ use crate::support::{
 };
 
 /// Every page, including an account's.
-const PAGES: [&str; 4] =
-    ["/admin/", "/admin/accounts/", "/admin/accounts/1/", "/admin/figures.json"];
+const PAGES: [&str; 6] = [
+    "/admin/",
+    "/admin/accounts/",
+    "/admin/accounts/1/",
+    "/admin/figures.json",
+    "/admin/sockets/",
+    "/admin/sockets/0-1/",
+];
 
 /// Every form, for the account 1.
 const FORMS: [(&str, &[(&str, &str)]); 5] = [

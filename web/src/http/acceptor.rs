@@ -34,6 +34,7 @@ use super::{
     Shared,
     connections::{ConnectionPermit, RouterPermit, WriteProgress},
     head::{self, Head, Upgrade},
+    peer::Peer,
     service::HttpService,
     transport::{Preread, RawConnection},
     ws,
@@ -206,7 +207,9 @@ impl Acceptor {
             request.agree_to_deflate(&self.shared, dialect);
             match ws::authenticate(&self.shared, request.presented()).await {
                 Ok(Some(caller)) => {
-                    let verdict = ws::admit(&self.shared, caller, dialect, request.deflates());
+                    let peer = self.peer(from, &bytes);
+                    let deflates = request.deflates();
+                    let verdict = ws::admit(&self.shared, caller, peer, dialect, deflates);
                     connection.answer(&request.answer()).await?;
                     let (stream, read_ahead) = connection.into_stream(bytes.split_off(length))?;
                     ws::hand_over(&self.shared, stream, read_ahead, verdict).await;
@@ -231,6 +234,14 @@ impl Acceptor {
             connection.into_preread(bytes, self.shared.parts.socket_options, progress)?;
         // Boxed: the future is large, and most connections never get here.
         Box::pin(self.answer(connection, from, router_permit)).await
+    }
+
+    /// The client behind a connection whose first request is a plain upgrade.
+    fn peer(&self, from: IpAddr, request: &[u8]) -> Peer {
+        let proxies = &self.shared.parts.proxies;
+        let reported = proxies.header.as_ref().filter(|_| proxies.trusts_connection(from));
+        let headers = reported.map(|header| head::fields(request, header)).unwrap_or_default();
+        proxies.peer(from, &headers)
     }
 
     /// Reads the first request as far as needed; `None` if it is for the router. At the stop, a request that

@@ -83,6 +83,20 @@ pub(super) fn parse(bytes: &[u8]) -> Head {
     }
 }
 
+/// The fields of this name in the head of a request that was parsed before.
+pub(super) fn fields(bytes: &[u8], name: &HeaderName) -> HeaderMap {
+    let mut fields = [httparse::EMPTY_HEADER; FIELDS_MAX];
+    let mut request = httparse::Request::new(&mut fields);
+    let mut headers = HeaderMap::new();
+    if request.parse(bytes).is_ok() {
+        let own = request.headers.iter().filter(|it| it.name.eq_ignore_ascii_case(name.as_str()));
+        for value in own.filter_map(|field| HeaderValue::from_bytes(field.value).ok()) {
+            headers.append(name, value);
+        }
+    }
+    headers
+}
+
 fn upgrade(request: &httparse::Request<'_, '_>, length: usize) -> Option<Upgrade> {
     if (request.method, request.version) != (Some("GET"), Some(1)) {
         return None;
@@ -128,6 +142,18 @@ mod tests {
         for path in ["/stream/v1/", "/live/football", "/live/football/?token=k", "/ws/live/"] {
             check(&format!("GET {path} HTTP/1.1\r\n{FIELDS}\r\n"), r#"socket, then """#);
         }
+    }
+
+    #[test]
+    fn fields_of_one_name_are_found_in_order() {
+        let name = HeaderName::from_static("x-forwarded-for");
+        let request = format!(
+            "GET /stream/v1 HTTP/1.1\r\nX-Forwarded-For: 1.1.1.1\r\n{FIELDS}x-forwarded-for: 2.2.2.2\r\n\r\n{{"
+        );
+        let fields = fields(request.as_bytes(), &name);
+        let values: Vec<_> = fields.get_all(&name).iter().collect();
+        assert_eq!(values, ["1.1.1.1", "2.2.2.2"]);
+        assert!(super::fields(b"nonsense", &name).is_empty());
     }
 
     #[test]

@@ -226,6 +226,7 @@ macro_rules! files {
 
 static FILES: LazyLock<Vec<Asset>> = LazyLock::new(|| {
     files![
+        "admin-refresh.js": "text/javascript; charset=utf-8",
         "admin.css": "text/css; charset=utf-8",
         "admin.js": "text/javascript; charset=utf-8",
         "boards.js": "text/javascript; charset=utf-8",

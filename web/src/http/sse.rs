@@ -51,6 +51,7 @@ use tracing::warn;
 use super::{
     Shared, close,
     error::HttpError,
+    peer::Peer,
     ws::{self, Verdict},
 };
 use accounts::Caller;
@@ -100,11 +101,12 @@ const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering")
 pub(super) async fn events(
     State(shared): State<Arc<Shared>>,
     Extension(caller): Extension<Caller>,
+    Extension(peer): Extension<Peer>,
     request: Request,
 ) -> Result<Response, HttpError> {
     let query = EventsQuery::parse(request.uri().query().unwrap_or_default())?;
     let positions = Positions::of_request(request.headers(), &query.channels);
-    let verdict = ws::admit(&shared, caller, Dialect::Stream, false);
+    let verdict = ws::admit(&shared, caller, peer, Dialect::Stream, false);
     if let Verdict::Refuse(_, reason) = verdict {
         // The add-on was checked before.
         return Err(if reason == close::TOO_MANY_SOCKETS {

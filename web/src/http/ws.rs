@@ -237,7 +237,7 @@ pub(super) async fn socket(
         UpgradeRequest::of_request(&request).ok_or(HttpError::UpgradeRequired)?;
     upgrade_request.agree_to_deflate(&shared, dialect);
     let verdict = match authenticate(&shared, upgrade_request.presented()).await? {
-        Some(caller) => admit(&shared, caller, dialect, upgrade_request.deflates()),
+        Some(caller) => admit(&shared, caller, peer, dialect, upgrade_request.deflates()),
         None => refuse_unauthenticated(&shared, upgrade_request.presented(), peer, dialect)?,
     };
     Ok(upgrade(shared, request, &upgrade_request, verdict))
@@ -274,7 +274,13 @@ pub(super) async fn authenticate(
 }
 
 /// Whether this caller may open a socket. `deflates`: compressed messages have been agreed to.
-pub(super) fn admit(shared: &Shared, caller: Caller, dialect: Dialect, deflates: bool) -> Verdict {
+pub(super) fn admit(
+    shared: &Shared,
+    caller: Caller,
+    peer: Peer,
+    dialect: Dialect,
+    deflates: bool,
+) -> Verdict {
     let now = wall();
     if !caller.has(Addon::Websocket, now) {
         return Reason::NoAddon.refuse(dialect);
@@ -289,6 +295,7 @@ pub(super) fn admit(shared: &Shared, caller: Caller, dialect: Dialect, deflates:
         expiry: close::ADDON_REQUIRED,
         permission,
         deflates,
+        peer: Some(peer.0),
         guard: Box::new(SocketGuard { permit, meter: shared.parts.meter.clone() }),
     };
     Verdict::Serve(owner, dialect, caller)

@@ -131,6 +131,10 @@ impl Refusal {
 const REPEATED_MAX: usize = 64;
 
 impl HostDialect for Sports {
+    fn name(&self) -> &'static str {
+        "live"
+    }
+
     fn groups_max(&self) -> usize {
         EVENTS_MAX
     }

@@ -5,11 +5,12 @@
 //! [`accounts`], [`accounts::payments`] and [`accounts::books`].
 //!
 //! In reading order: `operator`, `log_in`, then `figures` with `samples`, `rate`, `memory` and `nodes`,
-//! `live`, `accounts` and `account`.
+//! `live`, `accounts` and `account`; `sockets`, and `socket` with `happening`;
 
 mod account;
 mod accounts;
 mod figures;
+mod happening;
 mod live;
 mod log_in;
 mod memory;
@@ -17,6 +18,9 @@ mod nodes;
 mod operator;
 mod rate;
 mod samples;
+mod socket;
+mod sockets;
+mod units;
 
 use std::sync::Arc;
 
@@ -47,6 +51,8 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
         .route("/admin/accounts/{id}/gift/", post(account::gift))
         .route("/admin/accounts/{id}/block/", post(account::block))
         .route("/admin/accounts/{id}/unblock/", post(account::unblock))
+        .route("/admin/sockets/", get(sockets::show))
+        .route("/admin/sockets/{id}/", get(socket::show))
         .route("/admin/orders/{order}/refund/", post(account::refund))
         .method_not_allowed_fallback(async || SiteError::WrongMethod)
         .layer(DefaultBodyLimit::max(FORM_BYTES_MAX))

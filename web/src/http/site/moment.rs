@@ -25,6 +25,16 @@ impl Moment {
         Self::written(at, "%-d %b %Y, %H:%M UTC")
     }
 
+    /// `14:05:09 UTC`.
+    pub(in crate::http) fn second(at: Micros) -> Self {
+        Self::written(at, "%H:%M:%S UTC")
+    }
+
+    /// `14:05:09.120`, for tables whose head names the time zone.
+    pub(in crate::http) fn millisecond(at: Micros) -> Self {
+        Self::written(at, "%H:%M:%S.%3f")
+    }
+
     fn written(at: Micros, format: &str) -> Self {
         // Only times that no clock shows are out of range.
         let at = Timestamp::from_microsecond(at).unwrap_or(Timestamp::MAX);
