@@ -353,6 +353,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         demo_key: demo_key.clone(),
         demo_feed,
         test_truth: config.server.test_channels.then(|| TestTruth::new(test_match())),
+        quarantine: hub::quarantine::path_beside(config.server.db.beside()),
         public_boards: config.server.public_boards,
         tls,
         handshakes_max: config.fanout.sockets_max,

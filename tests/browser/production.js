@@ -195,6 +195,17 @@ test("two clicks show which socket does not read, what waits for it and why", as
   deaf.destroy();
 });
 
+test("refused messages of a source are listed with their reason", async ({ page, base, directory, shoot }) => {
+  const feed = await matchwire(directory, "feeds", "key", "create", "acme");
+  await fetch(new URL("/ingest/v1/acme", base), { method: "POST", headers: { authorization: `Token ${feed}` }, body: "<img src=x onerror=alert(1)>" });
+  await page.goto(new URL("/admin/", base).href);
+  await page.getByRole("link", { name: "Sources" }).last().click();
+  await page.waitForURL("**/admin/sources/", { timeout: WAIT_MS });
+  assert(/<img src=x onerror=alert\(1\)>/.test(await text(page, "code.excerpt")), await text(page, "main"));
+  await inEveryForm(page);
+  await shoot("admin-sources", { whole: true });
+});
+
 test("no error in the console, and no violation of the policy", async ({ complaints }) => {
   assert(complaints.length === 0, complaints.join("\n"));
 });

@@ -4,6 +4,7 @@ mod commands;
 mod pages;
 mod public;
 mod sockets;
+mod sources;
 
 use std::{
     io::Write,

@@ -23,7 +23,7 @@ use tracing::{error, warn};
 
 pub use self::{
     entry::QuarantineEntry,
-    reader::{QuarantinedLine, read},
+    reader::{QuarantineTail, QuarantinedLine, read, read_last},
 };
 
 /// The interval between checks for old entries, in microseconds.
@@ -274,6 +274,37 @@ mod tests {
         assert_eq!(places(&path), ["feed.json:1", "feed.json:2", "feed.json:3"]);
         quarantine.sweep(age + SWEEP_EVERY_US);
         assert_eq!(places(&path), ["feed.json:3"]);
+    }
+
+    #[test]
+    fn last_entries_are_read_within_bounds() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("q.ndjson");
+        let check = |source, entries_max, bytes_max, expected: &[u64], has_more: bool| {
+            let tail = read_last(&path, source, entries_max, bytes_max).expect("it is read");
+            let lines = tail.entries.iter().map(|entry| entry.place.rsplit(':').next());
+            let lines: Vec<u64> = lines.map(|line| line.unwrap().parse().unwrap()).collect();
+            assert_eq!((&*lines, tail.has_more), (expected, has_more), "{source:?} {bytes_max}");
+        };
+        check(None, 9, 1 << 20, &[], false);
+        let mut quarantine = Quarantine::new(path.clone(), LIMITS);
+        for line in 1..=6 {
+            let source = if line % 2 == 0 { "even" } else { "odd" };
+            quarantine.keep(&source.into(), "f", &refusal(line, b"a"), 0);
+        }
+        fs::rename(&path, older(&path)).expect("it is renamed");
+        let mut quarantine = Quarantine::new(path.clone(), LIMITS);
+        quarantine.keep(&"odd".into(), "f", &refusal(7, b"a"), 0);
+        check(None, 9, 1 << 20, &[7, 6, 5, 4, 3, 2, 1], false);
+        check(Some("even"), 9, 1 << 20, &[6, 4, 2], false);
+        check(Some("odd"), 2, 1 << 20, &[7, 5], true);
+        let line = fs::metadata(&path).expect("the file").len();
+        // Two lines and a part of a third.
+        check(None, 9, 3 * line - 5, &[7, 6], true);
+        check(None, 9, 0, &[], true);
+        // The line that is being written has no end.
+        fs::write(&path, b"{\"at\":7").expect("it is written");
+        check(None, 1, 1 << 20, &[6], true);
     }
 
     #[test]

@@ -6,13 +6,14 @@ use crate::support::{
 };
 
 /// Every page, including an account's.
-const PAGES: [&str; 6] = [
+const PAGES: [&str; 7] = [
     "/admin/",
     "/admin/accounts/",
     "/admin/accounts/1/",
     "/admin/figures.json",
     "/admin/sockets/",
     "/admin/sockets/0-1/",
+    "/admin/sources/",
 ];
 
 /// Every form, for the account 1.

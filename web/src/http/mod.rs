@@ -53,6 +53,7 @@ mod ws;
 
 use std::{
     io, net,
+    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -161,6 +162,8 @@ pub struct ServerParts {
     pub socket_options: SocketOptions,
     /// Days for which browsers must use TLS only; 0 omits the header.
     pub hsts_days: u32,
+    /// The file of refused messages.
+    pub quarantine: PathBuf,
     /// Settings for pushed messages.
     pub ingest: IngestConfig,
     /// The values of settings that the documentation shows.

@@ -180,7 +180,7 @@ fn tiles(
 }
 
 /// The sources, from the channel `feeds`; empty while the hub is stopping.
-async fn feeds(shared: &Shared, now: Micros) -> Vec<Feed> {
+pub(super) async fn feeds(shared: &Shared, now: Micros) -> Vec<Feed> {
     let Ok(image) = rest::image(shared, "feeds", 0).await else { return Vec::new() };
     let frame: Value = serde_json::from_slice(payload(&image.frame).as_ref()).unwrap_or_default();
     let sources = frame["data"]["sources"].as_object();

@@ -6,6 +6,7 @@
 //!
 //! In reading order: `operator`, `log_in`, then `figures` with `samples`, `rate`, `memory` and `nodes`,
 //! `live`, `accounts` and `account`; `sockets`, and `socket` with `happening`;
+//! `sources`.
 
 mod account;
 mod accounts;
@@ -20,6 +21,7 @@ mod rate;
 mod samples;
 mod socket;
 mod sockets;
+mod sources;
 mod units;
 
 use std::sync::Arc;
@@ -53,6 +55,7 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
         .route("/admin/accounts/{id}/unblock/", post(account::unblock))
         .route("/admin/sockets/", get(sockets::show))
         .route("/admin/sockets/{id}/", get(socket::show))
+        .route("/admin/sources/", get(sources::show))
         .route("/admin/orders/{order}/refund/", post(account::refund))
         .method_not_allowed_fallback(async || SiteError::WrongMethod)
         .layer(DefaultBodyLimit::max(FORM_BYTES_MAX))
