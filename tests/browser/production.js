@@ -206,6 +206,36 @@ test("refused messages of a source are listed with their reason", async ({ page,
   await shoot("admin-sources", { whole: true });
 });
 
+test("matches that may be one are joined after a question, and split again", async ({ page, base, directory, shoot }) => {
+  for (const [source, names] of [["acme", ["Ajax", "PSV"]], ["beta", ["PSV", "Ajax"]]]) {
+    const feed = await matchwire(directory, "feeds", "key", "create", source);
+    await push(base, feed, { sport: "football", match: "m9", fact: { fixture: { start: 1_788_280_000_000_000, sides: names.map((name) => ({ name })) } } }, source);
+  }
+  const reload = async (words, section) => {
+    const end = Date.now() + WAIT_MS;
+    while (Date.now() < end) {
+      await page.goto(new URL("/admin/matches/", base).href);
+      if (words.test(await text(page, `[aria-labelledby=${section}]`))) return;
+      await page.waitForTimeout(200);
+    }
+    throw new Error(`${section} never said ${words}: ${await text(page, "main")}`);
+  };
+  await reload(/the sides are the other way round/, "candidates-title");
+  await inEveryForm(page);
+  await shoot("admin-matches", { whole: true });
+  await page.getByRole("button", { name: /^Join / }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Join these matches?" }).waitFor({ timeout: WAIT_MS });
+  await page.getByRole("button", { name: "Join" }).click();
+  await page.waitForURL("**/admin/matches/?done=join", { timeout: WAIT_MS });
+  await reload(/operator/, "joined-title");
+  await inEveryForm(page);
+  await page.getByRole("button", { name: /^Split / }).click();
+  await page.getByRole("button", { name: "Keep apart" }).click();
+  await page.waitForURL("**/admin/matches/?done=split", { timeout: WAIT_MS });
+  await reload(/None\./, "joined-title");
+});
+
 test("no error in the console, and no violation of the policy", async ({ complaints }) => {
   assert(complaints.length === 0, complaints.join("\n"));
 });

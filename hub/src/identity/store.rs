@@ -147,12 +147,32 @@ impl IdentityStore {
             .await
     }
 
+    /// So many of the matches that were last mapped to another id than their own, the latest first.
+    ///
+    /// # Errors
+    ///
+    /// If the database fails.
+    pub async fn last_bindings(&self, limit: u32) -> Result<Vec<BindingRow>, sqlx::Error> {
+        let query = "SELECT * FROM match_bindings ORDER BY bound_us DESC, own LIMIT $1";
+        let rows = sqlx::query_as(query).bind(i64::from(limit));
+        rows.fetch_all(self.database.pool()).await
+    }
+
     /// The open doubts, the likeliest first.
     ///
     /// # Errors
     ///
     /// If the database fails.
     pub async fn doubts(&self) -> Result<Vec<Doubt>, sqlx::Error> {
+        self.likeliest_doubts(u32::MAX).await
+    }
+
+    /// So many of the open doubts, the likeliest first.
+    ///
+    /// # Errors
+    ///
+    /// If the database fails.
+    pub async fn likeliest_doubts(&self, limit: u32) -> Result<Vec<Doubt>, sqlx::Error> {
         sqlx::query_as(
             "SELECT d.* FROM match_doubts d \
              LEFT JOIN match_bindings a ON a.own = d.one \
@@ -160,8 +180,9 @@ impl IdentityStore {
              WHERE coalesce(a.match_id, d.one) <> coalesce(b.match_id, d.other) \
              AND NOT EXISTS (SELECT 1 FROM match_splits s \
                  WHERE s.one = d.one AND s.other = d.other) \
-             ORDER BY d.score DESC, d.id DESC",
+             ORDER BY d.score DESC, d.id DESC LIMIT $1",
         )
+        .bind(i64::from(limit))
         .fetch_all(self.database.pool())
         .await
     }

@@ -6,7 +6,7 @@ use crate::support::{
 };
 
 /// Every page, including an account's.
-const PAGES: [&str; 7] = [
+const PAGES: [&str; 8] = [
     "/admin/",
     "/admin/accounts/",
     "/admin/accounts/1/",
@@ -14,14 +14,20 @@ const PAGES: [&str; 7] = [
     "/admin/sockets/",
     "/admin/sockets/0-1/",
     "/admin/sources/",
+    "/admin/matches/",
 ];
 
 /// Every form, for the account 1.
-const FORMS: [(&str, &[(&str, &str)]); 5] = [
+const FORMS: [(&str, &[(&str, &str)]); 7] = [
     ("/admin/accounts/1/gift/", &[("addon", "odds"), ("days", "30"), ("note", "x")]),
     ("/admin/accounts/1/block/", &[]),
     ("/admin/accounts/1/unblock/", &[]),
     ("/admin/orders/0a0a/refund/", &[("amount", "1.00")]),
+    (
+        "/admin/matches/join/",
+        &[("provider", "a"), ("key", "1"), ("other_provider", "b"), ("other_key", "1")],
+    ),
+    ("/admin/matches/split/", &[("provider", "a"), ("key", "1")]),
     ("/admin/logout/", &[]),
 ];
 

@@ -12,10 +12,11 @@ use tracing::{info, warn};
 
 use super::{
     accounts::{name, tone},
+    confirmation::{Confirmation, is_confirmed},
     operator::{Operator, OperatorForm},
 };
 use crate::{
-    http::site::{AddonStatus, Fields, Moment, Shell, SiteError, html, see_other, title},
+    http::site::{AddonStatus, Moment, Shell, SiteError, html, see_other, title},
     payments::{Order, OrderState, PaymentError},
     usage::{Counts, UsageDay},
 };
@@ -231,37 +232,12 @@ fn describe(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// Asks for confirmation before an irreversible action. It works without scripts: the same form is sent
-/// again, with the field `confirmed`.
-#[derive(Debug, Template)]
-#[template(path = "admin/confirm.html")]
-struct AdminConfirmPage<'a> {
-    shell: Shell<'a>,
-    id: AccountId,
-    question: Confirmation,
-}
-
-#[derive(Debug)]
-struct Confirmation {
-    title: String,
-    text: String,
-    action: String,
-    /// The fields of the original form.
-    fields: Vec<(&'static str, String)>,
-    button: String,
-}
-
-fn is_confirmed(fields: &Fields) -> bool {
-    fields.text("confirmed") == "yes"
-}
-
 fn confirm(
     operator: &Operator,
     id: AccountId,
     question: Confirmation,
 ) -> Result<Response, SiteError> {
-    let shell = operator.shell("/admin/accounts/");
-    html(StatusCode::OK, &AdminConfirmPage { shell, id, question })
+    question.ask(operator, "/admin/accounts/", format!("/admin/accounts/{id}/"))
 }
 
 fn done(id: AccountId, what: &str) -> Response {

@@ -4,16 +4,18 @@
 //! pages. Forms are checked like customers' forms. Nothing here decides about accounts or money: it calls
 //! [`accounts`], [`accounts::payments`] and [`accounts::books`].
 //!
-//! In reading order: `operator`, `log_in`, then `figures` with `samples`, `rate`, `memory` and `nodes`,
+//! In reading order: `operator`, `log_in`, `confirmation`, then `figures` with `samples`, `rate`, `memory` and `nodes`,
 //! `live`, `accounts` and `account`; `sockets`, and `socket` with `happening`;
-//! `sources`.
+//! `sources`; `matches`.
 
 mod account;
 mod accounts;
+mod confirmation;
 mod figures;
 mod happening;
 mod live;
 mod log_in;
+mod matches;
 mod memory;
 mod nodes;
 mod operator;
@@ -56,6 +58,9 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
         .route("/admin/sockets/", get(sockets::show))
         .route("/admin/sockets/{id}/", get(socket::show))
         .route("/admin/sources/", get(sources::show))
+        .route("/admin/matches/", get(matches::show))
+        .route("/admin/matches/join/", post(matches::join))
+        .route("/admin/matches/split/", post(matches::split))
         .route("/admin/orders/{order}/refund/", post(account::refund))
         .method_not_allowed_fallback(async || SiteError::WrongMethod)
         .layer(DefaultBodyLimit::max(FORM_BYTES_MAX))

@@ -1,0 +1,278 @@
+//! `/admin/matches/`: which providers' matches may be one, which were joined and why, and the operator's orders to join or to
+//! split them.
+//!
+//! An order is stored as that of `matchwire matches` is. The hub carries it out, in a cluster the node that leads. Only what
+//! the hub has found out by itself can be ordered here.
+
+use askama::Template;
+use axum::{extract::Query, response::Response};
+use hub::identity::{
+    Doubt, MatchDescription, MatchMapping, MatchOrder,
+    store::{BindingRow, IdentityStore, PendingOrder},
+};
+use hyper::StatusCode;
+use serde::Deserialize;
+use tracing::info;
+
+use super::{
+    confirmation::{Confirmation, is_confirmed},
+    operator::{Operator, OperatorForm},
+};
+use crate::http::site::{Fields, Moment, Shell, SiteError, html, see_other};
+
+/// Candidates, and joined matches, on the page.
+const ROWS_MAX: u32 = 50;
+
+const HERE: &str = "/admin/matches/";
+
+#[derive(Debug, Deserialize)]
+pub(super) struct MatchesQuery {
+    #[serde(default)]
+    done: String,
+}
+
+#[derive(Debug, Template)]
+#[template(path = "admin/matches.html")]
+struct MatchesPage<'a> {
+    shell: Shell<'a>,
+    at: Moment,
+    done: Option<&'static str>,
+    problem: Option<&'static str>,
+    candidates: Vec<CandidateRow>,
+    joined: Vec<JoinedRow>,
+    orders: Vec<OrderRow>,
+    rows_max: u32,
+}
+
+/// Two matches that may be one.
+#[derive(Debug)]
+struct CandidateRow {
+    score: String,
+    why: String,
+    swapped: bool,
+    matches: [ProviderMatch; 2],
+}
+
+/// A match that was joined with another.
+#[derive(Debug)]
+struct JoinedRow {
+    id: String,
+    it: ProviderMatch,
+    with: Option<String>,
+    swapped: bool,
+    by: String,
+}
+
+#[derive(Debug)]
+struct ProviderMatch {
+    provider: String,
+    key: String,
+    sides: String,
+    start: String,
+    competition: String,
+}
+
+/// An order that waits or was refused.
+#[derive(Debug)]
+struct OrderRow {
+    number: i64,
+    what: String,
+    state: String,
+    tone: &'static str,
+}
+
+/// `/admin/matches/`; `?done=` is what was ordered before.
+pub(super) async fn show(
+    operator: Operator,
+    Query(query): Query<MatchesQuery>,
+) -> Result<Response, SiteError> {
+    let done = match &*query.done {
+        "join" => Some(
+            "The matches are ordered to be joined. The hub carries that out within a few seconds.",
+        ),
+        "split" => Some(
+            "The matches are ordered to be kept apart. The hub carries that out within a few seconds.",
+        ),
+        _ => None,
+    };
+    page(&operator, done, None).await
+}
+
+/// The form that joins the two matches of a candidate, after a confirmation.
+pub(super) async fn join(
+    OperatorForm { operator, fields }: OperatorForm,
+) -> Result<Response, SiteError> {
+    let store = store(&operator);
+    let doubts = store.doubts().await?;
+    let Some(doubt) = doubts.iter().find(|doubt| is_named(doubt, &fields)) else {
+        let why = "The hub no longer takes these matches for candidates. Nothing was changed.";
+        return page(&operator, None, Some(why)).await;
+    };
+    let [one, other] = [&doubt.one, &doubt.other];
+    if !is_confirmed(&fields) {
+        let text = format!(
+            "{} and {} become one match with one id. Clients that follow one of them get its end, and what both \
+             sources know in the other. “Split” takes it back.",
+            label(one),
+            label(other)
+        );
+        let question = Confirmation {
+            title: "Join these matches?".to_owned(),
+            text,
+            action: format!("{HERE}join/"),
+            fields: NAMES.iter().map(|name| (*name, fields.text(name).to_owned())).collect(),
+            button: "Join".to_owned(),
+        };
+        return question.ask(&operator, HERE, HERE.to_owned());
+    }
+    let mapping = async |own| -> Result<MatchMapping, SiteError> {
+        Ok(store.mapping(own).await?.unwrap_or(MatchMapping { id: own, swapped: false }))
+    };
+    let MatchMapping { id: into, swapped } = mapping(other.own).await?;
+    let order = MatchOrder::Join {
+        provider: one.provider.to_string(),
+        key: one.key.to_string(),
+        into,
+        swapped: doubt.swapped ^ swapped,
+        with: Some((other.provider.to_string(), other.key.to_string())),
+    };
+    order_it(&operator, &store, &order).await?;
+    Ok(see_other(&format!("{HERE}?done=join")))
+}
+
+/// The form that splits a match from those that it was joined or suspected with, after a confirmation.
+pub(super) async fn split(
+    OperatorForm { operator, fields }: OperatorForm,
+) -> Result<Response, SiteError> {
+    let store = store(&operator);
+    let (provider, key) = (fields.text("provider").to_owned(), fields.text("key").to_owned());
+    let is_it = |it: &MatchDescription| *it.provider == *provider && *it.key == *key;
+    let mut is_known = store.doubts().await?.iter().any(|it| is_it(&it.one) || is_it(&it.other));
+    is_known = is_known || store.bindings().await?.iter().any(|row| is_it(&row.description));
+    if !is_known {
+        let why =
+            "The hub neither joined this match nor takes it for a candidate. Nothing was changed.";
+        return page(&operator, None, Some(why)).await;
+    }
+    if !is_confirmed(&fields) {
+        let text = format!(
+            "{provider}/{key} is split from every match that it was joined with, and never joined with those that it was \
+             taken for. Its facts go to a match of its own."
+        );
+        let question = Confirmation {
+            title: "Keep this match apart?".to_owned(),
+            text,
+            action: format!("{HERE}split/"),
+            fields: vec![("provider", provider), ("key", key)],
+            button: "Keep apart".to_owned(),
+        };
+        return question.ask(&operator, HERE, HERE.to_owned());
+    }
+    order_it(&operator, &store, &MatchOrder::Split { provider, key }).await?;
+    Ok(see_other(&format!("{HERE}?done=split")))
+}
+
+async fn order_it(
+    operator: &Operator,
+    store: &IdentityStore,
+    order: &MatchOrder,
+) -> Result<(), SiteError> {
+    let number = store.order(order, operator.now).await?;
+    info!(operator = ?operator.admin, number, ?order, "an operator ordered a match");
+    Ok(())
+}
+
+fn store(operator: &Operator) -> IdentityStore {
+    IdentityStore::of(operator.shared.parts.accounts.database())
+}
+
+async fn page(
+    operator: &Operator,
+    done: Option<&'static str>,
+    problem: Option<&'static str>,
+) -> Result<Response, SiteError> {
+    let store = store(operator);
+    let page = MatchesPage {
+        shell: operator.shell(HERE),
+        at: Moment::second(operator.now),
+        done,
+        problem,
+        candidates: rows(store.likeliest_doubts(ROWS_MAX).await?),
+        joined: rows(store.last_bindings(ROWS_MAX).await?),
+        orders: rows(store.unfollowed().await?),
+        rows_max: ROWS_MAX,
+    };
+    let status = if problem.is_some() { StatusCode::CONFLICT } else { StatusCode::OK };
+    html(status, &page)
+}
+
+fn rows<T, R: From<T>>(all: Vec<T>) -> Vec<R> {
+    all.into_iter().map(R::from).collect()
+}
+
+/// The fields that name the two matches of a candidate.
+const NAMES: [&str; 4] = ["provider", "key", "other_provider", "other_key"];
+
+fn is_named(doubt: &Doubt, fields: &Fields) -> bool {
+    let names = [&doubt.one.provider, &doubt.one.key, &doubt.other.provider, &doubt.other.key];
+    NAMES.iter().zip(names).all(|(field, name)| fields.text(field) == &**name)
+}
+
+/// `A v B (provider/key)`.
+fn label(it: &MatchDescription) -> String {
+    match &*it.sides {
+        "" => format!("{}/{}", it.provider, it.key),
+        sides => format!("{sides} ({}/{})", it.provider, it.key),
+    }
+}
+
+impl From<MatchDescription> for ProviderMatch {
+    fn from(it: MatchDescription) -> Self {
+        Self {
+            provider: it.provider.to_string(),
+            key: it.key.to_string(),
+            sides: it.sides,
+            start: it.start,
+            competition: it.competition,
+        }
+    }
+}
+
+impl From<Doubt> for CandidateRow {
+    fn from(doubt: Doubt) -> Self {
+        Self {
+            score: format!("{:.2}", doubt.score),
+            why: doubt.why,
+            swapped: doubt.swapped,
+            matches: [doubt.one.into(), doubt.other.into()],
+        }
+    }
+}
+
+impl From<BindingRow> for JoinedRow {
+    fn from(row: BindingRow) -> Self {
+        Self {
+            id: row.mapping.id.to_string(),
+            it: row.description.into(),
+            with: row.with.map(|(provider, key)| format!("{provider}/{key}")),
+            swapped: row.mapping.swapped,
+            by: row.by,
+        }
+    }
+}
+
+impl From<PendingOrder> for OrderRow {
+    fn from(PendingOrder { numbered, refused }: PendingOrder) -> Self {
+        let what = match &numbered.order {
+            MatchOrder::Join { provider, key, into, .. } => {
+                format!("join {provider}/{key} with match {into}")
+            }
+            MatchOrder::Split { provider, key } => format!("keep {provider}/{key} apart"),
+        };
+        let (state, tone) = match refused {
+            Some(why) => (format!("refused: {why}"), "bad"),
+            None => ("waits".to_owned(), "warn"),
+        };
+        Self { number: numbered.number, what, state, tone }
+    }
+}
