@@ -270,21 +270,32 @@ impl<S: Write> Subscribers<S> {
         subscriber.defers_commands || subscriber.session.is_waiting()
     }
 
+    /// The session of a subscriber, with what it needs from the shard.
+    fn session(&mut self, slot: usize, now: Micros) -> Option<(&mut Session, SessionContext<'_>)> {
+        let Self { subscribers, topics, patterns, renderer, journal, limits, .. } = self;
+        let Subscriber { outbox, session, tally, .. } = subscribers.get_mut(slot)?;
+        let (slot, budget) = (narrow(slot), limits.budget);
+        let context = SessionContext {
+            outbox,
+            tally,
+            topics,
+            patterns,
+            renderer,
+            journal,
+            slot,
+            budget,
+            now,
+        };
+        Some((session, context))
+    }
+
     /// Carries out a command. The batch has been broadcast, and no request to the host is pending.
     pub fn apply_command(&mut self, slot: usize, command: impl Into<Command>, now: Micros) {
-        let Self { subscribers, topics, patterns, renderer, journal, limits, .. } = self;
-        let Subscriber { outbox, session, tally, .. } = &mut subscribers[slot];
+        let (stamp, is_sent) = (now + self.stamp_offset, self.batch.is_empty());
+        let Some((session, context)) = &mut self.session(slot, now) else { return };
         debug_assert!(
-            self.batch.is_empty() && !session.is_waiting(),
+            is_sent && !session.is_waiting(),
             "a command waits for the batch and for the host"
-        );
-        let stamp = now + self.stamp_offset;
-        let context = &mut session_context(
-            (outbox, tally),
-            (topics, patterns, renderer, journal),
-            *limits,
-            slot,
-            now,
         );
         let (all_left, next) = match command.into() {
             Command::Stream(command) => session.apply_command(command, stamp, context),
@@ -302,15 +313,7 @@ impl<S: Write> Subscribers<S> {
     /// Takes the host's response to the pending request of a subscriber.
     pub fn apply_response(&mut self, slot: usize, response: HostResponse, now: Micros) {
         self.broadcast(now);
-        let Self { subscribers, topics, patterns, renderer, journal, limits, .. } = self;
-        let Subscriber { outbox, session, tally, .. } = &mut subscribers[slot];
-        let context = &mut session_context(
-            (outbox, tally),
-            (topics, patterns, renderer, journal),
-            *limits,
-            slot,
-            now,
-        );
+        let Some((session, context)) = &mut self.session(slot, now) else { return };
         let (join, all_left) = session.apply_response(response, context);
         self.leave(all_left);
         self.join(slot, join);
@@ -322,15 +325,7 @@ impl<S: Write> Subscribers<S> {
     /// Takes the host's response about a replay of a subscriber. Replays are independent of publications, so
     /// the batch may wait.
     pub fn apply_replay_response(&mut self, slot: usize, response: ReplayResponse, now: Micros) {
-        let Self { subscribers, topics, patterns, renderer, journal, limits, .. } = self;
-        let Subscriber { outbox, session, tally, .. } = &mut subscribers[slot];
-        let context = &mut session_context(
-            (outbox, tally),
-            (topics, patterns, renderer, journal),
-            *limits,
-            slot,
-            now,
-        );
+        let Some((session, context)) = &mut self.session(slot, now) else { return };
         session.apply_replay_response(response, context);
         self.mark_ready(slot);
         self.request_catch_up(slot, now);
@@ -346,15 +341,7 @@ impl<S: Write> Subscribers<S> {
             return;
         }
         self.broadcast(now);
-        let Self { subscribers, topics, patterns, renderer, journal, limits, .. } = self;
-        let Subscriber { outbox, session, tally, .. } = &mut subscribers[slot];
-        let context = &mut session_context(
-            (outbox, tally),
-            (topics, patterns, renderer, journal),
-            *limits,
-            slot,
-            now,
-        );
+        let Some((session, context)) = &mut self.session(slot, now) else { return };
         let all_left = session.renew_permission(time_of_day, context);
         self.leave(all_left);
         self.mark_ready(slot);
@@ -366,18 +353,8 @@ impl<S: Write> Subscribers<S> {
         self.broadcast(now);
         for (slot, pattern) in self.patterns.covering(&image.channel.name) {
             let slot = slot as usize;
-            let Self { subscribers, topics, patterns, renderer, journal, limits, .. } = self;
-            let Some(Subscriber { outbox, session, tally, .. }) = subscribers.get_mut(slot) else {
-                continue;
-            };
-            let mut context = session_context(
-                (outbox, tally),
-                (topics, patterns, renderer, journal),
-                *limits,
-                slot,
-                now,
-            );
-            let join = session.channel_opened(image, &pattern, &mut context);
+            let Some((session, context)) = &mut self.session(slot, now) else { continue };
+            let join = session.channel_opened(image, &pattern, context);
             self.join(slot, join);
             self.mark_ready(slot);
             self.mark_behind(slot);
@@ -392,17 +369,7 @@ impl<S: Write> Subscribers<S> {
         let slots: Vec<u32> = live.chain(self.behind.iter().copied()).collect();
         for slot in slots {
             let slot = slot as usize;
-            let Self { subscribers, topics, patterns, renderer, journal, limits, .. } = self;
-            let Some(Subscriber { outbox, session, tally, .. }) = subscribers.get_mut(slot) else {
-                continue;
-            };
-            let context = &mut session_context(
-                (outbox, tally),
-                (topics, patterns, renderer, journal),
-                *limits,
-                slot,
-                now,
-            );
+            let Some((session, context)) = &mut self.session(slot, now) else { continue };
             session.channel_closed(channel.number, context);
             self.mark_ready(slot);
         }
@@ -450,29 +417,23 @@ impl<S: Write> Subscribers<S> {
     /// Requests the catch-up of a subscriber's next subscription that is behind, or sends a beat when
     /// all have caught up. While nothing new can be known, `stale` takes the place of the beat.
     pub fn request_catch_up(&mut self, slot: usize, now: Micros) {
-        let Self { subscribers, topics, patterns, renderer, journal, limits, .. } = self;
-        let Some(Subscriber { outbox, session, tally, .. }) = subscribers.get_mut(slot) else {
-            return;
-        };
-        let context = session_context(
-            (outbox, tally),
-            (topics, patterns, renderer, journal),
-            *limits,
-            slot,
-            now,
-        );
+        let (stale_since, stamp) = (self.stale_since, now + self.stamp_offset);
+        let Some((session, context)) = self.session(slot, now) else { return };
         let request = session.next_catch_up(&context);
         let replays = session.take_replay_commands(&context);
+        let is_settled = request.is_none() && session.take_settled();
+        let beat = is_settled
+            .then(|| beat_or_stale(session, context.topics, stale_since, stamp))
+            .flatten();
+        let has_beat = beat.is_some();
+        if let Some(beat) = beat {
+            context.outbox.push_beat(beat, now);
+        }
         let replays = replays.into_iter().map(|(replay, it)| (slot, Effect::Replay(replay, it)));
         self.effects.extend(replays);
-        if let Some(request) = request {
-            self.effects.push((slot, Effect::Submit(request)));
-        } else if session.take_settled() {
-            let beat = beat_or_stale(session, topics, self.stale_since, now + self.stamp_offset);
-            if let Some(beat) = beat {
-                outbox.push_beat(beat, now);
-                self.mark_ready(slot);
-            }
+        self.effects.extend(request.map(|request| (slot, Effect::Submit(request))));
+        if has_beat {
+            self.mark_ready(slot);
         }
     }
 
@@ -652,23 +613,6 @@ fn beat_or_stale(
         Some(since) => session.has_beats().then(|| protocol::stale(since)),
         None => session.beat(topics, now),
     }
-}
-
-/// What a subscriber's session needs from the shard.
-fn session_context<'a>(
-    (outbox, tally): (&'a mut Outbox, &'a mut Tally),
-    (topics, patterns, renderer, journal): (
-        &'a Topics,
-        &'a mut Patterns,
-        &'a mut Renderer,
-        &'a mut Journal,
-    ),
-    limits: SubscriberLimits,
-    slot: usize,
-    now: Micros,
-) -> SessionContext<'a> {
-    let (slot, budget) = (narrow(slot), limits.budget);
-    SessionContext { outbox, tally, topics, patterns, renderer, journal, slot, budget, now }
 }
 
 /// Slots are indices into memory, far fewer than 2^32.

@@ -12,7 +12,7 @@ use std::{
 use bytes::Bytes;
 use metrics::counter;
 
-use super::{Effect, Subscriber, Subscribers, narrow, session_context};
+use super::{Effect, Subscribers, narrow};
 use crate::{
     Micros,
     batch::{Batch, BatchFrame, TopicBatch, TopicSet},
@@ -252,16 +252,8 @@ impl<S: Write> Subscribers<S> {
         frame: &BatchFrame,
         now: Micros,
     ) -> DeliveryOutcome {
-        let Self { subscribers, topics, patterns, renderer, journal, limits, .. } = self;
-        let Subscriber { outbox, session, tally, .. } = &mut subscribers[slot];
-        let context = &mut session_context(
-            (outbox, tally),
-            (topics, patterns, renderer, journal),
-            *limits,
-            slot,
-            now,
-        );
-        session.deliver(key, frame, context)
+        let (session, mut context) = self.session(slot, now).expect("it follows the topic");
+        session.deliver(key, frame, &mut context)
     }
 
     /// Lets a suspension go before everything queued for subscribers that are behind on its channel.
@@ -273,15 +265,7 @@ impl<S: Write> Subscribers<S> {
         let slots: Vec<u32> = self.behind.iter().copied().collect();
         for slot in slots {
             let slot = slot as usize;
-            let Self { subscribers, topics, patterns, renderer, journal, limits, .. } = self;
-            let Subscriber { outbox, session, tally, .. } = &mut subscribers[slot];
-            let context = &mut session_context(
-                (outbox, tally),
-                (topics, patterns, renderer, journal),
-                *limits,
-                slot,
-                now,
-            );
+            let Some((session, context)) = &mut self.session(slot, now) else { continue };
             let all_left = session.prioritise(channel, context);
             self.leave(all_left);
             self.request_catch_up(slot, now);
