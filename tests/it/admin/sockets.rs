@@ -60,7 +60,7 @@ async fn reader_that_does_not_read_is_on_top_and_explained() {
 
     slow.send(&json!({"op": "subscribe", "id": 1, "ch": BOOKS, "on_slow": "merge"})).await;
     let (reader, image) = follow(&hub, &key).await;
-    let stuck = ["does not read", "Socket full", "Fell behind", "wait for the socket"];
+    let stuck = ["does not read", "Socket full", "Fell behind", "queued for the socket"];
     let shown = until(&mut ada, &page, &stuck).await;
     assert!(
         shown.contains("the socket is full, and") || shown.contains("has waited for"),

@@ -2,7 +2,7 @@
 
 use fanout::inspect::{Behind, JournalEntry, JournalEvent};
 
-use super::units::{bytes, span};
+use super::units::{bytes, count, count_of, span};
 use crate::http::site::Moment;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -33,8 +33,8 @@ fn describe(event: &JournalEvent) -> (&'static str, &'static str, String) {
             let (tone, start) = match from {
                 None => ("", "starts with the image".to_owned()),
                 Some((seq, Ok(()))) => {
-                    let missed = head.saturating_sub(*seq);
-                    ("", format!("resumes from {seq}, {missed} changes back"))
+                    let missed = count(head.saturating_sub(*seq), "change");
+                    ("", format!("resumes from {seq}, {missed} back"))
                 }
                 Some((seq, Err(why))) => (
                     "warn",
@@ -44,7 +44,7 @@ fn describe(event: &JournalEvent) -> (&'static str, &'static str, String) {
             ("Subscribed", tone, format!("{rate}; {start}; the channel is at {head}"))
         }
         JournalEvent::SubscribedAll { pattern, channels } => {
-            ("Subscribed", "", format!("{pattern} covers {channels} channels"))
+            ("Subscribed", "", format!("{pattern} covers {}", count_of(*channels, "channel")))
         }
         JournalEvent::Image { seq, bytes: size, why } => {
             let why = match *why {
@@ -56,8 +56,8 @@ fn describe(event: &JournalEvent) -> (&'static str, &'static str, String) {
             ("Image queued", "", format!("{} at {seq}: {why}", bytes(*size)))
         }
         JournalEvent::CaughtUp { from, to, frames, bytes: size, why } => {
-            let changes = to.saturating_sub(*from);
-            let size = bytes(*size);
+            let changes = count(to.saturating_sub(*from), "change");
+            let (frames, size) = (count_of(*frames, "frame"), bytes(*size));
             let (what, tone, why) = match *why {
                 "slow" => {
                     ("Merged", "warn", "there was no room for them while the client was slow")
@@ -65,8 +65,7 @@ fn describe(event: &JournalEvent) -> (&'static str, &'static str, String) {
                 "rate" => ("Caught up", "", "its options changed"),
                 _ => ("Resumed", "", "they were published while it was away or joined"),
             };
-            let led =
-                format!("{changes} changes from {from} to {to} in {frames} frames, {size}: {why}");
+            let led = format!("{changes} from {from} to {to} in {frames}, {size}: {why}");
             (what, tone, led)
         }
         JournalEvent::Sent { prev, seq, rate, bytes: size, delay_us } => {
@@ -116,8 +115,8 @@ fn describe(event: &JournalEvent) -> (&'static str, &'static str, String) {
             ("Socket full", "bad", format!("the client does not read fast enough: {waiting} wait"))
         }
         JournalEvent::KeepsUp { after_us, merged } => {
-            let after = span(*after_us);
-            ("Keeps up again", "live", format!("after {after}; {merged} changes reached it merged"))
+            let (after, merged) = (span(*after_us), count(*merged, "change"));
+            ("Keeps up again", "live", format!("after {after}; {merged} reached it merged"))
         }
         JournalEvent::Resync { why, from, to } => {
             let why = match *why {

@@ -16,7 +16,7 @@ use super::{
     happening::Happening,
     operator::Operator,
     sockets::{self, ANSWER_WITHIN, Owners, SocketOwner, SocketState},
-    units::{bytes, span},
+    units::{bytes, count, count_of, span},
 };
 use crate::http::{
     Shared, rest,
@@ -196,6 +196,8 @@ fn explain(socket: &SocketSummary) -> String {
 
 fn facts(socket: &SocketSummary) -> Vec<(&'static str, String)> {
     let SocketSummary { images, catch_ups, fell_behind, stalls, refused, .. } = socket;
+    let (stalls, no_room) = (count(*stalls, "time"), count(*fell_behind, "time"));
+    let full = format!("{stalls}; {no_room} no room for an update");
     vec![
         ("Address", sockets::peer(socket)),
         ("Protocol", sockets::protocol(socket)),
@@ -206,7 +208,7 @@ fn facts(socket: &SocketSummary) -> Vec<(&'static str, String)> {
         ),
         ("Messages sent", socket.sent.to_string()),
         ("Changes merged", format!("{} because it was slow", socket.merged)),
-        ("Socket full", format!("{stalls} times; {fell_behind} times no room for an update")),
+        ("Socket full", full),
         ("Catch-ups", format!("{catch_ups} by updates, {images} by images")),
         ("Commands refused", refused.to_string()),
     ]
@@ -219,15 +221,16 @@ impl SubscriptionRow {
             0 => None,
             frames => {
                 let changes = position.unwrap_or(0).saturating_sub(written.unwrap_or(0));
+                let (changes, frames) = (count(changes, "change"), count_of(frames, "frame"));
                 let bytes = bytes(subscription.waiting_bytes);
-                Some(format!("{changes} changes in {frames} frames ({bytes}) wait for the socket"))
+                Some(format!("{changes} in {frames} ({bytes}) queued for the socket"))
             }
         };
         let left = head.zip(position).map(|(head, position)| head.saturating_sub(position));
         let missing = match (subscription.behind, left) {
             (None, _) => None,
             (Some(why), Some(left)) => {
-                Some(format!("{left} changes wait to be merged ({})", reason(why)))
+                Some(format!("{} to be merged ({})", count(left, "change"), reason(why)))
             }
             (Some(why), None) => Some(format!("waits to be caught up ({})", reason(why))),
         };
@@ -294,10 +297,10 @@ mod tests {
             waiting_bytes: 2_048,
             ..subscription()
         };
-        let wait = "2 changes in 2 frames (2.0 KiB) wait for the socket";
+        let wait = "2 changes in 2 frames (2.0 KiB) queued for the socket";
         check(queued.clone(), "warn", wait);
         let behind = SubscriptionReport { behind: Some("slow"), head: Some(20), ..queued };
-        let merged = "8 changes wait to be merged (no room, since the client is slow)";
+        let merged = "8 changes to be merged (no room, since the client is slow)";
         check(behind, "bad", &format!("{wait}; {merged}"));
     }
 }

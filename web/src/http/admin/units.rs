@@ -1,4 +1,4 @@
-//! Spans of time and numbers of bytes as text.
+//! Spans of time, numbers of bytes and counts as text.
 
 use accounts::Micros;
 
@@ -26,6 +26,19 @@ pub(super) fn bytes(bytes: usize) -> String {
     }
 }
 
+/// `1 frame`, `2 frames`.
+pub(super) fn count(number: impl Into<u64>, one: &str) -> String {
+    match number.into() {
+        1 => format!("1 {one}"),
+        number => format!("{number} {one}s"),
+    }
+}
+
+/// The same of what is in memory.
+pub(super) fn count_of(number: usize, one: &str) -> String {
+    count(number as u64, one)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -43,6 +56,12 @@ mod tests {
         ] {
             assert_eq!(span(us), text);
         }
+    }
+
+    #[test]
+    fn one_thing_is_not_several() {
+        let counts = [count_of(0, "frame"), count_of(1, "frame"), count(2_u32, "time")];
+        assert_eq!(counts, ["0 frames", "1 frame", "2 times"]);
     }
 
     #[test]
