@@ -32,16 +32,28 @@ pub(crate) async fn check(
     let account = account.filter(|response| response.status == 200);
     check_calls(account.and_then(|it| serde_json::from_str(&it.body).ok()), calls, report);
     let url = format!("sqlite:{}", place.database().display());
-    check_archive(&url, log, TICK_DISTANCE_US, true, report).await;
+    check_archive(&url, log, TICK_LIMITS, true, report).await;
 }
 
-/// Checks archive and signals in the database of hubs that were stopped in order. `tick_distance_us`: between the time of
-/// a tick, which is that of the source, and its update. `leaders_know_all`: each leader had the records from which the
-/// archive was written before. Another one may write a price again.
+/// How ticks may differ from what was published, in microseconds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TickLimits {
+    /// Between the time of a tick, which is that of the source or of its receipt, and its update, which has that of the
+    /// writer.
+    pub(crate) distance_us: Micros,
+    /// A price that stood for longer has a tick: longer than the archive may be without a write.
+    pub(crate) stood_us: Micros,
+}
+
+/// The archive is without a write for no longer than the interval of the exports and a restart.
+const TICK_LIMITS: TickLimits = TickLimits { distance_us: 10_000_000, stood_us: 10_000_000 };
+
+/// Checks archive and signals in the database of hubs that were stopped in order. `leaders_know_all`: each leader had the
+/// records from which the archive was written before. Another one may write a price again.
 pub(crate) async fn check_archive(
     url: &str,
     log: &LogContent,
-    tick_distance_us: Micros,
+    limits: TickLimits,
     leaders_know_all: bool,
     report: &mut Report,
 ) {
@@ -50,14 +62,14 @@ pub(crate) async fn check_archive(
     if leaders_know_all {
         check_ticks(&mut database, report).await;
     }
-    check_database(&mut database, log, tick_distance_us, report).await;
+    check_database(&mut database, log, limits, report).await;
     database.close().await.expect("it closes");
 }
 
 async fn check_database(
     database: &mut AnyConnection,
     log: &LogContent,
-    tick_distance_us: Micros,
+    limits: TickLimits,
     report: &mut Report,
 ) {
     let archived = archived_prices(database, report).await;
@@ -65,7 +77,7 @@ async fn check_database(
         // The archive has what the log has lost.
         return;
     }
-    check_tick_prices(database, log, tick_distance_us, report).await;
+    check_tick_prices(database, log, limits, report).await;
     check_prices(&archived, log, report);
     check_signals(database, log, report).await;
 }
@@ -179,7 +191,7 @@ type PriceKey = (i64, String, String, Option<Decimal>, String);
 async fn check_tick_prices(
     database: &mut AnyConnection,
     log: &LogContent,
-    tick_distance_us: Micros,
+    limits: TickLimits,
     report: &mut Report,
 ) {
     let rows = "SELECT match_id, bookmaker, market, line, outcome, at_us, archive_ticks.price \
@@ -203,14 +215,14 @@ async fn check_tick_prices(
             // The document has the price of an update with the same time, or of a later one.
             if !prices
                 .iter()
-                .any(|(since, of)| of == price && (since - at).abs() < tick_distance_us)
+                .any(|(since, of)| of == price && (since - at).abs() < limits.distance_us)
             {
                 wrong.push(format!("{key:?}: {price:?} at {at}"));
             }
         }
         for pair in prices.windows(2) {
             let [(since, price), (until, _)] = pair else { continue };
-            let is_long = until - since > LONG_US;
+            let is_long = until - since > limits.stood_us;
             let has_tick = archived.iter().any(|(_, of)| of == price);
             if is_long && price.is_some() && !has_tick {
                 holes.push(format!("{key:?}: {price:?} from {since} to {until}"));
@@ -227,12 +239,6 @@ async fn check_tick_prices(
         report.add(Rule::Accounts, "archive", "no tick to compare");
     }
 }
-
-/// A tick has the time of the source or of its receipt, and the update one of the writer.
-const TICK_DISTANCE_US: Micros = 10_000_000;
-
-/// Longer than the interval of the exports and a restart.
-const LONG_US: Micros = 10_000_000;
 
 /// The prices of the log's documents, each from when on it stood.
 fn logged_prices(log: &LogContent) -> BTreeMap<PriceKey, Vec<(Micros, Option<Decimal>)>> {

@@ -23,6 +23,8 @@ use record::{Key, MatchSummary, Status};
 const RESOLVE_EVERY: Duration = Duration::from_secs(60);
 /// The interval of deletions of old data.
 const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
+/// A write that takes longer is reported: the history has gaps then.
+const SLOW_WRITE: Duration = Duration::from_secs(5);
 /// Matches given up per step.
 const AT_ONCE: usize = 500;
 /// Matches that are deleted in one transaction, with their prices.
@@ -76,7 +78,18 @@ impl ArchiveWorker {
         if let Some(since) = pending.since {
             gauge!("matchwire_archive_waiting_seconds").set(seconds(now() - since));
         }
-        match self.try_write(&pending).await {
+        let began = Instant::now();
+        let written = self.try_write(&pending).await;
+        let took = began.elapsed();
+        if took > SLOW_WRITE {
+            let (matches, took_ms) = (pending.records.len(), took.as_millis());
+            warn!(
+                matches,
+                took_ms,
+                "a write to the archive took long; prices that came and went meanwhile have no tick"
+            );
+        }
+        match written {
             Ok(()) => {
                 gauge!("matchwire_archive_waiting_seconds").set(0.0);
                 self.queue.progress.mark_written(queued);

@@ -70,7 +70,7 @@ async fn check_after(statements: &'static str) -> Report {
     database.execute(statements).await.expect("a fault");
     let (log, mut report) = (log(), Report::default());
     check_ticks(&mut database, &mut report).await;
-    check_database(&mut database, &log, TICK_DISTANCE_US, &mut report).await;
+    check_database(&mut database, &log, TICK_LIMITS, &mut report).await;
     report
 }
 

@@ -20,7 +20,6 @@ use std::{
 
 use base::clock::now;
 use cluster::{Beats, ClusterConfig, Stream};
-use fanout::Micros;
 use tokio::{
     sync::watch,
     task::JoinSet,
@@ -29,7 +28,8 @@ use tokio::{
 
 use self::{faults::TestCluster, quota::QuotaUse, recorder::Recorder, relay::Relay};
 use crate::{
-    afterwards, checker,
+    afterwards::{self, TickLimits},
+    checker,
     client::{self, Behaviour, Phase},
     faults::FaultLog,
     history::History,
@@ -45,8 +45,9 @@ use crate::{
 /// How long the cluster may take until a node leads and all nodes are ready again.
 const WHOLE_WITHIN: Duration = Duration::from_secs(60);
 
-/// Lines wait for as long as the servers of NATS elect a leader, and then for one of the nodes.
-const TICK_DISTANCE_US: Micros = 60_000_000;
+/// Lines wait for as long as the servers of NATS elect a leader, and then for one of the nodes. A new leader waits for up to 15 s
+/// for a transaction that the one before left open in PostgreSQL, and takes over before and writes everything after that.
+const TICK_LIMITS: TickLimits = TickLimits { distance_us: 60_000_000, stood_us: 20_000_000 };
 
 /// A node, its connections, and its process.
 struct Node<'a> {
@@ -242,7 +243,7 @@ pub(crate) async fn round(
     report.merge(tokio::task::block_in_place(|| checker::check(&histories, &log, 2)));
     run::check_closings(&histories, &faults, &mut report);
     let (url, know_all) = (cluster.database.url(), !log.was_damaged());
-    afterwards::check_archive(&url, &log, TICK_DISTANCE_US, know_all, &mut report).await;
+    afterwards::check_archive(&url, &log, TICK_LIMITS, know_all, &mut report).await;
     // Also what the stream has lost, since the nodes have it.
     afterwards::check_pushes(&generators, &log, &pushes, true, &mut report);
     // Whether a match ends depends on how fast the machine is. The rounds of a single hub demand it.
