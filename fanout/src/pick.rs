@@ -4,7 +4,7 @@
 //! merge patches alike: both keep the members that a pointer leads to, and the header of the document. So a client that
 //! applies the picked patches to the picked image has the picked document.
 
-use std::{borrow::Cow, collections::BTreeMap, fmt, mem};
+use std::{borrow::Cow, collections::BTreeMap, fmt};
 
 use serde::{
     Deserialize, Deserializer,
@@ -118,10 +118,15 @@ impl EventChoice {
         }
     }
 
-    fn includes(&self, event: &Value) -> bool {
+    fn includes(&self, event: &RawValue) -> bool {
+        #[derive(Deserialize)]
+        struct Kind<'a> {
+            #[serde(borrow)]
+            kind: Cow<'a, str>,
+        }
         let Self::Kinds(kinds) = self else { return true };
-        let Some(kind) = event.get("kind").and_then(Value::as_str) else { return false };
-        ALWAYS.contains(&kind) || kinds.iter().any(|own| **own == *kind)
+        let Ok(Kind { kind }) = serde_json::from_str(event.get()) else { return false };
+        ALWAYS.contains(&&*kind) || kinds.iter().any(|own| **own == *kind)
     }
 }
 
@@ -163,27 +168,39 @@ impl Node {
     }
 }
 
-/// The selected part of a value that these nodes lead to, if there is any. A value that is no object has no members
-/// to choose from, so it is taken whole. `null`, which deletes in a patch, is one of those.
-fn project(value: &Value, nodes: &[&Node]) -> Option<Value> {
-    let members = match value {
-        Value::Object(members) if !nodes.iter().any(|node| node.ends) => members,
-        value => return Some(value.clone()),
-    };
-    let mut selected = Map::new();
+/// Writes the selected part of a value that these nodes lead to; false if there is none. A value that is no object has no
+/// members to choose from, so it is taken whole. `null`, which deletes in a patch, is one of those.
+///
+/// What is selected is copied, and what is not is only passed over.
+fn project(value: &RawValue, nodes: &[&Node], out: &mut Vec<u8>) -> bool {
+    let text = value.get();
+    if !text.starts_with('{') || nodes.iter().any(|node| node.ends) {
+        out.extend_from_slice(text.as_bytes());
+        return true;
+    }
+    let Members(members) = serde_json::from_str(text).expect("it was parsed before");
+    let start = out.len();
+    out.push(b'{');
     let mut next: Vec<&Node> = Vec::new();
-    for (name, value) in members {
+    for (name, value) in &members {
         next.clear();
         for node in nodes {
             next.extend(node.members.get(&**name).into_iter().chain(node.any.as_deref()));
         }
-        if !next.is_empty()
-            && let Some(value) = project(value, &next)
-        {
-            selected.insert(name.clone(), value);
+        let before = out.len();
+        if !next.is_empty() {
+            write_name(out, name);
+            if !project(value, &next, out) {
+                out.truncate(before);
+            }
         }
     }
-    (!selected.is_empty()).then_some(Value::Object(selected))
+    if out.len() == start + 1 {
+        out.truncate(start);
+        return false;
+    }
+    out.push(b'}');
+    true
 }
 
 /// Removes members that are objects without members.
@@ -236,30 +253,41 @@ impl Pick {
         let mut out = Vec::with_capacity(256);
         out.push(b'{');
         for (name, value) in &members {
-            let changed = match &**name {
-                "prev" => prev.map(Value::from),
-                "data" => Some(self.paths_of(value).unwrap_or_else(|| Value::Object(Map::new()))),
-                "patch" => match self.paths_of(value) {
-                    Some(patch) => Some(patch),
-                    None => continue,
-                },
-                "events" => match self.events_of(value) {
-                    Some(events) => Some(events),
-                    None => continue,
-                },
-                _ => None,
+            let before = out.len();
+            write_name(&mut out, name);
+            let is_selected = match &**name {
+                "prev" => {
+                    match prev {
+                        Some(prev) => out.extend_from_slice(prev.to_string().as_bytes()),
+                        None => out.extend_from_slice(value.get().as_bytes()),
+                    }
+                    true
+                }
+                "data" => {
+                    if !self.write_paths(value, &mut out) {
+                        out.extend_from_slice(b"{}");
+                    }
+                    true
+                }
+                "patch" => self.write_paths(value, &mut out),
+                "events" => self.write_events(value, &mut out),
+                _ => {
+                    out.extend_from_slice(value.get().as_bytes());
+                    true
+                }
             };
-            is_empty &= !matches!(&**name, "patch" | "events");
-            match changed {
-                Some(value) => write_member(&mut out, name, &value),
-                None => write_member(&mut out, name, value),
+            if is_selected {
+                is_empty &= !matches!(&**name, "patch" | "events");
+            } else {
+                out.truncate(before);
             }
         }
         if is_empty && !keep {
             return None;
         }
         if is_empty {
-            write_member(&mut out, "patch", &Map::new());
+            write_name(&mut out, "patch");
+            out.extend_from_slice(b"{}");
         }
         out.push(b'}');
         Some(out)
@@ -269,38 +297,56 @@ impl Pick {
     /// patches cannot tell them from absent ones.
     pub(crate) fn image_to_hash(&self, payload: &[u8]) -> Vec<u8> {
         #[derive(Deserialize)]
-        struct Image {
-            data: Value,
+        struct Image<'a> {
+            #[serde(borrow)]
+            data: &'a RawValue,
         }
         let Some(paths) = &self.paths else { return payload.to_vec() };
-        let image: Image = serde_json::from_slice(payload).expect("an image has a document");
-        let mut data = project(&image.data, &[&paths.root]).unwrap_or_default();
+        let image: Image<'_> = serde_json::from_slice(payload).expect("an image has a document");
+        let mut picked = Vec::new();
+        let mut data = match project(image.data, &[&paths.root], &mut picked) {
+            true => serde_json::from_slice(&picked).expect("a part of a document is JSON"),
+            false => Value::Object(Map::new()),
+        };
         prune(&mut data);
-        let data = if data.is_null() { Value::Object(Map::new()) } else { data };
         serde_json::to_vec(&Map::from_iter([("data".to_owned(), data)])).expect("keys are strings")
     }
 
-    fn paths_of(&self, value: &RawValue) -> Option<Value> {
-        let value: Value = serde_json::from_str(value.get()).expect("it was parsed before");
+    /// Writes the picked part of a document or a patch; false if there is none.
+    fn write_paths(&self, value: &RawValue, out: &mut Vec<u8>) -> bool {
         match &self.paths {
-            Some(paths) => project(&value, &[&paths.root]),
-            None => Some(value),
+            Some(paths) => project(value, &[&paths.root], out),
+            None => {
+                out.extend_from_slice(value.get().as_bytes());
+                true
+            }
         }
     }
 
-    fn events_of(&self, value: &RawValue) -> Option<Value> {
-        let mut events: Value = serde_json::from_str(value.get()).expect("it was parsed before");
-        let list = events.as_array_mut()?;
-        *list = mem::take(list).into_iter().filter(|it| self.events.includes(it)).collect();
-        (!list.is_empty()).then_some(events)
+    /// Writes the picked events; false if there are none.
+    fn write_events(&self, value: &RawValue, out: &mut Vec<u8>) -> bool {
+        let events: Vec<&RawValue> =
+            serde_json::from_str(value.get()).expect("events are an array");
+        let mut picked = events.into_iter().filter(|event| self.events.includes(event)).peekable();
+        if picked.peek().is_none() {
+            return false;
+        }
+        let mut separator = b'[';
+        for event in picked {
+            out.push(separator);
+            out.extend_from_slice(event.get().as_bytes());
+            separator = b',';
+        }
+        out.push(b']');
+        true
     }
 }
 
-fn write_member(out: &mut Vec<u8>, name: &str, value: &impl serde::Serialize) {
-    if out.len() > 1 {
+/// Begins a member of the object that `out` ends in.
+fn write_name(out: &mut Vec<u8>, name: &str) {
+    if out.last() != Some(&b'{') {
         out.push(b',');
     }
     serde_json::to_writer(&mut *out, name).expect("a vector takes it");
     out.push(b':');
-    serde_json::to_writer(out, value).expect("a vector takes it");
 }
