@@ -20,10 +20,10 @@ use crate::catch_up::hash_of;
 const ROUNDS: RoundNumber = 3;
 
 /// A round whose output can be had.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RoundSummary {
     /// The epoch of its channels.
-    pub epoch: String,
+    pub epoch: Epoch,
     /// In microseconds since 1970.
     pub begins: Micros,
     pub ends: Micros,
@@ -65,7 +65,7 @@ impl TestTruth {
         let running = round_at(now);
         let rounds = (0..ROUNDS).filter_map(|back| running.checked_sub(back));
         let summary = |round| RoundSummary {
-            epoch: epoch_of(round).to_string(),
+            epoch: epoch_of(round),
             begins: begins(round),
             ends: begins(round) + ROUND_US,
         };

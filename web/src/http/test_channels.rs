@@ -12,6 +12,7 @@ use hub::test_channels::RoundSummary;
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use serde::Serialize;
 use tokio::task::spawn_blocking;
+use utoipa::ToSchema;
 
 use super::{Shared, error::HttpError};
 use crate::clock::now;
@@ -19,33 +20,59 @@ use crate::clock::now;
 /// A finished round does not change, and a running one is known from its beginning.
 const CACHING: HeaderValue = HeaderValue::from_static("public, max-age=3600");
 
-#[derive(Debug, Serialize)]
-struct Rounds {
+/// The rounds of the test channels whose output can be had.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct TestRounds {
     /// In microseconds since 1970.
     now: Micros,
-    rounds: Vec<RoundRow>,
+    /// The running one first.
+    rounds: Vec<TestRound>,
 }
 
-#[derive(Debug, Serialize)]
-struct RoundRow {
-    #[serde(flatten)]
-    round: RoundSummary,
+#[derive(Debug, Serialize, ToSchema)]
+struct TestRound {
+    /// The epoch of its channels.
+    epoch: String,
+    /// In microseconds since 1970.
+    begins: Micros,
+    ends: Micros,
+    /// The address of its output.
     url: String,
 }
 
-/// `/test/`: the rounds whose output can be had, the running one first.
+/// The rounds of the test channels.
+///
+/// A made-up match is played for ever on `test/football`. The output of the running round and of the two before it can
+/// be had.
+#[utoipa::path(
+    get, path = "/test/",
+    responses(
+        (status = 200, description = "The rounds", body = TestRounds),
+        (status = 404, description = "This hub has no test channels"),
+    )
+)]
 pub(super) async fn rounds(State(shared): State<Arc<Shared>>) -> Result<Response, HttpError> {
     let truth = shared.parts.test_truth.as_ref().ok_or(HttpError::NotFound)?;
     let (now, base) = (now(), &shared.parts.public_url);
-    let row =
-        |round: RoundSummary| RoundRow { url: format!("{base}/test/{}/", round.epoch), round };
+    let row = |RoundSummary { epoch, begins, ends }| {
+        let url = format!("{base}/test/{epoch}/");
+        TestRound { epoch: epoch.to_string(), begins, ends, url }
+    };
     let rounds = truth.rounds(now).into_iter().map(row).collect();
-    let mut response = Json(Rounds { now, rounds }).into_response();
+    let mut response = Json(TestRounds { now, rounds }).into_response();
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     Ok(response)
 }
 
-/// `/test/{epoch}/`: the whole output of a round, as lines of JSON.
+/// The whole output of a round of the test channels.
+///
+/// One line of JSON for each change of each channel, in the order of publication, also for those that are not published yet:
+/// `frame` is what a follower at `every_ms` 0 gets, and `sha256` the hash of the document after it.
+#[utoipa::path(
+    get, path = "/test/{epoch}/",
+    params(("epoch" = String, Path, description = "The epoch of the round, as in `/test/`")),
+    responses((status = 200, description = "The lines", body = String, content_type = "application/x-ndjson"))
+)]
 pub(super) async fn output(
     State(shared): State<Arc<Shared>>,
     Path(epoch): Path<String>,

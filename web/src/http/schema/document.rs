@@ -15,7 +15,7 @@ use crate::{
     http::{
         account,
         error::{AddonRequired, AuthenticationRequired},
-        images, replays, rest, sse,
+        images, replays, rest, sse, test_channels,
     },
     products::Product,
 };
@@ -23,7 +23,16 @@ use crate::{
 /// The endpoints outside `api`.
 #[derive(OpenApi)]
 #[openapi(
-    paths(account::show, rest::ticket, rest::channel, replays::list, sse::events, images::show),
+    paths(
+        account::show,
+        rest::ticket,
+        rest::channel,
+        replays::list,
+        sse::events,
+        test_channels::rounds,
+        test_channels::output,
+        images::show,
+    ),
     components(schemas(ErrorBody, UnknownParametersBody, AuthenticationRequired, AddonRequired))
 )]
 struct HttpDocument;
@@ -228,10 +237,11 @@ fn keys() -> Value {
 
 /// The tag of the endpoints at this path: what it starts with, or else its first segment.
 fn tag(path: &str) -> &str {
-    const PREFIXES: [(&str, &str); 6] = [
+    const PREFIXES: [(&str, &str); 7] = [
         (ACCOUNT, "account"),
         (STREAM, "websocket"),
         ("/stream/", "websocket"),
+        ("/test/", "websocket"),
         ("/img/", "images"),
         ("/api/v2/", FOOTBALL_V2),
         ("/api/", FOOTBALL_V1),
