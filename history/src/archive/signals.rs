@@ -43,19 +43,24 @@ pub async fn keep(database: Database, board: SignalBoard, mut stopped: watch::Re
     loop {
         let stop = stopped.wait_for(|stop| *stop);
         let is_last = tokio::time::timeout(WRITE_EVERY, stop).await.is_ok();
-        let queued = board.progress().queued();
-        let unwritten = board.take_unwritten();
-        match write(&database, &mut pace, &unwritten).await {
-            Ok(()) => board.progress().mark_written(queued),
-            // The node that leads writes them: it knows all that this one has recorded.
-            Err(error) if is_deposed(&error) => board.progress().mark_written(queued),
-            Err(error) => {
-                warn!(error = &error as &dyn Error, "cannot write signals; will retry");
-                board.not_written(&unwritten);
-            }
-        }
+        write_changed(&database, &board, &mut pace).await;
         if is_last {
             return;
+        }
+    }
+}
+
+async fn write_changed(database: &Database, board: &SignalBoard, pace: &mut WriteBudget) {
+    let queued = board.progress().queued();
+    let unwritten = board.take_unwritten();
+    match write(database, pace, &unwritten).await {
+        Ok(()) => board.progress().mark_written(queued),
+        // The node that leads writes them: it knows all that this one has recorded. They do not count as written, since
+        // it may end before it has, and this node may lead next.
+        Err(error) if is_deposed(&error) => {}
+        Err(error) => {
+            warn!(error = &error as &dyn Error, "cannot write signals; will retry");
+            board.not_written(&unwritten);
         }
     }
 }
@@ -99,7 +104,7 @@ mod tests {
     use rust_decimal::dec;
 
     use super::*;
-    use database::testing::on_each;
+    use database::{Fence, testing::on_each};
     use record::EntityRef;
     use record::signal::{Finding, Leg, MarketKey, Signal, SignalKind, Topic};
 
@@ -159,6 +164,26 @@ mod tests {
                     assert_eq!(stored().await, expected, "{from}..{to}");
                 }
             }
+        })
+        .await;
+    }
+
+    /// The node that leads may end before it has written them.
+    #[tokio::test]
+    async fn signals_of_a_deposed_leader_do_not_count_as_written() {
+        on_each(async |database| {
+            let fences = [Fence::default(), Fence::default()];
+            let [old, new] = [0, 1].map(|it: usize| database.fenced(&fences[it]));
+            let (board, mut pace) = (SignalBoard::default(), WriteBudget::default());
+            fences[0].lead("log", 4, false);
+            board.put(&[arbitrage(10, None)]);
+            write_changed(&old, &board, &mut pace).await;
+            assert!(board.progress().is_written(1));
+            fences[1].lead("log", 5, false);
+            write(&new, &mut pace, &[arbitrage(20, None)]).await.unwrap();
+            board.put(&[arbitrage(10, Some(15))]);
+            write_changed(&old, &board, &mut pace).await;
+            assert!(!board.progress().is_written(2), "the database does not have it");
         })
         .await;
     }

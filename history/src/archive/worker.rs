@@ -94,8 +94,9 @@ impl ArchiveWorker {
                 gauge!("matchwire_archive_waiting_seconds").set(0.0);
                 self.queue.progress.mark_written(queued);
             }
-            // The one that leads writes it: it knows all that this node has recorded.
-            Err(error) if is_deposed(&error) => self.queue.progress.mark_written(queued),
+            // The one that leads writes it: it knows all that this node has recorded. It does not count as written, since that
+            // node may end before it has, and this one may lead next.
+            Err(error) if is_deposed(&error) => {}
             Err(error) => {
                 counter!("matchwire_archive_failures_total").increment(1);
                 warn!(
