@@ -184,12 +184,12 @@ pub(crate) struct Slowness {
 
 /// The greatest values of those that were offered.
 #[derive(Debug)]
-pub(crate) struct Greatest<T: Ord> {
+pub(crate) struct TopEntries<T: Ord> {
     heap: BinaryHeap<Reverse<T>>,
     max: usize,
 }
 
-impl<T: Ord> Greatest<T> {
+impl<T: Ord> TopEntries<T> {
     pub(crate) fn new(max: usize) -> Self {
         Self { heap: BinaryHeap::with_capacity(max + 1), max }
     }
@@ -223,19 +223,19 @@ impl fmt::Display for SocketId {
 /// A text is not the id of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not the id of a socket, such as 0-17")]
-pub struct NotASocketId;
+pub struct ParseSocketIdError;
 
 impl FromStr for SocketId {
-    type Err = NotASocketId;
+    type Err = ParseSocketIdError;
 
     /// Parses the output of [`fmt::Display`] and nothing else.
-    fn from_str(text: &str) -> Result<Self, NotASocketId> {
-        let (shard, serial) = text.split_once('-').ok_or(NotASocketId)?;
+    fn from_str(text: &str) -> Result<Self, ParseSocketIdError> {
+        let (shard, serial) = text.split_once('-').ok_or(ParseSocketIdError)?;
         let id = Self {
-            shard: shard.parse().map_err(|_| NotASocketId)?,
-            serial: serial.parse().map_err(|_| NotASocketId)?,
+            shard: shard.parse().map_err(|_| ParseSocketIdError)?,
+            serial: serial.parse().map_err(|_| ParseSocketIdError)?,
         };
-        if id.to_string() == text { Ok(id) } else { Err(NotASocketId) }
+        if id.to_string() == text { Ok(id) } else { Err(ParseSocketIdError) }
     }
 }
 
@@ -306,15 +306,15 @@ mod tests {
         let id = SocketId { shard: 3, serial: 17 };
         assert_eq!((id.to_string().parse(), &*id.to_string()), (Ok(id), "3-17"));
         for text in ["", "3", "3-", "-17", "03-17", "3-+17", "3-17-1", "3-18446744073709551616"] {
-            assert_eq!(text.parse::<SocketId>(), Err(NotASocketId), "{text:?}");
+            assert_eq!(text.parse::<SocketId>(), Err(ParseSocketIdError), "{text:?}");
         }
     }
 
     #[test]
     fn greatest_values_are_kept_in_order() {
-        let mut greatest = Greatest::new(3);
+        let mut greatest = TopEntries::new(3);
         [5, 1, 9, 2, 7, 9].into_iter().for_each(|value| greatest.offer(value));
         assert_eq!(greatest.into_sorted().collect::<Vec<_>>(), [9, 9, 7]);
-        assert_eq!(Greatest::<u32>::new(3).into_sorted().count(), 0);
+        assert_eq!(TopEntries::<u32>::new(3).into_sorted().count(), 0);
     }
 }

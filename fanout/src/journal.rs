@@ -159,7 +159,7 @@ pub enum Behind {
 /// The records of a shard.
 #[derive(Debug, Default)]
 pub struct Journal {
-    rare: VecDeque<Noted>,
+    rare: VecDeque<NumberedEntry>,
     /// Entries so far.
     noted: u64,
     watches: Vec<Watch>,
@@ -167,7 +167,7 @@ pub struct Journal {
 
 /// An entry and what it belongs to.
 #[derive(Debug)]
-struct Noted {
+struct NumberedEntry {
     /// Entries of one turn have the same time: the number is their order.
     number: u64,
     /// The connection's serial; 0 for all connections.
@@ -180,7 +180,7 @@ struct Watch {
     slot: u32,
     serial: u64,
     until: Micros,
-    entries: VecDeque<Noted>,
+    entries: VecDeque<NumberedEntry>,
     dropped: u64,
 }
 
@@ -238,7 +238,7 @@ impl Journal {
         }
         self.noted += 1;
         let entry = JournalEntry { at: now, channel: channel.cloned(), event };
-        let noted = Noted { number: self.noted, serial, entry };
+        let noted = NumberedEntry { number: self.noted, serial, entry };
         match watch.filter(|_| !is_rare) {
             Some(watch) => watch.push(noted),
             None => {
@@ -296,21 +296,21 @@ impl Journal {
 
     /// What is remembered of a connection that was opened at this time, the oldest first.
     pub(crate) fn entries(&self, serial: u64, opened: Option<Micros>) -> Vec<JournalEntry> {
-        let concerns = |noted: &&Noted| {
+        let concerns = |noted: &&NumberedEntry| {
             noted.serial == serial
                 || noted.serial == 0 && opened.is_some_and(|opened| noted.entry.at >= opened)
         };
         let watched = self.watches.iter().filter(|watch| watch.serial == serial);
         let watched = watched.flat_map(|watch| &watch.entries);
         let rare = self.rare.iter().rev().filter(concerns).take(RARE_LISTED_MAX);
-        let mut all: Vec<&Noted> = rare.chain(watched).collect();
+        let mut all: Vec<&NumberedEntry> = rare.chain(watched).collect();
         all.sort_by_key(|noted| noted.number);
         all.into_iter().map(|noted| noted.entry.clone()).collect()
     }
 }
 
 impl Watch {
-    fn push(&mut self, noted: Noted) {
+    fn push(&mut self, noted: NumberedEntry) {
         if self.entries.len() == WATCHED_ENTRIES_MAX {
             self.entries.pop_front();
             self.dropped += 1;

@@ -39,7 +39,7 @@ use crate::{
     patterns::Patterns,
     permission::{Classes, Permission},
     protocol::{self, Code, OnSlow, Pick, Refusal, SubscribeOptions},
-    subscribers::Tally,
+    subscribers::ConnectionCounts,
     topics::{FollowerRef, Topic, Topics},
     view::{Renderer, View},
 };
@@ -88,7 +88,7 @@ pub struct Session {
 #[derive(Debug)]
 pub struct SessionContext<'a> {
     pub outbox: &'a mut Outbox,
-    pub tally: &'a mut Tally,
+    pub tally: &'a mut ConnectionCounts,
     /// The positions of topics. Only the shard changes them.
     pub topics: &'a Topics,
     /// The index of wildcards, of all connections.

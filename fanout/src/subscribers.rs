@@ -20,7 +20,7 @@ use rustc_hash::FxBuildHasher;
 use slab::Slab;
 
 use self::broadcast::SlowDelivery;
-pub use self::subscriber::{Subscriber, Tally};
+pub use self::subscriber::{ConnectionCounts, Subscriber};
 use crate::{
     Micros,
     batch::{Batch, TopicSet},
@@ -213,7 +213,7 @@ impl<S: Write> Subscribers<S> {
             sink,
             progressed: 0,
             slow_since: None,
-            tally: Tally::new(self.serial),
+            tally: ConnectionCounts::new(self.serial),
         };
         let slot = self.subscribers.insert(subscriber);
         self.slots = self.slots.max(slot + 1);
@@ -519,7 +519,7 @@ impl<S: Write> Subscribers<S> {
             let Some(subscriber) = subscribers.get_mut(*slot as usize) else { return false };
             let is_slow = subscriber.is_slow();
             if !is_slow && let Some(since) = subscriber.slow_since.take() {
-                let Tally { serial, merged_while_slow, .. } = subscriber.tally;
+                let ConnectionCounts { serial, merged_while_slow, .. } = subscriber.tally;
                 let event =
                     JournalEvent::KeepsUp { after_us: now - since, merged: merged_while_slow };
                 journal.note(serial, None, event, now);

@@ -19,11 +19,11 @@ const TEXT_BYTES_MAX: usize = 64 << 20;
 pub(crate) struct Inflater {
     decompress: Option<Decompress>,
     /// By the hash of the payload.
-    kept: Vec<Kept>,
+    kept: Vec<InflatedText>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct InflatedText {
     payload: Vec<u8>,
     text: Vec<u8>,
 }
@@ -37,7 +37,7 @@ impl Inflater {
     #[inline]
     pub(crate) fn inflate(&mut self, payload: &[u8]) -> Result<&[u8], &'static str> {
         if self.kept.is_empty() {
-            self.kept.resize_with(KEPT, Kept::default);
+            self.kept.resize_with(KEPT, InflatedText::default);
         }
         let mut hasher = FxHasher::default();
         hasher.write(payload);

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     channel::ChannelId,
-    inspect::{Greatest, SubscriptionReport},
+    inspect::{SubscriptionReport, TopEntries},
     outbox::WaitingFrames,
     topics::Topics,
 };
@@ -39,7 +39,7 @@ impl Session {
         waiting: &HashMap<u32, WaitingFrames>,
         max: usize,
     ) -> Vec<SubscriptionReport> {
-        let mut first = Greatest::new(max);
+        let mut first = TopEntries::new(max);
         for (key, sub) in &self.subscriptions {
             let bytes = waiting.get(&sub.channel.number).map_or(0, |waiting| waiting.bytes);
             first.offer((sub.is_behind(), bytes, Reverse(key)));

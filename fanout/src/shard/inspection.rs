@@ -10,8 +10,8 @@ use crate::{
     channel::ChannelId,
     connection::Connection,
     inspect::{
-        Explanation, Greatest, Inspection, LISTED_MAX, SUBSCRIPTIONS_LISTED_MAX, ShardList,
-        Slowness, SocketId, SocketQuery, SocketReport, SocketSummary,
+        Explanation, Inspection, LISTED_MAX, SUBSCRIPTIONS_LISTED_MAX, ShardList, Slowness,
+        SocketId, SocketQuery, SocketReport, SocketSummary, TopEntries,
     },
     journal::JournalEntry,
     subscribers::Subscriber,
@@ -29,7 +29,7 @@ pub(super) struct Scan {
     /// The slot at which the next part begins.
     next: usize,
     matching: usize,
-    slowest: Greatest<(Slowness, Reverse<usize>)>,
+    slowest: TopEntries<(Slowness, Reverse<usize>)>,
 }
 
 impl Shard {
@@ -41,7 +41,7 @@ impl Shard {
                 _permit,
                 next: 0,
                 matching: 0,
-                slowest: Greatest::new(LISTED_MAX),
+                slowest: TopEntries::new(LISTED_MAX),
             }),
             Inspection::Explain { serial, reply, _permit } => {
                 // The operator may no longer wait.
@@ -169,12 +169,12 @@ fn slowness(subscriber: &Subscriber<Connection>, now: Micros) -> Slowness {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::subscribers::Tally;
+    use crate::subscribers::ConnectionCounts;
 
     /// A hub serves 100,000 sockets: each byte here is 100 KB of its memory.
     #[test]
     fn counts_for_the_operator_cost_few_bytes() {
-        let (tally, all) = (size_of::<Tally>(), size_of::<Subscriber<Connection>>());
+        let (tally, all) = (size_of::<ConnectionCounts>(), size_of::<Subscriber<Connection>>());
         assert!(tally <= 56 && all <= 640, "{tally} of {all} bytes");
     }
 }

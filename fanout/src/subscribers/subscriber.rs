@@ -30,12 +30,12 @@ pub struct Subscriber<S> {
     pub(super) progressed: Micros,
     /// Since when it is slow because the socket was full, if so.
     pub(super) slow_since: Option<Micros>,
-    pub tally: Tally,
+    pub tally: ConnectionCounts,
 }
 
 /// Counts of one connection since it was opened, for the operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tally {
+pub struct ConnectionCounts {
     /// Distinguishes it from other connections of its shard, also from those that used its slot before.
     pub serial: u64,
     /// Messages with data that the socket has accepted, as far as they have been taken from the outbox.
@@ -56,7 +56,7 @@ pub struct Tally {
     pub refused: u32,
 }
 
-impl Tally {
+impl ConnectionCounts {
     pub(crate) fn new(serial: u64) -> Self {
         Self {
             serial,

@@ -79,7 +79,7 @@ fn truth_has_the_hash_of_each_document_that_the_hub_has() {
             panic!("{name} is not there");
         };
         assert_eq!(Some(caught_up.head), seq, "{name}");
-        let hash = caught_up.hash.expect("it was asked for");
+        let hash = caught_up.hash.expect("it was requested");
         assert_eq!(Some(hash.whole()), sha256.as_deref(), "{name}");
     }
 }

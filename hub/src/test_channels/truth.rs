@@ -29,7 +29,7 @@ pub struct RoundSummary {
     pub ends: Micros,
 }
 
-/// The outputs of the last rounds. Each is computed when it is first asked for.
+/// The outputs of the last rounds. Each is computed when it is first requested.
 #[derive(Debug)]
 pub struct TestTruth {
     play: TestMatch,

@@ -8,7 +8,7 @@ use std::{
 use flate2::{Compress, Compression, FlushCompress};
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
-/// What an upgrade asked for.
+/// What an upgrade requests.
 pub(crate) struct Upgrade {
     pub(crate) path: String,
     /// Whether it offered to take compressed frames; the response accepts that.

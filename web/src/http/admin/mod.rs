@@ -5,14 +5,14 @@
 //! [`accounts`], [`accounts::payments`] and [`accounts::books`].
 //!
 //! In reading order: `operator`, `log_in`, `confirmation`, then `figures` with `samples`, `rate`, `memory` and `nodes`,
-//! `live`, `accounts` and `account`; `sockets`, and `socket` with `happening`;
+//! `live`, `accounts` and `account`; `sockets`, and `socket` with `journal_row`;
 //! `sources`; `matches`.
 
 mod account;
 mod accounts;
 mod confirmation;
 mod figures;
-mod happening;
+mod journal_row;
 mod live;
 mod log_in;
 mod matches;

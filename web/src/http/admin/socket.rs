@@ -13,7 +13,7 @@ use fanout::{
 use hyper::StatusCode;
 
 use super::{
-    happening::Happening,
+    journal_row::JournalRow,
     operator::Operator,
     sockets::{self, ANSWER_WITHIN, Owners, SocketOwner, SocketState},
     units::{bytes, count, count_of, span},
@@ -35,7 +35,7 @@ struct SocketPage<'a> {
     /// What is known now; `None` if it has ended or its shard does not answer.
     open: Option<OpenSocket>,
     problem: Option<String>,
-    journal: Vec<Happening>,
+    journal: Vec<JournalRow>,
     watching: String,
 }
 
@@ -82,11 +82,11 @@ pub(super) async fn show(
     match shared.parts.fanout.explain_socket(id, ANSWER_WITHIN).await {
         Ok(Explanation::Open { report, journal, watch }) => {
             page.watching = watching(watch, operator.now);
-            page.journal = happenings(&journal);
+            page.journal = journal_rows(&journal);
             page.open = Some(OpenSocket::of(shared, *report).await?);
         }
         Ok(Explanation::Ended { journal }) => {
-            page.journal = happenings(&journal);
+            page.journal = journal_rows(&journal);
             page.problem = Some("This socket is closed.".to_owned());
         }
         Ok(Explanation::Unknown) => return Err(SiteError::NotFound),
@@ -101,8 +101,8 @@ pub(super) async fn show(
 }
 
 /// The newest first.
-fn happenings(journal: &[JournalEntry]) -> Vec<Happening> {
-    journal.iter().rev().map(Happening::of).collect()
+fn journal_rows(journal: &[JournalEntry]) -> Vec<JournalRow> {
+    journal.iter().rev().map(JournalRow::of).collect()
 }
 
 fn watching(watch: WatchState, now: i64) -> String {

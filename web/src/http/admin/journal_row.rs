@@ -6,7 +6,7 @@ use super::units::{bytes, count, count_of, span};
 use crate::http::site::Moment;
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Happening {
+pub(super) struct JournalRow {
     pub(super) at: Moment,
     pub(super) channel: String,
     pub(super) what: &'static str,
@@ -15,7 +15,7 @@ pub(super) struct Happening {
     pub(super) why: String,
 }
 
-impl Happening {
+impl JournalRow {
     pub(super) fn of(entry: &JournalEntry) -> Self {
         let (what, tone, why) = describe(&entry.event);
         let channel = entry.channel.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -48,7 +48,7 @@ fn describe(event: &JournalEvent) -> (&'static str, &'static str, String) {
         }
         JournalEvent::Image { seq, bytes: size, why } => {
             let why = match *why {
-                "slow" => "the client was too slow, and asked for images then",
+                "slow" => "the client was too slow, and gets images in that case, as it requested",
                 "rate" => "its options changed",
                 "new" => "the channel has opened",
                 _ => "it had no position from which it could resume",
@@ -120,7 +120,7 @@ fn describe(event: &JournalEvent) -> (&'static str, &'static str, String) {
         }
         JournalEvent::Resync { why, from, to } => {
             let why = match *why {
-                "slow" => "it was too slow, and asked for images then",
+                "slow" => "it was too slow, and gets images in that case, as it requested",
                 "epoch" => "the channel has begun a new epoch",
                 _ => "its position is older than the hub's memory",
             };
@@ -202,9 +202,9 @@ mod tests {
 
     fn check(event: JournalEvent, what: &str, tone: &str, why: &str) {
         let channel = Some(ChannelId::new("football/1"));
-        let happening = Happening::of(&JournalEntry { at: 1_795_356_300_123_456, channel, event });
-        assert_eq!((happening.what, happening.tone, &*happening.why), (what, tone, why));
-        assert_eq!(happening.at.text, "14:05:00.123");
+        let row = JournalRow::of(&JournalEntry { at: 1_795_356_300_123_456, channel, event });
+        assert_eq!((row.what, row.tone, &*row.why), (what, tone, why));
+        assert_eq!(row.at.text, "14:05:00.123");
     }
 
     #[test]
