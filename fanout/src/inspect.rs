@@ -157,12 +157,12 @@ pub(crate) enum Inspection {
     List {
         query: Arc<SocketQuery>,
         reply: oneshot::Sender<ShardList>,
-        _permit: Arc<OwnedSemaphorePermit>,
+        permit: Arc<OwnedSemaphorePermit>,
     },
     Explain {
         serial: u64,
         reply: oneshot::Sender<Explanation>,
-        _permit: Arc<OwnedSemaphorePermit>,
+        permit: Arc<OwnedSemaphorePermit>,
     },
 }
 
@@ -256,7 +256,7 @@ impl Fanout {
         for shard in 0..self.shards() {
             let (reply, answer) = oneshot::channel();
             let inspection =
-                Inspection::List { query: Arc::clone(&query), reply, _permit: Arc::clone(&permit) };
+                Inspection::List { query: Arc::clone(&query), reply, permit: Arc::clone(&permit) };
             self.send(shard, ShardMessage::Inspect(Box::new(inspection)));
             answers.push(answer);
         }
@@ -290,7 +290,7 @@ impl Fanout {
         }
         let permit = Arc::new(self.inspection_permit()?);
         let (reply, answer) = oneshot::channel();
-        let inspection = Inspection::Explain { serial: id.serial, reply, _permit: permit };
+        let inspection = Inspection::Explain { serial: id.serial, reply, permit };
         self.send(id.shard, ShardMessage::Inspect(Box::new(inspection)));
         let answer = timeout_at(Instant::now() + within, answer).await;
         Ok(answer.ok().and_then(Result::ok).unwrap_or(Explanation::Silent))

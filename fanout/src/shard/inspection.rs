@@ -25,7 +25,7 @@ const SCANNED_A_TURN: usize = 1_024;
 pub(super) struct Scan {
     query: Arc<SocketQuery>,
     reply: oneshot::Sender<ShardList>,
-    _permit: Arc<OwnedSemaphorePermit>,
+    permit: Arc<OwnedSemaphorePermit>,
     /// The slot at which the next part begins.
     next: usize,
     matching: usize,
@@ -35,17 +35,20 @@ pub(super) struct Scan {
 impl Shard {
     pub(super) fn inspect(&mut self, inspection: Inspection, now: Micros) {
         match inspection {
-            Inspection::List { query, reply, _permit } => self.scans.push_back(Scan {
+            Inspection::List { query, reply, permit } => self.scans.push_back(Scan {
                 query,
                 reply,
-                _permit,
+                permit,
                 next: 0,
                 matching: 0,
                 slowest: TopEntries::new(LISTED_MAX),
             }),
-            Inspection::Explain { serial, reply, _permit } => {
+            Inspection::Explain { serial, reply, permit } => {
+                let explanation = self.explain(serial, now);
+                // Whoever has the answer may open the next inspection at once.
+                drop(permit);
                 // The operator may no longer wait.
-                reply.send(self.explain(serial, now)).ok();
+                reply.send(explanation).ok();
             }
         }
     }
@@ -69,11 +72,14 @@ impl Shard {
             self.scans.push_front(scan);
             return true;
         }
-        let Scan { reply, matching, slowest, .. } = scan;
+        let Scan { reply, permit, matching, slowest, .. } = scan;
         // A slot may have been reused since it was looked at: then it is listed as it is now.
         let slots = slowest.into_sorted().map(|(_, Reverse(slot))| slot);
         let sockets = slots.filter_map(|slot| Some(self.summary(self.subscribers.get(slot)?, now)));
-        reply.send(ShardList { sockets: sockets.collect(), matching }).ok();
+        let list = ShardList { sockets: sockets.collect(), matching };
+        // As in `inspect`: before the answer, so that the next inspection finds the room.
+        drop(permit);
+        reply.send(list).ok();
         !self.scans.is_empty()
     }
 
