@@ -1,0 +1,200 @@
+use std::{
+    io::{self, IoSlice, Write},
+    os::unix::net::UnixStream,
+    time::Duration,
+};
+
+use super::*;
+use crate::{
+    catch_up::ShardRequest,
+    inspect::{Explanation, JournalEntry, JournalEvent, SocketId, SocketQuery},
+    outbox::Budget,
+    session::Session,
+    subscribers::{SubscriberLimits, Subscribers},
+};
+
+struct NullHost;
+
+impl Host for NullHost {
+    fn submit(&self, _request: ShardRequest) {}
+}
+
+fn limits(shards: usize) -> Limits {
+    Limits {
+        shards,
+        outbox_bytes: 1024,
+        outbox_age_ms: 1_000,
+        write_bytes_max: 1024,
+        channels_max: 1,
+        patterns_max: 1,
+        from_bytes_max: 1024,
+        catch_up_burst: 1,
+        catch_ups_per_second: 1,
+        command_bytes_max: 1024,
+        command_fragments_max: 16,
+        mailbox_max: 2,
+        beat_ms: 1_000,
+        idle_ms: 0,
+        stall_ms: 1_000,
+        sockets: SocketOptions { send_buffer_bytes: 0, unsent_bytes: 0 },
+    }
+}
+
+/// Counts direct writes, and those of queued frames, which are vectored.
+#[derive(Debug, Default)]
+struct WriteCounter {
+    direct: usize,
+    queued: usize,
+}
+
+impl Write for WriteCounter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.direct += 1;
+        Ok(bytes.len())
+    }
+
+    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.queued += 1;
+        Ok(slices.iter().map(|slice| slice.len()).sum())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// All bare channels share one numbering, which must not look like gaps.
+#[test]
+fn messages_on_several_bare_channels_are_written_directly() {
+    let budget = Budget { bytes: 1024, frame_bytes: 0, age_us: 1_000_000 };
+    let mut subscribers = Subscribers::new(SubscriberLimits { budget, write_bytes: 1024 });
+    for channel in [1, 2] {
+        let (session, join) = Session::bare(bare_channel(channel));
+        let slot = subscribers.admit(session, WriteCounter::default());
+        subscribers.join(slot, Some(join));
+    }
+    for seq in 1..=8 {
+        let channel = if seq % 2 == 0 { 2 } else { 1 };
+        let message = bare_message(channel, seq, b"message");
+        subscribers.publish(Rate::Each, Arc::new(message), 1);
+        subscribers.broadcast(1);
+        subscribers.flush(1);
+    }
+    for (_, subscriber) in subscribers.iter() {
+        let WriteCounter { direct, queued } = subscriber.sink;
+        assert_eq!((direct, queued), (3, 1), "only the first message of a new reader is queued");
+    }
+}
+
+#[tokio::test]
+async fn reader_that_does_not_read_is_on_top_with_its_journal() {
+    let limits = Limits { stall_ms: 600_000, ..limits(1) };
+    let fanout = Fanout::start(limits, "test", Box::new(NullHost)).expect("it starts");
+    let mut clients = Vec::new();
+    for channel in 0..3 {
+        let (stream, client) = UnixStream::pair().expect("a pair of sockets");
+        clients.push(client);
+        fanout.serve_bare(Stream::Unix(stream), Vec::new(), channel);
+    }
+    let within = Duration::from_secs(60);
+    let message = || [(1, Bytes::from(vec![b'x'; 64 * 1024]))];
+    let slowest = loop {
+        fanout.publish_bare(message());
+        let list = fanout.list_sockets(SocketQuery::default(), within).await.expect("a list");
+        let slowest = list.sockets.into_iter().next();
+        if let Some(slowest) = slowest.filter(|socket| socket.waiting_bytes > 0) {
+            assert_eq!((list.matching, list.silent_shards), (3, Vec::new()));
+            break slowest;
+        }
+    };
+    let id = SocketId { shard: 0, serial: 2 };
+    assert_eq!((slowest.id, slowest.stalls), (id, 1), "{slowest:?}");
+    let is = |entries: &[JournalEntry], wanted: fn(&JournalEvent) -> bool| {
+        entries.iter().any(|entry| wanted(&entry.event))
+    };
+    loop {
+        let answer = fanout.explain_socket(id, within).await.expect("an answer");
+        let Explanation::Open { report, journal, watch } = answer else { panic!("{answer:?}") };
+        let full = |event: &JournalEvent| matches!(event, JournalEvent::SocketFull { .. });
+        assert!(is(&journal, full), "it was remembered before anybody looked: {journal:?}");
+        assert!(watch.until.is_some() && report.summary.waiting_us > 0, "{report:?}");
+        if is(&journal, |event| matches!(event, JournalEvent::Skipped { .. })) {
+            break;
+        }
+        fanout.publish_bare(message());
+    }
+    let by_key = SocketQuery { keys: Some([7].into()), ..SocketQuery::default() };
+    let list = fanout.list_sockets(by_key, within).await.expect("a list");
+    assert_eq!((list.matching, list.sockets.len()), (0, 0), "they have no owner");
+}
+
+/// The operator gets what the other shards say, and cannot fill the mailbox of one that hangs.
+#[tokio::test]
+async fn shard_that_hangs_is_named_and_inspections_are_bounded() {
+    let spawn = |name: String, run: Box<dyn FnOnce() + Send>| {
+        let hangs = name == "shard-1";
+        let run = move || {
+            if hangs {
+                loop {
+                    thread::park();
+                }
+            }
+            run();
+        };
+        thread::Builder::new().name(name).spawn(run)
+    };
+    let fanout = Fanout::start_on(limits(2), "test", Box::new(NullHost), spawn);
+    let fanout = fanout.expect("it starts");
+    let (stream, _client) = UnixStream::pair().expect("a pair of sockets");
+    fanout.serve_bare(Stream::Unix(stream), Vec::new(), 1);
+    let id = SocketId { shard: 0, serial: 1 };
+    let within = Duration::from_secs(60);
+    // An inspection and a connection take different ways through the mailbox.
+    while !matches!(fanout.explain_socket(id, within).await, Ok(Explanation::Open { .. })) {
+        thread::yield_now();
+    }
+    let unknown = SocketId { serial: 2, ..id };
+    assert!(matches!(fanout.explain_socket(unknown, within).await, Ok(Explanation::Unknown)));
+    // Each waits that long for the shard that hangs, and the other one has to answer meanwhile.
+    let within = Duration::from_secs(3);
+    let mut lists = tokio::task::JoinSet::new();
+    for _ in 0..INSPECTIONS_MAX {
+        let fanout = fanout.clone();
+        let list = async move { fanout.list_sockets(SocketQuery::default(), within).await };
+        lists.spawn(list);
+    }
+    while let Some(list) = lists.join_next().await {
+        let list = list.expect("it does not panic").expect("a list");
+        assert_eq!((list.matching, &*list.silent_shards), (1, &[1][..]));
+        assert_eq!((list.sockets[0].id, list.sockets[0].dialect), (id, "bare"));
+    }
+    let refused = fanout.list_sockets(SocketQuery::default(), within).await;
+    assert_eq!(refused.map(|_| ()), Err(TooManyInspections));
+}
+
+/// A source that waits for room, and the stop, must not hang because one shard has panicked.
+#[tokio::test]
+async fn publishing_does_not_wait_for_a_panicked_shard() {
+    let spawn = |name: String, run: Box<dyn FnOnce() + Send>| {
+        let panics = name == "shard-1";
+        let run = move || {
+            if panics {
+                // Dropped by the unwinding, as in a panic of the shard itself.
+                let _dropped = run;
+                panic!("injected");
+            }
+            run();
+        };
+        thread::Builder::new().name(name).spawn(run)
+    };
+    let fanout = Fanout::start_on(limits(2), "test", Box::new(NullHost), spawn);
+    let fanout = fanout.expect("it starts");
+    for round in 0..100_u32 {
+        fanout.wait_for_room().await;
+        fanout.wait_for_bare_room().await;
+        fanout.publish_bare([(1, Bytes::from(round.to_string()))]);
+    }
+    assert_eq!(fanout.sockets(), 0);
+    fanout.drain(0);
+    tokio::task::spawn_blocking(move || fanout.stop()).await.expect("it stops");
+}
