@@ -1,7 +1,7 @@
 # `make test` is all that a fresh clone needs; tests/run installs what the tests need and reports what it
 # skipped. Single suites: `make test SUITES="rust web"`.
 
-.PHONY: run check test test-long image-test fuzz fmt clean
+.PHONY: run check test test-long image-test package-test fuzz fmt clean
 
 run:
 	cargo run --release
@@ -18,9 +18,13 @@ test:
 test-long:
 	@python3 tests/run --long
 
-# The container image with the static program, which takes a build of its own. `make test-long` has it too.
+# The container image with the static program, which takes a build of its own; and the Debian package on a Debian in a
+# folder, with a systemd of its own. `make test-long` has both too.
 image-test:
 	@python3 tests/run image
+
+package-test:
+	@python3 tests/run package
 
 # Longer, or single targets: `make fuzz SECONDS=600 TARGETS=wyscout`.
 fuzz:
