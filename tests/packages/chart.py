@@ -18,7 +18,7 @@ CLUSTER = {
     "image": {"repository": "images.example.org/matchwire", "tag": "t", "pullSecrets": [{"name": "pull"}]},
     "writers": {"nodeSelector": {"disk": "fast"}, "tolerations": [{"key": "k", "operator": "Exists"}]},
     "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
-    "prometheusRule": {"rules": "groups:\n  - name: matchwire\n    rules: []\n"},
+    "prometheusRule": {"rules": (DEPLOY / "monitoring" / "alerts.yml").read_text()},
     "persistence": {"storageClass": "fast"}, "service": {"type": "LoadBalancer", "annotations": {"a": "b"}},
 }
 WRITERS_ONLY = CLUSTER | {"writers": {"serve": False, "replicas": 3}}
@@ -82,7 +82,9 @@ def cluster_has_the_parts_that_it_needs(context):
     monitor = one(found, "ServiceMonitor")["spec"]
     scraped = [it for it in found if it["kind"] == "Service" and selects(monitor["selector"]["matchLabels"], it["metadata"]["labels"])]
     expect(len(scraped) == 1, "Prometheus scrapes no Service, or each node twice")
-    expect(scraped[0]["metadata"]["labels"][monitor["jobLabel"]] == "matchwire", "the dashboards and alerts expect the job matchwire")
+    expect(scraped[0]["metadata"]["labels"][monitor["jobLabel"]] == "matchwire-hub", "the dashboards and alerts expect another job")
+    rules = yaml.safe_load(CLUSTER["prometheusRule"]["rules"])
+    expect(one(found, "PrometheusRule")["spec"] == rules, "the rules are not those of deploy/monitoring/alerts.yml")
     # Writers that do not serve get no clients.
     found = objects(WRITERS_ONLY)
     clients = next(it for it in found if it["kind"] == "Service" and it["spec"].get("clusterIP") != "None")

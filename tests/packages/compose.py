@@ -23,8 +23,6 @@ def compose_files_are_valid(context):
                 expect(port.startswith("127.0.0.1:"), f"{path}: {name} is published beyond this machine: {port}")
             for volume in service.get("volumes", []):
                 source = volume.split(":")[0]
-                if source == "./deploy/monitoring/grafana":
-                    continue
                 known = (path.parent / source).exists() if source.startswith(".") else source in content["volumes"]
                 expect(known, f"{path}: {name} mounts {source}, which is not there")
             if build := service.get("build"):
@@ -72,7 +70,6 @@ def prometheus_accepts_its_configuration(context):
     expect(scrape["static_configs"][0]["targets"] == ["hub:9100"], "Prometheus asks another address than that of the proxy")
     if not shutil.which("promtool"):
         raise Missing("promtool")
-    monitoring()
     run("promtool", "check", "config", DEPLOY / "monitoring" / "prometheus.yml")
 
 
@@ -82,16 +79,9 @@ def grafana_finds_its_dashboards(context):
     (provider,) = yaml.safe_load((DEPLOY / "monitoring/provisioning/dashboards/matchwire.yml").read_text())["providers"]
     (source,) = yaml.safe_load((DEPLOY / "monitoring/provisioning/datasources/prometheus.yml").read_text())["datasources"]
     expect(source["type"] == "prometheus" and source["url"] == "http://prometheus:9090", "the data source is not that of compose.yaml")
-    folder = monitoring() and mounts[provider["options"]["path"]]
+    folder = mounts[provider["options"]["path"]]
     home = grafana["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"].removeprefix(provider["options"]["path"] + "/")
     expect((folder / home).exists(), f"Grafana's first page is not there: {folder / home}")
-
-
-def monitoring():
-    """The folder with dashboards and alerts."""
-    if not (DEPLOY / "monitoring" / "alerts.yml").exists():
-        raise Missing("deploy/monitoring/alerts.yml")
-    return DEPLOY / "monitoring"
 
 
 def ports(count):
