@@ -46,6 +46,7 @@ def proxy_shows_the_demo_and_hides_its_metrics(context):
     config.write_text(text)
     service = yaml.safe_load(FILES[0].read_text())["services"]["hub"]
     expect(service["command"] == ["serve", "--listen", "127.0.0.1:8081"], "compose.yaml starts the hub in another way")
+    expect(service["network_mode"] == "service:proxy", "the proxy does not reach the hub on loopback")
     # The demo of the file, without its past, which takes minutes and is not shown here.
     env = {"MATCHWIRE_DEMO_ENABLED": "true", "MATCHWIRE_DEMO_PAST": "false", "MATCHWIRE_SERVER_PUBLIC_URL": service["environment"]["MATCHWIRE_SERVER_PUBLIC_URL"]}
     with hub(context.program, "--listen", f"127.0.0.1:{own}", folder=context.folder, env=env):
@@ -67,7 +68,7 @@ def prometheus_accepts_its_configuration(context):
     scrape = yaml.safe_load((DEPLOY / "monitoring" / "prometheus.yml").read_text())["scrape_configs"][0]
     # The dashboards and the alerts select this job; the second port of the proxy has the metrics.
     expect(scrape["job_name"] == "matchwire", "the dashboards and alerts expect the job matchwire")
-    expect(scrape["static_configs"][0]["targets"] == ["hub:9100"], "Prometheus asks another address than that of the proxy")
+    expect(scrape["static_configs"][0]["targets"] == ["proxy:9100"], "Prometheus asks another address than that of the proxy")
     if not shutil.which("promtool"):
         raise Missing("promtool")
     run("promtool", "check", "config", DEPLOY / "monitoring" / "prometheus.yml")
