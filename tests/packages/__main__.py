@@ -32,8 +32,9 @@ LONG = ("machine",)
 class Context:
     """What checks work with: the program, tools, and a folder of their own."""
 
-    def __init__(self, program, must_be_static, folder):
-        self.program, self.must_be_static, self.folder = program, must_be_static, folder
+    def __init__(self, arguments, folder):
+        self.program, self.must_be_static, self.folder = arguments.program.resolve(), arguments.static, folder
+        self.cargo_deb = arguments.cargo_deb or shutil.which("cargo-deb")
         # The programs of the packages next to this Python.
         self.tools = Path(sys.executable).parent
         self.small = None
@@ -52,6 +53,7 @@ class Context:
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", type=Path, required=True, help="the hub")
+    parser.add_argument("--cargo-deb", type=Path, help="the program, unless it is on the path")
     parser.add_argument("--static", action="store_true", help="fail unless the program is static, as in the image")
     parser.add_argument("areas", nargs="*", metavar="AREA", help=", ".join(AREAS))
     arguments = parser.parse_args()
@@ -63,7 +65,7 @@ def main():
             title = f"{name}: {check.__name__}"
             with tempfile.TemporaryDirectory(prefix="matchwire-packages-") as folder:
                 try:
-                    check(Context(arguments.program.resolve(), arguments.static, Path(folder)))
+                    check(Context(arguments, Path(folder)))
                     passed += 1
                     print(f"ok: {title}", flush=True)
                 except Missing as missing:
