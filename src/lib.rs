@@ -15,9 +15,7 @@
 //!   the same epoch and clients resume. `demo::chronicle` writes the past season and the next seven days
 //!   of fixtures through a separate hub into the archive, once.
 //! - `telemetry`: logs, and the description of every metric.
-//! - `operator` and `*_command`: commands of operators, which run next to a hub on the same database.
-//! - `conformance_command`: grades a client of the stream protocol.
-//! - `mcp_command`: the bridge between a local host of MCP servers and a hub, which it knows only by its URL.
+//! - `commands`: all other commands.
 //!
 //! # Start and stop
 //!
@@ -32,20 +30,8 @@
 
 pub mod app;
 pub mod cli;
+pub mod commands;
 pub mod config;
-
-pub mod backup_command;
-pub mod cluster_command;
-pub mod conformance_command;
-pub mod feeds_command;
-pub mod import_command;
-pub mod key_command;
-pub mod log_command;
-pub mod matches_command;
-pub mod mcp_command;
-pub mod operator;
-pub mod quarantine_command;
-pub mod record_command;
 
 pub mod demo;
 

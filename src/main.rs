@@ -11,17 +11,14 @@ use base::{clock::wall, supervisor};
 use clap::Parser;
 use matchwire::{
     app::{self, RunMode},
-    backup_command,
     cli::{
         BackupArgs, Cli, Command, ConformanceArgs, ImportArgs, KeyCommand, MatchesCommand, McpArgs,
         RecordArgs, SimulateArgs, cluster::ClusterCommand, feeds::FeedsCommand, log::LogCommand,
         operator::OperatorCommand,
     },
-    cluster_command,
+    commands::{self, conformance::Grade},
     config::{Config, ConfigError, Flags, LogEngine, LoggingConfig},
-    conformance_command::{self, Grade},
-    feeds_command, import_command, key_command, log_command, matches_command, mcp_command,
-    operator, quarantine_command, record_command, telemetry,
+    telemetry,
 };
 use simulator::Simulator;
 
@@ -88,14 +85,14 @@ fn record(args: &RecordArgs) -> Result<(), Box<dyn Error>> {
     let config = Config::load(args.config.as_deref(), &Flags::default())?;
     telemetry::start_logging(&config.logging)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    Ok(runtime.block_on(record_command::run(args, &config, &mut io::stdout()))?)
+    Ok(runtime.block_on(commands::record::run(args, &config, &mut io::stdout()))?)
 }
 
 fn import(args: &ImportArgs) -> Result<(), Box<dyn Error>> {
     let config = Config::load(args.config.as_deref(), &args.flags())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut out = BufWriter::new(io::stdout());
-    let done = import_command::run(args, &config, &mut out);
+    let done = commands::import::run(args, &config, &mut out);
     Ok(runtime.block_on(done).and_then(|()| Ok(out.flush()?))?)
 }
 
@@ -103,14 +100,14 @@ fn key(command: KeyCommand) -> Result<(), Box<dyn Error>> {
     let config = Config::load(None, &Flags::default())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut out = io::stdout();
-    Ok(runtime.block_on(key_command::run(command, &config.accounts, wall(), &mut out))?)
+    Ok(runtime.block_on(commands::key::run(command, &config.accounts, wall(), &mut out))?)
 }
 
 fn operate(command: OperatorCommand) -> Result<(), Box<dyn Error>> {
     let config = Config::load(command.config(), &Flags::default())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (mut input, mut out) = (io::stdin().lock(), BufWriter::new(io::stdout()));
-    let done = operator::run(command, &config, wall(), &mut input, &mut out);
+    let done = commands::operator::run(command, &config, wall(), &mut input, &mut out);
     Ok(runtime.block_on(done).and_then(|()| Ok(out.flush()?))?)
 }
 
@@ -118,7 +115,7 @@ fn matches(command: MatchesCommand) -> Result<(), Box<dyn Error>> {
     let config = Config::load(None, &Flags::default())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut out = BufWriter::new(io::stdout());
-    let done = matches_command::run(command, &config.accounts, wall(), &mut out);
+    let done = commands::matches::run(command, &config.accounts, wall(), &mut out);
     Ok(runtime.block_on(done).and_then(|()| Ok(out.flush()?))?)
 }
 
@@ -127,11 +124,14 @@ fn feeds(command: FeedsCommand) -> Result<(), Box<dyn Error>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut out = io::stdout();
     match command {
-        FeedsCommand::Key(command) => {
-            Ok(runtime.block_on(feeds_command::key(command, &config.accounts, wall(), &mut out))?)
-        }
+        FeedsCommand::Key(command) => Ok(runtime.block_on(commands::feeds::key(
+            command,
+            &config.accounts,
+            wall(),
+            &mut out,
+        ))?),
         FeedsCommand::Quarantine(command) => {
-            Ok(runtime.block_on(quarantine_command::run(command, &mut out))?)
+            Ok(runtime.block_on(commands::quarantine::run(command, &mut out))?)
         }
     }
 }
@@ -140,7 +140,7 @@ fn log(command: &LogCommand) -> Result<(), Box<dyn Error>> {
     let args = command.log();
     let config = Config::load(args.config.as_deref(), &args.flags())?;
     let mut out = BufWriter::new(io::stdout());
-    let done = log_command::run(command, &config, &mut out);
+    let done = commands::log::run(command, &config, &mut out);
     out.flush()?;
     Ok(done?)
 }
@@ -151,7 +151,7 @@ fn cluster(command: &ClusterCommand) -> ExitCode {
         let config = Config::load(command.cluster().config.as_deref(), &Flags::default())?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let mut out = BufWriter::new(io::stdout());
-        let done = runtime.block_on(cluster_command::run(command, &config, &mut out));
+        let done = runtime.block_on(commands::cluster::run(command, &config, &mut out));
         out.flush()?;
         Ok(done?)
     };
@@ -167,7 +167,7 @@ fn cluster(command: &ClusterCommand) -> ExitCode {
 fn conformance(args: &ConformanceArgs) -> ExitCode {
     let run = || -> Result<_, Box<dyn Error>> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        Ok(runtime.block_on(conformance_command::run(args, &mut io::stdout()))?)
+        Ok(runtime.block_on(commands::conformance::run(args, &mut io::stdout()))?)
     };
     match run() {
         Ok(Grade::Passed) => ExitCode::SUCCESS,
@@ -178,7 +178,7 @@ fn conformance(args: &ConformanceArgs) -> ExitCode {
 
 fn backup(args: &BackupArgs) -> Result<(), Box<dyn Error>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    Ok(runtime.block_on(backup_command::run(args, &mut io::stdout()))?)
+    Ok(runtime.block_on(commands::backup::run(args, &mut io::stdout()))?)
 }
 
 fn simulate(args: &SimulateArgs) -> Result<(), Box<dyn Error>> {
@@ -206,7 +206,7 @@ fn simulate(args: &SimulateArgs) -> Result<(), Box<dyn Error>> {
 fn mcp(args: &McpArgs) -> Result<(), Box<dyn Error>> {
     telemetry::start_logging(&LoggingConfig::default())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    Ok(runtime.block_on(mcp_command::run(args, io::stdin(), io::stdout()))?)
+    Ok(runtime.block_on(commands::mcp::run(args, io::stdin(), io::stdout()))?)
 }
 
 /// Prints an error with all its causes on one line.

@@ -9,8 +9,8 @@ use std::{
 
 use crate::{
     cli::{KeyCommand, KeyCreateArgs, KeyListArgs, KeyRevokeArgs},
+    commands::operator,
     config::AccountsConfig,
-    operator,
     table::{Table, time},
 };
 use accounts::{Accounts, AccountsError, KeySummary, Micros, RevokeOutcome};

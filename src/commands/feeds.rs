@@ -1,12 +1,12 @@
 //! `matchwire feeds`: manages feed keys, with or without a running hub. The quarantine is handled
-//! by `quarantine_command`.
+//! by [`quarantine`](super::quarantine).
 
 use std::io::{self, Write};
 
 use crate::{
     cli::feeds::{FeedKeyCommand, FeedKeyCreateArgs, FeedKeyListArgs, FeedKeyRevokeArgs},
+    commands::key::key_state,
     config::AccountsConfig,
-    key_command::key_state,
     table::{Table, time},
 };
 use accounts::{Accounts, AccountsError, FeedKeySummary, Micros};

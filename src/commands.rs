@@ -1,0 +1,21 @@
+//! The commands besides `serve` and `replay`. Most work on the database or the files of a hub, which may run meanwhile.
+//!
+//! - [`key`], [`feeds`] and [`quarantine`], [`matches`], [`operator`], [`backup`]: on the database of a hub.
+//! - [`import`]: recordings and tables of results into the archive.
+//! - [`log`]: the files of the log. [`cluster`]: a cluster of hubs, by its NATS servers.
+//! - [`record`]: a live source into a file.
+//! - [`mcp`]: the bridge between a local host of MCP servers and a hub, which it knows only by its URL.
+//! - [`conformance`]: grades a client of the stream protocol.
+
+pub mod backup;
+pub mod cluster;
+pub mod conformance;
+pub mod feeds;
+pub mod import;
+pub mod key;
+pub mod log;
+pub mod matches;
+pub mod mcp;
+pub mod operator;
+pub mod quarantine;
+pub mod record;
