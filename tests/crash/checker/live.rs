@@ -23,12 +23,14 @@ struct ClientChannel {
     superseding: [Seq; SUPERSEDED.len()],
     /// The client has subscribed on this connection.
     is_subscribed: bool,
+    /// A frame of it has come on this connection.
+    has_come: bool,
 }
 
 impl ClientChannel {
     fn at(epoch: &str, seq: Seq) -> Self {
         let superseding = [seq; SUPERSEDED.len()];
-        Self { epoch: epoch.to_owned(), seq, superseding, is_subscribed: false }
+        Self { epoch: epoch.to_owned(), seq, superseding, is_subscribed: false, has_come: true }
     }
 }
 
@@ -44,7 +46,10 @@ pub(crate) fn check(history: &History, log: &LogContent, report: &mut Report) {
         match entry {
             Entry::Connected => {
                 resuming.clear();
-                followed.values_mut().for_each(|it: &mut ClientChannel| it.is_subscribed = false);
+                for known in followed.values_mut() {
+                    let known: &mut ClientChannel = known;
+                    (known.is_subscribed, known.has_come) = (false, false);
+                }
             }
             Entry::Sent(text) => {
                 let command: Value = serde_json::from_str(text).unwrap_or_default();
@@ -188,7 +193,11 @@ fn received(
                 });
             }
             let before = std::mem::replace(&mut known.seq, seq);
-            if seq <= before {
+            let is_first = !std::mem::replace(&mut known.has_come, true);
+            // A client has no position for the prices of a bookmaker, so a node that is behind the one before sends
+            // the last ones again.
+            let is_of_node_behind = is_first && book.is_some() && !log.seen.is_empty();
+            if seq <= before && !is_of_node_behind {
                 return Some((Rule::Back, format!("{channel}: {seq} after {before}: {text}")));
             }
             if let Some(kind) = SUPERSEDED.iter().position(|kind| text.starts_with(kind)) {

@@ -790,6 +790,45 @@ fn older_sockets_are_checked() {
     assert_eq!(report.rules(), [Rule::NotInLog], "{report}");
 }
 
+/// A client has no position for the prices of a bookmaker: a node that is behind sends the last ones again.
+#[test]
+fn prices_come_again_on_older_sockets_only_from_another_node() {
+    let (mut log, mut report) = (LogContent::default(), Report::default());
+    let frames = [1, 2].map(|seq| {
+        let epoch = EPOCH.to_string();
+        let book = json!({"type": "odds_book", "event_id": 7, "bookmaker_slug": "alpha",
+            "epoch": epoch, "seq": seq});
+        book.to_string()
+    });
+    for (number, frame) in (1..).zip(&frames) {
+        let output = Output::Published {
+            channel: ChannelId::new("~football/7/alpha"),
+            epoch: EPOCH,
+            prev: number - 1,
+            seq: number,
+            urgent: false,
+            has_events: false,
+            payload: frame.clone().into(),
+        };
+        log.add(
+            &Record { number, at: 1, inputs: Bytes::new(), outputs: vec![output] },
+            &mut report,
+        );
+    }
+    let [first, second] = frames.map(|frame| received(&frame));
+    let check_live = |log: &LogContent, entries: &[&Entry]| {
+        let entries = entries.iter().map(|entry| (*entry).clone()).collect();
+        check(&[History { dialect: Dialect::Live, ..history(entries) }], log, 1)
+    };
+    let again = [&Entry::Connected, &first, &second, &Entry::Connected, &second];
+    let report = check_live(&log, &again);
+    assert_eq!(report.rules(), [Rule::Back], "one hub knows what it has sent: {report}");
+    log.seen.push((1, 1));
+    assert!(check_live(&log, &again).is_clean());
+    let report = check_live(&log, &[&Entry::Connected, &first, &second, &second]);
+    assert_eq!(report.rules(), [Rule::Back], "on one connection: {report}");
+}
+
 #[test]
 fn older_sockets_get_everything_in_the_end() {
     let (mut log, frames) = live_script();

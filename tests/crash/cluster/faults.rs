@@ -141,6 +141,8 @@ impl TestCluster<'_> {
         let all = round.faults();
         let mut deck = Deck::new(&all);
         loop {
+            // A leader that was cut off for a moment may end only now.
+            sleep(rng.millis(200, 1_500)).await;
             match self.watcher.until_whole(&mut self.nodes).await {
                 Ok(time) => faults.ready.push(time),
                 Err(problem) => {
@@ -152,7 +154,6 @@ impl TestCluster<'_> {
             if Instant::now() >= until && !missing {
                 return;
             }
-            sleep(rng.millis(200, 1_500)).await;
             let Some(leader) = self.watcher.leader() else { continue };
             let Some(leads) = self.nodes.iter().position(|node| node.name == leader) else {
                 continue;
