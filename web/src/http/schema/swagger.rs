@@ -1,11 +1,15 @@
 //! Swagger UI, compiled into the program (Apache-2.0, by SmartBear).
 
-use std::sync::{Arc, LazyLock};
+use std::{
+    io::{self, Read},
+    sync::{Arc, LazyLock},
+};
 
 use axum::{
     extract::{Path, Request},
     response::{Html, IntoResponse, Response},
 };
+use flate2::read::GzDecoder;
 use hyper::{
     StatusCode,
     header::{ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderValue, VARY},
@@ -83,10 +87,17 @@ static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
     let config = Arc::new(Config::from("/api/schema/"));
     let own = FILES.into_iter().filter_map(|(name, kind)| {
         let found = utoipa_swagger_ui::serve(name, Arc::clone(&config)).ok()?;
-        Some(Asset::new(name, kind, found?.bytes))
+        Some(Asset::new(name, kind, gunzipped(&found?.bytes).ok()?))
     });
     own.chain([Asset::new("start.js", JAVASCRIPT, START.as_bytes())]).collect()
 });
+
+/// The program holds the files compressed: as they are they have 4 MB, most of which no page needs.
+fn gunzipped(bytes: &[u8]) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    GzDecoder::new(bytes).read_to_end(&mut content)?;
+    Ok(content)
+}
 
 /// `/api/docs/{file}`.
 pub(super) async fn file(
