@@ -9,11 +9,13 @@ mod mail;
 mod orders;
 mod part_settings;
 mod playing;
+mod reload;
 pub(crate) mod restart;
+mod service_manager;
 mod signals;
 mod stopping;
 
-use std::{io, num::NonZeroU32, sync::Arc, time::Duration};
+use std::{io, num::NonZeroU32, time::Duration};
 
 use fanout::{ChannelId, Epoch, Fanout, catch_up::Host};
 use tokio::{sync::watch, time::timeout};
@@ -21,17 +23,19 @@ use tracing::info;
 
 use self::{
     cluster::{Cluster, RunningNode},
-    listening::{Socket, bench_listener, bind, listen},
+    listening::{Socket, bench_listener},
     orders::OrderParts,
     part_settings::{
-        limits, micros, milliseconds, proxies, push_terms, quarantine_limits, settings,
-        socket_options, tls,
+        acme, certificate, limits, micros, milliseconds, proxies, push_terms, quarantine_limits,
+        settings, socket_options,
     },
-    signals::Signals,
+    reload::{ReloadedParts, Reloader},
+    signals::{SignalRequest, Signals},
 };
 pub use self::{
     cluster::{ClusterFailure, HistoryError},
     error::AppError,
+    reload::Reloadable,
 };
 use crate::{
     banner,
@@ -43,6 +47,7 @@ use crate::{
 };
 use accounts::{
     Accounts, AccountsError, OAuth, limits,
+    products::Prices,
     usage::{self, Flushes, Meter, Quotas},
 };
 use base::{
@@ -108,25 +113,23 @@ impl RunMode {
 /// # Errors
 ///
 /// If a part cannot start.
-pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
+pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Result<(), AppError> {
     // First of all: a signal without a handler would end the process at once.
     let mut signals = Signals::listen()?;
+    let Reloadable { origin, filter } = reloadable;
     let metrics = telemetry::start_metrics()?;
     let recordings = playing::recordings(&config, &mode)?;
-    let tls = tls(&config.tls)?;
+    let certificate = certificate(&config.tls)?;
+    let acme = acme(&config)?;
+    let shown = certificate.clone().or_else(|| Some(acme.as_ref()?.certificate()));
+    let tls = shown.map(http::tls::server_config).transpose()?;
     let secure = if tls.is_some() { "s" } else { "" };
     // Before the database: if the address is taken, no new file is left behind.
-    let socket = bind(config.server.listen)?;
-    let address = socket.local_addr()?;
-    // A node of a cluster refuses connections until it has joined: another one serves them meanwhile.
-    let socket = match config.cluster.is_enabled() {
-        false => Socket::Listening(listen(socket, address)?),
-        true => Socket::Bound(socket),
-    };
+    let (socket, address) = Socket::open(&config)?;
     let bench_listener = bench_listener(&config.bench)?;
     let database = Database::open_with(&config.server.db, &config.database).await;
     let accounts = Accounts::of(database.map_err(AccountsError::from)?, &config.accounts).await?;
-    let catalogue = Arc::new(config.products.catalogue().expect("the settings were checked"));
+    let prices = Prices::new(config.products.catalogue().expect("the settings were checked"));
     let demo_key = demo_key(&accounts, &mode).await?;
     let demo = match &mode {
         RunMode::Demo => Some(demo_run(&accounts, &config).await?),
@@ -212,7 +215,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         Some(_) => Vec::new(),
     };
     let demo_feed = sources.iter().find_map(playing::PlayedSource::demo_control);
-    let live = playing::live_sources(&config, &mode)?;
+    let live = playing::live_sources(&config.sources, &mode)?;
     let records = startup.records();
     let quarantine = Quarantine::beside(config.server.db.beside(), quarantine_limits(&config));
     let timing = exports::SnapshotTiming {
@@ -254,7 +257,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         None => limits::LimitsKey::random(),
         Some(_) => limits::LimitsKey::shared(accounts.derived_secret("limits of all nodes")),
     };
-    let rate_limits = limits::Limits::new(&config.limits, &key);
+    let rate_limits = limits::Limits::new(&config.limits, key);
     let mut node = match cluster.zip(place) {
         None => {
             // Nobody is asked: this hub sees all pushes itself.
@@ -291,13 +294,20 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
     let (stop, stopped) = watch::channel(false);
     let upkeep = telemetry::keep(metrics.clone(), stopped.clone());
     supervisor::spawn("metrics", Lifetime::UntilStop, upkeep);
+    if let Some(certificate) = certificate.clone()
+        && config.tls.watch_ms > 0
+    {
+        let every = Duration::from_millis(config.tls.watch_ms);
+        let following = certificate.follow_files(every, stopped.clone());
+        supervisor::spawn("certificate", Lifetime::UntilStop, following);
+    }
     if config.server.test_channels {
         let tests = TestChannels::new(test_match(), hub_handle.clone(), fanout.clone());
         let playing = tests.run(test_requests, stopped.clone());
         supervisor::spawn("test channels", Lifetime::UntilStop, playing);
     }
     let (meter, flushes) = start_counting(&accounts, &config).await?;
-    let entitlement = Entitlement::new(Arc::clone(&catalogue));
+    let entitlement = Entitlement::new(prices.clone());
     let revoking = revocation::start(
         Revoker {
             accounts: accounts.clone(),
@@ -326,16 +336,15 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         url => url.to_owned(),
     };
     let place = customers::Place { address, secure, public_url: &public_url };
-    let customers =
-        customers::start(&accounts, &catalogue, place, (&config, &mode), &stopped).await?;
+    let customers = customers::start(&accounts, &prices, place, (&config, &mode), &stopped).await?;
     let parts = http::ServerParts {
         accounts: accounts.clone(),
-        catalogue,
+        prices: prices.clone(),
         entitlement,
         payments: customers.payments,
         oauth: OAuth::new(accounts.clone(), config.oauth.clone()),
         clients: customers::client_documents(&config),
-        limits: rate_limits,
+        limits: rate_limits.clone(),
         proxies: proxies(&config),
         fanout: fanout.clone(),
         hub_handle: hub_handle.clone(),
@@ -374,11 +383,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         // If the stream does not answer, clients get `stale` frames.
         timeout(CATCH_UP_WITHIN, node.caught_up()).await.ok();
     }
-    let listener = match socket {
-        Socket::Listening(listener) => listener,
-        Socket::Bound(socket) => listen(socket, address)?,
-    };
-    let serving = http::serve(listener, parts, stopped.clone());
+    let serving = http::serve(socket.listen(address)?, parts, stopped.clone());
     let mut serving = supervisor::spawn("http", Lifetime::Finite, serving);
     if let Some(listener) = bench_listener {
         let door = BenchListener {
@@ -392,21 +397,34 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
     let (key, mails) = (demo_key.as_deref(), mail::demo_folder(&config));
     banner::print(&mut io::stdout(), address, secure, &mode, key, mails.as_deref())?;
     banner::log(&config, &mode);
+    service_manager::is_ready();
 
+    let reloaded = ReloadedParts { filter, certificate, limits: rate_limits, prices };
+    let mut reloader = Reloader::new(origin, config.clone(), reloaded);
+    let configured = reloader.sources();
     let stop_requested = async {
-        signals.stop_requested().await;
+        while signals.next().await == SignalRequest::Reload {
+            reloader.reload();
+        }
         // Before the playback is dropped below.
         supervisor::stopping();
+        service_manager::is_stopping();
         info!("stopping");
     };
+    if let Some(acme) = acme {
+        // The authority reaches the hub from now on.
+        supervisor::spawn("acme", Lifetime::UntilStop, acme.keep(stopped.clone()));
+    }
     let mut served = None;
     let playing = async {
         match &node {
             None => {
-                let live = (live, numbers);
+                let live = playing::LiveSources { live, numbers, configured };
                 playing::play_all(sources, live, &mode, &config, &hub_handle, &fanout).await
             }
-            Some(node) => playing::play_while_leading(node.leading(), &orders, &mode).await,
+            Some(node) => {
+                playing::play_while_leading(node.leading(), configured, &orders, &mode).await
+            }
         }
     };
     tokio::select! {

@@ -195,7 +195,8 @@ impl ReplayArgs {
     /// nor the steady load runs.
     #[must_use]
     pub fn flags(&self) -> Flags {
-        Flags { demo: Some(false), bench_rate: Some(0), ..self.hub.flags() }
+        let flags = self.hub.flags();
+        Flags { demo: Some(false), bench_rate: Some(0), plays_recordings: true, ..flags }
     }
 }
 

@@ -9,6 +9,7 @@ mod demo_speed;
 mod sections;
 
 use std::{
+    collections::BTreeSet,
     ffi::OsString,
     fs, io,
     net::SocketAddr,
@@ -30,7 +31,7 @@ use hub::config::sources::SourceConfig;
 pub use hub::config::{FeedsConfig, HubConfig, IngestConfig, SignalsConfig};
 pub use log::config::{LogConfig, LogConfigError, LogEngine};
 pub use mcp::McpConfig;
-pub use web::config::{FanoutConfig, ImagesConfig, ServerConfig, TlsConfig};
+pub use web::config::{AcmeConfig, FanoutConfig, ImagesConfig, ServerConfig, TlsConfig};
 
 pub use self::{
     demo_speed::{DemoSpeed, WrongDemoSpeed},
@@ -49,6 +50,7 @@ const KEY_VARIABLE: &str = "MATCHWIRE_KEY";
 pub struct Config {
     pub server: ServerConfig,
     pub tls: TlsConfig,
+    pub acme: AcmeConfig,
     pub database: DatabaseConfig,
     pub archive: ArchiveConfig,
     pub accounts: AccountsConfig,
@@ -83,6 +85,9 @@ pub struct Flags {
     pub db: Option<DatabaseName>,
     /// False for a command that has its own sources.
     pub demo: Option<bool>,
+    /// The command plays recordings. They start from the beginning each time, perhaps while another hub has the log
+    /// open, so the log is in memory, unless a folder is set.
+    pub plays_recordings: bool,
     pub demo_speed: Option<DemoSpeed>,
     /// Changes per second of the steady load; 0 for a command that has its own sources.
     pub bench_rate: Option<u32>,
@@ -91,6 +96,24 @@ pub struct Flags {
     pub bench_port: Option<u16>,
     pub tls_certificate: Option<PathBuf>,
     pub tls_key: Option<PathBuf>,
+}
+
+/// Where the settings of a process come from, so that they can be read again.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ConfigOrigin {
+    pub file: Option<PathBuf>,
+    pub flags: Flags,
+}
+
+impl ConfigOrigin {
+    /// Reads the settings as they are now.
+    ///
+    /// # Errors
+    ///
+    /// As [`Config::load`].
+    pub fn load(&self) -> Result<Config, ConfigError> {
+        Config::load(self.file.as_deref(), &self.flags)
+    }
 }
 
 /// Why the settings cannot be used. The operator can always fix it.
@@ -124,6 +147,10 @@ pub enum ConfigError {
     Secret { name: String, source: SecretError },
     #[error("tls.certificate and tls.key go together: set both, or none")]
     HalfTls,
+    #[error(
+        "acme.domains and tls.certificate exclude each other: each is the certificate of the hub"
+    )]
+    TwoCertificates,
     #[error(
         "the demo listens on loopback only, not on {listen}: \
          set demo.enabled = false, or listen on 127.0.0.1"
@@ -170,6 +197,9 @@ impl Config {
         if let Some(demo) = flags.demo {
             self.demo.enabled = demo;
         }
+        if flags.plays_recordings && self.log.folder.as_os_str().is_empty() {
+            self.log.engine = LogEngine::Memory;
+        }
         if let Some(speed) = flags.demo_speed {
             self.demo.speed = speed;
         }
@@ -191,6 +221,31 @@ impl Config {
         self
     }
 
+    /// The names of the settings that have another value in the other configuration, such as `hub.tail_bytes`. All of
+    /// `[[source]]` is `source`.
+    ///
+    /// # Panics
+    ///
+    /// Never: settings can be written as TOML.
+    #[must_use]
+    pub fn changes(&self, other: &Self) -> Vec<String> {
+        let table = |config| Table::try_from(config).expect("settings can be written");
+        let (ours, theirs) = (table(self), table(other));
+        let sections: BTreeSet<_> = ours.keys().chain(theirs.keys()).collect();
+        let mut changes = Vec::new();
+        for section in sections {
+            let names = |table: &Table| table.get(section).and_then(Value::as_table).cloned();
+            let [ours, theirs] = [&ours, &theirs].map(|table| names(table).unwrap_or_default());
+            let names: BTreeSet<_> = ours.keys().chain(theirs.keys()).collect();
+            let changed = names.into_iter().filter(|name| ours.get(*name) != theirs.get(*name));
+            changes.extend(changed.map(|name| format!("{section}.{name}")));
+        }
+        if self.sources != other.sources {
+            changes.push("source".to_owned());
+        }
+        changes
+    }
+
     fn check(&self) -> Result<(), ConfigError> {
         self.check_zeros()?;
         self.check_relations()?;
@@ -199,6 +254,9 @@ impl Config {
         self.check_cluster()?;
         if self.tls.certificate.as_os_str().is_empty() != self.tls.key.as_os_str().is_empty() {
             return Err(ConfigError::HalfTls);
+        }
+        if self.acme.names().next().is_some() && !self.tls.certificate.as_os_str().is_empty() {
+            return Err(ConfigError::TwoCertificates);
         }
         self.check_sources()?;
         let wrong = |(name, expected)| ConfigError::Wrong { name, expected };

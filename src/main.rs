@@ -10,14 +10,14 @@ use std::{
 use base::{clock::wall, supervisor};
 use clap::Parser;
 use matchwire::{
-    app::{self, RunMode},
+    app::{self, Reloadable, RunMode},
     cli::{
         BackupArgs, Cli, Command, ConformanceArgs, ImportArgs, KeyCommand, MatchesCommand, McpArgs,
-        RecordArgs, SimulateArgs, cluster::ClusterCommand, feeds::FeedsCommand, log::LogCommand,
-        operator::OperatorCommand,
+        RecordArgs, ReplayArgs, SimulateArgs, cluster::ClusterCommand, feeds::FeedsCommand,
+        log::LogCommand, operator::OperatorCommand,
     },
     commands::{self, conformance::Grade},
-    config::{Config, ConfigError, Flags, LogEngine, LoggingConfig},
+    config::{Config, ConfigError, ConfigOrigin, Flags, LoggingConfig},
     telemetry,
 };
 use simulator::Simulator;
@@ -30,8 +30,13 @@ const SIMULATED_START: i64 = 1_767_225_600_000_000;
 
 fn main() -> ExitCode {
     let ended = match Cli::parse().into_command() {
-        Command::Serve(args) => serve(&args.hub.config, &args.flags(), None),
-        Command::Replay(args) => serve(&args.hub.config.clone(), &args.flags(), Some(args)),
+        Command::Serve(args) => {
+            serve(ConfigOrigin { flags: args.flags(), file: args.hub.config }, None)
+        }
+        Command::Replay(args) => {
+            let origin = ConfigOrigin { file: args.hub.config.clone(), flags: args.flags() };
+            serve(origin, Some(args))
+        }
         Command::Record(args) => record(&args),
         Command::Import(args) => import(&args),
         Command::Key(command) => key(command),
@@ -56,24 +61,16 @@ fn main() -> ExitCode {
     }
 }
 
-fn serve(
-    file: &Option<std::path::PathBuf>,
-    flags: &Flags,
-    replay: Option<matchwire::cli::ReplayArgs>,
-) -> Result<(), Box<dyn Error>> {
-    let mut config = Config::load(file.as_deref(), flags)?;
-    if replay.is_some() && config.log.folder.as_os_str().is_empty() {
-        // Recordings start from the beginning each time, perhaps while another hub has the log open.
-        config.log.engine = LogEngine::Memory;
-    }
-    telemetry::start_logging(&config.logging)?;
+fn serve(origin: ConfigOrigin, replay: Option<ReplayArgs>) -> Result<(), Box<dyn Error>> {
+    let config = origin.load()?;
+    let filter = telemetry::start_logging(&config.logging)?;
     supervisor::install(Duration::from_millis(config.server.failure_exit_ms))?;
     let mode = match replay {
         Some(args) => RunMode::Recordings(args),
         None => RunMode::of(&config),
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let ended = runtime.block_on(app::run(config, mode));
+    let ended = runtime.block_on(app::run(config, Reloadable { origin, filter }, mode));
     if ended.is_err() {
         // What still runs could keep a part that failed alive.
         runtime.shutdown_background();

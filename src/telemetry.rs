@@ -11,10 +11,11 @@ use metrics_process::Collector as Process;
 use tokio::{sync::watch, time};
 use tracing::Metadata;
 use tracing_subscriber::{
-    EnvFilter,
+    EnvFilter, Registry,
     filter::{FilterFn, filter_fn},
     fmt,
     layer::SubscriberExt,
+    reload,
     util::SubscriberInitExt,
 };
 
@@ -31,14 +32,35 @@ pub enum TelemetryError {
     Metrics(#[from] metrics_exporter_prometheus::BuildError),
 }
 
+/// Which events are logged, from now on or until it is replaced.
+#[derive(Debug, Clone)]
+pub struct LogFilter(reload::Handle<EnvFilter, Registry>);
+
+impl LogFilter {
+    /// Logs by another filter from now on.
+    pub fn replace(&self, filter: EnvFilter) {
+        // It fails only without a logger, which lives as long as the process.
+        self.0.reload(filter).ok();
+    }
+}
+
+/// Parses `logging.filter`.
+///
+/// # Errors
+///
+/// If it is no valid filter.
+pub fn filter(config: &LoggingConfig) -> Result<EnvFilter, TelemetryError> {
+    EnvFilter::try_new(&config.filter)
+        .map_err(|source| TelemetryError::Filter { filter: config.filter.clone(), source })
+}
+
 /// Starts logging to standard error, one line per event.
 ///
 /// # Errors
 ///
 /// If the filter cannot be read.
-pub fn start_logging(config: &LoggingConfig) -> Result<(), TelemetryError> {
-    let filter = EnvFilter::try_new(&config.filter)
-        .map_err(|source| TelemetryError::Filter { filter: config.filter.clone(), source })?;
+pub fn start_logging(config: &LoggingConfig) -> Result<LogFilter, TelemetryError> {
+    let (filter, handle) = reload::Layer::new(filter(config)?);
     let registry = tracing_subscriber::registry().with(filter).with(of_the_hub());
     match config.format {
         LogFormat::Text => {
@@ -49,7 +71,7 @@ pub fn start_logging(config: &LoggingConfig) -> Result<(), TelemetryError> {
             registry.with(fmt::layer().json().with_writer(io::stderr)).try_init()?;
         }
     }
-    Ok(())
+    Ok(LogFilter(handle))
 }
 
 /// The AMQP library logs a broker's replies verbatim as errors; a broker that refuses a user
@@ -111,6 +133,11 @@ pub async fn keep(metrics: PrometheusHandle, mut stopped: watch::Receiver<bool>)
 const GAUGES: &[(&str, &str)] = &[
     (BUILD_INFO, "Always 1; the label `version` is the version of the program"),
     ("matchwire_replays", "Replays that are running or paused"),
+    (
+        "matchwire_certificate_expires_timestamp_seconds",
+        "When the certificate expires that new connections get, as Unix time",
+    ),
+    ("matchwire_settings_refused", "1 after the last reload of the settings was refused"),
     ("matchwire_film_bytes", "Bytes of the films of matches on disk"),
     ("matchwire_sockets", "Open sockets"),
     ("matchwire_matches", "Matches in the hub"),

@@ -5,7 +5,7 @@ use std::{error::Error, sync::Arc, time::Duration};
 use accounts::{
     Accounts, Addon, Caller, KeyId, Micros,
     limits::{Limits, QuotaStatus},
-    products::{Catalogue, Product},
+    products::{Prices, Product},
     usage::{Call, Meter},
 };
 use base::clock;
@@ -32,7 +32,7 @@ async fn changed(changes: &mut broadcast::Receiver<KeyId>, own: KeyId) {
 #[derive(Debug, Clone)]
 pub(crate) struct Admission {
     pub accounts: Accounts,
-    pub catalogue: Arc<Catalogue>,
+    pub prices: Prices,
     pub limits: Limits,
     pub meter: Meter,
     pub public_url: Arc<str>,
@@ -80,7 +80,7 @@ impl Admission {
         if let Some(addon) = product.addon().filter(|addon| !caller.may_use(*addon)) {
             return Err(Refusal::scope(addon));
         }
-        match self.catalogue.needs(product, now) {
+        match self.prices.now().needs(product, now) {
             Some(addon)
                 if !caller.has(addon, now) && self.limits.quota(caller, product, now).is_none() =>
             {
@@ -107,7 +107,8 @@ impl Admission {
             if self.check(&caller, product).is_err() {
                 return;
             }
-            let addon = self.catalogue.needs(product, now).and_then(|addon| caller.expiry(addon));
+            let addon =
+                self.prices.now().needs(product, now).and_then(|addon| caller.expiry(addon));
             let ends = [caller.token_expires(), addon].into_iter().flatten().min();
             let left = ends.and_then(|ends| u64::try_from(ends - now).ok());
             let is_over = ends.is_some_and(|ends| ends <= now);
@@ -122,6 +123,6 @@ impl Admission {
     }
 
     pub(crate) fn lacks(&self, addon: Addon) -> Refusal {
-        Refusal::addon(addon, &self.catalogue, &self.public_url)
+        Refusal::addon(addon, &self.prices.now(), &self.public_url)
     }
 }

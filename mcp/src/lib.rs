@@ -63,7 +63,7 @@ use std::{convert::Infallible, fmt, sync::Arc};
 use accounts::{
     Accounts,
     limits::Limits,
-    products::{Catalogue, Product},
+    products::{Prices, Product},
     usage::Meter,
 };
 use axum::{Router, body::Body, extract::Request};
@@ -94,7 +94,7 @@ pub struct McpParts {
     pub history: History,
     pub hub: HubHandle,
     pub accounts: Accounts,
-    pub catalogue: Arc<Catalogue>,
+    pub prices: Prices,
     pub limits: Limits,
     pub meter: Meter,
     /// Where clients reach the hub, without a trailing slash.
@@ -144,7 +144,7 @@ pub fn routes<S: Clone + Send + Sync + 'static>(parts: McpParts, openapi: &Value
         live: Live::new(parts.hub.clone()),
         admission: Admission {
             accounts: parts.accounts.clone(),
-            catalogue: Arc::clone(&parts.catalogue),
+            prices: parts.prices.clone(),
             limits: parts.limits.clone(),
             meter: parts.meter.clone(),
             public_url: Arc::clone(&parts.public_url),

@@ -1,6 +1,6 @@
 //! Starts the services for customers: mail and payments.
 
-use std::{error::Error, net::SocketAddr, sync::Arc, time::Duration};
+use std::{error::Error, net::SocketAddr, time::Duration};
 
 use tokio::{sync::watch, task::JoinHandle};
 use tracing::{info, warn};
@@ -11,7 +11,7 @@ use accounts::{
     Accounts,
     clients::ClientDocuments,
     payments::{Payments, sandbox::Sandbox},
-    products::Catalogue,
+    products::Prices,
 };
 use base::{
     supervisor::{self, Lifetime},
@@ -44,13 +44,13 @@ pub(super) struct Place<'a> {
 /// If a secret or a certificate of the settings cannot be loaded, or if the sandbox does not start.
 pub(super) async fn start(
     accounts: &Accounts,
-    catalogue: &Arc<Catalogue>,
+    prices: &Prices,
     place: Place<'_>,
     (config, mode): (&Config, &RunMode),
     stopped: &watch::Receiver<bool>,
 ) -> Result<Customers, AppError> {
     let settings = payment_settings(config, mode, place, stopped).await?;
-    let payments = Payments::new(accounts, Arc::clone(catalogue), place.public_url, &settings)?;
+    let payments = Payments::new(accounts, prices.clone(), place.public_url, &settings)?;
     let mut tasks = mail::start(accounts, config, place.public_url, stopped)?;
     let sweeping = payments.clone().run(stopped.clone());
     tasks.push(supervisor::spawn("payments", Lifetime::UntilStop, sweeping));

@@ -15,7 +15,7 @@ use accounts::{
 };
 use hub::sources::follow::FollowError;
 use record::ids::IdsError;
-use web::http::tls::TlsError;
+use web::http::tls::{TlsError, acme::AcmeError};
 
 /// Why the hub could not start or had to stop.
 #[derive(Debug, thiserror::Error)]
@@ -42,8 +42,14 @@ pub enum AppError {
     Sandbox(#[from] SandboxError),
     #[error(transparent)]
     Tls(#[from] TlsError),
+    #[error("no certificate can be obtained")]
+    Acme(#[from] AcmeError),
     #[error("cannot listen on {address}")]
     Listen { address: SocketAddr, source: io::Error },
+    #[error("the socket that the service manager passed cannot be used")]
+    PassedSocket(#[source] io::Error),
+    #[error("the service manager passed {0} sockets; the hub takes one")]
+    PassedSockets(usize),
     /// The part's name and the reason have been printed.
     #[error("a part of the hub failed")]
     Part,

@@ -4,8 +4,8 @@ use std::net::{self, Ipv4Addr, SocketAddr};
 
 use tokio::net::{TcpListener, TcpSocket};
 
-use super::AppError;
-use crate::config::BenchConfig;
+use super::{AppError, service_manager};
+use crate::config::{BenchConfig, Config};
 
 /// Connections waiting to be accepted, as far as the system allows: after a restart all clients
 /// reconnect at once.
@@ -19,7 +19,33 @@ pub(super) enum Socket {
     Listening(net::TcpListener),
 }
 
-pub(super) fn bind(address: SocketAddr) -> Result<TcpSocket, AppError> {
+impl Socket {
+    /// That of the service manager, or else one at `server.listen`; and its address.
+    pub(super) fn open(config: &Config) -> Result<(Self, SocketAddr), AppError> {
+        if let Some(listener) = service_manager::listener()? {
+            let address = listener.local_addr().map_err(AppError::PassedSocket)?;
+            return Ok((Self::Listening(listener), address));
+        }
+        let socket = bind(config.server.listen)?;
+        let address = socket.local_addr()?;
+        // A node of a cluster refuses connections until it has joined: another one serves them meanwhile.
+        let socket = match config.cluster.is_enabled() {
+            false => Self::Listening(listen(socket, address)?),
+            true => Self::Bound(socket),
+        };
+        Ok((socket, address))
+    }
+
+    /// Lets connections wait at this address until they are accepted, if they do not yet.
+    pub(super) fn listen(self, address: SocketAddr) -> Result<net::TcpListener, AppError> {
+        match self {
+            Self::Listening(listener) => Ok(listener),
+            Self::Bound(socket) => listen(socket, address),
+        }
+    }
+}
+
+fn bind(address: SocketAddr) -> Result<TcpSocket, AppError> {
     let bound = || {
         let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
         // Remaining connections of the previous run do not delay this one.
@@ -30,7 +56,7 @@ pub(super) fn bind(address: SocketAddr) -> Result<TcpSocket, AppError> {
     bound().map_err(|source| AppError::Listen { address, source })
 }
 
-pub(super) fn listen(socket: TcpSocket, address: SocketAddr) -> Result<net::TcpListener, AppError> {
+fn listen(socket: TcpSocket, address: SocketAddr) -> Result<net::TcpListener, AppError> {
     let listening = socket.listen(BACKLOG).and_then(TcpListener::into_std);
     listening.map_err(|source| AppError::Listen { address, source })
 }

@@ -2,12 +2,31 @@
 
 use std::{sync::Arc, thread};
 
-use fanout::{Limits, socket::SocketOptions};
-use rustls::ServerConfig;
-
 use crate::config::{Config, FanoutConfig, TlsConfig};
+use fanout::{Limits, socket::SocketOptions};
 use hub::{HubSettings, feeds::SourcePolicy, quarantine, sequence::TailWindow};
-use web::http::{self, Proxies, tls::TlsError};
+use web::http::{
+    Proxies,
+    tls::{
+        Certificate, CurrentCertificate, TlsError,
+        acme::{AcmeClient, AcmeError},
+    },
+};
+
+/// What obtains the certificate of the settings, if one is to be obtained.
+pub(super) fn acme(config: &Config) -> Result<Option<AcmeClient>, AcmeError> {
+    if config.acme.names().next().is_none() {
+        return Ok(None);
+    }
+    let folder = if config.acme.folder.as_os_str().is_empty() {
+        let mut name = config.server.db.beside().as_os_str().to_owned();
+        name.push("-acme");
+        name.into()
+    } else {
+        config.acme.folder.clone()
+    };
+    AcmeClient::new(&config.acme, folder).map(Some)
+}
 
 /// The trusted proxies.
 pub(super) fn proxies(config: &Config) -> Proxies {
@@ -24,11 +43,13 @@ pub(super) fn push_terms(config: &Config) -> SourcePolicy {
     SourcePolicy { deadline_us: deadline, ..SourcePolicy::default() }
 }
 
-pub(super) fn tls(config: &TlsConfig) -> Result<Option<Arc<ServerConfig>>, TlsError> {
+/// The certificate of the settings; `None` without TLS.
+pub(super) fn certificate(config: &TlsConfig) -> Result<Option<Arc<CurrentCertificate>>, TlsError> {
     if config.certificate.as_os_str().is_empty() {
         return Ok(None);
     }
-    http::tls::load(&config.certificate, &config.key).map(Some)
+    let certificate = Certificate::read(&config.certificate, &config.key)?;
+    Ok(Some(Arc::new(CurrentCertificate::new(Some(certificate)))))
 }
 
 pub(super) fn settings(config: &Config) -> HubSettings {

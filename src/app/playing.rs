@@ -5,6 +5,7 @@ use std::{
     convert::Infallible,
     future,
     iter::Peekable,
+    mem,
     path::{Path, PathBuf},
     sync::{Arc, mpsc},
     time::Duration,
@@ -34,6 +35,7 @@ use base::{
 use history::{archive::Archive, reader::Reader};
 use hub::{
     HubInput,
+    config::sources::SourceConfig,
     feeds::{FeedState, Health, SourceNumber, SourcePolicy},
     load_source::{Load, LoadSource},
     pipeline::{HubHandle, HubStopped, Input, Request, Startup},
@@ -160,29 +162,37 @@ pub(super) fn chronicle(
 
 /// A live source that is not started yet.
 pub(super) struct LiveSource {
+    config: SourceConfig,
     name: Arc<str>,
-    kind: &'static str,
-    policy: SourcePolicy,
     following: SourceFuture,
     messages: tokio::sync::mpsc::Receiver<SourceMessage>,
 }
 
+impl LiveSource {
+    fn new(config: &SourceConfig) -> Result<Self, AppError> {
+        let name: Arc<str> = config.name.as_str().into();
+        let (tx, messages) = tokio::sync::mpsc::channel(live::REPORTS_MAX);
+        let outlet = ReportSender::new(Arc::clone(&name), tx, now);
+        let following = follow::follow(config, outlet)
+            .map_err(|error| AppError::Source { name: config.name.clone(), source: error })?;
+        Ok(Self { config: config.clone(), name, following, messages })
+    }
+}
+
 /// The live sources of the settings.
-pub(super) fn live_sources(config: &Config, mode: &RunMode) -> Result<Vec<LiveSource>, AppError> {
+pub(super) fn live_sources<'a>(
+    sources: impl IntoIterator<Item = &'a SourceConfig>,
+    mode: &RunMode,
+) -> Result<Vec<LiveSource>, AppError> {
     if !matches!(mode, RunMode::Nothing) {
         return Ok(Vec::new());
     }
-    let mut live = Vec::new();
-    for source in &config.sources {
-        let name: Arc<str> = source.name.as_str().into();
-        let (tx, messages) = tokio::sync::mpsc::channel(live::REPORTS_MAX);
-        let outlet = ReportSender::new(Arc::clone(&name), tx, now);
-        let following = follow::follow(source, outlet)
-            .map_err(|error| AppError::Source { name: source.name.clone(), source: error })?;
-        let (kind, policy) = (source.kind.as_str(), follow::source_policy(source));
-        live.push(LiveSource { name, kind, policy, following, messages });
-    }
-    Ok(live)
+    sources.into_iter().map(LiveSource::new).collect()
+}
+
+/// Whether each of these sources could be started.
+pub(super) fn check_sources(sources: &[SourceConfig]) -> Result<(), AppError> {
+    sources.iter().try_for_each(|source| LiveSource::new(source).map(drop))
 }
 
 /// Registers live sources, each as not yet connected. What other sources of an earlier process told is void, but for
@@ -193,9 +203,10 @@ pub(super) async fn announce_live(
     mut ours: Vec<SourceNumber>,
 ) -> Result<Vec<SourceNumber>, HubStopped> {
     let mut numbers = Vec::new();
-    for LiveSource { name, kind, policy, .. } in live {
+    for LiveSource { config, name, .. } in live {
         let health = Health { feed: FeedState::Recovering, why: Some("it connects".into()) };
-        numbers.push(hub_handle.source(name, kind, *policy, health).await?);
+        let (kind, policy) = (config.kind.as_str(), follow::source_policy(config));
+        numbers.push(hub_handle.source(name, kind, policy, health).await?);
     }
     ours.extend(&numbers);
     let retire = Request::RetireOthers(ours);
@@ -203,28 +214,108 @@ pub(super) async fn announce_live(
     Ok(numbers)
 }
 
-/// Runs every live source until the returned set is dropped.
-fn start_live(
-    sources: Vec<LiveSource>,
-    numbers: Vec<SourceNumber>,
-    hub_handle: &HubHandle,
-) -> JoinSet<()> {
-    let mut tasks = JoinSet::new();
-    for (LiveSource { name, following, messages, .. }, number) in sources.into_iter().zip(numbers) {
-        // A source reconnects by itself, so an end is a bug.
-        let part = format!("source {name}");
-        tasks.spawn(supervisor::watch(part, Lifetime::UntilStop, following));
-        let forwarding = live::forward(number, messages, hub_handle.inputs.clone());
-        let part = format!("source {name} queue");
-        tasks.spawn(supervisor::watch(part, Lifetime::UntilStop, forwarding));
+/// A live source that runs until this is dropped.
+#[derive(Debug)]
+struct RunningSource {
+    config: SourceConfig,
+    number: SourceNumber,
+    tasks: JoinSet<()>,
+}
+
+/// The live sources that run.
+#[derive(Debug, Default)]
+struct RunningSources(Vec<RunningSource>);
+
+impl RunningSources {
+    /// Starts sources that are registered under these numbers.
+    fn start(
+        &mut self,
+        sources: Vec<LiveSource>,
+        numbers: Vec<SourceNumber>,
+        hub_handle: &HubHandle,
+    ) {
+        for (source, number) in sources.into_iter().zip(numbers) {
+            let LiveSource { config, name, following, messages } = source;
+            let mut tasks = JoinSet::new();
+            // A source reconnects by itself, so an end is a bug.
+            let part = format!("source {name}");
+            tasks.spawn(supervisor::watch(part, Lifetime::UntilStop, following));
+            let forwarding = live::forward(number, messages, hub_handle.inputs.clone());
+            let part = format!("source {name} queue");
+            tasks.spawn(supervisor::watch(part, Lifetime::UntilStop, forwarding));
+            self.0.push(RunningSource { config, number, tasks });
+        }
     }
-    tasks
+
+    /// Runs these sources from now on. Those that are gone or have other settings stop, and what they told is void. New ones
+    /// and those with other settings start. The others are not touched. `played`: what else this process plays.
+    async fn change(
+        &mut self,
+        wanted: &[SourceConfig],
+        played: &[SourceNumber],
+        mode: &RunMode,
+        hub_handle: &HubHandle,
+    ) -> Result<(), SourceChangeError> {
+        let (staying, stopping): (Vec<_>, Vec<_>) =
+            mem::take(&mut self.0).into_iter().partition(|it| wanted.contains(&it.config));
+        self.0 = staying;
+        let running = || self.0.iter().map(|it| it.number).chain(played.iter().copied()).collect();
+        if !stopping.is_empty() {
+            for mut source in stopping {
+                source.tasks.shutdown().await;
+            }
+            let retire = Request::RetireOthers(running());
+            hub_handle.requests.send(retire).await.map_err(|_| HubStopped)?;
+        }
+        let is_new = |it: &&SourceConfig| !self.0.iter().any(|running| running.config == **it);
+        let live = live_sources(wanted.iter().filter(is_new), mode)?;
+        let numbers = announce_live(&live, hub_handle, running()).await?;
+        self.start(live, numbers, hub_handle);
+        Ok(())
+    }
+}
+
+/// Why sources could not be changed.
+enum SourceChangeError {
+    Stopped,
+    Source(AppError),
+}
+
+impl From<HubStopped> for SourceChangeError {
+    fn from(_: HubStopped) -> Self {
+        Self::Stopped
+    }
+}
+
+impl From<AppError> for SourceChangeError {
+    fn from(error: AppError) -> Self {
+        Self::Source(error)
+    }
+}
+
+/// The live sources of a hub without a cluster.
+pub(super) struct LiveSources {
+    /// Those of the start, and their numbers.
+    pub live: Vec<LiveSource>,
+    pub numbers: Vec<SourceNumber>,
+    /// Those of the settings in force.
+    pub configured: watch::Receiver<Arc<[SourceConfig]>>,
+}
+
+/// Waits for other sources in the settings. Never ends if none can come.
+async fn other_sources(
+    configured: &mut watch::Receiver<Arc<[SourceConfig]>>,
+) -> Arc<[SourceConfig]> {
+    if configured.changed().await.is_err() {
+        future::pending::<()>().await;
+    }
+    Arc::clone(&configured.borrow_and_update())
 }
 
 /// Plays all sources for as long as this is polled.
 pub(super) async fn play_all(
     sources: Vec<PlayedSource>,
-    (live, numbers): (Vec<LiveSource>, Vec<SourceNumber>),
+    LiveSources { live, numbers, mut configured }: LiveSources,
     mode: &RunMode,
     config: &Config,
     hub_handle: &HubHandle,
@@ -233,43 +324,64 @@ pub(super) async fn play_all(
     if matches!(mode, RunMode::Recordings(args) if args.hold) {
         wait_for_first_subscription(fanout).await;
     }
+    let played: Vec<_> = sources.iter().map(|source| source.number).collect();
     let _players = start_sources(sources, mode, config, hub_handle, fanout)?;
-    let _live = start_live(live, numbers, hub_handle);
-    future::pending().await
+    let mut running = RunningSources::default();
+    running.start(live, numbers, hub_handle);
+    loop {
+        let wanted = other_sources(&mut configured).await;
+        match running.change(&wanted, &played, mode, hub_handle).await {
+            Ok(()) => {}
+            Err(SourceChangeError::Stopped) => return Err(AppError::Part),
+            Err(SourceChangeError::Source(error)) => return Err(error),
+        }
+    }
 }
 
 /// Runs the sources of the settings, and takes orders, whenever this node of a cluster leads.
 pub(super) async fn play_while_leading(
     mut leading: watch::Receiver<bool>,
+    mut configured: watch::Receiver<Arc<[SourceConfig]>>,
     orders: &OrderParts<'_>,
     mode: &RunMode,
 ) -> Result<Infallible, AppError> {
-    let OrderParts { config, hub_handle, .. } = orders;
+    let hub_handle = orders.hub_handle;
     loop {
         until_leads(&mut leading, true).await;
-        let live = live_sources(config, mode)?;
         let (stop, stopped) = watch::channel(false);
-        let mut playing = JoinSet::new();
+        let mut running = RunningSources::default();
         let mut loads = Vec::new();
+        let mut played = Vec::new();
+        let wanted = Arc::clone(&configured.borrow_and_update());
         let begun = async {
-            let mut ours = Vec::new();
             if let RunMode::Load(load) = mode {
                 let (number, stop) = start_load(*load, hub_handle).await?;
-                ours.push(number);
+                played.push(number);
                 loads.push(stop);
             }
-            let numbers = announce_live(&live, hub_handle, ours).await?;
-            playing = start_live(live, numbers, hub_handle);
-            Ok::<_, HubStopped>(())
+            running.change(&wanted, &played, mode, hub_handle).await
         };
-        // Otherwise the node has given up the lead meanwhile.
-        if begun.await.is_ok() {
-            let ordering = orders.take(&stopped, Lifetime::Finite);
-            until_leads(&mut leading, false).await;
-            stop.send_replace(true);
-            for task in ordering {
-                task.await.ok();
+        match begun.await {
+            Ok(()) => {}
+            // The node has given up the lead meanwhile.
+            Err(SourceChangeError::Stopped) => continue,
+            Err(SourceChangeError::Source(error)) => return Err(error),
+        }
+        let ordering = orders.take(&stopped, Lifetime::Finite);
+        loop {
+            let wanted = tokio::select! {
+                () = until_leads(&mut leading, false) => break,
+                wanted = other_sources(&mut configured) => wanted,
+            };
+            match running.change(&wanted, &played, mode, hub_handle).await {
+                // As above: `leading` tells next.
+                Ok(()) | Err(SourceChangeError::Stopped) => {}
+                Err(SourceChangeError::Source(error)) => return Err(error),
             }
+        }
+        stop.send_replace(true);
+        for task in ordering {
+            task.await.ok();
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Signals of the operating system. Only SIGINT and SIGTERM stop the hub.
+//! Signals of the operating system.
 
 use std::io;
 
@@ -7,8 +7,16 @@ use tracing::info;
 
 use base::supervisor::fault;
 
-/// SIGINT and SIGTERM stop the hub. SIGHUP, SIGUSR1 and SIGUSR2, which would end the process, are
-/// logged and have no effect. SIGPIPE is ignored by Rust's runtime: a write to a closed pipe is an error.
+/// What a signal requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SignalRequest {
+    /// The settings are to be read again.
+    Reload,
+    Stop,
+}
+
+/// SIGINT and SIGTERM stop the hub, and SIGHUP reloads its settings. SIGUSR1 and SIGUSR2, which would end the
+/// process, are logged and have no effect. SIGPIPE is ignored by Rust's runtime: a write to a closed pipe is an error.
 pub(super) struct Signals {
     interrupt: Signal,
     terminate: Signal,
@@ -28,19 +36,19 @@ impl Signals {
         })
     }
 
-    pub(super) async fn stop_requested(&mut self) {
+    pub(super) async fn next(&mut self) -> SignalRequest {
         loop {
             let ignored = tokio::select! {
-                _ = self.interrupt.recv() => return,
-                _ = self.terminate.recv() => return,
-                _ = self.hang_up.recv() => "SIGHUP",
+                _ = self.interrupt.recv() => return SignalRequest::Stop,
+                _ = self.terminate.recv() => return SignalRequest::Stop,
+                _ = self.hang_up.recv() => return SignalRequest::Reload,
                 _ = self.user_1.recv() => "SIGUSR1",
                 _ = self.user_2.recv() => "SIGUSR2",
             };
             if ignored == "SIGUSR1" {
                 fault::arm();
             }
-            info!(signal = ignored, "signal ignored: settings are read only at startup");
+            info!(signal = ignored, "signal ignored");
         }
     }
 }

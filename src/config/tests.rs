@@ -197,7 +197,9 @@ fn certificate_and_key_are_required_together() {
     check_refused("[tls]\nkey = \"own.key\"\n", &[], &["tls.certificate and tls.key go together"]);
     let flags = Flags { tls_key: Some("own.key".into()), ..Flags::default() };
     let tls = load("", &[certificate], &flags).map(|it| it.tls);
-    assert_eq!(tls, Ok(TlsConfig { certificate: "own.pem".into(), key: "own.key".into() }));
+    let own =
+        TlsConfig { certificate: "own.pem".into(), key: "own.key".into(), ..TlsConfig::default() };
+    assert_eq!(tls, Ok(own));
 }
 
 #[test]
@@ -224,6 +226,34 @@ fn source_is_parsed_by_its_kind_without_exposing_secrets() {
     let debug = format!("{config:?}");
     assert!(!debug.contains("the-app-key"), "{debug}");
     assert!(debug.contains("/run/betfair"), "{debug}");
+}
+
+#[test]
+fn changes_have_the_names_of_the_settings() {
+    let source = |key: &str| {
+        format!("[[source]]\nname = \"a\"\nkind = \"matchwire\"\nurl = \"ws://a\"\nkey = {key:?}\n")
+    };
+    let config = |text: &str| load(text, &[], &Flags::default()).expect("it is valid");
+    let before = config(&source("first"));
+    assert_eq!(before.changes(&before), [""; 0]);
+    let text = format!("[hub]\ntail_bytes = 1000\n[tls]\nwatch_ms = 1\n{}", source("other"));
+    assert_eq!(before.changes(&config(&text)), ["hub.tail_bytes", "tls.watch_ms", "source"]);
+}
+
+#[test]
+fn recordings_have_their_log_in_memory_unless_a_folder_is_set() {
+    let flags = Flags { plays_recordings: true, ..Flags::default() };
+    let engine = |text: &str| load(text, &[], &flags).expect("it is valid").log.engine;
+    assert_eq!(engine(""), LogEngine::Memory);
+    assert_eq!(engine("[log]\nfolder = \"here\"\n"), LogEngine::Files);
+}
+
+#[test]
+fn certificate_is_of_files_or_of_an_authority() {
+    let tls = "[tls]\ncertificate = \"a.pem\"\nkey = \"a.key\"\n";
+    let acme = "[acme]\ndomains = \"a.example.org\"\n";
+    check_refused(&format!("{tls}{acme}"), &[], &["acme.domains and tls.certificate exclude"]);
+    assert!(load(acme, &[], &Flags::default()).is_ok());
 }
 
 #[test]

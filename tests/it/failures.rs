@@ -191,7 +191,7 @@ async fn unused_signals_are_logged_and_ignored() {
     let mut hub = Hub::start_with(&["serve"], &[QUIET]);
     let mut client = Client::connect(&hub.address, &hub.key(&crate::support::ALL_ADDONS)).await;
     client.next_of("hello").await;
-    for signal in ["HUP", "USR1", "USR2"] {
+    for signal in ["USR1", "USR2"] {
         hub.signal(&format!("-{signal}"));
         hub.until_printed(&format!("SIG{signal}")).await;
     }

@@ -1,5 +1,6 @@
 //! The program from the outside: the real binary, real sockets, real recordings.
 
+mod acme;
 mod admin;
 mod answers;
 mod archive;
@@ -41,6 +42,7 @@ mod proxies;
 mod push;
 mod quarantine;
 mod rates;
+mod reload;
 mod replay;
 mod replays;
 mod rest;
@@ -51,6 +53,7 @@ mod secrecy;
 mod signals;
 mod site;
 mod slow;
+mod socket_activation;
 mod sources;
 mod sports_api;
 mod sse;

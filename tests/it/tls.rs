@@ -18,7 +18,7 @@ use tokio_tungstenite::{
     tungstenite::{Message, client::IntoClientRequest},
 };
 
-use crate::support::{Hub, QUIET, program};
+use crate::support::{Hub, QUIET, program, until};
 
 /// A certificate for `localhost` and its key, as files of the folder.
 struct Identity {
@@ -42,8 +42,14 @@ fn identity(folder: &Path, name: &str) -> Identity {
 }
 
 async fn connect(hub: &Hub, identity: &Identity) -> TlsStream<TcpStream> {
+    connect_trusting(hub, &[identity]).await
+}
+
+async fn connect_trusting(hub: &Hub, trusted: &[&Identity]) -> TlsStream<TcpStream> {
     let mut roots = RootCertStore::empty();
-    roots.add(identity.der.clone()).expect("a root");
+    for identity in trusted {
+        roots.add(identity.der.clone()).expect("a root");
+    }
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .expect("versions")
@@ -157,4 +163,50 @@ fn unusable_certificate_fails_the_start() {
     check(&own.certificate, "missing.key", "no private key can be read from missing.key");
     check(&own.certificate, &own.certificate, "no private key can be read from");
     check(&own.certificate, &other.key, "cannot be used with the key");
+}
+
+/// The certificate that a new connection is shown.
+async fn shown(hub: &Hub, roots: &[&Identity]) -> CertificateDer<'static> {
+    let stream = connect_trusting(hub, roots).await;
+    let (_, session) = stream.get_ref();
+    session.peer_certificates().expect("a certificate")[0].clone().into_owned()
+}
+
+/// Renews the certificate of a hub in its files, at first its key alone. `signal`: whether the hub is told by a signal.
+async fn renew(watch_ms: &'static str, signal: bool) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let [own, renewed] = ["own", "renewed"].map(|name| identity(folder.path(), name));
+    let roots = [&own, &renewed];
+    let arguments = ["serve", "--tls-certificate", &own.certificate, "--tls-key", &own.key];
+    let hub = Hub::start_with(&arguments, &[QUIET, ("TLS_WATCH_MS", watch_ms)]);
+    let mut open = connect(&hub, &own).await;
+    page(&mut open).await;
+
+    // A key without its certificate is not used.
+    fs::copy(&renewed.key, &own.key).expect("a copy");
+    if signal {
+        hub.signal("-HUP");
+        hub.until_printed("not reloaded: all settings stay as they are").await;
+    } else {
+        hub.until_printed("the one before stays in use").await;
+    }
+    assert_eq!(shown(&hub, &roots).await, own.der);
+
+    fs::copy(&renewed.certificate, &own.certificate).expect("a copy");
+    if signal {
+        hub.signal("-HUP");
+    }
+    until("the new certificate", async || shown(&hub, &roots).await == renewed.der).await;
+    // Connections that are open stay.
+    assert!(page(&mut open).await.ends_with(r#"{"status":"ok"}"#));
+}
+
+#[tokio::test]
+async fn renewed_certificate_is_used_for_new_connections() {
+    renew("20", false).await;
+}
+
+#[tokio::test]
+async fn reload_takes_a_renewed_certificate() {
+    renew("0", true).await;
 }

@@ -72,10 +72,14 @@ def package_runs_confined_and_survives_upgrades(context):
         machine.wait_until_ready()
         machine.shell(account)
 
+        settings_are_read_again(machine)
         wrong_settings_are_not_tried_again(machine)
         demo_runs_within_the_limits_of_the_service(machine)
 
+        socket_refuses_no_connection(machine)
+
         machine.shell("apt-get remove -y matchwire")
+        machine.shell("! systemctl is-active --quiet matchwire.socket")
         machine.shell(f"test ! -e /usr/bin/matchwire -a -e {DATABASE} -a -e {SETTINGS}")
         machine.shell("apt-get purge -y matchwire")
         machine.shell("test ! -e /var/lib/matchwire -a ! -e /etc/matchwire")
@@ -109,6 +113,30 @@ def demo_runs_within_the_limits_of_the_service(machine):
     expect(not re.search(r"^matchwire_panics_total [1-9]", said, re.MULTILINE), "a part of the demo panicked")
     machine.shell("systemctl stop matchwire")
     expect(machine.shell("systemctl show -P Result matchwire").strip() == "success", "the service did not stop in order")
+
+
+def socket_refuses_no_connection(machine):
+    """With the example of the package: connections wait while the hub restarts, and start it if it does not run."""
+    machine.shell("rm -r /run/systemd/system/matchwire.service.d")
+    machine.shell("cp /usr/share/doc/matchwire/examples/matchwire.socket /etc/systemd/system/ && systemctl daemon-reload")
+    machine.shell("systemctl enable --now matchwire.socket")
+    # Nothing runs yet, so this connection starts the service.
+    machine.shell("! systemctl is-active --quiet matchwire && curl -sS --fail http://127.0.0.1:8080/healthz")
+    before = machine.process()
+    # Each request is a connection of its own. The first that is refused ends the loop.
+    requests = "while kill -0 $restart 2> /dev/null; do curl -sS --fail http://127.0.0.1:8080/healthz || exit 1; done"
+    machine.shell(f"systemctl restart matchwire & restart=$!; {requests}; wait $restart")
+    expect(machine.process() != before, "the service was not restarted")
+    machine.wait_until_ready()
+
+
+def settings_are_read_again(machine):
+    machine.shell(f"cp {SETTINGS} /root/settings && printf '\\n[logging]\\nfilter = \"debug\"\\n' >> {SETTINGS}")
+    before = machine.process()
+    machine.shell("systemctl reload matchwire")
+    machine.wait_until("journalctl -u matchwire | grep -q 'logging.filter changed'", "the settings were not read again")
+    expect(machine.process() == before, "the reload restarted the service")
+    machine.shell(f"cp /root/settings {SETTINGS} && systemctl reload matchwire")
 
 
 class Machine:

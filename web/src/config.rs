@@ -7,5 +7,5 @@ mod server;
 pub use self::{
     fanout::FanoutConfig,
     images::ImagesConfig,
-    server::{ServerConfig, TlsConfig},
+    server::{AcmeConfig, ServerConfig, TlsConfig},
 };

@@ -6,17 +6,18 @@
 //! require the Odds add-on unless the odds are free. The fan-out only compares bits; here each class of
 //! content gets the add-on that pays for it.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use fanout::{
     Classes, Micros, Permission,
     permission::{Offer, PermissionPeriod},
 };
 use serde_json::json;
+use tokio::sync::watch;
 
 use accounts::{
     Addon, Caller,
-    products::{Catalogue, Product},
+    products::{Catalogue, Prices, Product},
 };
 use hub::channels::{BOOK_PRICES, OTHER_SPORTS};
 
@@ -41,13 +42,69 @@ pub fn needs_of_name(name: &str) -> Classes {
 /// Determines what accounts may follow, by the price list.
 #[derive(Debug, Clone)]
 pub struct Entitlement {
+    prices: Prices,
+    offers: Arc<Mutex<Offers>>,
+}
+
+/// What is offered under a price list. All sockets share it.
+#[derive(Debug)]
+struct Offers {
     catalogue: Arc<Catalogue>,
     offers: Arc<[Offer]>,
 }
 
 impl Entitlement {
     #[must_use]
-    pub fn new(catalogue: Arc<Catalogue>) -> Self {
+    pub fn new(prices: Prices) -> Self {
+        let offers = Offers::of(prices.now());
+        Self { prices, offers: Arc::new(Mutex::new(offers)) }
+    }
+
+    /// Notices when other prices are in force.
+    #[must_use]
+    pub fn changes(&self) -> watch::Receiver<Arc<Catalogue>> {
+        self.prices.changes()
+    }
+
+    fn offers(&self, catalogue: &Arc<Catalogue>) -> Arc<[Offer]> {
+        let mut offers = self.offers.lock().unwrap_or_else(PoisonError::into_inner);
+        if !Arc::ptr_eq(&offers.catalogue, catalogue) {
+            *offers = Offers::of(Arc::clone(catalogue));
+        }
+        Arc::clone(&offers.offers)
+    }
+
+    /// What a caller's sockets may follow, from `now` on.
+    #[must_use]
+    pub fn permission(&self, caller: &Caller, now: Micros) -> Permission {
+        let ends = SOLD.iter().filter_map(|(addon, _)| caller.expiry(*addon));
+        let catalogue = self.prices.now();
+        let ends = ends.chain(catalogue.odds_free_until);
+        let mut moments: Vec<Micros> = ends.filter(|end| *end > now).chain([now]).collect();
+        moments.sort_unstable();
+        let periods = moments.into_iter().map(|from| PermissionPeriod {
+            from,
+            classes: classes(&catalogue, caller, from),
+            names: Addon::ALL
+                .into_iter()
+                .filter(|addon| caller.has(*addon, from))
+                .map(Addon::as_str)
+                .collect(),
+        });
+        Permission::new(periods.collect(), self.offers(&catalogue))
+    }
+
+    /// The first add-on that the caller lacks for the channel of this name.
+    #[must_use]
+    pub fn lacking(&self, caller: &Caller, name: &str, now: Micros) -> Option<Addon> {
+        let (classes, needed) = (classes(&self.prices.now(), caller, now), needs_of_name(name));
+        let lacks = |class: &Classes| needed.cover(*class) && !classes.cover(*class);
+        SOLD.iter().find(|(_, class)| lacks(class)).map(|(addon, _)| *addon)
+    }
+}
+
+impl Offers {
+    fn of(catalogue: Arc<Catalogue>) -> Self {
         let offers = SOLD.map(|(addon, class)| {
             let price = catalogue.price(addon, false);
             let name = match addon {
@@ -65,43 +122,16 @@ impl Entitlement {
                 }),
             }
         });
-        Self { catalogue, offers: offers.into() }
+        Self { offers: offers.into(), catalogue }
     }
+}
 
-    /// What a caller's sockets may follow, from `now` on.
-    #[must_use]
-    pub fn permission(&self, caller: &Caller, now: Micros) -> Permission {
-        let ends = SOLD.iter().filter_map(|(addon, _)| caller.expiry(*addon));
-        let ends = ends.chain(self.catalogue.odds_free_until);
-        let mut moments: Vec<Micros> = ends.filter(|end| *end > now).chain([now]).collect();
-        moments.sort_unstable();
-        let periods = moments.into_iter().map(|from| PermissionPeriod {
-            from,
-            classes: self.classes(caller, from),
-            names: Addon::ALL
-                .into_iter()
-                .filter(|addon| caller.has(*addon, from))
-                .map(Addon::as_str)
-                .collect(),
-        });
-        Permission::new(periods.collect(), Arc::clone(&self.offers))
-    }
-
-    fn classes(&self, caller: &Caller, now: Micros) -> Classes {
-        let odds_are_free = self.catalogue.needs(Product::Odds, now).is_none();
-        let is_free = |addon| addon == Addon::Odds && odds_are_free && caller.may_use(addon);
-        let has = |addon| caller.has(addon, now) || is_free(addon);
-        let classes = SOLD.iter().filter(|(addon, _)| has(*addon)).map(|(_, class)| *class);
-        classes.fold(Classes::NONE, Classes::and)
-    }
-
-    /// The first add-on that the caller lacks for the channel of this name.
-    #[must_use]
-    pub fn lacking(&self, caller: &Caller, name: &str, now: Micros) -> Option<Addon> {
-        let (classes, needed) = (self.classes(caller, now), needs_of_name(name));
-        let lacks = |class: &Classes| needed.cover(*class) && !classes.cover(*class);
-        SOLD.iter().find(|(_, class)| lacks(class)).map(|(addon, _)| *addon)
-    }
+fn classes(catalogue: &Catalogue, caller: &Caller, now: Micros) -> Classes {
+    let odds_are_free = catalogue.needs(Product::Odds, now).is_none();
+    let is_free = |addon| addon == Addon::Odds && odds_are_free && caller.may_use(addon);
+    let has = |addon| caller.has(addon, now) || is_free(addon);
+    let classes = SOLD.iter().filter(|(addon, _)| has(*addon)).map(|(_, class)| *class);
+    classes.fold(Classes::NONE, Classes::and)
 }
 
 #[cfg(test)]

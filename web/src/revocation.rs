@@ -60,17 +60,24 @@ async fn until(mut stopped: watch::Receiver<bool>) {
 
 impl Revoker {
     async fn run(self, mut changes: broadcast::Receiver<KeyId>) {
+        let mut prices = self.entitlement.changes();
         loop {
-            match changes.recv().await {
-                Ok(key) => self.recheck(key).await,
-                // The receiver lagged: check all keys.
-                Err(broadcast::error::RecvError::Lagged(_)) => {
-                    for key in self.registry.callers().into_keys() {
-                        self.recheck(key).await;
-                    }
-                }
-                Err(broadcast::error::RecvError::Closed) => return,
+            tokio::select! {
+                changed = changes.recv() => match changed {
+                    Ok(key) => self.recheck(key).await,
+                    // The receiver lagged.
+                    Err(broadcast::error::RecvError::Lagged(_)) => self.recheck_all().await,
+                    Err(broadcast::error::RecvError::Closed) => return,
+                },
+                // The sender lives as long as the entitlement.
+                _ = prices.changed() => self.recheck_all().await,
             }
+        }
+    }
+
+    async fn recheck_all(&self) {
+        for key in self.registry.callers().into_keys() {
+            self.recheck(key).await;
         }
     }
 

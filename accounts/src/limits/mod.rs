@@ -12,7 +12,12 @@ mod origin;
 mod quota;
 mod shared;
 
-use std::{hash::Hash, net::IpAddr, sync::Arc, time::Duration};
+use std::{
+    hash::Hash,
+    net::IpAddr,
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
 
 pub use self::quota::{Allowance, Quota, QuotaStatus};
 use self::{
@@ -46,6 +51,14 @@ pub struct Limits {
 
 #[derive(Debug)]
 struct Shared {
+    key: LimitsKey,
+    tables: RwLock<Arc<Tables>>,
+}
+
+/// What is counted for each limit; `None` for one that is off.
+#[derive(Debug)]
+struct Tables {
+    config: LimitsConfig,
     requests: Option<Buckets>,
     cpu: Option<CpuBudgets>,
     wrong_keys: Option<Buckets>,
@@ -61,48 +74,40 @@ struct Shared {
     mails_by_device: Option<Buckets>,
     token_requests: Option<Buckets>,
     client_documents: Option<Buckets>,
-    football_per_day: u64,
-    tennis_taster_per_day: u64,
 }
 
 impl Limits {
     /// The configured limits.
     #[must_use]
-    pub fn new(config: &LimitsConfig, key: &LimitsKey) -> Self {
-        let buckets = |quota| Buckets::new(quota, config.addresses_max, key);
-        Self {
-            shared: Arc::new(Shared {
-                requests: buckets(per_second(config.address_per_second, config.address_burst)),
-                cpu: CpuBudgets::new(
-                    config.account_cpu_percent,
-                    Duration::from_millis(config.account_cpu_burst_ms),
-                    config.account_waiting_max,
-                    key,
-                ),
-                wrong_keys: buckets(per_minute(config.wrong_keys_per_minute)),
-                new_feed_keys: buckets(per_minute(config.wrong_keys_per_minute)),
-                log_ins: buckets(per_hour(config.log_ins_per_hour_by_address)),
-                log_ins_by_email: buckets(per_hour(config.log_ins_per_hour_by_email)),
-                log_ins_by_account: buckets(per_hour(config.log_ins_per_hour_by_account)),
-                log_ins_by_device: buckets(per_hour(config.log_ins_per_hour_by_email)),
-                confirmations: buckets(per_hour(config.log_ins_per_hour_by_email)),
-                registrations: buckets(per_hour(config.registrations_per_hour)),
-                mails: buckets(per_hour(config.mails_per_hour)),
-                mails_by_email: buckets(per_hour(config.mails_per_hour_by_email)),
-                mails_by_device: buckets(per_hour(config.mails_per_hour_by_email)),
-                token_requests: buckets(per_minute(config.token_requests_per_minute)),
-                client_documents: buckets(per_hour(config.client_documents_per_hour)),
-                football_per_day: config.football_per_day.into(),
-                tennis_taster_per_day: config.tennis_taster_per_day.into(),
-            }),
+    pub fn new(config: &LimitsConfig, key: LimitsKey) -> Self {
+        let tables = RwLock::new(Arc::new(Tables::new(config, &key)));
+        Self { shared: Arc::new(Shared { key, tables }) }
+    }
+
+    /// Replaces the limits, if they differ. What was counted is forgotten, but for the usage of the day.
+    pub fn replace(&self, config: &LimitsConfig) {
+        if self.tables().config != *config {
+            let tables = Arc::new(Tables::new(config, &self.shared.key));
+            *self.shared.tables.write().unwrap_or_else(PoisonError::into_inner) = tables;
         }
+    }
+
+    /// The settings in force.
+    #[must_use]
+    pub fn config(&self) -> LimitsConfig {
+        self.tables().config.clone()
+    }
+
+    fn tables(&self) -> Arc<Tables> {
+        Arc::clone(&self.shared.tables.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// What was used at this node since this was last called, for other nodes. Nothing without a shared key.
     #[must_use]
     pub fn uses_here(&self) -> Vec<LimitUse> {
-        let of_buckets = self.shared.buckets().into_iter().flatten().map(Buckets::drain_taken);
-        let of_cpu = self.shared.cpu.as_ref().map(CpuBudgets::drain_taken);
+        let tables = self.tables();
+        let of_buckets = tables.buckets().into_iter().flatten().map(Buckets::drain_taken);
+        let of_cpu = tables.cpu.as_ref().map(CpuBudgets::drain_taken);
         let mut uses = Vec::new();
         for (limit, of_limit) in
             (0..).zip([of_cpu.unwrap_or_default()].into_iter().chain(of_buckets))
@@ -118,11 +123,12 @@ impl Limits {
 
     /// Takes what was used at another node.
     pub fn use_elsewhere(&self, uses: &[LimitUse]) {
-        let buckets = self.shared.buckets();
+        let tables = self.tables();
+        let buckets = tables.buckets();
         for &LimitUse { limit, whose, amount } in uses {
             match limit.checked_sub(1) {
                 None => {
-                    if let Some(cpu) = &self.shared.cpu {
+                    if let Some(cpu) = &tables.cpu {
                         let account = AccountId::numbered(whose.cast_signed());
                         cpu.charge_elsewhere(account, Duration::from_micros(amount.into()));
                     }
@@ -142,7 +148,7 @@ impl Limits {
     ///
     /// If the limit is exceeded; likewise below.
     pub fn request(&self, address: IpAddr) -> Result<(), RetryAfter> {
-        take(self.shared.requests.as_ref(), address)
+        take(self.tables().requests.as_ref(), address)
     }
 
     /// Waits until an account is within its CPU budget; `None` where there is no limit.
@@ -151,7 +157,8 @@ impl Limits {
     ///
     /// If too many of its requests are waiting.
     pub async fn cpu_permit(&self, account: AccountId) -> Result<Option<CpuPermit>, RetryAfter> {
-        match &self.shared.cpu {
+        let tables = self.tables();
+        match &tables.cpu {
             Some(cpu) => cpu.acquire(account).await.map(Some),
             None => Ok(None),
         }
@@ -159,7 +166,7 @@ impl Limits {
 
     /// Records the CPU time of an admitted request.
     pub fn charge(&self, permit: CpuPermit, used: Duration) {
-        if let Some(cpu) = &self.shared.cpu {
+        if let Some(cpu) = &self.tables().cpu {
             cpu.charge(permit, used);
         }
     }
@@ -170,7 +177,7 @@ impl Limits {
     ///
     /// If there were too many.
     pub fn wrong_key(&self, address: IpAddr) -> Result<(), RetryAfter> {
-        take(self.shared.wrong_keys.as_ref(), address)
+        take(self.tables().wrong_keys.as_ref(), address)
     }
 
     /// Counts an unknown feed key from this address. Must be called before the key is looked up.
@@ -179,7 +186,7 @@ impl Limits {
     ///
     /// If there were too many.
     pub fn new_feed_key(&self, address: IpAddr) -> Result<(), RetryAfter> {
-        take(self.shared.new_feed_keys.as_ref(), address)
+        take(self.tables().new_feed_keys.as_ref(), address)
     }
 
     /// Counts a log-in from this address with this e-mail address, in lower case. Must be called
@@ -196,12 +203,12 @@ impl Limits {
         email: &str,
         device: Option<Device>,
     ) -> Result<(), RetryAfter> {
-        let shared = &*self.shared;
+        let tables = self.tables();
         if let Some(device) = device {
-            return take_of(shared.log_ins_by_device.as_ref(), device);
+            return take_of(tables.log_ins_by_device.as_ref(), device);
         }
         self.log_in_operator(address, email)?;
-        take_of(shared.log_ins_by_account.as_ref(), email)
+        take_of(tables.log_ins_by_account.as_ref(), email)
     }
 
     /// Counts a log-in from this address with an operator's name. There is no limit across
@@ -211,8 +218,8 @@ impl Limits {
     ///
     /// If the address has tried too often.
     pub fn log_in_operator(&self, address: IpAddr, name: &str) -> Result<(), RetryAfter> {
-        take(self.shared.log_ins.as_ref(), address)?;
-        take_of(self.shared.log_ins_by_email.as_ref(), (Origin::from(address), name))
+        take(self.tables().log_ins.as_ref(), address)?;
+        take_of(self.tables().log_ins_by_email.as_ref(), (Origin::from(address), name))
     }
 
     /// Counts a password confirmation in a session of this account.
@@ -221,7 +228,7 @@ impl Limits {
     ///
     /// If there were too many for this account.
     pub fn confirm(&self, account: AccountId) -> Result<(), RetryAfter> {
-        take_of(self.shared.confirmations.as_ref(), account)
+        take_of(self.tables().confirmations.as_ref(), account)
     }
 
     /// Counts a registration of this e-mail address, in lower case, from this address.
@@ -230,8 +237,8 @@ impl Limits {
     ///
     /// If there were too many.
     pub fn register(&self, address: IpAddr, email: &str) -> Result<(), RetryAfter> {
-        take(self.shared.registrations.as_ref(), address)?;
-        take_of(self.shared.mails_by_email.as_ref(), (Origin::from(address), email))
+        take(self.tables().registrations.as_ref(), address)?;
+        take_of(self.tables().mails_by_email.as_ref(), (Origin::from(address), email))
     }
 
     /// Counts a request from this address for a mail to this e-mail address, other than a
@@ -247,10 +254,10 @@ impl Limits {
         device: Option<Device>,
     ) -> Result<(), RetryAfter> {
         if let Some(device) = device {
-            return take_of(self.shared.mails_by_device.as_ref(), device);
+            return take_of(self.tables().mails_by_device.as_ref(), device);
         }
-        take(self.shared.mails.as_ref(), address)?;
-        take_of(self.shared.mails_by_email.as_ref(), (Origin::from(address), email))
+        take(self.tables().mails.as_ref(), address)?;
+        take_of(self.tables().mails_by_email.as_ref(), (Origin::from(address), email))
     }
 
     /// Counts a request from this address for tokens of a connected application.
@@ -259,7 +266,7 @@ impl Limits {
     ///
     /// If there were too many.
     pub fn token_request(&self, address: IpAddr) -> Result<(), RetryAfter> {
-        take(self.shared.token_requests.as_ref(), address)
+        take(self.tables().token_requests.as_ref(), address)
     }
 
     /// Counts a metadata document that is fetched for a visitor from this address.
@@ -268,14 +275,15 @@ impl Limits {
     ///
     /// If there were too many.
     pub fn client_document(&self, address: IpAddr) -> Result<(), RetryAfter> {
-        take(self.shared.client_documents.as_ref(), address)
+        take(self.tables().client_documents.as_ref(), address)
     }
 
     /// The daily quota of a request of this caller; `None` if there is none, as for paying
     /// customers.
     #[must_use]
     pub fn quota(&self, caller: &Caller, product: Product, now: Micros) -> Option<Quota> {
-        let Shared { football_per_day, tennis_taster_per_day, .. } = *self.shared;
+        let tables = self.tables();
+        let LimitsConfig { football_per_day, tennis_taster_per_day, .. } = tables.config;
         // Of the account, whatever an access token covers.
         let pays = || caller.addons.iter().any(|(addon, _)| caller.addons.has(addon, now));
         let quota = match product {
@@ -286,11 +294,38 @@ impl Limits {
             _ => return None,
         };
         let (allowance, per_day) = quota;
-        (per_day > 0).then_some(Quota { allowance, per_day })
+        (per_day > 0).then_some(Quota { allowance, per_day: per_day.into() })
     }
 }
 
-impl Shared {
+impl Tables {
+    fn new(config: &LimitsConfig, key: &LimitsKey) -> Self {
+        let buckets = |quota| Buckets::new(quota, config.addresses_max, key);
+        Self {
+            config: config.clone(),
+            requests: buckets(per_second(config.address_per_second, config.address_burst)),
+            cpu: CpuBudgets::new(
+                config.account_cpu_percent,
+                Duration::from_millis(config.account_cpu_burst_ms),
+                config.account_waiting_max,
+                key,
+            ),
+            wrong_keys: buckets(per_minute(config.wrong_keys_per_minute)),
+            new_feed_keys: buckets(per_minute(config.wrong_keys_per_minute)),
+            log_ins: buckets(per_hour(config.log_ins_per_hour_by_address)),
+            log_ins_by_email: buckets(per_hour(config.log_ins_per_hour_by_email)),
+            log_ins_by_account: buckets(per_hour(config.log_ins_per_hour_by_account)),
+            log_ins_by_device: buckets(per_hour(config.log_ins_per_hour_by_email)),
+            confirmations: buckets(per_hour(config.log_ins_per_hour_by_email)),
+            registrations: buckets(per_hour(config.registrations_per_hour)),
+            mails: buckets(per_hour(config.mails_per_hour)),
+            mails_by_email: buckets(per_hour(config.mails_per_hour_by_email)),
+            mails_by_device: buckets(per_hour(config.mails_per_hour_by_email)),
+            token_requests: buckets(per_minute(config.token_requests_per_minute)),
+            client_documents: buckets(per_hour(config.client_documents_per_hour)),
+        }
+    }
+
     /// All buckets. A limit is numbered by its place here from 1 on; CPU time is 0.
     fn buckets(&self) -> [Option<&Buckets>; 14] {
         [
@@ -342,7 +377,7 @@ mod tests {
             log_ins_per_hour_by_email: 3,
             ..LimitsConfig::default()
         };
-        let limits = Limits::new(&config, &LimitsKey::random());
+        let limits = Limits::new(&config, LimitsKey::random());
         assert_eq!(passing(9, |_| limits.log_in(address(1), "me@x.org", None)), 3);
         assert!(limits.log_in(address(2), "me@x.org", None).is_ok(), "its owner is elsewhere");
         let many = |it: u8| limits.log_in(address(3), &format!("{it}@x.org"), None);
@@ -355,7 +390,7 @@ mod tests {
     fn registrations_and_mails_have_separate_limits() {
         let config =
             LimitsConfig { registrations_per_hour: 2, mails_per_hour: 1, ..Default::default() };
-        let limits = Limits::new(&config, &LimitsKey::random());
+        let limits = Limits::new(&config, LimitsKey::random());
         assert_eq!(passing(9, |it| limits.register(address(1), &format!("{it}@x.org"))), 2);
         assert_eq!(passing(9, |_| limits.mail(address(1), "me@x.org", None)), 1);
         assert_eq!(
@@ -370,7 +405,7 @@ mod tests {
     #[test]
     fn distributed_guesses_are_limited_by_account_without_locking_out_owner() {
         let config = LimitsConfig { log_ins_per_hour_by_account: 5, ..Default::default() };
-        let limits = Limits::new(&config, &LimitsKey::random());
+        let limits = Limits::new(&config, LimitsKey::random());
         let guess = |it: u8| limits.log_in(address(it), "me@x.org", None);
         assert_eq!(passing(200, guess), 5, "of the account");
         assert!(limits.log_in(address(201), "you@x.org", None).is_ok(), "another account");
@@ -383,7 +418,7 @@ mod tests {
     #[test]
     fn mails_to_one_recipient_are_limited_by_address_and_by_known_browser() {
         let config = LimitsConfig { mails_per_hour_by_email: 2, ..Default::default() };
-        let limits = Limits::new(&config, &LimitsKey::random());
+        let limits = Limits::new(&config, LimitsKey::random());
         assert_eq!(passing(9, |_| limits.register(address(1), "me@x.org")), 2);
         assert_eq!(passing(9, |_| limits.mail(address(1), "me@x.org", None)), 0, "it is the same");
         assert_eq!(passing(9, |_| limits.mail(address(1), "you@x.org", None)), 2);
@@ -400,7 +435,7 @@ mod tests {
             log_ins_per_hour_by_account: 0,
             ..LimitsConfig::default()
         };
-        let limits = Limits::new(&config, &LimitsKey::random());
+        let limits = Limits::new(&config, LimitsKey::random());
         assert_eq!(passing(250, |_| limits.request(address(1))), 250);
         assert_eq!(passing(250, |_| limits.log_in(address(1), "me@x.org", None)), 250);
     }
@@ -417,7 +452,7 @@ mod tests {
             ..LimitsConfig::default()
         };
         let key = LimitsKey::shared([7; 32].into());
-        let (one, other) = (Limits::new(&config, &key), Limits::new(&config, &key));
+        let (one, other) = (Limits::new(&config, key.clone()), Limits::new(&config, key));
         assert_eq!(passing(6, |_| one.wrong_key(address(1))), 6);
         assert_eq!(passing(3, |it| one.register(address(1), &format!("{it}@x.org"))), 3);
         let account = AccountId::numbered(7);
@@ -437,7 +472,7 @@ mod tests {
 
     #[test]
     fn uses_of_a_single_hub_are_not_kept() {
-        let limits = Limits::new(&LimitsConfig::default(), &LimitsKey::random());
+        let limits = Limits::new(&LimitsConfig::default(), LimitsKey::random());
         assert!(limits.wrong_key(address(1)).is_ok());
         assert_eq!(limits.uses_here(), []);
     }

@@ -51,7 +51,7 @@ pub use crate::accounts::{LedgerEntry, LedgerKind};
 use crate::{
     accounts::{AccountId, Accounts, Addon, Micros},
     config::PaymentsConfig,
-    products::{Catalogue, DAYS_PER_MONTH, TERMS},
+    products::{DAYS_PER_MONTH, Prices, TERMS},
 };
 
 /// A handle to orders and payments; clones share everything.
@@ -62,7 +62,7 @@ pub struct Payments {
 
 struct Shared {
     accounts: Accounts,
-    catalogue: Arc<Catalogue>,
+    prices: Prices,
     store: PaymentStore,
     /// The URL where customers reach the hub, without a trailing slash.
     public_url: String,
@@ -94,7 +94,7 @@ impl Payments {
     /// provider.
     pub fn new(
         accounts: &Accounts,
-        catalogue: Arc<Catalogue>,
+        prices: Prices,
         public_url: &str,
         config: &PaymentsConfig,
     ) -> Result<Self, SetupError> {
@@ -102,7 +102,7 @@ impl Payments {
         Ok(Self {
             shared: Arc::new(Shared {
                 accounts: accounts.clone(),
-                catalogue,
+                prices,
                 store: PaymentStore::new(accounts.database().clone()),
                 public_url: public_url.to_owned(),
                 methods: providers.iter().map(Provider::method).collect(),
@@ -275,7 +275,8 @@ impl Payments {
         if buyer.open >= limit {
             return Err(PaymentError::TooManyOpen { limit });
         }
-        let mut price = self.shared.catalogue.price(addon, buyer.founder).times(months);
+        let catalogue = self.shared.prices.now();
+        let mut price = catalogue.price(addon, buyer.founder).times(months);
         price.amount.rescale(2);
         let order = Order {
             id,
@@ -285,7 +286,7 @@ impl Payments {
             months,
             days: months * DAYS_PER_MONTH,
             price,
-            founder: buyer.founder && self.shared.catalogue.has_founder_rate(addon),
+            founder: buyer.founder && catalogue.has_founder_rate(addon),
             created: now,
             checkout: None,
             payment: None,

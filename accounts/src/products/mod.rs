@@ -1,12 +1,14 @@
 //! Products, the add-ons they require, and prices.
 //!
-//! Pure: no store, no clock, no HTTP. `now` comes in.
+//! No store, no clock, no HTTP: `now` comes in. Only [`Prices`] changes.
 
 mod catalogue;
+mod prices;
 mod product;
 
 pub(crate) use self::catalogue::end_of_day;
 pub use self::{
     catalogue::{Catalogue, DAYS_PER_MONTH, Price, TERMS},
+    prices::Prices,
     product::Product,
 };

@@ -1,10 +1,10 @@
 //! `matchwire refund`: refunds an order, and takes back its days.
 
-use std::{io::Write, sync::Arc};
+use std::io::Write;
 
 use super::{LedgerStore, OperatorError, with_accounts};
 use crate::{cli::orders::RefundArgs, config::Config, table::line};
-use accounts::{Accounts, Micros, payments::Payments};
+use accounts::{Accounts, Micros, payments::Payments, products::Prices};
 
 /// Refunds through the provider, and prints the order's id, its state, its total refund, and the
 /// days it still grants.
@@ -33,9 +33,9 @@ async fn refund(
     if LedgerStore::of(accounts.database()).order(&args.order).await?.is_none() {
         return Err(OperatorError::UnknownOrder { id: args.order.clone() });
     }
-    let catalogue = Arc::new(config.products.catalogue().expect("the settings were checked"));
+    let prices = Prices::new(config.products.catalogue().expect("the settings were checked"));
     // No customer is redirected, so the return URLs do not matter.
-    let payments = Payments::new(accounts, catalogue, "", &config.payments)?;
+    let payments = Payments::new(accounts, prices, "", &config.payments)?;
     let order = payments.refund(&args.order, args.amount, now).await?;
     let (refunded, days) = (order.refunded.to_string(), order.days_granted.to_string());
     let (state, currency) = (order.state().as_str(), &order.price.currency);

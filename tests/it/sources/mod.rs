@@ -7,6 +7,7 @@ mod chain;
 mod odds_api;
 mod peers;
 mod record;
+mod reload;
 mod silence;
 mod uof;
 mod websocket;

@@ -3,6 +3,8 @@
 use std::{
     fs,
     io::{BufRead, BufReader, Read, Write as _},
+    net::TcpListener,
+    os::fd::OwnedFd,
     path::Path,
     process::{Child, Command, Output, Stdio},
     sync::{Arc, Mutex},
@@ -87,8 +89,32 @@ impl Hub {
         arguments: &[&str],
         settings: &[Setting],
     ) -> Self {
-        let mut process = place
-            .program()
+        Self::spawn(Self::command(listen, place, arguments, settings), place)
+    }
+
+    /// The same on a socket that outlives it, as a service manager passes it.
+    pub(crate) fn start_on_socket(
+        socket: &TcpListener,
+        place: &TestDatabase,
+        arguments: &[&str],
+        settings: &[Setting],
+    ) -> Self {
+        // Nothing listens there: the address of the socket counts.
+        let mut command = Self::command("127.0.0.1:1", place, arguments, settings);
+        let socket = socket.try_clone().expect("another handle");
+        command.stdin(OwnedFd::from(socket));
+        command.env("LISTEN_FDS", "1").env("LISTEN_FDS_FIRST_FD", "0");
+        Self::spawn(command, place)
+    }
+
+    fn command(
+        listen: &str,
+        place: &TestDatabase,
+        arguments: &[&str],
+        settings: &[Setting],
+    ) -> Command {
+        let mut command = place.program();
+        command
             .args(&arguments[..1])
             .args(["--listen", listen, "--db", &place.db()])
             .args(&arguments[1..])
@@ -103,9 +129,12 @@ impl Hub {
             .env("MATCHWIRE_DEMO_PAST", "false")
             .envs(settings.iter().map(|(name, value)| (format!("MATCHWIRE_{name}"), value)))
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the program starts");
+            .stderr(Stdio::piped());
+        command
+    }
+
+    fn spawn(mut command: Command, place: &TestDatabase) -> Self {
+        let mut process = command.spawn().expect("the program starts");
         let printed = Arc::new(Mutex::new(String::new()));
         let mut stdout = BufReader::new(process.stdout.take().expect("its output is piped"));
         let stderr = process.stderr.take().expect("its errors are piped");

@@ -10,6 +10,7 @@ mod http;
 mod hub;
 pub(crate) mod json_schema;
 pub(crate) mod merge_patch;
+mod reloaded_hub;
 pub(crate) mod shopper;
 #[path = "../../smtp/server.rs"]
 pub(crate) mod smtp;
@@ -25,6 +26,7 @@ pub(crate) use self::{
     client::{ChannelState, Client, Closed},
     http::{Answer, Raw, raw, read_until, request_with},
     hub::{ALL_ADDONS, Hub, QUIET, Setting, program},
+    reloaded_hub::ReloadedHub,
     test_database::{TestDatabase, is_long, on_each, on_sqlite, postgres_or_skipped},
 };
 

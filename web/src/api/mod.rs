@@ -43,7 +43,7 @@ pub use self::{
 };
 use crate::{
     predict::Predictor,
-    products::{Catalogue, Product},
+    products::{Prices, Product},
 };
 use accounts::{Addon, Caller};
 use history::{query::History, signal_board::SignalBoard};
@@ -80,7 +80,7 @@ pub struct ApiParts {
     pub public_url: Arc<str>,
     /// Whether that is a setting; if not, URLs are built from the one that the client used.
     pub configured_url: bool,
-    pub catalogue: Arc<Catalogue>,
+    pub prices: Prices,
 }
 
 impl Api {
@@ -88,7 +88,7 @@ impl Api {
     /// consensus. An access token needs the scope `odds`, even while the odds are free.
     #[must_use]
     pub fn sees_bookmakers(&self, caller: &Caller, now: Micros) -> bool {
-        let needed = self.catalogue.needs(Product::Odds, now);
+        let needed = self.prices.now().needs(Product::Odds, now);
         caller.may_use(Addon::Odds) && needed.is_none_or(|addon| caller.has(addon, now))
     }
 

@@ -136,13 +136,64 @@ impl Default for ServerConfig {
 }
 
 /// `[tls]`: the hub's own certificate, for deployments without a reverse proxy.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TlsConfig {
     /// The certificate chain, PEM, with the hub's certificate first. Default empty: no TLS. If set,
     /// the hub accepts only TLS. A socket takes about 20 KiB more, and the first handshake of a
     /// client costs a signature.
     pub certificate: PathBuf,
-    /// The private key of the certificate, PEM. Both files are read at startup.
+    /// The private key of the certificate, PEM.
     pub key: PathBuf,
+    /// Milliseconds between two looks at both files. A new pair is used for new connections. 0: it is read
+    /// at startup and when the settings are reloaded. Default 10000.
+    pub watch_ms: u64,
+}
+
+/// `[acme]`: a certificate from an authority that speaks ACME (RFC 8555), which the hub obtains and renews.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AcmeConfig {
+    /// The names of the certificate, separated by commas. Default empty: none is obtained. At each name the
+    /// authority must reach the hub on port 443. Whoever sets it accepts the authority's terms.
+    pub domains: String,
+    /// Where the authority writes to, an e-mail address. Default empty: nowhere.
+    pub email: String,
+    /// The URL of the authority's directory. Default Let's Encrypt.
+    pub directory: String,
+    /// CA certificates, PEM, by which the directory is trusted in addition to the system's. Default none.
+    pub authority: PathBuf,
+    /// The folder of the account's key, the certificate and its key. Default empty: `DATABASE-acme`, beside the
+    /// database.
+    pub folder: PathBuf,
+}
+
+impl Default for AcmeConfig {
+    fn default() -> Self {
+        Self {
+            domains: String::new(),
+            email: String::new(),
+            directory: "https://acme-v02.api.letsencrypt.org/directory".to_owned(),
+            authority: PathBuf::new(),
+            folder: PathBuf::new(),
+        }
+    }
+}
+
+impl AcmeConfig {
+    /// The names of the certificate.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.domains.split(',').map(str::trim).filter(|name| !name.is_empty())
+    }
+
+    /// The address of the operator, if it is known.
+    pub fn email(&self) -> impl Iterator<Item = &str> {
+        Some(self.email.trim()).filter(|address| !address.is_empty()).into_iter()
+    }
+}
+
+impl Default for TlsConfig {
+    fn default() -> Self {
+        Self { certificate: PathBuf::new(), key: PathBuf::new(), watch_ms: 10_000 }
+    }
 }

@@ -61,6 +61,10 @@ const TRY_LATER: &[u8] =
 /// How requests of operators' tools begin.
 const OPERATOR_PATHS: [&[u8]; 3] = [b"GET /healthz", b"GET /readyz", b"GET /metrics"];
 
+/// How long a connection that is accepted right before the stop may take until its first bytes arrive. Its client sends
+/// them at once, and should not see its connection cut off without an answer.
+const FIRST_BYTES_AFTER_STOP: Duration = Duration::from_millis(500);
+
 const LISTENER: Token = Token(0);
 const STOP: Token = Token(1);
 
@@ -245,7 +249,7 @@ impl Acceptor {
     }
 
     /// Reads the first request as far as needed; `None` if it is for the router. At the stop, a request that
-    /// has begun may finish.
+    /// has begun may finish, and others have a moment to begin.
     async fn first_upgrade(
         &self,
         tcp: net::TcpStream,
@@ -262,10 +266,15 @@ impl Acceptor {
             };
             connection.read(bytes).await
         };
+        let stopped = async {
+            // An error means that the sender is gone.
+            stop.changed().await.ok();
+            tokio::time::sleep(FIRST_BYTES_AFTER_STOP).await;
+        };
         let (mut connection, mut read) = tokio::select! {
             biased;
             read = first_read => read?,
-            _ = stop.changed() => return Err(ErrorKind::ConnectionAborted.into()),
+            () = stopped => return Err(ErrorKind::ConnectionAborted.into()),
         };
         while read > 0 {
             match head::parse_for_socket(bytes) {

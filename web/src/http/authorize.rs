@@ -158,7 +158,7 @@ fn check_addon(
     (product, quota): (Product, Option<Quota>),
     now: Micros,
 ) -> Result<(), HttpError> {
-    let catalogue = &shared.parts.catalogue;
+    let catalogue = shared.parts.prices.now();
     match catalogue.needs(product, now) {
         Some(addon) if !caller.has(addon, now) && quota.is_none() => {
             let price = catalogue.price(addon, false);

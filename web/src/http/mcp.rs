@@ -1,7 +1,5 @@
 //! Mounts the MCP servers: which paths are theirs, and what they answer from.
 
-use std::sync::Arc;
-
 use axum::Router;
 use mcp::{DocsPage, McpParts};
 use serde_json::Value;
@@ -23,7 +21,7 @@ pub(super) fn routes(
         history: parts.history.clone(),
         hub: parts.hub_handle.clone(),
         accounts: parts.accounts.clone(),
-        catalogue: Arc::clone(&parts.catalogue),
+        prices: parts.prices.clone(),
         limits: parts.limits.clone(),
         meter: parts.meter.clone(),
         public_url: parts.public_url.as_str().into(),

@@ -95,7 +95,7 @@ use crate::{
     payments::Payments,
     pipeline::HubHandle,
     predict::Predictor,
-    products::Catalogue,
+    products::Prices,
     push::PushSources,
     usage::Meter,
 };
@@ -109,7 +109,7 @@ use log::film::Films;
 #[derive(Debug)]
 pub struct ServerParts {
     pub accounts: Accounts,
-    pub catalogue: Arc<Catalogue>,
+    pub prices: Prices,
     /// What an account may follow on sockets.
     pub entitlement: Entitlement,
     pub payments: Payments,
@@ -308,7 +308,7 @@ fn router(shared: Arc<Shared>) -> Router {
                 predictor: shared.parts.predictor.clone(),
                 public_url: shared.parts.public_url.as_str().into(),
                 configured_url: shared.parts.configured_url,
-                catalogue: Arc::clone(&shared.parts.catalogue),
+                prices: shared.parts.prices.clone(),
             }
             .into(),
         ))

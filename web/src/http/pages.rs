@@ -62,7 +62,7 @@ impl<'a> LiveShell<'a> {
             session: customer.filter(may_follow).map(|_| visit.shell("/").token),
             addon_price: customer
                 .filter(|it| !may_follow(it))
-                .map(|_| parts.catalogue.price(Addon::Websocket, founder).to_string()),
+                .map(|_| parts.prices.now().price(Addon::Websocket, founder).to_string()),
         }
     }
 }

@@ -42,7 +42,7 @@ const ORDER: [Addon; 3] = [Addon::Sports, Addon::Websocket, Addon::Odds];
 
 /// `/pricing/`
 pub(super) async fn show(visit: Visit) -> Result<Response, SiteError> {
-    let catalogue = &visit.shared.parts.catalogue;
+    let catalogue = visit.shared.parts.prices.now();
     let customer = visit.customer();
     let founder = customer.is_some_and(|it| it.founder.is_some());
     let addons = customer.map(|it| it.addons);
@@ -54,7 +54,7 @@ pub(super) async fn show(visit: Visit) -> Result<Response, SiteError> {
         signed_in: customer.is_some(),
         founder,
         offers: ORDER
-            .map(|addon| offer(catalogue, addon, founder, addons.as_ref(), visit.now))
+            .map(|addon| offer(&catalogue, addon, founder, addons.as_ref(), visit.now))
             .into(),
         terms: TERMS,
     };
@@ -63,8 +63,8 @@ pub(super) async fn show(visit: Visit) -> Result<Response, SiteError> {
 
 /// The offer for a visitor without an account.
 pub(super) fn offers(visit: &Visit) -> Vec<AddonOffer> {
-    let catalogue = &visit.shared.parts.catalogue;
-    ORDER.map(|addon| offer(catalogue, addon, false, None, visit.now)).into()
+    let catalogue = visit.shared.parts.prices.now();
+    ORDER.map(|addon| offer(&catalogue, addon, false, None, visit.now)).into()
 }
 
 fn offer(

@@ -86,7 +86,7 @@ pub(super) async fn channel(
         return Err(HttpError::BadRequest("the path ends in the name of one channel"));
     }
     if let Some(addon) = shared.parts.entitlement.lacking(&caller, channel, wall()) {
-        let price = shared.parts.catalogue.price(addon, false);
+        let price = shared.parts.prices.now().price(addon, false);
         let public_url = shared.parts.public_url.clone();
         return Err(HttpError::AddonRequired(MissingAddon { addon, price, public_url }));
     }

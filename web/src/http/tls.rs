@@ -1,10 +1,17 @@
-//! TLS without a proxy: loads the certificate and configures the server.
+//! TLS without a proxy: the certificate, which can be replaced while the hub runs, and the server's configuration.
+
+pub mod acme;
 
 use std::{
+    collections::HashMap,
+    error::Error,
+    fs,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, PoisonError, RwLock},
+    time::{Duration, SystemTime},
 };
 
+use metrics::gauge;
 use rustls::{
     ServerConfig,
     crypto::ring,
@@ -12,7 +19,12 @@ use rustls::{
         CertificateDer, PrivateKeyDer,
         pem::{self, PemObject},
     },
+    server::{ClientHello, ResolvesServerCert},
+    sign::CertifiedKey,
 };
+use tokio::{sync::watch, time::interval};
+use tracing::{info, warn};
+use x509_parser::parse_x509_certificate;
 
 /// Why a certificate cannot be used. Always for the operator to fix.
 #[derive(Debug, thiserror::Error)]
@@ -23,41 +35,172 @@ pub enum TlsError {
     Key { path: PathBuf, source: pem::Error },
     #[error("the certificate {certificate} cannot be used with the key {key}")]
     Unusable { certificate: PathBuf, key: PathBuf, source: rustls::Error },
+    #[error("TLS cannot be set up")]
+    SetUp(#[from] rustls::Error),
 }
 
-/// Loads a PEM certificate chain, the leaf first, and its PEM key.
+/// The two files of a certificate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct CertificateFiles {
+    certificate: PathBuf,
+    key: PathBuf,
+}
+
+/// By what a change of the files is noticed: when each was written, and its bytes; `None` for one that is missing.
+type FileStates = [Option<(SystemTime, u64)>; 2];
+
+impl CertificateFiles {
+    fn states(&self) -> FileStates {
+        [&self.certificate, &self.key].map(|path| {
+            // Of the file that a link names: tools that renew certificates replace the link.
+            let data = fs::metadata(path).ok()?;
+            Some((data.modified().ok()?, data.len()))
+        })
+    }
+}
+
+/// A certificate chain with its key, as read from its files.
+#[derive(Debug)]
+pub struct Certificate {
+    files: CertificateFiles,
+    /// The files as they were right before they were read.
+    states: FileStates,
+    /// Unix time, in seconds; `None` if it cannot be read.
+    expires: Option<i64>,
+    pair: Arc<CertifiedKey>,
+}
+
+impl Certificate {
+    /// Reads a PEM certificate chain, the leaf first, and its PEM key.
+    ///
+    /// # Errors
+    ///
+    /// If a file does not contain them, or the key does not belong to the certificate.
+    pub fn read(certificate: &Path, key: &Path) -> Result<Self, TlsError> {
+        let files = CertificateFiles { certificate: certificate.to_owned(), key: key.to_owned() };
+        let states = files.states();
+        let unreadable = |source| TlsError::Certificate { path: certificate.to_owned(), source };
+        let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_file_iter(certificate)
+            .and_then(Iterator::collect)
+            .map_err(|error| unreadable(Some(error)))?;
+        if chain.is_empty() {
+            return Err(unreadable(None));
+        }
+        let secret = PrivateKeyDer::from_pem_file(key)
+            .map_err(|source| TlsError::Key { path: key.to_owned(), source })?;
+        let pair = CertifiedKey::from_der(chain, secret, &ring::default_provider());
+        let pair = pair.map_err(|source| TlsError::Unusable {
+            certificate: certificate.to_owned(),
+            key: key.to_owned(),
+            source,
+        })?;
+        let expires = pair.cert.first().and_then(|leaf| {
+            let (_, leaf) = parse_x509_certificate(leaf).ok()?;
+            Some(leaf.validity().not_after.timestamp())
+        });
+        Ok(Self { files, states, expires, pair: Arc::new(pair) })
+    }
+}
+
+/// The protocol by which an authority checks the names of a certificate: RFC 8737.
+const CHALLENGE_PROTOCOL: &[u8] = b"acme-tls/1";
+
+/// Certificates for an authority's checks, by the name that is checked.
+type Challenges = HashMap<String, Arc<CertifiedKey>>;
+
+/// The certificate that new connections are shown. Open connections keep theirs.
+#[derive(Debug)]
+pub struct CurrentCertificate {
+    certificate: RwLock<Option<Certificate>>,
+    challenges: RwLock<Challenges>,
+}
+
+impl CurrentCertificate {
+    /// `None`: no connection is served before there is one.
+    #[must_use]
+    pub fn new(certificate: Option<Certificate>) -> Self {
+        let current = Self { certificate: RwLock::default(), challenges: RwLock::default() };
+        if let Some(certificate) = certificate {
+            current.replace(certificate);
+        }
+        current
+    }
+
+    /// Shows another certificate from now on.
+    pub fn replace(&self, certificate: Certificate) {
+        if let Some(expires) = certificate.expires {
+            #[expect(clippy::cast_precision_loss, reason = "seconds are far below 2^53")]
+            gauge!("matchwire_certificate_expires_timestamp_seconds").set(expires as f64);
+        }
+        *self.certificate.write().unwrap_or_else(PoisonError::into_inner) = Some(certificate);
+    }
+
+    /// Answers these checks of an authority from now on.
+    fn set_challenges(&self, challenges: Challenges) {
+        *self.challenges.write().unwrap_or_else(PoisonError::into_inner) = challenges;
+    }
+
+    fn get<T>(&self, of: impl FnOnce(&Certificate) -> T) -> Option<T> {
+        self.certificate.read().unwrap_or_else(PoisonError::into_inner).as_ref().map(of)
+    }
+
+    /// Reads the files again whenever they have changed, until `stopped`. While they cannot be used, for example because only
+    /// one of them is written yet, the certificate before stays.
+    pub async fn follow_files(
+        self: Arc<Self>,
+        every: Duration,
+        mut stopped: watch::Receiver<bool>,
+    ) {
+        let mut turns = interval(every);
+        let mut seen = self.get(|certificate| certificate.states);
+        loop {
+            tokio::select! {
+                _ = turns.tick() => {}
+                _ = stopped.wait_for(|stopped| *stopped) => return,
+            }
+            let Some(files) = self.get(|certificate| certificate.files.clone()) else { continue };
+            let states = Some(files.states());
+            if states == seen {
+                continue;
+            }
+            // Each change is reported once.
+            seen = states;
+            match Certificate::read(&files.certificate, &files.key) {
+                Ok(certificate) => {
+                    self.replace(certificate);
+                    info!("the certificate has changed; new connections get the new one");
+                }
+                Err(error) => {
+                    let error = &error as &dyn Error;
+                    warn!(error, "the certificate has changed; the one before stays in use");
+                }
+            }
+        }
+    }
+}
+
+impl ResolvesServerCert for CurrentCertificate {
+    fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        if hello.alpn().is_some_and(|mut names| names.any(|name| name == CHALLENGE_PROTOCOL)) {
+            let challenges = self.challenges.read().unwrap_or_else(PoisonError::into_inner);
+            return challenges.get(hello.server_name()?).cloned();
+        }
+        self.get(|certificate| Arc::clone(&certificate.pair))
+    }
+}
+
+/// The configuration of a server that shows this certificate.
 ///
 /// # Errors
 ///
-/// If a file does not contain them, or the key does not belong to the certificate.
-pub fn load(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, TlsError> {
-    let unreadable = |source| TlsError::Certificate { path: certificate.to_owned(), source };
-    let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_file_iter(certificate)
-        .and_then(Iterator::collect)
-        .map_err(|error| unreadable(Some(error)))?;
-    if chain.is_empty() {
-        return Err(unreadable(None));
-    }
-    let secret = PrivateKeyDer::from_pem_file(key)
-        .map_err(|source| TlsError::Key { path: key.to_owned(), source })?;
-    let config = config(chain, secret).map_err(|source| TlsError::Unusable {
-        certificate: certificate.to_owned(),
-        key: key.to_owned(),
-        source,
-    })?;
-    Ok(Arc::new(config))
-}
-
-fn config(
-    chain: Vec<CertificateDer<'static>>,
-    key: PrivateKeyDer<'static>,
-) -> Result<ServerConfig, rustls::Error> {
+/// If the system gives no random bytes.
+pub fn server_config(certificate: Arc<CurrentCertificate>) -> Result<Arc<ServerConfig>, TlsError> {
     let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()?
         .with_no_client_auth()
-        .with_single_cert(chain, key)?;
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        .with_cert_resolver(certificate);
+    config.alpn_protocols = vec![b"http/1.1".to_vec(), CHALLENGE_PROTOCOL.to_vec()];
     // Returning clients skip most of the handshake, without server state.
     config.ticketer = ring::Ticketer::new()?;
-    Ok(config)
+    Ok(Arc::new(config))
 }

@@ -156,7 +156,7 @@ async fn scopes_narrow_the_caller_and_not_the_quota() {
         assert_eq!(owner.lacking_scope(Product::Tennis), None);
         assert_eq!(narrow.token_expires(), Some(NOW + HOUR_US));
         assert_eq!(owner.token_expires(), None);
-        let limits = Limits::new(&LimitsConfig::default(), &LimitsKey::random());
+        let limits = Limits::new(&LimitsConfig::default(), LimitsKey::random());
         assert_eq!(limits.quota(&narrow, Product::Football, NOW), None, "the account pays");
         let renewed = life.accounts.renew(&narrow).await.unwrap().unwrap();
         assert_eq!(sees(&renewed), (false, false), "a renewed caller keeps its scopes");

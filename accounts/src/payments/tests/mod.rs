@@ -34,7 +34,7 @@ use crate::{
     accounts::{AccountId, Accounts, Addon, Key, Micros},
     clock::now,
     config::{AccountsConfig, PaymentsConfig},
-    products::Catalogue,
+    products::{Catalogue, Prices},
 };
 use database::{Database, testing::on_each};
 
@@ -106,7 +106,7 @@ impl TestShop {
         tokio::spawn(async move { axum::serve(listener, router).await });
         let settings = sandbox.settings(settings);
         let url = "http://hub.test";
-        let payments = Payments::new(&accounts, catalogue(), url, &settings).unwrap();
+        let payments = Payments::new(&accounts, Prices::new(catalogue()), url, &settings).unwrap();
         Self { accounts, payments, sandbox, deliveries, faults }
     }
 
@@ -238,11 +238,11 @@ fn settings() -> PaymentsConfig {
     PaymentsConfig { retry_ms: 1, timeout_ms: 5_000, ..PaymentsConfig::default() }
 }
 
-fn catalogue() -> Arc<Catalogue> {
-    Arc::new(Catalogue {
+fn catalogue() -> Catalogue {
+    Catalogue {
         currency: "USD".to_owned(),
         monthly: [dec!(3), dec!(5.00), dec!(5.00)],
         monthly_for_founders: [Some(dec!(1.50)), Some(dec!(2.50)), None],
         odds_free_until: None,
-    })
+    }
 }

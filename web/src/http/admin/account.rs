@@ -262,8 +262,9 @@ async fn page(
     let sums = LedgerStore::of(parts.accounts.database()).sums(&filter).await?;
     let status = if problem.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let founder = account.founder.is_some();
-    let standing =
-        |addon| AddonStatus::new(&parts.catalogue, addon, founder, &account.addons, operator.now);
+    let standing = |addon| {
+        AddonStatus::new(&parts.prices.now(), addon, founder, &account.addons, operator.now)
+    };
     let page = AccountPage {
         shell: operator.shell("/admin/accounts/"),
         id,

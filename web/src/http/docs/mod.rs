@@ -112,7 +112,7 @@ struct Facts<'a> {
     socket: String,
     /// The public part of the reader's own key.
     prefix: Option<&'a str>,
-    numbers: &'a Numbers,
+    numbers: Numbers,
     /// The regular monthly price of the Sports add-on.
     sports: String,
 }
@@ -123,8 +123,9 @@ impl<'a> Facts<'a> {
         let base = &*parts.public_url;
         let prefix = visit.customer().and_then(|customer| customer.key_prefix.as_deref());
         let socket = format!("{}/stream/v1", base.replacen("http", "ws", 1));
-        let sports = parts.catalogue.price(Addon::Sports, false).to_string();
-        Self { page, sports, base, socket, prefix, numbers: &parts.numbers }
+        let sports = parts.prices.now().price(Addon::Sports, false).to_string();
+        let numbers = parts.numbers.under(&parts.limits.config());
+        Self { page, sports, base, socket, prefix, numbers }
     }
 
     fn contents(&self) -> &'static [Entry] {

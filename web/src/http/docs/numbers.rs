@@ -48,7 +48,7 @@ impl Numbers {
         hub: &HubConfig,
         limits: &LimitsConfig,
     ) -> Self {
-        Self {
+        let numbers = Self {
             channels_max: fanout.channels_max,
             patterns_max: fanout.patterns_max,
             from_bytes_max: fanout.from_bytes_max,
@@ -62,12 +62,22 @@ impl Numbers {
             tail_bytes: hub.tail_bytes,
             tail_ms: hub.tail_ms,
             ended_keep_ms: hub.ended_keep_ms,
+            ..Self::default()
+        };
+        numbers.under(limits)
+    }
+
+    /// The same with these limits on requests.
+    #[must_use]
+    pub(in crate::http) fn under(&self, limits: &LimitsConfig) -> Self {
+        Self {
             address_per_second: limits.address_per_second,
             address_burst: limits.address_burst,
             account_cpu_percent: limits.account_cpu_percent,
             wrong_keys_per_minute: limits.wrong_keys_per_minute,
             football_per_day: limits.football_per_day,
             tennis_taster_per_day: limits.tennis_taster_per_day,
+            ..self.clone()
         }
     }
 

@@ -108,12 +108,12 @@ fn offer(
     parts: &ServerParts,
     addon: Addon,
 ) -> AddonPrices {
-    let (catalogue, founder) = (&parts.catalogue, customer.founder.is_some());
+    let (catalogue, founder) = (parts.prices.now(), customer.founder.is_some());
     let price = catalogue.price(addon, founder);
     let list = catalogue.price(addon, false);
     let is_free = addon == Addon::Odds && catalogue.needs(Product::Odds, visit.now).is_none();
     AddonPrices {
-        standing: AddonStatus::new(catalogue, addon, founder, &customer.addons, visit.now),
+        standing: AddonStatus::new(&catalogue, addon, founder, &customer.addons, visit.now),
         unlocks: offer::unlocks(addon),
         list_price: (list != price).then(|| list.to_string()),
         free_until: catalogue.odds_free_until.filter(|_| is_free).map(last_day),

@@ -103,7 +103,7 @@ pub(super) async fn show(
     let row = |scope| {
         let (words, addon) = words(scope);
         let free = scope == Scope::Odds
-            && visit.shared.parts.catalogue.needs(Product::Odds, visit.now).is_none();
+            && visit.shared.parts.prices.now().needs(Product::Odds, visit.now).is_none();
         let lacks = addon.filter(|(addon, _)| !free && !customer.addons.has(*addon, visit.now));
         ScopeRow { words, lacks: lacks.map(|(_, name)| name) }
     };

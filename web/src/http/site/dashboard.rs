@@ -108,8 +108,9 @@ pub(super) async fn show(signed_in: SignedIn, headers: HeaderMap) -> Result<Resp
         false => parts.accounts.take_new_key(customer.account, visit.now),
     };
     let founder = customer.founder.is_some();
+    let catalogue = parts.prices.now();
     let standing =
-        |addon| AddonStatus::new(&parts.catalogue, addon, founder, &customer.addons, visit.now);
+        |addon| AddonStatus::new(&catalogue, addon, founder, &customer.addons, visit.now);
     let created = customer.key_created.map(|at| Moment::day(at).text);
     visit.show(&DashboardPage {
         shell: visit.shell("/dashboard/"),
@@ -120,11 +121,7 @@ pub(super) async fn show(signed_in: SignedIn, headers: HeaderMap) -> Result<Resp
         key_prefix: customer.key_prefix.as_deref(),
         key_created: created.unwrap_or_default(),
         addons: Addon::ALL.map(standing).into(),
-        odds_free_until: parts
-            .catalogue
-            .odds_free_until
-            .filter(|end| visit.now < *end)
-            .map(last_day),
+        odds_free_until: catalogue.odds_free_until.filter(|end| visit.now < *end).map(last_day),
         sockets: parts.registry.sockets_of(customer.account),
         apps: apps.iter().map(AppRow::from).collect(),
         charts: charts(&usage, Day::of(visit.now)),

@@ -12,7 +12,7 @@ use crate::{
     api::{self, ApiParts},
     clock::now,
     predict::Predictor,
-    products::Catalogue,
+    products::{Catalogue, Prices},
 };
 use database::{Database, DatabaseName};
 use history::{archive::Archive, query::History, reader::Reader, signal_board::SignalBoard};
@@ -107,7 +107,7 @@ impl World {
             predictor: Predictor::default(),
             public_url: "http://hub.example".into(),
             configured_url: true,
-            catalogue: Arc::new(catalogue),
+            prices: Prices::new(catalogue),
         };
         let router = TowerToHyperService::new(api::routes::<()>(api.into()));
         Self { router, reader, now: now(), _folder: folder }

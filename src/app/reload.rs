@@ -1,0 +1,154 @@
+//! Settings that change while the hub runs: SIGHUP reads them again.
+//!
+//! All changes are checked before the first one is applied, so nothing is half applied. A change of anything else is
+//! refused with the names of the settings.
+
+use std::sync::Arc;
+
+use metrics::gauge;
+use tokio::sync::watch;
+use tracing::{error, info};
+
+use super::{AppError, playing, service_manager};
+use crate::{
+    config::{Config, ConfigError, ConfigOrigin, LoggingConfig, TlsConfig},
+    telemetry::{self, LogFilter, TelemetryError},
+};
+use accounts::{limits::Limits, products::Prices};
+use hub::config::sources::SourceConfig;
+use web::http::tls::{Certificate, CurrentCertificate, TlsError};
+
+/// What a hub needs to read its settings again.
+#[derive(Debug)]
+pub struct Reloadable {
+    pub origin: ConfigOrigin,
+    pub filter: LogFilter,
+}
+
+/// The parts to which changed settings go.
+pub(super) struct ReloadedParts {
+    pub filter: LogFilter,
+    /// `None` without TLS.
+    pub certificate: Option<Arc<CurrentCertificate>>,
+    pub limits: Limits,
+    pub prices: Prices,
+}
+
+/// Why the settings were not applied.
+#[derive(Debug, thiserror::Error)]
+enum ReloadError {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error("{} changed, which takes a restart", .0.join(", "))]
+    NeedsRestart(Vec<String>),
+    #[error(transparent)]
+    Telemetry(#[from] TelemetryError),
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    #[error(transparent)]
+    Source(#[from] AppError),
+}
+
+/// Reads the settings again and applies them.
+pub(super) struct Reloader {
+    origin: ConfigOrigin,
+    /// The settings in force.
+    config: Config,
+    parts: ReloadedParts,
+    sources: watch::Sender<Arc<[SourceConfig]>>,
+}
+
+impl Reloader {
+    pub(super) fn new(origin: ConfigOrigin, config: Config, parts: ReloadedParts) -> Self {
+        let sources = watch::Sender::new(config.sources.clone().into());
+        Self { origin, config, parts, sources }
+    }
+
+    /// The live sources of the settings in force.
+    pub(super) fn sources(&self) -> watch::Receiver<Arc<[SourceConfig]>> {
+        self.sources.subscribe()
+    }
+
+    /// Applies all changes, or none.
+    pub(super) fn reload(&mut self) {
+        service_manager::is_reloading();
+        let reloaded = self.try_reload();
+        gauge!("matchwire_settings_refused").set(if reloaded.is_ok() { 0.0 } else { 1.0 });
+        match reloaded {
+            Ok(changed) if changed.is_empty() => info!("reloaded: no setting has changed"),
+            Ok(changed) => info!("reloaded: {} changed", changed.join(", ")),
+            Err(error) => {
+                let error = &error as &dyn std::error::Error;
+                error!(error, "not reloaded: all settings stay as they are");
+            }
+        }
+        service_manager::is_ready();
+    }
+
+    /// Returns the names of the settings that have changed.
+    fn try_reload(&mut self) -> Result<Vec<String>, ReloadError> {
+        let wanted = self.origin.load()?;
+        let changed = self.config.changes(&wanted);
+        // All that this function applies, with the values that are in force for everything else.
+        let reloaded = Config {
+            sources: wanted.sources.clone(),
+            limits: wanted.limits.clone(),
+            products: wanted.products.clone(),
+            logging: LoggingConfig {
+                filter: wanted.logging.filter.clone(),
+                ..self.config.logging.clone()
+            },
+            tls: TlsConfig {
+                certificate: wanted.tls.certificate.clone(),
+                key: wanted.tls.key.clone(),
+                ..self.config.tls.clone()
+            },
+            ..self.config.clone()
+        };
+        if reloaded != wanted {
+            let fixed = reloaded.changes(&wanted);
+            // Secrets are never written, so their names are not known here.
+            let fixed = if fixed.is_empty() { vec!["a secret".to_owned()] } else { fixed };
+            return Err(ReloadError::NeedsRestart(fixed));
+        }
+        if wanted.plays_demo() != self.config.plays_demo() {
+            return Err(ReloadError::NeedsRestart(vec!["whether the demo plays".to_owned()]));
+        }
+        let filter = telemetry::filter(&wanted.logging)?;
+        let certificate = self.certificate(&wanted.tls)?;
+        playing::check_sources(&wanted.sources)?;
+        let catalogue = wanted.products.catalogue().expect("the settings were checked");
+        // Nothing below fails.
+        let parts = &self.parts;
+        parts.filter.replace(filter);
+        if let Some((current, certificate)) = certificate {
+            current.replace(certificate);
+        }
+        parts.limits.replace(&wanted.limits);
+        parts.prices.replace(catalogue);
+        self.sources.send_if_modified(|sources| {
+            let differ = **sources != *wanted.sources;
+            *sources = wanted.sources.clone().into();
+            differ
+        });
+        self.config = wanted;
+        Ok(changed)
+    }
+
+    /// The certificate of these settings, and the one that it replaces; `None` without TLS.
+    fn certificate(
+        &self,
+        wanted: &TlsConfig,
+    ) -> Result<Option<(&CurrentCertificate, Certificate)>, ReloadError> {
+        let is_wanted = !wanted.certificate.as_os_str().is_empty();
+        match &self.parts.certificate {
+            Some(current) if is_wanted => {
+                Ok(Some((current, Certificate::read(&wanted.certificate, &wanted.key)?)))
+            }
+            None if !is_wanted => Ok(None),
+            Some(_) | None => {
+                Err(ReloadError::NeedsRestart(vec!["whether TLS is spoken".to_owned()]))
+            }
+        }
+    }
+}

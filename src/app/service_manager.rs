@@ -1,0 +1,51 @@
+//! What a service manager such as systemd passes to the hub, and what it is told.
+
+use std::net;
+
+use listenfd::ListenFd;
+use sd_notify::NotifyState;
+use tracing::warn;
+
+use super::AppError;
+
+/// The listening socket that the service manager has opened and keeps (`LISTEN_FDS`); `None` without one. Connections
+/// that come between the end of one process and the start of the next wait in it.
+///
+/// # Errors
+///
+/// If there are several, or it is not a TCP socket.
+pub(super) fn listener() -> Result<Option<net::TcpListener>, AppError> {
+    let mut sockets = ListenFd::from_env();
+    if sockets.len() > 1 {
+        return Err(AppError::PassedSockets(sockets.len()));
+    }
+    let Some(listener) = sockets.take_tcp_listener(0).map_err(AppError::PassedSocket)? else {
+        return Ok(None);
+    };
+    listener.set_nonblocking(true).map_err(AppError::PassedSocket)?;
+    Ok(Some(listener))
+}
+
+/// Tells the service manager that clients are served. Nobody is told without one.
+pub(super) fn is_ready() {
+    notify(&[NotifyState::Ready]);
+}
+
+/// Tells the service manager that the settings are read again. [`is_ready`] ends it.
+pub(super) fn is_reloading() {
+    // systemd wants the time too, to tell this reload from an earlier one.
+    if let Ok(now) = NotifyState::monotonic_usec_now() {
+        notify(&[NotifyState::Reloading, now]);
+    }
+}
+
+/// Tells the service manager that the hub stops.
+pub(super) fn is_stopping() {
+    notify(&[NotifyState::Stopping]);
+}
+
+fn notify(states: &[NotifyState<'_>]) {
+    if let Err(error) = sd_notify::notify(states) {
+        warn!(error = &error as &dyn std::error::Error, "the service manager cannot be told");
+    }
+}

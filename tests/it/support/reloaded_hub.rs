@@ -1,0 +1,40 @@
+//! A hub whose settings change while it runs.
+
+use std::{fs, path::PathBuf, sync::Arc};
+
+use tempfile::TempDir;
+
+use super::{Hub, until};
+
+/// A hub whose settings file can be written again.
+pub(crate) struct ReloadedHub {
+    pub(crate) hub: Hub,
+    file: PathBuf,
+    _folder: TempDir,
+}
+
+impl ReloadedHub {
+    pub(crate) fn start(settings: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let file = folder.path().join("matchwire.toml");
+        fs::write(&file, settings).expect("a file of settings");
+        let path = file.to_str().expect("a path of text");
+        let place = Arc::new(tempfile::tempdir().expect("a temporary folder"));
+        let hub = Hub::start_in(place, &["serve", "--config", path]);
+        Self { hub, file, _folder: folder }
+    }
+
+    /// Reloads these settings, and returns what the hub logs of it.
+    pub(crate) async fn reload(&self, settings: &str) -> String {
+        let outcomes = || {
+            let printed = self.hub.printed();
+            let lines = printed.lines().filter(|line| line.contains("reloaded: "));
+            lines.map(ToOwned::to_owned).collect::<Vec<_>>()
+        };
+        let before = outcomes().len();
+        fs::write(&self.file, settings).expect("a file of settings");
+        self.hub.signal("-HUP");
+        until("the outcome", async || outcomes().len() > before).await;
+        outcomes().pop().expect("an outcome")
+    }
+}

@@ -1,0 +1,355 @@
+//! A certificate from an authority that speaks ACME (RFC 8555), such as Let's Encrypt, obtained and renewed while the hub runs.
+//!
+//! The authority checks the names over the hub's own TLS port (TLS-ALPN-01, RFC 8737), so nothing else has to listen.
+
+use std::{
+    collections::BTreeSet,
+    convert::Infallible,
+    error::Error,
+    fs::{self, DirBuilder, File, OpenOptions},
+    io::{self, Write},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+    pin::Pin,
+    sync::Arc,
+    time::Duration,
+};
+
+use axum::body::{Body, to_bytes};
+use base::{clock::wall, tls::TrustError};
+use bytes::Bytes;
+use hyper::{Request, Response};
+use instant_acme::{
+    Account, AccountCredentials, AuthorizationStatus, BodyWrapper, BytesResponse, ChallengeType,
+    HttpClient, Identifier, NewAccount, NewOrder, OrderStatus, RetryPolicy,
+};
+use rcgen::{CertificateParams, CustomExtension, KeyPair};
+use rustls::{
+    crypto::ring,
+    pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, pem::PemObject},
+    sign::CertifiedKey,
+};
+use serde::{Deserialize, Serialize};
+use tokio::{
+    sync::watch,
+    time::{sleep, timeout},
+};
+use tracing::{info, warn};
+use x509_parser::{extensions::GeneralName, parse_x509_certificate};
+
+use super::{Certificate, CurrentCertificate, TlsError};
+use crate::config::AcmeConfig;
+
+/// How often the age of the certificate is checked.
+const CHECK_EVERY: Duration = Duration::from_secs(3600);
+
+/// The wait after a first failure. It doubles up to [`CHECK_EVERY`], so that there are five attempts in the first hour: Let's
+/// Encrypt refuses a name for an hour after five failures.
+const RETRY_FIRST: Duration = Duration::from_secs(120);
+
+/// How long one attempt may take.
+const ATTEMPT_WITHIN: Duration = Duration::from_secs(300);
+
+const REQUEST_WITHIN: Duration = Duration::from_secs(30);
+
+/// How long the authority may check a name, and sign.
+const RETRIES: RetryPolicy = RetryPolicy::new().timeout(Duration::from_secs(90));
+
+/// Bytes of a response of the authority at most.
+const RESPONSE_BYTES_MAX: usize = 1 << 20;
+
+const ACCOUNT_FILE: &str = "account.json";
+/// The certificate chain and its key, in one file, so that no crash separates them.
+const CERTIFICATE_FILE: &str = "certificate.pem";
+
+/// Why no certificate was obtained.
+#[derive(Debug, thiserror::Error)]
+pub enum AcmeError {
+    #[error("{path} cannot be used")]
+    File { path: PathBuf, source: io::Error },
+    #[error("the authority's server cannot be trusted")]
+    Trust(#[from] TrustError),
+    #[error("no client for the authority")]
+    Client(#[from] reqwest::Error),
+    #[error("the authority refuses a request, or does not answer")]
+    Authority(#[from] instant_acme::Error),
+    #[error("the authority did not confirm {name}: {why}")]
+    Refused { name: String, why: String },
+    #[error("the authority does not offer tls-alpn-01 for {name}")]
+    NoChallenge { name: String },
+    #[error("no answer to a challenge can be made")]
+    Challenge(#[from] rcgen::Error),
+    #[error(transparent)]
+    Certificate(#[from] TlsError),
+    #[error("it took longer than {} s", ATTEMPT_WITHIN.as_secs())]
+    TooSlow,
+    #[error("the certificate is for other names, or is due to be renewed already")]
+    NotUsable,
+}
+
+/// The account at an authority, as it is stored.
+#[derive(Serialize, Deserialize)]
+struct StoredAccount {
+    directory: String,
+    credentials: AccountCredentials,
+}
+
+/// Whose a certificate is, and from when to when it is valid, in seconds of Unix time.
+#[derive(Debug, PartialEq, Eq)]
+struct Validity {
+    names: BTreeSet<String>,
+    from: i64,
+    until: i64,
+}
+
+impl Validity {
+    /// `None` if the file has no certificate that can be read.
+    fn of_file(path: &Path) -> Option<Self> {
+        let der = CertificateDer::from_pem_file(path).ok()?;
+        let (_, parsed) = parse_x509_certificate(&der).ok()?;
+        let names = parsed.subject_alternative_name().ok()??.value;
+        let names = names.general_names.iter().filter_map(|name| match name {
+            GeneralName::DNSName(name) => Some((*name).to_owned()),
+            _ => None,
+        });
+        let validity = parsed.validity();
+        Some(Self {
+            names: names.collect(),
+            from: validity.not_before.timestamp(),
+            until: validity.not_after.timestamp(),
+        })
+    }
+
+    /// When a third of its time is left.
+    fn renewed_at(&self) -> i64 {
+        self.until - (self.until - self.from) / 3
+    }
+}
+
+/// Obtains the certificate of a hub and renews it.
+#[derive(Debug)]
+pub struct AcmeClient {
+    names: BTreeSet<String>,
+    /// `mailto:` URLs.
+    contact: Vec<String>,
+    directory: String,
+    folder: PathBuf,
+    http: reqwest::Client,
+    certificate: Arc<CurrentCertificate>,
+}
+
+impl AcmeClient {
+    /// Begins with the certificate in this folder, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// If the folder cannot be made, or no authority is trusted.
+    pub fn new(config: &AcmeConfig, folder: PathBuf) -> Result<Self, AcmeError> {
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
+        made.map_err(|source| AcmeError::File { path: folder.clone(), source })?;
+        let authority = Some(&*config.authority).filter(|path| !path.as_os_str().is_empty());
+        let http = reqwest::Client::builder()
+            .tls_backend_preconfigured(base::tls::client(authority)?.as_ref().clone())
+            .user_agent(concat!("matchwire/", env!("CARGO_PKG_VERSION")))
+            .no_proxy()
+            .timeout(REQUEST_WITHIN)
+            .build()?;
+        let stored = folder.join(CERTIFICATE_FILE);
+        let certificate = Certificate::read(&stored, &stored).ok();
+        Ok(Self {
+            names: config.names().map(str::to_lowercase).collect(),
+            contact: config.email().map(|address| format!("mailto:{address}")).collect(),
+            directory: config.directory.clone(),
+            folder,
+            http,
+            certificate: Arc::new(CurrentCertificate::new(certificate)),
+        })
+    }
+
+    /// The certificate that is shown to clients; none before the first one is there.
+    #[must_use]
+    pub fn certificate(&self) -> Arc<CurrentCertificate> {
+        Arc::clone(&self.certificate)
+    }
+
+    /// Obtains and renews the certificate until `stopped`.
+    pub async fn keep(self, mut stopped: watch::Receiver<bool>) {
+        tokio::select! {
+            never = self.renew_always() => match never {},
+            _ = stopped.wait_for(|stopped| *stopped) => {}
+        }
+    }
+
+    async fn renew_always(&self) -> Infallible {
+        let mut retry = RETRY_FIRST;
+        loop {
+            if let Some(wait) = self.due_in() {
+                sleep(wait.min(CHECK_EVERY)).await;
+                continue;
+            }
+            match self.obtain().await {
+                Ok(()) => retry = RETRY_FIRST,
+                Err(error) => {
+                    report(&error, retry);
+                    sleep(retry).await;
+                    retry = (retry * 2).min(CHECK_EVERY);
+                }
+            }
+        }
+    }
+
+    /// The time until the stored certificate is due to be renewed; `None` if it is, or if there is none for these names.
+    fn due_in(&self) -> Option<Duration> {
+        let validity = Validity::of_file(&self.folder.join(CERTIFICATE_FILE))?;
+        let seconds = validity.renewed_at() - wall() / 1_000_000;
+        let seconds = u64::try_from(seconds).ok().filter(|seconds| *seconds > 0)?;
+        (validity.names == self.names).then(|| Duration::from_secs(seconds))
+    }
+
+    async fn obtain(&self) -> Result<(), AcmeError> {
+        let obtained = timeout(ATTEMPT_WITHIN, self.order()).await;
+        self.certificate.set_challenges([].into());
+        let pem = obtained.map_err(|_| AcmeError::TooSlow)??;
+        let path = self.folder.join(CERTIFICATE_FILE);
+        self.write(CERTIFICATE_FILE, pem.as_bytes())?;
+        self.certificate.replace(Certificate::read(&path, &path)?);
+        // Otherwise the next one would be ordered at once, again and again.
+        self.due_in().ok_or(AcmeError::NotUsable)?;
+        info!(names = ?self.names, "a certificate was obtained; new connections get it");
+        Ok(())
+    }
+
+    /// Orders a certificate, and returns its chain and its key.
+    async fn order(&self) -> Result<String, AcmeError> {
+        let account = self.account().await?;
+        let names: Vec<_> = self.names.iter().cloned().map(Identifier::Dns).collect();
+        let mut order = account.new_order(&NewOrder::new(&names)).await?;
+        let mut challenges = Vec::new();
+        let mut authorizations = order.authorizations();
+        while let Some(authorization) = authorizations.next().await {
+            let mut authorization = authorization?;
+            let name = authorization.identifier().to_string();
+            match &authorization.status {
+                AuthorizationStatus::Valid => continue,
+                AuthorizationStatus::Pending => {}
+                status => return Err(AcmeError::Refused { name, why: format!("{status:?}") }),
+            }
+            let challenge = authorization.challenge(ChallengeType::TlsAlpn01);
+            let Some(mut challenge) = challenge else {
+                return Err(AcmeError::NoChallenge { name });
+            };
+            let proof = challenge.key_authorization();
+            challenges.push((name.clone(), challenge_certificate(name, proof.digest().as_ref())?));
+            self.certificate.set_challenges(challenges.iter().cloned().collect());
+            challenge.set_ready().await?;
+        }
+        if order.poll_ready(&RETRIES).await? != OrderStatus::Ready {
+            return Err(refusal(&mut order).await);
+        }
+        let key = order.finalize().await?;
+        let chain = order.poll_certificate(&RETRIES).await?;
+        Ok(format!("{chain}\n{key}"))
+    }
+
+    /// The account of the folder, or a new one. Whoever names domains in the settings accepts the authority's terms.
+    async fn account(&self) -> Result<Account, AcmeError> {
+        let builder = || Account::builder_with_http(Box::new(AuthorityClient(self.http.clone())));
+        let stored = fs::read(self.folder.join(ACCOUNT_FILE)).ok();
+        let stored = stored.and_then(|bytes| serde_json::from_slice::<StoredAccount>(&bytes).ok());
+        if let Some(stored) = stored.filter(|stored| stored.directory == self.directory) {
+            return Ok(builder().from_credentials(stored.credentials).await?);
+        }
+        let contact: Vec<_> = self.contact.iter().map(String::as_str).collect();
+        let account = NewAccount {
+            contact: &contact,
+            terms_of_service_agreed: true,
+            only_return_existing: false,
+        };
+        let directory = self.directory.clone();
+        let (account, credentials) = builder().create(&account, directory.clone(), None).await?;
+        let stored = serde_json::to_vec(&StoredAccount { directory, credentials });
+        self.write(ACCOUNT_FILE, &stored.map_err(instant_acme::Error::from)?)?;
+        Ok(account)
+    }
+
+    /// Writes a file of the folder as a whole. Only the hub's user can read it.
+    fn write(&self, name: &str, content: &[u8]) -> Result<(), AcmeError> {
+        let path = self.folder.join(name);
+        let unfinished = path.with_extension("unfinished");
+        let write = || {
+            let mut file = OpenOptions::new()
+                .write(true)
+                .create(true)
+                .truncate(true)
+                .mode(0o600)
+                .open(&unfinished)?;
+            file.write_all(content)?;
+            file.sync_all()?;
+            fs::rename(&unfinished, &path)?;
+            File::open(&self.folder)?.sync_all()
+        };
+        write().map_err(|source| AcmeError::File { path: path.clone(), source })
+    }
+}
+
+fn report(error: &AcmeError, retry: Duration) {
+    let (error, seconds) = (error as &dyn Error, retry.as_secs());
+    warn!(error, seconds, "no certificate was obtained; it is tried again");
+}
+
+/// Why the authority did not confirm an order.
+async fn refusal(order: &mut instant_acme::Order) -> AcmeError {
+    let mut authorizations = order.authorizations();
+    while let Some(authorization) = authorizations.next().await {
+        let mut authorization = match authorization {
+            Ok(authorization) => authorization,
+            Err(error) => return error.into(),
+        };
+        // What is known of it is from before the check.
+        if let Err(error) = authorization.refresh().await {
+            return error.into();
+        }
+        let problem = authorization.challenges.iter().find_map(|it| it.error.as_ref());
+        if let Some(problem) = problem {
+            let name = authorization.identifier().to_string();
+            return AcmeError::Refused { name, why: problem.to_string() };
+        }
+    }
+    AcmeError::Refused { name: "the order".to_owned(), why: "without a reason".to_owned() }
+}
+
+/// The certificate by which a name is proved (RFC 8737, section 3).
+fn challenge_certificate(name: String, digest: &[u8]) -> Result<Arc<CertifiedKey>, AcmeError> {
+    let mut params = CertificateParams::new([name])?;
+    params.custom_extensions = vec![CustomExtension::new_acme_identifier(digest)];
+    let key = KeyPair::generate()?;
+    let certificate = params.self_signed(&key)?;
+    let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
+    let chain = vec![certificate.der().clone()];
+    let key = ring::default_provider().key_provider.load_private_key(key);
+    // Not `from_der`, which refuses the critical extension of RFC 8737.
+    Ok(Arc::new(CertifiedKey::new(chain, key.map_err(TlsError::from)?)))
+}
+
+/// Requests to the authority.
+struct AuthorityClient(reqwest::Client);
+
+impl HttpClient for AuthorityClient {
+    fn request(
+        &self,
+        request: Request<BodyWrapper<Bytes>>,
+    ) -> Pin<Box<dyn Future<Output = Result<BytesResponse, instant_acme::Error>> + Send>> {
+        let http = self.0.clone();
+        let other = |error: reqwest::Error| instant_acme::Error::Other(Box::new(error));
+        let too_long = |error: axum::Error| instant_acme::Error::Other(Box::new(error));
+        Box::pin(async move {
+            let (parts, body) = request.into_parts();
+            let body = to_bytes(Body::new(body), RESPONSE_BYTES_MAX).await.map_err(too_long)?;
+            let request = reqwest::Request::try_from(Request::from_parts(parts, body));
+            let response = http.execute(request.map_err(other)?).await.map_err(other)?;
+            let (parts, body) = Response::<reqwest::Body>::from(response).into_parts();
+            let body = to_bytes(Body::new(body), RESPONSE_BYTES_MAX).await.map_err(too_long)?;
+            Ok(Response::from_parts(parts, Body::from(body)).into())
+        })
+    }
+}
