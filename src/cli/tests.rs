@@ -92,10 +92,14 @@ fn replay_takes_files_and_their_speed() {
 fn replay_disables_the_demo() {
     let Ok(Command::Replay(replay)) = parse("replay --listen 0.0.0.0:1 a") else { panic!() };
     let listen = "0.0.0.0:1".parse().ok();
-    assert_eq!(
-        replay.flags(),
-        Flags { listen, demo: Some(false), bench_rate: Some(0), ..Flags::default() }
-    );
+    let expected = Flags {
+        listen,
+        demo: Some(false),
+        bench_rate: Some(0),
+        plays_recordings: true,
+        ..Flags::default()
+    };
+    assert_eq!(replay.flags(), expected);
     let Ok(Command::Serve(serve)) = parse("serve --db a.db") else { panic!() };
     assert_eq!(serve.flags(), Flags { db: Some("a.db".into()), ..Flags::default() });
 }

@@ -243,8 +243,11 @@ impl AcmeClient {
             self.certificate.set_challenges(challenges.iter().cloned().collect());
             challenge.set_ready().await?;
         }
-        if order.poll_ready(&RETRIES).await? != OrderStatus::Ready {
-            return Err(refusal(&mut order).await);
+        match order.poll_ready(&RETRIES).await {
+            Ok(OrderStatus::Ready) => {}
+            // The order itself need not say which name failed, nor why.
+            Ok(_) | Err(instant_acme::Error::Api(_)) => return Err(refusal(&mut order).await),
+            Err(error) => return Err(error.into()),
         }
         let key = order.finalize().await?;
         let chain = order.poll_certificate(&RETRIES).await?;
