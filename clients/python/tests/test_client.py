@@ -15,8 +15,10 @@ from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 
+import nbformat
 import pytest
 from hub import running_hub
+from nbclient import NotebookClient
 from proxy import Fault, Proxy
 
 import matchwire
@@ -475,6 +477,20 @@ def test_example_for_spreadsheets(hub, live_match):
     assert prices, table
     assert all(price > 1 for price in prices), table
     assert {row["health"] for row in table} == {"live"}
+
+
+def test_example_notebook(hub, live_match, monkeypatch):
+    """Every cell runs in a kernel of its own, and shows what the hub has."""
+    monkeypatch.setenv("MATCHWIRE_URL", hub.url)
+    monkeypatch.setenv("MATCHWIRE_KEY", hub.key)
+    notebook = nbformat.read(EXAMPLES / "prices.ipynb", as_version=4)
+    nbformat.validate(notebook)
+    assert not any(cell.get("outputs") for cell in notebook.cells), "it is committed without outputs"
+    NotebookClient(notebook, timeout=120).execute()
+    shown = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    texts = ["".join(output["data"]["text/plain"]) for output in shown if output.output_type == "execute_result"]
+    assert any("matches are live" in text for text in texts), shown
+    assert sum("market" in text for text in texts) >= 3, shown
 
 
 def any_bookmaker(hub, match):
