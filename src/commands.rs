@@ -1,6 +1,6 @@
 //! The commands besides `serve` and `replay`. Most work on the database or the files of a hub, which may run meanwhile.
 //!
-//! - [`key`], [`feeds`] and [`quarantine`], [`matches`], [`operator`], [`backup`]: on the database of a hub.
+//! - [`key`], [`feeds`] and [`quarantine`], [`mod@matches`], [`operator`], [`backup`]: on the database of a hub.
 //! - [`import`]: recordings and tables of results into the archive.
 //! - [`log`]: the files of the log. [`cluster`]: a cluster of hubs, by its NATS servers.
 //! - [`record`]: a live source into a file.

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use fanout::Micros;
@@ -36,6 +36,12 @@ const NUMBERS_SKIPPED: RecordNumber = 10_000_000;
 const SEGMENTS_SYNCED_MAX: usize = 64;
 
 const LOCK_FILE: &str = "lock";
+
+/// How long a lock may be held by a process that is ending. A program that a thread of it has just started holds it too, until
+/// the program begins.
+const LOCKED_WITHIN: Duration = Duration::from_millis(300);
+
+const LOCK_AGAIN: Duration = Duration::from_millis(10);
 
 /// The pauses before reads that failed are repeated.
 const READ_RETRY_PAUSES_MS: [u64; 3] = [20, 100, 300];
@@ -103,10 +109,16 @@ fn lock(folder: &Path) -> Result<File, OpenError> {
     let failed = |source| OpenError::Storage { folder: folder.to_owned(), source };
     let options = OpenOptions::new().create(true).truncate(false).write(true).clone();
     let file = options.open(folder.join(LOCK_FILE)).map_err(failed)?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(OpenError::Locked(folder.to_owned())),
-        Err(TryLockError::Error(error)) => Err(failed(error)),
+    let deadline = Instant::now() + LOCKED_WITHIN;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
+                thread::sleep(LOCK_AGAIN);
+            }
+            Err(TryLockError::WouldBlock) => return Err(OpenError::Locked(folder.to_owned())),
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        }
     }
 }
 
