@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use fanout::Micros;
@@ -37,11 +37,9 @@ const SEGMENTS_SYNCED_MAX: usize = 64;
 
 const LOCK_FILE: &str = "lock";
 
-/// How long a lock may be held by a process that is ending. A program that a thread of it has just started holds it too, until
-/// the program begins.
-const LOCKED_WITHIN: Duration = Duration::from_millis(300);
-
-const LOCK_AGAIN: Duration = Duration::from_millis(10);
+/// The pauses after attempts to take the lock. A process that is ending may still hold it, and so may a program that a thread
+/// of this process has just started, until it begins.
+const LOCK_RETRY_PAUSES_MS: [u64; 6] = [5, 10, 20, 50, 100, 100];
 
 /// The pauses before reads that failed are repeated.
 const READ_RETRY_PAUSES_MS: [u64; 3] = [20, 100, 300];
@@ -105,21 +103,19 @@ pub(super) fn open(
     Ok((log, report))
 }
 
+#[expect(clippy::disallowed_methods, reason = "a start, which has nothing else to do")]
 fn lock(folder: &Path) -> Result<File, OpenError> {
     let failed = |source| OpenError::Storage { folder: folder.to_owned(), source };
     let options = OpenOptions::new().create(true).truncate(false).write(true).clone();
     let file = options.open(folder.join(LOCK_FILE)).map_err(failed)?;
-    let deadline = Instant::now() + LOCKED_WITHIN;
-    loop {
+    for pause in LOCK_RETRY_PAUSES_MS {
         match file.try_lock() {
             Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
-                thread::sleep(LOCK_AGAIN);
-            }
-            Err(TryLockError::WouldBlock) => return Err(OpenError::Locked(folder.to_owned())),
+            Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(pause)),
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
     }
+    Err(OpenError::Locked(folder.to_owned()))
 }
 
 struct LogOpener {

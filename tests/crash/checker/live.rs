@@ -83,6 +83,11 @@ fn settled(
     report: &mut Report,
 ) {
     for (channel, known) in followed.iter().filter(|(_, known)| known.is_subscribed) {
+        // A match that went on in another epoch meanwhile counts as reached: the client cannot tell which is newer, and may
+        // have read neither to its end.
+        if log.has_ended(channel, &known.epoch) {
+            continue;
+        }
         let Some(numbering) = log.find(channel, &known.epoch) else { continue };
         let head = numbering.head_at(log.settled_at);
         if known.seq < head {

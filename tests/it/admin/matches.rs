@@ -103,7 +103,7 @@ async fn candidates_are_joined_and_split_after_a_confirmation() {
     let is_split = |page: &str| {
         ["joined-title", "candidates-title"].iter().all(|it| section(page, it).contains("None."))
     };
-    let page = until(&mut ada, is_split).await;
+    until(&mut ada, is_split).await;
     let two = async {
         while matches(&hub, &key).await != 2 {
             pause().await;

@@ -70,7 +70,7 @@ async fn reader_that_does_not_read_is_on_top_and_explained() {
     assert!(!shown.contains(&key), "the page contains the key");
     assert!(shown.len() < 100_000, "{} bytes", shown.len());
 
-    let list = ada.get("/admin/sockets/").await.body;
+    let list = until(&mut ada, "/admin/sockets/", &["does not read"]).await;
     assert_eq!(listed(&list).first(), Some(&&*conn), "the slowest is not on top: {list}");
     assert!(list.contains("3 open sockets") || list.contains("2 open sockets"), "{list}");
     assert!(list.contains(&key[..11]) && !list.contains(&key), "{list}");
