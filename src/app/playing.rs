@@ -7,7 +7,11 @@ use std::{
     iter::Peekable,
     mem,
     path::{Path, PathBuf},
-    sync::{Arc, mpsc},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
     time::Duration,
 };
 
@@ -219,7 +223,23 @@ pub(super) async fn announce_live(
 struct RunningSource {
     config: SourceConfig,
     number: SourceNumber,
+    /// From then on neither task ends by itself: each ends when the other one is gone, which would count as a failure.
+    is_stopping: Arc<AtomicBool>,
     tasks: JoinSet<()>,
+}
+
+impl Drop for RunningSource {
+    fn drop(&mut self) {
+        self.is_stopping.store(true, Ordering::Release);
+    }
+}
+
+/// Runs a task of a source, which does not end once the source is stopping.
+async fn unless_stopping(task: impl Future<Output = ()>, is_stopping: Arc<AtomicBool>) {
+    task.await;
+    if is_stopping.load(Ordering::Acquire) {
+        future::pending::<()>().await;
+    }
 }
 
 /// The live sources that run.
@@ -236,14 +256,16 @@ impl RunningSources {
     ) {
         for (source, number) in sources.into_iter().zip(numbers) {
             let LiveSource { config, name, following, messages } = source;
-            let mut tasks = JoinSet::new();
+            let (mut tasks, is_stopping) = (JoinSet::new(), Arc::new(AtomicBool::new(false)));
             // A source reconnects by itself, so an end is a bug.
             let part = format!("source {name}");
+            let following = unless_stopping(following, Arc::clone(&is_stopping));
             tasks.spawn(supervisor::watch(part, Lifetime::UntilStop, following));
             let forwarding = live::forward(number, messages, hub_handle.inputs.clone());
             let part = format!("source {name} queue");
+            let forwarding = unless_stopping(forwarding, Arc::clone(&is_stopping));
             tasks.spawn(supervisor::watch(part, Lifetime::UntilStop, forwarding));
-            self.0.push(RunningSource { config, number, tasks });
+            self.0.push(RunningSource { config, number, is_stopping, tasks });
         }
     }
 
@@ -260,12 +282,14 @@ impl RunningSources {
             mem::take(&mut self.0).into_iter().partition(|it| wanted.contains(&it.config));
         self.0 = staying;
         let running = || self.0.iter().map(|it| it.number).chain(played.iter().copied()).collect();
-        if !stopping.is_empty() {
-            for mut source in stopping {
-                source.tasks.shutdown().await;
-            }
-            let retire = Request::RetireOthers(running());
-            hub_handle.requests.send(retire).await.map_err(|_| HubStopped)?;
+        for mut source in stopping {
+            source.is_stopping.store(true, Ordering::Release);
+            source.tasks.shutdown().await;
+            // Behind what it has sent, in the same queue.
+            let (source, why) = (source.number, Some("it is not configured".into()));
+            let health = Health { feed: FeedState::Down, why };
+            hub_handle.inputs.send(Input::Restarted { source }).await?;
+            hub_handle.inputs.send(Input::Health { source, health }).await?;
         }
         let is_new = |it: &&SourceConfig| !self.0.iter().any(|running| running.config == **it);
         let live = live_sources(wanted.iter().filter(is_new), mode)?;
