@@ -59,11 +59,14 @@ async fn sources_are_added_changed_and_removed() {
 
     // One that is gone is down, and what it told is void.
     contains(&hub.reload(NO_SOURCES).await, "reloaded: source changed");
-    let gone = until(&mut client, "lines", "down").await;
-    assert_eq!(gone["why"], "it is not configured");
+    for name in ["lines", "others"] {
+        let is_gone = json!(["down", "it is not configured"]);
+        let shown =
+            |client: &Client| json!([source(client, name)["state"], source(client, name)["why"]]);
+        client.until(|client| shown(client) == is_gone).await;
+    }
     let is_void = |client: &Client| client.channels["football"].data["matches"] == json!({});
     client.until(is_void).await;
-    assert_eq!(source(&client, "others")["why"], "it is not configured");
 }
 
 #[tokio::test]
