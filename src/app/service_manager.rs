@@ -1,4 +1,4 @@
-//! What a service manager such as systemd passes to the hub, and what it is told.
+//! Receives the listening socket from a service manager such as systemd, and notifies it.
 
 use std::net;
 
@@ -26,12 +26,12 @@ pub(super) fn listener() -> Result<Option<net::TcpListener>, AppError> {
     Ok(Some(listener))
 }
 
-/// Tells the service manager that clients are served. Nobody is told without one.
+/// Notifies the service manager, if there is one, that clients are served.
 pub(super) fn is_ready() {
     notify(&[NotifyState::Ready]);
 }
 
-/// Tells the service manager that the settings are read again. [`is_ready`] ends it.
+/// Notifies the service manager that the settings are being reloaded. [`is_ready`] ends it.
 pub(super) fn is_reloading() {
     // systemd wants the time too, to tell this reload from an earlier one.
     if let Ok(now) = NotifyState::monotonic_usec_now() {
@@ -39,13 +39,13 @@ pub(super) fn is_reloading() {
     }
 }
 
-/// Tells the service manager that the hub stops.
+/// Notifies the service manager that the hub stops.
 pub(super) fn is_stopping() {
     notify(&[NotifyState::Stopping]);
 }
 
 fn notify(states: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(states) {
-        warn!(error = &error as &dyn std::error::Error, "the service manager cannot be told");
+        warn!(error = &error as &dyn std::error::Error, "the service manager cannot be notified");
     }
 }

@@ -172,7 +172,7 @@ async fn shown(hub: &Hub, roots: &[&Identity]) -> CertificateDer<'static> {
     session.peer_certificates().expect("a certificate")[0].clone().into_owned()
 }
 
-/// Renews the certificate of a hub in its files, at first its key alone. `signal`: whether the hub is told by a signal.
+/// Replaces the certificate files of a hub, the key first. `signal`: whether a signal makes the hub read them.
 async fn renew(watch_ms: &'static str, signal: bool) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let [own, renewed] = ["own", "renewed"].map(|name| identity(folder.path(), name));

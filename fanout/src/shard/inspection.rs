@@ -45,7 +45,7 @@ impl Shard {
             }),
             Inspection::Explain { serial, reply, permit } => {
                 let explanation = self.explain(serial, now);
-                // Whoever has the answer may open the next inspection at once.
+                // The caller may open the next inspection as soon as it has the answer.
                 drop(permit);
                 // The operator may no longer wait.
                 reply.send(explanation).ok();

@@ -155,7 +155,7 @@ pub struct TlsConfig {
 #[serde(default, deny_unknown_fields)]
 pub struct AcmeConfig {
     /// The names of the certificate, separated by commas. Default empty: none is obtained. At each name the
-    /// authority must reach the hub on port 443. Whoever sets it accepts the authority's terms.
+    /// authority must reach the hub on port 443. Setting it means accepting the authority's terms.
     pub domains: String,
     /// Where the authority writes to, an e-mail address. Default empty: nowhere.
     pub email: String,

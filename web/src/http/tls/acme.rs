@@ -254,7 +254,7 @@ impl AcmeClient {
         Ok(format!("{chain}\n{key}"))
     }
 
-    /// The account of the folder, or a new one. Whoever names domains in the settings accepts the authority's terms.
+    /// The account of the folder, or a new one. Setting `acme.domains` means accepting the authority's terms.
     async fn account(&self) -> Result<Account, AcmeError> {
         let builder = || Account::builder_with_http(Box::new(AuthorityClient(self.http.clone())));
         let stored = fs::read(self.folder.join(ACCOUNT_FILE)).ok();
