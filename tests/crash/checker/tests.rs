@@ -733,20 +733,12 @@ fn waiting_calls_are_checked() {
     finds(&script, failed("500: broken"), Rule::Unexpected, "500");
 }
 
-/// A match on the older sockets with frames 1 to 5.
-fn live_script() -> (LogContent, Vec<String>) {
+/// A log in which these frames were published, one in each record.
+fn published(channel: &str, frames: &[String]) -> LogContent {
     let (mut log, mut report) = (LogContent::default(), Report::default());
-    let frames: Vec<String> = (1..=5)
-        .map(|seq| {
-            let kind = if seq == 3 { "action" } else { "event" };
-            let epoch = EPOCH.to_string();
-            let rest = json!({"event_id": 7, "score": seq, "epoch": epoch, "seq": seq}).to_string();
-            rest.replacen('{', &format!("{{\"type\":\"{kind}\","), 1)
-        })
-        .collect();
-    for (number, frame) in (1..).zip(&frames) {
+    for (number, frame) in (1..).zip(frames) {
         let output = Output::Published {
-            channel: ChannelId::new("~football/7"),
+            channel: ChannelId::new(channel),
             epoch: EPOCH,
             prev: number - 1,
             seq: number,
@@ -760,7 +752,20 @@ fn live_script() -> (LogContent, Vec<String>) {
         );
     }
     assert!(report.is_clean(), "{report}");
-    (log, frames)
+    log
+}
+
+/// A match on the older sockets with frames 1 to 5.
+fn live_script() -> (LogContent, Vec<String>) {
+    let frames: Vec<String> = (1..=5)
+        .map(|seq| {
+            let kind = if seq == 3 { "action" } else { "event" };
+            let epoch = EPOCH.to_string();
+            let rest = json!({"event_id": 7, "score": seq, "epoch": epoch, "seq": seq}).to_string();
+            rest.replacen('{', &format!("{{\"type\":\"{kind}\","), 1)
+        })
+        .collect();
+    (published("~football/7", &frames), frames)
 }
 
 fn check_live(log: &LogContent, frames: &[String]) -> Report {
@@ -793,28 +798,13 @@ fn older_sockets_are_checked() {
 /// A client has no position for the prices of a bookmaker: a node that is behind sends the last ones again.
 #[test]
 fn prices_come_again_on_older_sockets_only_from_another_node() {
-    let (mut log, mut report) = (LogContent::default(), Report::default());
     let frames = [1, 2].map(|seq| {
         let epoch = EPOCH.to_string();
         let book = json!({"type": "odds_book", "event_id": 7, "bookmaker_slug": "alpha",
             "epoch": epoch, "seq": seq});
         book.to_string()
     });
-    for (number, frame) in (1..).zip(&frames) {
-        let output = Output::Published {
-            channel: ChannelId::new("~football/7/alpha"),
-            epoch: EPOCH,
-            prev: number - 1,
-            seq: number,
-            urgent: false,
-            has_events: false,
-            payload: frame.clone().into(),
-        };
-        log.add(
-            &Record { number, at: 1, inputs: Bytes::new(), outputs: vec![output] },
-            &mut report,
-        );
-    }
+    let mut log = published("~football/7/alpha", &frames);
     let [first, second] = frames.map(|frame| received(&frame));
     let check_live = |log: &LogContent, entries: &[&Entry]| {
         let entries = entries.iter().map(|entry| (*entry).clone()).collect();
