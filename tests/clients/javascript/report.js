@@ -54,6 +54,12 @@ export function differs(came, expected) {
   return canonical(came) === canonical(expected) ? "" : `expected ${brief(expected)}, came ${brief(came)}`;
 }
 
+/** The members of two objects that differ, as `[came, expected]`. */
+export function changed(came, expected) {
+  const names = [...new Set([...Object.keys(came), ...Object.keys(expected)])].filter((name) => differs(came[name], expected[name]));
+  return Object.fromEntries(names.map((name) => [name, [came[name], expected[name]]]));
+}
+
 /** A value as short text. */
 export function brief(value) {
   const text = typeof value === "string" ? value : JSON.stringify(value) ?? "nothing";
