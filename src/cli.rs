@@ -52,6 +52,11 @@ pub enum Command {
     Serve(ServeArgs),
     /// Run the hub with recordings as its only sources.
     Replay(ReplayArgs),
+    /// Succeed if the hub of these options and settings is ready.
+    ///
+    /// For health checks: requests `/readyz` at the address that the hub listens on. Exits with 1 if there is no answer
+    /// or another one, and says which.
+    Probe(ProbeArgs),
     /// Record the messages of a live source in a format that `replay` reads.
     Record(RecordArgs),
     /// Import recordings and tables of results into the archive, without running the hub.
@@ -145,7 +150,7 @@ impl ServeArgs {
     }
 }
 
-/// Options of every command that runs the hub.
+/// Options of every command that runs a hub, or looks at one that runs.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct HubArgs {
     /// The config file.
@@ -166,7 +171,9 @@ pub struct HubArgs {
 }
 
 impl HubArgs {
-    fn flags(&self) -> Flags {
+    /// The settings among the options.
+    #[must_use]
+    pub fn flags(&self) -> Flags {
         let Self { config: _, listen, db, tls_certificate, tls_key } = self.clone();
         Flags { listen, db, tls_certificate, tls_key, ..Flags::default() }
     }
@@ -198,6 +205,20 @@ impl ReplayArgs {
         let flags = self.hub.flags();
         Flags { demo: Some(false), bench_rate: Some(0), plays_recordings: true, ..flags }
     }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct ProbeArgs {
+    #[command(flatten)]
+    pub hub: HubArgs,
+    /// How long the hub may take to answer, in seconds.
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value = "3",
+        value_parser = clap::value_parser!(u64).range(1..=60)
+    )]
+    pub timeout: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Args)]

@@ -4,6 +4,7 @@
 //! - [`import`]: recordings and tables of results into the archive.
 //! - [`log`]: the files of the log. [`cluster`]: a cluster of hubs, by its NATS servers.
 //! - [`record`]: a live source into a file.
+//! - [`probe`]: whether a hub is ready.
 //! - [`mcp`]: the bridge between a local host of MCP servers and a hub, which it knows only by its URL.
 //! - [`conformance`]: grades a client of the stream protocol.
 
@@ -17,5 +18,6 @@ pub mod log;
 pub mod matches;
 pub mod mcp;
 pub mod operator;
+pub mod probe;
 pub mod quarantine;
 pub mod record;

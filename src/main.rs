@@ -13,7 +13,7 @@ use matchwire::{
     app::{self, Reloadable, RunMode},
     cli::{
         BackupArgs, Cli, Command, ConformanceArgs, ImportArgs, KeyCommand, MatchesCommand, McpArgs,
-        RecordArgs, ReplayArgs, SimulateArgs, cluster::ClusterCommand, feeds::FeedsCommand,
+        ProbeArgs, RecordArgs, ReplayArgs, SimulateArgs, cluster::ClusterCommand, feeds::FeedsCommand,
         log::LogCommand, operator::OperatorCommand,
     },
     commands::{self, conformance::Grade},
@@ -37,6 +37,7 @@ fn main() -> ExitCode {
             let origin = ConfigOrigin { file: args.hub.config.clone(), flags: args.flags() };
             serve(origin, Some(args))
         }
+        Command::Probe(args) => probe(&args),
         Command::Record(args) => record(&args),
         Command::Import(args) => import(&args),
         Command::Key(command) => key(command),
@@ -76,6 +77,12 @@ fn serve(origin: ConfigOrigin, replay: Option<ReplayArgs>) -> Result<(), Box<dyn
         runtime.shutdown_background();
     }
     Ok(ended?)
+}
+
+fn probe(args: &ProbeArgs) -> Result<(), Box<dyn Error>> {
+    let config = Config::load(args.hub.config.as_deref(), &args.hub.flags())?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    Ok(runtime.block_on(commands::probe::run(args, &config))?)
 }
 
 fn record(args: &RecordArgs) -> Result<(), Box<dyn Error>> {

@@ -41,7 +41,7 @@ pub fn client(authority: Option<&Path>) -> Result<Arc<ClientConfig>, TrustError>
     Ok(trusting(roots))
 }
 
-/// A configuration that trusts no certificate, for peers that are reached without TLS.
+/// A configuration that trusts no certificate, for peers that are reached over plain HTTP.
 #[must_use]
 pub fn without_authorities() -> Arc<ClientConfig> {
     trusting(RootCertStore::empty())
@@ -55,21 +55,6 @@ fn trusting(roots: RootCertStore) -> Arc<ClientConfig> {
         .with_root_certificates(roots)
         .with_no_client_auth();
     Arc::new(config)
-}
-
-/// The configuration for plain HTTP: no certificate is ever checked, and none would be accepted.
-///
-/// # Panics
-///
-/// Never: the cryptography that is built in offers the default versions of TLS.
-#[must_use]
-pub fn no_trust() -> ClientConfig {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .expect("ring offers the default versions")
-        .with_root_certificates(RootCertStore::empty())
-        .with_no_client_auth()
 }
 
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TrustError> {

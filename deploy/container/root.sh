@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes the root file system of the image, from a static program: root.sh PROGRAM FOLDER. Needs the packages
-# busybox-static and ca-certificates. No time zones: the program has them built in.
+# Makes the root file system of the image, from a static program: root.sh PROGRAM FOLDER. Needs the package
+# ca-certificates. No time zones: the program has them built in.
 set -eu
 program=$1
 root=$2
@@ -8,8 +8,6 @@ root=$2
 umask 022
 mkdir -p "$root/etc/ssl/certs" "$root/usr/bin" "$root/var/lib/matchwire"
 install -m 755 "$program" "$root/usr/bin/matchwire"
-# For the health check.
-install -m 755 /bin/busybox "$root/usr/bin/wget"
 # By these the hub checks providers, sources, mail servers and PostgreSQL.
 cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
 echo 'matchwire:x:10001:10001::/var/lib/matchwire:/nonexistent' > "$root/etc/passwd"

@@ -242,6 +242,11 @@ fn backup_command_is_parsed() {
 }
 
 #[test]
+fn probe_command_is_parsed() {
+    check("probe --listen 127.0.0.1:1", &Command::Probe(ProbeArgs { hub: hub(None, Some("127.0.0.1:1"), None), timeout: 3 }));
+}
+
+#[test]
 fn wrong_usage_exits_with_2() {
     for line in [
         "sing",
@@ -284,6 +289,7 @@ fn wrong_usage_exits_with_2() {
         "admin create --db a.db <b>",
         "backup --db a.db",
         "backup --to b.db",
+        "probe --timeout 0",
         "simulate",
         "simulate --seed x",
     ] {

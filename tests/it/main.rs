@@ -38,6 +38,7 @@ mod oauth;
 mod odds_api;
 mod payments;
 mod picks;
+mod probe;
 mod proxies;
 mod push;
 mod quarantine;

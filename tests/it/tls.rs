@@ -119,6 +119,11 @@ async fn page_and_sockets_are_served_over_tls() {
     let mut seen = Vec::new();
     plain.read_to_end(&mut seen).await.ok();
     assert!(!seen.starts_with(b"HTTP"));
+
+    // The certificate is not for this address, which the hub's own probe does not mind.
+    let options = ["--listen", &hub.address, "--tls-certificate", &own.certificate, "--tls-key", &own.key];
+    let probe = program().arg("probe").args(options).output().expect("it runs");
+    assert!(probe.status.success(), "{}", String::from_utf8_lossy(&probe.stderr));
 }
 
 #[tokio::test]

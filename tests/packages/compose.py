@@ -45,7 +45,7 @@ def proxy_shows_the_demo_and_hides_its_metrics(context):
     config = context.folder / "haproxy.cfg"
     config.write_text(text)
     service = yaml.safe_load(FILES[0].read_text())["services"]["hub"]
-    expect(service["command"] == ["serve", "--listen", "127.0.0.1:8081"], "compose.yaml starts the hub in another way")
+    expect(service["environment"]["MATCHWIRE_SERVER_LISTEN"] == "127.0.0.1:8081", "compose.yaml starts the hub in another way")
     expect(service["network_mode"] == "service:proxy", "the proxy does not reach the hub on loopback")
     # The demo of the file, without its past, which takes minutes and is not shown here.
     env = {"MATCHWIRE_DEMO_ENABLED": "true", "MATCHWIRE_DEMO_PAST": "false", "MATCHWIRE_SERVER_PUBLIC_URL": service["environment"]["MATCHWIRE_SERVER_PUBLIC_URL"]}

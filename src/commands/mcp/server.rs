@@ -92,7 +92,7 @@ impl Server {
             .redirect(Policy::none());
         http = match url.scheme() {
             "https" => http.tls_backend_preconfigured(tls::client(None)?.as_ref().clone()),
-            _ => http.tls_backend_preconfigured(tls::no_trust()),
+            _ => http.tls_backend_preconfigured(tls::without_authorities().as_ref().clone()),
         };
         if is_loopback(&url) {
             http = http.no_proxy();

@@ -145,7 +145,7 @@ impl<'a> PushClient<'a> {
         let client = if url.starts_with("https:") {
             client.tls_backend_preconfigured(tls::client(None)?.as_ref().clone())
         } else {
-            client.tls_backend_preconfigured(tls::no_trust())
+            client.tls_backend_preconfigured(tls::without_authorities().as_ref().clone())
         };
         let url = url.trim_end_matches('/');
         let client = client.build();
