@@ -95,6 +95,8 @@ pub fn start_metrics() -> Result<PrometheusHandle, TelemetryError> {
     let handle = PrometheusBuilder::new()
         .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS)?
         .set_buckets_for_metric(Matcher::Suffix("_a_turn".to_owned()), &COUNTS)?
+        .set_buckets_for_metric(Matcher::Full("matchwire_source_delay_seconds".to_owned()), &FEED_SECONDS)?
+        .set_buckets_for_metric(Matcher::Full("matchwire_bookmaker_delay_seconds".to_owned()), &FEED_SECONDS)?
         .install_recorder()?;
     describe();
     gauge!(BUILD_INFO, "version" => env!("CARGO_PKG_VERSION")).set(1.0);
@@ -110,6 +112,10 @@ const SECONDS: [f64; 15] = [
     0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
     1.0, 5.0,
 ];
+
+/// Upper bounds of the delays of feeds, in seconds.
+const FEED_SECONDS: [f64; 13] =
+    [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0];
 
 /// Upper bounds of count buckets.
 const COUNTS: [f64; 10] = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1_000.0];
@@ -147,6 +153,14 @@ const GAUGES: &[(&str, &str)] = &[
     ("matchwire_channels", "Channels that clients can subscribe to"),
     ("matchwire_lanes", "Channels merged for subscribers with every_ms, once per rate in use"),
     ("matchwire_feed_state", "1 for the current state of a source, 0 for the others"),
+    (
+        "matchwire_source_compared_matches",
+        "Matches whose score a source reports while clients see that of another source",
+    ),
+    (
+        "matchwire_source_differing_matches",
+        "Compared matches whose score a source reports otherwise than clients see it",
+    ),
     ("matchwire_usage_entries", "Usage counters in memory, one per account, product and day"),
     ("matchwire_http_connections", "HTTP connections, without sockets"),
     ("matchwire_http_unread_bytes", "Bytes of HTTP responses not yet written"),
@@ -273,6 +287,16 @@ const HISTOGRAMS: &[(&str, Unit, &str)] = &[
         "matchwire_cluster_append_seconds",
         Unit::Seconds,
         "From the append of records until the stream has them",
+    ),
+    (
+        "matchwire_source_delay_seconds",
+        Unit::Seconds,
+        "From the time that a source states in a message until the hub receives it",
+    ),
+    (
+        "matchwire_bookmaker_delay_seconds",
+        Unit::Seconds,
+        "The same for messages with prices, by bookmaker",
     ),
     ("matchwire_changes_a_turn", Unit::Count, "Changes published in one turn of the writer"),
     (

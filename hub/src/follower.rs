@@ -34,6 +34,9 @@ use crate::{
 /// exports.
 const EXPORT_EVERY_US: Micros = 100_000;
 
+/// The least time between two comparisons of the sources, by the clock of the records.
+const COMPARE_EVERY_US: Micros = 5_000_000;
+
 /// How often it looks whether it should end.
 const WAIT: Duration = Duration::from_millis(250);
 
@@ -170,6 +173,8 @@ pub struct Follower<C> {
     at: Micros,
     /// By the records' clock.
     exported_at: Micros,
+    /// By the records' clock.
+    compared_at: Micros,
     /// The time that it took to apply the records since the last snapshot.
     played_us: Micros,
     source: Arc<dyn RecordSource>,
@@ -194,9 +199,22 @@ impl<C: LogConsumer> Follower<C> {
         hub.set_tail_window(TailWindow { bytes: 0, ..window });
         let source = log.source();
         let LogPosition { number: applied, at, .. } = position;
-        let (exported_at, lag) = (Micros::MIN, FollowerLag::default());
+        let (exported_at, compared_at) = (Micros::MIN, Micros::MIN);
+        let lag = FollowerLag::default();
         let (exports, is_sound, played_us) = (false, true, 0);
-        Self { hub, applied, at, exports, exported_at, played_us, source, consumer, is_sound, lag }
+        Self {
+            hub,
+            applied,
+            at,
+            exports,
+            exported_at,
+            compared_at,
+            played_us,
+            source,
+            consumer,
+            is_sound,
+            lag,
+        }
     }
 
     /// How far it is behind.
@@ -339,11 +357,25 @@ impl<C: LogConsumer> Follower<C> {
 
     fn export(&mut self, at: Micros) {
         self.exported_at = at;
+        if at.saturating_sub(self.compared_at) >= COMPARE_EVERY_US {
+            self.compared_at = at;
+            self.compare_sources();
+        }
         if self.consumer.wants_everything(at) {
             self.hub.export_everything();
         }
         if let Some(export) = self.hub.export(at) {
             self.consumer.export(export);
+        }
+    }
+
+    /// Shows in the metrics how far the sources agree.
+    fn compare_sources(&self) {
+        for (source, agreement) in self.hub.sources().iter().zip(self.hub.agreements()) {
+            gauge!("matchwire_source_compared_matches", "source" => source.name.to_string())
+                .set(agreement.compared);
+            gauge!("matchwire_source_differing_matches", "source" => source.name.to_string())
+                .set(agreement.differing);
         }
     }
 }

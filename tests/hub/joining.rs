@@ -223,6 +223,22 @@ fn operator_splits_and_joins_and_nothing_is_lost() {
     bench.check_log();
 }
 
+/// Only the source whose score clients do not see is compared with what they see.
+#[test]
+fn sources_that_report_other_scores_are_counted() {
+    let (mut bench, csv) = joined();
+    let agreements = |bench: &Bench| {
+        bench.hub.agreements().into_iter().map(|it| (it.compared, it.differing)).collect::<Vec<_>>()
+    };
+    assert_eq!(agreements(&bench), [(0, 0), (0, 0)], "one source has no score");
+    bench.apply(&batch(BETFAIR.score(2, 2)));
+    assert_eq!(agreements(&bench), [(1, 0), (0, 0)], "the same score");
+    bench.apply_from(csv, &batch(CSV.score(3, 2)));
+    assert_eq!(agreements(&bench), [(1, 1), (0, 0)], "a goal that one has not reported yet");
+    bench.apply(&batch(BETFAIR.score(3, 2)));
+    assert_eq!(agreements(&bench), [(1, 0), (0, 0)], "both have it");
+}
+
 /// A goal is published only once the leading score includes it, no matter which source reports it.
 #[test]
 fn goals_of_one_source_wait_for_the_score_of_another() {

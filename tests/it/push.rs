@@ -4,6 +4,7 @@ use std::io::Write as _;
 
 use flate2::{Compression, write::GzEncoder};
 use futures_util::{SinkExt, StreamExt};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -96,6 +97,46 @@ async fn pushed_lines_are_published() {
     let events = client.channels.values().flat_map(|it| &it.events);
     let events: Vec<_> = events.map(|it| (&it["kind"], &it["eid"])).collect();
     assert_eq!(events, [(&"score".into(), &"score-2-0".into())]);
+}
+
+/// How late messages are is measured by source and by bookmaker, if they say when it happened.
+#[tokio::test]
+async fn delays_of_pushed_lines_are_measured() {
+    let (hub, key) = hub_with(&[]);
+    let lines = |at: Option<i64>| {
+        let selections = ["home", "away"].map(|id| json!({"id": id, "status": "active", "outcome": id}));
+        let define = json!({"kind": "match_winner", "status": "open", "selections": selections});
+        let prices = json!({"selections": [{"id": "home", "price": "1.90"}]});
+        let odds = |change: Value| json!({"odds": {"book": "one", "market": "m", "change": change}});
+        let facts = [
+            json!({"fixture": {"sides": [{"name": "Bears"}, {"name": "Wolves"}]}}),
+            odds(json!({"define": define})),
+            odds(json!({"prices": prices})),
+        ];
+        let batch = facts.map(|fact| json!({"sport": "hockey", "match": "m1", "fact": fact}));
+        let mut line = json!({"batch": batch});
+        line.as_object_mut().expect("an object").extend(at.map(|at| ("at".to_owned(), at.into())));
+        line.to_string()
+    };
+    let now = Timestamp::now().as_microsecond();
+    const SECOND_US: i64 = 1_000_000;
+    // Without a time, of another day, and late by more than 30 s.
+    for at in [None, Some(now - 48 * 3600 * SECOND_US), Some(now - 40 * SECOND_US)] {
+        let answer = post(&hub, &key, lines(at)).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+    }
+    let names = [
+        r#"matchwire_source_delay_seconds_bucket{source="acme""#,
+        r#"matchwire_bookmaker_delay_seconds_bucket{bookmaker="one""#,
+    ];
+    for name in names {
+        let counts = [
+            hub.metric(&format!(r#"{name},le="30"}}"#)).await,
+            hub.metric(&format!(r#"{name},le="300"}}"#)).await,
+            hub.metric(&format!(r#"{name},le="+Inf"}}"#)).await,
+        ];
+        assert_eq!(counts, [0.0, 1.0, 1.0], "{name}");
+    }
 }
 
 #[tokio::test]

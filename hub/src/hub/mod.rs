@@ -4,6 +4,7 @@
 //! state without sockets, clocks (time is passed in) or threads. `wire` renders the public
 //! documents.
 
+mod agreement;
 pub mod blocks;
 mod capacity;
 mod export;
@@ -31,6 +32,7 @@ use ingest::event::{Batch, Event, Id};
 use rustc_hash::FxHashMap;
 
 pub use self::{
+    agreement::Agreement,
     export::{Export, Unwritten},
     input::{ChannelName, HubInput},
     saved::{RestoreError, STATE_FORMAT},

@@ -11,6 +11,7 @@
 //! [`start`] then starts the threads. The event loop is `Writer::run`. On a node of a cluster that follows, `WaitingReaders`
 //! has the readers that wait for the leader.
 
+mod delays;
 mod handle;
 mod startup;
 mod threads;

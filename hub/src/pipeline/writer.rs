@@ -27,6 +27,7 @@ use tokio::{
 
 use super::{
     ClusterInput, HubReceivers, Input, Request,
+    delays::FeedDelays,
     waiting::{Reader, WaitingReaders},
 };
 use crate::{
@@ -90,6 +91,7 @@ pub(super) struct Writer {
     pending_images: Vec<PendingImage>,
     /// The earliest receive time of the inputs applied since the last turn.
     oldest: Option<Micros>,
+    delays: FeedDelays,
     /// Whether it applies inputs of its own. If not, it applies those of the leader's records.
     leads: bool,
     decoder: Decoder,
@@ -123,6 +125,7 @@ impl Writer {
             outputs,
             pending_images: Vec::new(),
             oldest: None,
+            delays: FeedDelays::default(),
             leads,
             decoder: Decoder::new()?,
             waiting: WaitingReaders::new(leader),
@@ -324,6 +327,8 @@ impl Writer {
         }
         self.oldest.get_or_insert(received);
         counter!("matchwire_batches_total").increment(1);
+        let sender = &self.builder.hub.sources()[source.0];
+        self.delays.record((source, sender), &batch, received);
         self.builder.take(HubInput::Batch { source, batch, received, now })
     }
 

@@ -4,6 +4,7 @@
 //! happened; `wire` renders parts into patches and all parts into images. This module knows no
 //! sequences, channels or JSON.
 
+mod agreement;
 mod analysis;
 mod book;
 mod consensus;
