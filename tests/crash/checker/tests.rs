@@ -1,6 +1,9 @@
 //! The checker finds what is planted, and nothing where nothing is wrong.
 
+mod live;
 mod nodes;
+mod rest;
+mod resumes;
 
 use std::{sync::Arc, time::Duration};
 
@@ -191,6 +194,56 @@ fn finds_nothing(script: &Script, history: History) -> Report {
 
 fn all(script: &Script) -> Vec<String> {
     script.updates[2..].to_vec()
+}
+
+fn beat(seq: u64) -> String {
+    json!({"type": "beat", "heads": {CHANNEL: seq}}).to_string()
+}
+
+/// The client after three updates, then a restart, with these frames as the answer to its position.
+fn resumed(script: &Script, frames: &[String]) -> History {
+    let mut history = client(script, &[script.nth(3)]);
+    history.entries.pop();
+    history.entries.extend([
+        Entry::Closed(Closing::default()),
+        Entry::Connected,
+        subscribe(Some((EPOCH, 3))),
+    ]);
+    history.entries.extend(frames.iter().map(|frame| received(frame)));
+    history.entries.push(Entry::Settled);
+    history
+}
+
+/// The log loses the records after sequence 5, and continues in another epoch.
+fn damaged() -> (Script, LogContent) {
+    let mut script = Script::played();
+    let (mut log, mut report) = script.log();
+    // The first record opens the channel.
+    log.lose_after(6);
+    script.epoch = LATER_EPOCH;
+    script.seq = 5;
+    script.document =
+        serde_json::from_str::<Value>(&script.images[5]).expect("an image")["data"].take();
+    script.images.truncate(6);
+    let before = script.records.len();
+    script.update(&json!({"clock": {"s": 60}}), &[]);
+    script.records[before..].iter().for_each(|record| log.add(record, &mut report));
+    assert!(report.is_clean(), "{report}");
+    (script, log)
+}
+
+fn fetched(script: &Script, seq: usize) -> ImageRequest {
+    ImageRequest {
+        is_behind: false,
+        channel: CHANNEL.into(),
+        tag: None,
+        at_least: None,
+        sent_at: 0,
+        waited: Duration::ZERO,
+        status: 200,
+        new_tag: Some(format!("\"{EPOCH}-{seq}\"").into()),
+        body: script.images[seq].as_str().into(),
+    }
 }
 
 #[test]
@@ -395,159 +448,6 @@ fn channel_that_a_beat_no_longer_confirms_is_found() {
     finds(&script, client(&script, &frames), Rule::Beat, "no longer in a beat");
 }
 
-/// The client of a pattern after three updates and a restart, which sends its position.
-fn resumed_pattern(script: &Script, frames: &[String]) -> History {
-    let mut history = resumed(script, frames);
-    let from = json!({CHANNEL: {"epoch": EPOCH.to_string(), "seq": 3}});
-    let command = json!({"op": "subscribe", "id": 1, "ch": "football/*", "from": from});
-    let place = history.entries.iter().rposition(|entry| matches!(entry, Entry::Sent(_)));
-    history.entries[place.expect("it subscribed")] = Entry::Sent(command.to_string().into());
-    history
-}
-
-#[test]
-fn pattern_that_is_not_resumed_is_found() {
-    let script = Script::played();
-    let frames = script.updates[3..].to_vec();
-    finds_nothing(&script, resumed_pattern(&script, &[&frames[..], &[beat(10)]].concat()));
-    // Nothing comes, but the position is confirmed.
-    finds(
-        &script,
-        resumed_pattern(&script, &[beat(3)]),
-        Rule::Incomplete,
-        "at 3 in the end, and the log at 10",
-    );
-    finds(&script, resumed_pattern(&script, &[]), Rule::Incomplete, "nothing came after");
-}
-
-fn beat(seq: u64) -> String {
-    json!({"type": "beat", "heads": {CHANNEL: seq}}).to_string()
-}
-
-#[test]
-fn position_that_the_client_does_not_have_is_found() {
-    let script = Script::played();
-    let mut history = resumed(&script, &[]);
-    history.entries.truncate(history.entries.len() - 2);
-    history.entries.push(subscribe(Some((EPOCH, 9))));
-    finds(&script, history, Rule::Unexpected, "the client sends");
-}
-
-/// The client after three updates, then a restart, with these frames as the answer to its position.
-fn resumed(script: &Script, frames: &[String]) -> History {
-    let mut history = client(script, &[script.nth(3)]);
-    history.entries.pop();
-    history.entries.extend([
-        Entry::Closed(Closing::default()),
-        Entry::Connected,
-        subscribe(Some((EPOCH, 3))),
-    ]);
-    history.entries.extend(frames.iter().map(|frame| received(frame)));
-    history.entries.push(Entry::Settled);
-    history
-}
-
-#[test]
-fn resume_in_the_same_epoch_is_clean() {
-    let script = Script::played();
-    let mut frames = vec![subscribed(EPOCH, 10, true)];
-    frames.extend(script.updates[3..].iter().cloned());
-    let report = finds_nothing(&script, resumed(&script, &frames));
-    assert_eq!(report.counts.resumes, 1);
-}
-
-#[test]
-fn image_on_resume_is_found() {
-    let script = Script::played();
-    let frames = [subscribed(EPOCH, 10, false), script.images[10].clone()];
-    finds(&script, resumed(&script, &frames), Rule::Image, "is not resumed");
-    // Also if the hub does not say so.
-    let frames = [subscribed(EPOCH, 10, true), script.images[10].clone()];
-    finds(&script, resumed(&script, &frames), Rule::Image, "in place of the updates since 3");
-}
-
-#[test]
-fn hole_after_resume_is_found() {
-    let script = Script::played();
-    let mut frames = vec![subscribed(EPOCH, 10, true)];
-    frames.extend(script.updates[4..].iter().cloned());
-    finds(&script, resumed(&script, &frames), Rule::Gap, "update 4 to 5 at 3");
-}
-
-#[test]
-fn resume_behind_the_client_is_found() {
-    let script = Script::played();
-    let frames = [subscribed(EPOCH, 2, true)];
-    let (log, _) = script.log();
-    let report = check(&[resumed(&script, &frames)], &log, 1);
-    assert_eq!(report.rules(), [Rule::Back], "{report}");
-}
-
-#[test]
-fn epoch_change_without_a_reason_is_found() {
-    let script = Script::played();
-    let other = script.images[10].replace(&EPOCH.to_string(), &LATER_EPOCH.to_string());
-    let frames = [subscribed(LATER_EPOCH, 10, false), other];
-    let (log, _) = script.log();
-    let report = check(&[resumed(&script, &frames)], &log, 1);
-    assert_eq!(report.rules(), [Rule::NotInLog, Rule::Epoch], "{report}");
-    assert!(report.to_string().contains("the log says nothing of an end"), "{report}");
-}
-
-/// The log loses the records after sequence 5, and continues in another epoch.
-fn damaged() -> (Script, LogContent) {
-    let mut script = Script::played();
-    let (mut log, mut report) = script.log();
-    // The first record opens the channel.
-    log.lose_after(6);
-    script.epoch = LATER_EPOCH;
-    script.seq = 5;
-    script.document =
-        serde_json::from_str::<Value>(&script.images[5]).expect("an image")["data"].take();
-    script.images.truncate(6);
-    let before = script.records.len();
-    script.update(&json!({"clock": {"s": 60}}), &[]);
-    script.records[before..].iter().for_each(|record| log.add(record, &mut report));
-    assert!(report.is_clean(), "{report}");
-    (script, log)
-}
-
-#[test]
-fn damage_is_told_by_another_epoch() {
-    let (script, log) = damaged();
-    let frames = [subscribed(LATER_EPOCH, 6, false), script.images[6].clone()];
-    let report = check(&[resumed(&script, &frames)], &log, 1);
-    assert!(report.is_clean(), "{report}");
-    assert_eq!(report.counts.epochs, 1);
-}
-
-#[test]
-fn channel_that_ends_after_a_damage_is_clean() {
-    let script = Script::played();
-    let (mut log, mut report) = script.log();
-    log.lose_after(6);
-    let (number, channel) = (20, ChannelId::new(CHANNEL));
-    let closed = |epoch| Output::Closed { channel: channel.clone(), epoch };
-    let record =
-        |epoch| Record { number, at: i64::MAX, inputs: Bytes::new(), outputs: vec![closed(epoch)] };
-    log.add(&record(LATER_EPOCH), &mut report);
-    assert!(report.is_clean(), "{report}");
-    log.add(&Record { number: 21, ..record(EPOCH) }, &mut report);
-    assert!(report.to_string().contains("after records were lost"), "{report}");
-}
-
-#[test]
-fn epoch_that_survives_a_damage_is_found() {
-    let script = Script::played();
-    let (mut log, mut report) = script.log();
-    log.lose_after(6);
-    let mut next = script.records[10].clone();
-    next.number += 1;
-    log.add(&next, &mut report);
-    assert_eq!(report.rules(), [Rule::Log], "{report}");
-    assert!(report.to_string().contains("after records were lost"), "{report}");
-}
-
 #[test]
 fn inconsistent_logs_are_found() {
     let broken = |change: &dyn Fn(&mut Vec<Record>), words: &str| {
@@ -615,273 +515,4 @@ fn record_that_was_written_anew_is_found() {
     *payload = String::from_utf8_lossy(payload).replace("\"s\":4", "\"s\":5").into();
     log.check_again(&other, &mut report);
     assert_eq!(report.rules(), [Rule::Log], "{report}");
-}
-
-fn fetched(script: &Script, seq: usize) -> ImageRequest {
-    ImageRequest {
-        is_behind: false,
-        channel: CHANNEL.into(),
-        tag: None,
-        at_least: None,
-        sent_at: 0,
-        waited: Duration::ZERO,
-        status: 200,
-        new_tag: Some(format!("\"{EPOCH}-{seq}\"").into()),
-        body: script.images[seq].as_str().into(),
-    }
-}
-
-#[test]
-fn images_over_http_are_checked() {
-    let script = Script::played();
-    let of = |all: Vec<ImageRequest>| {
-        let entries = all.into_iter().map(|it| Entry::ImageRequest(Box::new(it))).collect();
-        History { dialect: Dialect::Rest, ..history(entries) }
-    };
-    finds_nothing(&script, of(vec![fetched(&script, 3), fetched(&script, 9)]));
-    finds(&script, of(vec![fetched(&script, 9), fetched(&script, 3)]), Rule::Rest, "at 3 after 9");
-    let other_tag = ImageRequest { new_tag: Some("\"abc-3\"".into()), ..fetched(&script, 3) };
-    finds(&script, of(vec![other_tag]), Rule::Rest, "the tag");
-    let other_body = script.images[4].replace("\"s\":4", "\"s\":5");
-    let other_body = ImageRequest { body: other_body.into(), ..fetched(&script, 4) };
-    finds(&script, of(vec![other_body]), Rule::Document, "at /clock/s");
-    let known = fetched(&script, 4);
-    let again = ImageRequest { tag: known.new_tag.clone(), ..fetched(&script, 4) };
-    finds(&script, of(vec![known.clone(), again]), Rule::Rest, "that the client has");
-    let early = ImageRequest { at_least: Some(6), ..fetched(&script, 5) };
-    finds(&script, of(vec![early]), Rule::Rest, "before the 6 that it was to wait for");
-    let gone = ImageRequest { status: 404, ..known.clone() };
-    finds(&script, of(vec![known, gone]), Rule::Rest, "404");
-}
-
-#[test]
-fn outdated_responses_over_http_are_found() {
-    let script = Script::played();
-    let of = |request: ImageRequest| History {
-        entries: vec![Entry::ImageRequest(Box::new(request))],
-        ..History::new("client 1", Dialect::Rest)
-    };
-    // Sequence 5 was published at 6 s.
-    let at = |seconds: i64, request| ImageRequest { sent_at: seconds * 1_000_000, ..request };
-    finds_nothing(&script, of(at(8, fetched(&script, 5))));
-    finds(&script, of(at(9, fetched(&script, 5))), Rule::Rest, "the log was at 6 before");
-    let known = fetched(&script, 5);
-    let confirmed = ImageRequest { tag: known.new_tag.clone(), status: 304, ..known };
-    finds_nothing(&script, of(at(8, confirmed.clone())));
-    finds(&script, of(at(9, confirmed.clone())), Rule::Rest, "304 for");
-    let other = ImageRequest { new_tag: Some("\"abc-3\"".into()), ..confirmed };
-    finds(&script, of(at(8, other)), Rule::Rest, "304 with");
-    let in_vain = ImageRequest {
-        at_least: Some(6),
-        waited: Duration::from_secs(5),
-        ..at(5, fetched(&script, 5))
-    };
-    finds(&script, of(in_vain.clone()), Rule::Rest, "had reached 6 in time");
-    finds_nothing(&script, of(ImageRequest { at_least: Some(9), ..in_vain }));
-}
-
-/// A call that has waited from one position to another.
-fn wait_call(from: u64, to: u64, eids: &[&str]) -> WaitCall {
-    let position = |seq: u64| json!({CHANNEL: {"epoch": EPOCH.to_string(), "seq": seq}});
-    let events = eids.iter().map(|eid| json!({"channel": CHANNEL, "eid": eid}));
-    let data = json!({"events": events.collect::<Vec<_>>(), "positions": position(to)});
-    WaitCall { match_id: 7, since: position(from), answer: Ok(json!({ "data": data })) }
-}
-
-#[test]
-fn waiting_calls_are_checked() {
-    let script = Script::played();
-    let of = |call: WaitCall| History {
-        entries: vec![Entry::WaitCall(Box::new(call))],
-        ..History::new("client 1", Dialect::Mcp)
-    };
-    let change = |change: &dyn Fn(&mut Value)| {
-        let mut call = wait_call(2, 9, &["g1", "c1", "v1"]);
-        change(call.answer.as_mut().expect("an answer"));
-        of(call)
-    };
-    let report = finds_nothing(&script, of(wait_call(2, 9, &["g1", "c1", "v1"])));
-    assert_eq!(report.counts.mcp_answers, 1);
-    finds(&script, of(wait_call(2, 9, &["g1", "v1"])), Rule::Events, "in the log");
-    finds(&script, of(wait_call(2, 9, &["g1", "v1", "c1"])), Rule::Events, "in the log");
-    finds(&script, of(wait_call(3, 9, &["g1", "c1", "v1"])), Rule::Events, "in the log");
-    finds(&script, of(wait_call(9, 2, &[])), Rule::Back, "2 after 9");
-    finds(&script, of(wait_call(2, 12, &["g1", "c1", "v1"])), Rule::NotInLog, "ends at 10");
-    finds(
-        &script,
-        change(&|answer| answer["data"]["positions"] = json!({})),
-        Rule::Incomplete,
-        "no position",
-    );
-    finds(
-        &script,
-        change(&|answer| answer["data"]["missed"] = json!({CHANNEL: "window"})),
-        Rule::Resync,
-        "missed",
-    );
-    let (log, _) = script.log();
-    let other = change(&|answer| {
-        answer["data"]["positions"][CHANNEL]["epoch"] = LATER_EPOCH.to_string().into();
-    });
-    let report = check(&[other], &log, 1);
-    assert!(report.rules().contains(&Rule::NotInLog), "{report}");
-    let failed =
-        |error: &str| of(WaitCall { answer: Err(error.to_owned()), ..wait_call(2, 9, &[]) });
-    finds_nothing(&script, failed("unavailable: call again"));
-    finds(&script, failed("not_found: no match 7"), Rule::Unexpected, "not_found");
-    finds(&script, failed("not_live: no match 7"), Rule::Unexpected, "not_live");
-    finds(&script, failed("500: broken"), Rule::Unexpected, "500");
-}
-
-/// A log in which these frames were published, one in each record.
-fn published(channel: &str, frames: &[String]) -> LogContent {
-    let (mut log, mut report) = (LogContent::default(), Report::default());
-    for (number, frame) in (1..).zip(frames) {
-        let output = Output::Published {
-            channel: ChannelId::new(channel),
-            epoch: EPOCH,
-            prev: number - 1,
-            seq: number,
-            urgent: false,
-            has_events: false,
-            payload: frame.clone().into(),
-        };
-        log.add(
-            &Record { number, at: 1, inputs: Bytes::new(), outputs: vec![output] },
-            &mut report,
-        );
-    }
-    assert!(report.is_clean(), "{report}");
-    log
-}
-
-/// A match on the older sockets with frames 1 to 5.
-fn live_script() -> (LogContent, Vec<String>) {
-    let frames: Vec<String> = (1..=5)
-        .map(|seq| {
-            let kind = if seq == 3 { "action" } else { "event" };
-            let epoch = EPOCH.to_string();
-            let rest = json!({"event_id": 7, "score": seq, "epoch": epoch, "seq": seq}).to_string();
-            rest.replacen('{', &format!("{{\"type\":\"{kind}\","), 1)
-        })
-        .collect();
-    (published("~football/7", &frames), frames)
-}
-
-fn check_live(log: &LogContent, frames: &[String]) -> Report {
-    let begun = json!({"type": "subscribed", "event_id": 7, "event": {}, "resumed": false,
-        "epoch": EPOCH.to_string(), "seq": 1});
-    let mut entries = vec![Entry::Connected, received(&begun.to_string())];
-    entries.extend(frames.iter().map(|frame| received(frame)));
-    check(&[History { dialect: Dialect::Live, ..history(entries) }], log, 1)
-}
-
-#[test]
-fn older_sockets_are_checked() {
-    let (log, frames) = live_script();
-    assert!(check_live(&log, &frames[1..]).is_clean());
-    // A later event supersedes it, but nothing supersedes an action.
-    assert!(check_live(&log, &frames[2..]).is_clean());
-    let report = check_live(&log, &[&frames[1..2], &frames[3..]].concat());
-    assert_eq!(report.rules(), [Rule::Gap], "{report}");
-    assert!(report.to_string().contains("4 after 2"), "{report}");
-    let report = check_live(&log, &[frames[1].clone(), frames[1].clone()]);
-    assert_eq!(report.rules(), [Rule::Back], "{report}");
-    let changed = frames[1].replace("\"score\":2", "\"score\":3");
-    let report = check_live(&log, &[changed]);
-    assert_eq!(report.rules(), [Rule::Bytes], "{report}");
-    let unknown = frames[4].replace("\"seq\":5", "\"seq\":6");
-    let report = check_live(&log, &[&frames[1..], &[unknown]].concat());
-    assert_eq!(report.rules(), [Rule::NotInLog], "{report}");
-}
-
-/// A client has no position for the prices of a bookmaker: a node that is behind sends the last ones again.
-#[test]
-fn prices_come_again_on_older_sockets_only_from_another_node() {
-    let frames = [1, 2].map(|seq| {
-        let epoch = EPOCH.to_string();
-        let book = json!({"type": "odds_book", "event_id": 7, "bookmaker_slug": "alpha",
-            "epoch": epoch, "seq": seq});
-        book.to_string()
-    });
-    let mut log = published("~football/7/alpha", &frames);
-    let [first, second] = frames.map(|frame| received(&frame));
-    let check_live = |log: &LogContent, entries: &[&Entry]| {
-        let entries = entries.iter().map(|entry| (*entry).clone()).collect();
-        check(&[History { dialect: Dialect::Live, ..history(entries) }], log, 1)
-    };
-    let again = [&Entry::Connected, &first, &second, &Entry::Connected, &second];
-    let report = check_live(&log, &again);
-    assert_eq!(report.rules(), [Rule::Back], "one hub knows what it has sent: {report}");
-    log.seen.push((1, 1));
-    assert!(check_live(&log, &again).is_clean());
-    let report = check_live(&log, &[&Entry::Connected, &first, &second, &second]);
-    assert_eq!(report.rules(), [Rule::Back], "on one connection: {report}");
-}
-
-#[test]
-fn older_sockets_get_everything_in_the_end() {
-    let (mut log, frames) = live_script();
-    log.settled_at = i64::MAX;
-    let check_settled = |frames: &[String]| {
-        let begun = json!({"type": "subscribed", "event_id": 7, "event": {}, "resumed": false,
-            "epoch": EPOCH.to_string(), "seq": 1});
-        let mut entries = vec![Entry::Connected, received(&begun.to_string())];
-        entries.extend(frames.iter().map(|frame| received(frame)));
-        entries.push(Entry::Settled);
-        check(&[History { dialect: Dialect::Live, ..history(entries) }], &log, 1)
-    };
-    let report = check_settled(&frames[1..]);
-    assert!(report.is_clean(), "{report}");
-    let report = check_settled(&frames[1..4]);
-    assert_eq!(report.rules(), [Rule::Incomplete], "{report}");
-    assert!(report.to_string().contains("at 4 in the end, and the log at 5"), "{report}");
-}
-
-#[test]
-fn resumes_on_the_older_sockets_are_checked() {
-    let (log, frames) = live_script();
-    let again = |answer: Value, rest: &[String]| {
-        let from = json!({"action": "subscribe", "event_id": 7,
-            "from": {"epoch": EPOCH.to_string(), "seq": 2}});
-        let begun = json!({"type": "subscribed", "event_id": 7, "resumed": false,
-            "epoch": EPOCH.to_string(), "seq": 1});
-        let mut entries =
-            vec![Entry::Connected, received(&begun.to_string()), received(&frames[1])];
-        entries.extend([Entry::Closed(Closing::default()), Entry::Connected]);
-        entries.extend([Entry::Sent(from.to_string().into()), received(&answer.to_string())]);
-        entries.extend(rest.iter().map(|frame| received(frame)));
-        check(&[History { dialect: Dialect::Live, ..history(entries) }], &log, 1)
-    };
-    let answer = |resumed: bool, epoch: Epoch| {
-        json!({"type": "subscribed", "event_id": 7, "resumed": resumed, "epoch": epoch.to_string(),
-            "seq": 5})
-    };
-    let report = again(answer(true, EPOCH), &frames[2..]);
-    assert!(report.is_clean(), "{report}");
-    let report = again(answer(true, EPOCH), &frames[3..]);
-    assert_eq!(report.rules(), [Rule::Gap], "{report}");
-    let report = again(answer(false, EPOCH), &[]);
-    assert_eq!(report.rules(), [Rule::Live], "{report}");
-    let report = again(answer(false, LATER_EPOCH), &[]);
-    assert_eq!(report.rules(), [Rule::Epoch], "{report}");
-}
-
-#[test]
-fn digest_follows_from_the_patch() {
-    let mut document = json!({"a": 1, "b": {"c": "x", "d": {"e": [1, 2]}}, "f": {}});
-    let patches = [
-        json!({"a": 2, "g": {"h": null, "i": {"j": 0}}}),
-        json!({"b": {"d": null, "c": null}}),
-        json!({"b": 5, "f": null}),
-        json!({"b": {"k": true}, "a": [{"x": null}]}),
-        json!({}),
-        json!({"nothing": null, "g": {"i": {}}}),
-    ];
-    for patch in patches {
-        let before = document::digest(&document);
-        let change = document::merge(&mut document, &patch);
-        assert_eq!(before.wrapping_add(change), document::digest(&document), "{patch}");
-    }
-    assert_eq!(document, json!({"a": [{"x": null}], "b": {"k": true}, "g": {"i": {"j": 0}}}));
 }
