@@ -96,6 +96,10 @@ pub struct BetfairStreamConfig {
     /// subscribe to.
     #[serde(default)]
     pub market_filter: Table,
+    /// Where the names of matches, markets and runners are requested, which the stream does not have. Default Betfair's
+    /// Betting API. Empty: nowhere.
+    #[serde(default = "BetfairStreamConfig::catalogue")]
+    pub catalogue: String,
     #[serde(default = "BetfairStreamConfig::host")]
     pub host: String,
     #[serde(default = "BetfairStreamConfig::port")]
@@ -117,6 +121,10 @@ pub struct BetfairStreamConfig {
 }
 
 impl BetfairStreamConfig {
+    fn catalogue() -> String {
+        ingest::source::betfair::CATALOGUE_URL.to_owned()
+    }
+
     fn host() -> String {
         "stream-api.betfair.com".to_owned()
     }
@@ -288,6 +296,9 @@ pub struct SportradarUofConfig {
     pub tls: bool,
     #[serde(default = "SportradarUofConfig::api")]
     pub api: String,
+    /// Whether the fixtures of events are requested at `api`, with the names of their sides. Default true.
+    #[serde(default = "SportradarUofConfig::fixtures")]
+    pub fixtures: bool,
     /// Milliseconds within which each product has to send an alive message. Default 10000.
     #[serde(default = "SportradarUofConfig::alive_ms")]
     pub alive_ms: u64,
@@ -296,6 +307,10 @@ pub struct SportradarUofConfig {
 }
 
 impl SportradarUofConfig {
+    const fn fixtures() -> bool {
+        true
+    }
+
     fn products() -> Vec<u32> {
         vec![1, 3]
     }

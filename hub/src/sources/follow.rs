@@ -121,6 +121,7 @@ fn follow_betfair(
         host: config.host.clone(),
         port: config.port,
         authority: config.authority.clone(),
+        catalogue: Some(config.catalogue.clone()).filter(|url| !url.is_empty()),
         conflate_ms: config.conflate_ms,
         heartbeat_ms: config.heartbeat_ms,
         silence_ms: config.silence_ms.unwrap_or(deadline_ms / 10 * 9),
@@ -254,6 +255,7 @@ fn follow_uof(
         other => Err(FollowError::Product(*other)),
     });
     let settings = uof::UofSettings {
+        fixtures: config.fixtures,
         alive_within: Duration::from_millis(config.alive_ms),
         ..uof::UofSettings::new(broker, api, products.collect::<Result<_, _>>()?)
     };

@@ -13,8 +13,12 @@
 //! do not begin like market messages are refused without their text, because a peer that is not
 //! Betfair might echo what it was sent.
 //!
+//! The stream has no names. They are requested from the catalogue for markets that have none, and interpreted as another
+//! message.
+//!
 //! Nothing is read while the receiver is behind; Betfair then conflates what it could not send.
 
+mod catalogue;
 mod connection;
 mod error;
 mod request;
@@ -28,17 +32,21 @@ use rustls::{ClientConfig, pki_types::ServerName};
 use tokio::time::{sleep, timeout};
 
 use self::{
+    catalogue::Catalogue,
     connection::{StatusReply, StreamConnection},
     error::{ConnectionError, ErrorCode, Remedy},
     retry::RetryTimer,
 };
 pub use self::{
     session::Session,
-    settings::{BetfairSettings, Field, SettingsError},
+    settings::{BetfairSettings, CATALOGUE_URL, Field, SettingsError},
 };
 use super::{ReceiverClosed, Report, ReportSender, backoff::Backoff, lines::BoundedLine, tls};
 use crate::{
-    decode::betfair::control::{self, Op},
+    decode::betfair::{
+        catalogue as catalogue_decode,
+        control::{self, Op},
+    },
     error::{DecodeError, Place, Refusal, RefusalKind},
     event::Micros,
     normalize::betfair::Live,
@@ -65,6 +73,8 @@ struct BetfairSource<'a> {
     reports: &'a ReportSender,
     live: Live,
     retry: RetryTimer,
+    /// `None` if names are not wanted.
+    catalogue: Option<Catalogue>,
     /// Lines read so far, for the place in a refusal.
     lines: u64,
     /// When an image was last requested because of a loss.
@@ -93,7 +103,9 @@ impl<'a> BetfairSource<'a> {
         let [first, most] =
             [settings.backoff_first_ms, settings.backoff_most_ms].map(Duration::from_millis);
         let (live, retry) = (Live::default(), RetryTimer::new(first, most));
-        Ok(Self { settings, host, tls, reports, live, retry, lines: 0, image_requested: None })
+        let catalogue = catalogue::start(&settings, &tls, reports.name());
+        let (lines, image_requested) = (0, None);
+        Ok(Self { settings, host, tls, reports, live, retry, catalogue, lines, image_requested })
     }
 
     async fn run(&mut self) -> ReceiverClosed {
@@ -125,6 +137,33 @@ impl<'a> BetfairSource<'a> {
             self.read(&mut connection, &mut subscription).await?;
             if self.live.is_lost() {
                 self.repair(&mut connection, &mut subscription).await?;
+            }
+            self.take_names().await?;
+            self.request_names();
+        }
+    }
+
+    /// Takes the names that have been received.
+    async fn take_names(&mut self) -> Result<(), ReceiverClosed> {
+        let answer = self.catalogue.as_mut().and_then(Catalogue::try_answer);
+        let Some(answer) = answer else { return Ok(()) };
+        self.lines += 1;
+        if catalogue_decode::is_catalogue(&answer) {
+            self.reports.message(&mut self.live, &answer, self.lines).await
+        } else {
+            // It may repeat what was sent.
+            let error = DecodeError::new(RefusalKind::Value, "the catalogue is no list");
+            self.refuse(error, &[]).await
+        }
+    }
+
+    /// Requests the names of markets that have none, once the image is complete.
+    fn request_names(&mut self) {
+        let Some(catalogue) = &self.catalogue else { return };
+        if let Some(place) = catalogue.place().filter(|_| self.live.is_complete()) {
+            let markets = self.live.unnamed(catalogue::MARKETS_MAX, self.reports.now());
+            if !markets.is_empty() {
+                place.send(markets);
             }
         }
     }

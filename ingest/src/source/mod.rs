@@ -13,6 +13,7 @@ pub mod websocket;
 pub use base::{backoff, secret, tls};
 
 mod lines;
+mod lookup;
 mod reconnect;
 mod signal_capture;
 

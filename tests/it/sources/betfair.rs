@@ -63,7 +63,7 @@ impl Provider {
         format!(
             "[[source]]\nname = {name:?}\nkind = \"betfair-stream\"\ndeadline_ms = 1000\n\
              heartbeat_ms = 500\nsilence_ms = 5000\napp_key = {app_key:?}\nsession = {session:?}\n\
-             host = \"localhost\"\nport = {port}\nauthority = {authority:?}\n"
+             host = \"localhost\"\nport = {port}\nauthority = {authority:?}\ncatalogue = \"\"\n"
         )
     }
 
@@ -113,7 +113,7 @@ impl HeartbeatConnection {
         Self { orders, task: tokio::spawn(task) }
     }
 
-    async fn play(&self, until: usize) {
+    pub(super) async fn play(&self, until: usize) {
         let (reply, replied) = oneshot::channel();
         self.orders.send(Order(until, reply)).await.expect("the receiver is open");
         timeout(PATIENCE, replied)

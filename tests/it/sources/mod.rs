@@ -3,6 +3,7 @@
 
 mod api_football;
 mod betfair;
+mod betfair_names;
 mod chain;
 mod odds_api;
 mod peers;

@@ -1,6 +1,12 @@
 //! The Unified Odds Feed from a test broker.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
 use jiff::Timestamp;
+use tokio::time::timeout;
 
 use super::{
     check_held, check_metric, check_secrets, ending, follower, one,
@@ -11,13 +17,13 @@ use super::{
     },
     serve, until,
 };
-use crate::support::{Client, SECRET};
+use crate::support::{Client, PATIENCE, SECRET};
 
-fn table(broker: &Broker, api: &Server) -> String {
+fn table(broker: &Broker, api: &Server, fixtures: bool) -> String {
     format!(
         "[[source]]\nname = \"uof\"\nkind = \"sportradar-uof\"\ntoken = {SECRET:?}\n\
          password = {PASSWORD:?}\nbookmaker = 1\nproducts = [1]\nhost = \"localhost\"\nport = {}\n\
-         api = {:?}\nalive_ms = 120000\nauthority = {:?}\n",
+         api = {:?}\nfixtures = {fixtures}\nalive_ms = 120000\nauthority = {:?}\n",
         broker.tls_port,
         api.url("/uof/"),
         broker.certificate()
@@ -42,7 +48,7 @@ async fn odds_of_a_sport_that_only_the_routing_key_names_are_held_while_the_brok
     let Some(mut broker) = Broker::start() else { return };
     let provider = Provider::connect(&broker).await;
     let mut api = Server::shared(|_| Reply::status(202)).await;
-    let hub = serve(&table(&broker, &api));
+    let hub = serve(&table(&broker, &api, false));
     let mut client = follower(&hub).await;
     let began = Timestamp::now().as_millisecond();
     let recovery = Recovery::next(&mut api).await;
@@ -84,5 +90,60 @@ async fn odds_of_a_sport_that_only_the_routing_key_names_are_held_while_the_brok
     until(&mut client, "uof", "live").await;
     assert_eq!(price(&client), Some("2.3"));
     assert_eq!(one(&client, "/odds/sportradar").expect("it is there").data["suspended"], false);
+    check_secrets(hub, &client, &[PASSWORD]).await;
+}
+
+/// The names of an event are in its fixture, which is requested when the event first occurs and when it changes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn names_come_from_fixtures() {
+    let Some(broker) = Broker::start() else { return };
+    let provider = Provider::connect(&broker).await;
+    let changed = Arc::new(AtomicBool::new(false));
+    let is_changed = Arc::clone(&changed);
+    let mut api = Server::shared(move |request| {
+        let Some(path) = request.target.strip_prefix("/uof/v1/sports/en/sport_events/") else {
+            return Reply::status(202);
+        };
+        assert_eq!((path, &*request.method), ("sr:match:7/fixture.xml", "GET"));
+        assert_eq!(request.headers["x-access-token"], SECRET);
+        let away = if is_changed.load(Ordering::Relaxed) { "Cats" } else { "Wolves" };
+        Reply::ok(&format!(
+            r#"<fixtures_fixture><fixture id="sr:match:7" start_time="2026-11-27T19:00:00+00:00"><tournament id="sr:tournament:7" name="Cup"><sport id="sr:sport:1" name="Soccer"/></tournament><competitors><competitor id="a" name="Bears" qualifier="home"/><competitor id="b" name="{away}" qualifier="away"/></competitors></fixture></fixtures_fixture>"#
+        ))
+    })
+    .await;
+    let hub = serve(&table(&broker, &api, true));
+    let mut client = follower(&hub).await;
+    let recovery = Recovery::next(&mut api).await;
+    odds(&provider, 1, 7, "2.10").await;
+    let sides = |client: &Client| {
+        let mut matches = client.channels.iter().filter(|(name, _)| {
+            name.strip_prefix("football/").is_some_and(|rest| !rest.contains('/'))
+        });
+        let (_, followed) = matches.next()?;
+        let name = |side: &str| followed.data[side]["name"].as_str().map(ToOwned::to_owned);
+        Some([name("home")?, name("away")?])
+    };
+    // A message, after which the source looks for answers.
+    let alive = async || provider.alive(1, Timestamp::now().as_millisecond(), 1).await;
+    let named = async |client: &mut Client, away: &str| {
+        let is_named = |client: &Client| sides(client).is_some_and(|it| it == ["Bears", away]);
+        timeout(PATIENCE, async {
+            while !is_named(client) {
+                alive().await;
+                client.next().await.expect("the hub stays up");
+            }
+        })
+        .await
+        .unwrap_or_else(|_| panic!("not named {away}: {:?}", sides(client)));
+    };
+    named(&mut client, "Wolves").await;
+    provider.complete(&recovery).await;
+    until(&mut client, "uof", "live").await;
+
+    changed.store(true, Ordering::Relaxed);
+    let key = "hi.-.live.fixture_change.1.sr:match.7.-";
+    provider.publish(key, r#"<fixture_change event_id="sr:match:7" product="1"/>"#).await;
+    named(&mut client, "Cats").await;
     check_secrets(hub, &client, &[PASSWORD]).await;
 }

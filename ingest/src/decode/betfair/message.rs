@@ -71,7 +71,7 @@ pub struct StreamMarketChange<'a> {
 }
 
 /// Everything about a market except its prices; always complete.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct StreamMarketDefinition<'a> {
     pub event_id: Option<Cow<'a, str>>,
     pub event_type_id: Option<Cow<'a, str>>,
@@ -82,13 +82,49 @@ pub struct StreamMarketDefinition<'a> {
     /// ISO 8601, UTC.
     pub open_date: Option<Cow<'a, str>>,
     pub market_time: Option<Cow<'a, str>>,
-    /// Names exist in historic files only.
+    /// Names exist in historic files, and where the [catalogue](super::catalogue) has them.
     pub name: Option<Cow<'a, str>>,
     pub event_name: Option<Cow<'a, str>>,
+    /// Id and name, from the catalogue.
+    pub competition: Option<[Cow<'a, str>; 2]>,
     pub runners: Vec<RunnerDefinition<'a>>,
 }
 
-#[derive(Debug)]
+impl StreamMarketDefinition<'_> {
+    /// The same without the line that it was read from.
+    #[must_use]
+    pub fn into_owned(self) -> StreamMarketDefinition<'static> {
+        let owned = |text: Option<Cow<'_, str>>| text.map(|text| Cow::Owned(text.into_owned()));
+        StreamMarketDefinition {
+            event_id: owned(self.event_id),
+            event_type_id: owned(self.event_type_id),
+            market_type: owned(self.market_type),
+            betting_type: owned(self.betting_type),
+            status: owned(self.status),
+            in_play: self.in_play,
+            open_date: owned(self.open_date),
+            market_time: owned(self.market_time),
+            name: owned(self.name),
+            event_name: owned(self.event_name),
+            competition: self.competition.map(|parts| parts.map(|it| Cow::Owned(it.into_owned()))),
+            runners: self.runners.into_iter().map(RunnerDefinition::into_owned).collect(),
+        }
+    }
+}
+
+impl RunnerDefinition<'_> {
+    fn into_owned(self) -> RunnerDefinition<'static> {
+        let owned = |text: Option<Cow<'_, str>>| text.map(|text| Cow::Owned(text.into_owned()));
+        RunnerDefinition {
+            key: self.key,
+            name: owned(self.name),
+            status: owned(self.status),
+            sort_priority: self.sort_priority,
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
 pub struct RunnerDefinition<'a> {
     pub key: RunnerKey,
     pub name: Option<Cow<'a, str>>,

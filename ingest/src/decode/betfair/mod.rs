@@ -11,6 +11,7 @@
 //! (`connection`, `status`), which recordings do not have, are read by [`control`].
 
 pub mod book;
+pub mod catalogue;
 pub mod control;
 mod json;
 mod message;

@@ -1,6 +1,6 @@
 //! A Betfair event as our match: its sport, its start, and who plays.
 //!
-//! It is in the definition of each market. Live ones hold no names, so the sides stay unknown.
+//! It is in the definition of each market. Live ones hold no names, so the sides are unknown until the catalogue has them.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::time;
 use crate::{
     decode::betfair::{StreamMarketDefinition, quoted},
     error::{DecodeError, RefusalKind},
-    event::{Event, Fact, Fixture, Id, Micros, Pair, Participant, Sport},
+    event::{Competition, Event, Fact, Fixture, Id, Micros, Pair, Participant, Sport},
 };
 
 /// Our slug of Betfair, as a provider of matches and as a bookmaker.
@@ -57,6 +57,12 @@ impl Match {
         fixture.start = opens.or(fixture.start).or(market);
         let name = definition.event_name.as_deref();
         fixture.sides = name.and_then(|name| sides(name, self.sport)).or(fixture.sides);
+        let competition = definition.competition.as_ref().map(|[id, name]| Competition {
+            id: Id::derive(PROVIDER, "competition", id),
+            name: name.trim().into(),
+            season: None,
+        });
+        fixture.competition = competition.or(fixture.competition);
         let news = !self.introduced || fixture != self.fixture;
         (self.fixture, self.introduced) = (fixture, true);
         news.then(|| Event {

@@ -6,9 +6,11 @@
 //! defined, or an unreadable line, means that something is lost: the source must subscribe again,
 //! without a position.
 
+use std::sync::Arc;
+
 use super::{Normalized, Normalizer, position, position::Position};
 use crate::{
-    decode::betfair::{self as decode, ChangeType, MarketMessage},
+    decode::betfair::{self as decode, ChangeType, MarketMessage, catalogue},
     error::DecodeError,
     event::{Micros, Timed},
     normalize::{Interpret, Interpretation, Signal},
@@ -83,6 +85,29 @@ impl Live {
         self.is_lost
     }
 
+    /// The markets whose names should be requested now, at most this many.
+    pub fn unnamed(&mut self, most: usize, now: Micros) -> Vec<Arc<str>> {
+        self.normalizer.unnamed(most, now)
+    }
+
+    /// Takes an answer of the catalogue.
+    fn name(
+        &mut self,
+        answer: &[u8],
+        received: Micros,
+        out: &mut Interpretation,
+    ) -> Result<(), DecodeError> {
+        let named = catalogue::decode(answer)?;
+        let mut normalized = Normalized::default();
+        self.normalizer.catalogue(named, &mut normalized);
+        let Normalized { batch, notices, .. } = normalized;
+        if !batch.events.is_empty() {
+            out.batches.push(Timed { clock_us: received, batch });
+        }
+        out.notices.extend(notices);
+        Ok(())
+    }
+
     /// Something was lost that was not even a message. Whether that is news.
     pub fn miss(&mut self) -> bool {
         let is_news = !self.is_lost && self.last_signal != Signal::Recovering;
@@ -141,6 +166,9 @@ impl Interpret for Live {
         received: Micros,
         out: &mut Interpretation,
     ) -> Result<(), DecodeError> {
+        if catalogue::is_catalogue(bytes) {
+            return self.name(bytes, received, out);
+        }
         let message = match decode::decode(bytes) {
             Ok(Some(message)) => message,
             Ok(None) => return Ok(()),
@@ -183,7 +211,10 @@ mod tests {
     use proptest::{collection::vec, prelude::*, sample::Index};
 
     use super::*;
-    use crate::normalize::betfair::tests::{definition, fact, prices, seeds};
+    use crate::{
+        event::{Fact, MarketChange, OddsFact},
+        normalize::betfair::tests::{definition, fact, prices, seeds},
+    };
 
     struct Source(Live);
 
@@ -230,6 +261,52 @@ mod tests {
         source.check(r#""ct":"HEARTBEAT","clk":"b""#, "Alive");
         source.check(&prices("1.2", r#"{"id":7,"ltp":2}"#), "1.2 | 7 last 2");
         assert_eq!(source.0.resume(), Some(["i", "b"]));
+    }
+
+    /// Names are requested once for each market, and again if they do not come; then the market is defined again.
+    #[test]
+    fn market_is_defined_again_with_its_names() {
+        const MINUTE_US: Micros = 60_000_000;
+        let mut source = Source::subscribed();
+        source.image(&["1.2"], &format!("{OPEN}\nFresh"));
+        let wanted = |source: &mut Source, now| {
+            source.0.unnamed(9, now).iter().map(|id| id.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(wanted(&mut source, 1), ["1.2"]);
+        assert_eq!(wanted(&mut source, 2), [""; 0], "they are on their way");
+        assert_eq!(wanted(&mut source, 1 + MINUTE_US), ["1.2"]);
+
+        let catalogue = br#"[{"marketId":"1.2","event":{"id":"30","name":"Ann v Bea"},"competition":{"id":"5","name":"Open"},
+            "runners":[{"selectionId":7,"runnerName":"Ann"},{"selectionId":8,"runnerName":"Bea"}]},
+            {"marketId":"1.9","event":{"id":"31","name":"C v D"}}]"#;
+        let mut out = Interpretation::default();
+        source.0.message(catalogue, 5, &mut out).expect("a catalogue");
+        assert!(out.notices.is_empty() && out.signals.is_empty(), "{out:?}");
+        let events = &out.batches[0].batch.events;
+        let Fact::Fixture(fixture) = &events[0].fact else { panic!("{events:?}") };
+        let sides = fixture.sides.as_ref().expect("sides").each_ref().map(|side| &*side.name);
+        assert_eq!(sides, ["Ann", "Bea"]);
+        assert_eq!(fixture.competition.as_ref().map(|it| &*it.name), Some("Open"));
+        let Fact::Odds(OddsFact { change: MarketChange::Define(defined), .. }) = &events[1].fact
+        else {
+            panic!("{events:?}")
+        };
+        let names: Vec<_> = defined.selections.iter().map(|it| it.name.as_deref()).collect();
+        assert_eq!(names, [Some("Ann"), Some("Bea")]);
+        assert_eq!(events.len(), 2, "an unknown market changes nothing");
+        assert_eq!(wanted(&mut source, 9 * MINUTE_US), [""; 0]);
+
+        // Definitions that follow have them too, and a market that closes forgets them.
+        let mut out = Interpretation::default();
+        let closed = format!(r#"{{"op":"mcm","id":2,"mc":[{}]}}"#, definition("1.2", "CLOSED", ""));
+        source.0.message(closed.as_bytes(), 6, &mut out).expect("a message");
+        let named = out.batches[0].batch.events.iter().any(|event| match &event.fact {
+            Fact::Odds(OddsFact { change: MarketChange::Define(defined), .. }) => {
+                defined.selections[0].name.as_deref() == Some("Ann")
+            }
+            _ => false,
+        });
+        assert!(named, "{out:?}");
     }
 
     #[test]

@@ -43,8 +43,9 @@ pub(super) struct Market {
     pub(super) sport: Sport,
     /// The image of the subscription in which it came last.
     pub(super) image: u64,
-    /// Its definition, where that is stored.
+    /// Its definition, where that is stored: as it was reported, and as it was received.
     pub(super) defined: Option<MarketDefinition>,
+    pub(super) received: Option<StreamMarketDefinition<'static>>,
     status: MarketStatus,
     /// Few enough in nearly all markets that looking from the start is the fastest.
     runners: Vec<Runner>,
@@ -86,6 +87,7 @@ impl Market {
             sport: of_event.sport,
             image,
             defined: None,
+            received: None,
             status: MarketStatus::Inactive,
             runners: Vec::new(),
         }

@@ -11,6 +11,8 @@
 //!   it that the cuts are between markets, so that each segment is whole for the markets it names.
 //! - **Last prices.** Before it closes a market, Betfair sets what was traded to 0 and sends an
 //!   `ltp` that means nothing, which is not reported; `market.rs` has the rule.
+//! - **Names** are in historic files. A live stream has none: a live source requests the catalogue, which is interpreted like a
+//!   message. A market is then defined again with its names.
 //! - **Time** (`pt`) is used as received. If it falls, that is a notice, and the message is used.
 //!   Heartbeats are ignored.
 
@@ -21,6 +23,7 @@ mod kind;
 mod ladder;
 mod live;
 mod market;
+mod names;
 mod position;
 mod retired_markets;
 #[cfg(test)]
@@ -34,12 +37,15 @@ pub use self::live::Live;
 use self::{
     fixture::Match,
     market::{Closing, Market},
+    names::Names,
     retired_markets::RetiredMarkets,
 };
 use crate::{
     decode::betfair::{
         self as decode, ChangeType, MarketMessage, REFUSED_MAX, StreamMarketChange,
-        StreamMarketDefinition, quoted,
+        StreamMarketDefinition,
+        catalogue::{self, CatalogueMarket},
+        quoted,
     },
     error::{DecodeError, RefusalKind},
     event::{Batch, Event, Fact, MarketChange, MarketDefinition, MarketStatus, Micros, OddsFact},
@@ -62,6 +68,7 @@ pub struct Normalizer {
     image: u64,
     /// Markets that were removed, of which more messages may arrive.
     retired: RetiredMarkets,
+    names: Names,
     /// A message was about an unknown market: an earlier message must have been missed.
     is_lost: bool,
 }
@@ -87,6 +94,7 @@ impl Default for Normalizer {
             keeps_definitions: false,
             image: 0,
             retired: RetiredMarkets::default(),
+            names: Names::default(),
             is_lost: false,
         }
     }
@@ -99,6 +107,11 @@ impl Normalizer {
     ///
     /// When nothing of the line can be used: it is not JSON, or not a message of the stream.
     pub fn line(&mut self, line: &[u8]) -> Result<Option<Normalized>, DecodeError> {
+        if catalogue::is_catalogue(line) {
+            let mut named = Normalized::default();
+            self.catalogue(catalogue::decode(line)?, &mut named);
+            return Ok(Some(named).filter(Normalized::has_content));
+        }
         let message = decode::decode(line)?;
         let message = message.filter(|message| message.ct != ChangeType::Heartbeat);
         let normalized = message.map(|message| self.message(message));
@@ -149,7 +162,10 @@ impl Normalizer {
         change: &mut StreamMarketChange<'_>,
         out: &mut Normalized,
     ) -> Result<Closing, DecodeError> {
-        if let Some(definition) = &change.definition {
+        let mut received = None;
+        if let Some(definition) = &mut change.definition {
+            received = self.keeps_definitions.then(|| (**definition).clone());
+            self.names.apply(&change.id, definition);
             self.introduce(&change.id, definition, out)?;
         }
         let Some(market) = self.markets.get_mut(&*change.id) else {
@@ -169,12 +185,54 @@ impl Normalizer {
         if let Some(definition) = &change.definition {
             let defined = market.define(definition, &mut out.notices);
             market.defined = self.keeps_definitions.then(|| defined.clone());
+            market.received = received.map(StreamMarketDefinition::into_owned);
             push(&market.id, MarketChange::Define(defined));
         }
         if let Some(prices) = market.prices(&mut change.rc, change.tv, &mut out.notices) {
             push(&market.id, prices);
         }
         Ok(market.closing())
+    }
+
+    /// Takes names from the catalogue, and reports what they change in markets that are known.
+    fn catalogue(&mut self, named: Vec<CatalogueMarket>, out: &mut Normalized) {
+        for names in named {
+            let id = Arc::clone(&names.market_id);
+            let Some(market) = self.markets.get(&id) else { continue };
+            let received = market.received.clone();
+            self.names.insert(names);
+            // Without it, as in a recording, the next definition has the names.
+            let Some(mut definition) = received else { continue };
+            self.names.apply(&id, &mut definition);
+            if let Err(refused) = self.define_again(&id, &definition, out) {
+                out.notices.push(refused);
+            }
+        }
+        out.notices.truncate(REFUSED_MAX);
+    }
+
+    /// Reports the definition of a market that is known.
+    fn define_again(
+        &mut self,
+        id: &str,
+        definition: &StreamMarketDefinition<'_>,
+        out: &mut Normalized,
+    ) -> Result<(), DecodeError> {
+        self.introduce(id, definition, out)?;
+        let market = self.markets.get_mut(id).ok_or_else(|| unknown(id))?;
+        let defined = market.define(definition, &mut out.notices);
+        market.defined = Some(defined.clone());
+        let change = MarketChange::Define(defined);
+        let fact = OddsFact { book: self.book.clone(), market: market.id.clone(), change };
+        let (sport, match_id) = (market.sport, market.match_id);
+        out.batch.events.push(Event { sport, match_id, fact: Fact::Odds(fact) });
+        Ok(())
+    }
+
+    /// Markets whose names are to be requested now, at most this many.
+    fn unnamed(&mut self, most: usize, now: Micros) -> Vec<Arc<str>> {
+        let names = &mut self.names;
+        self.markets.keys().filter(|id| names.request(id, now)).take(most).cloned().collect()
     }
 
     /// A market is not known that this change is about. Where there is no room for more, or it came
@@ -252,6 +310,7 @@ impl Normalizer {
     /// Removes a market. If it returns, a definition introduces it again.
     fn forget(&mut self, id: &Arc<str>) -> Option<Market> {
         let market = self.markets.remove(id)?;
+        self.names.remove(id);
         if let Some(of_event) = self.matches.get_mut(&market.event_id) {
             of_event.markets -= 1;
             if of_event.markets == 0 {

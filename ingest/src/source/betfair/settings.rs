@@ -8,6 +8,9 @@ use serde_json::Value;
 use super::session::Session;
 use crate::source::{secret::Secret, tls::TrustError};
 
+/// The Betting API of Betfair, in its REST form.
+pub const CATALOGUE_URL: &str = "https://api.betfair.com/exchange/betting/rest/v1.0";
+
 /// How to reach Betfair, what to subscribe to, and the timeouts.
 #[derive(Debug, Clone)]
 pub struct BetfairSettings {
@@ -20,6 +23,9 @@ pub struct BetfairSettings {
     /// The application key. With a delayed one Betfair conflates to 180 s.
     pub app_key: Secret,
     pub session: Session,
+    /// Where names are requested, without the name of the operation. Default Betfair's Betting API. `None`: matches,
+    /// markets and runners have no names.
+    pub catalogue: Option<String>,
     /// Betfair's `marketFilter`, an object: `{"eventTypeIds":["1"],"marketTypes":["MATCH_ODDS"]}`.
     /// An empty one subscribes to all markets, of which 200 are allowed unless arranged otherwise.
     pub market_filter: Value,
@@ -76,6 +82,8 @@ pub enum SettingsError {
     NoSession,
     #[error("the market filter is no JSON object")]
     Filter,
+    #[error("the URL of the catalogue begins neither with https:// nor with http://")]
+    Catalogue,
     #[error("no data fields are requested")]
     NoFields,
     #[error("{what} is {is}, which is not {least} to {most}")]
@@ -95,6 +103,7 @@ impl BetfairSettings {
             authority: None,
             app_key,
             session,
+            catalogue: Some(CATALOGUE_URL.to_owned()),
             market_filter,
             fields: vec![AllOffers, Traded, TradedVolume, LastPrice],
             ladder_levels: 3,
@@ -124,6 +133,10 @@ impl BetfairSettings {
         }
         if !self.market_filter.is_object() {
             return Err(SettingsError::Filter);
+        }
+        let is_url = |url: &String| ["https://", "http://"].iter().any(|it| url.starts_with(it));
+        if !self.catalogue.iter().all(is_url) {
+            return Err(SettingsError::Catalogue);
         }
         if self.fields.is_empty() {
             return Err(SettingsError::NoFields);
@@ -202,6 +215,8 @@ mod tests {
         check(|s| s.app_key = secret(""), "the application key is empty");
         check(|s| s.session = Session::Token(secret("")), "the session token is empty");
         check(|s| s.market_filter = json!([]), "the market filter is no JSON object");
+        let catalogue = "the URL of the catalogue begins neither with https:// nor with http://";
+        check(|s| s.catalogue = Some("api.betfair.com".to_owned()), catalogue);
         check(|s| s.fields.clear(), "no data fields are requested");
         check(|s| s.heartbeat_ms = 499, "heartbeat_ms is 499, which is not 500 to 5000");
         check(|s| s.ladder_levels = 11, "ladder_levels is 11, which is not 1 to 10");

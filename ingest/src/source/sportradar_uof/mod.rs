@@ -6,15 +6,19 @@
 //! is `Live` while all its products are, and `Recovering` from a connection or a gap until the
 //! `snapshot_complete` that ends the last recovery.
 //!
+//! Messages name events by their ids. The fixture of each event is requested over HTTP when it first occurs, and when a
+//! message says that it has changed; the document is interpreted like a message.
+//!
 //! A message is acknowledged once its results have been sent. A message that is too long is refused
 //! after it was received, because AMQP has no limit that the client could set.
 
 mod broker;
 mod control;
+mod fixtures;
 mod product;
 mod recovery;
 
-use std::{convert::Infallible, time::Duration};
+use std::{convert::Infallible, future, time::Duration};
 
 use lapin::{message::Delivery, options::BasicAckOptions};
 use rand::RngExt;
@@ -32,6 +36,7 @@ pub use self::{
 use self::{
     broker::BrokerSubscription,
     control::ControlMessage,
+    fixtures::Fixtures,
     product::{Products, RecoveryRequest},
     recovery::{RecoveryClient, RecoveryError},
 };
@@ -52,6 +57,8 @@ pub struct UofSettings {
     pub broker: Broker,
     pub api: Api,
     pub products: Vec<Product>,
+    /// Whether the fixtures of events are requested, with the names of their sides. Default true.
+    pub fixtures: bool,
     /// A product without an `alive` message for this long has a gap. Default: 10 s.
     pub alive_within: Duration,
     /// A recovery that takes longer is requested again. Default: 20 min, twice the duration of a
@@ -73,6 +80,7 @@ impl UofSettings {
             broker,
             api,
             products,
+            fixtures: true,
             alive_within: Duration::from_secs(10),
             recovery_within: Duration::from_secs(20 * 60),
             message_bytes_max: 8 << 20,
@@ -102,6 +110,14 @@ pub async fn run(
     reports.until_closed(source).await;
 }
 
+/// The next document of a fixture. Waits for ever if none are requested.
+async fn next_fixture(fixtures: &mut Option<Fixtures>) -> Vec<u8> {
+    match fixtures {
+        Some(fixtures) => fixtures.answer().await,
+        None => future::pending().await,
+    }
+}
+
 struct OddsFeed<'a, R> {
     settings: &'a UofSettings,
     reports: &'a ReportSender,
@@ -109,6 +125,8 @@ struct OddsFeed<'a, R> {
     route: R,
     products: Products,
     recovery: RecoveryClient,
+    /// `None` if they are not requested.
+    fixtures: Option<Fixtures>,
     /// The back-off after failed recovery requests.
     backoff: Backoff,
     rng: ChaCha8Rng,
@@ -140,6 +158,7 @@ impl<'a, R: FnMut(&str) + Send> OddsFeed<'a, R> {
             route,
             products: Products::new(products, alive_within, recovery_within, first_id, now),
             recovery: RecoveryClient::new(settings.api.clone()),
+            fixtures: settings.fixtures.then(|| Fixtures::start(settings, reports.name())),
             backoff: Backoff::new(settings.backoff_first, settings.backoff_most),
             rng,
             number: 0,
@@ -158,6 +177,7 @@ impl<'a, R: FnMut(&str) + Send> OddsFeed<'a, R> {
         loop {
             self.step(&mut messages, &mut pending).await?;
             self.request_recoveries(&mut pending);
+            self.fixtures.iter_mut().for_each(Fixtures::request);
             self.report_state().await?;
         }
     }
@@ -181,6 +201,10 @@ impl<'a, R: FnMut(&str) + Send> OddsFeed<'a, R> {
                 self.handle_recovery_result(&request, &result);
                 Ok(())
             }
+            document = next_fixture(&mut self.fixtures) => {
+                self.number += 1;
+                Ok(self.reports.message(&mut self.interpreter, &document, self.number).await?)
+            }
             () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => Ok(()),
         }
     }
@@ -193,6 +217,9 @@ impl<'a, R: FnMut(&str) + Send> OddsFeed<'a, R> {
             self.reports.send(Report::Refused(refused)).await?;
         } else {
             (self.route)(delivery.routing_key.as_str());
+            if let Some(fixtures) = &mut self.fixtures {
+                fixtures.note(delivery.routing_key.as_str());
+            }
             self.reports.message(&mut self.interpreter, body, self.number).await?;
             self.handle_control(body);
         }

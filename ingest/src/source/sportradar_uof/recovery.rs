@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use reqwest::{Client, StatusCode, Url, header::HeaderValue, redirect};
+use reqwest::{Client, RequestBuilder, StatusCode, Url, header::HeaderValue, redirect};
 use rustls::ClientConfig;
 
 use super::product::RecoveryRequest;
@@ -43,6 +43,31 @@ impl Api {
         let mut token = HeaderValue::try_from(token.expose()).map_err(|_| ApiError::Token)?;
         token.set_sensitive(true);
         Ok(Self { base, token, tls, node: None, timeout: Duration::from_secs(15) })
+    }
+
+    pub(super) fn tls(&self) -> &ClientConfig {
+        &self.tls
+    }
+
+    /// Adds the token.
+    pub(super) fn authorized(&self, request: RequestBuilder) -> RequestBuilder {
+        request.header("x-access-token", self.token.clone())
+    }
+
+    /// The document of an event's fixture, with English names.
+    pub(super) fn fixture_url(&self, event: &str) -> Url {
+        let mut url = self.base.clone();
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.pop_if_empty().extend([
+                "v1",
+                "sports",
+                "en",
+                "sport_events",
+                event,
+                "fixture.xml",
+            ]);
+        }
+        url
     }
 
     fn url(&self, product: &str, request: &RecoveryRequest) -> Url {
@@ -99,7 +124,7 @@ impl RecoveryClient {
         request: &RecoveryRequest,
     ) -> Result<(), RecoveryError> {
         let post = self.client.post(self.api.url(product, request));
-        let sent = post.header("x-access-token", self.api.token.clone()).send().await;
+        let sent = self.api.authorized(post).send().await;
         let status = sent.map_err(|_| RecoveryError::Transient)?.status();
         tracing::debug!(
             product,

@@ -94,6 +94,7 @@ fn settings(peer: &Peer, folder: &TempDir) -> BetfairSettings {
         port: peer.address().port(),
         authority: Some(authority),
         heartbeat_ms: 500,
+        catalogue: None,
         // Longer than any test waits, so that this never ends a connection.
         silence_ms: 300_000,
         backoff_first_ms: 1,
