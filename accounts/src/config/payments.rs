@@ -1,5 +1,6 @@
 //! `[payments]`: payment providers, timeouts and retries.
 
+use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
 use base::{Micros, config::SecretRef};
@@ -49,6 +50,10 @@ pub struct PaymentsConfig {
     /// Age in milliseconds after which the state of an open order is requested. Default 300000;
     /// further requests are increasingly rare.
     pub sweep_after_ms: u64,
+    /// Who sells, for receipts: name, address and tax number, in lines. Default empty.
+    pub seller: String,
+    /// The tax that prices include, in percent, which receipts then show. Default 0: none.
+    pub tax_percent: Decimal,
     /// Whether the demo offers both payment methods with simulated providers, where no money moves.
     /// Default true. It has no effect without the demo, or if a payment method has keys.
     pub sandbox: bool,
@@ -74,6 +79,8 @@ impl Default for PaymentsConfig {
             sweep_ms: 60_000,
             sweep_orders_max: 50,
             sweep_after_ms: 300_000,
+            seller: String::new(),
+            tax_percent: Decimal::ZERO,
             sandbox: true,
         }
     }
@@ -137,6 +144,9 @@ impl PaymentsConfig {
             if !is_safe(url) {
                 return Err((name, "an https address, or an http address on loopback"));
             }
+        }
+        if self.tax_percent.is_sign_negative() || self.tax_percent > Decimal::ONE_HUNDRED {
+            return Err(("payments.tax_percent", "0 to 100"));
         }
         let offered = self.offers_stripe() || self.offers_paypal();
         if offered && OTHER_UNITS.contains(&currency) {

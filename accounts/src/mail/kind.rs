@@ -17,6 +17,10 @@ pub enum MailKind {
     EmailChanged,
     PasswordChanged,
     AccountDeleted,
+    /// A payment has arrived. Has a receipt.
+    Receipt,
+    /// A payment was refunded, at least partly. Has a receipt.
+    Refund,
 }
 
 /// The text does not name a kind.
@@ -25,7 +29,7 @@ pub enum MailKind {
 pub struct UnknownMail(String);
 
 impl MailKind {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Verify,
         Self::AlreadyRegistered,
         Self::Reset,
@@ -33,6 +37,8 @@ impl MailKind {
         Self::EmailChanged,
         Self::PasswordChanged,
         Self::AccountDeleted,
+        Self::Receipt,
+        Self::Refund,
     ];
 
     #[must_use]
@@ -45,6 +51,8 @@ impl MailKind {
             Self::EmailChanged => "email-changed",
             Self::PasswordChanged => "password-changed",
             Self::AccountDeleted => "account-deleted",
+            Self::Receipt => "receipt",
+            Self::Refund => "refund",
         }
     }
 }

@@ -7,7 +7,7 @@
 use sqlx::{AnyConnection, FromRow, Row, any::AnyRow};
 
 use super::MailKind;
-use crate::accounts::Micros;
+use crate::{accounts::Micros, payments::Receipt};
 use database::Database;
 
 /// Rows deleted in one statement: a long transaction blocks others.
@@ -41,6 +41,33 @@ pub async fn enqueue(
     Ok(())
 }
 
+/// The same for a mail with a receipt.
+///
+/// # Errors
+///
+/// If the store fails.
+pub async fn enqueue_receipt(
+    tx: &mut AnyConnection,
+    address: &str,
+    kind: MailKind,
+    receipt: &Receipt,
+    now: Micros,
+) -> Result<(), sqlx::Error> {
+    let content =
+        serde_json::to_string(receipt).map_err(|error| sqlx::Error::Encode(error.into()))?;
+    sqlx::query(
+        "INSERT INTO mails (address, kind, content, created_us, next_us)
+         VALUES ($1, $2, $3, $4, $4)",
+    )
+    .bind(address)
+    .bind(kind.as_str())
+    .bind(content)
+    .bind(now)
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
 /// Deletes every mail to this address, sent or not, because its account is deleted. The notice of the
 /// deletion must be enqueued afterwards.
 ///
@@ -66,6 +93,8 @@ pub(super) struct QueuedEmail {
     /// The name of a [`MailKind`].
     pub(super) kind: String,
     pub(super) link: Option<i64>,
+    /// The receipt as JSON, for the kinds that have one.
+    pub(super) content: Option<String>,
     pub(super) created: Micros,
     /// The number of attempts so far.
     pub(super) attempts: u32,
@@ -85,7 +114,7 @@ impl Outbox {
     /// The mails that are due, the oldest first.
     pub(super) async fn due(&self, now: Micros, max: u32) -> Result<Vec<QueuedEmail>, sqlx::Error> {
         sqlx::query_as(
-            "SELECT mails.id, mails.address, mails.kind, mails.link_id, mails.created_us,
+            "SELECT mails.id, mails.address, mails.kind, mails.link_id, mails.content, mails.created_us,
                     mails.attempts, mails.next_us, links.expires_us, links.used_us
              FROM mails LEFT JOIN links ON links.id = mails.link_id
              WHERE mails.sent_us IS NULL AND mails.failed_us IS NULL AND mails.next_us <= $1
@@ -193,6 +222,7 @@ impl<'r> FromRow<'r, AnyRow> for QueuedEmail {
             address: row.try_get("address")?,
             kind: row.try_get("kind")?,
             link: row.try_get("link_id")?,
+            content: row.try_get("content")?,
             created: row.try_get("created_us")?,
             attempts: u32::try_from(attempts).unwrap_or(u32::MAX),
             next: row.try_get("next_us")?,

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use lettre::{
     Address, Message,
     message::{
-        Body, MultiPart, SinglePart,
+        Attachment, Body, MultiPart, SinglePart,
         header::{ContentTransferEncoding, ContentType, HeaderName, HeaderValue},
     },
 };
@@ -14,7 +14,7 @@ use super::{
     MailKind, Sender,
     text::{HtmlTemplate, TemplateFields, TextTemplate},
 };
-use crate::accounts::Micros;
+use crate::{accounts::Micros, payments::Receipt};
 
 /// Bytes of a line of a mail, as RFC 5322 bounds them.
 const LINE_MAX: usize = 998;
@@ -29,6 +29,8 @@ pub(super) struct EmailContext<'a> {
     /// When it was enqueued.
     pub(super) requested: Micros,
     pub(super) link: Option<EmailLink>,
+    /// For the kinds that have one.
+    pub(super) receipt: Option<Receipt>,
     /// The URL of the site, without a trailing slash.
     pub(super) site: &'a str,
 }
@@ -49,8 +51,15 @@ pub(super) fn page(kind: MailKind) -> Option<&'static str> {
         MailKind::AlreadyRegistered
         | MailKind::EmailChanged
         | MailKind::PasswordChanged
-        | MailKind::AccountDeleted => None,
+        | MailKind::AccountDeleted
+        | MailKind::Receipt
+        | MailKind::Refund => None,
     }
+}
+
+/// Whether such a mail has a receipt.
+pub(super) fn has_receipt(kind: MailKind) -> bool {
+    matches!(kind, MailKind::Receipt | MailKind::Refund)
 }
 
 /// A mail as its recipient reads it.
@@ -79,6 +88,7 @@ impl RenderedEmail {
             requested: day_and_time(context.requested),
             link: link.map_or("", |link| &link.url),
             expires: link.map_or_else(String::new, |link| day_and_time(link.expires)),
+            receipt: context.receipt.as_ref().map(Receipt::text),
         };
         let text = TextTemplate::of(context.kind, &facts).render()?;
         let subject = subject(context.kind, sender.name());
@@ -98,6 +108,15 @@ impl RenderedEmail {
         context: &EmailContext<'_>,
         sender: &Sender,
     ) -> Result<Message, lettre::error::Error> {
+        let alternative = MultiPart::alternative()
+            .singlepart(text_part(ContentType::TEXT_PLAIN, &self.text))
+            .singlepart(text_part(ContentType::TEXT_HTML, &self.html));
+        let content = match &context.receipt {
+            Some(receipt) => {
+                MultiPart::mixed().multipart(alternative).singlepart(attached(receipt))
+            }
+            None => alternative,
+        };
         let domain = sender.address().domain();
         let id = format!("<{}.{}@{domain}>", context.id, context.requested);
         Message::builder()
@@ -111,12 +130,13 @@ impl RenderedEmail {
                 HeaderName::new_from_ascii_str("Auto-Submitted"),
                 "auto-generated".to_owned(),
             ))
-            .multipart(
-                MultiPart::alternative()
-                    .singlepart(text_part(ContentType::TEXT_PLAIN, &self.text))
-                    .singlepart(text_part(ContentType::TEXT_HTML, &self.html)),
-            )
+            .multipart(content)
     }
+}
+
+fn attached(receipt: &Receipt) -> SinglePart {
+    let kind = ContentType::parse("application/pdf").expect("it is a type");
+    Attachment::new(receipt.file_name()).body(receipt.pdf(), kind)
 }
 
 /// Leaves lines unencoded where that is allowed: the library would break the longer ones, and a link
@@ -142,6 +162,8 @@ fn subject(kind: MailKind, service: &str) -> String {
         MailKind::EmailChanged => "Your email address was changed",
         MailKind::PasswordChanged => "Your password was changed",
         MailKind::AccountDeleted => "Your account was deleted",
+        MailKind::Receipt => "Receipt for your payment",
+        MailKind::Refund => "Receipt for your refund",
     };
     if service.is_empty() { what.to_owned() } else { format!("{what} ({service})") }
 }

@@ -12,6 +12,8 @@ pub(super) struct TemplateFields<'a> {
     pub(super) requested: String,
     pub(super) link: &'a str,
     pub(super) expires: String,
+    /// The text of the receipt, for the kinds that have one.
+    pub(super) receipt: Option<String>,
 }
 
 #[derive(Template)]
@@ -30,6 +32,10 @@ pub(super) enum TextTemplate<'a> {
     PasswordChanged { it: &'a TemplateFields<'a> },
     #[template(path = "mail/account_deleted.txt")]
     AccountDeleted { it: &'a TemplateFields<'a> },
+    #[template(path = "mail/receipt.txt")]
+    Receipt { it: &'a TemplateFields<'a> },
+    #[template(path = "mail/refund.txt")]
+    Refund { it: &'a TemplateFields<'a> },
 }
 
 /// The HTML alternative: the same paragraphs.
@@ -51,6 +57,8 @@ impl<'a> TextTemplate<'a> {
             MailKind::EmailChanged => Self::EmailChanged { it },
             MailKind::PasswordChanged => Self::PasswordChanged { it },
             MailKind::AccountDeleted => Self::AccountDeleted { it },
+            MailKind::Receipt => Self::Receipt { it },
+            MailKind::Refund => Self::Refund { it },
         }
     }
 }

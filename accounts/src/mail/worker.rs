@@ -22,7 +22,7 @@ use tracing::{error, info, warn};
 use super::{
     MailKind, Sender,
     outbox::{Outbox, QueuedEmail},
-    render::{EmailContext, EmailLink, RenderedEmail, page},
+    render::{EmailContext, EmailLink, RenderedEmail, has_receipt, page},
     transport::{DeliveryFailure, OutgoingEmail, Transport, TransportUnreachable},
 };
 use crate::{
@@ -195,12 +195,21 @@ where
             (Some(_), None) => return never("it should have a link"),
             (None, _) => None,
         };
+        let receipt = match &mail.content {
+            Some(content) => match serde_json::from_str(content) {
+                Ok(receipt) => Some(receipt),
+                Err(_) => return never("its receipt is of another version"),
+            },
+            None if has_receipt(kind) => return never("it should have a receipt"),
+            None => None,
+        };
         let context = EmailContext {
             id: mail.id,
             kind,
             address: &address,
             requested: mail.created,
             link,
+            receipt,
             site: &self.site,
         };
         Ok(self.email(&context).map_err(|error| DeliveryFailure::internal(false, error)))

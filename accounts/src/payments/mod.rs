@@ -15,6 +15,7 @@ mod method;
 mod order;
 mod paypal;
 mod provider;
+mod receipt;
 pub mod sandbox;
 mod store;
 mod stripe;
@@ -39,6 +40,7 @@ use self::{
     order::ProviderStatus,
     paypal::Paypal,
     provider::{Provider, ReturnUrls},
+    receipt::ReceiptTerms,
     store::{ApplyOutcome, EventKey, PaymentStore},
     stripe::Stripe,
 };
@@ -46,6 +48,7 @@ pub use self::{
     error::{PaymentError, ProviderError, WebhookError},
     method::{PaymentMethod, UnknownPaymentMethod},
     order::{Order, OrderState},
+    receipt::Receipt,
 };
 pub use crate::accounts::{LedgerEntry, LedgerKind};
 use crate::{
@@ -103,7 +106,7 @@ impl Payments {
             shared: Arc::new(Shared {
                 accounts: accounts.clone(),
                 prices,
-                store: PaymentStore::new(accounts.database().clone()),
+                store: PaymentStore::new(accounts.database().clone(), ReceiptTerms::of(config)),
                 public_url: public_url.to_owned(),
                 methods: providers.iter().map(Provider::method).collect(),
                 providers,
@@ -209,6 +212,20 @@ impl Payments {
     /// If there is none, or if the store fails.
     pub async fn order_of_any_account(&self, order_id: &str) -> Result<Order, PaymentError> {
         self.shared.store.order(order_id).await?.ok_or(PaymentError::NoOrder)
+    }
+
+    /// The receipt of an order of this account, with what was refunded so far; `None` if it is not paid.
+    ///
+    /// # Errors
+    ///
+    /// If the account has no such order, or if the store fails.
+    pub async fn receipt(
+        &self,
+        order_id: &str,
+        account: AccountId,
+    ) -> Result<Option<Receipt>, PaymentError> {
+        let order = self.order(order_id, account).await?;
+        Ok(self.shared.store.receipt(&order))
     }
 
     /// The orders of an account, the newest first, 200 at most.

@@ -140,6 +140,12 @@ impl Order {
         format!("{} × {}", self.unit_title(), self.months)
     }
 
+    /// What has gone back in total once a dispute about this amount is lost.
+    pub(super) fn after_loss(&self, lost: &Price) -> Price {
+        let amount = (self.refunded + lost.amount).min(self.price.amount);
+        Price { amount, currency: lost.currency.clone() }
+    }
+
     /// The amount that can still be refunded.
     #[must_use]
     pub fn refundable(&self) -> Decimal {

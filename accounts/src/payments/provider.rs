@@ -7,7 +7,7 @@ use super::{
     Order, PaymentMethod, ProviderError, WebhookError, order::ProviderStatus, paypal::Paypal,
     store::OrderRef, stripe::Stripe,
 };
-use crate::accounts::Micros;
+use crate::{accounts::Micros, products::Price};
 
 #[derive(Debug)]
 pub(super) enum Provider {
@@ -44,6 +44,8 @@ pub(super) struct WebhookEvent {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum EventContent {
     Status(ProviderStatus),
+    /// A dispute is lost: this amount went back to the customer, besides what was refunded.
+    Lost(Price),
     /// It does not contain the status: fetch it from the provider.
     FetchStatus,
     /// It concerns nothing that matters here.

@@ -9,12 +9,14 @@ use sqlx::{Any, AnyConnection, FromRow, Row, Transaction, any::AnyRow};
 use super::{
     Order, PaymentMethod,
     order::{Mismatch, ProviderStatus},
+    receipt::{Receipt, ReceiptTerms},
 };
 use crate::{
     accounts::{
         AccountId, Addon, Micros,
         ledger::{self, LedgerKind, NewLedgerEntry, decimal},
     },
+    mail::{self, MailKind},
     products::Price,
 };
 use database::Database;
@@ -25,6 +27,7 @@ const SHOWN_MAX: i64 = 200;
 #[derive(Debug, Clone)]
 pub(super) struct PaymentStore {
     database: Database,
+    receipts: ReceiptTerms,
 }
 
 /// How a provider identifies an order: by our id, its checkout or its payment.
@@ -78,8 +81,13 @@ impl ApplyOutcome {
 }
 
 impl PaymentStore {
-    pub(super) fn new(database: Database) -> Self {
-        Self { database }
+    pub(super) fn new(database: Database, receipts: ReceiptTerms) -> Self {
+        Self { database, receipts }
+    }
+
+    /// The receipt of an order; `None` if it is not paid.
+    pub(super) fn receipt(&self, order: &Order) -> Option<Receipt> {
+        Receipt::of(order, &self.receipts)
     }
 
     pub(super) async fn begin(&self) -> Result<Transaction<'static, Any>, sqlx::Error> {
@@ -203,7 +211,7 @@ impl PaymentStore {
             return Ok((order, ApplyOutcome::Repeated));
         }
         let applied = match order.learn(status, now) {
-            Ok(()) => settle(&mut tx, &mut order, now).await?,
+            Ok(()) => settle(&mut tx, &mut order, &self.receipts, now).await?,
             Err(mismatch) => ApplyOutcome::Mismatch(mismatch),
         };
         if let Some(event) = event {
@@ -214,10 +222,11 @@ impl PaymentStore {
     }
 }
 
-/// Writes the facts, and adjusts the days to match them.
+/// Writes the facts, adjusts the days to match them, and mails the receipt.
 async fn settle(
     tx: &mut AnyConnection,
     order: &mut Order,
+    receipts: &ReceiptTerms,
     now: Micros,
 ) -> Result<ApplyOutcome, sqlx::Error> {
     let days = order.days_due() - order.days_granted;
@@ -239,7 +248,31 @@ async fn settle(
         note: order.method.as_str(),
     };
     ledger::enter(tx, &entry, now).await?;
+    if !amount.is_zero() {
+        mail_receipt(tx, order, receipts, back, now).await?;
+    }
     Ok(if days == 0 { ApplyOutcome::Nothing } else { ApplyOutcome::Days(days) })
+}
+
+/// Mails the receipt to the account, if it has an address. `back`: money went back.
+async fn mail_receipt(
+    tx: &mut AnyConnection,
+    order: &Order,
+    receipts: &ReceiptTerms,
+    back: bool,
+    now: Micros,
+) -> Result<(), sqlx::Error> {
+    let address: Option<Option<String>> =
+        sqlx::query_scalar("SELECT email FROM accounts WHERE id = $1 AND deleted_us IS NULL")
+            .bind(order.account.0)
+            .fetch_optional(&mut *tx)
+            .await?;
+    let receipt = Receipt::of(order, receipts);
+    if let (Some(address), Some(receipt)) = (address.flatten(), receipt) {
+        let kind = if back { MailKind::Refund } else { MailKind::Receipt };
+        mail::enqueue_receipt(tx, &address, kind, &receipt, now).await?;
+    }
+    Ok(())
 }
 
 async fn write_facts(tx: &mut AnyConnection, order: &Order) -> Result<(), sqlx::Error> {

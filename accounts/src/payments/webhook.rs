@@ -9,6 +9,7 @@ use tracing::{debug, info};
 
 use super::{
     PaymentMethod, Payments, WebhookError,
+    order::ProviderStatus,
     provider::{EventContent, Provider, WebhookEvent},
     store::EventKey,
 };
@@ -78,6 +79,14 @@ impl Payments {
         };
         let status = match content {
             EventContent::Status(status) => status,
+            // Each event is applied once, so the sum is not added twice.
+            EventContent::Lost(lost) => {
+                info!(order = order.id, amount = %lost, "a dispute is lost");
+                ProviderStatus {
+                    refunded: Some(order.after_loss(&lost)),
+                    ..ProviderStatus::default()
+                }
+            }
             EventContent::FetchStatus | EventContent::Nothing => {
                 provider.fetch_status(&order).await?
             }

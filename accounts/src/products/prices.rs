@@ -26,7 +26,9 @@ impl Prices {
     pub fn replace(&self, catalogue: Catalogue) {
         self.0.send_if_modified(|current| {
             let differs = **current != catalogue;
-            *current = Arc::new(catalogue);
+            if differs {
+                *current = Arc::new(catalogue);
+            }
             differs
         });
     }

@@ -3,11 +3,29 @@ use std::{fs, os::unix::fs::PermissionsExt};
 use lettre::{Address, message::header::ContentType};
 
 use super::*;
-use crate::mail::render::{EmailContext, EmailLink, RenderedEmail, page, text_part};
+use crate::{
+    mail::render::{EmailContext, EmailLink, RenderedEmail, has_receipt, page, text_part},
+    payments::Receipt,
+};
 
 /// 22 November 2026, 14:05 UTC.
 const T0: Micros = 1_795_356_300_000_000;
 const LINK: &str = "https://hub.example.org/page/?link=7.5ec2e7";
+
+/// As the outbox stores it.
+fn receipt() -> Receipt {
+    let stored = r#"{"order":"0123456789abcdef","what":"Odds API, 30 days × 1","method":"Card","paid":"9.00",
+        "refunded":"0","currency":"EUR","paid_at":1795356300000000,"seller":"Hub","tax_percent":"0"}"#;
+    serde_json::from_str(stored).expect("a receipt")
+}
+
+#[test]
+fn receipt_is_in_the_text_and_attached() {
+    let (email, wire) = render(MailKind::Receipt, "ann@example.com");
+    assert!(email.text.contains("\nPaid        9.00 EUR\n"), "{}", email.text);
+    let attached = "Content-Disposition: attachment; filename=\"receipt-01234567.pdf\"";
+    assert!(wire.contains(attached) && wire.contains("application/pdf"), "{wire}");
+}
 
 fn render(kind: MailKind, address: &str) -> (RenderedEmail, String) {
     let address: Address = address.parse().unwrap();
@@ -18,6 +36,7 @@ fn render(kind: MailKind, address: &str) -> (RenderedEmail, String) {
         address: &address,
         requested: T0,
         link: page(kind).map(|_| link),
+        receipt: has_receipt(kind).then(receipt),
         site: "https://hub.example.org",
     };
     let sender = Sender::new("hub@example.org", "Hub & Söhne").unwrap();

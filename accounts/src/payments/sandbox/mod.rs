@@ -214,6 +214,7 @@ impl Sandbox {
             state: state::CheckoutState::Open,
             payment: None,
             refunds: Vec::new(),
+            lost: rust_decimal::Decimal::ZERO,
         };
         self.state().checkouts.insert("one", checkout);
         "one"

@@ -37,6 +37,8 @@ struct CheckoutPage {
     open: bool,
     /// The amount that can be refunded, if any.
     left: Option<String>,
+    /// Whether the sandbox can play a dispute about it.
+    is_disputable: bool,
     back: String,
 }
 
@@ -61,7 +63,7 @@ pub(super) async fn show(State(sandbox): State<Sandbox>, Path(id): Path<String>)
     found.map_or_else(not_found, |page| render(&page))
 }
 
-/// Pay, cancel or refund.
+/// Pay, cancel, refund or dispute.
 pub(super) async fn decide(
     State(sandbox): State<Sandbox>,
     Path(id): Path<String>,
@@ -79,6 +81,10 @@ pub(super) async fn decide(
         "refund" => {
             // A second click refunds nothing more.
             refund(&sandbox, &checkout).ok();
+            Redirect::to(&format!("/pay/{id}")).into_response()
+        }
+        "dispute" if checkout.method == PaymentMethod::Card => {
+            stripe::lose_dispute(&sandbox, &id).ok();
             Redirect::to(&format!("/pay/{id}")).into_response()
         }
         _ => StatusCode::BAD_REQUEST.into_response(),
@@ -129,6 +135,7 @@ fn page(of: &Checkout) -> CheckoutPage {
         },
         open: of.state == CheckoutState::Open,
         left: (!left.amount.is_zero()).then(|| left.to_string()),
+        is_disputable: of.method == PaymentMethod::Card,
         back: back(of),
     }
 }

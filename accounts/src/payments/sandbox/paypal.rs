@@ -193,6 +193,7 @@ fn checkout(body: &Value, id: String) -> Option<Checkout> {
         state: CheckoutState::Open,
         payment: None,
         refunds: Vec::new(),
+        lost: Decimal::ZERO,
     })
 }
 

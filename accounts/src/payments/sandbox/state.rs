@@ -32,6 +32,8 @@ pub(super) struct Checkout {
     pub(super) payment: Option<String>,
     /// Ids and amounts.
     pub(super) refunds: Vec<(String, Decimal)>,
+    /// What a lost dispute gave back to the customer.
+    pub(super) lost: Decimal,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -158,6 +160,16 @@ impl Checkout {
         Ok(())
     }
 
+    /// The customer disputes what is left, and the seller loses.
+    pub(super) fn lose(&mut self) -> Result<(), Refusal> {
+        let left = self.left();
+        if left.is_zero() {
+            return Err(Refusal::TooMuch);
+        }
+        self.lost += left;
+        Ok(())
+    }
+
     fn refund(&mut self, refund: String, amount: Decimal) -> Result<(), Refusal> {
         if amount <= Decimal::ZERO || amount > self.left() {
             return Err(Refusal::TooMuch);
@@ -173,7 +185,7 @@ impl Checkout {
     /// The amount that can be refunded.
     pub(super) fn left(&self) -> Decimal {
         match self.state {
-            CheckoutState::Paid => self.price.amount - self.refunded(),
+            CheckoutState::Paid => self.price.amount - self.refunded() - self.lost,
             CheckoutState::Open | CheckoutState::Approved | CheckoutState::Closed => Decimal::ZERO,
         }
     }

@@ -115,6 +115,21 @@ pub(super) fn refund_of(
     Ok(id)
 }
 
+/// The customer disputes the payment at the bank, and the hub's side loses.
+pub(super) fn lose_dispute(sandbox: &Sandbox, id: &str) -> Result<(), Refusal> {
+    let checkout = sandbox.state().change(id, Checkout::lose)?;
+    let dispute = json!({
+        "id": format!("dp_{}", new_id()?),
+        "object": "dispute",
+        "amount": hundredths(checkout.lost),
+        "currency": checkout.price.currency.to_ascii_lowercase(),
+        "status": "lost",
+        "payment_intent": checkout.payment,
+    });
+    sandbox.deliver(event(sandbox, "charge.dispute.closed", &dispute)?);
+    Ok(())
+}
+
 /// The customer pays.
 pub(super) fn pay(sandbox: &Sandbox, id: &str) -> Result<(), Refusal> {
     let payment = format!("pi_{}", new_id()?);
@@ -144,6 +159,7 @@ fn checkout(fields: &Fields, id: String) -> Option<Checkout> {
         state: CheckoutState::Open,
         payment: None,
         refunds: Vec::new(),
+        lost: Decimal::ZERO,
     })
 }
 

@@ -38,6 +38,16 @@ struct RefundedCharge {
     metadata: Metadata,
 }
 
+/// A payment that the customer disputes at the bank.
+#[derive(Debug, Deserialize)]
+struct Dispute {
+    amount: i64,
+    currency: String,
+    /// `lost` if the amount stays with the customer; `won`, `warning_closed` and others if not.
+    status: String,
+    payment_intent: Option<String>,
+}
+
 #[derive(Debug, Default, Deserialize)]
 struct Metadata {
     order: Option<String>,
@@ -71,6 +81,7 @@ fn read(kind: &str, object: Value) -> Option<(OrderRef, EventContent)> {
         | "checkout.session.async_payment_failed"
         | "checkout.session.expired" => checkout(kind, object),
         "charge.refunded" => refunded(object),
+        "charge.dispute.closed" => disputed(object),
         _ => Some((OrderRef::default(), EventContent::Nothing)),
     }
 }
@@ -95,4 +106,14 @@ fn refunded(object: Value) -> Option<(OrderRef, EventContent)> {
         ProviderStatus { payment: payment_intent.clone(), refunded, ..ProviderStatus::default() };
     let order_ref = OrderRef { order: metadata.order, checkout: None, payment: payment_intent };
     Some((order_ref, EventContent::Status(provider_status)))
+}
+
+fn disputed(object: Value) -> Option<(OrderRef, EventContent)> {
+    let Dispute { amount, currency, status, payment_intent } =
+        serde_json::from_value(object).ok()?;
+    let content = match &*status {
+        "lost" => EventContent::Lost(price(amount, &currency)),
+        _ => EventContent::Nothing,
+    };
+    Some((OrderRef { payment: payment_intent, ..OrderRef::default() }, content))
 }

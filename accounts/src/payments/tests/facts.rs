@@ -13,6 +13,7 @@ use super::*;
 use crate::{
     payments::{
         order::ProviderStatus,
+        receipt::ReceiptTerms,
         store::{EventKey, PaymentStore},
     },
     products::{Price, TERMS},
@@ -124,7 +125,7 @@ async fn check(shop: &TestShop, scenario: &Scenario, number: usize) {
             shop.payments.take_order(by, addon, months, PaymentMethod::Card, NOW).await.unwrap();
         orders.push(order);
     }
-    let store = PaymentStore::new(shop.accounts.database().clone());
+    let store = PaymentStore::new(shop.accounts.database().clone(), ReceiptTerms::default());
     for report in &scenario.reports {
         let order = &orders[report.order];
         // The same fact under the same name is the same event; some are reported without a name.

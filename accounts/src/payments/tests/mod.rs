@@ -190,8 +190,8 @@ impl TestShop {
         caller.expiry(addon).map_or(0, |expiry| (expiry - from) / DAY)
     }
 
-    /// Checks that the ledger is consistent: its days are those of its orders, and its amounts are the
-    /// payments minus the refunds.
+    /// Checks that the ledger is consistent: its days are those of its orders, its amounts are the
+    /// payments minus the refunds, and there is a mail with a receipt for each amount.
     async fn check_ledger(&self, of: &Customer) {
         let ledger = self.payments.ledger(of.account).await.unwrap();
         for order in self.payments.orders(of.account).await.unwrap() {
@@ -200,6 +200,20 @@ impl TestShop {
             assert_eq!(order.days_granted, order.days_due(), "{order:?}");
             assert_eq!(rows().map(|row| row.amount).sum::<Decimal>(), order.amount_due());
         }
+        let receipts: Vec<String> = sqlx::query_scalar(
+            "SELECT mails.kind FROM mails JOIN accounts ON accounts.email = mails.address \
+             WHERE accounts.id = $1 AND mails.content IS NOT NULL ORDER BY mails.kind",
+        )
+        .bind(of.account.0)
+        .fetch_all(self.accounts.database().pool())
+        .await
+        .unwrap();
+        let amounts = ledger.iter().filter(|row| row.order.is_some() && !row.amount.is_zero());
+        let mut expected: Vec<_> = amounts
+            .map(|row| if row.amount.is_sign_negative() { "refund" } else { "receipt" })
+            .collect();
+        expected.sort_unstable();
+        assert_eq!(receipts, expected, "{ledger:?}");
     }
 
     async fn outcomes(&self) -> Vec<String> {

@@ -53,6 +53,39 @@ async fn wrong_amount_or_currency_is_recorded_and_grants_nothing() {
 }
 
 #[tokio::test]
+async fn lost_dispute_takes_the_rest_back_once_and_one_that_is_won_nothing() {
+    on_each_shop(async |mut shop| {
+        let customer = shop.customer("a@b").await;
+        let order = shop.buy(&customer, Addon::Sports, 1, PaymentMethod::Card, NOW).await;
+        shop.payments.refund(&order.id, Some(dec!(1)), NOW).await.unwrap();
+        shop.deliver_all().await;
+        let payment = shop.reload(&order).await.payment;
+        let closed = |status: &str| {
+            json!({"id": format!("evt_{status}"), "type": "charge.dispute.closed", "data": {"object": {
+                "amount": 400, "currency": "usd", "status": status, "payment_intent": payment}}})
+        };
+        shop.deliver(&shop.signed(&closed("won"), now())).await.unwrap();
+        assert_eq!(shop.days_left(&customer, Addon::Sports, NOW).await, 24);
+        for _ in 0..2 {
+            shop.deliver(&shop.signed(&closed("lost"), now())).await.unwrap();
+            let order = shop.reload(&order).await;
+            assert_eq!((order.state(), order.refunded), (OrderState::Refunded, dec!(5.00)));
+            assert_eq!(shop.days_left(&customer, Addon::Sports, NOW).await, 0);
+        }
+        shop.check_ledger(&customer).await;
+
+        // The same in the sandbox, which the demo's operator can click through.
+        let order = shop.buy(&customer, Addon::Odds, 1, PaymentMethod::Card, NOW).await;
+        shop.click(&order, "dispute").await;
+        shop.deliver_all().await;
+        assert_eq!(shop.reload(&order).await.state(), OrderState::Refunded);
+        assert_eq!(shop.days_left(&customer, Addon::Odds, NOW).await, 0);
+        shop.check_ledger(&customer).await;
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn forged_or_old_webhook_is_refused() {
     on_each_shop(async |mut shop| {
         let customer = shop.customer("a@b").await;

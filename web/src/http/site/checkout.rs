@@ -4,9 +4,12 @@
 use askama::Template;
 use axum::{
     extract::{FromRequestParts, Path},
-    response::Response,
+    response::{IntoResponse, Response},
 };
-use hyper::http::request::Parts;
+use hyper::{
+    header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE, HeaderValue},
+    http::request::Parts,
+};
 use std::sync::Arc;
 
 use super::{
@@ -76,6 +79,23 @@ pub(super) async fn show(OrderId(id): OrderId, signed_in: SignedIn) -> Result<Re
         OrderState::Refunded => ("Refunded", None),
     };
     page(signed_in, &order, title, note).await
+}
+
+/// `/checkout/{order}/receipt.pdf`, for an order that is paid.
+pub(super) async fn receipt(
+    OrderId(id): OrderId,
+    signed_in: SignedIn,
+) -> Result<Response, SiteError> {
+    let payments = &signed_in.visit.shared.parts.payments;
+    let receipt = payments.receipt(&id, signed_in.customer.account).await?;
+    let receipt = receipt.ok_or(SiteError::NotFound)?;
+    let disposition = format!("attachment; filename=\"{}\"", receipt.file_name());
+    let headers = [
+        (CONTENT_TYPE, HeaderValue::from_static("application/pdf")),
+        (CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        (CONTENT_DISPOSITION, HeaderValue::try_from(disposition).map_err(|_| SiteError::NotFound)?),
+    ];
+    Ok((headers, receipt.pdf()).into_response())
 }
 
 /// `/checkout/{order}/return/`: the customer returns from the provider, whose state of the order is fetched

@@ -78,6 +78,7 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
         .route("/oauth/authorize/", get(consent::show).post(consent::decide))
         .route("/addons/", get(addons::show).post(addons::buy))
         .route("/checkout/{order}/", get(checkout::show))
+        .route("/checkout/{order}/receipt.pdf", get(checkout::receipt))
         .route("/checkout/{order}/return/", get(checkout::returned))
         .route("/checkout/{order}/cancel/", get(checkout::turned_back).post(checkout::cancel));
     // Without the trailing slash they redirect to the page.
