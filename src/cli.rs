@@ -153,7 +153,7 @@ impl ServeArgs {
 /// Options of every command that runs a hub, or looks at one that runs.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct HubArgs {
-    /// The config file.
+    /// The config file [default: the one that MATCHWIRE_CONFIG names].
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Address and port; port 0 takes a free one [default: 127.0.0.1:8080].

@@ -35,7 +35,7 @@ pub use web::config::{AcmeConfig, FanoutConfig, ImagesConfig, ServerConfig, TlsC
 
 pub use self::{
     demo_speed::{DemoSpeed, WrongDemoSpeed},
-    sections::{BenchConfig, DemoConfig, LogFormat, LoggingConfig},
+    sections::{BenchConfig, DemoConfig, LogFormat, LoggingConfig, TracesConfig},
 };
 use database::DatabaseName;
 
@@ -43,6 +43,12 @@ const VARIABLE_PREFIX: &str = "MATCHWIRE_";
 
 /// Where `matchwire mcp` and its hosts keep a customer's key. It is not a setting.
 const KEY_VARIABLE: &str = "MATCHWIRE_KEY";
+
+/// Names the settings file where no option does, so that all commands in a container have the same settings.
+const FILE_VARIABLE: &str = "MATCHWIRE_CONFIG";
+
+/// The variables that are not settings.
+const OTHER_VARIABLES: [&str; 3] = [FAULT_VARIABLE, KEY_VARIABLE, FILE_VARIABLE];
 
 /// All settings, one struct for each section.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -73,6 +79,7 @@ pub struct Config {
     pub log: LogConfig,
     pub cluster: ClusterConfig,
     pub logging: LoggingConfig,
+    pub traces: TracesConfig,
     /// The live feeds, if any. If there is at least one, the demo is not played.
     #[serde(skip_serializing, rename = "source")]
     pub sources: Vec<SourceConfig>,
@@ -121,14 +128,17 @@ impl ConfigOrigin {
 pub enum ConfigError {
     #[error("cannot read the config file {path}")]
     Unreadable { path: PathBuf, source: io::Error },
-    #[error("invalid config file {path}")]
-    WrongFile { path: PathBuf, source: toml::de::Error },
+    /// With the key of the line, and not its value, which may be a secret.
+    #[error("invalid config file {path}, line {line}{}: {message}", key.as_deref().map(|key| format!(" ({key})")).unwrap_or_default())]
+    WrongFile { path: PathBuf, line: usize, key: Option<String>, message: String },
     #[error("the environment variable {name} is not a setting")]
     UnknownVariable { name: String },
     #[error("the environment variable {name} must be {expected}")]
     WrongVariable { name: String, expected: &'static str },
     #[error("invalid value in the environment")]
     WrongEnvironment(#[source] toml::de::Error),
+    #[error("a path in the settings is not UTF-8")]
+    PathNotText,
     #[error("{name} must be {expected}")]
     Wrong { name: &'static str, expected: &'static str },
     #[error("{name} must not be 0")]
@@ -171,7 +181,9 @@ impl Config {
     /// If the file cannot be read, or if a name or a value is wrong.
     #[expect(clippy::disallowed_methods, reason = "this is where settings are read")]
     pub fn load(file: Option<&Path>, flags: &Flags) -> Result<Self, ConfigError> {
-        Self::from_sources(file, std::env::vars_os(), flags)
+        let named = std::env::var_os(FILE_VARIABLE).filter(|name| !name.is_empty());
+        let file = file.map(Path::to_owned).or_else(|| named.map(PathBuf::from));
+        Self::from_sources(file.as_deref(), std::env::vars_os(), flags)
     }
 
     fn from_sources(
@@ -265,8 +277,20 @@ impl Config {
         self.server.proxies().map_err(wrong)?;
         self.accounts.check().map_err(wrong)?;
         self.mail.problem().map_or(Ok(()), |problem| Err(wrong(problem)))?;
+        self.traces.problem().map_or(Ok(()), |problem| Err(wrong(problem)))?;
+        self.acme.problem().map_or(Ok(()), |problem| Err(wrong(problem)))?;
         self.payments.check(&self.products.currency).map_err(wrong)?;
-        let listen = self.server.listen;
+        Table::try_from(self).map_err(|_| ConfigError::PathNotText)?;
+        self.check_address(self.server.listen)
+    }
+
+    /// Rejects an address at which others than this machine would reach the demo or the steady load. The service manager
+    /// may pass another one than `server.listen`.
+    ///
+    /// # Errors
+    ///
+    /// If it is one.
+    pub fn check_address(&self, listen: SocketAddr) -> Result<(), ConfigError> {
         match listen.ip().is_loopback() {
             false if self.bench.rate > 0 => Err(ConfigError::BenchForAll { listen }),
             false if self.plays_demo() => Err(ConfigError::DemoForAll { listen }),
@@ -317,8 +341,9 @@ impl Config {
     /// ended match at once.
     fn check_zeros(&self) -> Result<(), ConfigError> {
         let Self { server, database, mail, payments, limits, usage, hub, fanout, bench, .. } = self;
-        let Self { archive, feeds, ingest, images, log, mcp, predictions, .. } = self;
+        let Self { archive, feeds, ingest, images, log, mcp, predictions, traces, .. } = self;
         let knobs = [
+            ("traces.every", traces.every.into()),
             ("server.command_bytes_max", server.command_bytes_max as u64),
             ("server.failure_exit_ms", server.failure_exit_ms),
             ("server.command_fragments_max", server.command_fragments_max.into()),
@@ -469,7 +494,24 @@ fn read_file(path: &Path) -> Result<Table, ConfigError> {
         }
         Ok(table)
     };
-    read().map_err(|source| ConfigError::WrongFile { path: path.to_owned(), source })
+    read().map_err(|error: toml::de::Error| {
+        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+        let line = before.matches('\n').count();
+        ConfigError::WrongFile {
+            path: path.to_owned(),
+            line: line + 1,
+            key: text.lines().nth(line).and_then(key_of).map(ToOwned::to_owned),
+            message: error.message().to_owned(),
+        }
+    })
+}
+
+/// The key of a line of a settings file, if it has one.
+fn key_of(line: &str) -> Option<&str> {
+    let (key, _) = line.split_once('=')?;
+    let key = key.trim();
+    let is_of_a_key = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    (!key.is_empty() && key.bytes().all(is_of_a_key)).then_some(key)
 }
 
 /// Settings of `[log]` that are in `[logging]` since the hub has a log of its own. Their older names still work.
@@ -498,9 +540,8 @@ fn overlay(
 ) -> Result<(), ConfigError> {
     let defaults = default_table();
     for (name, value) in environment {
-        let ours = |name: &&str| {
-            name.starts_with(VARIABLE_PREFIX) && ![FAULT_VARIABLE, KEY_VARIABLE].contains(name)
-        };
+        let ours =
+            |name: &&str| name.starts_with(VARIABLE_PREFIX) && !OTHER_VARIABLES.contains(name);
         let Some(name) = name.to_str().filter(ours) else {
             continue;
         };

@@ -10,11 +10,11 @@ use std::{
 use base::{clock::wall, supervisor};
 use clap::Parser;
 use matchwire::{
-    app::{self, Reloadable, RunMode},
+    app::{self, AppError, Reloadable, RunMode},
     cli::{
         BackupArgs, Cli, Command, ConformanceArgs, ImportArgs, KeyCommand, MatchesCommand, McpArgs,
-        ProbeArgs, RecordArgs, ReplayArgs, SimulateArgs, cluster::ClusterCommand, feeds::FeedsCommand,
-        log::LogCommand, operator::OperatorCommand,
+        ProbeArgs, RecordArgs, ReplayArgs, SimulateArgs, cluster::ClusterCommand,
+        feeds::FeedsCommand, log::LogCommand, operator::OperatorCommand,
     },
     commands::{self, conformance::Grade},
     config::{Config, ConfigError, ConfigOrigin, Flags, LoggingConfig},
@@ -56,7 +56,8 @@ fn main() -> ExitCode {
         _ if supervisor::has_failed() => ExitCode::from(supervisor::EXIT_CODE),
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            let wrong_usage = error.is::<ConfigError>();
+            let is_address = matches!(error.downcast_ref::<AppError>(), Some(AppError::Address(_)));
+            let wrong_usage = error.is::<ConfigError>() || is_address;
             ended_by(&*error, if wrong_usage { WRONG_USAGE } else { FAILED })
         }
     }

@@ -6,7 +6,10 @@ use fanout::StartError;
 use ingest::recording::OpenError;
 
 use super::ClusterFailure;
-use crate::telemetry::TelemetryError;
+use crate::{
+    config::ConfigError,
+    telemetry::{TelemetryError, traces::TracesError},
+};
 use accounts::{
     AccountsError,
     mail::MailError,
@@ -42,8 +45,13 @@ pub enum AppError {
     Sandbox(#[from] SandboxError),
     #[error(transparent)]
     Tls(#[from] TlsError),
+    #[error(transparent)]
+    Traces(#[from] TracesError),
     #[error("no certificate can be obtained")]
     Acme(#[from] AcmeError),
+    /// The service manager passed a socket with an address that the settings exclude.
+    #[error(transparent)]
+    Address(#[from] ConfigError),
     #[error("cannot listen on {address}")]
     Listen { address: SocketAddr, source: io::Error },
     #[error("the socket that the service manager passed cannot be used")]

@@ -40,7 +40,7 @@ use history::{archive::Archive, reader::Reader};
 use hub::{
     HubInput,
     config::sources::SourceConfig,
-    feeds::{FeedState, Health, SourceNumber, SourcePolicy},
+    feeds::{FeedState, Health, NOT_CONFIGURED, SourceNumber, SourcePolicy},
     load_source::{Load, LoadSource},
     pipeline::{HubHandle, HubStopped, Input, Request, Startup},
     sources::{
@@ -199,12 +199,10 @@ pub(super) fn check_sources(sources: &[SourceConfig]) -> Result<(), AppError> {
     sources.iter().try_for_each(|source| LiveSource::new(source).map(drop))
 }
 
-/// Registers live sources, each as not yet connected. What other sources of an earlier process told is void, but for
-/// those with these numbers.
+/// Registers live sources, each as not yet connected.
 pub(super) async fn announce_live(
     live: &[LiveSource],
     hub_handle: &HubHandle,
-    mut ours: Vec<SourceNumber>,
 ) -> Result<Vec<SourceNumber>, HubStopped> {
     let mut numbers = Vec::new();
     for LiveSource { config, name, .. } in live {
@@ -212,10 +210,16 @@ pub(super) async fn announce_live(
         let (kind, policy) = (config.kind.as_str(), follow::source_policy(config));
         numbers.push(hub_handle.source(name, kind, policy, health).await?);
     }
-    ours.extend(&numbers);
-    let retire = Request::RetireOthers(ours);
-    hub_handle.requests.send(retire).await.map_err(|_| HubStopped)?;
     Ok(numbers)
+}
+
+/// Withdraws the facts of sources that only an earlier process had: of all but these.
+pub(super) async fn retire_others(
+    ours: impl IntoIterator<Item = SourceNumber>,
+    hub_handle: &HubHandle,
+) -> Result<(), HubStopped> {
+    let retire = Request::RetireOthers(ours.into_iter().collect());
+    hub_handle.requests.send(retire).await.map_err(|_| HubStopped)
 }
 
 /// A live source that runs until this is dropped.
@@ -247,6 +251,10 @@ async fn unless_stopping(task: impl Future<Output = ()>, is_stopping: Arc<Atomic
 struct RunningSources(Vec<RunningSource>);
 
 impl RunningSources {
+    fn numbers(&self) -> impl Iterator<Item = SourceNumber> {
+        self.0.iter().map(|source| source.number)
+    }
+
     /// Starts sources that are registered under these numbers.
     fn start(
         &mut self,
@@ -257,7 +265,7 @@ impl RunningSources {
         for (source, number) in sources.into_iter().zip(numbers) {
             let LiveSource { config, name, following, messages } = source;
             let (mut tasks, is_stopping) = (JoinSet::new(), Arc::new(AtomicBool::new(false)));
-            // A source reconnects by itself, so an end is a bug.
+            // A source reconnects by itself, so it must not end.
             let part = format!("source {name}");
             let following = unless_stopping(following, Arc::clone(&is_stopping));
             tasks.spawn(supervisor::watch(part, Lifetime::UntilStop, following));
@@ -269,31 +277,36 @@ impl RunningSources {
         }
     }
 
-    /// Runs these sources from now on. Those that are gone or have other settings stop, and what they told is void. New ones
-    /// and those with other settings start. The others are not touched. `played`: what else this process plays.
+    /// Runs these sources from now on. Sources that are gone or have other settings stop, and their facts are withdrawn. New
+    /// ones and those with other settings start. The others are not touched. If one of them cannot be set up, nothing
+    /// changes.
     async fn change(
         &mut self,
         wanted: &[SourceConfig],
-        played: &[SourceNumber],
         mode: &RunMode,
         hub_handle: &HubHandle,
     ) -> Result<(), SourceChangeError> {
+        let is_new = |it: &&SourceConfig| !self.0.iter().any(|running| running.config == **it);
+        let live = live_sources(wanted.iter().filter(is_new), mode)?;
         let (staying, stopping): (Vec<_>, Vec<_>) =
             mem::take(&mut self.0).into_iter().partition(|it| wanted.contains(&it.config));
         self.0 = staying;
-        let running = || self.0.iter().map(|it| it.number).chain(played.iter().copied()).collect();
         for mut source in stopping {
             source.is_stopping.store(true, Ordering::Release);
             source.tasks.shutdown().await;
             // Behind what it has sent, in the same queue.
-            let (source, why) = (source.number, Some("it is not configured".into()));
-            let health = Health { feed: FeedState::Down, why };
-            hub_handle.inputs.send(Input::Restarted { source }).await?;
-            hub_handle.inputs.send(Input::Health { source, health }).await?;
+            let RunningSource { number, ref config, .. } = source;
+            hub_handle.inputs.send(Input::Restarted { source: number }).await?;
+            // The number stays that of a source with this name and kind, whose new state is sent below, in another queue.
+            let is_same = |it: &SourceConfig| {
+                (&it.name, it.kind.as_str()) == (&config.name, config.kind.as_str())
+            };
+            if !wanted.iter().any(is_same) {
+                let health = Health { feed: FeedState::Down, why: Some(NOT_CONFIGURED.into()) };
+                hub_handle.inputs.send(Input::Health { source: number, health }).await?;
+            }
         }
-        let is_new = |it: &&SourceConfig| !self.0.iter().any(|running| running.config == **it);
-        let live = live_sources(wanted.iter().filter(is_new), mode)?;
-        let numbers = announce_live(&live, hub_handle, running()).await?;
+        let numbers = announce_live(&live, hub_handle).await?;
         self.start(live, numbers, hub_handle);
         Ok(())
     }
@@ -348,18 +361,23 @@ pub(super) async fn play_all(
     if matches!(mode, RunMode::Recordings(args) if args.hold) {
         wait_for_first_subscription(fanout).await;
     }
-    let played: Vec<_> = sources.iter().map(|source| source.number).collect();
     let _players = start_sources(sources, mode, config, hub_handle, fanout)?;
     let mut running = RunningSources::default();
     running.start(live, numbers, hub_handle);
     loop {
         let wanted = other_sources(&mut configured).await;
-        match running.change(&wanted, &played, mode, hub_handle).await {
+        match running.change(&wanted, mode, hub_handle).await {
             Ok(()) => {}
             Err(SourceChangeError::Stopped) => return Err(AppError::Part),
-            Err(SourceChangeError::Source(error)) => return Err(error),
+            Err(SourceChangeError::Source(error)) => report_unchanged(&error),
         }
     }
+}
+
+/// The settings were checked, but a file that they name has changed since.
+fn report_unchanged(error: &AppError) {
+    let error = error as &dyn std::error::Error;
+    error!(error, "the sources stay as they are; reload the settings to try again");
 }
 
 /// Runs the sources of the settings, and takes orders, whenever this node of a cluster leads.
@@ -375,15 +393,18 @@ pub(super) async fn play_while_leading(
         let (stop, stopped) = watch::channel(false);
         let mut running = RunningSources::default();
         let mut loads = Vec::new();
-        let mut played = Vec::new();
+        let mut played = None;
         let wanted = Arc::clone(&configured.borrow_and_update());
         let begun = async {
             if let RunMode::Load(load) = mode {
                 let (number, stop) = start_load(*load, hub_handle).await?;
-                played.push(number);
+                played = Some(number);
                 loads.push(stop);
             }
-            running.change(&wanted, &played, mode, hub_handle).await
+            running.change(&wanted, mode, hub_handle).await?;
+            let ours = running.numbers().chain(played);
+            retire_others(ours, hub_handle).await?;
+            Ok(())
         };
         match begun.await {
             Ok(()) => {}
@@ -397,12 +418,15 @@ pub(super) async fn play_while_leading(
                 () = until_leads(&mut leading, false) => break,
                 wanted = other_sources(&mut configured) => wanted,
             };
-            match running.change(&wanted, &played, mode, hub_handle).await {
-                // As above: `leading` tells next.
+            match running.change(&wanted, mode, hub_handle).await {
+                // If the node has given up the lead meanwhile, `leading` says so next.
                 Ok(()) | Err(SourceChangeError::Stopped) => {}
-                Err(SourceChangeError::Source(error)) => return Err(error),
+                Err(SourceChangeError::Source(error)) => report_unchanged(&error),
             }
         }
+        // The next leader connects to the same providers.
+        drop(running);
+        drop(loads);
         stop.send_replace(true);
         for task in ordering {
             task.await.ok();

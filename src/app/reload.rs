@@ -126,11 +126,8 @@ impl Reloader {
         }
         parts.limits.replace(&wanted.limits);
         parts.prices.replace(catalogue);
-        self.sources.send_if_modified(|sources| {
-            let differ = **sources != *wanted.sources;
-            *sources = wanted.sources.clone().into();
-            differ
-        });
+        // Also if they are the same: some may not have been started.
+        self.sources.send_replace(wanted.sources.clone().into());
         self.config = wanted;
         Ok(changed)
     }

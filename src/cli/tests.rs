@@ -243,7 +243,10 @@ fn backup_command_is_parsed() {
 
 #[test]
 fn probe_command_is_parsed() {
-    check("probe --listen 127.0.0.1:1", &Command::Probe(ProbeArgs { hub: hub(None, Some("127.0.0.1:1"), None), timeout: 3 }));
+    check(
+        "probe --listen 127.0.0.1:1",
+        &Command::Probe(ProbeArgs { hub: hub(None, Some("127.0.0.1:1"), None), timeout: 3 }),
+    );
 }
 
 #[test]

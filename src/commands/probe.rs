@@ -31,7 +31,8 @@ pub enum ProbeError {
 /// If it does not within the time of the arguments.
 pub async fn run(args: &ProbeArgs, config: &Config) -> Result<(), ProbeError> {
     let address = reachable(config.server.listen)?;
-    let has_tls = !config.tls.certificate.as_os_str().is_empty() || config.acme.names().next().is_some();
+    let has_tls =
+        !config.tls.certificate.as_os_str().is_empty() || config.acme.names().next().is_some();
     let (scheme, client) =
         if has_tls { ("https", client_of_own_hub()) } else { ("http", client_without_tls()) };
     let client = client
@@ -85,7 +86,8 @@ mod tests {
 
     #[test]
     fn listener_on_all_addresses_is_reached_on_loopback() {
-        let reached = |listen: &str| reachable(listen.parse().expect("an address")).expect("a port");
+        let reached =
+            |listen: &str| reachable(listen.parse().expect("an address")).expect("a port");
         assert_eq!(reached("0.0.0.0:8080").to_string(), "127.0.0.1:8080");
         assert_eq!(reached("[::]:8080").to_string(), "[::1]:8080");
         assert_eq!(reached("192.0.2.1:80").to_string(), "192.0.2.1:80");

@@ -95,6 +95,10 @@ fn unknown_names_are_refused_by_name() {
 fn invalid_values_are_refused_with_their_location() {
     check_refused("[hub]\ntail_ms = \"x\"\n", &[], &["line 2", "tail_ms"]);
     check_refused("[hub]\ntail_ms = -1\n", &[], &["line 2"]);
+    // Quotes are missing. The value is not repeated, since it may be a secret.
+    let unquoted = load("[mail]\nsmtp_url = smtps://me:secret@host\n", &[], &Flags::default());
+    let refused = unquoted.expect_err("not TOML");
+    assert!(refused.contains("line 2 (smtp_url)") && !refused.contains("secret"), "{refused}");
     check_refused("", &[("MATCHWIRE_HUB_TAIL_MS", "1s")], &["HUB_TAIL_MS must be a whole number"]);
     check_refused("", &[("MATCHWIRE_DEMO_ENABLED", "1")], &["DEMO_ENABLED must be true or false"]);
     check_refused("", &[("MATCHWIRE_SERVER_LISTEN", "here")], &["environment", "listen"]);
@@ -254,6 +258,9 @@ fn certificate_is_of_files_or_of_an_authority() {
     let acme = "[acme]\ndomains = \"a.example.org\"\n";
     check_refused(&format!("{tls}{acme}"), &[], &["acme.domains and tls.certificate exclude"]);
     assert!(load(acme, &[], &Flags::default()).is_ok());
+    for domains in ["*.example.org", "https://example.org", "a.example.org b.example.org"] {
+        check_refused(&format!("[acme]\ndomains = {domains:?}\n"), &[], &["acme.domains"]);
+    }
 }
 
 #[test]

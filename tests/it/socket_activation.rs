@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     net,
+    os::fd::OwnedFd,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -167,6 +168,20 @@ async fn restarts_refuse_no_connection_and_lose_no_event() {
         assert_eq!(connections, RESTARTS + 1, "a connection was lost without a restart");
     }
     assert_eq!(hub.stop(), Some(0));
+}
+
+/// The demo, whose page has a key for everything, is for this machine alone, also on a socket that is passed.
+#[test]
+fn demo_does_not_serve_a_socket_for_all() {
+    let socket = net::TcpListener::bind("0.0.0.0:0").expect("a free port");
+    let place = TestDatabase::file();
+    let mut command = place.program();
+    command.args(["serve", "--db", &place.db()]).env("MATCHWIRE_DEMO_PAST", "false");
+    command.env("LISTEN_FDS", "1").env("LISTEN_FDS_FIRST_FD", "0");
+    let output = command.stdin(OwnedFd::from(socket)).output().expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("the demo listens on loopback only, not on 0.0.0.0:"), "{said}");
 }
 
 /// What is not a listening socket is refused at the start, rather than ignored.

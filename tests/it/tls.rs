@@ -121,7 +121,8 @@ async fn page_and_sockets_are_served_over_tls() {
     assert!(!seen.starts_with(b"HTTP"));
 
     // The certificate is not for this address, which the hub's own probe does not mind.
-    let options = ["--listen", &hub.address, "--tls-certificate", &own.certificate, "--tls-key", &own.key];
+    let options =
+        ["--listen", &hub.address, "--tls-certificate", &own.certificate, "--tls-key", &own.key];
     let probe = program().arg("probe").args(options).output().expect("it runs");
     assert!(probe.status.success(), "{}", String::from_utf8_lossy(&probe.stderr));
 }

@@ -60,6 +60,12 @@ impl Entitlement {
         Self { prices, offers: Arc::new(Mutex::new(offers)) }
     }
 
+    /// The prices in force. They are others if this is another allocation.
+    #[must_use]
+    pub fn prices(&self) -> Arc<Catalogue> {
+        self.prices.now()
+    }
+
     /// Notices when other prices are in force.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<Arc<Catalogue>> {

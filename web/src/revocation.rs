@@ -70,7 +70,12 @@ impl Revoker {
                     Err(broadcast::error::RecvError::Closed) => return,
                 },
                 // The sender lives as long as the entitlement.
-                _ = prices.changed() => self.recheck_all().await,
+                _ = prices.changed() => {
+                    // Accounts have what they had.
+                    let keys = self.registry.callers().into_keys();
+                    keys.filter_map(|key| self.registry.caller(key))
+                        .for_each(|caller| self.permit(caller));
+                }
             }
         }
     }

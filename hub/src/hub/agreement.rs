@@ -16,7 +16,9 @@ impl Hub {
     #[must_use]
     pub fn agreements(&self) -> Vec<Agreement> {
         let mut all = vec![Agreement::default(); self.sources.len()];
-        for (source, is_same) in self.matches.values().flat_map(|known| known.state.compared_sources()) {
+        for (source, is_same) in
+            self.matches.values().flat_map(|known| known.state.compared_sources())
+        {
             let agreement = &mut all[source.0];
             agreement.compared += 1;
             agreement.differing += u32::from(!is_same);

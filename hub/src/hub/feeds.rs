@@ -28,6 +28,9 @@ impl FeedState {
     pub const ALL: [Self; 4] = [Self::Live, Self::Late, Self::Down, Self::Recovering];
 }
 
+/// Why a source is down that the settings no longer have.
+pub const NOT_CONFIGURED: &str = "it is not configured";
+
 /// A new state of a source, reported by the source or caused by its silence.
 #[derive(Debug, Clone, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Health {
@@ -158,6 +161,12 @@ impl Source {
     #[must_use]
     pub fn is_live(&self) -> bool {
         self.state == FeedState::Live
+    }
+
+    /// Whether the settings no longer have it. It keeps its number, and comes back under it.
+    #[must_use]
+    pub fn is_removed(&self) -> bool {
+        self.state == FeedState::Down && self.why.as_deref() == Some(NOT_CONFIGURED)
     }
 
     /// Whether its channels are suspended: it is not live, and not because its recording has ended.

@@ -6,7 +6,7 @@ use ingest::event::{Id, Sport};
 
 use super::{
     FEEDS_EVERY_US, Header, Hub, HubInput, MatchEntry, MatchSlot,
-    feeds::{FeedState, Health, Source, SourceNumber},
+    feeds::{FeedState, Health, NOT_CONFIGURED, Source, SourceNumber},
     sequence::Stamp,
     state::{Life, MatchDelta, Moment},
 };
@@ -16,9 +16,6 @@ use crate::{
     push, wire,
 };
 
-/// Why a source of an earlier process is down.
-const GONE: &str = "it is not configured";
-
 impl Hub {
     /// The inputs that void what the other sources told: those of an earlier process that this one does not have.
     /// Pushing sources come back by themselves.
@@ -27,11 +24,11 @@ impl Hub {
         let sources = self.sources.iter().enumerate();
         let others = sources.filter(|(number, source)| {
             let is_ours = ours.contains(&SourceNumber(*number));
-            !is_ours && source.kind != push::KIND && source.why.as_deref() != Some(GONE)
+            !is_ours && source.kind != push::KIND && !source.is_removed()
         });
         let inputs = others.flat_map(|(number, _)| {
             let source = SourceNumber(number);
-            let health = Health { feed: FeedState::Down, why: Some(GONE.into()) };
+            let health = Health { feed: FeedState::Down, why: Some(NOT_CONFIGURED.into()) };
             [HubInput::Restarted { source, now }, HubInput::Health { source, health, now }]
         });
         inputs.collect()

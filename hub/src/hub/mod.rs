@@ -247,6 +247,15 @@ impl Hub {
         &self.sources
     }
 
+    /// All sources with their numbers, those first that the settings no longer have: a source of another kind may have
+    /// the name of one of them.
+    pub fn sources_by_presence(&self) -> impl Iterator<Item = (SourceNumber, &Source)> {
+        let numbered =
+            || self.sources.iter().enumerate().map(|(number, it)| (SourceNumber(number), it));
+        let removed = numbered().filter(|(_, source)| source.is_removed());
+        removed.chain(numbered().filter(|(_, source)| !source.is_removed()))
+    }
+
     /// All matches as facts of this moment, one batch each.
     pub fn facts(&self, now: Micros) -> impl Iterator<Item = Batch> {
         let moment = Moment { source: None, received: now };

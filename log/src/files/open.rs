@@ -108,14 +108,19 @@ fn lock(folder: &Path) -> Result<File, OpenError> {
     let failed = |source| OpenError::Storage { folder: folder.to_owned(), source };
     let options = OpenOptions::new().create(true).truncate(false).write(true).clone();
     let file = options.open(folder.join(LOCK_FILE)).map_err(failed)?;
-    for pause in LOCK_RETRY_PAUSES_MS {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(pause)),
-            Err(TryLockError::Error(error)) => return Err(failed(error)),
+    let mut pauses = LOCK_RETRY_PAUSES_MS.into_iter();
+    loop {
+        match (file.try_lock(), pauses.next()) {
+            (Ok(()), _) => return Ok(file),
+            (Err(TryLockError::WouldBlock), Some(pause)) => {
+                thread::sleep(Duration::from_millis(pause));
+            }
+            (Err(TryLockError::WouldBlock), None) => {
+                return Err(OpenError::Locked(folder.to_owned()));
+            }
+            (Err(TryLockError::Error(error)), _) => return Err(failed(error)),
         }
     }
-    Err(OpenError::Locked(folder.to_owned()))
 }
 
 struct LogOpener {

@@ -57,7 +57,7 @@ async fn sources_are_added_changed_and_removed() {
     until(&mut client, "lines", "live").await;
     client.until(|client| goals(client) == Some(&json!(3))).await;
 
-    // One that is gone is down, and what it told is void.
+    // One that is gone is down, and its facts are withdrawn.
     contains(&hub.reload(NO_SOURCES).await, "reloaded: source changed");
     for name in ["lines", "others"] {
         let is_gone = json!(["down", "it is not configured"]);
@@ -65,8 +65,25 @@ async fn sources_are_added_changed_and_removed() {
             |client: &Client| json!([source(client, name)["state"], source(client, name)["why"]]);
         client.until(|client| shown(client) == is_gone).await;
     }
-    let is_void = |client: &Client| client.channels["football"].data["matches"] == json!({});
-    client.until(is_void).await;
+    let has_none = |client: &Client| client.channels["football"].data["matches"] == json!({});
+    client.until(has_none).await;
+    // It is no alert that it is down.
+    let state = |state: &str| format!("matchwire_feed_state{{source=\"lines\",state=\"{state}\"}}");
+    hub.hub.until_counted(&state("removed")).await;
+    for other in ["live", "late", "down", "recovering"] {
+        assert_eq!(hub.hub.metric(&state(other)).await, 0.0, "{other}");
+    }
+
+    // One of another kind has the name: its state counts.
+    let other_kind = format!(
+        "{NO_SOURCES}[[source]]\nname = \"lines\"\nkind = \"matchwire\"\nurl = \"ws://127.0.0.1:1\"\nkey = \"k\"\n"
+    );
+    contains(&hub.reload(&other_kind).await, "reloaded: source changed");
+    contains(&hub.reload(&one_source).await, "reloaded: source changed");
+    let mut socket = begun(&first).await;
+    say(&mut socket, &lines([4, 0], "2.40")).await;
+    until(&mut client, "lines", "live").await;
+    hub.hub.until_counted(&state("live")).await;
 }
 
 #[tokio::test]

@@ -181,6 +181,17 @@ impl Default for AcmeConfig {
 }
 
 impl AcmeConfig {
+    /// The setting that is wrong, and what it must be.
+    #[must_use]
+    pub fn problem(&self) -> Option<(&'static str, &'static str)> {
+        let is_of_a_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-');
+        let are_names = self.names().all(|name| name.bytes().all(is_of_a_name));
+        (!are_names).then_some((
+            "acme.domains",
+            "names such as example.org, separated by commas, without a wildcard",
+        ))
+    }
+
     /// The names of the certificate.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.domains.split(',').map(str::trim).filter(|name| !name.is_empty())

@@ -128,11 +128,26 @@ impl CurrentCertificate {
 
     /// Shows another certificate from now on.
     pub fn replace(&self, certificate: Certificate) {
+        let mut current = self.certificate.write().unwrap_or_else(PoisonError::into_inner);
+        Self::set(&mut current, certificate);
+    }
+
+    /// The same, unless the one in use is from other files. Whether it is shown.
+    fn replace_same_files(&self, certificate: Certificate) -> bool {
+        let mut current = self.certificate.write().unwrap_or_else(PoisonError::into_inner);
+        let is_same = current.as_ref().is_some_and(|current| current.files == certificate.files);
+        if is_same {
+            Self::set(&mut current, certificate);
+        }
+        is_same
+    }
+
+    fn set(current: &mut Option<Certificate>, certificate: Certificate) {
         if let Some(expires) = certificate.expires {
             #[expect(clippy::cast_precision_loss, reason = "seconds are far below 2^53")]
             gauge!("matchwire_certificate_expires_timestamp_seconds").set(expires as f64);
         }
-        *self.certificate.write().unwrap_or_else(PoisonError::into_inner) = Some(certificate);
+        *current = Some(certificate);
     }
 
     /// Answers these checks of an authority from now on.
@@ -152,7 +167,7 @@ impl CurrentCertificate {
         mut stopped: watch::Receiver<bool>,
     ) {
         let mut turns = interval(every);
-        let mut seen = self.get(|certificate| certificate.states);
+        let mut reported = None;
         loop {
             tokio::select! {
                 _ = turns.tick() => {}
@@ -160,20 +175,23 @@ impl CurrentCertificate {
             }
             let Some(files) = self.get(|certificate| certificate.files.clone()) else { continue };
             let states = Some(files.states());
-            if states == seen {
+            if states == self.get(|certificate| certificate.states) {
                 continue;
             }
-            // Each change is reported once.
-            seen = states;
             match Certificate::read(&files.certificate, &files.key) {
                 Ok(certificate) => {
-                    self.replace(certificate);
-                    info!("the certificate has changed; new connections get the new one");
+                    // Other files may have been configured meanwhile.
+                    if self.replace_same_files(certificate) {
+                        info!("the certificate has changed; new connections get the new one");
+                    }
                 }
-                Err(error) => {
+                // Also tried again if nothing changes: perhaps only the permissions were wrong.
+                Err(error) if reported != states => {
+                    reported = states;
                     let error = &error as &dyn Error;
                     warn!(error, "the certificate has changed; the one before stays in use");
                 }
+                Err(_) => {}
             }
         }
     }

@@ -41,7 +41,7 @@ use super::{
     transport::Preread,
 };
 use crate::clock::wall;
-use accounts::{AccountsError, Addon, Caller};
+use accounts::{AccountsError, Addon, Caller, products::Catalogue};
 use hub::dialect::live::protocol as live;
 
 /// When the client should reconnect if the database failed during the handshake.
@@ -50,7 +50,8 @@ const RECONNECT_AFTER_MS: u32 = 1_000;
 /// What happens to a socket after the handshake.
 #[derive(Debug)]
 pub(super) enum Verdict {
-    Serve(Owner, Dialect, Caller),
+    /// The permission of the owner follows from these prices.
+    Serve(Owner, Dialect, Caller, Arc<Catalogue>),
     /// The frame gives the reason.
     Refuse(Bytes, Close),
 }
@@ -285,6 +286,7 @@ pub(super) fn admit(
     if !caller.has(Addon::Websocket, now) {
         return Reason::NoAddon.refuse(dialect);
     }
+    let prices = shared.parts.entitlement.prices();
     let permission = || shared.parts.entitlement.permission(&caller, now);
     let Some((permit, permission)) = shared.parts.registry.enter(caller, permission) else {
         return Reason::TooMany.refuse(dialect);
@@ -298,7 +300,7 @@ pub(super) fn admit(
         peer: Some(peer.0),
         guard: Box::new(SocketGuard { permit, meter: shared.parts.meter.clone() }),
     };
-    Verdict::Serve(owner, dialect, caller)
+    Verdict::Serve(owner, dialect, caller, prices)
 }
 
 /// Refuses a client without a valid key. One that tries many keys is refused before the upgrade, which would
@@ -404,15 +406,18 @@ pub(super) async fn hand_over(
     let fanout = &shared.parts.fanout;
     match verdict {
         Verdict::Refuse(frame, close) => fanout.refuse(stream, frame, close),
-        Verdict::Serve(owner, dialect, caller) => {
+        Verdict::Serve(owner, dialect, caller, prices) => {
             let key = owner.key;
             fanout.serve(stream, read_ahead, owner, dialect);
-            // A revocation between authentication and this point found no socket to close.
+            let entitlement = &shared.parts.entitlement;
+            // Between authentication and this point, a revocation found no socket to close, and other prices none to permit.
             match shared.parts.accounts.renew(&caller).await {
-                Ok(Some(renewed)) if renewed.addons == caller.addons => {}
+                Ok(Some(renewed))
+                    if renewed.addons == caller.addons
+                        && Arc::ptr_eq(&prices, &entitlement.prices()) => {}
                 // Apply what the account has now.
                 Ok(Some(renewed)) if renewed.has(Addon::Websocket, wall()) => {
-                    let permission = shared.parts.entitlement.permission(&renewed, wall());
+                    let permission = entitlement.permission(&renewed, wall());
                     shared.parts.registry.renew(renewed, &permission);
                     fanout.permit(key, &permission, renewed.expiry(Addon::Websocket));
                 }

@@ -75,7 +75,7 @@ metadata:
     app.kubernetes.io/component: {{ .component }}
     matchwire/serves: {{ ne .role "writer" | quote }}
   annotations:
-    # Settings are read at the start.
+    # Other settings start other pods.
     checksum/settings: {{ .root.Values.settings | sha256sum }}
 spec:
   {{- include "matchwire.podSecurity" .root | nindent 2 }}

@@ -61,6 +61,8 @@ const RESPONSE_BYTES_MAX: usize = 1 << 20;
 const ACCOUNT_FILE: &str = "account.json";
 /// The certificate chain and its key, in one file, so that no crash separates them.
 const CERTIFICATE_FILE: &str = "certificate.pem";
+/// Written before an order, to see whether the certificate can be.
+const TRIAL_FILE: &str = "trial";
 
 /// Why no certificate was obtained.
 #[derive(Debug, thiserror::Error)]
@@ -207,6 +209,8 @@ impl AcmeClient {
     }
 
     async fn obtain(&self) -> Result<(), AcmeError> {
+        // Authorities limit how often they issue the same certificate, so none is ordered that cannot be stored.
+        self.write(TRIAL_FILE, b"")?;
         let obtained = timeout(ATTEMPT_WITHIN, self.order()).await;
         self.certificate.set_challenges([].into());
         let pem = obtained.map_err(|_| AcmeError::TooSlow)??;
