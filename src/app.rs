@@ -126,6 +126,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
     let secure = if tls.is_some() { "s" } else { "" };
     // Before the database: if the address is taken, no new file is left behind.
     let (socket, address) = Socket::open(&config)?;
+    config.check_address(address)?;
     let bench_listener = bench_listener(&config.bench)?;
     let database = Database::open_with(&config.server.db, &config.database).await;
     let accounts = Accounts::of(database.map_err(AccountsError::from)?, &config.accounts).await?;
@@ -234,12 +235,14 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
         hub_handle.clone(),
     );
     let requests = receivers.take_leader_requests();
+    let (tracer, trace_exporter) = telemetry::traces::start(&config.traces)?.unzip();
     let parts = pipeline::WriterParts {
         fanout: fanout.clone(),
         receivers,
         quarantine,
         decisions,
         push_terms: push_terms(&config),
+        tracer,
         follower_is_awaited: snapshots.is_none(),
         leads,
     };
@@ -262,9 +265,12 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
         None => {
             // Nobody is asked: this hub sees all pushes itself.
             drop(requests);
-            let played = sources.iter().map(|source| source.number).collect();
-            let announced = playing::announce_live(&live, &hub_handle, played).await;
+            let announced = playing::announce_live(&live, &hub_handle).await;
             numbers = announced.map_err(|HubStopped| AppError::Part)?;
+            let played = sources.iter().map(|source| source.number);
+            let retired =
+                playing::retire_others(played.chain(numbers.iter().copied()), &hub_handle);
+            retired.await.map_err(|HubStopped| AppError::Part)?;
             None
         }
         Some((cluster, place)) => {
@@ -294,6 +300,9 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
     let (stop, stopped) = watch::channel(false);
     let upkeep = telemetry::keep(metrics.clone(), stopped.clone());
     supervisor::spawn("metrics", Lifetime::UntilStop, upkeep);
+    if let Some(exporter) = trace_exporter {
+        supervisor::spawn("traces", Lifetime::UntilStop, exporter.run(stopped.clone()));
+    }
     if let Some(certificate) = certificate.clone()
         && config.tls.watch_ms > 0
     {

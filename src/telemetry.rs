@@ -1,4 +1,6 @@
-//! Logs and metrics: how they leave the program, and what each metric counts.
+//! Logs, metrics and traces: how they leave the program, and what each metric counts.
+
+pub mod traces;
 
 use std::{
     io::{self, IsTerminal},
@@ -95,8 +97,8 @@ pub fn start_metrics() -> Result<PrometheusHandle, TelemetryError> {
     let handle = PrometheusBuilder::new()
         .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS)?
         .set_buckets_for_metric(Matcher::Suffix("_a_turn".to_owned()), &COUNTS)?
-        .set_buckets_for_metric(Matcher::Full("matchwire_source_delay_seconds".to_owned()), &FEED_SECONDS)?
-        .set_buckets_for_metric(Matcher::Full("matchwire_bookmaker_delay_seconds".to_owned()), &FEED_SECONDS)?
+        .set_buckets_for_metric(Matcher::Full(SOURCE_DELAY.to_owned()), &FEED_SECONDS)?
+        .set_buckets_for_metric(Matcher::Full(BOOKMAKER_DELAY.to_owned()), &FEED_SECONDS)?
         .install_recorder()?;
     describe();
     gauge!(BUILD_INFO, "version" => env!("CARGO_PKG_VERSION")).set(1.0);
@@ -105,6 +107,8 @@ pub fn start_metrics() -> Result<PrometheusHandle, TelemetryError> {
 }
 
 const BUILD_INFO: &str = "matchwire_build_info";
+const SOURCE_DELAY: &str = "matchwire_source_delay_seconds";
+const BOOKMAKER_DELAY: &str = "matchwire_bookmaker_delay_seconds";
 
 /// Upper bounds of delay buckets, in seconds: three per decade, from the delay of an idle hub to
 /// one that a client notices.
@@ -272,6 +276,11 @@ const COUNTERS: &[(&str, &str)] = &[
     ("matchwire_mails_put_off_total", "Failed attempts to send a mail that are retried, by kind"),
     ("matchwire_mails_failed_total", "Mails given up, by kind"),
     ("matchwire_mail_halts_total", "Times no mail could be sent at all"),
+    ("matchwire_traces_sent_total", "Traces that the collector took"),
+    (
+        "matchwire_traces_dropped_total",
+        "Messages not traced because too many were under way, and traces that the collector did not take",
+    ),
     ("matchwire_log_appended_bytes_total", "Bytes appended to the log"),
     ("matchwire_log_append_failures_total", "Failed appends to the log, which are retried"),
     ("matchwire_log_sync_failures_total", "Times the log could not be forced to the disk"),
@@ -289,15 +298,11 @@ const HISTOGRAMS: &[(&str, Unit, &str)] = &[
         "From the append of records until the stream has them",
     ),
     (
-        "matchwire_source_delay_seconds",
+        SOURCE_DELAY,
         Unit::Seconds,
         "From the time that a source states in a message until the hub receives it",
     ),
-    (
-        "matchwire_bookmaker_delay_seconds",
-        Unit::Seconds,
-        "The same for messages with prices, by bookmaker",
-    ),
+    (BOOKMAKER_DELAY, Unit::Seconds, "The same for messages with prices, by bookmaker"),
     ("matchwire_changes_a_turn", Unit::Count, "Changes published in one turn of the writer"),
     (
         "matchwire_publish_delay_seconds",

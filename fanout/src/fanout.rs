@@ -25,6 +25,7 @@ use crate::{
     inspect::{INSPECTIONS_MAX, TooManyInspections},
     mailbox::Mailbox,
     permission::Permission,
+    probe::Probe,
     replay::ReplayResponse,
     shard::{self, Shard, ShardMessage, bare_channel},
     socket::{SocketOptions, Stream},
@@ -255,14 +256,21 @@ impl Fanout {
 
     /// Sends changes to all shards atomically: no reader sees a part of them. Never blocks.
     pub fn publish(&self, changes: &[Change]) {
+        self.publish_with(changes, &[]);
+    }
+
+    /// The same, with probes that report when each shard has written the changes.
+    pub fn publish_with(&self, changes: &[Change], probes: &[Arc<dyn Probe>]) {
         for mailbox in &self.shared.mailboxes {
-            mailbox.push(changes.iter().map(|change| match change {
+            let changes = changes.iter().map(|change| match change {
                 Change::Opened(image) => ShardMessage::Opened(Arc::clone(image)),
                 Change::Published(rate, publication) => {
                     ShardMessage::Publish(*rate, Arc::clone(publication))
                 }
                 Change::Closed(channel) => ShardMessage::Closed(channel.clone()),
-            }));
+            });
+            let probes = probes.iter().map(|probe| ShardMessage::Probe(Arc::clone(probe)));
+            mailbox.push(changes.chain(probes));
         }
     }
 

@@ -96,6 +96,7 @@ pub mod catch_up;
 pub mod close;
 pub mod dialect;
 pub mod permission;
+pub mod probe;
 pub mod protocol;
 pub mod replay;
 

@@ -42,6 +42,7 @@ use crate::{
     mailbox::{MessageBatch, Wake},
     outbox::{self, Budget},
     permission::Classes,
+    probe::Probe,
     replay::{ReplayRequest, ReplayResponse},
     subscribers::{Effect, SubscriberLimits, Subscribers},
 };
@@ -113,6 +114,8 @@ pub(crate) struct Shard {
     scans: VecDeque<Scan>,
     /// The shard drains: new connections are closed too, with this time to reconnect.
     draining_ms: Option<u32>,
+    /// The probes of this turn, and when they were taken, by [`Host::stamp`](crate::catch_up::Host::stamp).
+    probes: Vec<(Arc<dyn Probe>, Micros)>,
     stopping: bool,
 }
 
@@ -156,6 +159,7 @@ impl Shard {
             schedule,
             scans: VecDeque::new(),
             draining_ms: None,
+            probes: Vec::new(),
             stopping: false,
         }
     }
@@ -210,6 +214,9 @@ impl Shard {
         self.spare = unread;
         let more = self.take_messages(now);
         self.subscribers.flush(now);
+        for (probe, taken) in self.probes.drain(..) {
+            probe.written(self.number, taken, self.shared.host.stamp());
+        }
         self.apply_effects(now);
         if now >= self.schedule.tick_due {
             self.tick(now);
@@ -256,6 +263,9 @@ impl Shard {
             }
             ShardMessage::Opened(image) => self.subscribers.channel_opened(&image, now),
             ShardMessage::Closed(channel) => self.subscribers.channel_closed(&channel, now),
+            ShardMessage::Probe(probe) => {
+                return self.probes.push((probe, self.shared.host.stamp()));
+            }
             ShardMessage::Response(requester, response, work) => {
                 self.handle_response(requester, response, work, now);
             }

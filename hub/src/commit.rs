@@ -22,8 +22,15 @@ use tokio::sync::oneshot;
 use tracing::{error, info};
 
 use crate::{
-    catch_up::ChannelImage, clock::now, follower::FollowerLag, hub::HubInput,
-    identity::TakenDecisions, log_state::LogState, supervisor::fault, turn::Turn,
+    catch_up::ChannelImage,
+    clock::now,
+    follower::FollowerLag,
+    hub::HubInput,
+    identity::TakenDecisions,
+    log_state::LogState,
+    supervisor::fault,
+    trace::{self, TracedMessage},
+    turn::Turn,
     watch::ChannelWatches,
 };
 
@@ -36,6 +43,8 @@ pub(crate) enum WriterOutput {
         oldest: Option<Micros>,
         /// Decisions of identity that follow from inputs of this turn or of earlier ones.
         decisions: Option<TakenDecisions>,
+        /// Those of its messages that are traced.
+        traced: Vec<TracedMessage>,
     },
     Answer(Answer),
     /// Turns that another node has committed.
@@ -99,6 +108,7 @@ struct WaitingTurn {
     turn: Turn,
     oldest: Option<Micros>,
     decisions: Option<TakenDecisions>,
+    traced: Vec<TracedMessage>,
 }
 
 impl Committer {
@@ -113,18 +123,20 @@ impl Committer {
             while let Some(output) = next.take() {
                 match output {
                     // Answers contain the turns before them, and none of those after.
-                    WriterOutput::Turn { turn, oldest, decisions } if answers.is_empty() => {
-                        turns.push(WaitingTurn { turn, oldest, decisions });
+                    WriterOutput::Turn { turn, oldest, decisions, traced }
+                        if answers.is_empty() =>
+                    {
+                        turns.push(WaitingTurn { turn, oldest, decisions, traced });
                         if turns.len() < TURNS_TOGETHER_MAX {
                             next = outputs.try_recv().ok();
                         }
                     }
-                    WriterOutput::Turn { turn, oldest, decisions } => {
+                    WriterOutput::Turn { turn, oldest, decisions, traced } => {
                         if !self.commit(&mut turns) {
                             return self.log;
                         }
                         answers.drain(..).for_each(|answer| self.answer(answer));
-                        turns.push(WaitingTurn { turn, oldest, decisions });
+                        turns.push(WaitingTurn { turn, oldest, decisions, traced });
                         next = outputs.try_recv().ok();
                     }
                     WriterOutput::Answer(answer) => {
@@ -168,8 +180,10 @@ impl Committer {
         let mut records = records.into_iter();
         let mut changes: Vec<Change> = Vec::new();
         let mut oldest: Option<Micros> = None;
-        for WaitingTurn { turn, oldest: received, decisions } in turns.drain(..) {
+        let mut traced: Vec<TracedMessage> = Vec::new();
+        for WaitingTurn { turn, oldest: received, decisions, traced: mut own } in turns.drain(..) {
             let is_logged = turn.is_logged();
+            let changed = turn.changes.len();
             changes.extend(turn.changes);
             oldest = [oldest, received].into_iter().flatten().min();
             if let Some(decisions) = decisions {
@@ -177,11 +191,13 @@ impl Committer {
             }
             if is_logged {
                 let record = records.next().expect("each logged turn has a record");
+                own.iter_mut().for_each(|message| message.logged(record.number, changed));
                 let position = (record.number == end.number).then_some(end);
                 self.follower.put(LoggedTurn { record, inputs: turn.inputs, position });
             }
+            traced.append(&mut own);
         }
-        self.publish(&changes, oldest);
+        self.publish(&changes, oldest, traced);
         true
     }
 
@@ -200,18 +216,18 @@ impl Committer {
             let position = (record.number == end.number).then_some(end);
             self.follower.put(LoggedTurn { record, inputs: turn.inputs, position });
         }
-        self.publish(&changes, None);
+        self.publish(&changes, None, Vec::new());
         true
     }
 
-    fn publish(&self, changes: &[Change], oldest: Option<Micros>) {
+    fn publish(&self, changes: &[Change], oldest: Option<Micros>, traced: Vec<TracedMessage>) {
         if changes.is_empty() {
             return;
         }
         #[expect(clippy::cast_precision_loss, reason = "a summary is of floats")]
         histogram!("matchwire_changes_a_turn").record(changes.len() as f64);
         counter!("matchwire_publications_total").increment(changes.len() as u64);
-        self.fanout.publish(changes);
+        self.fanout.publish_with(changes, &trace::probes(traced));
         self.watches.notify(changes);
         if let Some(oldest) = oldest {
             #[expect(clippy::cast_precision_loss, reason = "a summary is of floats")]

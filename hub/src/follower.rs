@@ -371,7 +371,9 @@ impl<C: LogConsumer> Follower<C> {
 
     /// Shows in the metrics how far the sources agree.
     fn compare_sources(&self) {
-        for (source, agreement) in self.hub.sources().iter().zip(self.hub.agreements()) {
+        let agreements = self.hub.agreements();
+        for (number, source) in self.hub.sources_by_presence() {
+            let agreement = agreements[number.0];
             gauge!("matchwire_source_compared_matches", "source" => source.name.to_string())
                 .set(agreement.compared);
             gauge!("matchwire_source_differing_matches", "source" => source.name.to_string())

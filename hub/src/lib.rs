@@ -95,6 +95,7 @@
 //! | frames of a legacy channel; balls and actions of a match | 256 and `hub.tail_ms`; 30 each | a snapshot; the oldest go |
 //! | turns and answers waiting for the committer | 128 | the writer waits |
 //! | turns waiting for the follower | 1,024 | it reads them from the log |
+//! | traces under way or waiting for their receiver | 256 | messages are not traced, and counted |
 //! | requests about test channels | one for each socket | dropped, only while stopping |
 //! | readers waiting for a sequence over HTTP | 1,024 | one gets the current image |
 //! | quarantine | `feeds.quarantine_bytes_max`, `feeds.quarantine_age_ms` | the oldest messages go |
@@ -120,6 +121,7 @@ pub mod signals;
 pub mod sources;
 pub mod tails;
 pub mod test_channels;
+pub mod trace;
 pub mod turn;
 pub mod watch;
 pub mod wire;

@@ -1,4 +1,4 @@
-//! `[demo]`, `[bench]` and `[logging]`: settings of the program itself.
+//! `[demo]`, `[bench]`, `[logging]` and `[traces]`: settings of the program itself.
 //!
 //! The settings of every other part are in its crate. `matchwire.toml.example` lists them all; a test keeps
 //! the two in step.
@@ -64,6 +64,33 @@ pub struct LoggingConfig {
 impl Default for LoggingConfig {
     fn default() -> Self {
         Self { format: LogFormat::Text, filter: "info".to_owned() }
+    }
+}
+
+/// `[traces]`: the way of single messages of sources through the hub, for a collector that takes OTLP.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TracesConfig {
+    /// The collector's address for OTLP over HTTP, such as `http://127.0.0.1:4318`, to which `/v1/traces` is added.
+    /// Default empty: nothing is traced.
+    pub url: String,
+    /// One of so many messages is traced. Default 1000.
+    pub every: u32,
+}
+
+impl TracesConfig {
+    /// The setting that is wrong, and what it must be.
+    #[must_use]
+    pub fn problem(&self) -> Option<(&'static str, &'static str)> {
+        let is_url = ["http://", "https://"].iter().any(|scheme| self.url.starts_with(scheme));
+        (!self.url.is_empty() && !is_url)
+            .then_some(("traces.url", "empty, or begin with http:// or https://"))
+    }
+}
+
+impl Default for TracesConfig {
+    fn default() -> Self {
+        Self { url: String::new(), every: 1_000 }
     }
 }
 

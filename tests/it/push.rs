@@ -104,10 +104,12 @@ async fn pushed_lines_are_published() {
 async fn delays_of_pushed_lines_are_measured() {
     let (hub, key) = hub_with(&[]);
     let lines = |at: Option<i64>| {
-        let selections = ["home", "away"].map(|id| json!({"id": id, "status": "active", "outcome": id}));
+        let selections =
+            ["home", "away"].map(|id| json!({"id": id, "status": "active", "outcome": id}));
         let define = json!({"kind": "match_winner", "status": "open", "selections": selections});
         let prices = json!({"selections": [{"id": "home", "price": "1.90"}]});
-        let odds = |change: Value| json!({"odds": {"book": "one", "market": "m", "change": change}});
+        let odds =
+            |change: Value| json!({"odds": {"book": "one", "market": "m", "change": change}});
         let facts = [
             json!({"fixture": {"sides": [{"name": "Bears"}, {"name": "Wolves"}]}}),
             odds(json!({"define": define})),

@@ -1,6 +1,7 @@
 """Checks deploy/monitoring/ against a running hub and a Prometheus of its own that scrapes it.
 
-`check.py --hub ADDRESS --key KEY --prometheus PROGRAM --promtool PROGRAM` prints a line for each check, and the numbers of them last. The key must be one for everything.
+`check.py --hub ADDRESS --key KEY --prometheus PROGRAM --promtool PROGRAM --collector ADDRESS` prints a line for each check, and the numbers of them last. The key
+must be one for everything. The hub must send its traces to ADDRESS, where nothing listens yet.
 """
 
 import argparse
@@ -21,6 +22,7 @@ from pathlib import Path
 
 import dashboards
 import rules
+import traces
 
 TOP = Path(__file__).resolve().parent.parent.parent
 MONITORING = TOP / "deploy" / "monitoring"
@@ -143,6 +145,11 @@ class Prometheus:
         return self.get("query", query=expr)["result"]
 
 
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return free.getsockname()[1]
+
+
 @contextmanager
 def prometheus(program, hub, folder):
     """A Prometheus that scrapes this hub and evaluates the rules."""
@@ -153,8 +160,7 @@ def prometheus(program, hub, folder):
         "rule_files": [str(MONITORING / "alerts.yml")],
         "scrape_configs": [{"job_name": "matchwire", "static_configs": [{"targets": [hub.address]}]}],
     }))
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     command = [
         program, f"--config.file={config}", f"--storage.tsdb.path={folder / 'data'}", f"--web.listen-address=127.0.0.1:{port}",
         "--log.level=warn",
@@ -183,8 +189,9 @@ def declared_kinds():
     for kind, constant in DECLARED.items():
         part = source.split(f"const {constant}:")[1].split("\n];")[0]
         kinds |= {name: kind for name in re.findall(r'"(matchwire_\w+)"', part)}
-    # The name of this one is a constant.
-    return kinds | {"matchwire_build_info": "gauge"}
+    # The names of these are constants.
+    delays = ("matchwire_source_delay_seconds", "matchwire_bookmaker_delay_seconds")
+    return kinds | {"matchwire_build_info": "gauge"} | dict.fromkeys(delays, "histogram")
 
 
 def check_files(checks, table):
@@ -253,6 +260,20 @@ def check_panels(checks, table, exposed, it):
         checks.check(f"values of the variable {name}", [] if values else [f"none: {query}"])
 
 
+def check_traces(checks, hub, address, folder):
+    """Whether the hub drops traces while there is no collector, and a collector then gets those that follow."""
+    counted = lambda name: name in hub.exposed()[0]
+    checks.check("traces are dropped without a collector", wait_for("counted", lambda: "" if counted("matchwire_traces_dropped_total") else "none"))
+    traces.check(checks, rotel_program(), address, f"127.0.0.1:{free_port()}", folder)
+    checks.check("traces are counted", wait_for("counted", lambda: "" if counted("matchwire_traces_sent_total") else "none"))
+
+
+def rotel_program():
+    import rotel
+
+    return Path(rotel.__file__).parent / "rotel-agent"
+
+
 def unscraped(it):
     targets = it.get("targets")["activeTargets"]
     return "none" if not targets else "".join(target["lastError"] or "not yet" for target in targets if target["health"] != "up")
@@ -274,6 +295,7 @@ def main():
     parser.add_argument("--hub", required=True)
     parser.add_argument("--key", required=True)
     parser.add_argument("--prometheus", help="the program; without it nothing is evaluated")
+    parser.add_argument("--collector", help="where the hub sends its traces to; without it they are not looked at")
     parser.add_argument("--promtool", help="the program; without it the rules are not tested")
     arguments = parser.parse_args()
     checks, hub, skipped = Checks(), Hub(arguments.hub, arguments.key), 0
@@ -290,6 +312,10 @@ def main():
                 check_rules(checks, it)
         else:
             check_exposed(checks, table, hub)
+            skipped += 1
+        if arguments.collector:
+            check_traces(checks, hub, arguments.collector, folder)
+        else:
             skipped += 1
         if arguments.promtool:
             test_rules(checks, table, arguments.promtool, folder)

@@ -11,6 +11,7 @@ use crate::{
     inspect::Inspection,
     mailbox::MailboxMessage,
     permission::Permission,
+    probe::Probe,
     replay::ReplayResponse,
 };
 
@@ -21,6 +22,8 @@ pub(crate) enum ShardMessage {
     /// A new channel; the publication is its image at sequence 0.
     Opened(Arc<Publication>),
     Closed(Channel),
+    /// Behind the publications that it travels with. The host limits how many there are.
+    Probe(Arc<dyn Probe>),
     /// With the bytes of work that it cost.
     Response(Requester, HostResponse, usize),
     Replay(Requester, ReplayResponse),

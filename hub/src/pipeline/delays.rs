@@ -11,8 +11,8 @@ use crate::hub::feeds::{Source, SourceNumber};
 /// The number of bookmakers that have a histogram of their own. The names come from feeds; those beyond share one.
 const BOOKMAKERS_MAX: usize = 64;
 
-/// The label of the bookmakers beyond.
-const OTHERS: &str = "other";
+/// The label of the bookmakers beyond. No bookmaker has such a name.
+const OTHERS: &str = "(others)";
 
 /// No source lags by a day. A message that is older is of a recording.
 const DELAY_US_MAX: Micros = 24 * 3600 * 1_000_000;

@@ -22,6 +22,7 @@ use crate::{
     log_state::LogState,
     quarantine::Quarantine,
     supervisor::{self, Lifetime},
+    trace::Tracer,
 };
 
 /// Turns that may wait for the follower. It reads the others from the log.
@@ -36,6 +37,8 @@ pub struct WriterParts {
     pub decisions: DecisionWriter,
     /// The policy for sources that push.
     pub push_terms: SourcePolicy,
+    /// Chooses the messages that are traced, if any are.
+    pub tracer: Option<Tracer>,
     /// Whether the log keeps so little that the follower must be waited for.
     pub follower_is_awaited: bool,
     /// Whether it applies inputs of its own from the start. If not, it waits for
@@ -90,7 +93,7 @@ pub fn start<C: LogConsumer + 'static>(
     let Startup { mut builder, log } = startup;
     // The follower makes them.
     builder.hub.stop_exports();
-    let WriterParts { fanout, receivers, quarantine, decisions, push_terms, .. } = parts;
+    let WriterParts { fanout, receivers, quarantine, decisions, push_terms, tracer, .. } = parts;
     receivers.leads.store(parts.leads, Ordering::Release);
     let (follower_queue, queue) = sync_channel(FOLLOWER_TURNS_MAX);
     let (outputs, waiting) = sync_channel(WRITER_OUTPUTS_MAX);
@@ -114,7 +117,9 @@ pub fn start<C: LogConsumer + 'static>(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     let leader = receivers.leader.clone();
     let leads = parts.leads;
-    let writer = Writer::new(builder, quarantine, decisions, push_terms, outputs, leads, leader)?;
+    let mut writer =
+        Writer::new(builder, quarantine, decisions, push_terms, outputs, leads, leader)?;
+    writer.trace_with(tracer);
     let writer = supervisor::thread("writer", Lifetime::UntilStop, move || {
         runtime.block_on(writer.run(receivers));
     })?;

@@ -43,6 +43,7 @@ use crate::{
     push::{self, PushOrder, PushRequest, PushedLine},
     quarantine::Quarantine,
     supervisor::fault,
+    trace::{StepKind, TracedMessage, Tracer},
     turn::{self, TurnBuilder},
 };
 
@@ -74,6 +75,9 @@ const TICK_EVERY: Duration = Duration::from_millis(100);
 /// Decisions of identity that a node keeps while another one leads: those that the leader may not have written yet.
 const DECISIONS_KEPT: usize = 4_096;
 
+/// The state of a source in the metrics that the settings no longer have.
+const REMOVED: &str = "removed";
+
 /// Before the name of a pushing source, if another source has its name.
 const PUSHED: &str = "push:";
 
@@ -92,6 +96,9 @@ pub(super) struct Writer {
     /// The earliest receive time of the inputs applied since the last turn.
     oldest: Option<Micros>,
     delays: FeedDelays,
+    tracer: Option<Tracer>,
+    /// Those of the current turn.
+    traced: Vec<TracedMessage>,
     /// Whether it applies inputs of its own. If not, it applies those of the leader's records.
     leads: bool,
     decoder: Decoder,
@@ -126,10 +133,17 @@ impl Writer {
             pending_images: Vec::new(),
             oldest: None,
             delays: FeedDelays::default(),
+            tracer: None,
+            traced: Vec::new(),
             leads,
             decoder: Decoder::new()?,
             waiting: WaitingReaders::new(leader),
         })
+    }
+
+    /// Traces the messages that this tracer chooses.
+    pub(super) fn trace_with(&mut self, tracer: Option<Tracer>) {
+        self.tracer = tracer;
     }
 
     pub(super) async fn run(mut self, receivers: HubReceivers) {
@@ -211,10 +225,11 @@ impl Writer {
         gauge!("matchwire_matches").set(count(hub.matches()));
         gauge!("matchwire_channels").set(count(hub.channels.len()));
         gauge!("matchwire_lanes").set(count(hub.tiers()));
-        for source in hub.sources() {
-            for feed in FeedState::ALL {
-                let is_so = f64::from(u8::from(source.state == feed));
-                gauge!("matchwire_feed_state", "source" => source.name.to_string(), "state" => feed.as_str())
+        for (_, source) in hub.sources_by_presence() {
+            let state = if source.is_removed() { REMOVED } else { source.state.as_str() };
+            for shown in FeedState::ALL.map(FeedState::as_str).into_iter().chain([REMOVED]) {
+                let is_so = f64::from(u8::from(shown == state));
+                gauge!("matchwire_feed_state", "source" => source.name.to_string(), "state" => shown)
                     .set(is_so);
             }
         }
@@ -329,7 +344,14 @@ impl Writer {
         counter!("matchwire_batches_total").increment(1);
         let sender = &self.builder.hub.sources()[source.0];
         self.delays.record((source, sender), &batch, received);
-        self.builder.take(HubInput::Batch { source, batch, received, now })
+        let tracer = self.tracer.as_mut();
+        let traced = tracer.and_then(|tracer| tracer.begin(&sender.name, &batch, received));
+        let errors = self.builder.take(HubInput::Batch { source, batch, received, now });
+        if let Some(mut traced) = traced {
+            traced.ended(StepKind::Apply, now);
+            self.traced.push(traced);
+        }
+        errors
     }
 
     fn pushed(&mut self, pushed: PushRequest) {
@@ -393,7 +415,8 @@ impl Writer {
             let has_changes = !turn.changes.is_empty();
             let identity = self.builder.hub.identity();
             let decisions = self.leads.then(|| self.decisions.take_from(identity)).flatten();
-            self.hand_over(WriterOutput::Turn { turn, oldest, decisions });
+            let traced = mem::take(&mut self.traced);
+            self.hand_over(WriterOutput::Turn { turn, oldest, decisions, traced });
             if has_changes {
                 self.serve_pending_images();
             }
