@@ -1,7 +1,7 @@
 //! What every crate may use.
 //!
 //! **In:** nothing. **Out:** the clock, the supervisor of long-lived parts, secrets, back-off, percent
-//! encoding, time formats, TLS trust, and the parts of settings that several crates share. **Must not
+//! encoding, time formats, TLS trust, which addresses are public, and the parts of settings that several crates share. **Must not
 //! know** sports, channels, accounts or SQL.
 //!
 //! # Time
@@ -19,6 +19,7 @@
 //! request is not a part: if its handler panics, its connection closes and `matchwire_panics_total`
 //! counts it.
 
+pub mod address;
 pub mod backoff;
 pub mod clock;
 pub mod config;

@@ -26,8 +26,9 @@ use tokio::{
 };
 use tracing::info;
 
-use super::{Client, ClientError, ClientId, address::is_public};
+use super::{Client, ClientError, ClientId};
 use crate::config::OAuthConfig;
+use base::address::is_public;
 
 /// The documents of clients; clones share the cache.
 #[derive(Clone)]

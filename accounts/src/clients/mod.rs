@@ -6,9 +6,8 @@
 //! URL comes from outside: it is fetched only from public addresses, without redirects, and within
 //! bounds of time and size.
 //!
-//! In reading order: [`ClientId`], `redirect`, [`Client`], `address`, `fetch`.
+//! In reading order: [`ClientId`], `redirect`, [`Client`], `fetch`.
 
-mod address;
 mod document;
 mod fetch;
 mod id;

@@ -5,7 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// Whether an address is reachable over the internet, by the registries of special-purpose addresses
 /// (RFC 6890). All others may be of the hub's own network: loopback, private, shared by carriers,
 /// link-local, where clouds publish credentials, and unique-local.
-pub(super) fn is_public(address: IpAddr) -> bool {
+#[must_use]
+pub fn is_public(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(address) => is_public_v4(address),
         IpAddr::V6(address) => is_public_v6(address),
