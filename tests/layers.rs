@@ -9,7 +9,7 @@ use std::{
 use toml::Table;
 
 /// Each crate of the program, with the crates that it may use. A crate that is not listed may use none.
-const LAYERS: [(&str, &[&str]); 15] = [
+const LAYERS: [(&str, &[&str]); 16] = [
     ("base", &[]),
     ("fanout", &[]),
     ("conformance", &[]),
@@ -23,11 +23,12 @@ const LAYERS: [(&str, &[&str]); 15] = [
     ("history", &["base", "database", "ingest", "record"]),
     ("accounts", &["base", "database"]),
     ("mcp", &["accounts", "base", "fanout", "history", "hub", "ingest", "log", "record"]),
+    ("webhooks", &["base", "database", "fanout"]),
     (
         "web",
         &[
             "accounts", "base", "database", "fanout", "history", "hub", "ingest", "log", "mcp",
-            "record",
+            "record", "webhooks",
         ],
     ),
     ("schema", &["accounts", "fanout", "hub", "ingest", "record"]),

@@ -24,7 +24,7 @@ macro_rules! both {
 
 /// Version, name, and the statements for SQLite and PostgreSQL. A released migration must not be
 /// edited: its checksum is in every database.
-const ALL: [(i64, &str, &str, &str); 12] = both![
+const ALL: [(i64, &str, &str, &str); 13] = both![
     1 "accounts": "0001_accounts.sql",
     2 "feed keys": "0002_feed_keys.sql",
     3 "identity": "0003_identity.sql",
@@ -36,6 +36,7 @@ const ALL: [(i64, &str, &str, &str); 12] = both![
     9 "list indexes": "0009_list_indexes.sql",
     10 "oauth": "0010_oauth.sql",
     11 "nodes": "0011_nodes.sql",
+    12 "webhooks": "0012_webhooks.sql",
     13 "receipts": "0013_receipts.sql",
 ];
 

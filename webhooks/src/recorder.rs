@@ -1,0 +1,148 @@
+//! Records the deliveries of events, with the position in the log behind them.
+
+use std::collections::BTreeSet;
+
+use base::Micros;
+use database::Database;
+use metrics::counter;
+
+use crate::{
+    Event, EventKind, MayReceive, Webhooks,
+    store::{self, NewDelivery, Stamp},
+    webhook::Subscription,
+};
+
+/// A position in the log: behind this record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Position {
+    pub record: u64,
+    /// When the record was made.
+    pub at: Micros,
+}
+
+/// Knows the webhooks that get events, and adds deliveries to the outbox.
+#[derive(Debug)]
+pub struct Recorder {
+    database: Database,
+    webhooks: Webhooks,
+    stamp: Option<Stamp>,
+    subscriptions: Vec<Subscription>,
+}
+
+impl Recorder {
+    pub(crate) fn new(database: Database, webhooks: Webhooks) -> Self {
+        Self { database, webhooks, stamp: None, subscriptions: Vec::new() }
+    }
+
+    /// Reads the webhooks again if they have changed.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub async fn refresh(&mut self) -> Result<(), sqlx::Error> {
+        let store = &self.webhooks.shared.store;
+        let stamp = store.stamp().await?;
+        if self.stamp != Some(stamp) {
+            let enabled = store.enabled().await?;
+            self.subscriptions = enabled.into_iter().map(Subscription::new).collect();
+            self.stamp = Some(stamp);
+        }
+        Ok(())
+    }
+
+    /// The kinds of events that any webhook is about. None: there is nothing to record.
+    #[must_use]
+    pub fn kinds(&self) -> BTreeSet<EventKind> {
+        let terms = self.subscriptions.iter().map(|subscription| &subscription.webhook.terms);
+        terms.flat_map(|terms| terms.events.iter().copied()).collect()
+    }
+
+    /// The accounts that have such webhooks.
+    #[must_use]
+    pub fn accounts(&self) -> BTreeSet<i64> {
+        self.subscriptions.iter().map(|subscription| subscription.webhook.account).collect()
+    }
+
+    /// The time from which on events are recorded: of all webhooks, the first one that began to get events.
+    #[must_use]
+    pub fn begin(&self) -> Option<Micros> {
+        self.subscriptions.iter().map(|subscription| subscription.webhook.active).min()
+    }
+
+    /// The position that is stored.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub async fn position(&self) -> Result<Option<Position>, sqlx::Error> {
+        store::position(&self.database).await
+    }
+
+    /// Forgets the position, while nobody has a webhook.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails, or if another node leads.
+    pub async fn forget_position(&self) -> Result<(), sqlx::Error> {
+        let mut tx = self.database.begin().await?;
+        store::set_position(&mut tx, None).await?;
+        tx.commit().await
+    }
+
+    /// Stores the deliveries of these events and the position behind them, in one transaction. An event that was recorded
+    /// before changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails, or if another node leads; nothing has changed then.
+    pub async fn record(
+        &self,
+        events: &[Event],
+        position: Position,
+        may_receive: &MayReceive,
+        now: Micros,
+    ) -> Result<(), sqlx::Error> {
+        let deliveries = self.deliveries(events, may_receive, now);
+        let webhooks: BTreeSet<i64> = deliveries.iter().map(|delivery| delivery.webhook).collect();
+        let (mut added, mut dropped) = (0, 0);
+        let mut tx = self.database.begin().await?;
+        for delivery in &deliveries {
+            added += u64::from(store::insert(&mut tx, delivery).await?);
+        }
+        for webhook in webhooks {
+            let max = self.webhooks.shared.config.waiting_max;
+            dropped += store::drop_oldest(&mut tx, webhook, max, now).await?;
+        }
+        store::set_position(&mut tx, Some(position)).await?;
+        tx.commit().await?;
+        if added > 0 {
+            counter!("matchwire_webhook_deliveries_total").increment(added);
+            self.webhooks.shared.due.notify_one();
+        }
+        if dropped > 0 {
+            counter!("matchwire_webhook_dropped_total").increment(dropped);
+        }
+        Ok(())
+    }
+
+    fn deliveries(
+        &self,
+        events: &[Event],
+        may_receive: &MayReceive,
+        now: Micros,
+    ) -> Vec<NewDelivery> {
+        let mut deliveries = Vec::new();
+        for event in events {
+            let mut body = None;
+            for Subscription { webhook, .. } in
+                self.subscriptions.iter().filter(|subscription| subscription.wants(event))
+            {
+                if may_receive(webhook.account, event.channel.as_str()) == Some(true) {
+                    let body = body.get_or_insert_with(|| event.body());
+                    deliveries.push(NewDelivery::of(webhook, event, body, now));
+                }
+            }
+        }
+        deliveries
+    }
+}

@@ -1,0 +1,309 @@
+//! Sends the deliveries that are due, for as long as the hub runs.
+//!
+//! One task looks for webhooks with deliveries that are due, and starts a round for each, up to a maximum at a time. A round
+//! sends deliveries of its webhook one after the other, and ends with the first failure.
+
+use std::{
+    collections::HashSet,
+    ops::RangeInclusive,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use base::{
+    Micros,
+    backoff::{self, BackoffPolicy},
+    supervisor::{self, Lifetime},
+};
+use metrics::{counter, gauge};
+use tokio::{
+    sync::watch,
+    task::{JoinHandle, JoinSet},
+    time,
+};
+use tracing::{error, info};
+
+use crate::{
+    Delivery, MayReceive, Webhook, Webhooks,
+    client::{Client, SendError, SignedHeaders},
+    config::WebhooksConfig,
+    store::{Outcome, Store},
+};
+
+/// Deliveries in one round. Then it is the turn of other webhooks, if they wait for a connection.
+const ROUND_MAX: u32 = 50;
+/// How often waiting deliveries are counted, and old ones deleted.
+const COUNT_EVERY: Duration = Duration::from_secs(10);
+const SWEEP_EVERY: Duration = Duration::from_secs(600);
+/// The pause of a webhook after a failure that is not its own.
+const RETRY_AFTER: Duration = Duration::from_millis(500);
+/// A quarter either way: what failed together is not retried together.
+const JITTER: RangeInclusive<f64> = 0.75..=1.25;
+/// The status by which an endpoint says that it will never take anything again.
+const GONE: u16 = 410;
+
+pub(crate) struct Sender {
+    pub(crate) webhooks: Webhooks,
+    pub(crate) client: Client,
+    pub(crate) may_receive: MayReceive,
+    pub(crate) leads: Box<dyn Fn() -> bool + Send + Sync>,
+    pub(crate) clock: fn() -> Micros,
+    /// Whether the store failed the last time, so that a change is logged once.
+    pub(crate) is_failing: AtomicBool,
+}
+
+impl Sender {
+    pub(crate) fn start(self, stopped: watch::Receiver<bool>) -> JoinHandle<()> {
+        supervisor::spawn("webhooks", Lifetime::UntilStop, Arc::new(self).run(stopped))
+    }
+
+    async fn run(self: Arc<Self>, mut stopped: watch::Receiver<bool>) {
+        let (mut count, mut sweep) = (time::interval(COUNT_EVERY), time::interval(SWEEP_EVERY));
+        let mut poll = time::interval(Duration::from_millis(self.config().poll_ms));
+        poll.set_missed_tick_behavior(time::MissedTickBehavior::Delay);
+        let mut rounds = JoinSet::new();
+        let (mut busy, mut last) = (HashSet::new(), 0);
+        loop {
+            tokio::select! {
+                () = wait_for_stop(&mut stopped) => break,
+                Some(ended) = rounds.join_next(), if !rounds.is_empty() => {
+                    // A round that panicked has ended the hub.
+                    if let Ok(webhook) = ended {
+                        busy.remove(&webhook);
+                    }
+                }
+                () = self.webhooks.shared.due.notified() => {}
+                _ = poll.tick() => {}
+                _ = count.tick() => {
+                    self.note(self.count(&busy).await);
+                    continue;
+                }
+                _ = sweep.tick() => {
+                    self.note(self.sweep().await);
+                    continue;
+                }
+            }
+            if !(self.leads)() {
+                continue;
+            }
+            let free = self.config().connections.saturating_sub(busy.len());
+            for webhook in self.due(last, &busy, free).await {
+                last = webhook;
+                busy.insert(webhook);
+                let round = Arc::clone(&self).round(webhook, stopped.clone());
+                rounds.spawn(supervisor::watch("webhooks", Lifetime::Finite, round));
+            }
+        }
+        while rounds.join_next().await.is_some() {}
+    }
+
+    /// Webhooks for which a round can start: those after the last one first.
+    async fn due(&self, last: i64, busy: &HashSet<i64>, free: usize) -> Vec<i64> {
+        if free == 0 {
+            return Vec::new();
+        }
+        let max = i64::try_from(free + busy.len()).unwrap_or(i64::MAX);
+        let due = self.store().webhooks_due((self.clock)(), last, max).await;
+        let due = self.note(due).unwrap_or_default();
+        due.into_iter().filter(|webhook| !busy.contains(webhook)).take(free).collect()
+    }
+
+    /// Sends deliveries of a webhook, and returns its id.
+    async fn round(self: Arc<Self>, webhook: i64, stopped: watch::Receiver<bool>) -> i64 {
+        let sent = self.send_due(webhook, &stopped).await;
+        if self.note(sent).is_none() {
+            time::sleep(RETRY_AFTER).await;
+        }
+        webhook
+    }
+
+    async fn send_due(&self, id: i64, stopped: &watch::Receiver<bool>) -> Result<(), sqlx::Error> {
+        for _ in 0..ROUND_MAX {
+            if *stopped.borrow() {
+                break;
+            }
+            let Some(webhook) = self.store().webhook(id).await? else { break };
+            if webhook.disabled.is_some() {
+                break;
+            }
+            let Some(delivery) = self.store().next_due(id, (self.clock)()).await? else { break };
+            if !self.take(&webhook, &delivery).await? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes one attempt. False if the webhook must wait.
+    async fn take(&self, webhook: &Webhook, delivery: &Delivery) -> Result<bool, sqlx::Error> {
+        let now = (self.clock)();
+        let is_test = delivery.kind == "test";
+        let may_receive = if is_test {
+            Some(true)
+        } else {
+            (self.may_receive)(webhook.account, &delivery.channel)
+        };
+        match may_receive {
+            Some(true) => {}
+            Some(false) => {
+                let why = Some("the account may not follow the channel any more");
+                self.store().finish(delivery.id, Outcome::Dropped, None, why, now).await?;
+                return Ok(true);
+            }
+            None => {
+                // The accounts are read once the hub has started.
+                time::sleep(RETRY_AFTER).await;
+                return Ok(false);
+            }
+        }
+        if !self.store().claim(delivery, now.saturating_add(self.claim_us())).await? {
+            return Ok(true);
+        }
+        match self.send(webhook, delivery, now).await {
+            Ok(status) => {
+                counter!("matchwire_webhook_delivered_total").increment(1);
+                let now = (self.clock)();
+                self.store()
+                    .finish(delivery.id, Outcome::Delivered, Some(status), None, now)
+                    .await?;
+                if webhook.failures > 0 {
+                    self.store().note_success(webhook.id).await?;
+                }
+                Ok(true)
+            }
+            Err(error) => {
+                self.failed(webhook, delivery, error).await?;
+                Ok(false)
+            }
+        }
+    }
+
+    async fn send(
+        &self,
+        webhook: &Webhook,
+        delivery: &Delivery,
+        now: Micros,
+    ) -> Result<u16, SendError> {
+        let Delivery { message_id, body, .. } = delivery;
+        let secret = &self.webhooks.shared.secret;
+        let signature = &secret.signatures(webhook, message_id, now, body);
+        let timestamp = now.div_euclid(1_000_000);
+        let headers = SignedHeaders { id: message_id, timestamp, signature };
+        self.client.post(&webhook.terms.url, headers, body.clone()).await
+    }
+
+    /// Lets the delivery and its webhook wait, or gives up.
+    async fn failed(
+        &self,
+        webhook: &Webhook,
+        delivery: &Delivery,
+        failure: SendError,
+    ) -> Result<(), sqlx::Error> {
+        counter!("matchwire_webhook_failures_total", "reason" => failure.reason()).increment(1);
+        let now = (self.clock)();
+        let (status, why) = (failure.status(), failure.to_string());
+        let attempts = delivery.attempts.saturating_add(1);
+        if attempts >= self.config().attempts_max {
+            self.store().finish(delivery.id, Outcome::Failed, status, Some(&why), now).await?;
+        } else {
+            let until = now.saturating_add(self.wait_us(attempts));
+            self.store().reschedule(delivery.id, until, status, &why).await?;
+        }
+        let pause = now.saturating_add(self.wait_us(webhook.failures.saturating_add(1)));
+        self.store().note_failure(webhook.id, pause, now).await?;
+        let failing_us = now.saturating_sub(webhook.failing_since.unwrap_or(now));
+        let limit_us =
+            Micros::from(self.config().disable_after_hours).saturating_mul(3_600_000_000);
+        let reason = match status {
+            Some(GONE) => "its endpoint answered 410 Gone".to_owned(),
+            _ if failing_us >= limit_us => {
+                let hours = self.config().disable_after_hours;
+                format!("every attempt of {hours} hours failed; the last one: {why}")
+            }
+            _ => return Ok(()),
+        };
+        self.store().disable(webhook.id, &reason, now).await?;
+        counter!("matchwire_webhook_disabled_total").increment(1);
+        info!(webhook = webhook.id, account = webhook.account, why = reason, "disabled a webhook");
+        Ok(())
+    }
+
+    async fn count(&self, busy: &HashSet<i64>) -> Result<(), sqlx::Error> {
+        if !(self.leads)() {
+            return Ok(());
+        }
+        let now = (self.clock)();
+        let waiting = self.store().waiting(now).await?;
+        let count: i64 = waiting.iter().map(|it| it.count).sum();
+        // Those of a webhook with a request in flight wait for its endpoint.
+        let free = waiting.iter().filter(|it| !busy.contains(&it.webhook));
+        let oldest = free.filter_map(|it| it.due).min();
+        let overdue = oldest.map_or(0, |due| now.saturating_sub(due));
+        gauge!("matchwire_webhook_waiting").set(count as f64);
+        gauge!("matchwire_webhook_overdue_seconds").set(overdue as f64 / 1e6);
+        Ok(())
+    }
+
+    async fn sweep(&self) -> Result<(), sqlx::Error> {
+        if !(self.leads)() {
+            return Ok(());
+        }
+        let WebhooksConfig { keep_days, log_max, .. } = *self.config();
+        let keep_us = Micros::from(keep_days).saturating_mul(24 * 3_600_000_000);
+        self.store().sweep((self.clock)().saturating_sub(keep_us), log_max).await
+    }
+
+    /// Logs when the store begins or ceases to fail.
+    fn note<T>(&self, done: Result<T, sqlx::Error>) -> Option<T> {
+        let was_failing = self.is_failing.swap(done.is_err(), Ordering::Relaxed);
+        match done {
+            Ok(value) => {
+                if was_failing {
+                    info!("webhooks can be sent again");
+                }
+                Some(value)
+            }
+            Err(error) => {
+                if !was_failing {
+                    error!(
+                        error = &error as &dyn std::error::Error,
+                        "the store of webhooks failed; will retry"
+                    );
+                }
+                None
+            }
+        }
+    }
+
+    /// Longer than an attempt, even if the clock is set forward a little.
+    fn claim_us(&self) -> Micros {
+        let timeout_ms = Micros::try_from(self.config().timeout_ms).unwrap_or(Micros::MAX);
+        timeout_ms.saturating_mul(2_000).saturating_add(1_000_000)
+    }
+
+    fn wait_us(&self, failures: u32) -> Micros {
+        let WebhooksConfig { retry_ms, retry_max_ms, .. } = *self.config();
+        let (first, max) = (Duration::from_millis(retry_ms), Duration::from_millis(retry_max_ms));
+        let wait = BackoffPolicy { first, max }.wait(failures, JITTER, &mut backoff::rng());
+        Micros::try_from(wait.as_micros()).unwrap_or(Micros::MAX)
+    }
+
+    fn store(&self) -> &Store {
+        &self.webhooks.shared.store
+    }
+
+    fn config(&self) -> &WebhooksConfig {
+        &self.webhooks.shared.config
+    }
+}
+
+/// Waits until the stop signal is set or its sender is dropped.
+async fn wait_for_stop(stopped: &mut watch::Receiver<bool>) {
+    stopped.wait_for(|stop| *stop).await.ok();
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,636 @@
+//! All SQL about webhooks and their deliveries.
+//!
+//! A delivery waits until it is done: delivered, failed or dropped. It is claimed before it is sent, which moves its due time:
+//! if the process dies, it becomes due again.
+
+use base::Micros;
+use database::Database;
+use sqlx::{AnyConnection, FromRow, Row, any::AnyRow};
+
+use crate::{Event, EventKind, Position, Webhook, WebhookTerms, event, signing::message_id};
+
+/// Rows deleted in one statement: a long transaction blocks others.
+const SWEPT_MAX: i64 = 1_000;
+/// Characters of an error that are stored.
+const ERROR_MAX: usize = 300;
+
+const WEBHOOK: &str = "SELECT id, account_id, url, events, channels, generation, rotated_us, created_us, active_us, failures, failing_us, \
+                       dropped, disabled_us, disabled_why FROM customer_webhooks";
+const DELIVERY: &str = "SELECT id, message_id, kind, channel, eid, body, created_us, attempts, next_us, status, error, \
+                        done_us, outcome FROM webhook_deliveries";
+
+/// The webhooks of a database.
+#[derive(Debug, Clone)]
+pub(crate) struct Store {
+    database: Database,
+}
+
+/// A delivery, for its owner and for sending.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delivery {
+    pub id: i64,
+    /// The header `webhook-id`.
+    pub message_id: String,
+    /// An [`EventKind`], or `test`.
+    pub kind: String,
+    pub channel: String,
+    pub eid: String,
+    pub body: String,
+    pub created: Micros,
+    pub attempts: u32,
+    /// When it becomes due.
+    pub next: Micros,
+    /// The HTTP status of the last response.
+    pub status: Option<u16>,
+    /// Why the last attempt failed.
+    pub error: Option<String>,
+    /// When it ended.
+    pub done: Option<Micros>,
+    /// `delivered`, `failed` or `dropped`.
+    pub outcome: Option<String>,
+}
+
+/// A delivery to be stored.
+#[derive(Debug)]
+pub(crate) struct NewDelivery {
+    pub(crate) webhook: i64,
+    pub(crate) message_id: String,
+    kind: &'static str,
+    channel: String,
+    eid: String,
+    body: String,
+    created: Micros,
+}
+
+/// How a delivery ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Delivered,
+    Failed,
+    Dropped,
+}
+
+/// What waits for a webhook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Waiting {
+    pub(crate) webhook: i64,
+    pub(crate) count: i64,
+    pub(crate) due: Option<Micros>,
+}
+
+/// Changes with every change of the webhooks that get events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stamp([i64; 3]);
+
+impl Outcome {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Delivered => "delivered",
+            Self::Failed => "failed",
+            Self::Dropped => "dropped",
+        }
+    }
+}
+
+impl NewDelivery {
+    pub(crate) fn of(webhook: &Webhook, event: &Event, body: &str, now: Micros) -> Self {
+        let channel = event.channel.as_str();
+        Self {
+            webhook: webhook.id,
+            message_id: message_id(webhook, channel, Some(event.epoch), &event.eid),
+            kind: event.kind.as_str(),
+            channel: channel.to_owned(),
+            eid: event.eid.clone(),
+            body: body.to_owned(),
+            created: now,
+        }
+    }
+
+    pub(crate) fn test(webhook: &Webhook, now: Micros) -> Self {
+        let eid = format!("test-{now}");
+        Self {
+            webhook: webhook.id,
+            message_id: message_id(webhook, "test", None, &eid),
+            kind: "test",
+            channel: "test".to_owned(),
+            body: event::test_body(&eid, now),
+            eid,
+            created: now,
+        }
+    }
+}
+
+impl Store {
+    pub(crate) fn new(database: Database) -> Self {
+        Self { database }
+    }
+
+    pub(crate) async fn webhooks_of(&self, account: i64) -> Result<Vec<Webhook>, sqlx::Error> {
+        let statement = format!("{WEBHOOK} WHERE account_id = $1 ORDER BY id");
+        sqlx::query_as(sqlx::AssertSqlSafe(statement))
+            .bind(account)
+            .fetch_all(self.database.pool())
+            .await
+    }
+
+    pub(crate) async fn webhook(&self, id: i64) -> Result<Option<Webhook>, sqlx::Error> {
+        let statement = format!("{WEBHOOK} WHERE id = $1");
+        sqlx::query_as(sqlx::AssertSqlSafe(statement))
+            .bind(id)
+            .fetch_optional(self.database.pool())
+            .await
+    }
+
+    /// All webhooks that get events.
+    pub(crate) async fn enabled(&self) -> Result<Vec<Webhook>, sqlx::Error> {
+        let statement = format!("{WEBHOOK} WHERE disabled_us IS NULL ORDER BY id");
+        sqlx::query_as(sqlx::AssertSqlSafe(statement)).fetch_all(self.database.pool()).await
+    }
+
+    pub(crate) async fn stamp(&self) -> Result<Stamp, sqlx::Error> {
+        let row: (i64, i64, i64) = sqlx::query_as(
+            "SELECT count(*), COALESCE(max(id), 0), CAST(COALESCE(sum(version), 0) AS BIGINT) FROM customer_webhooks",
+        )
+        .fetch_one(self.database.pool())
+        .await?;
+        Ok(Stamp(row.into()))
+    }
+
+    /// `None` if the account has its maximum.
+    pub(crate) async fn create(
+        &self,
+        account: i64,
+        terms: &WebhookTerms,
+        max: u32,
+        now: Micros,
+    ) -> Result<Option<i64>, sqlx::Error> {
+        let mut tx = self.database.begin().await?;
+        // Two requests of one account count one after the other. The update changes nothing.
+        sqlx::query("UPDATE accounts SET id = id WHERE id = $1")
+            .bind(account)
+            .execute(&mut *tx)
+            .await?;
+        let count: i64 =
+            sqlx::query_scalar("SELECT count(*) FROM customer_webhooks WHERE account_id = $1")
+                .bind(account)
+                .fetch_one(&mut *tx)
+                .await?;
+        if count >= i64::from(max) {
+            return Ok(None);
+        }
+        let id = sqlx::query_scalar(
+            "INSERT INTO customer_webhooks (account_id, url, events, channels, created_us, active_us)
+             VALUES ($1, $2, $3, $4, $5, $5) RETURNING id",
+        )
+        .bind(account)
+        .bind(&terms.url)
+        .bind(events_text(terms))
+        .bind(terms.channels.join(" "))
+        .bind(now)
+        .fetch_one(&mut *tx)
+        .await?;
+        tx.commit().await?;
+        Ok(Some(id))
+    }
+
+    pub(crate) async fn change(
+        &self,
+        id: i64,
+        terms: &WebhookTerms,
+        enabled: Option<bool>,
+        now: Micros,
+    ) -> Result<(), sqlx::Error> {
+        let mut tx = self.database.begin().await?;
+        sqlx::query(
+            "UPDATE customer_webhooks SET url = $1, events = $2, channels = $3, version = version + 1, paused_us = 0 WHERE id = $4",
+        )
+        .bind(&terms.url)
+        .bind(events_text(terms))
+        .bind(terms.channels.join(" "))
+        .bind(id)
+        .execute(&mut *tx)
+        .await?;
+        match enabled {
+            Some(true) => {
+                sqlx::query(
+                    "UPDATE customer_webhooks SET active_us = $1, disabled_us = NULL, disabled_why = NULL, failures = 0, failing_us = NULL
+                     WHERE id = $2 AND disabled_us IS NOT NULL",
+                )
+                .bind(now)
+                .bind(id)
+                .execute(&mut *tx)
+                .await?;
+            }
+            Some(false) => disable(&mut tx, id, "its owner disabled it", now).await?,
+            None => {}
+        }
+        tx.commit().await
+    }
+
+    pub(crate) async fn delete(&self, id: i64) -> Result<(), sqlx::Error> {
+        sqlx::query("DELETE FROM customer_webhooks WHERE id = $1")
+            .bind(id)
+            .execute(self.database.pool())
+            .await?;
+        Ok(())
+    }
+
+    pub(crate) async fn rotate(&self, id: i64, now: Micros) -> Result<(), sqlx::Error> {
+        sqlx::query(
+            "UPDATE customer_webhooks SET generation = generation + 1, rotated_us = $1 WHERE id = $2",
+        )
+        .bind(now)
+        .bind(id)
+        .execute(self.database.pool())
+        .await?;
+        Ok(())
+    }
+
+    pub(crate) async fn add_test(
+        &self,
+        delivery: &NewDelivery,
+        waiting_max: u32,
+    ) -> Result<(), sqlx::Error> {
+        let mut tx = self.database.begin().await?;
+        insert(&mut tx, delivery).await?;
+        drop_oldest(&mut tx, delivery.webhook, waiting_max, delivery.created).await?;
+        tx.commit().await
+    }
+
+    pub(crate) async fn deliveries(
+        &self,
+        webhook: i64,
+        before: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<Delivery>, sqlx::Error> {
+        let statement =
+            format!("{DELIVERY} WHERE webhook_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3");
+        sqlx::query_as(sqlx::AssertSqlSafe(statement))
+            .bind(webhook)
+            .bind(before.unwrap_or(i64::MAX))
+            .bind(i64::from(limit))
+            .fetch_all(self.database.pool())
+            .await
+    }
+
+    /// Makes a delivery due again. False if there is none.
+    pub(crate) async fn resend(
+        &self,
+        webhook: i64,
+        message_id: &str,
+        now: Micros,
+    ) -> Result<bool, sqlx::Error> {
+        let mut tx = self.database.begin().await?;
+        let done = sqlx::query(
+            "UPDATE webhook_deliveries SET done_us = NULL, outcome = NULL, attempts = 0, next_us = $1
+             WHERE message_id = $2 AND webhook_id = $3",
+        )
+        .bind(now)
+        .bind(message_id)
+        .bind(webhook)
+        .execute(&mut *tx)
+        .await?;
+        sqlx::query("UPDATE customer_webhooks SET paused_us = 0 WHERE id = $1")
+            .bind(webhook)
+            .execute(&mut *tx)
+            .await?;
+        tx.commit().await?;
+        Ok(done.rows_affected() == 1)
+    }
+
+    /// Webhooks with deliveries that are due: those after this one first, then from the beginning.
+    pub(crate) async fn webhooks_due(
+        &self,
+        now: Micros,
+        after: i64,
+        max: i64,
+    ) -> Result<Vec<i64>, sqlx::Error> {
+        sqlx::query_scalar(
+            "SELECT id FROM customer_webhooks WHERE disabled_us IS NULL AND paused_us <= $1 AND EXISTS
+             (SELECT 1 FROM webhook_deliveries WHERE webhook_id = customer_webhooks.id AND done_us IS NULL AND next_us <= $1)
+             ORDER BY CASE WHEN id > $2 THEN 0 ELSE 1 END, id LIMIT $3",
+        )
+        .bind(now)
+        .bind(after)
+        .bind(max)
+        .fetch_all(self.database.pool())
+        .await
+    }
+
+    /// The delivery of a webhook that has been due for the longest time.
+    pub(crate) async fn next_due(
+        &self,
+        webhook: i64,
+        now: Micros,
+    ) -> Result<Option<Delivery>, sqlx::Error> {
+        let statement = format!(
+            "{DELIVERY} WHERE webhook_id = $1 AND done_us IS NULL AND next_us <= $2 ORDER BY next_us, id LIMIT 1"
+        );
+        sqlx::query_as(sqlx::AssertSqlSafe(statement))
+            .bind(webhook)
+            .bind(now)
+            .fetch_optional(self.database.pool())
+            .await
+    }
+
+    /// Begins an attempt and counts it. False if the delivery has changed since it was read.
+    pub(crate) async fn claim(
+        &self,
+        delivery: &Delivery,
+        until: Micros,
+    ) -> Result<bool, sqlx::Error> {
+        let done = sqlx::query(
+            "UPDATE webhook_deliveries SET attempts = attempts + 1, next_us = $1
+             WHERE id = $2 AND next_us = $3 AND done_us IS NULL",
+        )
+        .bind(until)
+        .bind(delivery.id)
+        .bind(delivery.next)
+        .execute(self.database.pool())
+        .await?;
+        Ok(done.rows_affected() == 1)
+    }
+
+    /// Ends a delivery.
+    pub(crate) async fn finish(
+        &self,
+        delivery: i64,
+        outcome: Outcome,
+        status: Option<u16>,
+        error: Option<&str>,
+        now: Micros,
+    ) -> Result<(), sqlx::Error> {
+        sqlx::query(
+            "UPDATE webhook_deliveries SET done_us = $1, outcome = $2, status = $3, error = $4 WHERE id = $5",
+        )
+        .bind(now)
+        .bind(outcome.as_str())
+        .bind(status.map(i64::from))
+        .bind(error.map(shortened))
+        .bind(delivery)
+        .execute(self.database.pool())
+        .await?;
+        Ok(())
+    }
+
+    pub(crate) async fn reschedule(
+        &self,
+        delivery: i64,
+        until: Micros,
+        status: Option<u16>,
+        error: &str,
+    ) -> Result<(), sqlx::Error> {
+        sqlx::query(
+            "UPDATE webhook_deliveries SET next_us = $1, status = $2, error = $3 WHERE id = $4 AND done_us IS NULL",
+        )
+        .bind(until)
+        .bind(status.map(i64::from))
+        .bind(shortened(error))
+        .bind(delivery)
+        .execute(self.database.pool())
+        .await?;
+        Ok(())
+    }
+
+    /// Forgets the failures of a webhook.
+    pub(crate) async fn note_success(&self, webhook: i64) -> Result<(), sqlx::Error> {
+        sqlx::query(
+            "UPDATE customer_webhooks SET failures = 0, failing_us = NULL, paused_us = 0 WHERE id = $1 AND failures > 0",
+        )
+        .bind(webhook)
+        .execute(self.database.pool())
+        .await?;
+        Ok(())
+    }
+
+    /// Counts a failure. No attempt is made `until` then.
+    pub(crate) async fn note_failure(
+        &self,
+        webhook: i64,
+        until: Micros,
+        now: Micros,
+    ) -> Result<(), sqlx::Error> {
+        sqlx::query(
+            "UPDATE customer_webhooks SET failures = failures + 1, failing_us = COALESCE(failing_us, $1), paused_us = $2 WHERE id = $3",
+        )
+        .bind(now)
+        .bind(until)
+        .bind(webhook)
+        .execute(self.database.pool())
+        .await?;
+        Ok(())
+    }
+
+    pub(crate) async fn disable(
+        &self,
+        webhook: i64,
+        why: &str,
+        now: Micros,
+    ) -> Result<(), sqlx::Error> {
+        disable(&mut *self.database.pool().acquire().await?, webhook, why, now).await
+    }
+
+    /// The webhooks with deliveries that wait: how many, and since when the first of them is due, unless the webhook pauses.
+    pub(crate) async fn waiting(&self, now: Micros) -> Result<Vec<Waiting>, sqlx::Error> {
+        let rows: Vec<(i64, i64, Option<Micros>)> = sqlx::query_as(
+            "SELECT webhook_id, count(*), min(CASE WHEN customer_webhooks.paused_us <= $1 AND next_us <= $1 THEN next_us END)
+             FROM webhook_deliveries JOIN customer_webhooks ON customer_webhooks.id = webhook_id
+             WHERE done_us IS NULL AND disabled_us IS NULL GROUP BY webhook_id",
+        )
+        .bind(now)
+        .fetch_all(self.database.pool())
+        .await?;
+        let waiting = rows.into_iter().map(|(webhook, count, due)| Waiting { webhook, count, due });
+        Ok(waiting.collect())
+    }
+
+    /// Deletes deliveries that were made before this moment, done or not, and of each webhook the finished ones beyond a
+    /// maximum.
+    pub(crate) async fn sweep(&self, before: Micros, log_max: u32) -> Result<(), sqlx::Error> {
+        loop {
+            let done = sqlx::query(
+                "DELETE FROM webhook_deliveries WHERE id IN
+                 (SELECT id FROM webhook_deliveries WHERE created_us < $1 ORDER BY id LIMIT $2)",
+            )
+            .bind(before)
+            .bind(SWEPT_MAX)
+            .execute(self.database.pool())
+            .await?;
+            if done.rows_affected() < SWEPT_MAX.unsigned_abs() {
+                break;
+            }
+            self.database.yield_to_writers().await;
+        }
+        let full: Vec<i64> = sqlx::query_scalar(
+            "SELECT webhook_id FROM webhook_deliveries WHERE done_us IS NOT NULL GROUP BY webhook_id HAVING count(*) > $1",
+        )
+        .bind(i64::from(log_max))
+        .fetch_all(self.database.pool())
+        .await?;
+        for webhook in full {
+            sqlx::query(
+                "DELETE FROM webhook_deliveries WHERE webhook_id = $1 AND done_us IS NOT NULL AND id <=
+                 (SELECT id FROM webhook_deliveries WHERE webhook_id = $1 AND done_us IS NOT NULL
+                  ORDER BY id DESC LIMIT 1 OFFSET $2)",
+            )
+            .bind(webhook)
+            .bind(i64::from(log_max))
+            .execute(self.database.pool())
+            .await?;
+        }
+        Ok(())
+    }
+}
+
+/// Stores a delivery. False if the webhook has one of the same event.
+pub(crate) async fn insert(
+    tx: &mut AnyConnection,
+    delivery: &NewDelivery,
+) -> Result<bool, sqlx::Error> {
+    let done = sqlx::query(
+        "INSERT INTO webhook_deliveries (webhook_id, message_id, kind, channel, eid, body, created_us, next_us)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $7) ON CONFLICT (webhook_id, message_id) DO NOTHING",
+    )
+    .bind(delivery.webhook)
+    .bind(&delivery.message_id)
+    .bind(delivery.kind)
+    .bind(&delivery.channel)
+    .bind(&delivery.eid)
+    .bind(&delivery.body)
+    .bind(delivery.created)
+    .execute(tx)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Drops the oldest deliveries that wait beyond a maximum, and returns their number.
+pub(crate) async fn drop_oldest(
+    tx: &mut AnyConnection,
+    webhook: i64,
+    max: u32,
+    now: Micros,
+) -> Result<u64, sqlx::Error> {
+    let done = sqlx::query(
+        "UPDATE webhook_deliveries SET done_us = $1, outcome = $2, error = $3 WHERE webhook_id = $4 AND done_us IS NULL
+         AND id <= (SELECT id FROM webhook_deliveries WHERE webhook_id = $4 AND done_us IS NULL
+                    ORDER BY id DESC LIMIT 1 OFFSET $5)",
+    )
+    .bind(now)
+    .bind(Outcome::Dropped.as_str())
+    .bind("too many deliveries were waiting")
+    .bind(webhook)
+    .bind(i64::from(max))
+    .execute(&mut *tx)
+    .await?;
+    let dropped = done.rows_affected();
+    if dropped > 0 {
+        sqlx::query("UPDATE customer_webhooks SET dropped = dropped + $1 WHERE id = $2")
+            .bind(i64::try_from(dropped).unwrap_or(i64::MAX))
+            .bind(webhook)
+            .execute(tx)
+            .await?;
+    }
+    Ok(dropped)
+}
+
+pub(crate) async fn position(database: &Database) -> Result<Option<Position>, sqlx::Error> {
+    let row: Option<(i64, i64)> =
+        sqlx::query_as("SELECT record, at_us FROM webhook_position WHERE id = 1")
+            .fetch_optional(database.pool())
+            .await?;
+    Ok(row.map(|(record, at)| Position { record: record.cast_unsigned(), at }))
+}
+
+/// Stores the position; `None` deletes it.
+pub(crate) async fn set_position(
+    tx: &mut AnyConnection,
+    position: Option<Position>,
+) -> Result<(), sqlx::Error> {
+    let query = match position {
+        Some(Position { record, at }) => sqlx::query(
+            "INSERT INTO webhook_position (id, record, at_us) VALUES (1, $1, $2)
+             ON CONFLICT (id) DO UPDATE SET record = excluded.record, at_us = excluded.at_us",
+        )
+        .bind(record.cast_signed())
+        .bind(at),
+        None => sqlx::query("DELETE FROM webhook_position WHERE id = 1"),
+    };
+    query.execute(tx).await.map(|_| ())
+}
+
+async fn disable(
+    tx: &mut AnyConnection,
+    webhook: i64,
+    why: &str,
+    now: Micros,
+) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "UPDATE customer_webhooks SET disabled_us = $1, disabled_why = $2, version = version + 1 WHERE id = $3 AND disabled_us IS NULL",
+    )
+    .bind(now)
+    .bind(why)
+    .bind(webhook)
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
+fn events_text(terms: &WebhookTerms) -> String {
+    terms.events.iter().map(|kind| kind.as_str()).collect::<Vec<_>>().join(" ")
+}
+
+fn shortened(error: &str) -> String {
+    error.chars().filter(|c| !c.is_control()).take(ERROR_MAX).collect()
+}
+
+impl FromRow<'_, AnyRow> for Webhook {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let (events, channels): (String, String) =
+            (row.try_get("events")?, row.try_get("channels")?);
+        let terms = WebhookTerms {
+            url: row.try_get("url")?,
+            // A kind that this program does not know: a newer one wrote it.
+            events: events.split(' ').filter_map(|name| name.parse::<EventKind>().ok()).collect(),
+            channels: channels.split_whitespace().map(str::to_owned).collect(),
+        };
+        let disabled: Option<Micros> = row.try_get("disabled_us")?;
+        let why: Option<String> = row.try_get("disabled_why")?;
+        Ok(Self {
+            id: row.try_get("id")?,
+            account: row.try_get("account_id")?,
+            terms,
+            created: row.try_get("created_us")?,
+            active: row.try_get("active_us")?,
+            generation: row.try_get("generation")?,
+            rotated: row.try_get("rotated_us")?,
+            failures: u32::try_from(row.try_get::<i64, _>("failures")?).unwrap_or(u32::MAX),
+            failing_since: row.try_get("failing_us")?,
+            dropped: row.try_get::<i64, _>("dropped")?.unsigned_abs(),
+            disabled: disabled.map(|at| (at, why.unwrap_or_default())),
+        })
+    }
+}
+
+impl FromRow<'_, AnyRow> for Delivery {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let status: Option<i64> = row.try_get("status")?;
+        Ok(Self {
+            id: row.try_get("id")?,
+            message_id: row.try_get("message_id")?,
+            kind: row.try_get("kind")?,
+            channel: row.try_get("channel")?,
+            eid: row.try_get("eid")?,
+            body: row.try_get("body")?,
+            created: row.try_get("created_us")?,
+            attempts: u32::try_from(row.try_get::<i64, _>("attempts")?).unwrap_or(u32::MAX),
+            next: row.try_get("next_us")?,
+            status: status.and_then(|status| status.try_into().ok()),
+            error: row.try_get("error")?,
+            done: row.try_get("done_us")?,
+            outcome: row.try_get("outcome")?,
+        })
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;
