@@ -14,8 +14,9 @@ pub(crate) mod restart;
 mod service_manager;
 mod signals;
 mod stopping;
+mod webhooks;
 
-use std::{io, num::NonZeroU32, time::Duration};
+use std::{io, num::NonZeroU32, sync::Arc, time::Duration};
 
 use fanout::{ChannelId, Epoch, Fanout, catch_up::Host};
 use tokio::{sync::watch, time::timeout};
@@ -31,6 +32,7 @@ use self::{
     },
     reload::{ReloadedParts, Reloader},
     signals::{SignalRequest, Signals},
+    webhooks::{RunningWebhooks, WebhookParts},
 };
 pub use self::{
     cluster::{ClusterFailure, HistoryError},
@@ -278,7 +280,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
                 hub: hub_handle.clone(),
                 fanout: fanout.clone(),
                 state: running.state.clone(),
-                records,
+                records: Arc::clone(&records),
                 snapshots: snapshots.clone(),
                 registry: registry.clone(),
                 limits: rate_limits.clone(),
@@ -290,6 +292,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
             Some(RunningNode::start(cluster, (place, leads), parts, requests))
         }
     };
+    let fenced = archived.clone();
     let archiving = supervisor::spawn("archive", Lifetime::UntilStop, worker.run());
     let (written, is_written) = watch::channel(false);
     let signalling = archive::signals::keep(archived, board.clone(), is_written);
@@ -340,6 +343,14 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
     };
     let chronicle =
         playing::chronicle(demo, &config, &accounts, (&archive, &reader, &ids), &stopped);
+    let webhooks = WebhookParts {
+        webhooks: webhooks::open(&accounts, &config),
+        accounts: accounts.clone(),
+        entitlement: entitlement.clone(),
+        hub_handle: hub_handle.clone(),
+        records,
+        fenced,
+    };
     let public_url = match config.server.public_url.trim_end_matches('/') {
         "" => format!("http{secure}://{address}"),
         url => url.to_owned(),
@@ -351,6 +362,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
         prices: prices.clone(),
         entitlement,
         payments: customers.payments,
+        webhooks: webhooks.webhooks.clone(),
         oauth: OAuth::new(accounts.clone(), config.oauth.clone()),
         clients: customers::client_documents(&config),
         limits: rate_limits.clone(),
@@ -403,6 +415,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
         let serving = door.serve(listener, stopped.clone());
         supervisor::spawn("bench-listener", Lifetime::UntilStop, serving);
     }
+    let webhooks = RunningWebhooks::start(webhooks, &stopped)?;
     let (key, mails) = (demo_key.as_deref(), mail::demo_folder(&config));
     banner::print(&mut io::stdout(), address, secure, &mode, key, mails.as_deref())?;
     banner::log(&config, &mode);
@@ -473,6 +486,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
         task.await.ok();
     }
     customers::stop(customers.tasks, patience).await;
+    webhooks.end(patience).await;
     // All users of the meter have ended.
     flushes.finish().await;
     accounts.close().await;

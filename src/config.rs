@@ -32,6 +32,7 @@ pub use hub::config::{FeedsConfig, HubConfig, IngestConfig, SignalsConfig};
 pub use log::config::{LogConfig, LogConfigError, LogEngine};
 pub use mcp::McpConfig;
 pub use web::config::{AcmeConfig, FanoutConfig, ImagesConfig, ServerConfig, TlsConfig};
+pub use webhooks::config::WebhooksConfig;
 
 pub use self::{
     demo_speed::{DemoSpeed, WrongDemoSpeed},
@@ -66,6 +67,7 @@ pub struct Config {
     pub signals: SignalsConfig,
     pub mail: MailConfig,
     pub payments: PaymentsConfig,
+    pub webhooks: WebhooksConfig,
     pub limits: LimitsConfig,
     pub usage: UsageConfig,
     pub hub: HubConfig,
@@ -423,14 +425,16 @@ impl Config {
             ("mcp.watched_channels_max", mcp.watched_channels_max as u64),
         ];
         let knobs = knobs.into_iter().chain(self.accounts.knobs()).chain(self.oauth.knobs());
-        match knobs.chain(self.signals.knobs()).find(|&(_, value)| value == 0) {
+        let mut knobs = knobs.chain(self.signals.knobs()).chain(self.webhooks.knobs());
+        match knobs.find(|&(_, value)| value == 0) {
             Some((name, _)) => Err(ConfigError::Zero { name }),
             None => Ok(()),
         }
     }
 
     fn check_relations(&self) -> Result<(), ConfigError> {
-        let Self { server, mail, usage, hub, fanout, bench, ingest, demo, oauth, .. } = self;
+        let Self { server, mail, usage, hub, fanout, bench, ingest, demo, .. } = self;
+        let Self { oauth, webhooks, .. } = self;
         let bounds = [
             // What a crash may lose, and the month that is displayed.
             (("usage.flush_ms", usage.flush_ms), ("ten seconds", 10_000)),
@@ -447,6 +451,10 @@ impl Config {
                 ("ingest.body_bytes_max", ingest.body_bytes_max as u64),
             ),
             (("mail.retry_ms", mail.retry_ms), ("mail.retry_max_ms", mail.retry_max_ms)),
+            (
+                ("webhooks.retry_ms", webhooks.retry_ms),
+                ("webhooks.retry_max_ms", webhooks.retry_max_ms),
+            ),
             // A refresh token outlives the access token that it replaces.
             (
                 ("oauth.access_token_minutes", oauth.access_token_minutes.into()),

@@ -8,6 +8,7 @@ const PROTOCOL: &str = include_str!("../docs/PROTOCOL.md");
 const INGEST: &str = include_str!("../docs/INGEST.md");
 const ACCOUNTS: &str = include_str!("../docs/ACCOUNTS.md");
 const PAYMENTS: &str = include_str!("../docs/PAYMENTS.md");
+const WEBHOOKS: &str = include_str!("../docs/WEBHOOKS.md");
 const OPERATING: &str = include_str!("../docs/OPERATING.md");
 const EXAMPLE: &str = include_str!("../matchwire.toml.example");
 
@@ -106,9 +107,9 @@ fn every_metric_is_documented_and_every_documented_one_exists() {
 fn every_setting_that_is_named_exists() {
     let sections = [
         "server", "tls", "database", "accounts", "mail", "payments", "limits", "usage", "hub",
-        "fanout", "demo", "bench", "feeds", "images", "ingest", "log", "oauth",
+        "fanout", "demo", "bench", "feeds", "images", "ingest", "log", "oauth", "webhooks",
     ];
-    for name in [PROTOCOL, OPERATING, INGEST, ACCOUNTS, PAYMENTS]
+    for name in [PROTOCOL, OPERATING, INGEST, ACCOUNTS, PAYMENTS, WEBHOOKS]
         .into_iter()
         .flat_map(|page| all_between(page, "`", "`"))
     {
@@ -145,6 +146,7 @@ fn every_function_and_file_in_the_architecture_exists() {
         "record",
         "simulator",
         "web",
+        "webhooks",
     ];
     for folder in crates.map(|name| Path::new(name).join("src")) {
         read_all(&top.join(folder), &mut source);

@@ -64,3 +64,4 @@ mod terms;
 mod test_channels;
 mod tls;
 mod usage;
+mod webhooks;

@@ -74,6 +74,7 @@ async fn erase(
     let revoked = store::revoke_all_keys(&mut *tx, account.id, now).await?;
     store::remove_sessions(&mut *tx, account.id).await?;
     store::remove_links(&mut *tx, account.id).await?;
+    store::remove_webhooks(&mut *tx, account.id).await?;
     store::anonymise(&mut *tx, account.id, now).await?;
     if let Some(email) = &account.email {
         mail::delete_for_address(&mut *tx, email).await?;

@@ -18,7 +18,7 @@ pub(super) use self::{
     accounts::{
         StoredAccount, account_of_email, activate, all_key_ids, anonymise, count_mail_request,
         count_notice, has_key, lock, lock_by_email, lock_or_insert, remove_unconfirmed,
-        revoke_all_keys, set_blocked, set_email, set_password,
+        remove_webhooks, revoke_all_keys, set_blocked, set_email, set_password,
     },
     admins::{StoredAdmin, lock_admin, set_admin_password},
     directory::Wanted,

@@ -194,7 +194,7 @@ async fn count(
     }
 }
 
-/// What a request to an existing path counts as. `None` for requests about the client's own account, for
+/// What a request to an existing path counts as. `None` for requests about the client's own account and its webhooks, for
 /// tickets, because a socket may need one after the quota is used up, and for the paths of MCP, whose servers
 /// count calls themselves: lists are free.
 fn call(path: &str) -> Option<Call> {
@@ -204,7 +204,7 @@ fn call(path: &str) -> Option<Call> {
     let mut parts = path.split('/').filter(|part| !part.is_empty());
     let parts = [parts.next(), parts.next(), parts.next()].map(Option::unwrap_or_default);
     match parts {
-        ["api", "v2", "account" | "stream"] => None,
+        ["api", "v2", "account" | "stream" | "webhooks"] => None,
         _ => Some(Call::Rest),
     }
 }
@@ -235,5 +235,7 @@ mod tests {
         check("/tennis/mcp/", None);
         check("/api/v2/account/", None);
         check("/api/v2/stream/ticket/", None);
+        check("/api/v2/webhooks/", None);
+        check("/api/v2/webhooks/1/deliveries/", None);
     }
 }

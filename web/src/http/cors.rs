@@ -19,9 +19,11 @@ use hyper::{
 use crate::products::Product;
 
 const METHODS: &str = "GET, HEAD, POST, DELETE, OPTIONS";
-/// Allowed methods: all endpoints are read, except those that create tickets and tokens, and the MCP servers.
+/// Allowed methods: all endpoints are read, except those that create tickets and tokens, the MCP servers, and webhooks.
 const READ: &str = "GET, HEAD, OPTIONS";
 const POSTED: &str = "POST, OPTIONS";
+const WEBHOOKS: &str = "GET, HEAD, POST, OPTIONS";
+const WEBHOOK: &str = "GET, HEAD, POST, DELETE, OPTIONS";
 /// `*` does not cover `Authorization`, so it is named.
 const HEADERS: &str = "authorization, content-type, if-none-match";
 /// Response headers that a script may read.
@@ -39,17 +41,31 @@ pub(super) fn preflight(request: &Request) -> Option<Response> {
     let headers = response.headers_mut();
     let fixed = HeaderValue::from_static;
     let requested = request.headers().get(ACCESS_CONTROL_REQUEST_HEADERS).cloned();
-    let path = request.uri().path();
-    let is_created = ["/api/v2/stream/ticket", "/oauth/token", "/oauth/revoke"]
-        .contains(&path.trim_end_matches('/'));
-    let is_posted = is_created || Product::of_mcp_path(path).is_some();
-    headers.insert(ALLOW, fixed(if is_posted { POSTED } else { READ }));
+    headers.insert(ALLOW, fixed(allowed(request.uri().path())));
     headers.insert(ACCESS_CONTROL_ALLOW_METHODS, fixed(METHODS));
     headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, requested.unwrap_or_else(|| fixed(HEADERS)));
     headers.insert(ACCESS_CONTROL_MAX_AGE, fixed(AGE_MAX));
     headers.insert(VARY, fixed("access-control-request-headers"));
     allow(headers);
     Some(response)
+}
+
+/// The methods that a path has.
+fn allowed(path: &str) -> &'static str {
+    let path = path.trim_end_matches('/');
+    let below = |rest: &&str| rest.is_empty() || rest.starts_with('/');
+    if let Some(rest) = path.strip_prefix("/api/v2/webhooks").filter(below) {
+        let mut parts = rest.split('/').skip(1);
+        return match (parts.next(), parts.next(), parts.next()) {
+            (None, ..) => WEBHOOKS,
+            (Some(_), None, _) => WEBHOOK,
+            (Some(_), Some("deliveries"), None) => READ,
+            _ => POSTED,
+        };
+    }
+    let is_created = ["/api/v2/stream/ticket", "/oauth/token", "/oauth/revoke"].contains(&path);
+    let is_posted = is_created || Product::of_mcp_path(path).is_some();
+    if is_posted { POSTED } else { READ }
 }
 
 /// Lets any origin read the response.

@@ -17,6 +17,7 @@ mod connections;
 mod cors;
 mod cpu_time;
 mod credential;
+mod customer_webhooks;
 mod discovery;
 mod docs;
 mod error;
@@ -100,6 +101,7 @@ use crate::{
     usage::Meter,
 };
 use ::mcp::McpConfig;
+use ::webhooks::Webhooks;
 use accounts::{Accounts, OAuth, clients::ClientDocuments};
 use history::{query::History, signal_board::SignalBoard};
 use hub::{config::IngestConfig, sources::PlaybackControl, test_channels::TestTruth};
@@ -113,6 +115,8 @@ pub struct ServerParts {
     /// What an account may follow on sockets.
     pub entitlement: Entitlement,
     pub payments: Payments,
+    /// Webhooks of customers.
+    pub webhooks: Webhooks,
     /// Applications that customers have connected.
     pub oauth: OAuth,
     /// What applications publish of themselves.
@@ -289,6 +293,7 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/stream/v1/sse/", get(sse::events))
         .route("/api/v2/account/", get(account::show))
         .route("/api/v2/stream/ticket/", post(rest::ticket))
+        .merge(customer_webhooks::routes())
         .route("/ingest/v1/{source}", post(ingest::post).get(ingest::socket))
         .route("/ingest/v1/{source}/", post(ingest::post).get(ingest::socket))
         .route("/img/{*path}", get(images::show))

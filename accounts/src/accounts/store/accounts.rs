@@ -108,6 +108,19 @@ pub(in crate::accounts) async fn lock(
         .await
 }
 
+/// Removes the webhooks of an account with their deliveries. Another crate owns these rows; the row of the account stays, so
+/// nothing else would remove them.
+pub(in crate::accounts) async fn remove_webhooks(
+    tx: &mut AnyConnection,
+    account: AccountId,
+) -> Result<(), sqlx::Error> {
+    sqlx::query("DELETE FROM customer_webhooks WHERE account_id = $1")
+        .bind(account.0)
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
 /// Reads and locks an account by its address, in lower case.
 pub(in crate::accounts) async fn lock_by_email(
     tx: &mut AnyConnection,

@@ -13,7 +13,7 @@ use crate::{
         error::{ErrorBody, UnknownParametersBody},
     },
     http::{
-        account,
+        account, customer_webhooks,
         error::{AddonRequired, AuthenticationRequired},
         images, replays, rest, sse, test_channels,
     },
@@ -25,6 +25,15 @@ use crate::{
 #[openapi(
     paths(
         account::show,
+        customer_webhooks::list,
+        customer_webhooks::create,
+        customer_webhooks::show,
+        customer_webhooks::change,
+        customer_webhooks::delete,
+        customer_webhooks::rotate,
+        customer_webhooks::test,
+        customer_webhooks::deliveries,
+        customer_webhooks::resend,
         rest::ticket,
         rest::channel,
         replays::list,
@@ -41,7 +50,7 @@ const FOOTBALL_V1: &str = "football v1";
 const FOOTBALL_V2: &str = "football v2";
 
 /// The tags of endpoints, in the order in which they are shown.
-const TAGS: [(&str, &str); 18] = [
+const TAGS: [(&str, &str); 19] = [
     (
         FOOTBALL_V2,
         "Football: matches, leagues, teams, people, venues. Endpoints without a key say so.",
@@ -63,12 +72,14 @@ const TAGS: [(&str, &str); 18] = [
     ("wom", "Weight of money."),
     ("tipsters", "Tips and slips."),
     ("account", "The account of the key. These calls do not count as usage."),
+    ("webhooks", "Events posted to a URL of yours. These calls do not count as usage."),
     ("websocket", "HTTP endpoints for live channels. `/api/asyncapi/` describes the sockets."),
     ("images", "Crests, portraits and venues. No key needed."),
     ("coverage", "Coverage of the data. No key needed."),
 ];
 
 const ACCOUNT: &str = "/api/v2/account/";
+const WEBHOOKS: &str = "/api/v2/webhooks/";
 const STREAM: &str = "/api/v2/stream/";
 
 /// The whole document without `servers`.
@@ -189,7 +200,7 @@ fn complete(path: &str, method: &str, operation: &mut Value) {
         has_parameters = true;
     }
     let applies = |status: &str| match status {
-        "304" => method == "get" && path != ACCOUNT,
+        "304" => method == "get" && path != ACCOUNT && !path.starts_with(WEBHOOKS),
         // Endpoints reject unknown parameters, and the service rejects URLs that are too long.
         "400" | "414" => has_parameters || product.is_some(),
         "401" | "429" => product.is_some(),
@@ -237,8 +248,9 @@ fn keys() -> Value {
 
 /// The tag of the endpoints at this path: what it starts with, or else its first segment.
 fn tag(path: &str) -> &str {
-    const PREFIXES: [(&str, &str); 7] = [
+    const PREFIXES: [(&str, &str); 8] = [
         (ACCOUNT, "account"),
+        (WEBHOOKS, "webhooks"),
         (STREAM, "websocket"),
         ("/stream/", "websocket"),
         ("/test/", "websocket"),

@@ -27,7 +27,7 @@ const NUMBERED: [(&str, &str); 2] =
     [("page", "Page number, from 1"), ("page_size", "Page size (default 100, max 500)")];
 
 /// What an id in a path identifies, by the segment before it.
-const SUBJECTS: [(&str, &str); 9] = [
+const SUBJECTS: [(&str, &str); 10] = [
     ("events", "The match"),
     ("leagues", "The league"),
     ("managers", "The manager"),
@@ -37,6 +37,7 @@ const SUBJECTS: [(&str, &str); 9] = [
     ("seasons", "The season"),
     ("teams", "The team"),
     ("venues", "The venue"),
+    ("webhooks", "The webhook"),
 ];
 
 /// Adds the parameters that handlers need not declare: ids in the path, and those of a page.

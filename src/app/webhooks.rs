@@ -1,0 +1,86 @@
+//! Connects webhooks with the log, whose events they get, and with the accounts, which decide who may get them.
+
+mod extract;
+mod follower;
+mod recipients;
+
+use std::{error::Error, io, sync::Arc, thread, time::Duration};
+
+use log::RecordSource;
+use tokio::{runtime::Handle, sync::watch, task::JoinHandle, time};
+use tracing::{info, warn};
+
+use self::{follower::WebhookFollower, recipients::Recipients};
+use crate::config::Config;
+use accounts::Accounts;
+use base::{
+    clock::wall,
+    supervisor::{self, Lifetime},
+    tls,
+};
+use database::Database;
+use hub::pipeline::HubHandle;
+use web::entitlement::Entitlement;
+use webhooks::Webhooks;
+
+/// What webhooks are connected with.
+pub(super) struct WebhookParts {
+    pub webhooks: Webhooks,
+    pub accounts: Accounts,
+    pub entitlement: Entitlement,
+    pub hub_handle: HubHandle,
+    pub records: Arc<dyn RecordSource>,
+    /// Takes no writes once another node of the cluster leads.
+    pub fenced: Database,
+}
+
+/// The tasks of webhooks.
+pub(super) struct RunningWebhooks {
+    sending: JoinHandle<()>,
+    follower: thread::JoinHandle<()>,
+}
+
+/// The webhooks in the database of the accounts.
+pub(super) fn open(accounts: &Accounts, config: &Config) -> Webhooks {
+    let tls = tls::client(None).unwrap_or_else(|error| {
+        // Nothing else needs an authority.
+        warn!(error = &error as &dyn Error, "no webhook can be sent over HTTPS");
+        tls::without_authorities()
+    });
+    let secret = accounts.derived_secret("webhooks");
+    Webhooks::new(accounts.database().clone(), secret, &config.webhooks, tls)
+}
+
+impl RunningWebhooks {
+    /// Starts to record and to send, until `stopped` turns true. On a node of a cluster, only while it leads.
+    ///
+    /// # Errors
+    ///
+    /// If the system refuses a thread.
+    pub(super) fn start(parts: WebhookParts, stopped: &watch::Receiver<bool>) -> io::Result<Self> {
+        let WebhookParts { webhooks, accounts, entitlement, hub_handle, records, fenced } = parts;
+        let recipients = Recipients::new(accounts, entitlement);
+        let (may_receive, hub) = (recipients.may_receive(), hub_handle.clone());
+        let sending = webhooks.start_sending(may_receive, move || hub.leads(), wall, stopped)?;
+        let stopped = stopped.clone();
+        let follower =
+            WebhookFollower::new(webhooks, fenced, recipients, records, hub_handle, stopped);
+        let runtime = Handle::current();
+        let follower = supervisor::thread("webhook-events", Lifetime::UntilStop, move || {
+            supervisor::yield_to_others();
+            follower.run(&runtime);
+        })?;
+        Ok(Self { sending, follower })
+    }
+
+    /// Waits for both. A request that was not answered in time is cut off, and sent again by the next run.
+    pub(super) async fn end(self, patience: Duration) {
+        let Self { mut sending, follower } = self;
+        if time::timeout(patience, &mut sending).await.is_err() {
+            info!("a webhook was interrupted");
+            sending.abort();
+        }
+        // The supervisor has reported a panic.
+        tokio::task::spawn_blocking(move || follower.join().ok()).await.ok();
+    }
+}
