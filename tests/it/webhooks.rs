@@ -21,7 +21,10 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 use tokio::{net::TcpListener, task::JoinHandle};
 
-use crate::support::{ALL_ADDONS, Answer, Hub, QUIET, Setting, until};
+use crate::{
+    site::{QUICK, customer},
+    support::{ALL_ADDONS, Answer, Hub, QUIET, Setting, between, until},
+};
 
 const HOOKS: &str = "/api/v2/webhooks/";
 /// Webhooks may lead to this machine, and are retried at once.
@@ -409,4 +412,42 @@ async fn dead_endpoint_is_disabled_with_a_reason() {
         list["deliveries"][0]["state"] == "delivered"
     };
     until("what waited", delivered).await;
+}
+
+/// The same on the dashboard, without scripts.
+#[tokio::test]
+async fn customer_manages_webhooks_on_the_dashboard() {
+    let settings = [&QUICK[..], &SETTINGS[1..]].concat();
+    let hub = Hub::start_with(&["serve"], &settings);
+    let receiver = Receiver::open().await;
+    let (mut ann, key) = customer(&hub, "ann@example.org", 1).await;
+    let list = "/dashboard/webhooks/";
+    let fields = [("url", "nonsense"), ("goal", "yes"), ("channels", "football/*")];
+    let refused = ann.fill(list, list, &fields).await;
+    assert!(refused.status == 422 && refused.body.contains("role=\"alert\""), "{refused:?}");
+    let fields = [("url", &*receiver.url), ("goal", "yes"), ("channels", "football/*")];
+    let added = ann.send(list, &fields).await;
+    let page = added.header("location").expect("its page").to_owned();
+    assert_eq!(added.status, 303, "{added:?}");
+    let shown = ann.get(&page).await;
+    let secret = between(&shown.body, "<code>whsec_", "<").expect("the secret").to_owned();
+    ann.send(&page, &[("do", "test")]).await;
+    until("the test", async || !receiver.received().is_empty()).await;
+    let received = receiver.received().remove(0);
+    assert!(received.is_signed_by(&format!("whsec_{secret}")), "{received:?}");
+    let deliveries = format!("{HOOKS}1/deliveries/");
+    let own =
+        hub.json_until(&key, &deliveries, |list| list["deliveries"][0]["state"] == "delivered");
+    let id = own.await["deliveries"][0]["id"].as_str().expect("an id").to_owned();
+    assert!(ann.get(&page).await.body.contains("delivered"));
+    ann.send(&page, &[("do", "resend"), ("message", &id)]).await;
+    until("it once more", async || receiver.received().len() == 2).await;
+    ann.send(&page, &[("do", "disable")]).await;
+    let disabled = ann.get(&page).await;
+    assert!(disabled.body.contains("This webhook is disabled"), "{disabled:?}");
+    let (mut bob, _) = customer(&hub, "bob@example.org", 2).await;
+    assert_eq!(bob.get(&page).await.status, 404);
+    assert_eq!(ann.send_with(&page, &[("do", "delete")], &[]).await.status, 403, "no token");
+    ann.send(&page, &[("do", "delete")]).await;
+    assert!(ann.get(list).await.body.contains("No webhook yet"));
 }

@@ -311,7 +311,13 @@ async fn overlong_or_non_form_body_is_refused_with_a_page() {
 async fn pages_are_not_cached_and_load_nothing_from_other_origins() {
     let hub = demo();
     let (mut ann, _) = customer(&hub, "ann@example.org", 1).await;
-    let own = ["/dashboard/", "/dashboard/settings/", "/addons/", "/checkout/0a/"];
+    let own = [
+        "/dashboard/",
+        "/dashboard/settings/",
+        "/dashboard/webhooks/",
+        "/addons/",
+        "/checkout/0a/",
+    ];
     for path in own.into_iter().chain(["/register/", "/register/sent/", "/login/", "/reset/"]) {
         let answer = ann.get(path).await;
         assert_eq!(answer.header("cache-control"), Some("no-store"), "{path}");

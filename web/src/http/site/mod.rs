@@ -25,6 +25,7 @@ mod register;
 mod reset;
 mod settings;
 mod visit;
+mod webhooks;
 
 use std::sync::Arc;
 
@@ -74,6 +75,8 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
         .route("/dashboard/settings/email/", post(settings::change_email))
         .route("/dashboard/settings/sign-out/", post(settings::sign_out))
         .route("/dashboard/settings/delete/", post(settings::delete))
+        .route("/dashboard/webhooks/", get(webhooks::show).post(webhooks::add))
+        .route("/dashboard/webhooks/{id}/", get(webhooks::show_one).post(webhooks::act))
         .route("/oauth/authorize", get(consent::show).post(consent::decide))
         .route("/oauth/authorize/", get(consent::show).post(consent::decide))
         .route("/addons/", get(addons::show).post(addons::buy))
@@ -82,7 +85,15 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
         .route("/checkout/{order}/return/", get(checkout::returned))
         .route("/checkout/{order}/cancel/", get(checkout::turned_back).post(checkout::cancel));
     // Without the trailing slash they redirect to the page.
-    let bare = ["register", "login", "reset", "dashboard", "addons", "dashboard/settings"];
+    let bare = [
+        "register",
+        "login",
+        "reset",
+        "dashboard",
+        "addons",
+        "dashboard/settings",
+        "dashboard/webhooks",
+    ];
     let pages = bare.into_iter().fold(pages, |pages, path| {
         let page = move || async move { see_other(&format!("/{path}/")) };
         pages.route(&format!("/{path}"), get(page))
