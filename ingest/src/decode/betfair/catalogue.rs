@@ -12,9 +12,6 @@ use serde_json::Number;
 use super::{RunnerKey, StreamMarketDefinition};
 use crate::error::{DecodeError, RefusalKind};
 
-/// How a catalogue begins. A line of the stream begins with a brace.
-const BEGINS: u8 = b'[';
-
 /// The names of one market.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -46,10 +43,11 @@ struct NamedRunner {
     handicap: Option<Number>,
 }
 
-/// Whether this is a catalogue rather than a line of the stream.
+/// Whether this is a catalogue rather than a line of the stream: a list, and of objects if it is not empty.
 #[must_use]
 pub fn is_catalogue(message: &[u8]) -> bool {
-    message.first() == Some(&BEGINS)
+    let Some(rest) = message.strip_prefix(b"[") else { return false };
+    matches!(rest.trim_ascii_start().first(), Some(b'{' | b']'))
 }
 
 /// Reads a catalogue.
@@ -105,7 +103,8 @@ mod tests {
             "event":{"id":"30","name":"Arsenal v Everton","countryCode":"GB","openDate":"2026-11-28T15:00:00.000Z"},
             "runners":[{"selectionId":7,"runnerName":"Arsenal","handicap":0.0,"sortPriority":1},
                        {"selectionId":8,"runnerName":"Everton","handicap":-0.5,"sortPriority":2}]}]"#;
-        assert!(is_catalogue(catalogue));
+        assert!(is_catalogue(catalogue) && is_catalogue(b"[]"));
+        assert!(!is_catalogue(b"[1,2") && !is_catalogue(b"{}"));
         let markets = decode(catalogue).expect("a catalogue");
         let runner = |id, tenths, name: Option<&'static str>| RunnerDefinition {
             key: RunnerKey { id, hc: Decimal::new(tenths, 1) },
