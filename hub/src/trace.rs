@@ -1,6 +1,6 @@
 //! Traces: the way of single messages of sources, from their receipt to the last socket.
 //!
-//! A message that is traced is accompanied by a [`TracedMessage`] from thread to thread: the writer, the committer, and as
+//! A message that is traced is accompanied by a `TracedMessage` from thread to thread: the writer, the committer, and as
 //! a [`Probe`] all shards. Each adds its step. When the last of them drops it, the [`Trace`] is complete and goes to its
 //! receiver. Nothing of it is in the log, and a hub without a [`Tracer`] pays nothing.
 
