@@ -109,6 +109,8 @@ struct FollowedChannel {
     is_closed: bool,
     /// The prices when the wait began, by their JSON pointer.
     prices: BTreeMap<String, Decimal>,
+    /// Whether they are known. Those at the caller's position, which may be older, are not.
+    has_prices: bool,
 }
 
 /// Waits for the first such change, and returns what a tool answers.
@@ -125,6 +127,7 @@ pub(crate) async fn wait(live: &Live, wait: Wait, progress: &Progress) -> Result
             last_event: 0,
             is_closed: false,
             prices: BTreeMap::new(),
+            has_prices: false,
         });
     }
     let mut happened = WaitOutcome::default();
@@ -198,6 +201,7 @@ impl FollowedChannel {
     }
 
     fn note_prices(&mut self, image: &Changes) {
+        self.has_prices = true;
         self.prices.clear();
         for frame in &image.frames {
             prices(&frame["data"], &mut String::new(), &mut self.prices);
@@ -283,6 +287,8 @@ impl FollowedChannel {
             prices(patch, &mut String::new(), &mut now);
             let has_moved = |(at, price): (&String, &Decimal)| match wait.price_move {
                 None => true,
+                // How far it moved since the caller's position is not known.
+                Some(_) if !self.has_prices => true,
                 Some(least) => self
                     .prices
                     .get(at)

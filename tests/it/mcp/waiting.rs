@@ -123,6 +123,17 @@ async fn follow(stage: &Stage, client: &McpClient, name: &str, id: u64) {
     assert_eq!(answer["data"]["reason"], "price", "{answer}");
     assert!(answer["data"]["values"][&odds]["markets"].is_object(), "{answer}");
 
+    // A move between two calls is not missed.
+    let positions = answer["data"]["positions"].clone();
+    let before = seq(stage, &odds).await;
+    push(vec![prices("alpha", ["2.10", "3.40", "3.50"])]).await;
+    until("the prices", async || seq(stage, &odds).await > before).await;
+    let answer = wait(json!({
+        "match_id": id, "since": positions, "until": ["price"], "price_move_pct": 20, "timeout_s": 30,
+    }))
+    .await;
+    assert_eq!(answer["data"]["reason"], "price", "{answer}");
+
     // The end.
     let positions = answer["data"]["positions"].clone();
     let waiting =
