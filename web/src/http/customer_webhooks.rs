@@ -158,7 +158,11 @@ pub(super) async fn list(
 ///
 /// The response has the secret, which is not shown again.
 #[utoipa::path(
-    post, path = "/api/v2/webhooks/", request_body = NewWebhook,
+    post, path = "/api/v2/webhooks/",
+    request_body(
+        content = NewWebhook,
+        example = json!({"url": "https://example.org/hook", "events": ["goal"], "channels": ["football/*"]})
+    ),
     responses(
         (status = 201, description = "The webhook, with its secret", body = WebhookRow),
         (status = 409, description = "The account has its maximum of webhooks", body = ErrorBody),
