@@ -43,12 +43,18 @@ fn price(client: &Client) -> Option<&str> {
     book.data["markets"]["1"]["selections"]["1"]["price"].as_str()
 }
 
+/// One broker for both, because starting one takes seconds and much of the machine.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn odds_of_a_sport_that_only_the_routing_key_names_are_held_while_the_broker_is_down() {
+async fn names_come_from_fixtures_and_odds_are_held_while_the_broker_is_down() {
     let Some(mut broker) = Broker::start() else { return };
-    let provider = Provider::connect(&broker).await;
+    names_come_from_fixtures(&broker).await;
+    odds_of_a_sport_that_only_the_routing_key_names_are_held(&mut broker).await;
+}
+
+async fn odds_of_a_sport_that_only_the_routing_key_names_are_held(broker: &mut Broker) {
+    let provider = Provider::connect(broker).await;
     let mut api = Server::shared(|_| Reply::status(202)).await;
-    let hub = serve(&table(&broker, &api, false));
+    let hub = serve(&table(broker, &api, false));
     let mut client = follower(&hub).await;
     let began = Timestamp::now().as_millisecond();
     let recovery = Recovery::next(&mut api).await;
@@ -80,7 +86,7 @@ async fn odds_of_a_sport_that_only_the_routing_key_names_are_held_while_the_brok
     check_metric(&hub, "uof", "down").await;
 
     broker.run();
-    let provider = Provider::connect(&broker).await;
+    let provider = Provider::connect(broker).await;
     let recovery = Recovery::next(&mut api).await;
     assert_eq!(recovery.after, Some(began));
     until(&mut client, "uof", "recovering").await;
@@ -94,10 +100,8 @@ async fn odds_of_a_sport_that_only_the_routing_key_names_are_held_while_the_brok
 }
 
 /// The names of an event are in its fixture, which is requested when the event first occurs and when it changes.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn names_come_from_fixtures() {
-    let Some(broker) = Broker::start() else { return };
-    let provider = Provider::connect(&broker).await;
+async fn names_come_from_fixtures(broker: &Broker) {
+    let provider = Provider::connect(broker).await;
     let changed = Arc::new(AtomicBool::new(false));
     let is_changed = Arc::clone(&changed);
     let mut api = Server::shared(move |request| {
@@ -112,7 +116,7 @@ async fn names_come_from_fixtures() {
         ))
     })
     .await;
-    let hub = serve(&table(&broker, &api, true));
+    let hub = serve(&table(broker, &api, true));
     let mut client = follower(&hub).await;
     let recovery = Recovery::next(&mut api).await;
     odds(&provider, 1, 7, "2.10").await;
