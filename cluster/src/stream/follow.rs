@@ -68,13 +68,12 @@ impl Following {
     }
 
     /// Reports that the stream has a message with this sequence, as beats of the leader say. If it does not arrive
-    /// within 20 ms, it is read from the stream.
+    /// within 20 ms, it is read from the stream. An earlier sequence than before is that of another leader: what the former
+    /// one had may be lost.
     pub fn note_end(&self, seq: u64) {
         self.end.send_if_modified(|end| {
             let is_later = seq > *end;
-            if is_later {
-                *end = seq;
-            }
+            *end = seq;
             is_later
         });
     }

@@ -57,6 +57,14 @@ impl Heard {
         self.leader = Some(node.clone());
     }
 
+    /// A beat that was heard at this time says that the leader had this message.
+    pub(super) fn told(&mut self, seq: u64, at: Instant) {
+        // A leader does not go back. If it has less than what is awaited, that was a message of a stream that is gone.
+        if self.awaited.is_none_or(|(awaited, _)| seq < awaited) {
+            self.awaited = Some((seq, at));
+        }
+    }
+
     /// The node has this message of the stream, and all before.
     pub(super) fn has(&mut self, seq: u64) {
         match self.awaited {
@@ -90,6 +98,23 @@ mod tests {
         assert_eq!(heard.away, 2, "it is the beat of before");
         heard.note(last + Duration::from_millis(250));
         assert_eq!(heard.away, 0);
+    }
+
+    #[test]
+    fn message_of_a_stream_that_is_gone_is_not_awaited() {
+        let mut heard = Heard::new();
+        let first = heard.at + Duration::from_millis(100);
+        heard.is_stale = true;
+        heard.told(2908, first);
+        heard.has(27);
+        assert_ne!(heard.complete_at, first, "message 2908 is not here");
+        let second = first + Duration::from_millis(250);
+        heard.told(30, second);
+        heard.told(31, second + Duration::from_millis(250));
+        heard.has(29);
+        assert_ne!(heard.complete_at, second);
+        heard.has(30);
+        assert_eq!(heard.complete_at, second);
     }
 
     #[test]

@@ -193,7 +193,7 @@ impl Node {
                             return Err(NodeError::OtherFormats { leader: leader.beat.node });
                         }
                         heard.note(leader.at);
-                        heard.awaited.get_or_insert((leader.beat.seq, leader.at));
+                        heard.told(leader.beat.seq, leader.at);
                         heard.has(self.place.seq);
                         following.note_end(leader.beat.seq);
                     }
