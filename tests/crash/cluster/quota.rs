@@ -22,8 +22,9 @@ pub(crate) const PER_DAY: u64 = 1_000;
 /// What a node leases of the quota at most: a sixteenth.
 const LEASE_MAX: u64 = PER_DAY / 16;
 
-/// How long a node does not ask PostgreSQL again after it got no answer.
-const ASKED_AGAIN_AFTER: Duration = Duration::from_secs(1);
+/// How long after an outage a node may have no answer of PostgreSQL: a call that waited for a connection when it ended may
+/// do so for `database.acquire_ms`, and then the node does not ask for a second.
+const ASKED_AGAIN_AFTER: Duration = Duration::from_secs(5 + 1);
 
 /// The calls of all clients.
 #[derive(Debug, Default)]
