@@ -135,14 +135,14 @@ async fn take(
 }
 
 /// A hub to which a test pushes a match, and the key of a customer.
-struct Ground {
+struct Stage {
     hub: Hub,
     feed_key: String,
     key: String,
     lines: u64,
 }
 
-impl Ground {
+impl Stage {
     fn start(settings: &[Setting]) -> Self {
         let hub = Hub::start_with(&["serve"], settings);
         let (feed_key, key) = (hub.feed_key("acme", &[]), hub.key(&ALL_ADDONS));
@@ -217,19 +217,19 @@ fn goal(home: u64) -> Value {
 
 #[tokio::test]
 async fn events_are_sent_signed_with_their_eid_and_retried() {
-    let mut ground = Ground::start(&SETTINGS);
+    let mut stage = Stage::start(&SETTINGS);
     let receiver = Receiver::open().await;
     let kinds = ["goal", "match_end", "suspend"];
-    let (webhook, secret) = ground.add(&receiver.url, &kinds, &["football/*"]).await;
+    let (webhook, secret) = stage.add(&receiver.url, &kinds, &["football/*"]).await;
     receiver.answer_with(500);
-    ground.push(kick_off()).await;
-    ground.push([goal(1)]).await;
+    stage.push(kick_off()).await;
+    stage.push([goal(1)]).await;
     let failed = receiver.until_received("g1", 2).await;
     receiver.answer_with(204);
-    let row = ground.until_state(&webhook, "g1", "delivered").await;
+    let row = stage.until_state(&webhook, "g1", "delivered").await;
     assert_eq!((&row["status"], &row["error"]), (&json!(204), &Value::Null), "{row}");
     assert!(row["attempts"].as_u64() >= Some(3), "{row}");
-    ground.push([goal(2), status("finished")]).await;
+    stage.push([goal(2), status("finished")]).await;
     let ends =
         async || receiver.received().iter().any(|it| it.body()["type"] == "football.match_end");
     until("the end of the match", ends).await;
@@ -246,7 +246,7 @@ async fn events_are_sent_signed_with_their_eid_and_retried() {
     assert_eq!(body["data"]["event"]["kind"], "goal");
     assert_eq!(body["data"]["event"]["score"], json!({"home": 1, "away": 0}));
     let channel = body["data"]["ch"].as_str().expect("a channel").to_owned();
-    let document = ground.hub.json(&ground.key, &format!("/stream/v1/channels/{channel}")).await;
+    let document = stage.hub.json(&stage.key, &format!("/stream/v1/channels/{channel}")).await;
     assert_eq!(document["epoch"], body["data"]["epoch"]);
     assert_eq!(document["data"]["incidents"]["g1"]["kind"], "goal");
     // The goal suspended the book, whose channel the pattern does not cover.
@@ -255,23 +255,23 @@ async fn events_are_sent_signed_with_their_eid_and_retried() {
 
 #[tokio::test]
 async fn every_goal_arrives_through_a_kill_of_the_hub() {
-    let mut ground = Ground::start(&SETTINGS);
+    let mut stage = Stage::start(&SETTINGS);
     let receiver = Receiver::open().await;
-    let (webhook, secret) = ground.add(&receiver.url, &["goal"], &[]).await;
-    ground.push(kick_off()).await;
-    ground.push((1..=3).map(goal)).await;
+    let (webhook, secret) = stage.add(&receiver.url, &["goal"], &[]).await;
+    stage.push(kick_off()).await;
+    stage.push((1..=3).map(goal)).await;
     receiver.until_received("g1", 1).await;
     // What was sent is repeated or not; what was not sent waits; the last may be in the log only.
     receiver.answer_with(503);
-    ground.push((4..=6).map(goal)).await;
-    ground.hub.kill();
+    stage.push((4..=6).map(goal)).await;
+    stage.hub.kill();
     receiver.answer_with(204);
-    ground.restart(&SETTINGS);
-    ground.push((7..=9).map(goal)).await;
-    ground.push([status("finished")]).await;
+    stage.restart(&SETTINGS);
+    stage.push((7..=9).map(goal)).await;
+    stage.push([status("finished")]).await;
     let mut ids = BTreeMap::new();
     for eid in (1..=9).map(|it| format!("g{it}")) {
-        ground.until_state(&webhook, &eid, "delivered").await;
+        stage.until_state(&webhook, &eid, "delivered").await;
         let received = receiver.until_received(&eid, 1).await;
         let is_same = received.iter().all(|it| it.id == received[0].id);
         assert!(is_same, "all attempts have one id: {received:?}");
@@ -280,14 +280,14 @@ async fn every_goal_arrives_through_a_kill_of_the_hub() {
     assert_eq!(ids.len(), 9, "{ids:?}");
     let received = receiver.received();
     assert!(received.iter().all(|it| it.is_signed_by(&secret)), "the secret outlives the hub");
-    let list = ground.hub.json(&ground.key, &format!("{webhook}deliveries/?limit=200")).await;
+    let list = stage.hub.json(&stage.key, &format!("{webhook}deliveries/?limit=200")).await;
     assert_eq!(list["deliveries"].as_array().map(Vec::len), Some(9), "no event twice: {list}");
 }
 
 #[tokio::test]
 async fn private_addresses_are_refused_unless_a_setting_allows_them() {
-    let ground = Ground::start(&[QUIET]);
-    let add = async |url: &str| ground.post(HOOKS, &json!({"url": url, "events": ["goal"]})).await;
+    let stage = Stage::start(&[QUIET]);
+    let add = async |url: &str| stage.post(HOOKS, &json!({"url": url, "events": ["goal"]})).await;
     for url in [
         "http://example.org/",
         "https://127.0.0.1/",
@@ -305,11 +305,11 @@ async fn private_addresses_are_refused_unless_a_setting_allows_them() {
 
 #[tokio::test]
 async fn owner_lists_changes_tests_resends_rotates_and_deletes() {
-    let ground = Ground::start(&SETTINGS);
+    let stage = Stage::start(&SETTINGS);
     let receiver = Receiver::open().await;
-    let (webhook, secret) = ground.add(&receiver.url, &["goal"], &[]).await;
+    let (webhook, secret) = stage.add(&receiver.url, &["goal"], &[]).await;
     let nothing = Value::Null;
-    let answer = ground.post(&format!("{webhook}test/"), &nothing).await;
+    let answer = stage.post(&format!("{webhook}test/"), &nothing).await;
     assert_eq!(answer.status, 202, "{answer:?}");
     let id = answer.json()["id"].as_str().expect("an id").to_owned();
     let has = async |count| {
@@ -317,28 +317,28 @@ async fn owner_lists_changes_tests_resends_rotates_and_deletes() {
         received.iter().filter(|it| it.id == id).count() >= count
     };
     until("the test", async || has(1).await).await;
-    let resent = ground.post(&format!("{webhook}deliveries/{id}/resend/"), &nothing).await;
+    let resent = stage.post(&format!("{webhook}deliveries/{id}/resend/"), &nothing).await;
     assert_eq!(resent.status, 202, "{resent:?}");
     until("the resent test", async || has(2).await).await;
     assert_eq!(receiver.received()[0].body()["type"], "test");
-    let unknown = ground.post(&format!("{webhook}deliveries/msg_none/resend/"), &nothing).await;
+    let unknown = stage.post(&format!("{webhook}deliveries/msg_none/resend/"), &nothing).await;
     assert_eq!(unknown.status, 404);
 
-    let rotated = ground.post(&format!("{webhook}rotate/"), &nothing).await.json();
+    let rotated = stage.post(&format!("{webhook}rotate/"), &nothing).await.json();
     let new_secret = rotated["secret"].as_str().expect("a secret").to_owned();
     assert_ne!(new_secret, secret);
     let before = receiver.received().len();
-    ground.post(&format!("{webhook}test/"), &nothing).await;
+    stage.post(&format!("{webhook}test/"), &nothing).await;
     until("a test by both secrets", async || receiver.received().len() > before).await;
     let both = receiver.received().pop().expect("it was received");
     assert!(both.is_signed_by(&secret) && both.is_signed_by(&new_secret), "{both:?}");
 
     let change = json!({"events": ["card", "goal"], "channels": ["football/*"], "enabled": false});
-    let changed = ground.post(&webhook, &change).await.json();
+    let changed = stage.post(&webhook, &change).await.json();
     assert_eq!(changed["events"], json!(["goal", "card"]));
     assert_eq!((&changed["url"], &changed["enabled"]), (&json!(receiver.url), &json!(false)));
     assert_eq!(changed["secret"], Value::Null, "it is shown once");
-    assert_eq!(ground.post(&format!("{webhook}test/"), &nothing).await.status, 409);
+    assert_eq!(stage.post(&format!("{webhook}test/"), &nothing).await.status, 409);
     for wrong in [
         json!({"events": []}),
         json!({"events": ["nothing"]}),
@@ -346,40 +346,40 @@ async fn owner_lists_changes_tests_resends_rotates_and_deletes() {
         json!({"other": 1}),
         json!([]),
     ] {
-        assert_eq!(ground.post(&webhook, &wrong).await.status, 400, "{wrong}");
+        assert_eq!(stage.post(&webhook, &wrong).await.status, 400, "{wrong}");
     }
-    let list = ground.hub.json(&ground.key, HOOKS).await;
+    let list = stage.hub.json(&stage.key, HOOKS).await;
     assert_eq!(list["webhooks"].as_array().map(Vec::len), Some(1), "{list}");
 
-    let other = ground.hub.key(&ALL_ADDONS);
-    let theirs = ground.hub.json(&other, HOOKS).await;
+    let other = stage.hub.key(&ALL_ADDONS);
+    let theirs = stage.hub.json(&other, HOOKS).await;
     assert_eq!(theirs["webhooks"], json!([]));
     for path in [webhook.clone(), format!("{webhook}deliveries/"), format!("{HOOKS}x/")] {
-        assert_eq!(ground.hub.get_as(&other, &path).await.status, 404, "{path}");
+        assert_eq!(stage.hub.get_as(&other, &path).await.status, 404, "{path}");
     }
-    assert_eq!(ground.hub.get(HOOKS).await.status, 401);
+    assert_eq!(stage.hub.get(HOOKS).await.status, 401);
 
-    let key = format!("Token {}", ground.key);
-    let deleted = ground.hub.request("DELETE", &webhook, &[("authorization", &key)]).await;
+    let key = format!("Token {}", stage.key);
+    let deleted = stage.hub.request("DELETE", &webhook, &[("authorization", &key)]).await;
     assert_eq!(deleted.status, 204, "{deleted:?}");
-    assert_eq!(ground.hub.get_as(&ground.key, &webhook).await.status, 404);
+    assert_eq!(stage.hub.get_as(&stage.key, &webhook).await.status, 404);
 }
 
 #[tokio::test]
 async fn account_gets_only_what_it_may_follow() {
-    let mut ground = Ground::start(&SETTINGS);
+    let mut stage = Stage::start(&SETTINGS);
     let receiver = Receiver::open().await;
     let suspensions = ["suspend", "goal"];
-    let (all, _) = ground.add(&receiver.url, &suspensions, &[]).await;
-    let all_key = std::mem::replace(&mut ground.key, ground.hub.key(&["websocket"]));
-    let (few, _) = ground.add(&receiver.url, &suspensions, &[]).await;
-    let few_key = std::mem::replace(&mut ground.key, ground.hub.key(&[]));
-    let (none, _) = ground.add(&receiver.url, &suspensions, &[]).await;
-    let none_key = ground.key.clone();
-    ground.push(kick_off()).await;
-    ground.push([goal(1)]).await;
+    let (all, _) = stage.add(&receiver.url, &suspensions, &[]).await;
+    let all_key = std::mem::replace(&mut stage.key, stage.hub.key(&["websocket"]));
+    let (few, _) = stage.add(&receiver.url, &suspensions, &[]).await;
+    let few_key = std::mem::replace(&mut stage.key, stage.hub.key(&[]));
+    let (none, _) = stage.add(&receiver.url, &suspensions, &[]).await;
+    let none_key = stage.key.clone();
+    stage.push(kick_off()).await;
+    stage.push([goal(1)]).await;
     let channels = async |key: &str, webhook: &str| {
-        let list = ground.hub.json(key, &format!("{webhook}deliveries/")).await;
+        let list = stage.hub.json(key, &format!("{webhook}deliveries/")).await;
         let rows = list["deliveries"].as_array().expect("deliveries").clone();
         let names = rows.iter().map(|row| row["ch"].as_str().unwrap_or_default().to_owned());
         names.collect::<Vec<_>>()
@@ -396,19 +396,19 @@ async fn account_gets_only_what_it_may_follow() {
 
 #[tokio::test]
 async fn dead_endpoint_is_disabled_with_a_reason() {
-    let ground = Ground::start(&SETTINGS);
+    let stage = Stage::start(&SETTINGS);
     let receiver = Receiver::open().await;
-    let (webhook, _) = ground.add(&receiver.url, &["goal"], &[]).await;
+    let (webhook, _) = stage.add(&receiver.url, &["goal"], &[]).await;
     receiver.answer_with(410);
-    ground.post(&format!("{webhook}test/"), &Value::Null).await;
+    stage.post(&format!("{webhook}test/"), &Value::Null).await;
     let is_disabled = |row: &Value| row["enabled"] == false;
-    let row = ground.hub.json_until(&ground.key, &webhook, is_disabled).await;
+    let row = stage.hub.json_until(&stage.key, &webhook, is_disabled).await;
     assert_eq!(row["disabled_reason"], "its endpoint answered 410 Gone");
     receiver.answer_with(204);
-    let enabled = ground.post(&webhook, &json!({"enabled": true})).await.json();
+    let enabled = stage.post(&webhook, &json!({"enabled": true})).await.json();
     assert_eq!((&enabled["enabled"], &enabled["failures"]), (&json!(true), &json!(0)));
     let delivered = async || {
-        let list = ground.hub.json(&ground.key, &format!("{webhook}deliveries/")).await;
+        let list = stage.hub.json(&stage.key, &format!("{webhook}deliveries/")).await;
         list["deliveries"][0]["state"] == "delivered"
     };
     until("what waited", delivered).await;
