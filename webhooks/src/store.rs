@@ -7,7 +7,11 @@ use base::Micros;
 use database::Database;
 use sqlx::{AnyConnection, FromRow, Row, any::AnyRow};
 
-use crate::{Event, EventKind, Position, Webhook, WebhookTerms, event, signing::message_id};
+pub use self::delivery::Delivery;
+pub(crate) use self::delivery::{NewDelivery, Outcome};
+use crate::{EventKind, Position, Webhook, WebhookTerms};
+
+mod delivery;
 
 /// Rows deleted in one statement: a long transaction blocks others.
 const SWEPT_MAX: i64 = 1_000;
@@ -25,51 +29,6 @@ pub(crate) struct Store {
     database: Database,
 }
 
-/// A delivery, for its owner and for sending.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Delivery {
-    pub id: i64,
-    /// The header `webhook-id`.
-    pub message_id: String,
-    /// An [`EventKind`], or `test`.
-    pub kind: String,
-    pub channel: String,
-    pub eid: String,
-    pub body: String,
-    pub created: Micros,
-    pub attempts: u32,
-    /// When it becomes due.
-    pub next: Micros,
-    /// The HTTP status of the last response.
-    pub status: Option<u16>,
-    /// Why the last attempt failed.
-    pub error: Option<String>,
-    /// When it ended.
-    pub done: Option<Micros>,
-    /// `delivered`, `failed` or `dropped`.
-    pub outcome: Option<String>,
-}
-
-/// A delivery to be stored.
-#[derive(Debug)]
-pub(crate) struct NewDelivery {
-    pub(crate) webhook: i64,
-    pub(crate) message_id: String,
-    kind: &'static str,
-    channel: String,
-    eid: String,
-    body: String,
-    created: Micros,
-}
-
-/// How a delivery ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    Delivered,
-    Failed,
-    Dropped,
-}
-
 /// What waits for a webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Waiting {
@@ -81,44 +40,6 @@ pub(crate) struct Waiting {
 /// Changes with every change of the webhooks that get events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stamp([i64; 3]);
-
-impl Outcome {
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Delivered => "delivered",
-            Self::Failed => "failed",
-            Self::Dropped => "dropped",
-        }
-    }
-}
-
-impl NewDelivery {
-    pub(crate) fn of(webhook: &Webhook, event: &Event, body: &str, now: Micros) -> Self {
-        let channel = event.channel.as_str();
-        Self {
-            webhook: webhook.id,
-            message_id: message_id(webhook, channel, Some(event.epoch), &event.eid),
-            kind: event.kind.as_str(),
-            channel: channel.to_owned(),
-            eid: event.eid.clone(),
-            body: body.to_owned(),
-            created: now,
-        }
-    }
-
-    pub(crate) fn test(webhook: &Webhook, now: Micros) -> Self {
-        let eid = format!("test-{now}");
-        Self {
-            webhook: webhook.id,
-            message_id: message_id(webhook, "test", None, &eid),
-            kind: "test",
-            channel: "test".to_owned(),
-            body: event::test_body(&eid, now),
-            eid,
-            created: now,
-        }
-    }
-}
 
 impl Store {
     pub(crate) fn new(database: Database) -> Self {
@@ -607,27 +528,6 @@ impl FromRow<'_, AnyRow> for Webhook {
             failing_since: row.try_get("failing_us")?,
             dropped: row.try_get::<i64, _>("dropped")?.unsigned_abs(),
             disabled: disabled.map(|at| (at, why.unwrap_or_default())),
-        })
-    }
-}
-
-impl FromRow<'_, AnyRow> for Delivery {
-    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
-        let status: Option<i64> = row.try_get("status")?;
-        Ok(Self {
-            id: row.try_get("id")?,
-            message_id: row.try_get("message_id")?,
-            kind: row.try_get("kind")?,
-            channel: row.try_get("channel")?,
-            eid: row.try_get("eid")?,
-            body: row.try_get("body")?,
-            created: row.try_get("created_us")?,
-            attempts: u32::try_from(row.try_get::<i64, _>("attempts")?).unwrap_or(u32::MAX),
-            next: row.try_get("next_us")?,
-            status: status.and_then(|status| status.try_into().ok()),
-            error: row.try_get("error")?,
-            done: row.try_get("done_us")?,
-            outcome: row.try_get("outcome")?,
         })
     }
 }

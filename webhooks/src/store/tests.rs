@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 use zeroize::Zeroizing;
 
 use super::*;
+use crate::Event;
 use crate::{MayReceive, Webhooks, config::WebhooksConfig};
 
 pub(crate) const NOW: Micros = 1_788_280_000_000_000;
