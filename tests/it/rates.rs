@@ -53,9 +53,13 @@ async fn rate_limited_reader_gets_fewer_frames_and_the_same_state() {
     let [(seq, _, events)] = &own[..] else { panic!("there is one book") };
     assert_eq!(events.iter().filter(|event| event["kind"] == "suspend").count(), 4);
     let merged: Vec<_> = updates.iter().filter(|frame| frame.get("n").is_some()).collect();
-    // Its first frames may be those that caught it up to its start.
-    assert!(merged.iter().all(|it| ["rate", "resume"].iter().any(|why| it["why"] == *why)));
-    assert!(merged.iter().any(|frame| frame["why"] == "rate"), "{merged:?}");
+    // The first frames may be those that caught it up to its start, and the suspensions overtake what still waits to
+    // be sent: how much that is depends on the machine.
+    let by_rate = merged.iter().filter(|frame| frame["why"] == "rate").count();
+    assert!(by_rate * 2 > merged.len(), "{by_rate} of {} by rate: {merged:?}", merged.len());
+    let foreign =
+        merged.iter().find(|it| ["rate", "resume", "slow"].iter().all(|why| it["why"] != *why));
+    assert!(foreign.is_none(), "merged for another reason: {foreign:?}");
     assert!(updates.iter().all(|it| it.get("n").is_none() || it.get("events").is_none()));
     assert!((updates.len() as u64) < seq / 10, "{} frames for {seq} changes", updates.len());
 }

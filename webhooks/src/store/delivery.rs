@@ -11,7 +11,7 @@ pub struct Delivery {
     pub id: i64,
     /// The header `webhook-id`.
     pub message_id: String,
-    /// An [`EventKind`], or `test`.
+    /// An [`EventKind`](crate::EventKind), or `test`.
     pub kind: String,
     pub channel: String,
     pub eid: String,
