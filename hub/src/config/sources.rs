@@ -299,6 +299,9 @@ pub struct SportradarUofConfig {
     /// Whether the fixtures of events are requested at `api`, with the names of their sides. Default true.
     #[serde(default = "SportradarUofConfig::fixtures")]
     pub fixtures: bool,
+    /// Whether the descriptions of markets are requested at `api`, with the names of markets and outcomes. Default true.
+    #[serde(default = "SportradarUofConfig::descriptions")]
+    pub descriptions: bool,
     /// Milliseconds within which each product has to send an alive message. Default 10000.
     #[serde(default = "SportradarUofConfig::alive_ms")]
     pub alive_ms: u64,
@@ -308,6 +311,10 @@ pub struct SportradarUofConfig {
 
 impl SportradarUofConfig {
     const fn fixtures() -> bool {
+        true
+    }
+
+    const fn descriptions() -> bool {
         true
     }
 

@@ -256,6 +256,7 @@ fn follow_uof(
     });
     let settings = uof::UofSettings {
         fixtures: config.fixtures,
+        descriptions: config.descriptions,
         alive_within: Duration::from_millis(config.alive_ms),
         ..uof::UofSettings::new(broker, api, products.collect::<Result<_, _>>()?)
     };

@@ -80,7 +80,6 @@ pub(crate) struct Recovery {
 
 impl Recovery {
     fn of(request: &ReceivedRequest) -> Self {
-        assert_eq!(request.method, "POST");
         assert_eq!(request.headers["x-access-token"], SECRET);
         let (path, query) = request.target.split_once('?').expect("a query");
         let product = match path {
@@ -96,8 +95,14 @@ impl Recovery {
         Self { product, after: value("after").map(|after| after.parse().unwrap()), request_id }
     }
 
+    /// The next one. Documents are requested beside recoveries.
     pub(crate) async fn next(api: &mut Server) -> Self {
-        Self::of(&api.next_request().await)
+        loop {
+            let request = api.next_request().await;
+            if request.method == "POST" {
+                return Self::of(&request);
+            }
+        }
     }
 
     /// Those of both products, live odds first.

@@ -57,6 +57,7 @@ fn settings(broker: &Broker, api: &Server) -> UofSettings {
         backoff_first: Duration::from_millis(20),
         backoff_most: Duration::from_millis(200),
         fixtures: false,
+        descriptions: false,
         alive_within: Duration::from_secs(120),
         ..UofSettings::new(broker_settings, api, products)
     };

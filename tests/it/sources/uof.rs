@@ -23,7 +23,7 @@ fn table(broker: &Broker, api: &Server, fixtures: bool) -> String {
     format!(
         "[[source]]\nname = \"uof\"\nkind = \"sportradar-uof\"\ntoken = {SECRET:?}\n\
          password = {PASSWORD:?}\nbookmaker = 1\nproducts = [1]\nhost = \"localhost\"\nport = {}\n\
-         api = {:?}\nfixtures = {fixtures}\nalive_ms = 120000\nauthority = {:?}\n",
+         api = {:?}\nfixtures = {fixtures}\ndescriptions = {fixtures}\nalive_ms = 120000\nauthority = {:?}\n",
         broker.tls_port,
         api.url("/uof/"),
         broker.certificate()
@@ -36,6 +36,13 @@ async fn odds(provider: &Provider, sport: u8, number: u32, price: &str) {
         r#"<odds_change product="1" event_id="sr:match:{number}" timestamp="1788280000000"><odds><market id="1" status="1"><outcome id="1" odds="{price}" active="1"/><outcome id="2" odds="3.1" active="1"/><outcome id="3" odds="4.2" active="1"/></market></odds></odds_change>"#
     );
     provider.publish(&key, &body).await;
+}
+
+/// A market that has the provider's names.
+async fn next_goal(provider: &Provider) {
+    let key = "hi.-.live.odds_change.1.sr:match.7.-";
+    let body = r#"<odds_change product="1" event_id="sr:match:7" timestamp="1788280000000"><odds><market id="62" specifiers="goalnr=2" status="1"><outcome id="6" odds="1.9" active="1"/><outcome id="7" odds="2.4" active="1"/></market></odds></odds_change>"#;
+    provider.publish(key, body).await;
 }
 
 fn price(client: &Client) -> Option<&str> {
@@ -105,6 +112,12 @@ async fn names_come_from_fixtures(broker: &Broker) {
     let changed = Arc::new(AtomicBool::new(false));
     let is_changed = Arc::clone(&changed);
     let mut api = Server::shared(move |request| {
+        if request.target == "/uof/v1/descriptions/en/markets.xml?include_mappings=false" {
+            assert_eq!(request.headers["x-access-token"], SECRET);
+            return Reply::ok(
+                r#"<market_descriptions response_code="OK"><market id="62" name="{!goalnr} goal" groups="all"><outcomes><outcome id="6" name="{$competitor1}"/><outcome id="7" name="none"/></outcomes><specifiers><specifier name="goalnr" type="integer"/></specifiers></market></market_descriptions>"#,
+            );
+        }
         let Some(path) = request.target.strip_prefix("/uof/v1/sports/en/sport_events/") else {
             return Reply::status(202);
         };
@@ -142,6 +155,17 @@ async fn names_come_from_fixtures(broker: &Broker) {
         .unwrap_or_else(|_| panic!("not named {away}: {:?}", sides(client)));
     };
     named(&mut client, "Wolves").await;
+    next_goal(&provider).await;
+    let names = |client: &Client| {
+        let market = &one(client, "/odds/sportradar")?.data["markets"]["62/goalnr=2"];
+        let selections = &market["selections"];
+        let names = [market, &selections["6"], &selections["7"]].map(|it| it["name"].as_str());
+        let [Some(market), Some(home), Some(none)] = names else { return None };
+        Some([market, home, none].map(ToOwned::to_owned))
+    };
+    client
+        .until(|client| names(client).is_some_and(|it| it == ["2nd goal", "Bears", "none"]))
+        .await;
     provider.complete(&recovery).await;
     until(&mut client, "uof", "live").await;
 

@@ -4,6 +4,7 @@ use rust_decimal::Decimal;
 
 use super::{
     Element,
+    description::{self, MarketDescription},
     fixture::UofFixture,
     status::Status,
     value::{exact, id, is_true, number, value},
@@ -22,6 +23,7 @@ pub struct Message {
     pub markets: Vec<Market>,
     pub status: Option<Status>,
     pub fixtures: Vec<UofFixture>,
+    pub descriptions: Vec<MarketDescription>,
     /// What in it could not be used.
     pub notices: Vec<DecodeError>,
 }
@@ -43,6 +45,8 @@ pub enum Kind {
         start_ms: Option<i64>,
     },
     Fixtures,
+    /// Descriptions of markets.
+    Descriptions,
     Alive {
         subscribed: bool,
     },
@@ -107,8 +111,13 @@ impl Message {
     pub(super) fn of_root(root: &Element, notices: &mut Notices) -> Result<Self, DecodeError> {
         let kind = kind(root, notices)?;
         let event = root.get("event_id").filter(|id| !id.is_empty()).map(str::to_owned);
-        let needs_event =
-            !matches!(kind, Kind::Alive { .. } | Kind::SnapshotComplete { .. } | Kind::Fixtures);
+        let needs_event = !matches!(
+            kind,
+            Kind::Alive { .. }
+                | Kind::SnapshotComplete { .. }
+                | Kind::Fixtures
+                | Kind::Descriptions
+        );
         if needs_event && event.is_none() {
             return Err(value(format!("{} names no event", root.name)));
         }
@@ -120,6 +129,7 @@ impl Message {
             markets: Vec::new(),
             status: None,
             fixtures: Vec::new(),
+            descriptions: Vec::new(),
             notices: Vec::new(),
         })
     }
@@ -128,6 +138,9 @@ impl Message {
         let parent = path.last().map_or("", String::as_str);
         match (parent, element.name.as_str(), self.kind) {
             (_, _, Kind::Fixtures) => self.fixture(path, parent, element, notices),
+            (_, _, Kind::Descriptions) => {
+                description::read(&mut self.descriptions, parent, element, notices);
+            }
             (_, "market", _) => self.market(element, notices),
             ("market", "outcome", _) => self.outcome(element, notices),
             (_, "sport_event_status", Kind::OddsChange) => {
@@ -207,6 +220,7 @@ fn kind(root: &Element, notices: &mut Notices) -> Result<Kind, DecodeError> {
         "rollback_bet_cancel" => Kind::RollbackBetCancel(range(notices)),
         "fixture_change" => Kind::FixtureChange { start_ms: number(root, "start_time", notices) },
         "fixtures_fixture" | "schedule" | "match_summary" => Kind::Fixtures,
+        "market_descriptions" => Kind::Descriptions,
         "alive" => Kind::Alive { subscribed: root.get("subscribed").is_none_or(is_true) },
         "snapshot_complete" => Kind::SnapshotComplete {
             request_id: number(root, "request_id", notices).unwrap_or_default(),

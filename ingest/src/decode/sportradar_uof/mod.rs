@@ -6,6 +6,7 @@
 //! market metadata, odds generation properties, `extended_specifiers`, void reasons, venues, channels and the rest
 //! of what a fixture says.
 
+mod description;
 mod fixture;
 mod message;
 mod status;
@@ -14,6 +15,7 @@ mod xml;
 
 use self::xml::Element;
 pub use self::{
+    description::MarketDescription,
     fixture::{Competitor, UofFixture},
     message::{Kind, Market, Message, Range, UofOutcome},
     status::{Clock, PeriodScore, Status},

@@ -1,8 +1,9 @@
 //! The feed's markets in our words, and what their outcomes stand for.
 //!
 //! Ids are those of the public market descriptions; outcomes of one sort have the same ids in all
-//! markets. Only markets that other bookmakers have under the same name are named; all others are
-//! `uof-<id>` with their specifiers in the name, and their outcomes have ids alone.
+//! markets. Only markets that other bookmakers have under the same name have our words; all others are
+//! of the kind `uof-<id>`, with the provider's names once they are known (see [`super::names`]). Until then their
+//! name is the kind with the specifiers, and their outcomes have ids alone.
 //!
 //! In football the result counts without extra time with everybody. In other sports it does not:
 //! bookmakers offer the winner with overtime, so what is without is named `regular_time_*`.
@@ -125,6 +126,11 @@ impl Kind {
             specifiers => format!("{name} {specifiers}").into(),
         };
         Self { name, label: Some(label), line: None, period: None, rule: Rule::Own }
+    }
+
+    /// Whether the provider's names are used.
+    pub(super) fn is_own(&self) -> bool {
+        self.rule == Rule::Own
     }
 
     /// What an outcome stands for.

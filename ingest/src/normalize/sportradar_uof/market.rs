@@ -4,10 +4,15 @@ use std::{collections::HashMap, sync::Arc};
 
 use rust_decimal::Decimal;
 
-use super::kind::Kind;
+use super::{
+    kind::Kind,
+    names::{MarketNames, NamedMarket},
+};
 use crate::{
     decode::sportradar_uof::{self as decode, UofOutcome},
-    event::{Fact, MarketDefinition, MarketStatus, SelectionDefinition, SelectionStatus, Sport},
+    event::{
+        Fact, Fixture, MarketDefinition, MarketStatus, SelectionDefinition, SelectionStatus, Sport,
+    },
     normalize::market_state::{MarketRef, MarketState},
 };
 
@@ -19,11 +24,23 @@ const OUTCOMES_MAX: usize = 2_000;
 pub(super) struct Market {
     of: MarketRef,
     kind: Kind,
+    /// Id and specifiers, and the names so far, of a market that has the provider's names.
+    own: Option<Box<OwnNames>>,
     sport: Sport,
     state: MarketState,
     places: HashMap<Arc<str>, usize>,
     /// Set when a settlement or a cancellation closed it, and not its status.
     pub(super) closed_by: Option<ClosedBy>,
+}
+
+#[derive(Debug)]
+struct OwnNames {
+    id: String,
+    specifiers: String,
+    /// Whether the name of the market was looked for.
+    is_known: bool,
+    /// The outcomes whose names were looked for.
+    outcomes: HashMap<Arc<str>, Option<Arc<str>>>,
 }
 
 /// What closed a market, so that only the matching rollback reopens it.
@@ -35,13 +52,58 @@ pub(super) enum ClosedBy {
 
 impl Market {
     pub(super) fn new(book: Arc<str>, market: &decode::Market, sport: Sport) -> Self {
+        let kind = Kind::of(market, sport);
+        let own = kind.is_own().then(|| {
+            let (id, specifiers) = (market.id.clone(), market.specifiers.clone());
+            Box::new(OwnNames { id, specifiers, is_known: false, outcomes: HashMap::new() })
+        });
         Self {
             of: MarketRef { book, market: market.key().into() },
-            kind: Kind::of(market, sport),
+            kind,
+            own,
             sport,
             state: MarketState::default(),
             places: HashMap::new(),
             closed_by: None,
+        }
+    }
+
+    /// Looks for the provider's names of the market and of these outcomes, unless that was done before. A market with words
+    /// of ours has none.
+    pub(super) fn learn_names(
+        &mut self,
+        names: &MarketNames,
+        fixture: &Fixture,
+        outcomes: &[UofOutcome],
+    ) {
+        let Some(own) = &mut self.own else { return };
+        let OwnNames { id, specifiers, is_known, outcomes: known } = &mut **own;
+        let market = NamedMarket { id, specifiers, fixture };
+        if !std::mem::replace(is_known, true)
+            && let Some(name) = names.market(&market)
+        {
+            self.kind.label = Some(name);
+        }
+        for UofOutcome { id, .. } in outcomes {
+            if !known.contains_key(id.as_str()) && known.len() < OUTCOMES_MAX {
+                known.insert(id.as_str().into(), names.outcome(&market, id));
+            }
+        }
+    }
+
+    /// Looks for all names again, and emits the market if they have changed.
+    pub(super) fn rename(&mut self, names: &MarketNames, fixture: &Fixture, facts: &mut Vec<Fact>) {
+        let Some(own) = &mut self.own else { return };
+        own.is_known = false;
+        let market = NamedMarket { id: &own.id, specifiers: &own.specifiers, fixture };
+        for (id, name) in &mut own.outcomes {
+            // A name that was found stays.
+            *name = names.outcome(&market, id).or_else(|| name.take());
+        }
+        self.learn_names(names, fixture, &[]);
+        if let Some(known) = self.state.definition() {
+            let definition = self.definition(known.status, known.in_play);
+            self.state.define(&self.of, definition, facts);
         }
     }
 
@@ -144,7 +206,27 @@ impl Market {
             period: self.kind.period.clone(),
             status,
             in_play,
-            selections: known.map(|it| it.selections.clone()).unwrap_or_default(),
+            selections: known.map(|it| self.named(&it.selections)).unwrap_or_default(),
+        }
+    }
+
+    /// These selections, with their names.
+    fn named(&self, selections: &[SelectionDefinition]) -> Vec<SelectionDefinition> {
+        let mut selections = selections.to_vec();
+        if let Some(own) = &self.own {
+            for selection in &mut selections {
+                if let Some(Some(name)) = own.outcomes.get(&selection.id) {
+                    selection.name = Some(Arc::clone(name));
+                }
+            }
+        }
+        selections
+    }
+
+    fn outcome_name(&self, id: &str) -> Option<Arc<str>> {
+        match &self.own {
+            Some(own) => own.outcomes.get(id).cloned().flatten(),
+            None => self.kind.outcome_name(id).map(Into::into),
         }
     }
 
@@ -164,7 +246,7 @@ impl Market {
             definition.selections.push(SelectionDefinition {
                 outcome: self.kind.outcome(&id, self.sport),
                 id,
-                name: self.kind.outcome_name(&outcome.id).map(Into::into),
+                name: self.outcome_name(&outcome.id),
                 status: SelectionStatus::Active,
             });
             definition.selections.len() - 1

@@ -8,6 +8,8 @@
 //! - **Markets** are known by id and specifiers and change only when they are named. They are
 //!   suspended by a bet stop (of any group: the feed does not say which market is in which group),
 //!   closed by a settlement or a cancellation, and suspended again when that is rolled back.
+//! - **Names.** Descriptions of markets, and the sides of a fixture, name the markets that we have no words for, also those
+//!   that were reported before.
 //! - **Cancellations** with an end void only bets that were made until then, and leave the market
 //!   as it is. Without an end the market is void as a whole.
 //! - `alive` and `snapshot_complete` are signals. A producer that is alive but no longer subscribed
@@ -16,17 +18,21 @@
 
 mod kind;
 mod market;
+mod names;
 mod status;
 #[cfg(test)]
 mod tests;
 
 use std::{collections::HashMap, sync::Arc};
 
-use self::market::{ClosedBy, Market};
+use self::{
+    market::{ClosedBy, Market},
+    names::MarketNames,
+};
 use super::{Interpret, Interpretation, Signal, batch};
 pub use crate::decode::sportradar_uof::{Control, control};
 use crate::{
-    decode::sportradar_uof::{self as decode, Kind, Message, Range, UofFixture},
+    decode::sportradar_uof::{self as decode, Kind, MarketDescription, Message, Range, UofFixture},
     error::{DecodeError, RefusalKind},
     event::{Competition, Fact, Fixture, Id, MarketStatus, Micros, Participant, Sport},
 };
@@ -50,6 +56,7 @@ const MARKETS_MAX: usize = 5_000;
 pub struct Interpreter {
     default_sport: Option<Sport>,
     events: HashMap<String, EventState>,
+    names: MarketNames,
     /// Events refused since the last eviction that freed nothing.
     refused: u32,
     clock_us: Option<Micros>,
@@ -76,16 +83,18 @@ impl Interpreter {
 
     /// Sets the sport of an event such as `sr:match:1`, before its first message.
     pub fn hint(&mut self, event: &str, sport: Sport) {
-        if let Ok(state) = self.state(event) {
+        if let Ok((state, _)) = self.state(event) {
             state.sport.get_or_insert(sport);
         }
     }
 
-    fn state(&mut self, event: &str) -> Result<&mut EventState, DecodeError> {
+    /// The state of an event, and the names of markets.
+    fn state(&mut self, event: &str) -> Result<(&mut EventState, &MarketNames), DecodeError> {
         if self.events.len() >= EVENTS_MAX && !self.events.contains_key(event) {
             self.make_room()?;
         }
-        Ok(self.events.entry(event.to_owned()).or_insert_with(|| EventState::new(event)))
+        let state = self.events.entry(event.to_owned()).or_insert_with(|| EventState::new(event));
+        Ok((state, &self.names))
     }
 
     fn make_room(&mut self) -> Result<(), DecodeError> {
@@ -103,12 +112,12 @@ impl Interpreter {
     fn event(&mut self, message: &Message, played: &mut Interpretation) -> Result<(), DecodeError> {
         let Some(event) = &message.event else { return Ok(()) };
         let default = self.default_sport;
-        let state = self.state(event)?;
+        let (state, names) = self.state(event)?;
         let by_status = || message.status.as_ref().and_then(status::sport);
         state.sport = state.sport.or_else(by_status).or(default);
         let mut facts = state.introduce(event)?;
         let mut prices = 0;
-        state.message(message, &mut facts, &mut prices, &mut played.notices);
+        state.message(message, names, &mut facts, &mut prices, &mut played.notices);
         self.play(event, message.timestamp_ms, facts, prices, played);
         Ok(())
     }
@@ -120,7 +129,7 @@ impl Interpreter {
     ) -> Result<(), DecodeError> {
         let by_fixture = fixture.sport.as_deref().map(sport);
         let default = self.default_sport;
-        let state = self.state(&fixture.event)?;
+        let (state, names) = self.state(&fixture.event)?;
         if let (Some(by_fixture), Some((reported, _))) = (by_fixture, &state.reported)
             && by_fixture != *reported
         {
@@ -133,9 +142,28 @@ impl Interpreter {
             state.sport = by_fixture.or(state.sport).or(default);
         }
         state.fixture = fixture_of(fixture);
-        let facts = state.introduce(&fixture.event)?;
+        let mut facts = state.introduce(&fixture.event)?;
+        if !facts.is_empty() {
+            state.rename_markets(names, &mut facts);
+        }
         self.play(&fixture.event, None, facts, 0, played);
         Ok(())
+    }
+
+    /// Takes the descriptions of all markets.
+    fn describe(&mut self, descriptions: Vec<MarketDescription>, played: &mut Interpretation) {
+        self.names = MarketNames::new(descriptions);
+        let mut renamed = Vec::new();
+        for (event, state) in &mut self.events {
+            let mut facts = Vec::new();
+            state.rename_markets(&self.names, &mut facts);
+            renamed.push((event.clone(), facts));
+        }
+        // In an order that does not depend on the hash.
+        renamed.sort_by(|one, other| one.0.cmp(&other.0));
+        for (event, facts) in renamed {
+            self.play(&event, None, facts, 0, played);
+        }
     }
 
     fn play(
@@ -177,6 +205,7 @@ impl Interpret for Interpreter {
                 }
                 out.notices.truncate(decode::NOTICES_MAX);
             }
+            Kind::Descriptions => self.describe(message.descriptions, out),
             _ => self.event(&message, out)?,
         }
         Ok(())
@@ -217,9 +246,22 @@ impl EventState {
         Ok(vec![Fact::Fixture(self.fixture.clone())])
     }
 
+    /// Names the markets that have the provider's names.
+    fn rename_markets(&mut self, names: &MarketNames, facts: &mut Vec<Fact>) {
+        if self.reported.is_none() {
+            return;
+        }
+        let mut markets: Vec<_> = self.markets.iter_mut().collect();
+        markets.sort_by(|one, other| one.0.cmp(other.0));
+        for (_, market) in markets {
+            market.rename(names, &self.fixture, facts);
+        }
+    }
+
     fn message(
         &mut self,
         message: &Message,
+        names: &MarketNames,
         facts: &mut Vec<Fact>,
         prices: &mut u32,
         notices: &mut Vec<DecodeError>,
@@ -231,14 +273,16 @@ impl EventState {
             _ => {}
         }
         let in_play = self.in_play;
+        let sport = self.reported.as_ref().map_or(Sport::Other, |(sport, _)| *sport);
         for change in &message.markets {
-            let market = match self.market(change) {
+            let market = match market(&mut self.markets, change, sport) {
                 Ok(market) => market,
                 Err(refused) => {
                     notices.push(refused);
                     return;
                 }
             };
+            market.learn_names(names, &self.fixture, &change.outcomes);
             match message.kind {
                 Kind::OddsChange => *prices += market.change(change, in_play, facts),
                 Kind::BetSettlement => market.settle(change, facts),
@@ -283,20 +327,24 @@ impl EventState {
             facts.push(Fact::Fixture(self.fixture.clone()));
         }
     }
+}
 
-    fn market(&mut self, change: &decode::Market) -> Result<&mut Market, DecodeError> {
-        let key = change.key();
-        if self.markets.len() >= MARKETS_MAX && !self.markets.contains_key(&key) {
-            self.markets.retain(|_, market| !market.is_over());
-            if self.markets.len() >= MARKETS_MAX {
-                let reason = format!("a market more than {MARKETS_MAX} of one event");
-                return Err(DecodeError::new(RefusalKind::Unknown, reason));
-            }
+/// A market of an event of this sport, which may be new.
+fn market<'a>(
+    markets: &'a mut HashMap<String, Market>,
+    change: &decode::Market,
+    sport: Sport,
+) -> Result<&'a mut Market, DecodeError> {
+    let key = change.key();
+    if markets.len() >= MARKETS_MAX && !markets.contains_key(&key) {
+        markets.retain(|_, market| !market.is_over());
+        if markets.len() >= MARKETS_MAX {
+            let reason = format!("a market more than {MARKETS_MAX} of one event");
+            return Err(DecodeError::new(RefusalKind::Unknown, reason));
         }
-        let sport = self.reported.as_ref().map_or(Sport::Other, |(sport, _)| *sport);
-        let new = || Market::new(Arc::from(PROVIDER), change, sport);
-        Ok(self.markets.entry(key).or_insert_with(new))
     }
+    let new = || Market::new(Arc::from(PROVIDER), change, sport);
+    Ok(markets.entry(key).or_insert_with(new))
 }
 
 /// The feed's sports; esports are a sport for each game.

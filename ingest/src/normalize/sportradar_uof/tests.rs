@@ -295,3 +295,38 @@ fn full_table_retries_eviction_periodically() {
     let refused = (0..5_000).take_while(|_| !takes(99_999, 1)).count();
     assert_eq!(refused, REFUSALS_BETWEEN as usize - 1);
 }
+
+/// Names come with the message if they are known, and later otherwise.
+#[test]
+fn markets_get_the_names_of_their_descriptions() {
+    const DESCRIPTIONS: &str = r#"<market_descriptions><market id="62" name="{!goalnr} goal"><outcomes><outcome id="6" name="{$competitor1}"/><outcome id="7" name="none"/></outcomes></market><market id="1" name="1x2"><outcomes><outcome id="1" name="{$competitor1}"/></outcomes></market></market_descriptions>"#;
+    let market = |number: u8| {
+        odds(&format!(
+            r#"<market id="62" specifiers="goalnr={number}" status="1"><outcome id="6" odds="2"/><outcome id="7" odds="3"/></market>"#
+        ))
+    };
+    let names = |interpreter: &mut Interpreter, text: &str| -> Vec<String> {
+        let mut played = Interpretation::default();
+        interpreter.message(text.as_bytes(), NOW, &mut played).unwrap();
+        let events = played.batches.iter().flat_map(|timed| &timed.batch.events);
+        let named = |event: &crate::event::Event| match &event.fact {
+            Fact::Odds(OddsFact { change: MarketChange::Define(it), .. }) => {
+                let selections = it.selections.iter().map(|it| it.name.as_deref().unwrap_or("-"));
+                let all: Vec<_> = it.name.as_deref().into_iter().chain(selections).collect();
+                Some(all.join(", "))
+            }
+            _ => None,
+        };
+        events.filter_map(named).collect()
+    };
+    let mut feed = football();
+    assert_eq!(names(&mut feed, &market(1)), ["uof-62 goalnr=1, -, -"]);
+    assert_eq!(names(&mut feed, &odds(RESULT)), ["-, -, -"], "it has words of ours");
+    assert_eq!(names(&mut feed, DESCRIPTIONS), ["1st goal, -, none"], "no sides yet");
+    assert_eq!(names(&mut feed, DESCRIPTIONS), [""; 0], "nothing is new");
+    assert_eq!(names(&mut feed, &market(2)), ["2nd goal, -, none"]);
+    let fixture = r#"<fixtures_fixture><fixture id="sr:match:1"><competitors><competitor id="a" name="Bears" qualifier="home"/><competitor id="b" name="Wolves" qualifier="away"/></competitors></fixture></fixtures_fixture>"#;
+    let expected = ["1st goal, Bears, none", "2nd goal, Bears, none"];
+    assert_eq!(names(&mut feed, fixture), expected);
+    assert_eq!(names(&mut feed, &market(3)), ["3rd goal, Bears, none"]);
+}

@@ -6,14 +6,16 @@
 //! is `Live` while all its products are, and `Recovering` from a connection or a gap until the
 //! `snapshot_complete` that ends the last recovery.
 //!
-//! Messages name events by their ids. The fixture of each event is requested over HTTP when it first occurs, and when a
-//! message says that it has changed; the document is interpreted like a message.
+//! Messages name events and markets by their ids. The fixture of each event is requested over HTTP when it first occurs, and
+//! when a message says that it has changed; the descriptions of markets are requested at the start and each day. These
+//! documents are interpreted like messages.
 //!
 //! A message is acknowledged once its results have been sent. A message that is too long is refused
 //! after it was received, because AMQP has no limit that the client could set.
 
 mod broker;
 mod control;
+mod descriptions;
 mod fixtures;
 mod product;
 mod recovery;
@@ -36,6 +38,7 @@ pub use self::{
 use self::{
     broker::BrokerSubscription,
     control::ControlMessage,
+    descriptions::Descriptions,
     fixtures::Fixtures,
     product::{Products, RecoveryRequest},
     recovery::{RecoveryClient, RecoveryError},
@@ -59,6 +62,8 @@ pub struct UofSettings {
     pub products: Vec<Product>,
     /// Whether the fixtures of events are requested, with the names of their sides. Default true.
     pub fixtures: bool,
+    /// Whether the descriptions of markets are requested, with the names of markets and outcomes. Default true.
+    pub descriptions: bool,
     /// A product without an `alive` message for this long has a gap. Default: 10 s.
     pub alive_within: Duration,
     /// A recovery that takes longer is requested again. Default: 20 min, twice the duration of a
@@ -81,6 +86,7 @@ impl UofSettings {
             api,
             products,
             fixtures: true,
+            descriptions: true,
             alive_within: Duration::from_secs(10),
             recovery_within: Duration::from_secs(20 * 60),
             message_bytes_max: 8 << 20,
@@ -118,6 +124,14 @@ async fn next_fixture(fixtures: &mut Option<Fixtures>) -> Vec<u8> {
     }
 }
 
+/// The next document with descriptions. Waits for ever if none are requested.
+async fn next_descriptions(descriptions: &mut Option<Descriptions>) -> Vec<u8> {
+    match descriptions {
+        Some(descriptions) => descriptions.answer().await,
+        None => future::pending().await,
+    }
+}
+
 struct OddsFeed<'a, R> {
     settings: &'a UofSettings,
     reports: &'a ReportSender,
@@ -127,6 +141,8 @@ struct OddsFeed<'a, R> {
     recovery: RecoveryClient,
     /// `None` if they are not requested.
     fixtures: Option<Fixtures>,
+    /// `None` if they are not requested.
+    descriptions: Option<Descriptions>,
     /// The back-off after failed recovery requests.
     backoff: Backoff,
     rng: ChaCha8Rng,
@@ -159,6 +175,9 @@ impl<'a, R: FnMut(&str) + Send> OddsFeed<'a, R> {
             products: Products::new(products, alive_within, recovery_within, first_id, now),
             recovery: RecoveryClient::new(settings.api.clone()),
             fixtures: settings.fixtures.then(|| Fixtures::start(settings, reports.name())),
+            descriptions: settings
+                .descriptions
+                .then(|| Descriptions::start(settings, reports.name())),
             backoff: Backoff::new(settings.backoff_first, settings.backoff_most),
             rng,
             number: 0,
@@ -174,10 +193,11 @@ impl<'a, R: FnMut(&str) + Send> OddsFeed<'a, R> {
         self.reports.send(Report::Recovering).await?;
         let mut pending = JoinSet::new();
         self.request_recoveries(&mut pending);
+        self.request_names();
         loop {
             self.step(&mut messages, &mut pending).await?;
             self.request_recoveries(&mut pending);
-            self.fixtures.iter_mut().for_each(Fixtures::request);
+            self.request_names();
             self.report_state().await?;
         }
     }
@@ -201,12 +221,22 @@ impl<'a, R: FnMut(&str) + Send> OddsFeed<'a, R> {
                 self.handle_recovery_result(&request, &result);
                 Ok(())
             }
-            document = next_fixture(&mut self.fixtures) => {
-                self.number += 1;
-                Ok(self.reports.message(&mut self.interpreter, &document, self.number).await?)
-            }
+            document = next_fixture(&mut self.fixtures) => self.take(&document).await,
+            document = next_descriptions(&mut self.descriptions) => self.take(&document).await,
             () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => Ok(()),
         }
+    }
+
+    /// Sends the next requests for names, if there are any.
+    fn request_names(&mut self) {
+        self.fixtures.iter_mut().for_each(Fixtures::request);
+        self.descriptions.iter_mut().for_each(Descriptions::request);
+    }
+
+    /// Takes a document of the HTTP interface.
+    async fn take(&mut self, document: &[u8]) -> Result<(), ConnectionEnd> {
+        self.number += 1;
+        Ok(self.reports.message(&mut self.interpreter, document, self.number).await?)
     }
 
     async fn handle(&mut self, delivery: Delivery) -> Result<(), ConnectionEnd> {

@@ -70,6 +70,16 @@ impl Api {
         url
     }
 
+    /// The document with the descriptions of all markets, with English names.
+    pub(super) fn descriptions_url(&self) -> Url {
+        let mut url = self.base.clone();
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.pop_if_empty().extend(["v1", "descriptions", "en", "markets.xml"]);
+        }
+        url.set_query(Some("include_mappings=false"));
+        url
+    }
+
     fn url(&self, product: &str, request: &RecoveryRequest) -> Url {
         let mut url = self.base.clone();
         if let Ok(mut path) = url.path_segments_mut() {
