@@ -12,7 +12,10 @@ use tracing::{info, warn};
 
 use self::{follower::WebhookFollower, recipients::Recipients};
 use crate::config::Config;
-use accounts::Accounts;
+use accounts::{
+    Accounts,
+    mail::{self, MailKind},
+};
 use base::{
     clock::wall,
     supervisor::{self, Lifetime},
@@ -21,7 +24,7 @@ use base::{
 use database::Database;
 use hub::pipeline::HubHandle;
 use web::entitlement::Entitlement;
-use webhooks::Webhooks;
+use webhooks::{OnDisabled, Webhooks};
 
 /// What webhooks are connected with.
 pub(super) struct WebhookParts {
@@ -51,6 +54,13 @@ pub(super) fn open(accounts: &Accounts, config: &Config) -> Webhooks {
     Webhooks::new(accounts.database().clone(), secret, &config.webhooks, tls)
 }
 
+/// Mails the owner of a webhook that was disabled.
+fn mail_that_disabled() -> OnDisabled {
+    Arc::new(|tx, account, now| {
+        Box::pin(mail::enqueue_for_account(tx, account, MailKind::WebhookDisabled, now))
+    })
+}
+
 impl RunningWebhooks {
     /// Starts to record and to send, until `stopped` turns true. On a node of a cluster, only while it leads.
     ///
@@ -61,7 +71,9 @@ impl RunningWebhooks {
         let WebhookParts { webhooks, accounts, entitlement, hub_handle, records, fenced } = parts;
         let recipients = Recipients::new(accounts, entitlement);
         let (may_receive, hub) = (recipients.may_receive(), hub_handle.clone());
-        let sending = webhooks.start_sending(may_receive, move || hub.leads(), wall, stopped)?;
+        let leads = move || hub.leads();
+        let sending =
+            webhooks.start_sending(may_receive, mail_that_disabled(), leads, wall, stopped)?;
         let stopped = stopped.clone();
         let follower =
             WebhookFollower::new(webhooks, fenced, recipients, records, hub_handle, stopped);

@@ -284,6 +284,57 @@ async fn every_goal_arrives_through_a_kill_of_the_hub() {
     assert_eq!(list["deliveries"].as_array().map(Vec::len), Some(9), "no event twice: {list}");
 }
 
+/// A price that stays above its condition is sent once, also through a kill, and again when it comes back.
+#[tokio::test]
+async fn price_is_sent_when_it_begins_to_meet_a_condition() {
+    let mut stage = Stage::start(&SETTINGS);
+    let receiver = Receiver::open().await;
+    let webhook = json!({"url": receiver.url, "events": ["price"], "channels": ["football/*/odds"],
+        "prices": [{"market": "match_winner", "selection": "home", "at_least": "2.5"}]});
+    let answer = stage.post(HOOKS, &webhook).await;
+    assert_eq!((answer.status, &answer.json()["prices"]), (201, &webhook["prices"]), "{answer:?}");
+    let price = |price: &str| {
+        let change = json!({"prices": {"selections": [{"id": "1", "price": price}]}});
+        json!({"odds": {"book": "acmebet", "market": "m1", "change": change}})
+    };
+    let prices = || -> Vec<String> {
+        let events = receiver.received().into_iter().map(|it| it.body()["data"]["event"].clone());
+        events.map(|event| event["price"].as_str().expect("a price").to_owned()).collect()
+    };
+    stage.push(kick_off()).await;
+    stage.push([price("2.10")]).await;
+    stage.push([price("2.50")]).await;
+    until("the first price", async || prices() == ["2.50"]).await;
+    let body = receiver.received()[0].body();
+    let channel =
+        format!("/stream/v1/channels/{}", body["data"]["ch"].as_str().expect("a channel"));
+    stage.hub.kill();
+    stage.restart(&SETTINGS);
+    // Each is published before the next one: prices of one moment are one update.
+    for next in ["2.7", "2.4", "3"] {
+        stage.push([price(next)]).await;
+        let shown = |document: &Value| {
+            document["data"]["markets"]["match_winner"]["selections"]["home"]["price"] == next
+        };
+        stage.hub.json_until(&stage.key, &channel, shown).await;
+    }
+    until("the next price", async || prices().len() > 1).await;
+    assert_eq!(prices(), ["2.50", "3"], "it was met through the kill");
+    assert_eq!(body["type"], "football.price");
+    let event = &body["data"]["event"];
+    assert_eq!((&event["bookmaker"], &event["at_least"]), (&json!("acmebet"), &json!("2.5")));
+    for (prices, channels) in [
+        (json!([]), json!(["football/*/odds"])),
+        (json!([{"market": "m", "selection": "s"}]), json!(["football/*/odds"])),
+        (json!([{"market": "m", "selection": "s", "at_most": "low"}]), json!(["football/*/odds"])),
+        (webhook["prices"].clone(), json!([])),
+    ] {
+        let wrong = json!({"url": receiver.url, "events": ["price"], "channels": channels,
+            "prices": prices});
+        assert_eq!(stage.post(HOOKS, &wrong).await.status, 400, "{wrong}");
+    }
+}
+
 #[tokio::test]
 async fn private_addresses_are_refused_unless_a_setting_allows_them() {
     let stage = Stage::start(&[QUIET]);
@@ -425,7 +476,21 @@ async fn customer_manages_webhooks_on_the_dashboard() {
     let fields = [("url", "nonsense"), ("goal", "yes"), ("channels", "football/*")];
     let refused = ann.fill(list, list, &fields).await;
     assert!(refused.status == 422 && refused.body.contains("role=\"alert\""), "{refused:?}");
+    let condition = "match_winner home >= 2.5";
+    let priced = [("url", &*receiver.url), ("price", "yes"), ("channels", "football/*/odds")];
+    let wrong = [&priced[..], &[("prices", "home over 2")]].concat();
+    let refused = ann.send(list, &wrong).await;
+    assert!(
+        refused.status == 422 && refused.body.contains("A price must be written"),
+        "{refused:?}"
+    );
+    let added = ann.send(list, &[&priced[..], &[("prices", condition)]].concat()).await;
+    let page = added.header("location").expect("its page").to_owned();
+    let shown = ann.get(&page).await;
+    assert!(shown.body.contains("match_winner home &#62;= 2.5"), "{shown:?}");
+    ann.send(&page, &[("do", "delete")]).await;
     let fields = [("url", &*receiver.url), ("goal", "yes"), ("channels", "football/*")];
+    ann.get(list).await;
     let added = ann.send(list, &fields).await;
     let page = added.header("location").expect("its page").to_owned();
     assert_eq!(added.status, 303, "{added:?}");
@@ -435,7 +500,7 @@ async fn customer_manages_webhooks_on_the_dashboard() {
     until("the test", async || !receiver.received().is_empty()).await;
     let received = receiver.received().remove(0);
     assert!(received.is_signed_by(&format!("whsec_{secret}")), "{received:?}");
-    let deliveries = format!("{HOOKS}1/deliveries/");
+    let deliveries = page.replace("/dashboard/webhooks/", HOOKS) + "deliveries/";
     let own =
         hub.json_until(&key, &deliveries, |list| list["deliveries"][0]["state"] == "delivered");
     let id = own.await["deliveries"][0]["id"].as_str().expect("an id").to_owned();
@@ -445,6 +510,13 @@ async fn customer_manages_webhooks_on_the_dashboard() {
     ann.send(&page, &[("do", "disable")]).await;
     let disabled = ann.get(&page).await;
     assert!(disabled.body.contains("This webhook is disabled"), "{disabled:?}");
+    // What the owner does needs no mail; what the hub does gets one.
+    receiver.answer_with(410);
+    ann.send(&page, &[("do", "enable")]).await;
+    ann.send(&page, &[("do", "test")]).await;
+    hub.until_printed("mail for ann@example.org: Your webhook was disabled").await;
+    assert_eq!(hub.printed().matches("Your webhook was disabled").count(), 1);
+    assert!(ann.get(&page).await.body.contains("answered 410 Gone"));
     let (mut bob, _) = customer(&hub, "bob@example.org", 2).await;
     assert_eq!(bob.get(&page).await.status, 404);
     assert_eq!(ann.send_with(&page, &[("do", "delete")], &[]).await.status, 403, "no token");

@@ -21,6 +21,8 @@ pub enum EventKind {
     /// A market or a whole book is suspended.
     Suspend,
     Resume,
+    /// A price meets a condition of the webhook.
+    Price,
     /// A source is late or down.
     FeedDown,
     /// It is live again.
@@ -33,7 +35,7 @@ pub enum EventKind {
 pub struct UnknownEventKind;
 
 impl EventKind {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Goal,
         Self::Card,
         Self::Retract,
@@ -41,6 +43,7 @@ impl EventKind {
         Self::MatchEnd,
         Self::Suspend,
         Self::Resume,
+        Self::Price,
         Self::FeedDown,
         Self::FeedUp,
     ];
@@ -56,6 +59,7 @@ impl EventKind {
             Self::MatchEnd => "match_end",
             Self::Suspend => "suspend",
             Self::Resume => "resume",
+            Self::Price => "price",
             Self::FeedDown => "feed_down",
             Self::FeedUp => "feed_up",
         }

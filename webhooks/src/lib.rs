@@ -1,7 +1,7 @@
 //! Webhooks: events of channels, sent to URLs that customers name.
 //!
-//! **In:** events (the name and epoch of their channel, `eid`, kind, JSON text, time) with their position in the log; requests
-//! of owners. **Out:** signed HTTPS requests, and the log of deliveries. **Must not know** the hub, what events mean, add-ons,
+//! **In:** events (the name and epoch of their channel, `eid`, kind, JSON text, time) and prices, with their position in the
+//! log; requests of owners. **Out:** signed HTTPS requests, and the log of deliveries. **Must not know** the hub, what events mean, add-ons,
 //! HTTP requests of clients.
 //!
 //! - **At least once.** A [`Recorder`] writes the deliveries of events and the position behind them in one transaction. After a
@@ -13,7 +13,7 @@
 //! - **The URL is a stranger's.** A request goes to public addresses only, over HTTPS, without redirects: see `client`.
 //! - **The secret** is not stored: see `signing`.
 //!
-//! In reading order: [`EventKind`] and [`Event`], [`Webhook`] with its checks, `signing`, `store`, [`Recorder`], `client`,
+//! In reading order: [`EventKind`] and [`Event`], [`Webhook`] with its checks, [`PriceCondition`], `signing`, `store`, [`Recorder`], `client`,
 //! `sender`.
 //!
 //! | queue | limit | beyond it |
@@ -26,6 +26,7 @@
 mod client;
 pub mod config;
 mod event;
+mod price;
 mod recorder;
 mod sender;
 mod signing;
@@ -34,6 +35,7 @@ mod webhook;
 
 use std::{
     fmt, io,
+    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -43,6 +45,7 @@ use std::{
 use base::Micros;
 use database::Database;
 use rustls::ClientConfig;
+use sqlx::AnyConnection;
 use tokio::{
     sync::{Notify, watch},
     task::JoinHandle,
@@ -54,6 +57,9 @@ use self::{
 };
 pub use self::{
     event::{Event, EventKind, UnknownEventKind},
+    price::{
+        MetConditions, PriceBound, PriceCondition, PriceCrossing, PriceUpdate, SelectionPrice,
+    },
     recorder::{Position, Recorder},
     store::Delivery,
     webhook::{InvalidWebhook, Webhook, WebhookTerms},
@@ -62,6 +68,17 @@ pub use self::{
 /// Whether an account may receive events of a channel now, by the account's number and the name of the channel. `None`: that is
 /// not known yet.
 pub type MayReceive = Arc<dyn Fn(i64, &str) -> Option<bool> + Send + Sync>;
+
+/// What is done in the transaction that disables a webhook because it failed: by the number of its account, and the time.
+pub type OnDisabled = Arc<
+    dyn for<'t> Fn(
+            &'t mut AnyConnection,
+            i64,
+            Micros,
+        ) -> Pin<Box<dyn Future<Output = Result<(), sqlx::Error>> + Send + 't>>
+        + Send
+        + Sync,
+>;
 
 /// Why a request of an owner cannot be fulfilled.
 #[derive(Debug, thiserror::Error)]
@@ -300,6 +317,7 @@ impl Webhooks {
     pub fn start_sending(
         &self,
         may_receive: MayReceive,
+        on_disabled: OnDisabled,
         leads: impl Fn() -> bool + Send + Sync + 'static,
         clock: fn() -> Micros,
         stopped: &watch::Receiver<bool>,
@@ -310,6 +328,7 @@ impl Webhooks {
             webhooks: self.clone(),
             client,
             may_receive,
+            on_disabled,
             leads: Box::new(leads),
             clock,
             is_failing: AtomicBool::new(false),

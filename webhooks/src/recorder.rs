@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use base::Micros;
 use database::Database;
+use fanout::ChannelId;
 use metrics::counter;
 
 use crate::{
-    Event, EventKind, MayReceive, Webhooks,
+    Event, EventKind, MayReceive, MetConditions, PriceCrossing, PriceUpdate, Webhooks, price,
     store::{self, NewDelivery, Stamp},
     webhook::Subscription,
 };
@@ -34,20 +35,46 @@ impl Recorder {
         Self { database, webhooks, stamp: None, subscriptions: Vec::new() }
     }
 
-    /// Reads the webhooks again if they have changed.
+    /// Reads the webhooks again if they have changed. Returns whether they have.
     ///
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn refresh(&mut self) -> Result<(), sqlx::Error> {
+    pub async fn refresh(&mut self) -> Result<bool, sqlx::Error> {
         let store = &self.webhooks.shared.store;
         let stamp = store.stamp().await?;
-        if self.stamp != Some(stamp) {
+        let has_changed = self.stamp != Some(stamp);
+        if has_changed {
             let enabled = store.enabled().await?;
             self.subscriptions = enabled.into_iter().map(Subscription::new).collect();
             self.stamp = Some(stamp);
         }
-        Ok(())
+        Ok(has_changed)
+    }
+
+    /// Whether any webhook has conditions on the prices of this channel.
+    #[must_use]
+    pub fn follows_prices(&self, channel: &ChannelId) -> bool {
+        self.subscriptions.iter().any(|subscription| subscription.follows_prices(channel))
+    }
+
+    /// The conditions on prices that are met, as of the stored position.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub async fn met_conditions(&self) -> Result<MetConditions, sqlx::Error> {
+        store::met_conditions(&self.database).await
+    }
+
+    /// Adds what an update changes for conditions on prices. To be recorded with [`Self::record`].
+    pub fn check_prices(
+        &self,
+        update: &PriceUpdate,
+        met: &mut MetConditions,
+        crossings: &mut Vec<PriceCrossing>,
+    ) {
+        price::check(&self.subscriptions, update, met, crossings);
     }
 
     /// The kinds of events that any webhook is about. None: there is nothing to record.
@@ -89,7 +116,7 @@ impl Recorder {
         tx.commit().await
     }
 
-    /// Stores the deliveries of these events and the position behind them, in one transaction. An event that was recorded
+    /// Stores the deliveries of these events, which conditions on prices are met, and the position behind them, in one transaction. An event that was recorded
     /// before changes nothing.
     ///
     /// # Errors
@@ -98,11 +125,13 @@ impl Recorder {
     pub async fn record(
         &self,
         events: &[Event],
+        crossings: &[PriceCrossing],
         position: Position,
         may_receive: &MayReceive,
         now: Micros,
     ) -> Result<(), sqlx::Error> {
-        let deliveries = self.deliveries(events, may_receive, now);
+        let mut deliveries = self.deliveries(events, may_receive, now);
+        deliveries.extend(self.price_deliveries(crossings, may_receive, now));
         let webhooks: BTreeSet<i64> = deliveries.iter().map(|delivery| delivery.webhook).collect();
         let (mut added, mut dropped) = (0, 0);
         let mut tx = self.database.begin().await?;
@@ -112,6 +141,9 @@ impl Recorder {
         for webhook in webhooks {
             let max = self.webhooks.shared.config.waiting_max;
             dropped += store::drop_oldest(&mut tx, webhook, max, now).await?;
+        }
+        for crossing in crossings {
+            store::set_met(&mut tx, crossing, now).await?;
         }
         store::set_position(&mut tx, Some(position)).await?;
         tx.commit().await?;
@@ -123,6 +155,22 @@ impl Recorder {
             counter!("matchwire_webhook_dropped_total").increment(dropped);
         }
         Ok(())
+    }
+
+    fn price_deliveries(
+        &self,
+        crossings: &[PriceCrossing],
+        may_receive: &MayReceive,
+        now: Micros,
+    ) -> Vec<NewDelivery> {
+        let delivery = |crossing: &PriceCrossing| {
+            let event = crossing.event.as_ref()?;
+            let mut webhooks = self.subscriptions.iter().map(|subscription| &subscription.webhook);
+            let webhook = webhooks.find(|webhook| webhook.id == crossing.condition.webhook)?;
+            (may_receive(webhook.account, event.channel.as_str()) == Some(true))
+                .then(|| NewDelivery::of(webhook, event, &event.body(), now))
+        };
+        crossings.iter().filter_map(delivery).collect()
     }
 
     fn deliveries(

@@ -27,7 +27,7 @@ use tokio::{
 use tracing::{error, info};
 
 use crate::{
-    Delivery, MayReceive, Webhook, Webhooks,
+    Delivery, MayReceive, OnDisabled, Webhook, Webhooks,
     client::{Client, SendError, SignedHeaders},
     config::WebhooksConfig,
     store::{Outcome, Store},
@@ -49,6 +49,7 @@ pub(crate) struct Sender {
     pub(crate) webhooks: Webhooks,
     pub(crate) client: Client,
     pub(crate) may_receive: MayReceive,
+    pub(crate) on_disabled: OnDisabled,
     pub(crate) leads: Box<dyn Fn() -> bool + Send + Sync>,
     pub(crate) clock: fn() -> Micros,
     /// Whether the store failed the last time, so that a change is logged once.
@@ -225,7 +226,9 @@ impl Sender {
             }
             _ => return Ok(()),
         };
-        self.store().disable(webhook.id, &reason, now).await?;
+        if !self.store().disable(webhook, &reason, &self.on_disabled, now).await? {
+            return Ok(());
+        }
         counter!("matchwire_webhook_disabled_total").increment(1);
         info!(webhook = webhook.id, account = webhook.account, why = reason, "disabled a webhook");
         Ok(())

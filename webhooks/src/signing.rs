@@ -95,7 +95,12 @@ mod tests {
     use crate::WebhookTerms;
 
     fn webhook(id: i64, generation: i64, rotated: Option<Micros>) -> Webhook {
-        let terms = WebhookTerms { url: String::new(), events: Vec::new(), channels: Vec::new() };
+        let terms = WebhookTerms {
+            url: String::new(),
+            events: Vec::new(),
+            channels: Vec::new(),
+            prices: Vec::new(),
+        };
         Webhook {
             id,
             account: 3,

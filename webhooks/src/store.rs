@@ -8,17 +8,21 @@ use database::Database;
 use sqlx::{AnyConnection, FromRow, Row, any::AnyRow};
 
 pub use self::delivery::Delivery;
-pub(crate) use self::delivery::{NewDelivery, Outcome};
-use crate::{EventKind, Position, Webhook, WebhookTerms};
+pub(crate) use self::{
+    delivery::{NewDelivery, Outcome},
+    prices::{met_conditions, set_met},
+};
+use crate::{EventKind, OnDisabled, Position, PriceCondition, Webhook, WebhookTerms};
 
 mod delivery;
+mod prices;
 
 /// Rows deleted in one statement: a long transaction blocks others.
 const SWEPT_MAX: i64 = 1_000;
 /// Characters of an error that are stored.
 const ERROR_MAX: usize = 300;
 
-const WEBHOOK: &str = "SELECT id, account_id, url, events, channels, generation, rotated_us, created_us, active_us, failures, failing_us, \
+const WEBHOOK: &str = "SELECT id, account_id, url, events, channels, prices, generation, rotated_us, created_us, active_us, failures, failing_us, \
                        dropped, disabled_us, disabled_why FROM customer_webhooks";
 const DELIVERY: &str = "SELECT id, message_id, kind, channel, eid, body, created_us, attempts, next_us, status, error, \
                         done_us, outcome FROM webhook_deliveries";
@@ -100,14 +104,15 @@ impl Store {
             return Ok(None);
         }
         let id = sqlx::query_scalar(
-            "INSERT INTO customer_webhooks (account_id, url, events, channels, created_us, active_us)
-             VALUES ($1, $2, $3, $4, $5, $5) RETURNING id",
+            "INSERT INTO customer_webhooks (account_id, url, events, channels, created_us, active_us, prices)
+             VALUES ($1, $2, $3, $4, $5, $5, $6) RETURNING id",
         )
         .bind(account)
         .bind(&terms.url)
         .bind(events_text(terms))
         .bind(terms.channels.join(" "))
         .bind(now)
+        .bind(prices_text(terms))
         .fetch_one(&mut *tx)
         .await?;
         tx.commit().await?;
@@ -123,14 +128,21 @@ impl Store {
     ) -> Result<(), sqlx::Error> {
         let mut tx = self.database.begin().await?;
         sqlx::query(
-            "UPDATE customer_webhooks SET url = $1, events = $2, channels = $3, version = version + 1, paused_us = 0 WHERE id = $4",
+            "UPDATE customer_webhooks SET url = $1, events = $2, channels = $3, prices = $4, version = version + 1, paused_us = 0
+             WHERE id = $5",
         )
         .bind(&terms.url)
         .bind(events_text(terms))
         .bind(terms.channels.join(" "))
+        .bind(prices_text(terms))
         .bind(id)
         .execute(&mut *tx)
         .await?;
+        // Conditions are known by their place, which may be another one now.
+        sqlx::query("DELETE FROM webhook_prices WHERE webhook_id = $1")
+            .bind(id)
+            .execute(&mut *tx)
+            .await?;
         match enabled {
             Some(true) => {
                 sqlx::query(
@@ -142,7 +154,9 @@ impl Store {
                 .execute(&mut *tx)
                 .await?;
             }
-            Some(false) => disable(&mut tx, id, "its owner disabled it", now).await?,
+            Some(false) => {
+                disable(&mut tx, id, "its owner disabled it", now).await?;
+            }
             None => {}
         }
         tx.commit().await
@@ -342,13 +356,21 @@ impl Store {
         Ok(())
     }
 
+    /// Disables a webhook that failed, and does what follows from that in the same transaction. False if it was disabled.
     pub(crate) async fn disable(
         &self,
-        webhook: i64,
+        webhook: &Webhook,
         why: &str,
+        on_disabled: &OnDisabled,
         now: Micros,
-    ) -> Result<(), sqlx::Error> {
-        disable(&mut *self.database.pool().acquire().await?, webhook, why, now).await
+    ) -> Result<bool, sqlx::Error> {
+        let mut tx = self.database.begin().await?;
+        let is_disabled = disable(&mut tx, webhook.id, why, now).await?;
+        if is_disabled {
+            on_disabled(&mut tx, webhook.account, now).await?;
+        }
+        tx.commit().await?;
+        Ok(is_disabled)
     }
 
     /// The webhooks with deliveries that wait: how many, and since when the first of them is due, unless the webhook pauses.
@@ -484,8 +506,8 @@ async fn disable(
     webhook: i64,
     why: &str,
     now: Micros,
-) -> Result<(), sqlx::Error> {
-    sqlx::query(
+) -> Result<bool, sqlx::Error> {
+    let done = sqlx::query(
         "UPDATE customer_webhooks SET disabled_us = $1, disabled_why = $2, version = version + 1 WHERE id = $3 AND disabled_us IS NULL",
     )
     .bind(now)
@@ -493,11 +515,16 @@ async fn disable(
     .bind(webhook)
     .execute(tx)
     .await?;
-    Ok(())
+    Ok(done.rows_affected() == 1)
 }
 
 fn events_text(terms: &WebhookTerms) -> String {
     terms.events.iter().map(|kind| kind.as_str()).collect::<Vec<_>>().join(" ")
+}
+
+/// A condition in each line.
+fn prices_text(terms: &WebhookTerms) -> String {
+    terms.prices.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
 fn shortened(error: &str) -> String {
@@ -506,13 +533,15 @@ fn shortened(error: &str) -> String {
 
 impl FromRow<'_, AnyRow> for Webhook {
     fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
-        let (events, channels): (String, String) =
-            (row.try_get("events")?, row.try_get("channels")?);
+        let text = |name: &str| row.try_get::<String, _>(name);
+        let (events, channels, prices) = (text("events")?, text("channels")?, text("prices")?);
+        let prices = prices.lines().map(PriceCondition::parse).collect::<Result<_, _>>();
         let terms = WebhookTerms {
             url: row.try_get("url")?,
             // A kind that this program does not know: a newer one wrote it.
             events: events.split(' ').filter_map(|name| name.parse::<EventKind>().ok()).collect(),
             channels: channels.split_whitespace().map(str::to_owned).collect(),
+            prices: prices.map_err(|error| sqlx::Error::Decode(error.into()))?,
         };
         let disabled: Option<Micros> = row.try_get("disabled_us")?;
         let why: Option<String> = row.try_get("disabled_why")?;

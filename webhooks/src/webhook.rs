@@ -4,7 +4,7 @@ use base::{Micros, address::is_public};
 use fanout::{ChannelId, channel::Pattern};
 use reqwest::Url;
 
-use crate::{Event, EventKind};
+use crate::{Event, EventKind, PriceCondition, price::CONDITIONS_MAX};
 
 /// The longest URL that is accepted, in bytes.
 const URL_BYTES_MAX: usize = 1024;
@@ -40,6 +40,8 @@ pub struct WebhookTerms {
     pub events: Vec<EventKind>,
     /// Names and patterns of channels, as in subscriptions. Empty: all that the account may follow.
     pub channels: Vec<String>,
+    /// The conditions of the kind [`EventKind::Price`], in each of the channels.
+    pub prices: Vec<PriceCondition>,
 }
 
 /// What is wrong with the terms. The texts are shown to the owner.
@@ -63,7 +65,18 @@ impl WebhookTerms {
         if self.channels.iter().any(|channel| Pattern::parse(channel).is_none()) {
             return Err(InvalidWebhook("channels must be names or patterns of channels"));
         }
-        Ok(Self { url, events, channels: self.channels.clone() })
+        if self.prices.len() > CONDITIONS_MAX {
+            return Err(InvalidWebhook("prices must have at most 20 entries"));
+        }
+        if events.contains(&EventKind::Price) == self.prices.is_empty() {
+            return Err(InvalidWebhook(
+                "the event price needs prices, and prices need the event price",
+            ));
+        }
+        if !self.prices.is_empty() && self.channels.is_empty() {
+            return Err(InvalidWebhook("the event price needs channels, such as football/*/odds"));
+        }
+        Ok(Self { url, events, channels: self.channels.clone(), prices: self.prices.clone() })
     }
 
     pub(crate) fn patterns(&self) -> Vec<Pattern> {
@@ -117,8 +130,33 @@ impl Subscription {
             && self.covers(&event.channel)
     }
 
+    /// Whether it has conditions on the prices of this channel.
+    pub(crate) fn follows_prices(&self, channel: &ChannelId) -> bool {
+        !self.webhook.terms.prices.is_empty() && self.covers(channel)
+    }
+
     fn covers(&self, channel: &ChannelId) -> bool {
         self.patterns.is_empty() || self.patterns.iter().any(|pattern| pattern.matches(channel))
+    }
+}
+
+#[cfg(test)]
+impl Webhook {
+    /// An enabled webhook of account 1.
+    pub(crate) fn example(id: i64, terms: WebhookTerms) -> Self {
+        Self {
+            id,
+            account: 1,
+            terms,
+            created: 1,
+            active: 1,
+            generation: 1,
+            rotated: None,
+            failures: 0,
+            failing_since: None,
+            dropped: 0,
+            disabled: None,
+        }
     }
 }
 
@@ -131,7 +169,7 @@ mod tests {
 
     fn terms(url: &str) -> WebhookTerms {
         let events = vec![EventKind::Goal];
-        WebhookTerms { url: url.to_owned(), events, channels: Vec::new() }
+        WebhookTerms { url: url.to_owned(), events, channels: Vec::new(), prices: Vec::new() }
     }
 
     #[test]
@@ -176,6 +214,17 @@ mod tests {
         assert!(with(vec!["foot ball"]).checked(false).is_err());
         assert!(with(vec!["football"; CHANNELS_MAX + 1]).checked(false).is_err());
         assert!(WebhookTerms { events: Vec::new(), ..terms(url) }.checked(false).is_err());
+        let prices = vec![PriceCondition::parse("match_winner home >= 2").unwrap()];
+        let priced = |channels: Vec<&str>, events: Vec<EventKind>, prices: Vec<PriceCondition>| {
+            WebhookTerms { events, prices, ..with(channels) }.checked(false)
+        };
+        let price = || vec![EventKind::Price];
+        assert!(priced(vec!["football/*/odds"], price(), prices.clone()).is_ok());
+        assert!(priced(Vec::new(), price(), prices.clone()).is_err(), "no channels");
+        assert!(priced(vec!["football/*/odds"], price(), Vec::new()).is_err(), "no prices");
+        assert!(priced(vec!["football/*/odds"], vec![EventKind::Goal], prices.clone()).is_err());
+        let many = vec![prices[0].clone(); CONDITIONS_MAX + 1];
+        assert!(priced(vec!["football/*/odds"], price(), many).is_err());
     }
 
     #[test]
@@ -185,19 +234,7 @@ mod tests {
                 channels: vec!["football/*".to_owned()],
                 ..terms("https://example.org/")
             };
-            let webhook = Webhook {
-                id: 1,
-                account: 1,
-                terms,
-                created: 1,
-                active: 10,
-                generation: 1,
-                rotated: None,
-                failures: 0,
-                failing_since: None,
-                dropped: 0,
-                disabled: None,
-            };
+            let webhook = Webhook { active: 10, ..Webhook::example(1, terms) };
             let event = Event {
                 kind,
                 channel: ChannelId::new(channel),

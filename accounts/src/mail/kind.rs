@@ -21,6 +21,8 @@ pub enum MailKind {
     Receipt,
     /// A payment was refunded, at least partly. Has a receipt.
     Refund,
+    /// A webhook of the account was disabled because it failed.
+    WebhookDisabled,
 }
 
 /// The text does not name a kind.
@@ -29,7 +31,7 @@ pub enum MailKind {
 pub struct UnknownMail(String);
 
 impl MailKind {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Verify,
         Self::AlreadyRegistered,
         Self::Reset,
@@ -39,6 +41,7 @@ impl MailKind {
         Self::AccountDeleted,
         Self::Receipt,
         Self::Refund,
+        Self::WebhookDisabled,
     ];
 
     #[must_use]
@@ -53,6 +56,7 @@ impl MailKind {
             Self::AccountDeleted => "account-deleted",
             Self::Receipt => "receipt",
             Self::Refund => "refund",
+            Self::WebhookDisabled => "webhook-disabled",
         }
     }
 }

@@ -43,7 +43,7 @@ use self::{
 };
 pub use self::{
     kind::{MailKind, UnknownMail},
-    outbox::{delete_for_address, enqueue, enqueue_receipt},
+    outbox::{delete_for_address, enqueue, enqueue_for_account, enqueue_receipt},
     sender::Sender,
     server::{SmtpServer, SmtpUrlError},
     smtp::AuthorityError,

@@ -41,6 +41,29 @@ pub async fn enqueue(
     Ok(())
 }
 
+/// The same for an account, if it has an address.
+///
+/// # Errors
+///
+/// If the store fails.
+pub async fn enqueue_for_account(
+    tx: &mut AnyConnection,
+    account: i64,
+    kind: MailKind,
+    now: Micros,
+) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "INSERT INTO mails (address, kind, created_us, next_us)
+         SELECT email, $2, $3, $3 FROM accounts WHERE id = $1 AND email IS NOT NULL AND deleted_us IS NULL",
+    )
+    .bind(account)
+    .bind(kind.as_str())
+    .bind(now)
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
 /// The same for a mail with a receipt.
 ///
 /// # Errors

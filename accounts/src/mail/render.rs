@@ -53,7 +53,8 @@ pub(super) fn page(kind: MailKind) -> Option<&'static str> {
         | MailKind::PasswordChanged
         | MailKind::AccountDeleted
         | MailKind::Receipt
-        | MailKind::Refund => None,
+        | MailKind::Refund
+        | MailKind::WebhookDisabled => None,
     }
 }
 
@@ -164,6 +165,7 @@ fn subject(kind: MailKind, service: &str) -> String {
         MailKind::AccountDeleted => "Your account was deleted",
         MailKind::Receipt => "Receipt for your payment",
         MailKind::Refund => "Receipt for your refund",
+        MailKind::WebhookDisabled => "Your webhook was disabled",
     };
     if service.is_empty() { what.to_owned() } else { format!("{what} ({service})") }
 }

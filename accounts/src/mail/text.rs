@@ -36,6 +36,8 @@ pub(super) enum TextTemplate<'a> {
     Receipt { it: &'a TemplateFields<'a> },
     #[template(path = "mail/refund.txt")]
     Refund { it: &'a TemplateFields<'a> },
+    #[template(path = "mail/webhook_disabled.txt")]
+    WebhookDisabled { it: &'a TemplateFields<'a> },
 }
 
 /// The HTML alternative: the same paragraphs.
@@ -59,6 +61,7 @@ impl<'a> TextTemplate<'a> {
             MailKind::AccountDeleted => Self::AccountDeleted { it },
             MailKind::Receipt => Self::Receipt { it },
             MailKind::Refund => Self::Refund { it },
+            MailKind::WebhookDisabled => Self::WebhookDisabled { it },
         }
     }
 }

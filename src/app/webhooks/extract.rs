@@ -1,7 +1,7 @@
 //! Finds the events of records that webhooks can be about.
 //!
-//! Most are events of the stream. Two kinds are not: that a match has ended, which its document says, and that a source is down
-//! or live again, which the document of `feeds` says.
+//! Most are events of the stream. Three kinds are not: that a match has ended, which its document says, that a source is down
+//! or live again, which the document of `feeds` says, and that a price meets a condition, for which prices are found here.
 
 use std::{
     borrow::Cow,
@@ -11,11 +11,12 @@ use std::{
 
 use fanout::{ChannelId, Epoch, channel::is_test};
 use log::record::{Output, Record};
-use serde::{Deserialize, Serialize};
+use rust_decimal::Decimal;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use base::Micros;
-use webhooks::{Event, EventKind};
+use webhooks::{Event, EventKind, PriceUpdate, SelectionPrice};
 
 const FEEDS: &str = "feeds";
 /// What the patch contains when a match ends.
@@ -53,6 +54,44 @@ struct MatchPatch<'a> {
     life: Option<Cow<'a, str>>,
     #[serde(borrow)]
     status: Option<Cow<'a, str>>,
+}
+
+/// An image or an update of a channel with odds.
+#[derive(Debug, Deserialize)]
+struct BookFrame<'a> {
+    #[serde(borrow)]
+    data: Option<Book<'a>>,
+    #[serde(borrow)]
+    patch: Option<Book<'a>>,
+}
+
+/// What changes of a book, or all of it.
+#[derive(Debug, Deserialize)]
+struct Book<'a> {
+    /// `None` for a market that is gone.
+    #[serde(borrow, default)]
+    markets: BTreeMap<Cow<'a, str>, Option<Market<'a>>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Market<'a> {
+    #[serde(borrow, default)]
+    selections: BTreeMap<Cow<'a, str>, Option<Selection<'a>>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Selection<'a> {
+    /// The outer `None`: unchanged.
+    #[serde(default, deserialize_with = "some")]
+    price: Option<Option<Decimal>>,
+    /// Whose price it is, in the consensus.
+    #[serde(borrow)]
+    best: Option<Cow<'a, str>>,
+}
+
+/// Distinguishes null from nothing.
+fn some<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Option<Decimal>>, D::Error> {
+    Option::deserialize(value).map(Some)
 }
 
 /// The patch of `feeds`.
@@ -106,6 +145,35 @@ impl Serialize for EventKindName {
 }
 
 impl Extractor {
+    /// Adds the prices of channels with odds, for those that are followed.
+    pub(super) fn extract_prices(
+        record: &Record,
+        follows: impl Fn(&ChannelId) -> bool,
+        updates: &mut Vec<PriceUpdate>,
+    ) {
+        for output in &record.outputs {
+            let channel = output.channel();
+            if !is_odds(channel) || is_test(channel.as_str()) || !follows(channel) {
+                continue;
+            }
+            let (epoch, seq, prices) = match output {
+                Output::Opened { epoch, seq, payload, .. }
+                | Output::Published { epoch, seq, payload, .. } => {
+                    let Some(prices) = prices(payload) else { continue };
+                    (*epoch, *seq, Some(prices))
+                }
+                Output::Closed { epoch, .. } => (*epoch, 0, None),
+            };
+            updates.push(PriceUpdate {
+                channel: channel.clone(),
+                epoch,
+                seq,
+                at: record.at,
+                prices,
+            });
+        }
+    }
+
     /// Adds the events of these kinds in a record.
     pub(super) fn extract(
         &mut self,
@@ -230,6 +298,33 @@ impl UpdateText<'_> {
     }
 }
 
+/// The prices that an image or an update has; `None` without any.
+fn prices(payload: &[u8]) -> Option<Vec<SelectionPrice>> {
+    let text = str::from_utf8(payload).ok()?;
+    if !text.contains(r#""price":"#) {
+        return None;
+    }
+    let BookFrame { data, patch } = serde_json::from_str(text).ok()?;
+    let mut prices = Vec::new();
+    for (market, selections) in data.or(patch)?.markets {
+        for (selection, changed) in selections.into_iter().flat_map(|market| market.selections) {
+            let Some(Selection { price: Some(price), best }) = changed else { continue };
+            prices.push(SelectionPrice {
+                market: market.clone().into_owned(),
+                selection: selection.into_owned(),
+                price,
+                bookmaker: best.map(Cow::into_owned),
+            });
+        }
+    }
+    (!prices.is_empty()).then_some(prices)
+}
+
+/// Whether it is the consensus of a match, or the book of a bookmaker.
+fn is_odds(channel: &ChannelId) -> bool {
+    channel.as_str().split('/').nth(2) == Some("odds")
+}
+
 /// Whether it is the channel of a match: those of its books have more segments, boards fewer.
 fn is_match(channel: &ChannelId) -> bool {
     channel.as_str().split('/').count() == 2
@@ -288,6 +383,43 @@ mod tests {
         check(&[EventKind::Goal], ("football/7", false, ended), &[]);
         let elsewhere = r#"{"type":"update","patch":{"other":{"life":"ended"}}}"#;
         check(&[EventKind::MatchEnd], ("football/7", false, elsewhere), &[]);
+    }
+
+    #[test]
+    fn prices_are_found_in_images_and_updates_of_odds() {
+        let prices = |channel: &str, payload: &str| {
+            let mut updates = Vec::new();
+            let record = record(10, &[(channel, false, payload)]);
+            Extractor::extract_prices(&record, |_| true, &mut updates);
+            let found = updates.into_iter().flat_map(|update| update.prices).flatten();
+            let row = |it: SelectionPrice| {
+                let price = it.price.map(|price| price.to_string());
+                (it.market, it.selection, price, it.bookmaker)
+            };
+            found.map(row).collect::<Vec<_>>()
+        };
+        let owned = |text: &str| Some(text.to_owned());
+        let update = r#"{"type":"update","patch":{"match_seq":4,"markets":{"match_winner":{"status":"open","selections":{"home":{"price":"2.60","best":"acme","median":"2.5"},"draw":{"price":null},"away":{"bookmakers":3}}},"gone":null}}}"#;
+        let expected = [
+            ("match_winner".to_owned(), "draw".to_owned(), None, None),
+            ("match_winner".to_owned(), "home".to_owned(), owned("2.60"), owned("acme")),
+        ];
+        assert_eq!(prices("football/7/odds", update), expected);
+        assert_eq!(prices("football/7", update), []);
+        assert_eq!(prices("test/odds/odds", update), []);
+        let image = update.replace("update", "image").replace("patch", "data");
+        assert_eq!(prices("football/7/odds/acme", &image), expected);
+        let other = r#"{"type":"update","patch":{"suspended":true}}"#;
+        assert_eq!(prices("football/7/odds", other), []);
+        let odd =
+            r#"{"type":"update","patch":{"markets":{"m":{"selections":{"s":{"price":"?"}}}}}}"#;
+        assert_eq!(prices("football/7/odds", odd), [], "what cannot be read is no price");
+
+        let mut updates = Vec::new();
+        let closed = Output::Closed { channel: ChannelId::new("football/7/odds"), epoch: Epoch(1) };
+        let record = Record { number: 1, at: 10, inputs: Bytes::new(), outputs: vec![closed] };
+        Extractor::extract_prices(&record, |_| true, &mut updates);
+        assert!(matches!(updates[..], [PriceUpdate { prices: None, .. }]), "{updates:?}");
     }
 
     #[test]

@@ -17,8 +17,9 @@ use base::{
     clock::{monotonic, wall},
 };
 use database::{Database, is_deposed};
+use fanout::ChannelId;
 use hub::pipeline::HubHandle;
-use webhooks::{Position, Recorder, Webhooks};
+use webhooks::{EventKind, MetConditions, Position, Recorder, Webhooks};
 
 /// How often it looks which webhooks there are, and what their accounts may follow. A change in this process is noticed at once.
 const REFRESH_EVERY_US: Micros = 1_000_000;
@@ -55,6 +56,8 @@ pub(super) struct WebhookFollower {
 struct Reading {
     reader: Box<dyn RecordReader>,
     extractor: Extractor,
+    /// The conditions on prices that are met.
+    met: MetConditions,
     /// Behind the last record that was read.
     position: Position,
     /// When a position was stored last, by the monotonic clock.
@@ -145,7 +148,10 @@ impl WebhookFollower {
 
     async fn refresh(&mut self) -> Result<(), FollowError> {
         self.changes = self.webhooks.changes();
-        self.recorder.refresh().await?;
+        if self.recorder.refresh().await? {
+            // Conditions on prices begin anew, or have other places.
+            self.reading = None;
+        }
         self.recipients.refresh(self.recorder.accounts()).await?;
         self.refreshed = Some(monotonic());
         Ok(())
@@ -177,15 +183,18 @@ impl WebhookFollower {
             );
         }
         let reader = self.records.read_since(position.at.max(begin));
-        Ok(Reading { reader, extractor: Extractor::default(), position, stored: monotonic() })
+        let met = self.recorder.met_conditions().await?;
+        let extractor = Extractor::default();
+        Ok(Reading { reader, extractor, met, position, stored: monotonic() })
     }
 
     /// Reads records, and stores their deliveries and the position. `None` if they must be read again, because webhooks have
     /// changed.
     fn read(&self, mut reading: Reading, runtime: &Handle) -> Result<Option<Reading>, FollowError> {
         let kinds = self.recorder.kinds();
-        let (mut events, mut read) = (Vec::new(), 0);
-        while read < RECORDS_MAX && events.len() < EVENTS_MAX {
+        let (mut events, mut prices, mut crossings) = (Vec::new(), Vec::new(), Vec::new());
+        let (has_prices, mut read) = (kinds.contains(&EventKind::Price), 0);
+        while read < RECORDS_MAX && events.len() + crossings.len() < EVENTS_MAX {
             let record = match reading.reader.next() {
                 Ok(Some(record)) => record,
                 Ok(None) => break,
@@ -199,6 +208,13 @@ impl WebhookFollower {
             let Position { record: number, at } = reading.position;
             if (record.at, record.number) > (at, number) {
                 reading.extractor.extract(&record, &kinds, &mut events);
+                if has_prices {
+                    let follows = |channel: &ChannelId| self.recorder.follows_prices(channel);
+                    Extractor::extract_prices(&record, follows, &mut prices);
+                    for update in prices.drain(..) {
+                        self.recorder.check_prices(&update, &mut reading.met, &mut crossings);
+                    }
+                }
                 reading.position = Position { record: record.number, at: record.at };
             }
         }
@@ -207,9 +223,11 @@ impl WebhookFollower {
             return Ok(None);
         }
         let is_due = read > 0 && monotonic() - reading.stored >= STORE_EVERY_US;
-        if is_due || !events.is_empty() {
+        if is_due || !events.is_empty() || !crossings.is_empty() {
             let may_receive = self.recipients.may_receive();
-            let recording = self.recorder.record(&events, reading.position, &may_receive, wall());
+            let position = reading.position;
+            let recording =
+                self.recorder.record(&events, &crossings, position, &may_receive, wall());
             runtime.block_on(recording)?;
             reading.stored = monotonic();
         }

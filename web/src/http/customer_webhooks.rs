@@ -22,7 +22,10 @@ use crate::{
     api::error::ErrorBody,
     clock::{now, wall},
 };
-use ::webhooks::{Delivery, EventKind, Webhook, WebhookError, WebhookTerms, Webhooks};
+use ::webhooks::{
+    Delivery, EventKind, InvalidWebhook, PriceBound, PriceCondition, Webhook, WebhookError,
+    WebhookTerms, Webhooks,
+};
 use accounts::{AccountsError, Caller, Micros};
 
 /// Bytes of a request's body. Fifty patterns of channels of the greatest length fit.
@@ -38,13 +41,33 @@ const LIMIT_MAX: u32 = 200;
 pub(super) struct NewWebhook {
     /// Where events are posted to: an `https://` URL that leads to a public address.
     url: String,
-    /// `goal`, `card`, `retract`, `correct`, `match_end`, `suspend`, `resume`, `feed_down`, `feed_up`; at least one.
+    /// `goal`, `card`, `retract`, `correct`, `match_end`, `suspend`, `resume`, `price`, `feed_down`, `feed_up`; at least one.
     #[schema(min_items = 1)]
     events: Vec<String>,
     /// Names and patterns of channels, as in subscriptions; at most 50. Empty: all that the account may follow.
     #[serde(default)]
     #[schema(max_items = 50)]
     channels: Vec<String>,
+    /// The conditions of the event `price`, which needs `channels` too.
+    #[serde(default)]
+    #[schema(max_items = 20)]
+    prices: Vec<PriceRow>,
+}
+
+/// A condition on the price of a selection: one of `at_least` and `at_most`.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[schema(as = PriceCondition)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PriceRow {
+    /// The key of the market in the document of the channel, such as `match_winner` or `over_under@2.5` in the consensus.
+    market: String,
+    /// The key of the selection, such as `home`.
+    selection: String,
+    /// A decimal number, such as `2.5`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    at_least: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    at_most: Option<String>,
 }
 
 /// A change of a webhook. What is absent stays as it is.
@@ -54,6 +77,7 @@ pub(super) struct WebhookChange {
     url: Option<String>,
     events: Option<Vec<String>>,
     channels: Option<Vec<String>>,
+    prices: Option<Vec<PriceRow>>,
     /// True enables a webhook that was disabled.
     enabled: Option<bool>,
 }
@@ -71,6 +95,7 @@ pub(super) struct WebhookRow {
     url: String,
     events: Vec<&'static str>,
     channels: Vec<String>,
+    prices: Vec<PriceRow>,
     created: String,
     enabled: bool,
     /// When and why it was disabled: by its owner, or because its endpoint failed for too long.
@@ -173,8 +198,9 @@ pub(super) async fn create(
     Extension(caller): Extension<Caller>,
     request: Request,
 ) -> Result<Response, HttpError> {
-    let NewWebhook { url, events, channels } = read(request).await?;
-    let terms = WebhookTerms { url, events: kinds(&events)?, channels };
+    let NewWebhook { url, events, channels, prices } = read(request).await?;
+    let (events, prices) = (kinds(&events)?, conditions(&prices)?);
+    let terms = WebhookTerms { url, events, channels, prices };
     let webhooks = shared.webhooks();
     let webhook = webhooks.create(caller.account.number(), &terms, now()).await?;
     Ok(answer(StatusCode::CREATED, WebhookRow::with_secret(webhook, webhooks)))
@@ -208,7 +234,7 @@ pub(super) async fn change(
     request: Request,
 ) -> Result<Response, HttpError> {
     let (account, id) = (caller.account.number(), number(&id)?);
-    let WebhookChange { url, events, channels, enabled } = read(request).await?;
+    let WebhookChange { url, events, channels, prices, enabled } = read(request).await?;
     let webhooks = shared.webhooks();
     let mut terms = webhooks.get(account, id).await?.terms;
     if let Some(url) = url {
@@ -219,6 +245,9 @@ pub(super) async fn change(
     }
     if let Some(channels) = channels {
         terms.channels = channels;
+    }
+    if let Some(prices) = prices {
+        terms.prices = conditions(&prices)?;
     }
     let webhook = webhooks.change(account, id, &terms, enabled, now()).await?;
     Ok(answer(StatusCode::OK, WebhookRow::of(webhook, None)))
@@ -340,6 +369,7 @@ impl WebhookRow {
             url: terms.url,
             events: terms.events.into_iter().map(EventKind::as_str).collect(),
             channels: terms.channels,
+            prices: terms.prices.into_iter().map(PriceRow::from).collect(),
             created: rfc_3339(created),
             enabled: disabled.is_none(),
             disabled: disabled.map(rfc_3339),
@@ -349,6 +379,32 @@ impl WebhookRow {
             dropped,
             secret,
         }
+    }
+}
+
+impl From<PriceCondition> for PriceRow {
+    fn from(PriceCondition { market, selection, bound }: PriceCondition) -> Self {
+        let (at_least, at_most) = match bound {
+            PriceBound::AtLeast(price) => (Some(price.to_string()), None),
+            PriceBound::AtMost(price) => (None, Some(price.to_string())),
+        };
+        Self { market, selection, at_least, at_most }
+    }
+}
+
+impl TryFrom<&PriceRow> for PriceCondition {
+    type Error = InvalidWebhook;
+
+    fn try_from(row: &PriceRow) -> Result<Self, InvalidWebhook> {
+        let decimal = |text: &str| {
+            text.parse().map_err(|_| InvalidWebhook("prices must have decimal numbers as text"))
+        };
+        let bound = match (&row.at_least, &row.at_most) {
+            (Some(price), None) => PriceBound::AtLeast(decimal(price)?),
+            (None, Some(price)) => PriceBound::AtMost(decimal(price)?),
+            _ => return Err(InvalidWebhook("prices must have one of `at_least` and `at_most`")),
+        };
+        Self::new(&row.market, &row.selection, bound)
     }
 }
 
@@ -402,6 +458,11 @@ async fn read<T: DeserializeOwned>(request: Request) -> Result<T, HttpError> {
 fn kinds(names: &[String]) -> Result<Vec<EventKind>, HttpError> {
     let kinds: Result<Vec<_>, _> = names.iter().map(|name| name.parse()).collect();
     kinds.map_err(|_| HttpError::BadRequest("events has an unknown kind of event"))
+}
+
+fn conditions(rows: &[PriceRow]) -> Result<Vec<PriceCondition>, HttpError> {
+    let conditions: Result<_, _> = rows.iter().map(PriceCondition::try_from).collect();
+    conditions.map_err(|InvalidWebhook(problem)| HttpError::BadRequest(problem))
 }
 
 /// The number in a path. Anything else identifies nothing.

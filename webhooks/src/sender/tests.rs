@@ -12,6 +12,7 @@ fn sender(webhooks: &Webhooks, may_receive: Option<bool>) -> Sender {
         webhooks: webhooks.clone(),
         client: Client::new(&webhooks.shared.tls, config).expect("a client"),
         may_receive: Arc::new(move |_, _| may_receive),
+        on_disabled: Arc::new(|_, _, _| Box::pin(async { Ok(()) })),
         leads: Box::new(|| true),
         clock: || NOW,
         is_failing: AtomicBool::new(false),

@@ -6,8 +6,7 @@ use serde_json::value::RawValue;
 use zeroize::Zeroizing;
 
 use super::*;
-use crate::Event;
-use crate::{MayReceive, Webhooks, config::WebhooksConfig};
+use crate::{Event, MayReceive, PriceUpdate, SelectionPrice, Webhooks, config::WebhooksConfig};
 
 pub(crate) const NOW: Micros = 1_788_280_000_000_000;
 
@@ -30,6 +29,7 @@ pub(crate) fn terms(channels: &[&str]) -> WebhookTerms {
         url: "https://example.org/hook".to_owned(),
         events: vec![EventKind::Goal, EventKind::Card],
         channels: channels.iter().map(|channel| (*channel).to_owned()).collect(),
+        prices: Vec::new(),
     }
 }
 
@@ -115,9 +115,9 @@ async fn events_are_recorded_once_with_the_position() {
             goal("hockey/9", "g1", NOW + 1),
             goal("football/7", "g0", NOW - 1),
         ];
-        recorder.record(&events, position(5), &football(), NOW).await.unwrap();
+        recorder.record(&events, &[], position(5), &football(), NOW).await.unwrap();
         // After a crash the same records come again.
-        recorder.record(&events, position(6), &football(), NOW + 9).await.unwrap();
+        recorder.record(&events, &[], position(6), &football(), NOW + 9).await.unwrap();
         assert_eq!(eids(&webhooks, football_only, None).await, ["g1"]);
         assert_eq!(eids(&webhooks, all, None).await, ["g1", "g1"], "hockey is not paid for");
         let messages = webhooks.shared.store.deliveries(all, None, 9).await.unwrap();
@@ -144,7 +144,7 @@ async fn disabled_webhook_gets_nothing_of_that_time() {
         assert_eq!(enabled.disabled, None);
         recorder.refresh().await.unwrap();
         let events = [goal("football/7", "g1", NOW + 5), goal("football/7", "g2", NOW + 10)];
-        recorder.record(&events, position(1), &football(), NOW).await.unwrap();
+        recorder.record(&events, &[], position(1), &football(), NOW).await.unwrap();
         assert_eq!(eids(&webhooks, id, None).await, ["g2"]);
     })
     .await;
@@ -160,7 +160,7 @@ async fn oldest_waiting_deliveries_are_dropped_and_counted() {
         recorder.refresh().await.unwrap();
         let events: Vec<_> =
             (1..=5).map(|it| goal("football/7", &format!("g{it}"), NOW + it)).collect();
-        recorder.record(&events, position(1), &football(), NOW).await.unwrap();
+        recorder.record(&events, &[], position(1), &football(), NOW).await.unwrap();
         assert_eq!(eids(&webhooks, id, None).await, ["g5", "g4", "g3"]);
         assert_eq!(eids(&webhooks, id, Some("dropped")).await, ["g2", "g1"]);
         assert_eq!(webhooks.get(1, id).await.unwrap().dropped, 2);
@@ -250,6 +250,49 @@ async fn old_deliveries_are_deleted() {
         assert_eq!(done, [&kept[1], &kept[2], &format!("test-{}", NOW + 3)].map(String::clone));
         store.sweep(NOW + 9, 3).await.unwrap();
         assert_eq!(store.deliveries(id, None, 9).await.unwrap(), []);
+    })
+    .await;
+}
+
+/// Conditions that are met are known after a restart, and forgotten with the terms that have them.
+#[tokio::test]
+async fn price_is_an_event_once_through_a_restart() {
+    on_each(async |database| {
+        let webhooks = webhooks(&database, WebhooksConfig::default()).await;
+        let prices = vec![PriceCondition::parse("match_winner home >= 2.5").unwrap()];
+        let priced =
+            WebhookTerms { events: vec![EventKind::Price], prices, ..terms(&["football/7/odds"]) };
+        let webhook = webhooks.create(1, &priced, NOW).await.unwrap();
+        assert_eq!(webhook.terms, priced);
+        let update = |seq, price: &str| PriceUpdate {
+            channel: ChannelId::new("football/7/odds"),
+            epoch: Epoch(1),
+            seq,
+            at: NOW + 1,
+            prices: Some(vec![SelectionPrice {
+                market: "match_winner".to_owned(),
+                selection: "home".to_owned(),
+                price: Some(price.parse().unwrap()),
+                bookmaker: None,
+            }]),
+        };
+        // Each time by a recorder that knows only what is stored.
+        let record = async |seq, price: &str| {
+            let mut recorder = webhooks.recorder(database.clone());
+            recorder.refresh().await.unwrap();
+            let mut met = recorder.met_conditions().await.unwrap();
+            let mut crossings = Vec::new();
+            recorder.check_prices(&update(seq, price), &mut met, &mut crossings);
+            recorder.record(&[], &crossings, position(seq), &football(), NOW).await.unwrap();
+            eids(&webhooks, webhook.id, None).await.len()
+        };
+        assert_eq!(record(1, "2.4").await, 0);
+        assert_eq!(record(2, "2.5").await, 1);
+        assert_eq!(record(3, "2.6").await, 1, "it is met already");
+        assert_eq!(record(4, "2.4").await, 1);
+        assert_eq!(record(5, "2.7").await, 2);
+        webhooks.change(1, webhook.id, &priced, None, NOW).await.unwrap();
+        assert_eq!(record(6, "2.8").await, 3, "the conditions begin anew");
     })
     .await;
 }

@@ -13,7 +13,10 @@ use super::{
     visit::SignedIn,
 };
 use crate::clock;
-use ::webhooks::{Delivery, EventKind, Webhook, WebhookError, WebhookTerms, Webhooks};
+use ::webhooks::{
+    Delivery, EventKind, InvalidWebhook, PriceCondition, Webhook, WebhookError, WebhookTerms,
+    Webhooks,
+};
 use accounts::AccountsError;
 
 /// The newest deliveries that are shown. REST has the others.
@@ -28,6 +31,7 @@ struct WebhooksPage<'a> {
     /// What the form contains.
     url: &'a str,
     channels: &'a str,
+    prices: &'a str,
     kinds: Vec<KindField>,
 }
 
@@ -61,6 +65,7 @@ struct WebhookSummary {
     url: String,
     events: String,
     channels: String,
+    prices: Vec<String>,
     created: Moment,
     state: &'static str,
     /// The class of the chip.
@@ -94,6 +99,7 @@ impl From<&Webhook> for WebhookSummary {
             url: webhook.terms.url.clone(),
             events: events.join(", "),
             channels: if channels.is_empty() { "all".to_owned() } else { channels.join(" ") },
+            prices: webhook.terms.prices.iter().map(ToString::to_string).collect(),
             created: Moment::minute(webhook.created),
             state,
             tone,
@@ -125,29 +131,38 @@ impl From<Delivery> for DeliverySummary {
 
 /// `/dashboard/webhooks/`
 pub(super) async fn show(signed_in: SignedIn) -> Result<Response, SiteError> {
-    show_list(&signed_in, StatusCode::OK, None, &["goal"], ("", "")).await
+    show_list(&signed_in, StatusCode::OK, None, &["goal"], ["", "", ""]).await
 }
 
 /// Adds a webhook.
 pub(super) async fn add(
     SignedForm { signed_in, fields }: SignedForm,
 ) -> Result<Response, SiteError> {
-    let (url, channels) = (fields.text("url"), fields.text("channels"));
-    let events = chosen(&fields);
-    let terms = WebhookTerms {
-        url: url.to_owned(),
-        channels: channels.split_whitespace().map(str::to_owned).collect(),
-        events,
+    let added = match terms(&fields) {
+        Ok(terms) => webhooks(&signed_in).create(account(&signed_in), &terms, clock::now()).await,
+        Err(invalid) => Err(invalid.into()),
     };
-    match webhooks(&signed_in).create(account(&signed_in), &terms, clock::now()).await {
+    match added {
         Ok(webhook) => Ok(see_other(&path(webhook.id))),
         Err(error) => {
             let problem = Some(problem(error)?);
-            let names: Vec<_> = terms.events.iter().map(|kind| kind.as_str()).collect();
+            let names: Vec<_> = chosen(&fields).iter().map(|kind| kind.as_str()).collect();
             let status = StatusCode::UNPROCESSABLE_ENTITY;
-            show_list(&signed_in, status, problem, &names, (url, channels)).await
+            let texts = ["url", "channels", "prices"].map(|name| fields.text(name));
+            show_list(&signed_in, status, problem, &names, texts).await
         }
     }
+}
+
+/// The terms in the form.
+fn terms(fields: &Fields) -> Result<WebhookTerms, InvalidWebhook> {
+    let prices = fields.text("prices").lines().filter(|line| !line.trim().is_empty());
+    Ok(WebhookTerms {
+        url: fields.text("url").to_owned(),
+        channels: fields.text("channels").split_whitespace().map(str::to_owned).collect(),
+        events: chosen(fields),
+        prices: prices.map(PriceCondition::parse).collect::<Result<_, _>>()?,
+    })
 }
 
 /// `/dashboard/webhooks/{id}/`
@@ -197,7 +212,7 @@ async fn show_list(
     status: StatusCode,
     problem: Option<String>,
     chosen: &[&str],
-    (url, channels): (&str, &str),
+    [url, channels, prices]: [&str; 3],
 ) -> Result<Response, SiteError> {
     let found = webhooks(signed_in).list(account(signed_in)).await;
     let found = found.map_err(failure)?;
@@ -212,6 +227,7 @@ async fn show_list(
         webhooks: found.iter().map(WebhookSummary::from).collect(),
         url,
         channels,
+        prices,
         kinds: kinds.collect(),
     };
     signed_in.visit.show_as(status, &page)
@@ -292,6 +308,7 @@ fn label(kind: EventKind) -> &'static str {
         EventKind::MatchEnd => "Ends of matches",
         EventKind::Suspend => "Suspensions",
         EventKind::Resume => "Ends of suspensions",
+        EventKind::Price => "Prices",
         EventKind::FeedDown => "Feed down",
         EventKind::FeedUp => "Feed live again",
     }

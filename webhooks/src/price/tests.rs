@@ -1,0 +1,111 @@
+use proptest::prelude::*;
+use rust_decimal::dec;
+
+use super::*;
+use crate::{Webhook, WebhookTerms};
+
+const BOOK: &str = "football/7/odds";
+
+fn subscription(conditions: &[&str], active: Micros) -> Subscription {
+    let prices = conditions.iter().map(|line| PriceCondition::parse(line).unwrap()).collect();
+    let terms = WebhookTerms {
+        url: "https://example.org/".to_owned(),
+        events: vec![EventKind::Price],
+        channels: vec![BOOK.to_owned()],
+        prices,
+    };
+    Subscription::new(Webhook { active, ..Webhook::example(1, terms) })
+}
+
+fn update(seq: u64, prices: &[(&str, Option<Decimal>)]) -> PriceUpdate {
+    let price = |(selection, price): &(&str, Option<Decimal>)| SelectionPrice {
+        market: "match_winner".to_owned(),
+        selection: (*selection).to_owned(),
+        price: *price,
+        bookmaker: Some("acme".to_owned()),
+    };
+    PriceUpdate {
+        channel: ChannelId::new(BOOK),
+        epoch: Epoch(35),
+        seq,
+        at: 10,
+        prices: Some(prices.iter().map(price).collect()),
+    }
+}
+
+#[test]
+fn lines_round_trip() {
+    for line in ["match_winner home >= 2.50", "over_under@2.5 over <= 1.9", "Match Odds x >= 3"] {
+        assert_eq!(PriceCondition::parse(line).unwrap().to_string(), line);
+    }
+    for wrong in [
+        "",
+        "home >= 2.5",
+        "match_winner home > 2.5",
+        "match_winner home >= two",
+        "match_winner home >= 0",
+        "match_winner home >= -1",
+        "match_winner  >= 2.5",
+        &format!("{} home >= 2.5", "m".repeat(KEY_CHARS_MAX + 1)),
+    ] {
+        assert!(PriceCondition::parse(wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn event_is_a_price_that_newly_meets_a_condition() {
+    let subscriptions = [subscription(&["match_winner home >= 2.5", "match_winner home <= 2"], 0)];
+    let mut met = MetConditions::default();
+    let mut expect = |update: &PriceUpdate, expected: &[Option<&str>]| {
+        let mut crossings = Vec::new();
+        check(&subscriptions, update, &mut met, &mut crossings);
+        let found: Vec<_> =
+            crossings.iter().map(|it| it.event.as_ref().map(|event| event.json.get())).collect();
+        assert_eq!(found, expected, "{update:?}");
+    };
+    expect(&update(1, &[("home", Some(dec!(2.4)))]), &[]);
+    expect(&update(2, &[("draw", Some(dec!(9)))]), &[]);
+    let reached = r#"{"kind":"price","eid":"price-3-match_winner_home_>=_2.5","market":"match_winner","selection":"home","price":"2.50","bookmaker":"acme","at_least":"2.5"}"#;
+    expect(&update(3, &[("home", Some(dec!(2.50)))]), &[Some(reached)]);
+    expect(&update(4, &[("home", Some(dec!(2.6)))]), &[]);
+    expect(&update(5, &[("draw", Some(dec!(1)))]), &[]);
+    let low = r#"{"kind":"price","eid":"price-6-match_winner_home_<=_2","market":"match_winner","selection":"home","price":"1.95","bookmaker":"acme","at_most":"2"}"#;
+    expect(&update(6, &[("home", Some(dec!(1.95)))]), &[None, Some(low)]);
+    expect(&update(7, &[("home", None)]), &[None]);
+    let again = reached.replace("price-3", "price-8").replace("2.50", "3");
+    expect(&update(8, &[("home", Some(dec!(3)))]), &[Some(&again)]);
+    let closed = PriceUpdate { prices: None, ..update(9, &[]) };
+    expect(&closed, &[None]);
+    expect(&closed, &[]);
+}
+
+#[test]
+fn other_channels_and_earlier_prices_change_nothing() {
+    let subscriptions = [subscription(&["match_winner home >= 2.5"], 11)];
+    let (mut met, mut crossings) = (MetConditions::default(), Vec::new());
+    let early = update(1, &[("home", Some(dec!(3)))]);
+    check(&subscriptions, &early, &mut met, &mut crossings);
+    let elsewhere =
+        PriceUpdate { channel: ChannelId::new("football/8/odds"), at: 12, ..early.clone() };
+    check(&subscriptions, &elsewhere, &mut met, &mut crossings);
+    assert!(crossings.is_empty());
+    check(&subscriptions, &PriceUpdate { at: 11, ..early }, &mut met, &mut crossings);
+    assert_eq!(crossings.len(), 1);
+}
+
+proptest! {
+    /// Whatever the prices do, events and their ends alternate, and the last of them tells whether the condition is met.
+    #[test]
+    fn events_and_their_ends_alternate(prices in prop::collection::vec(prop::option::of(200..300_u32), 0..40)) {
+        let subscriptions = [subscription(&["match_winner home >= 2.5"], 0)];
+        let (mut met, mut crossings) = (MetConditions::default(), Vec::new());
+        for (seq, price) in (1..).zip(&prices) {
+            let price = price.map(|price| Decimal::new(price.into(), 2));
+            check(&subscriptions, &update(seq, &[("home", price)]), &mut met, &mut crossings);
+        }
+        let is_met: Vec<bool> = crossings.iter().map(|it| it.event.is_some()).collect();
+        prop_assert!(is_met.iter().zip([true, false].iter().cycle()).all(|(one, other)| one == other));
+        let last = prices.last().copied().flatten().is_some_and(|price| price >= 250);
+        prop_assert_eq!(is_met.last().copied().unwrap_or(false), last);
+    }
+}
