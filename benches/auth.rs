@@ -11,6 +11,7 @@ mod program;
 use std::{
     env,
     io::{Read, Write},
+    net::Ipv4Addr,
     net::{SocketAddr, TcpListener, TcpStream},
     path::{Path, PathBuf},
     process::Command,
@@ -102,11 +103,18 @@ async fn look_ups(looks: u32) {
     let accounts = Accounts::open(&folder.path().join("hub.db")).await.expect("it opens");
     let key = accounts.create_key(None, &[(Addon::Websocket, 30)], now()).await.expect("a key");
     let meter = Meter::new(accounts.database().clone(), &UsageConfig::default(), 1);
-    let account = accounts.authenticate(key.expose(), now()).await.expect("it answers");
+    let account = accounts
+        .authenticate(key.expose(), Ipv4Addr::LOCALHOST.into(), now())
+        .await
+        .expect("it answers");
     let account = account.expect("the key is good").account;
     let begun = Instant::now();
     for _ in 0..looks {
-        accounts.authenticate(key.expose(), now()).await.expect("it answers").expect("a caller");
+        accounts
+            .authenticate(key.expose(), Ipv4Addr::LOCALHOST.into(), now())
+            .await
+            .expect("it answers")
+            .expect("a caller");
     }
     let looked = Instant::now();
     for _ in 0..looks {

@@ -24,7 +24,6 @@ use fanout::{
     Change, ChannelId, Dialect, Epoch, Fanout, Limits, Owner, Publication, Seq,
     catch_up::{CatchUp, Host, HostResponse, ShardRequest, Verdict},
     channel::{Channel, Rate},
-    close::Close,
     encode::{Encode, payload},
     socket::{SocketOptions, Stream},
 };
@@ -125,8 +124,7 @@ impl Setup {
         for stream in streams {
             let owner = Owner {
                 key: 1,
-                expires: None,
-                expiry: Close::Idle,
+                expiry: None,
                 permission: fanout::Permission::EVERYTHING,
                 deflates: false,
                 peer: None,

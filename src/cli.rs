@@ -23,7 +23,7 @@ use crate::{
     config::{DemoSpeed, Flags},
     table::Format,
 };
-use accounts::{Accounts, Addon};
+use ::accounts::{Accounts, Addon, Scope};
 use database::DatabaseName;
 
 /// A WebSocket-first realtime streaming hub for sports data.
@@ -283,6 +283,30 @@ pub struct KeyCreateArgs {
         value_parser = clap::value_parser!(u32).range(1..=i64::from(Accounts::DAYS_MAX))
     )]
     pub days: u32,
+    #[command(flatten)]
+    pub named: NamedKeyArgs,
+}
+
+/// A named key, and what limits it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Args)]
+pub struct NamedKeyArgs {
+    /// Make it a named key, next to the account's main key, with limits of its own.
+    #[arg(long, value_name = "NAME", requires = "email", requires = "scopes")]
+    pub name: Option<String>,
+    /// A scope of a named key; may be repeated.
+    #[arg(long = "scope", value_name = "football|sports|odds|stream|account", requires = "name")]
+    pub scopes: Vec<Scope>,
+    /// An address or network from which a named key works; may be repeated. Without one, it works from
+    /// everywhere.
+    #[arg(long = "from", value_name = "ADDRESS|NETWORK", requires = "name")]
+    pub networks: Vec<String>,
+    /// Days after which a named key ends.
+    #[arg(
+        long,
+        requires = "name",
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(Accounts::DAYS_MAX))
+    )]
+    pub ends_after_days: Option<u32>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Args)]

@@ -281,7 +281,7 @@ impl Config {
         self.mail.problem().map_or(Ok(()), |problem| Err(wrong(problem)))?;
         self.traces.problem().map_or(Ok(()), |problem| Err(wrong(problem)))?;
         self.acme.problem().map_or(Ok(()), |problem| Err(wrong(problem)))?;
-        self.payments.check(&self.products.currency).map_err(wrong)?;
+        self.payments.check(self.products.currencies()).map_err(wrong)?;
         Table::try_from(self).map_err(|_| ConfigError::PathNotText)?;
         self.check_address(self.server.listen)
     }

@@ -14,6 +14,6 @@ pub use self::{
     mail::MailConfig,
     oauth::OAuthConfig,
     payments::PaymentsConfig,
-    products::ProductsConfig,
+    products::{CountryConfig, ProductsConfig},
     usage::UsageConfig,
 };

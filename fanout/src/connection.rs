@@ -22,9 +22,7 @@ pub struct Owner {
     /// The key it came with: revoking it closes the connection.
     pub key: u64,
     /// When it is no longer allowed to be connected, if ever.
-    pub expires: Option<Micros>,
-    /// How it is closed then.
-    pub expiry: Close,
+    pub expiry: Option<Expiry>,
     /// What it may follow.
     pub permission: Permission,
     /// The handshake has agreed to compressed messages in both directions, each on its own (RFC 7692).
@@ -33,6 +31,15 @@ pub struct Owner {
     pub peer: Option<IpAddr>,
     /// Records what the connection uses; dropped when it ends.
     pub guard: Box<dyn Guard>,
+}
+
+/// The end of the time for which a connection is allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Expiry {
+    /// A time of day.
+    pub at: Micros,
+    /// How the connection is closed then.
+    pub close: Close,
 }
 
 /// Represents a connection to the host while it lasts, such as a permit that counts sockets. It is called
@@ -55,8 +62,9 @@ impl fmt::Debug for Owner {
 }
 
 impl Owner {
-    fn has_expired(&self, time_of_day: Micros) -> bool {
-        self.expires.is_some_and(|expires| time_of_day >= expires)
+    /// How to close the connection, if it is no longer allowed.
+    fn expired(&self, time_of_day: Micros) -> Option<Close> {
+        self.expiry.filter(|expiry| time_of_day >= expiry.at).map(|expiry| expiry.close)
     }
 }
 
@@ -276,9 +284,9 @@ impl Connection {
             Phase::Closing { deadline, .. } if now > deadline => TimerAction::Remove,
             Phase::Closing { .. } => TimerAction::Nothing,
             Phase::Open if stalled > limits.stall_us() => TimerAction::Close(Close::TooSlow),
-            Phase::Open => match &self.owner {
-                Some(owner) if owner.has_expired(time_of_day) => TimerAction::Close(owner.expiry),
-                _ => self.check_idle(limits, now),
+            Phase::Open => match self.owner.as_ref().and_then(|owner| owner.expired(time_of_day)) {
+                Some(close) => TimerAction::Close(close),
+                None => self.check_idle(limits, now),
             },
         }
     }
@@ -334,7 +342,7 @@ mod tests {
         }
     }
 
-    const EXPIRY: Close =
+    const EXPIRED: Close =
         Close::Host(&HostClose { code: 4402, reason: "expired", message: None, bye: false });
 
     /// A connection, and the client's end of it.
@@ -350,8 +358,7 @@ mod tests {
         let (mut connection, _) = connected(now);
         connection.owner = Some(Owner {
             key: 1,
-            expires: None,
-            expiry: EXPIRY,
+            expiry: None,
             permission: Permission::EVERYTHING,
             deflates: false,
             peer: None,
@@ -423,7 +430,8 @@ mod tests {
     #[test]
     fn owner_expires_by_the_time_of_day_only() {
         let mut connection = connection(UsageRecorder::default(), 0);
-        connection.owner.as_mut().expect("an owner").expires = Some(5_000);
+        let expiry = Expiry { at: 5_000, close: EXPIRED };
+        connection.owner.as_mut().expect("an owner").expiry = Some(expiry);
         let limits = crate::Limits {
             shards: 1,
             outbox_bytes: 1,
@@ -445,7 +453,7 @@ mod tests {
         for (now, time_of_day, expired) in [(9_000, 4_999, false), (1, 5_000, true)] {
             let action = connection.check_timers(&limits, 0, now, time_of_day);
             assert_eq!(
-                action == TimerAction::Close(EXPIRY),
+                action == TimerAction::Close(EXPIRED),
                 expired,
                 "{action:?} at {time_of_day}"
             );

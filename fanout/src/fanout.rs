@@ -31,7 +31,7 @@ use crate::{
     socket::{SocketOptions, Stream},
 };
 
-pub use crate::connection::{Guard, Owner};
+pub use crate::connection::{Expiry, Guard, Owner};
 
 /// Limits and intervals.
 #[derive(Debug, Clone)]
@@ -356,8 +356,8 @@ impl Fanout {
 
     /// Gives every connection of this key another permission and another expiry. Each gets one frame about
     /// what has changed for it, if anything has.
-    pub fn permit(&self, key: u64, permission: &Permission, expires: Option<Micros>) {
-        let permit = || ShardMessage::Permit(key, permission.clone(), expires);
+    pub fn permit(&self, key: u64, permission: &Permission, expiry: Option<Expiry>) {
+        let permit = || ShardMessage::Permit(key, permission.clone(), expiry);
         self.shared.mailboxes.iter().for_each(|mailbox| mailbox.push([permit()]));
     }
 

@@ -127,7 +127,7 @@ pub use crate::{
     channel::{ChannelId, Epoch, Pattern, Position, Publication, Seq},
     deflate::DEFLATE_WINDOW_BITS,
     dialect::Dialect,
-    fanout::{Change, Fanout, Guard, Limits, Owner, StartError},
+    fanout::{Change, Expiry, Fanout, Guard, Limits, Owner, StartError},
     permission::{Classes, Permission},
 };
 

@@ -274,8 +274,8 @@ impl Shard {
             }
             ShardMessage::Connect(connection) => self.connect(*connection, now),
             ShardMessage::CloseKey(key, close) => self.close_key(key, close, now),
-            ShardMessage::Permit(key, permission, expires) => {
-                self.permit(key, &permission, expires, now)
+            ShardMessage::Permit(key, permission, expiry) => {
+                self.permit(key, &permission, expiry, now)
             }
             ShardMessage::Drain { window_ms } => self.drain(window_ms, now),
             ShardMessage::Inspect(inspection) => self.inspect(*inspection, now),

@@ -109,7 +109,7 @@ impl Admission {
             }
             let addon =
                 self.prices.now().needs(product, now).and_then(|addon| caller.expiry(addon));
-            let ends = [caller.token_expires(), addon].into_iter().flatten().min();
+            let ends = [caller.ends(), addon].into_iter().flatten().min();
             let left = ends.and_then(|ends| u64::try_from(ends - now).ok());
             let is_over = ends.is_some_and(|ends| ends <= now);
             if is_over {

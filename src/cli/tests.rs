@@ -113,6 +113,7 @@ fn key_commands_are_parsed() {
             email: None,
             addons: vec![],
             days: 30,
+            named: NamedKeyArgs::default(),
         })),
     );
     check(
@@ -122,8 +123,33 @@ fn key_commands_are_parsed() {
             email: Some("me@here".to_owned()),
             addons: vec![Addon::Websocket, Addon::Odds],
             days: 7,
+            named: NamedKeyArgs::default(),
         })),
     );
+    check(
+        "key create --db a.db --email me@here --name ci --scope stream --scope odds --from 10.0.0.0/8 \
+         --ends-after-days 90",
+        &Command::Key(KeyCommand::Create(KeyCreateArgs {
+            db: "a.db".into(),
+            email: Some("me@here".to_owned()),
+            addons: vec![],
+            days: 30,
+            named: NamedKeyArgs {
+                name: Some("ci".to_owned()),
+                scopes: vec![Scope::Stream, Scope::Odds],
+                networks: vec!["10.0.0.0/8".to_owned()],
+                ends_after_days: Some(90),
+            },
+        })),
+    );
+    for line in [
+        "key create --db a.db --email me@here --name ci",
+        "key create --db a.db --name ci --scope odds",
+        "key create --db a.db --email me@here --scope odds",
+        "key create --db a.db --email me@here --name ci --scope everything",
+    ] {
+        assert!(parse(line).is_err(), "{line}");
+    }
     for (line, json) in [("key list --db a.db", false), ("key list --db a.db --json", true)] {
         let list = KeyListArgs { db: "a.db".into(), output: OutputArgs { json } };
         check(line, &Command::Key(KeyCommand::List(list)));

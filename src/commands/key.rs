@@ -13,12 +13,18 @@ use crate::{
     config::AccountsConfig,
     table::{Table, time},
 };
-use accounts::{Accounts, AccountsError, KeySummary, Micros, RevokeOutcome};
+use accounts::{
+    Accounts, AccountsError, KeySummary, KeyTerms, KeyTermsError, Micros, RevokeOutcome,
+};
+
+const DAY_US: Micros = 24 * 60 * 60 * 1_000_000;
 
 #[derive(Debug, thiserror::Error)]
 pub enum KeyCommandError {
     #[error(transparent)]
     Accounts(#[from] AccountsError),
+    #[error(transparent)]
+    Terms(#[from] KeyTermsError),
     #[error("no key `{prefix}`")]
     UnknownKey { prefix: String },
     #[error("cannot write the output")]
@@ -38,7 +44,7 @@ pub async fn run(
 ) -> Result<(), KeyCommandError> {
     match command {
         KeyCommand::Create(args) => create(args, config, now, out).await,
-        KeyCommand::List(args) => list(args, config, out).await,
+        KeyCommand::List(args) => list(args, config, now, out).await,
         KeyCommand::Revoke(args) => revoke(args, config, now, out).await,
     }
 }
@@ -49,11 +55,18 @@ async fn create(
     now: Micros,
     out: &mut impl Write,
 ) -> Result<(), KeyCommandError> {
+    let terms = args.named.name.as_ref().map(|name| {
+        let scopes = args.named.scopes.iter().copied().collect();
+        let ends = args.named.ends_after_days.map(|days| now + i64::from(days) * DAY_US);
+        KeyTerms::new(name, scopes, &args.named.networks.join(" "), ends, now)
+    });
+    let terms = terms.transpose()?;
     let accounts = Accounts::open_with(&args.db, config).await?;
     // A repeated add-on counts once.
     let addons = BTreeSet::from_iter(args.addons);
     let addons = addons.into_iter().map(|addon| (addon, args.days)).collect::<Vec<_>>();
-    let key = accounts.create_key(args.email.as_deref(), &addons, now).await?;
+    let email = args.email.as_deref();
+    let key = accounts.create_key_with(email, &addons, terms.as_ref(), now).await?;
     accounts.close().await;
     Ok(writeln!(out, "{}", key.expose())?)
 }
@@ -61,21 +74,29 @@ async fn create(
 async fn list(
     args: KeyListArgs,
     config: &AccountsConfig,
+    now: Micros,
     out: &mut impl Write,
 ) -> Result<(), KeyCommandError> {
     let accounts = Accounts::open_existing(&args.db, config).await?;
     let keys = accounts.keys().await?;
     accounts.close().await;
-    let columns = ["prefix", "address", "created", "state", "addons"];
+    let columns = ["prefix", "address", "created", "state", "addons", "name", "scopes"];
     let mut table = Table::new(out, args.output.format(), columns)?;
-    for KeySummary { prefix, email, created, revoked, addons, .. } in keys {
-        let state = key_state(revoked);
+    for KeySummary { prefix, email, created, revoked, addons, terms, .. } in keys {
+        let ended = terms.as_ref().and_then(|terms| terms.ends).filter(|ends| *ends <= now);
+        let state = match (revoked, ended) {
+            (None, Some(at)) => format!("ended {}", time(at)),
+            (revoked, _) => key_state(revoked),
+        };
+        let scopes = terms.as_ref().map(|terms| terms.scopes.to_string());
         table.row([
             Some(&prefix),
             email.as_deref(),
             Some(&time(created)),
             Some(&state),
             Some(&operator::addons(&addons)),
+            terms.as_ref().map(|terms| &*terms.name),
+            scopes.as_deref(),
         ])?;
     }
     Ok(())
@@ -115,11 +136,13 @@ fn visible_part(key: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
+
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::cli::OutputArgs;
-    use accounts::Addon;
+    use crate::cli::{NamedKeyArgs, OutputArgs};
+    use accounts::{Addon, Scope};
     use database::{DatabaseError, DatabaseName, testing::on_each};
 
     const NOW: Micros = 1_788_280_000_000_000;
@@ -132,7 +155,13 @@ mod tests {
 
     fn create_in(db: &DatabaseName, addons: &[Addon]) -> KeyCommand {
         let email = Some("me@example.org".to_owned());
-        KeyCommand::Create(KeyCreateArgs { db: db.clone(), email, addons: addons.into(), days: 1 })
+        KeyCommand::Create(KeyCreateArgs {
+            db: db.clone(),
+            email,
+            addons: addons.into(),
+            days: 1,
+            named: NamedKeyArgs::default(),
+        })
     }
 
     fn list_in(db: &DatabaseName, json: bool) -> KeyCommand {
@@ -150,7 +179,8 @@ mod tests {
             let printed = answer(create_in(db, &[Addon::Odds, Addon::Odds])).await.unwrap();
             let key = printed.strip_suffix('\n').unwrap();
             let accounts = Accounts::of(database, &AccountsConfig::default()).await.unwrap();
-            let caller = accounts.authenticate(key, NOW).await.unwrap().unwrap();
+            let caller =
+                accounts.authenticate(key, Ipv4Addr::LOCALHOST.into(), NOW).await.unwrap().unwrap();
             assert_eq!(caller.expiry(Addon::Odds), Some(NOW + 86_400_000_000));
         })
         .await;
@@ -165,11 +195,44 @@ mod tests {
             assert_eq!(
                 answer(list_in(db, false)).await.unwrap(),
                 format!(
-                    "PREFIX\tADDRESS\tCREATED\tSTATE\tADDONS\n\
+                    "PREFIX\tADDRESS\tCREATED\tSTATE\tADDONS\tNAME\tSCOPES\n\
                      {prefix}\tme@example.org\t2026-09-01T16:26:40Z\tactive\t\
-                     websocket until 2026-09-02T16:26:40Z\n"
+                     websocket until 2026-09-02T16:26:40Z\t-\t-\n"
                 )
             );
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn named_key_is_created_with_its_limits() {
+        on_each(async |database| {
+            let db = database.name();
+            let create = |networks: &str| {
+                KeyCommand::Create(KeyCreateArgs {
+                    db: db.clone(),
+                    email: Some("me@example.org".to_owned()),
+                    addons: Vec::new(),
+                    days: 1,
+                    named: NamedKeyArgs {
+                        name: Some("ci".to_owned()),
+                        scopes: vec![Scope::Football],
+                        networks: vec![networks.to_owned()],
+                        ends_after_days: Some(2),
+                    },
+                })
+            };
+            let printed = answer(create("127.0.0.1")).await.unwrap();
+            let accounts =
+                Accounts::of(database.clone(), &AccountsConfig::default()).await.unwrap();
+            let here = Ipv4Addr::LOCALHOST.into();
+            let caller = accounts.authenticate(printed.trim(), here, NOW).await.unwrap().unwrap();
+            assert!(caller.has_scope(Scope::Football) && !caller.has_scope(Scope::Stream));
+            assert_eq!(caller.ends(), Some(NOW + 2 * DAY_US));
+            let listed = answer(list_in(db, false)).await.unwrap();
+            assert!(listed.ends_with("\tci\tfootball\n"), "{listed}");
+            let wrong = answer(create("home")).await.unwrap_err();
+            assert!(matches!(wrong, KeyCommandError::Terms(_)), "{wrong}");
         })
         .await;
     }
@@ -187,6 +250,8 @@ mod tests {
                 "created": "2026-09-01T16:26:40Z",
                 "state": "active",
                 "addons": null,
+                "name": null,
+                "scopes": null,
             });
             assert_eq!(serde_json::from_str::<Value>(&listed).unwrap(), expected);
         })

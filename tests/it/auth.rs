@@ -1,5 +1,7 @@
 //! Which clients are admitted, by which way, and the errors that the others get.
 
+mod named_keys;
+
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::{client::IntoClientRequest, handshake::client::Request};
 

@@ -98,6 +98,30 @@ async fn granted_month_with_twelve_days_left_ends_in_forty_two() {
     .await;
 }
 
+/// A named key ends at its time, for REST and for an open socket, whatever add-ons are left.
+#[tokio::test]
+async fn sockets_end_with_their_named_key() {
+    from("2026-09-01T12:00:00Z", async |place, clock| {
+        let hub = Hub::start_on(&place, &["serve"], &[QUIET, PATIENT, OFTEN]);
+        give(&place, "me@x.org", "websocket");
+        let limits = ["--scope", "stream", "--scope", "account", "--ends-after-days", "2"];
+        let named = ["--email", "me@x.org", "--name", "ci"];
+        let key = hub.key_command("create", named.into_iter().chain(limits));
+        let mut client = Client::connect(&hub.address, &key).await;
+        client.next_of("hello").await;
+        clock.set("2026-09-03T11:58:00Z");
+        assert_eq!(hub.get_as(&key, "/api/v2/account/").await.status, 200);
+        client.ask(&json!({"op": "ping", "id": 1})).await;
+        clock.set("2026-09-03T12:00:10Z");
+        assert_eq!(client.next_of("bye").await["why"], "token_revoked");
+        let closed = client.until_closed().await;
+        assert_eq!(closed, Closed(Some((4410, "token_revoked".to_owned()))));
+        assert_eq!(hub.get_as(&key, "/api/v2/account/").await.status, 401);
+        assert!(listed(&place, "me@x.org").contains("ended 2026-09-03T12:00:0"));
+    })
+    .await;
+}
+
 /// When the add-on expires, the hub closes the open socket and accepts no other until the add-on is
 /// bought again. SPEC section 6: the channels are gated by the WebSocket add-on.
 #[tokio::test]

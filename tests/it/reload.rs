@@ -9,7 +9,10 @@ use std::{
 
 use serde_json::json;
 
-use crate::support::{Client, ReloadedHub, TestDatabase};
+use crate::{
+    site::customer,
+    support::{Browser, Client, ReloadedHub, TestDatabase},
+};
 
 const NO_DEMO: &str = "[demo]\nenabled = false\n";
 
@@ -47,6 +50,39 @@ async fn limits_and_prices_change_at_once() {
     // A socket that is open learns what it no longer may follow, and what that costs.
     let changed = client.next_of("entitlement").await;
     assert_eq!(changed["ended"], json!(["signals"]), "{changed}");
+}
+
+/// A customer chooses a country with prices of its own, which a reload can change.
+#[tokio::test]
+async fn customer_sees_the_prices_of_its_country() {
+    let settings = |sports: &str| {
+        format!(
+            "[demo]\nhead_start_minutes = 2\n\
+             [accounts]\npassword_memory_kib = 64\npassword_passes = 1\n\
+             [products.countries.CH]\ncurrency = \"CHF\"\nwebsocket = \"3.50\"\nsports = {sports:?}\nodds = \"6.00\"\n"
+        )
+    };
+    let hub = ReloadedHub::start(&settings("6.00"));
+    assert!(hub.hub.get("/pricing/").await.body.contains("CHF 6"));
+    let (mut ann, _) = customer(&hub.hub, "ann@example.org", 1).await;
+    let offers = ann.get("/addons/").await.body;
+    assert!(offers.contains("<strong>$5</strong>") && !offers.contains("CHF"), "{offers}");
+    let choose = async |browser: &mut Browser<'_>, country: &str| {
+        let fields = [("country", country)];
+        let answer = browser.fill("/addons/", "/addons/country/", &fields).await;
+        assert_eq!((answer.status, answer.header("location")), (303, Some("/addons/")));
+        browser.get("/addons/").await.body
+    };
+    let offers = choose(&mut ann, "CH").await;
+    assert!(offers.contains("<strong>CHF 6</strong>") && offers.contains("CHF 18"), "{offers}");
+    let fields = [("addon", "sports"), ("months", "3"), ("rail", "card")];
+    let bought = ann.send("/addons/", &fields).await;
+    let checkout = ann.get(bought.header("location").expect("its page")).await.body;
+    assert!(checkout.contains("18.00 CHF"), "{checkout}");
+    hub.reload(&settings("7.00")).await;
+    assert!(ann.get("/dashboard/").await.body.contains("CHF 7"));
+    let offers = choose(&mut ann, "XX").await;
+    assert!(offers.contains("<strong>$5</strong>"), "it has no prices of its own: {offers}");
 }
 
 /// What is logged after a reload shows that it has taken effect.

@@ -90,8 +90,7 @@ impl Revoker {
     fn permit(&self, caller: Caller) {
         let permission = self.entitlement.permission(&caller, clock::wall());
         self.registry.renew(caller, &permission);
-        let expires = caller.expiry(Addon::Websocket);
-        self.fanout.permit(caller.key.number(), &permission, expires);
+        self.fanout.permit(caller.key.number(), &permission, close::expiry(&caller));
     }
 
     /// Retries until the database answers. Other keys wait meanwhile; they could not be read

@@ -12,7 +12,7 @@ use std::{
 use dashmap::DashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::{Caller, KeyId, Micros, key::KeyHash};
+use super::{Caller, KeyId, Micros, Networks, key::KeyHash};
 
 /// The number of changes at some moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +28,7 @@ pub(super) struct Cache {
 
 struct CachedCaller {
     caller: Caller,
+    networks: Networks,
     read_at: Micros,
 }
 
@@ -41,17 +42,18 @@ impl Cache {
         Generation(self.generation.load(Ordering::SeqCst))
     }
 
-    pub(super) fn get(&self, hash: &KeyHash, now: Micros) -> Option<Caller> {
+    /// A caller, and the networks from which its key works.
+    pub(super) fn get(&self, hash: &KeyHash, now: Micros) -> Option<(Caller, Networks)> {
         let entry = self.callers.get(hash)?;
         // Read in the future: the wall clock was set back since, so its age is unknown.
         let age = now.saturating_sub(entry.read_at);
-        (0..self.age_max).contains(&age).then_some(entry.caller)
+        (0..self.age_max).contains(&age).then(|| (entry.caller, entry.networks.clone()))
     }
 
     /// Stores an answer, unless something has changed since its generation.
-    pub(super) fn insert(&self, hash: KeyHash, caller: Caller, now: Micros) {
+    pub(super) fn insert(&self, hash: KeyHash, caller: Caller, networks: Networks, now: Micros) {
         self.make_room();
-        self.callers.insert(hash, CachedCaller { caller, read_at: now });
+        self.callers.insert(hash, CachedCaller { caller, networks, read_at: now });
         // Checked after the insertion: a later change removes the entry itself, an earlier one is
         // detected here.
         if self.generation() != caller.generation {
@@ -86,7 +88,8 @@ impl Cache {
 mod tests {
     use super::*;
     use crate::accounts::{
-        AccountId, Addons,
+        AccountId, Addons, Scopes,
+        caller::Access,
         key::{Key, Pepper},
     };
 
@@ -99,7 +102,7 @@ mod tests {
             account: AccountId(1),
             key: KeyId(key),
             addons: Addons::default(),
-            token: None,
+            access: Access { scopes: Scopes::all(), audience: None, ends: None },
             generation: cache.generation(),
         }
     }
@@ -108,7 +111,7 @@ mod tests {
     fn size_never_exceeds_its_limit() {
         let cache = Cache::new(3, 100);
         for key in 0..10 {
-            cache.insert(hash(), caller(&cache, key), 0);
+            cache.insert(hash(), caller(&cache, key), Networks::default(), 0);
             assert!(cache.callers.len() <= 3);
         }
         assert_eq!(cache.callers.len(), 3);
@@ -119,15 +122,15 @@ mod tests {
         let (cache, hash) = (Cache::new(3, 100), hash());
         let read_early = caller(&cache, 1);
         cache.forget(&HashSet::from([KeyId(1)]));
-        cache.insert(hash, read_early, 0);
+        cache.insert(hash, read_early, Networks::default(), 0);
         assert_eq!(cache.get(&hash, 0), None);
     }
 
     #[test]
     fn only_changed_keys_are_evicted() {
         let (cache, one, other) = (Cache::new(3, 100), hash(), hash());
-        cache.insert(one, caller(&cache, 1), 0);
-        cache.insert(other, caller(&cache, 2), 0);
+        cache.insert(one, caller(&cache, 1), Networks::default(), 0);
+        cache.insert(other, caller(&cache, 2), Networks::default(), 0);
         cache.forget(&HashSet::from([KeyId(1)]));
         assert_eq!(cache.get(&one, 0), None);
         assert!(cache.get(&other, 0).is_some());
@@ -136,7 +139,7 @@ mod tests {
     #[test]
     fn expired_entry_is_not_returned() {
         let (cache, hash) = (Cache::new(3, 100), hash());
-        cache.insert(hash, caller(&cache, 1), 1_000);
+        cache.insert(hash, caller(&cache, 1), Networks::default(), 1_000);
         assert!(cache.get(&hash, 1_099).is_some());
         assert_eq!(cache.get(&hash, 1_100), None);
     }

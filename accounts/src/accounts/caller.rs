@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Addon, Addons, Micros, Scopes, cache::Generation, store::StoredKey};
+use super::{Addon, Addons, Micros, Scope, Scopes, cache::Generation, store::StoredKey};
 use crate::products::Product;
 
 /// An account. Ids are never reused and mean nothing outside this database.
@@ -49,34 +49,39 @@ pub struct Caller {
     pub key: KeyId,
     /// Those of the account. What the caller may use of them, [`Self::has`] answers.
     pub addons: Addons,
-    /// What an access token narrows; `None` for a key.
-    pub(super) token: Option<TokenAccess>,
+    pub(super) access: Access,
     /// The generation of the read; lets [`super::Accounts::renew`] detect that nothing has changed since.
     pub(super) generation: Generation,
 }
 
-/// What an access token gives access to.
+/// What a key or an access token gives access to, of what the account has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct TokenAccess {
+pub(super) struct Access {
     pub(super) scopes: Scopes,
-    /// The product whose MCP server accepts it.
-    pub(super) audience: Product,
-    pub(super) expires: Micros,
+    /// The product whose MCP server accepts an access token; `None` for a key, which all accept.
+    pub(super) audience: Option<Product>,
+    /// `None` if it does not end.
+    pub(super) ends: Option<Micros>,
 }
 
 impl Caller {
-    /// Whether the account has the add-on, it has not expired, and the scopes of an access token
-    /// cover it.
+    /// Whether the account has the add-on, it has not expired, and the scopes cover it.
     #[must_use]
     pub fn has(&self, addon: Addon, now: Micros) -> bool {
         self.may_use(addon) && self.addons.has(addon, now)
     }
 
-    /// Whether the scopes of an access token cover what an add-on pays for, whether the account has
-    /// the add-on or not. Keys cover everything. What is free for a time needs this check too.
+    /// Whether the scopes cover what an add-on pays for, whether the account has the add-on or not.
+    /// The main key covers everything. What is free for a time needs this check too.
     #[must_use]
     pub fn may_use(&self, addon: Addon) -> bool {
-        self.token.is_none_or(|token| token.scopes.cover(addon))
+        self.access.scopes.cover(addon)
+    }
+
+    /// Whether the caller has this scope. The main key has all.
+    #[must_use]
+    pub fn has_scope(&self, scope: Scope) -> bool {
+        self.access.scopes.contains(scope)
     }
 
     /// When the add-on ends or ended for this caller; `None` if the account never had it, or if the
@@ -86,17 +91,29 @@ impl Caller {
         self.addons.expiry(addon).filter(|_| self.may_use(addon))
     }
 
-    /// When an access token expires; `None` for a key, which does not. What outlasts the request,
-    /// such as a stream, must end then.
+    /// When the key or access token ends; `None` if it does not. What outlasts the request, such as a
+    /// socket, must end then.
     #[must_use]
-    pub fn token_expires(&self) -> Option<Micros> {
-        self.token.map(|token| token.expires)
+    pub fn ends(&self) -> Option<Micros> {
+        self.access.ends
     }
 
-    /// `None` for a revoked key, and for every key of a blocked account.
+    /// Whether the key or access token has not ended.
+    #[must_use]
+    pub fn lasts(&self, now: Micros) -> bool {
+        self.access.ends.is_none_or(|ends| now < ends)
+    }
+
+    /// `None` for a revoked key, and for every key of a blocked account. One that has ended is
+    /// returned: [`Self::lasts`] tells.
     pub(super) fn from_stored(stored: &StoredKey, generation: Generation) -> Option<Self> {
         let StoredKey { account, key, addons, .. } = *stored;
         let works = stored.revoked.is_none() && stored.blocked.is_none();
-        works.then_some(Self { account, key, addons, token: None, generation })
+        let (scopes, ends) = match &stored.terms {
+            Some(terms) => (terms.scopes, terms.ends),
+            None => (Scopes::all(), None),
+        };
+        let access = Access { scopes, audience: None, ends };
+        works.then_some(Self { account, key, addons, access, generation })
     }
 }

@@ -1,6 +1,7 @@
 //! Customers as the pages and the operator see them, and blocking them.
 
 use super::{AccountId, Accounts, AccountsError, Addons, Caller, Email, Micros, store};
+use crate::products::Country;
 
 /// The details of an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,7 +16,9 @@ pub struct Customer {
     /// When the Founder badge was granted.
     pub founder: Option<Micros>,
     pub addons: Addons,
-    /// The public part of the newest valid key.
+    /// The country that the customer named.
+    pub country: Option<Country>,
+    /// The public part of the newest valid main key.
     pub key_prefix: Option<String>,
     pub key_created: Option<Micros>,
 }
@@ -40,12 +43,13 @@ impl Accounts {
             blocked: stored.blocked,
             founder: stored.founder,
             addons,
+            country: stored.country,
             key_prefix,
             key_created,
         }))
     }
 
-    /// The account as the caller with its newest key, for a customer who is known by a session;
+    /// The account as the caller with its newest main key, for a customer who is known by a session;
     /// `None` if it has no valid key.
     ///
     /// # Errors
@@ -58,6 +62,19 @@ impl Accounts {
         let Some((prefix, _)) = store.newest_key(account).await? else { return Ok(None) };
         let stored = store.key_by_prefix(&prefix).await?;
         Ok(stored.and_then(|stored| Caller::from_stored(&stored, generation)))
+    }
+
+    /// Sets the country that a customer names, which decides the prices of its next orders; `None` for none.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub async fn set_country(
+        &self,
+        account: AccountId,
+        country: Option<Country>,
+    ) -> Result<(), AccountsError> {
+        Ok(self.shared.store.set_country(account, country).await?)
     }
 
     /// The account with this address, for the operator.

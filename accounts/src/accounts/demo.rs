@@ -4,6 +4,8 @@
 //! when the demo is restarted. That is acceptable because the demo listens on loopback only, and a
 //! hub without the demo revokes the key when it starts: see [`Accounts::forget_demo_key`].
 
+use std::net::Ipv4Addr;
+
 use super::{Accounts, AccountsError, Addon, DAY_US, Key, Micros};
 
 const EMAIL: &str = "demo@localhost";
@@ -45,7 +47,7 @@ impl Accounts {
 
     async fn valid_demo_key(&self, now: Micros) -> Result<Option<Key>, AccountsError> {
         let Some(key) = self.meta(META).await?.and_then(Key::parse) else { return Ok(None) };
-        let caller = self.authenticate(key.expose(), now).await?;
+        let caller = self.authenticate(key.expose(), Ipv4Addr::LOCALHOST.into(), now).await?;
         let lasts = caller.is_some_and(|caller| {
             Addon::ALL.into_iter().all(|addon| caller.has(addon, now + LEFT_MIN))
         });

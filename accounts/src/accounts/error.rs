@@ -22,6 +22,11 @@ pub enum AccountsError {
     Gone,
     #[error("there is no such account")]
     UnknownAccount,
+    /// The key works, from other addresses.
+    #[error("the key does not work from this address")]
+    WrongAddress,
+    #[error("the account has {limit} named keys, as many as it may have")]
+    TooManyKeys { limit: u32 },
     #[error("cannot create a key")]
     EntropyError(#[from] EntropyError),
     #[error("the account database failed")]

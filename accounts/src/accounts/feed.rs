@@ -124,7 +124,7 @@ impl From<StoredFeedKey> for FeedKeySummary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::AccountsConfig;
+    use crate::{accounts::HERE, config::AccountsConfig};
     use database::testing::on_each;
 
     #[tokio::test]
@@ -138,7 +138,7 @@ mod tests {
             let grant = accounts.authenticate_feed(key.expose()).await.unwrap().unwrap();
             assert_eq!((&*grant.source, grant.all_matches), ("acme", false));
             assert_eq!(accounts.authenticate_feed(client.expose()).await.unwrap(), None);
-            assert_eq!(accounts.authenticate(key.expose(), 4).await.unwrap(), None);
+            assert_eq!(accounts.authenticate(key.expose(), HERE, 4).await.unwrap(), None);
 
             let prefix = Some(key.prefix());
             assert_eq!(accounts.revoke_feed_keys("other", prefix, 5).await.unwrap(), 0);

@@ -6,7 +6,8 @@
 //! another on the same database, is sent once to the receivers of [`Accounts::changes`].
 //!
 //! In reading order: [`Addon`], [`Key`], [`Caller`], then `cache` and `store`, `changes`, `ledger`,
-//! `founders`, `demo`; and [`FeedGrant`], for keys with which sources push.
+//! `founders`, `demo`; [`KeyTerms`], the limits of named keys, with [`Scopes`] and [`Networks`]; and
+//! [`FeedGrant`], for keys with which sources push.
 //!
 //! The life of an account: `registration`, `new_key`, `log_in` and `session`, `recovery`,
 //! `email_change`, `deletion`, [`Customer`]; [`OAuth`], by which applications act for an account;
@@ -34,18 +35,21 @@ mod key;
 pub(crate) mod ledger;
 mod link;
 mod log_in;
+mod named_key;
+mod networks;
 mod new_key;
 mod oauth;
 mod password;
 mod recovery;
 mod registration;
+mod scope;
 mod secret;
 mod session;
 mod store;
 mod sweep;
 mod ticket;
 
-use std::{fmt, path::Path, sync::Arc};
+use std::{fmt, net::IpAddr, path::Path, sync::Arc};
 
 use sqlx::AnyConnection;
 use tokio::sync::{Mutex, broadcast};
@@ -67,12 +71,16 @@ pub use self::{
     ledger::{LedgerEntry, LedgerKind},
     link::LinkOutcome,
     log_in::{LogInOutcome, ReauthOutcome},
+    named_key::{KeyTerms, KeyTermsError},
+    networks::{Networks, NetworksError},
+    new_key::NewKeyKind,
     oauth::{
         CodeChallenge, CodeRedemption, ConnectedApp, Consent, IssuedTokens, OAuth, RefreshRequest,
-        Scope, Scopes, Token, TokenRefusal,
+        Token, TokenRefusal,
     },
     password::{NewPassword, Password, WeakPassword},
     registration::{Requester, VerificationOutcome},
+    scope::{Scope, Scopes, UnknownScope},
     secret::{SessionSecret, Visitor},
     session::{Session, SessionOwner},
     sweep::SweepResult,
@@ -128,6 +136,8 @@ pub struct KeySummary {
     pub revoked: Option<Micros>,
     /// The account's add-ons; the same for all of its keys.
     pub addons: Addons,
+    /// Of a named key; `None` for a main key.
+    pub terms: Option<KeyTerms>,
 }
 
 /// The result of revoking a key.
@@ -224,13 +234,31 @@ impl Accounts {
         addons: &[(Addon, u32)],
         now: Micros,
     ) -> Result<Key, AccountsError> {
+        self.create_key_with(email, addons, None, now).await
+    }
+
+    /// Creates a key like [`Self::create_key`]; with terms, it is a named one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::create_key`], and [`AccountsError::TooManyKeys`].
+    pub async fn create_key_with(
+        &self,
+        email: Option<&str>,
+        addons: &[(Addon, u32)],
+        terms: Option<&KeyTerms>,
+        now: Micros,
+    ) -> Result<Key, AccountsError> {
         let mut tx = self.shared.store.begin().await?;
         let account = store::account(&mut tx, email, now).await?;
         for &(addon, days) in addons {
             let grant = ledger::NewLedgerEntry::grant(account, addon, checked(days)?, "with a key");
             ledger::enter(&mut tx, &grant, now).await?;
         }
-        let key = self.insert_new_key(&mut tx, account, now).await?;
+        let key = match terms {
+            Some(terms) => self.insert_named_key(&mut tx, account, terms, now).await?,
+            None => self.insert_new_key(&mut tx, account, None, now).await?,
+        };
         tx.commit().await?;
         self.broadcast_own_changes().await;
         Ok(key)
@@ -272,23 +300,29 @@ impl Accounts {
         Ok(RevokeOutcome::Now(found.key))
     }
 
-    /// Returns the caller of this key; `None` if it is malformed, unknown or revoked. Usually
-    /// answered from the cache; a malformed key never reaches the database.
+    /// Returns the caller of this key, presented from this address; `None` if it is malformed, unknown or
+    /// revoked, or has ended. Usually answered from the cache; a malformed key never reaches the
+    /// database.
     ///
     /// # Errors
     ///
-    /// If the store fails.
+    /// [`AccountsError::WrongAddress`] if the key does not work from this address. If the store fails.
     pub async fn authenticate(
         &self,
         key: &str,
+        from: IpAddr,
         now: Micros,
     ) -> Result<Option<Caller>, AccountsError> {
         let Some(key) = PresentedKey::parse(key) else { return Ok(None) };
         let hash = self.shared.pepper.hash(key);
-        match self.shared.cache.get(&hash, now) {
-            Some(caller) => Ok(Some(caller)),
-            None => self.look_up(key, hash, now).await,
-        }
+        let found = match self.shared.cache.get(&hash, now) {
+            Some(found) => Some(found),
+            None => self.look_up(key, hash, now).await?,
+        };
+        let Some((caller, networks)) = found.filter(|(caller, _)| caller.lasts(now)) else {
+            return Ok(None);
+        };
+        if networks.allow(from) { Ok(Some(caller)) } else { Err(AccountsError::WrongAddress) }
     }
 
     /// Reads a caller again; `None` if its key has been revoked. Costs nothing unless a change has
@@ -308,7 +342,8 @@ impl Accounts {
         }
         let stored = self.shared.store.key_by_id(caller.key).await?;
         let renewed = stored.and_then(|stored| Caller::from_stored(&stored, generation));
-        Ok(renewed.map(|renewed| Caller { token: caller.token, ..renewed }))
+        // An access token may do less than its grant; the terms of a key do not change.
+        Ok(renewed.map(|renewed| Caller { access: caller.access, ..renewed }))
     }
 
     /// A value that is stored with this database, such as an epoch that must outlive a restart.
@@ -350,13 +385,15 @@ impl Accounts {
         &self,
         tx: &mut AnyConnection,
         account: AccountId,
+        terms: Option<&KeyTerms>,
         now: Micros,
     ) -> Result<Key, AccountsError> {
         // With a million keys, one in four thousand prefixes collides and is generated again.
         loop {
             let key = Key::generate()?;
             let hash = self.shared.pepper.hash(key.as_presented());
-            if store::insert_key(tx, account, key.prefix(), hash.as_bytes(), now).await? {
+            let names = (key.prefix(), hash.as_bytes());
+            if store::insert_key(tx, account, names, terms, now).await? {
                 return Ok(key);
             }
         }
@@ -367,14 +404,13 @@ impl Accounts {
         key: PresentedKey<'_>,
         hash: KeyHash,
         now: Micros,
-    ) -> Result<Option<Caller>, AccountsError> {
+    ) -> Result<Option<(Caller, Networks)>, AccountsError> {
         let generation = self.shared.cache.generation();
-        let stored = self.stored(key, hash).await?;
-        let caller = stored.and_then(|stored| Caller::from_stored(&stored, generation));
-        if let Some(caller) = caller {
-            self.shared.cache.insert(hash, caller, now);
-        }
-        Ok(caller)
+        let Some(stored) = self.stored(key, hash).await? else { return Ok(None) };
+        let Some(caller) = Caller::from_stored(&stored, generation) else { return Ok(None) };
+        let networks = stored.terms.map(|terms| terms.networks).unwrap_or_default();
+        self.shared.cache.insert(hash, caller, networks.clone(), now);
+        Ok(Some((caller, networks)))
     }
 
     async fn find(&self, key_or_prefix: &str) -> Result<Option<StoredKey>, AccountsError> {
@@ -413,10 +449,11 @@ impl From<StoredKey> for KeySummary {
             created,
             revoked,
             addons,
+            terms,
             hash: _,
             blocked: _,
         } = stored;
-        Self { key, account, prefix, email, created, revoked, addons }
+        Self { key, account, prefix, email, created, revoked, addons, terms }
     }
 }
 
@@ -441,6 +478,10 @@ async fn pepper(store: &AccountStore, config: &AccountsConfig) -> Result<Pepper,
     }
     Ok(pepper)
 }
+
+/// The address of the callers in tests.
+#[cfg(test)]
+pub(crate) const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
 
 #[cfg(test)]
 mod life_tests;

@@ -15,8 +15,16 @@ pub(super) struct NewKeys {
     age_max: Micros,
 }
 
+/// Which of an account's keys is new: each kind has a page of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NewKeyKind {
+    Main,
+    Named,
+}
+
 struct NewKey {
     account: AccountId,
+    kind: NewKeyKind,
     key: Key,
     made: Micros,
 }
@@ -26,24 +34,28 @@ impl NewKeys {
         Self { waiting: Mutex::new(VecDeque::new()), keys_max, age_max }
     }
 
-    fn put(&self, account: AccountId, key: Key, now: Micros) {
+    fn put(&self, account: AccountId, kind: NewKeyKind, key: Key, now: Micros) {
         let mut waiting = self.lock();
-        waiting.retain(|it| it.account != account && now.saturating_sub(it.made) < self.age_max);
+        waiting.retain(|it| !it.is(account, kind) && now.saturating_sub(it.made) < self.age_max);
         if waiting.len() >= self.keys_max {
             waiting.pop_front();
         }
-        waiting.push_back(NewKey { account, key, made: now });
+        waiting.push_back(NewKey { account, kind, key, made: now });
     }
 
-    fn take(&self, account: AccountId, now: Micros) -> Option<Key> {
+    fn take(&self, account: AccountId, kind: NewKeyKind, now: Micros) -> Option<Key> {
         let mut waiting = self.lock();
-        let place = waiting.iter().position(|it| it.account == account)?;
+        let place = waiting.iter().position(|it| it.is(account, kind))?;
         let found = waiting.remove(place)?;
         (now.saturating_sub(found.made) < self.age_max).then_some(found.key)
     }
 
     fn drop_of(&self, account: AccountId) {
         self.lock().retain(|it| it.account != account);
+    }
+
+    fn drop_main_of(&self, account: AccountId) {
+        self.lock().retain(|it| !it.is(account, NewKeyKind::Main));
     }
 
     fn drop_old(&self, now: Micros) {
@@ -56,6 +68,12 @@ impl NewKeys {
     }
 }
 
+impl NewKey {
+    fn is(&self, account: AccountId, kind: NewKeyKind) -> bool {
+        self.account == account && self.kind == kind
+    }
+}
+
 impl fmt::Debug for NewKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("NewKeys").field("waiting", &self.lock().len()).finish_non_exhaustive()
@@ -63,9 +81,9 @@ impl fmt::Debug for NewKeys {
 }
 
 impl Accounts {
-    /// Creates a key that replaces all others of the account. When this returns, those no longer
-    /// work, neither over REST nor MCP, and their sockets are being closed. Of concurrent calls,
-    /// the last one wins.
+    /// Creates a main key that replaces the others of the account; named keys stay. When this returns,
+    /// those no longer work, neither over REST nor MCP, and their sockets are being closed. Of
+    /// concurrent calls, the last one wins.
     ///
     /// # Errors
     ///
@@ -81,25 +99,25 @@ impl Accounts {
         if !locked.is_some_and(|account| account.is_open()) {
             return Err(AccountsError::Gone);
         }
-        let revoked = store::revoke_all_keys(&mut tx, account, now).await?;
-        let key = self.insert_new_key(&mut tx, account, now).await?;
+        let revoked = store::revoke_main_keys(&mut tx, account, now).await?;
+        let key = self.insert_new_key(&mut tx, account, None, now).await?;
         tx.commit().await?;
-        self.forget_new_key(account);
+        self.shared.new_keys.drop_main_of(account);
         self.broadcast_keys(revoked).await;
         Ok(key)
     }
 
-    /// Returns the key that was created when the account was confirmed, in full. It is returned
-    /// once, and only within `accounts.new_key_minutes`.
+    /// Returns the key that was created last, in full. It is returned once, and only within
+    /// `accounts.new_key_minutes`.
     #[must_use]
-    pub fn take_new_key(&self, account: AccountId, now: Micros) -> Option<Key> {
-        self.shared.new_keys.take(account, now)
+    pub fn take_new_key(&self, account: AccountId, kind: NewKeyKind, now: Micros) -> Option<Key> {
+        self.shared.new_keys.take(account, kind, now)
     }
 
     /// Stores a key for [`Self::take_new_key`], for a page that redirects to the page that shows
     /// it.
-    pub fn keep_new_key(&self, account: AccountId, key: Key, now: Micros) {
-        self.shared.new_keys.put(account, key, now);
+    pub fn keep_new_key(&self, account: AccountId, kind: NewKeyKind, key: Key, now: Micros) {
+        self.shared.new_keys.put(account, kind, key, now);
     }
 
     pub(super) fn forget_new_key(&self, account: AccountId) {
@@ -113,7 +131,10 @@ impl Accounts {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{
+        NewKeyKind::{Main, Named},
+        *,
+    };
 
     fn key() -> Key {
         Key::generate().unwrap()
@@ -122,18 +143,27 @@ mod tests {
     #[test]
     fn new_key_is_shown_once_and_only_to_its_owner() {
         let (keys, key) = (NewKeys::new(2, 100), key());
-        keys.put(AccountId(1), key.clone(), 0);
-        assert_eq!(keys.take(AccountId(2), 0), None);
-        assert_eq!(keys.take(AccountId(1), 99), Some(key));
-        assert_eq!(keys.take(AccountId(1), 99), None);
+        keys.put(AccountId(1), Main, key.clone(), 0);
+        assert_eq!(keys.take(AccountId(2), Main, 0), None);
+        assert_eq!(keys.take(AccountId(1), Main, 99), Some(key));
+        assert_eq!(keys.take(AccountId(1), Main, 99), None);
+    }
+
+    #[test]
+    fn main_and_named_keys_are_shown_apart() {
+        let (keys, main, named) = (NewKeys::new(4, 100), key(), key());
+        keys.put(AccountId(1), Main, main.clone(), 0);
+        keys.put(AccountId(1), Named, named.clone(), 0);
+        assert_eq!(keys.take(AccountId(1), Named, 0), Some(named));
+        assert_eq!(keys.take(AccountId(1), Main, 0), Some(main));
     }
 
     #[test]
     fn new_key_expires() {
         let keys = NewKeys::new(2, 100);
-        keys.put(AccountId(1), key(), 0);
-        assert_eq!(keys.take(AccountId(1), 100), None);
-        keys.put(AccountId(1), key(), 0);
+        keys.put(AccountId(1), Main, key(), 0);
+        assert_eq!(keys.take(AccountId(1), Main, 100), None);
+        keys.put(AccountId(1), Main, key(), 0);
         keys.drop_old(100);
         assert!(keys.lock().is_empty());
     }
@@ -142,14 +172,14 @@ mod tests {
     fn number_of_stored_keys_is_bounded() {
         let keys = NewKeys::new(2, 100);
         for account in 1..=3 {
-            keys.put(AccountId(account), key(), 0);
+            keys.put(AccountId(account), Main, key(), 0);
             assert!(keys.lock().len() <= 2);
         }
-        assert_eq!(keys.take(AccountId(1), 0), None, "the oldest goes");
-        assert!(keys.take(AccountId(3), 0).is_some());
+        assert_eq!(keys.take(AccountId(1), Main, 0), None, "the oldest goes");
+        assert!(keys.take(AccountId(3), Main, 0).is_some());
         let (first, second) = (key(), key());
-        keys.put(AccountId(2), first, 0);
-        keys.put(AccountId(2), second.clone(), 0);
-        assert_eq!(keys.take(AccountId(2), 0), Some(second), "one for each account");
+        keys.put(AccountId(2), Main, first, 0);
+        keys.put(AccountId(2), Main, second.clone(), 0);
+        assert_eq!(keys.take(AccountId(2), Main, 0), Some(second), "one for each account");
     }
 }

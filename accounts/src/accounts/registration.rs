@@ -13,7 +13,7 @@ use sqlx::AnyConnection;
 use tokio::time;
 
 use super::{
-    AccountId, Accounts, AccountsError, Email, HOUR_US, Micros, NewPassword, Visitor,
+    AccountId, Accounts, AccountsError, Email, HOUR_US, Micros, NewKeyKind, NewPassword, Visitor,
     link::{LinkCheck, LinkKind, LinkOutcome},
     store::{self, Effect, StoredAccount},
 };
@@ -193,11 +193,11 @@ impl Accounts {
         store::activate(&mut tx, account, &password, now).await?;
         let key = match store::has_key(&mut tx, account).await? {
             true => None,
-            false => Some(self.insert_new_key(&mut tx, account, now).await?),
+            false => Some(self.insert_new_key(&mut tx, account, None, now).await?),
         };
         tx.commit().await?;
         if let Some(key) = key {
-            self.keep_new_key(account, key, now);
+            self.keep_new_key(account, NewKeyKind::Main, key, now);
         }
         Ok(VerificationOutcome::Now { account })
     }

@@ -9,6 +9,7 @@ mod directory;
 mod feeds;
 mod grants;
 mod links;
+mod named_keys;
 mod sessions;
 mod tickets;
 
@@ -31,12 +32,13 @@ pub(super) use self::{
         Effect, StoredLink, insert_link, registered_password, remove_links, remove_old_links,
         use_link, void_links,
     },
+    named_keys::{count_named_keys, revoke_main_keys, revoke_named_key},
     sessions::{
         StoredSession, insert_session, keep_newest_sessions, remove_ended_sessions, remove_sessions,
     },
     tickets::remove_ended_tickets,
 };
-use super::{AccountId, Addon, Addons, KeyId, Micros};
+use super::{AccountId, Addon, Addons, KeyId, KeyTerms, Micros, Networks, Scopes};
 use database::Database;
 
 #[derive(Debug)]
@@ -57,6 +59,8 @@ pub(super) struct StoredKey {
     /// When its account was blocked.
     pub(super) blocked: Option<Micros>,
     pub(super) addons: Addons,
+    /// Of a named key.
+    pub(super) terms: Option<KeyTerms>,
 }
 
 impl AccountStore {
@@ -202,18 +206,22 @@ pub(super) async fn account(
 pub(super) async fn insert_key(
     tx: &mut AnyConnection,
     account: AccountId,
-    prefix: &str,
-    hash: &[u8],
+    (prefix, hash): (&str, &[u8]),
+    terms: Option<&KeyTerms>,
     now: Micros,
 ) -> Result<bool, sqlx::Error> {
     let done = sqlx::query(
-        "INSERT INTO keys (account_id, prefix, hash, created_us) VALUES ($1, $2, $3, $4) \
-         ON CONFLICT (prefix) DO NOTHING",
+        "INSERT INTO keys (account_id, prefix, hash, created_us, name, scopes, networks, ends_us) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (prefix) DO NOTHING",
     )
     .bind(account.0)
     .bind(prefix)
     .bind(hash)
     .bind(now)
+    .bind(terms.map(|terms| terms.name.clone()))
+    .bind(terms.map(|terms| terms.scopes.to_string()).unwrap_or_default())
+    .bind(terms.map(|terms| terms.networks.to_string()).unwrap_or_default())
+    .bind(terms.and_then(|terms| terms.ends))
     .execute(tx)
     .await?;
     Ok(done.rows_affected() == 1)
@@ -231,8 +239,21 @@ impl FromRow<'_, AnyRow> for StoredKey {
             revoked: row.try_get("revoked_us")?,
             blocked: row.try_get("blocked_us")?,
             addons: Addons::default(),
+            terms: terms(row)?,
         })
     }
+}
+
+/// The terms of a named key. Networks that cannot be read are an error: the key must not work from everywhere.
+fn terms(row: &AnyRow) -> Result<Option<KeyTerms>, sqlx::Error> {
+    let Some(name) = row.try_get::<Option<String>, _>("name")? else { return Ok(None) };
+    let networks = Networks::parse(&row.try_get::<String, _>("networks")?);
+    Ok(Some(KeyTerms {
+        name,
+        scopes: Scopes::parse(&row.try_get::<String, _>("scopes")?),
+        networks: networks.map_err(|error| sqlx::Error::Decode(Box::new(error)))?,
+        ends: row.try_get("ends_us")?,
+    }))
 }
 
 /// A row with a key or an account, and at most one of its add-ons.

@@ -62,7 +62,7 @@ impl TestFile {
 }
 
 async fn caller(accounts: &Accounts, key: &Key, now: Micros) -> Option<Caller> {
-    accounts.authenticate(key.expose(), now).await.unwrap()
+    accounts.authenticate(key.expose(), HERE, now).await.unwrap()
 }
 
 #[tokio::test]
@@ -125,7 +125,7 @@ async fn forged_secret_is_refused() {
     on_each_accounts(async |accounts| {
         let key = accounts.create_key(None, &[], NOW).await.unwrap();
         let forged = format!("{}{}", key.prefix(), "0".repeat(40));
-        assert_eq!(accounts.authenticate(&forged, NOW).await.unwrap(), None);
+        assert_eq!(accounts.authenticate(&forged, HERE, NOW).await.unwrap(), None);
     })
     .await;
 }
@@ -136,9 +136,9 @@ async fn malformed_keys_never_reach_the_database() {
         let key = accounts.create_key(None, &[], NOW).await.unwrap();
         accounts.close().await;
         for text in ["", "x", "mw_' OR 1=1", &key.expose()[1..], &key.expose().to_uppercase()] {
-            assert_eq!(accounts.authenticate(text, NOW).await.unwrap(), None, "{text}");
+            assert_eq!(accounts.authenticate(text, HERE, NOW).await.unwrap(), None, "{text}");
         }
-        assert!(accounts.authenticate(key.expose(), NOW).await.is_err());
+        assert!(accounts.authenticate(key.expose(), HERE, NOW).await.is_err());
     })
     .await;
 }
@@ -150,7 +150,7 @@ async fn cached_key_needs_no_database() {
         let first = caller(&accounts, &key, NOW).await;
         accounts.close().await;
         assert_eq!(caller(&accounts, &key, NOW + 59_000_000).await, first);
-        assert!(accounts.authenticate(key.expose(), NOW + 60_000_000).await.is_err());
+        assert!(accounts.authenticate(key.expose(), HERE, NOW + 60_000_000).await.is_err());
     })
     .await;
 }

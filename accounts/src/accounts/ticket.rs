@@ -21,7 +21,7 @@ impl Accounts {
         until: Micros,
         now: Micros,
     ) -> Result<bool, AccountsError> {
-        if caller.token.is_some() {
+        if caller.access.audience.is_some() {
             return Ok(false);
         }
         Ok(self.shared.store.insert_ticket(hash, caller.key, until, (now, OPEN_MAX)).await?)

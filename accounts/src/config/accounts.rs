@@ -65,6 +65,8 @@ pub struct AccountsConfig {
     pub admin_session_hours: u32,
     /// Sessions of one account. Default 20. A further one ends the oldest.
     pub sessions_max_per_account: u32,
+    /// Named keys of one account. Default 50. Revoked ones do not count.
+    pub named_keys_max: u32,
     /// Minutes for which a key that was created when an address was confirmed can still be shown in
     /// full. Default 60. Until then it is held in memory only.
     pub new_key_minutes: u32,
@@ -117,7 +119,7 @@ impl AccountsConfig {
     }
 
     /// Settings that must not be 0.
-    pub fn knobs(&self) -> [(&'static str, u64); 21] {
+    pub fn knobs(&self) -> [(&'static str, u64); 22] {
         [
             ("accounts.cache_entries_max", self.cache_entries_max as u64),
             ("accounts.cache_ms", self.cache_ms),
@@ -138,6 +140,7 @@ impl AccountsConfig {
             ("accounts.session_days", self.session_days.into()),
             ("accounts.admin_session_hours", self.admin_session_hours.into()),
             ("accounts.sessions_max_per_account", self.sessions_max_per_account.into()),
+            ("accounts.named_keys_max", self.named_keys_max.into()),
             ("accounts.new_key_minutes", self.new_key_minutes.into()),
             ("accounts.new_keys_max", self.new_keys_max as u64),
         ]
@@ -189,6 +192,7 @@ impl Default for AccountsConfig {
             session_days: 90,
             admin_session_hours: 12,
             sessions_max_per_account: 20,
+            named_keys_max: 50,
             new_key_minutes: 60,
             new_keys_max: 10_000,
         }

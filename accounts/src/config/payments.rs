@@ -123,7 +123,10 @@ impl PaymentsConfig {
     /// # Errors
     ///
     /// The name of the setting that is wrong, and what it must be.
-    pub fn check(&self, currency: &str) -> Result<(), (&'static str, &'static str)> {
+    pub fn check<'c>(
+        &self,
+        mut currencies: impl Iterator<Item = &'c str>,
+    ) -> Result<(), (&'static str, &'static str)> {
         if self.stripe_key.is_set() != self.stripe_webhook_secret.is_set() {
             return Err(("payments.stripe_webhook_secret", "given with payments.stripe_key"));
         }
@@ -149,7 +152,7 @@ impl PaymentsConfig {
             return Err(("payments.tax_percent", "0 to 100"));
         }
         let offered = self.offers_stripe() || self.offers_paypal();
-        if offered && OTHER_UNITS.contains(&currency) {
+        if offered && currencies.any(|currency| OTHER_UNITS.contains(&currency)) {
             return Err(("products.currency", "one with hundredths where it is paid online"));
         }
         Ok(())
@@ -180,7 +183,7 @@ mod tests {
     use super::*;
 
     fn check(config: &PaymentsConfig, currency: &str, expected: Option<&str>) {
-        let wrong = config.check(currency).err().map(|(name, _)| name);
+        let wrong = config.check([currency].into_iter()).err().map(|(name, _)| name);
         assert_eq!(wrong, expected, "{config:?}");
     }
 

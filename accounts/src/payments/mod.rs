@@ -292,7 +292,9 @@ impl Payments {
         if buyer.open >= limit {
             return Err(PaymentError::TooManyOpen { limit });
         }
-        let catalogue = self.shared.prices.now();
+        let all = self.shared.prices.now();
+        let country = buyer.country.filter(|country| all.countries.contains_key(country));
+        let catalogue = all.of_country(country);
         let mut price = catalogue.price(addon, buyer.founder).times(months);
         price.amount.rescale(2);
         let order = Order {
@@ -304,6 +306,8 @@ impl Payments {
             days: months * DAYS_PER_MONTH,
             price,
             founder: buyer.founder && catalogue.has_founder_rate(addon),
+            country,
+            tax_percent: catalogue.tax_percent,
             created: now,
             checkout: None,
             payment: None,

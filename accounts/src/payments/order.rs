@@ -9,7 +9,7 @@ use rust_decimal::{Decimal, RoundingStrategy, prelude::ToPrimitive};
 use super::PaymentMethod;
 use crate::{
     accounts::{AccountId, Addon, Micros},
-    products::{DAYS_PER_MONTH, Price},
+    products::{Country, DAYS_PER_MONTH, Price},
 };
 
 /// What a customer wants to buy, and its state.
@@ -27,6 +27,10 @@ pub struct Order {
     pub price: Price,
     /// Whether it is a Founder price.
     pub founder: bool,
+    /// The country whose prices these are, if the customer named one that has its own.
+    pub country: Option<Country>,
+    /// The tax that the price includes, in percent; `None`: that of all receipts.
+    pub tax_percent: Option<Decimal>,
     pub created: Micros,
     /// The provider's ids of the checkout and of the payment.
     pub checkout: Option<String>,

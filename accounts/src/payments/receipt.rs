@@ -50,6 +50,9 @@ pub struct Receipt {
     paid_at: Micros,
     seller: String,
     tax_percent: Decimal,
+    /// The country that the customer named, if it decided the price.
+    #[serde(default)]
+    country: Option<String>,
 }
 
 impl Receipt {
@@ -64,7 +67,8 @@ impl Receipt {
             currency: order.price.currency.clone(),
             paid_at: order.paid?,
             seller: terms.seller.clone(),
-            tax_percent: terms.tax_percent,
+            tax_percent: order.tax_percent.unwrap_or(terms.tax_percent),
+            country: order.country.map(|country| country.to_string()),
         })
     }
 
@@ -91,6 +95,9 @@ impl Receipt {
         if !self.refunded.is_zero() {
             rows.push(row("Refunded", amount(-self.refunded)));
             rows.push(row("Total", amount(self.paid - self.refunded)));
+        }
+        if let Some(country) = &self.country {
+            rows.push(row("Country", country.clone()));
         }
         if let Some(tax) = self.tax() {
             let percent = self.tax_percent.normalize();
@@ -195,6 +202,7 @@ mod tests {
             paid_at: 1_795_356_300_000_000,
             seller: "Hub & Söhne\nHamburg\nDE123".to_owned(),
             tax_percent: number(tax_percent),
+            country: None,
         }
     }
 

@@ -17,7 +17,7 @@ use crate::{
         ledger::{self, LedgerKind, NewLedgerEntry, decimal},
     },
     mail::{self, MailKind},
-    products::Price,
+    products::{Country, Price},
 };
 use database::Database;
 
@@ -42,6 +42,8 @@ pub(super) struct OrderRef {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Buyer {
     pub(super) founder: bool,
+    /// The country that the customer named.
+    pub(super) country: Option<Country>,
     /// Its orders that are neither paid nor closed.
     pub(super) open: usize,
 }
@@ -303,8 +305,8 @@ pub(super) async fn buyer(
     if !ledger::lock(tx, account).await? {
         return Ok(None);
     }
-    let found: Option<(i64, i64)> = sqlx::query_as(
-        "SELECT CAST(CASE WHEN founder_us IS NULL THEN 0 ELSE 1 END AS BIGINT), \
+    let found: Option<(i64, Option<String>, i64)> = sqlx::query_as(
+        "SELECT CAST(CASE WHEN founder_us IS NULL THEN 0 ELSE 1 END AS BIGINT), country, \
          (SELECT count(*) FROM orders \
           WHERE account_id = accounts.id AND paid_us IS NULL AND closed_us IS NULL) \
          FROM accounts WHERE id = $1 \
@@ -313,8 +315,9 @@ pub(super) async fn buyer(
     .bind(account.0)
     .fetch_optional(tx)
     .await?;
-    Ok(found.map(|(founder, open)| Buyer {
+    Ok(found.map(|(founder, country, open)| Buyer {
         founder: founder == 1,
+        country: country.and_then(|code| code.parse().ok()),
         open: usize::try_from(open).unwrap_or(usize::MAX),
     }))
 }
@@ -322,8 +325,9 @@ pub(super) async fn buyer(
 pub(super) async fn insert(tx: &mut AnyConnection, order: &Order) -> Result<(), sqlx::Error> {
     sqlx::query(
         "INSERT INTO orders \
-         (id, account_id, rail, addon, months, days, amount, currency, founder, created_us) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+         (id, account_id, rail, addon, months, days, amount, currency, founder, created_us, country, \
+          tax_percent) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
     )
     .bind(&order.id)
     .bind(order.account.0)
@@ -335,6 +339,8 @@ pub(super) async fn insert(tx: &mut AnyConnection, order: &Order) -> Result<(), 
     .bind(&order.price.currency)
     .bind(i64::from(order.founder))
     .bind(order.created)
+    .bind(order.country.map(|country| country.to_string()))
+    .bind(order.tax_percent.map(|percent| percent.to_string()))
     .execute(tx)
     .await?;
     Ok(())
@@ -379,6 +385,8 @@ impl FromRow<'_, AnyRow> for Order {
             let count: i64 = row.try_get(name)?;
             u32::try_from(count).map_err(|error| sqlx::Error::Decode(error.into()))
         };
+        let (country, tax_percent): (Option<String>, Option<String>) =
+            (row.try_get("country")?, row.try_get("tax_percent")?);
         let amount: Decimal = decimal(&text("amount")?)?;
         let addon: Addon =
             text("addon")?.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
@@ -393,6 +401,8 @@ impl FromRow<'_, AnyRow> for Order {
             days: count("days")?,
             price: Price { amount, currency: text("currency")? },
             founder: row.try_get::<i64, _>("founder")? == 1,
+            country: country.and_then(|code| code.parse().ok()),
+            tax_percent: tax_percent.map(|percent| decimal(&percent)).transpose()?,
             created: row.try_get("created_us")?,
             checkout: row.try_get("checkout_ref")?,
             payment: row.try_get("payment_ref")?,

@@ -1,11 +1,11 @@
 //! Prices of add-ons, and when a product requires one.
 
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use jiff::{civil::Date, tz::TimeZone};
 use rust_decimal::Decimal;
 
-use super::Product;
+use super::{Country, Product};
 use crate::accounts::{Addon, Micros};
 
 /// The days of a paid month.
@@ -54,9 +54,19 @@ pub struct Catalogue {
     pub monthly_for_founders: [Option<Decimal>; 3],
     /// The moment from which the odds require their add-on; `None` if they always do.
     pub odds_free_until: Option<Micros>,
+    /// The tax that prices include, in percent, where it is not that of all receipts.
+    pub tax_percent: Option<Decimal>,
+    /// What customers of some countries see and pay instead. These have no countries themselves.
+    pub countries: BTreeMap<Country, Self>,
 }
 
 impl Catalogue {
+    /// The price list of a customer of this country, or who named none.
+    #[must_use]
+    pub fn of_country(&self, country: Option<Country>) -> &Self {
+        country.and_then(|country| self.countries.get(&country)).unwrap_or(self)
+    }
+
     /// The add-on that a product requires now; `None` if every account may use it.
     #[must_use]
     pub fn needs(&self, product: Product, now: Micros) -> Option<Addon> {
@@ -99,6 +109,8 @@ mod tests {
             monthly: [dec!(3.00), dec!(5.00), dec!(5.00)],
             monthly_for_founders: [Some(dec!(1.50)), Some(dec!(2.50)), None],
             odds_free_until: end_of_day(date(2026, 8, 17), &TimeZone::UTC),
+            tax_percent: None,
+            countries: BTreeMap::new(),
         }
     }
 

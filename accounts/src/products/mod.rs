@@ -3,12 +3,14 @@
 //! No store, no clock, no HTTP: `now` comes in. Only [`Prices`] changes.
 
 mod catalogue;
+mod country;
 mod prices;
 mod product;
 
 pub(crate) use self::catalogue::end_of_day;
 pub use self::{
     catalogue::{Catalogue, DAYS_PER_MONTH, Price, TERMS},
+    country::{Country, NoCountry},
     prices::Prices,
     product::Product,
 };

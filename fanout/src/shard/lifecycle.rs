@@ -11,7 +11,7 @@ use super::{Shard, bare_channel, dispatch::error};
 use crate::{
     Micros,
     close::{Close, HostClose},
-    connection::{Connection, NewConnection, Purpose},
+    connection::{Connection, Expiry, NewConnection, Purpose},
     dialect::{Dialect, Notice},
     encode,
     inspect::SocketId,
@@ -109,7 +109,7 @@ impl Shard {
         &mut self,
         key: u64,
         permission: &Permission,
-        expires: Option<Micros>,
+        expiry: Option<Expiry>,
         now: Micros,
     ) {
         for slot in self.slots_of(key) {
@@ -118,7 +118,7 @@ impl Shard {
                 continue;
             }
             if let Some(owner) = &mut subscriber.sink.owner {
-                owner.expires = expires;
+                owner.expiry = expiry;
             }
             subscriber.session.set_permission(permission.clone());
             let time_of_day = self.shared.host.time_of_day();

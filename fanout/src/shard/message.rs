@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use crate::{
-    Micros,
     catch_up::{HostResponse, Requester},
     channel::{Channel, Publication, Rate},
     close::Close,
-    connection::NewConnection,
+    connection::{Expiry, NewConnection},
     inspect::Inspection,
     mailbox::MailboxMessage,
     permission::Permission,
@@ -31,7 +30,7 @@ pub(crate) enum ShardMessage {
     /// Close every connection of this key.
     CloseKey(u64, Close),
     /// Give every connection of this key this permission and this expiry.
-    Permit(u64, Permission, Option<Micros>),
+    Permit(u64, Permission, Option<Expiry>),
     /// Close every connection, each with its own delay to reconnect within the window.
     Drain {
         window_ms: u32,

@@ -19,7 +19,6 @@ use fanout::{
     Publication, Seq,
     catch_up::{CatchUp, CatchUpFrame, Host, HostRequest, HostResponse, ShardRequest, Verdict},
     channel::{Channel, Rate},
-    close::Close,
     encode::text_frame,
     replay::ReplayOutcome,
     socket::{SocketOptions, Stream},
@@ -147,8 +146,7 @@ impl World {
         own.set_read_timeout(Some(wait)).expect("it is not zero");
         let owner = Owner {
             key: KEY,
-            expires: None,
-            expiry: Close::Idle,
+            expiry: None,
             permission,
             deflates: false,
             peer: None,

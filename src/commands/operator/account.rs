@@ -77,8 +77,12 @@ async fn show(
     line(out, &["blocked", &account.blocked.map(time).unwrap_or_default()])?;
     line(out, &["deleted", &account.deleted.map(time).unwrap_or_default()])?;
     line(out, &["founder", &account.founder.map(time).unwrap_or_default()])?;
-    for KeySummary { prefix, created, revoked, .. } in accounts.keys_of(account.account).await? {
-        line(out, &["key", &prefix, &time(created), &revoked.map(time).unwrap_or_default()])?;
+    for KeySummary { prefix, created, revoked, terms, .. } in
+        accounts.keys_of(account.account).await?
+    {
+        let name = terms.map(|terms| format!("{} ({})", terms.name, terms.scopes));
+        let (created, revoked) = (time(created), revoked.map(time).unwrap_or_default());
+        line(out, &["key", &prefix, &created, &revoked, &name.unwrap_or_default()])?;
     }
     for (addon, expires) in account.addons.iter() {
         let state = if expires > now { "runs" } else { "has run out" };

@@ -1,5 +1,7 @@
 //! Commands in, lines out, on a database of each kind.
 
+use std::net::Ipv4Addr;
+
 use rust_decimal::{Decimal, dec};
 use serde_json::{Value, json};
 
@@ -206,7 +208,7 @@ async fn account_is_shown_by_address_or_id_without_its_secrets() {
             operator.accounts().await.create_key(Some("ann@one.org"), &[], NOW).await.unwrap();
         let shown = operator.show("Ann@One.org").await;
         assert_eq!(lines(&shown, "address"), [["address", "ann@one.org"]]);
-        assert_eq!(lines(&shown, "key"), [["key", key.prefix(), "2026-09-01T16:26:40Z", "-"]]);
+        assert_eq!(lines(&shown, "key"), [["key", key.prefix(), "2026-09-01T16:26:40Z", "-", "-"]]);
         assert!(!shown.contains(key.expose()), "the key itself is shown");
         let id = lines(&shown, "id")[0][1].to_owned();
         assert_eq!(operator.show(&id).await, shown);
@@ -275,7 +277,13 @@ async fn block_holds_until_unblocked() {
         let key = accounts.create_key(Some("ann@one.org"), &[], NOW).await.unwrap();
         let works = async || {
             // Another program, with nothing in its cache.
-            operator.accounts().await.authenticate(key.expose(), NOW).await.unwrap().is_some()
+            operator
+                .accounts()
+                .await
+                .authenticate(key.expose(), Ipv4Addr::LOCALHOST.into(), NOW)
+                .await
+                .unwrap()
+                .is_some()
         };
         let block =
             || OperatorCommand::Account(AccountCommand::Block(operator.account("ann@one.org")));
@@ -301,7 +309,15 @@ async fn deleted_account_leaves_only_its_ledger() {
         let delete =
             |name: &str| OperatorCommand::Account(AccountCommand::Delete(operator.account(name)));
         assert_eq!(operator.answer(delete("ann@one.org")).await.unwrap(), "deleted\n");
-        assert!(operator.accounts().await.authenticate(key.expose(), NOW).await.unwrap().is_none());
+        assert!(
+            operator
+                .accounts()
+                .await
+                .authenticate(key.expose(), Ipv4Addr::LOCALHOST.into(), NOW)
+                .await
+                .unwrap()
+                .is_none()
+        );
         let shown = operator.show(&id).await;
         assert_eq!(lines(&shown, "address"), [["address", "-"]]);
         assert_eq!(lines(&shown, "state"), [["state", "deleted"]]);

@@ -11,7 +11,7 @@ use crate::support::{Answer, Browser, Hub};
 const PLANTED: &str = "0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a";
 
 /// Every form, with possible fields.
-const FORMS: [(&str, &[(&str, &str)]); 15] = [
+const FORMS: [(&str, &[(&str, &str)]); 20] = [
     ("/register/", &[("email", "eve@example.org"), ("password", PASSWORD)]),
     ("/register/sent/", &[("email", "ann@example.org")]),
     ("/verify/", &[("link", "1.00"), ("password", PASSWORD)]),
@@ -21,11 +21,16 @@ const FORMS: [(&str, &[(&str, &str)]); 15] = [
     ("/reset/", &[("email", "ann@example.org")]),
     ("/reset/set/", &[("link", "1.00"), ("password", PASSWORD)]),
     ("/dashboard/regenerate/", &[]),
+    ("/dashboard/disconnect/", &[("app", "1")]),
+    ("/dashboard/keys/", &[("do", "create"), ("name", "x"), ("football", "yes")]),
+    ("/dashboard/webhooks/", &[("url", "https://example.org/"), ("goal", "yes")]),
+    ("/dashboard/webhooks/1/", &[("do", "test")]),
     ("/dashboard/settings/password/", &[("old", PASSWORD), ("new", "another four words")]),
     ("/dashboard/settings/email/", &[("email", "eve@example.org"), ("password", PASSWORD)]),
     ("/dashboard/settings/sign-out/", &[]),
     ("/dashboard/settings/delete/", &[("password", PASSWORD), ("sure", "yes")]),
     ("/addons/", &[("addon", "sports"), ("months", "1"), ("rail", "card")]),
+    ("/addons/country/", &[("country", "CH")]),
     ("/checkout/0a0a/cancel/", &[]),
 ];
 
@@ -314,6 +319,7 @@ async fn pages_are_not_cached_and_load_nothing_from_other_origins() {
     let own = [
         "/dashboard/",
         "/dashboard/settings/",
+        "/dashboard/keys/",
         "/dashboard/webhooks/",
         "/addons/",
         "/checkout/0a/",

@@ -168,7 +168,12 @@ impl Hub {
         self.key_command("revoke", [key]);
     }
 
-    fn key_command<'a>(&self, word: &str, more: impl IntoIterator<Item = &'a str>) -> String {
+    /// Runs `matchwire key` on the hub's database; returns what it prints.
+    pub(crate) fn key_command<'a>(
+        &self,
+        word: &str,
+        more: impl IntoIterator<Item = &'a str>,
+    ) -> String {
         let mut command = self.place.program();
         let output = command.args(["key", word, "--db", &self.db()]).args(more).output();
         let Output { status, stdout, stderr } = output.expect("the key command runs");

@@ -209,9 +209,9 @@ impl Acceptor {
             && let Some(dialect) = ws::dialect(uri.path())
         {
             request.agree_to_deflate(&self.shared, dialect);
-            match ws::authenticate(&self.shared, request.presented()).await {
+            let peer = self.peer(from, &bytes);
+            match ws::authenticate(&self.shared, request.presented(), peer).await {
                 Ok(Some(caller)) => {
-                    let peer = self.peer(from, &bytes);
                     let deflates = request.deflates();
                     let verdict = ws::admit(&self.shared, caller, peer, dialect, deflates);
                     connection.answer(&request.answer()).await?;

@@ -156,6 +156,8 @@ fn rfc_3339(at: Micros) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
+
     use serde_json::json;
 
     use accounts::config::AccountsConfig;
@@ -180,7 +182,11 @@ mod tests {
             let badge = "UPDATE accounts SET founder_us = 1785715200000000";
             sqlx::query(badge).execute(database.pool()).await.unwrap();
             let later = NOW + 2 * DAY_US;
-            let caller = accounts.authenticate(key.expose(), later).await.unwrap().unwrap();
+            let caller = accounts
+                .authenticate(key.expose(), Ipv4Addr::LOCALHOST.into(), later)
+                .await
+                .unwrap()
+                .unwrap();
             let account_json = account_json(&accounts, caller.account, later).await;
             assert_eq!(account_json["email"], "a@example.org");
             assert_eq!(account_json["key_prefix"], key.prefix());

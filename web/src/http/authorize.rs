@@ -30,7 +30,7 @@ use crate::{
     products::Product,
     usage::Call,
 };
-use accounts::{AccountId, Caller, Micros};
+use accounts::{AccountId, AccountsError, Caller, Micros, Scope};
 
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
@@ -54,8 +54,9 @@ pub(super) async fn authorize(
     let is_mcp = request.extensions().get::<McpResource>().is_some();
     let path = request.uri().path();
     let call = call(path).filter(|_| shared.paths.contains(path));
+    let scope = scope(product, path);
     let has_credential = presented != PresentedCredential::Nothing;
-    let access = AccessRequest { product, peer, presented, accepts_tokens: is_mcp, call };
+    let access = AccessRequest { product, scope, peer, presented, accepts_tokens: is_mcp, call };
     let checked = if is_mcp && in_query {
         // It could end up in a log.
         Err(HttpError::TokenInUrl { public_url: shared.parts.public_url.clone() })
@@ -73,8 +74,11 @@ pub(super) async fn authorize(
         }
         Err(error) => {
             counter!("matchwire_requests_refused_total", "reason" => error.reason()).increment(1);
+            // Another authorization does not help a key that is used from elsewhere.
+            let is_final = matches!(error, HttpError::WrongAddress { .. });
             let mut response = error.into_response();
-            if let Some(resource) = request.extensions().get::<McpResource>() {
+            let resource = request.extensions().get::<McpResource>();
+            if let Some(resource) = resource.filter(|_| !is_final) {
                 let base = shared.base_url(request.headers());
                 resource.challenge(&base, has_credential, &mut response);
             }
@@ -86,6 +90,8 @@ pub(super) async fn authorize(
 /// What the check needs to know about a request.
 struct AccessRequest {
     product: Product,
+    /// The scope that the path needs.
+    scope: Scope,
     peer: Peer,
     presented: PresentedCredential,
     /// Whether access tokens are accepted besides keys.
@@ -94,10 +100,10 @@ struct AccessRequest {
 }
 
 /// The order decides which answer a request gets when several apply: 429 for the address, 401, 403 for the
-/// scopes of an access token, 402, 429 for the account's work, 429 for the day.
+/// address and the scopes of the key, 402, 429 for the account's work, 429 for the day.
 async fn check_access(
     shared: &Shared,
-    AccessRequest { product, peer, presented, accepts_tokens, call }: AccessRequest,
+    AccessRequest { product, scope, peer, presented, accepts_tokens, call }: AccessRequest,
 ) -> Result<(Caller, Admission), HttpError> {
     let limits = &shared.parts.limits;
     if product == Product::Football {
@@ -106,7 +112,7 @@ async fn check_access(
     let now = clock::wall();
     let audience = accepts_tokens.then_some(product);
     let caller = authenticate(shared, &presented, audience, peer, now).await?;
-    if let Some(scope) = caller.lacking_scope(product) {
+    if !caller.has_scope(scope) {
         return Err(HttpError::InsufficientScope { scope });
     }
     let quota = limits.quota(&caller, product, now);
@@ -132,8 +138,14 @@ async fn authenticate(
         PresentedCredential::One(Credential::Key(key)) => {
             let accounts = &shared.parts.accounts;
             let found = match audience {
-                Some(audience) => accounts.authenticate_for_mcp(key, audience, now).await?,
-                None => accounts.authenticate(key, now).await?,
+                Some(audience) => accounts.authenticate_for_mcp(key, audience, address, now).await,
+                None => accounts.authenticate(key, address, now).await,
+            };
+            let found = match found {
+                Err(AccountsError::WrongAddress) => {
+                    return Err(HttpError::WrongAddress { address });
+                }
+                found => found?,
             };
             if let Some(caller) = found {
                 return Ok(caller);
@@ -191,6 +203,16 @@ async fn count(
             meter.count_call(account, product, call, now).await;
             Ok(None)
         }
+    }
+}
+
+/// The scope that a path below a product needs.
+fn scope(product: Product, path: &str) -> Scope {
+    let mut parts = path.split('/').filter(|part| !part.is_empty());
+    match [parts.next(), parts.next(), parts.next()].map(Option::unwrap_or_default) {
+        ["api", "v2", "account" | "webhooks"] => Scope::Account,
+        ["api", "v2", "stream"] => Scope::Stream,
+        _ => Scope::of_product(product),
     }
 }
 

@@ -1,5 +1,7 @@
 //! All HTTP errors and their responses, in one place.
 
+use std::net::IpAddr;
+
 use axum::{
     Json,
     response::{IntoResponse, Response},
@@ -32,7 +34,11 @@ pub(super) enum HttpError {
     TokenInUrl {
         public_url: String,
     },
-    /// The access token is valid, and does not have this scope.
+    /// The key is valid, and does not work from this address.
+    WrongAddress {
+        address: IpAddr,
+    },
+    /// The key or access token is valid, and does not have this scope.
     InsufficientScope {
         scope: Scope,
     },
@@ -104,6 +110,7 @@ impl HttpError {
             Self::Unauthorised { .. } | Self::DifferentTokens { .. } | Self::TokenInUrl { .. } => {
                 "authentication_required"
             }
+            Self::WrongAddress { .. } => "address_not_allowed",
             Self::InsufficientScope { .. } => "insufficient_scope",
             Self::AddonRequired(_) => "addon_required",
             Self::RateLimited(_) => "rate_limited",
@@ -145,6 +152,7 @@ impl IntoResponse for HttpError {
             Self::Unauthorised { public_url } => unauthorised(&public_url, SEND_THE_HEADER),
             Self::DifferentTokens { public_url } => unauthorised(&public_url, SEND_ONE_TOKEN),
             Self::TokenInUrl { public_url } => unauthorised(&public_url, SEND_NO_TOKEN_IN_URLS),
+            Self::WrongAddress { address } => wrong_address(address),
             Self::InsufficientScope { scope } => insufficient_scope(scope),
             Self::AddonRequired(needed) => addon_required(&needed),
             Self::RateLimited(wait) => rate_limited(wait),
@@ -188,11 +196,19 @@ fn unauthorised(public_url: &str, detail: &'static str) -> Response {
     response
 }
 
+fn wrong_address(address: IpAddr) -> Response {
+    let address = address.to_canonical();
+    forbidden("address_not_allowed", &format!("This key does not work from {address}."))
+}
+
 fn insufficient_scope(scope: Scope) -> Response {
+    let detail = format!("The key or access token does not have the scope {scope}.");
+    forbidden("insufficient_scope", &detail)
+}
+
+fn forbidden(code: &'static str, detail: &str) -> Response {
     let status = StatusCode::FORBIDDEN;
-    let detail = format!("The access token does not have the scope {scope}: authorize again.");
-    let code = Some("insufficient_scope");
-    let body = ErrorEnvelope { error: true, status: status.as_u16(), code, detail: &detail };
+    let body = ErrorEnvelope { error: true, status: status.as_u16(), code: Some(code), detail };
     (status, Json(body)).into_response()
 }
 

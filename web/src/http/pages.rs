@@ -60,9 +60,11 @@ impl<'a> LiveShell<'a> {
             signed_in: visit.customer().is_some(),
             key,
             session: customer.filter(may_follow).map(|_| visit.shell("/").token),
-            addon_price: customer
-                .filter(|it| !may_follow(it))
-                .map(|_| parts.prices.now().price(Addon::Websocket, founder).to_string()),
+            addon_price: customer.filter(|it| !may_follow(it)).map(|it| {
+                let catalogue = parts.prices.now();
+                let prices = catalogue.of_country(it.country);
+                prices.price(Addon::Websocket, founder).to_string()
+            }),
         }
     }
 }

@@ -17,6 +17,15 @@ struct PricingPage<'a> {
     founder: bool,
     offers: Vec<AddonOffer>,
     terms: [u32; TERMS.len()],
+    /// Where prices differ.
+    countries: Vec<CountryRow>,
+}
+
+/// The monthly prices in a country, in the order of the offers.
+#[derive(Debug)]
+struct CountryRow {
+    country: String,
+    prices: Vec<String>,
 }
 
 /// An add-on on offer.
@@ -42,8 +51,9 @@ const ORDER: [Addon; 3] = [Addon::Sports, Addon::Websocket, Addon::Odds];
 
 /// `/pricing/`
 pub(super) async fn show(visit: Visit) -> Result<Response, SiteError> {
-    let catalogue = visit.shared.parts.prices.now();
+    let all = visit.shared.parts.prices.now();
     let customer = visit.customer();
+    let catalogue = all.of_country(customer.and_then(|it| it.country));
     let founder = customer.is_some_and(|it| it.founder.is_some());
     let addons = customer.map(|it| it.addons);
     let mut nothing = catalogue.price(Addon::Sports, false);
@@ -54,9 +64,17 @@ pub(super) async fn show(visit: Visit) -> Result<Response, SiteError> {
         signed_in: customer.is_some(),
         founder,
         offers: ORDER
-            .map(|addon| offer(&catalogue, addon, founder, addons.as_ref(), visit.now))
+            .map(|addon| offer(catalogue, addon, founder, addons.as_ref(), visit.now))
             .into(),
         terms: TERMS,
+        countries: all
+            .countries
+            .iter()
+            .map(|(country, list)| CountryRow {
+                country: country.to_string(),
+                prices: ORDER.map(|addon| list.price(addon, false).to_string()).into(),
+            })
+            .collect(),
     };
     visit.show(&page)
 }

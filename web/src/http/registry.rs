@@ -174,6 +174,8 @@ impl Drop for SocketPermit {
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
+
     use accounts::{Accounts, config::AccountsConfig};
     use database::testing::on_each;
 
@@ -187,7 +189,13 @@ mod tests {
             let mut callers = Vec::new();
             for _ in 0..2 {
                 let key = accounts.create_key(None, &[], 0).await.unwrap();
-                callers.push(accounts.authenticate(key.expose(), 0).await.unwrap().unwrap());
+                callers.push(
+                    accounts
+                        .authenticate(key.expose(), Ipv4Addr::LOCALHOST.into(), 0)
+                        .await
+                        .unwrap()
+                        .unwrap(),
+                );
             }
             let [one, other] = callers[..] else { panic!("two") };
             let registry = Registry::new(32, 1_000);

@@ -41,7 +41,7 @@ use super::{
     transport::Preread,
 };
 use crate::clock::wall;
-use accounts::{AccountsError, Addon, Caller, products::Catalogue};
+use accounts::{AccountsError, Addon, Caller, Scope, products::Catalogue};
 use hub::dialect::live::protocol as live;
 
 /// When the client should reconnect if the database failed during the handshake.
@@ -116,6 +116,8 @@ enum Reason {
     NoKey,
     WrongKey,
     DifferentKeys,
+    WrongAddress,
+    NoScope,
     NoAddon,
     TooMany,
     NoSocket,
@@ -237,9 +239,11 @@ pub(super) async fn socket(
     let mut upgrade_request =
         UpgradeRequest::of_request(&request).ok_or(HttpError::UpgradeRequired)?;
     upgrade_request.agree_to_deflate(&shared, dialect);
-    let verdict = match authenticate(&shared, upgrade_request.presented()).await? {
-        Some(caller) => admit(&shared, caller, peer, dialect, upgrade_request.deflates()),
-        None => refuse_unauthenticated(&shared, upgrade_request.presented(), peer, dialect)?,
+    let verdict = match authenticate(&shared, upgrade_request.presented(), peer).await {
+        Ok(Some(caller)) => admit(&shared, caller, peer, dialect, upgrade_request.deflates()),
+        Ok(None) => refuse_unauthenticated(&shared, upgrade_request.presented(), peer, dialect)?,
+        Err(AccountsError::WrongAddress) => Reason::WrongAddress.refuse(dialect),
+        Err(error) => return Err(error.into()),
     };
     Ok(upgrade(shared, request, &upgrade_request, verdict))
 }
@@ -258,15 +262,16 @@ pub(super) async fn unknown(State(shared): State<Arc<Shared>>, request: Request)
 ///
 /// # Errors
 ///
-/// If the account store fails.
+/// [`AccountsError::WrongAddress`] if the key does not work from the peer's address. If the account store fails.
 pub(super) async fn authenticate(
     shared: &Shared,
     presented: &PresentedCredential,
+    Peer(from): Peer,
 ) -> Result<Option<Caller>, AccountsError> {
     match presented {
         PresentedCredential::Nothing | PresentedCredential::Conflicting => Ok(None),
         PresentedCredential::One(Credential::Key(key)) => {
-            shared.parts.accounts.authenticate(key, wall()).await
+            shared.parts.accounts.authenticate(key, from, wall()).await
         }
         PresentedCredential::One(Credential::Ticket(ticket)) => {
             shared.tickets.redeem(ticket, &shared.parts.accounts).await
@@ -283,6 +288,13 @@ pub(super) fn admit(
     deflates: bool,
 ) -> Verdict {
     let now = wall();
+    // A ticket may outlive its key.
+    if !caller.lasts(now) {
+        return Reason::WrongKey.refuse(dialect);
+    }
+    if !caller.has_scope(Scope::Stream) {
+        return Reason::NoScope.refuse(dialect);
+    }
     if !caller.has(Addon::Websocket, now) {
         return Reason::NoAddon.refuse(dialect);
     }
@@ -293,8 +305,7 @@ pub(super) fn admit(
     };
     let owner = Owner {
         key: caller.key.number(),
-        expires: caller.expiry(Addon::Websocket),
-        expiry: close::ADDON_REQUIRED,
+        expiry: close::expiry(&caller),
         permission,
         deflates,
         peer: Some(peer.0),
@@ -333,6 +344,14 @@ impl Reason {
             Self::WrongKey => (AUTH_FAILED, live::Code::AuthFailed, key, close::UNAUTHORISED),
             Self::DifferentKeys => {
                 let message = credential::DIFFERENT;
+                (AUTH_FAILED, live::Code::AuthFailed, message, close::UNAUTHORISED)
+            }
+            Self::WrongAddress => {
+                let message = "the key does not work from this address";
+                (AUTH_FAILED, live::Code::AuthFailed, message, close::UNAUTHORISED)
+            }
+            Self::NoScope => {
+                let message = "the key does not have the scope stream";
                 (AUTH_FAILED, live::Code::AuthFailed, message, close::UNAUTHORISED)
             }
             Self::NoAddon => {
@@ -419,7 +438,7 @@ pub(super) async fn hand_over(
                 Ok(Some(renewed)) if renewed.has(Addon::Websocket, wall()) => {
                     let permission = entitlement.permission(&renewed, wall());
                     shared.parts.registry.renew(renewed, &permission);
-                    fanout.permit(key, &permission, renewed.expiry(Addon::Websocket));
+                    fanout.permit(key, &permission, close::expiry(&renewed));
                 }
                 Ok(Some(_)) => fanout.close(key, close::ADDON_REQUIRED),
                 Ok(None) => fanout.close(key, close::TOKEN_REVOKED),

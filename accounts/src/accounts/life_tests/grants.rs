@@ -76,7 +76,7 @@ impl<'a> TestGrants<'a> {
     async fn caller(&self, token: &Token, now: Micros) -> Option<Caller> {
         let product = Product::Football;
         let accounts = &self.life.accounts;
-        accounts.authenticate_for_mcp(token.expose(), product, now).await.unwrap()
+        accounts.authenticate_for_mcp(token.expose(), product, HERE, now).await.unwrap()
     }
 
     async fn works(&self, token: &Token, now: Micros) -> bool {
@@ -116,14 +116,14 @@ async fn token_is_for_its_audience_only() {
         let grants = TestGrants::of(&life);
         let tokens = grants.connect(account, NOW).await;
         let of = async |credential: &str, product| {
-            let found = life.accounts.authenticate_for_mcp(credential, product, NOW).await;
+            let found = life.accounts.authenticate_for_mcp(credential, product, HERE, NOW).await;
             found.unwrap().is_some()
         };
         assert!(of(tokens.access.expose(), Product::Football).await);
         assert!(!of(tokens.access.expose(), Product::Tennis).await);
         assert!(of(key.expose(), Product::Tennis).await, "a key is for all");
         for token in [&tokens.access, &tokens.refresh] {
-            assert_eq!(life.accounts.authenticate(token.expose(), NOW).await.unwrap(), None);
+            assert_eq!(life.accounts.authenticate(token.expose(), HERE, NOW).await.unwrap(), None);
         }
         assert!(!of(tokens.refresh.expose(), Product::Football).await);
     })
@@ -146,16 +146,15 @@ async fn scopes_narrow_the_caller_and_not_the_quota() {
         let wide = grants.connect(account, NOW).await;
         let narrow = grants.caller(&narrow.access, NOW).await.unwrap();
         let wide = grants.caller(&wide.access, NOW).await.unwrap();
-        let owner = life.accounts.authenticate(key.expose(), NOW).await.unwrap().unwrap();
+        let owner = life.accounts.authenticate(key.expose(), HERE, NOW).await.unwrap().unwrap();
         let sees = |caller: &Caller| (caller.has(Addon::Odds, NOW), caller.may_use(Addon::Odds));
         assert_eq!(sees(&narrow), (false, false));
         assert_eq!(narrow.expiry(Addon::Odds), None);
         assert_eq!((sees(&wide), sees(&owner)), ((true, true), (true, true)));
-        assert_eq!(narrow.lacking_scope(Product::Tennis), Some(Scope::Sports));
-        assert_eq!(narrow.lacking_scope(Product::Football), None);
-        assert_eq!(owner.lacking_scope(Product::Tennis), None);
-        assert_eq!(narrow.token_expires(), Some(NOW + HOUR_US));
-        assert_eq!(owner.token_expires(), None);
+        assert!(!narrow.has_scope(Scope::Sports) && narrow.has_scope(Scope::Football));
+        assert!(owner.has_scope(Scope::Sports));
+        assert_eq!(narrow.ends(), Some(NOW + HOUR_US));
+        assert_eq!(owner.ends(), None);
         let limits = Limits::new(&LimitsConfig::default(), LimitsKey::random());
         assert_eq!(limits.quota(&narrow, Product::Football, NOW), None, "the account pays");
         let renewed = life.accounts.renew(&narrow).await.unwrap().unwrap();

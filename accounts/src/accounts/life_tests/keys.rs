@@ -11,7 +11,7 @@ use super::*;
 async fn regeneration_replaces_the_old_key_at_once() {
     on_each_accounts(async |life| {
         let (account, old) = life.active(ME).await;
-        let caller = life.accounts.authenticate(old.expose(), NOW).await.unwrap().unwrap();
+        let caller = life.accounts.authenticate(old.expose(), HERE, NOW).await.unwrap().unwrap();
         let mut changes = life.accounts.changes();
 
         let new = life.accounts.regenerate_key(account, NOW + 1).await.unwrap();
@@ -74,8 +74,8 @@ async fn only_an_active_account_gets_a_key() {
 async fn new_key_is_shown_in_full_once() {
     on_each_accounts(async |life| {
         let account = life.confirmed(ME).await;
-        assert!(life.accounts.take_new_key(account, NOW).is_some());
-        assert_eq!(life.accounts.take_new_key(account, NOW), None);
+        assert!(life.accounts.take_new_key(account, NewKeyKind::Main, NOW).is_some());
+        assert_eq!(life.accounts.take_new_key(account, NewKeyKind::Main, NOW), None);
     })
     .await;
 }
@@ -85,7 +85,7 @@ async fn replaced_key_is_not_shown_even_if_it_was_never_viewed() {
     on_each_accounts(async |life| {
         let account = life.confirmed(ME).await;
         life.accounts.regenerate_key(account, NOW).await.unwrap();
-        assert_eq!(life.accounts.take_new_key(account, NOW), None);
+        assert_eq!(life.accounts.take_new_key(account, NewKeyKind::Main, NOW), None);
     })
     .await;
 }

@@ -7,7 +7,7 @@ async fn deleted_account_loses_keys_sessions_links_and_mails() {
     on_each_accounts(async |life| {
         let (account, key) = life.active(ME).await;
         let other = life.accounts.create_key(Some(ME), &[(Addon::Odds, 30)], NOW).await.unwrap();
-        let caller = life.accounts.authenticate(key.expose(), NOW).await.unwrap().unwrap();
+        let caller = life.accounts.authenticate(key.expose(), HERE, NOW).await.unwrap().unwrap();
         let session = life.log_in(ME, PASSWORD, NOW).await.unwrap();
         let link = life.reset_link(ME).await;
         let mut changes = life.accounts.changes();

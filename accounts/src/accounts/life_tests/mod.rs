@@ -4,6 +4,7 @@ mod entering;
 mod grants;
 mod keys;
 mod leaving;
+mod named_keys;
 mod operators;
 mod races;
 mod recovery;
@@ -114,7 +115,10 @@ impl TestAccounts {
     /// An active account and its key.
     async fn active(&self, address: &str) -> (AccountId, Key) {
         let account = self.confirmed(address).await;
-        (account, self.accounts.take_new_key(account, NOW).expect("it was just made"))
+        (
+            account,
+            self.accounts.take_new_key(account, NewKeyKind::Main, NOW).expect("it was just made"),
+        )
     }
 
     /// The kinds of mail to an address, the oldest first.
@@ -161,7 +165,7 @@ impl TestAccounts {
     }
 
     async fn works(&self, key: &Key, now: Micros) -> bool {
-        self.accounts.authenticate(key.expose(), now).await.unwrap().is_some()
+        self.accounts.authenticate(key.expose(), HERE, now).await.unwrap().is_some()
     }
 
     async fn customer(&self, account: AccountId) -> Option<Customer> {

@@ -6,7 +6,7 @@ use super::*;
 async fn blocked_account_loses_access_at_once_and_regains_its_key() {
     on_each_accounts(async |life| {
         let (account, key) = life.active(ME).await;
-        let caller = life.accounts.authenticate(key.expose(), NOW).await.unwrap().unwrap();
+        let caller = life.accounts.authenticate(key.expose(), HERE, NOW).await.unwrap().unwrap();
         let session = life.log_in(ME, PASSWORD, NOW).await.unwrap();
         let mut changes = life.accounts.changes();
 

@@ -18,7 +18,7 @@ async fn account_is_active_and_has_a_key_once_its_link_is_followed() {
         assert_eq!(verified, VerificationOutcome::Now { account });
         let after = life.customer(account).await.unwrap();
         assert_eq!((after.active, after.key_created), (Some(NOW + 5), Some(NOW + 5)));
-        let key = life.accounts.take_new_key(account, NOW + 5).unwrap();
+        let key = life.accounts.take_new_key(account, NewKeyKind::Main, NOW + 5).unwrap();
         assert_eq!(after.key_prefix.as_deref(), Some(key.prefix()));
         assert!(life.works(&key, NOW + 5).await);
         assert!(life.log_in(ME, PASSWORD, NOW + 5).await.is_some());
@@ -294,7 +294,11 @@ async fn account_created_by_operator_is_claimed_by_registering() {
         };
         assert!(life.log_in(ME, PASSWORD, NOW).await.is_some());
         assert!(life.works(&key, NOW).await);
-        assert_eq!(life.accounts.take_new_key(account, NOW), None, "it has a key already");
+        assert_eq!(
+            life.accounts.take_new_key(account, NewKeyKind::Main, NOW),
+            None,
+            "it has a key already"
+        );
         let customer = life.customer(account).await.unwrap();
         assert_eq!(customer.addons.expiry(Addon::Odds), Some(NOW + 30 * DAY_US));
     })

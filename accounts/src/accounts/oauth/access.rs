@@ -1,13 +1,12 @@
 //! Access tokens on MCP paths: who calls, and with which scopes.
 
+use std::net::IpAddr;
+
 use tracing::warn;
 
-use super::{
-    Scope,
-    token::{PresentedToken, grant_prefix},
-};
+use super::token::{PresentedToken, grant_prefix};
 use crate::{
-    accounts::{Accounts, AccountsError, Caller, Micros, caller::TokenAccess, key::KeyHash},
+    accounts::{Accounts, AccountsError, Caller, Micros, Networks, caller::Access, key::KeyHash},
     products::Product,
 };
 
@@ -18,24 +17,23 @@ impl Accounts {
     ///
     /// # Errors
     ///
-    /// If the store fails.
+    /// As [`Accounts::authenticate`].
     pub async fn authenticate_for_mcp(
         &self,
         credential: &str,
         product: Product,
+        from: IpAddr,
         now: Micros,
     ) -> Result<Option<Caller>, AccountsError> {
         let Some(token) = PresentedToken::access(credential) else {
-            return self.authenticate(credential, now).await;
+            return self.authenticate(credential, from, now).await;
         };
         let hash = self.shared.pepper.hash_token(token.as_str());
         let caller = match self.shared.cache.get(&hash, now) {
-            Some(caller) => Some(caller),
+            Some((caller, _)) => Some(caller),
             None => self.look_up_token(token, hash, now).await?,
         };
-        Ok(caller.filter(|caller| {
-            caller.token.is_some_and(|it| it.audience == product && now < it.expires)
-        }))
+        Ok(caller.filter(|caller| caller.access.audience == Some(product) && caller.lasts(now)))
     }
 
     async fn look_up_token(
@@ -53,27 +51,21 @@ impl Accounts {
         else {
             return Ok(None);
         };
-        let access =
-            TokenAccess { scopes: grant.access_scopes, audience, expires: grant.access_expires };
+        let access = Access {
+            scopes: grant.access_scopes,
+            audience: Some(audience),
+            ends: Some(grant.access_expires),
+        };
         let stored = store.key_by_id(grant.key).await?;
         let caller = stored.and_then(|stored| Caller::from_stored(&stored, generation));
-        let Some(caller) = caller.map(|caller| Caller { token: Some(access), ..caller }) else {
+        let Some(caller) = caller.map(|caller| Caller { access, ..caller }) else {
             return Ok(None);
         };
-        self.shared.cache.insert(hash, caller, now);
+        self.shared.cache.insert(hash, caller, Networks::default(), now);
         // A database that takes no writes must not lock applications out.
         if let Err(error) = store.touch_grant(grant.key, now).await {
             warn!(error = &error as &dyn std::error::Error, "the use of a grant is not recorded");
         }
         Ok(Some(caller))
-    }
-}
-
-impl Caller {
-    /// The scope that the request needs and the access token does not have. Keys have all scopes.
-    #[must_use]
-    pub fn lacking_scope(&self, product: Product) -> Option<Scope> {
-        let needed = Scope::of_product(product);
-        self.token.filter(|token| !token.scopes.contains(needed)).map(|_| needed)
     }
 }

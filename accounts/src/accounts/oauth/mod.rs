@@ -14,7 +14,6 @@ mod access;
 mod challenge;
 mod exchange;
 mod grant;
-mod scope;
 mod token;
 
 use tracing::info;
@@ -23,11 +22,10 @@ pub(super) use self::grant::GrantState;
 pub use self::{
     challenge::CodeChallenge,
     exchange::{CodeRedemption, IssuedTokens, RefreshRequest, TokenRefusal},
-    scope::{Scope, Scopes},
     token::Token,
 };
 use super::{
-    AccountId, Accounts, AccountsError, KeyId, Micros,
+    AccountId, Accounts, AccountsError, KeyId, Micros, Scopes,
     store::{self, NewGrant, StoredGrant},
 };
 use crate::{clients::ClientId, config::OAuthConfig, products::Product};

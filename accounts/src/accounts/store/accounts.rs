@@ -3,7 +3,10 @@
 use sqlx::{AnyConnection, FromRow, Row, any::AnyRow};
 
 use super::AccountStore;
-use crate::accounts::{AccountId, Addon, Addons, KeyId, Micros, Requester};
+use crate::{
+    accounts::{AccountId, Addon, Addons, KeyId, Micros, Requester},
+    products::Country,
+};
 
 /// A stored account.
 #[derive(Debug)]
@@ -17,6 +20,7 @@ pub(in crate::accounts) struct StoredAccount {
     pub(in crate::accounts) blocked: Option<Micros>,
     pub(in crate::accounts) founder: Option<Micros>,
     pub(in crate::accounts) deleted: Option<Micros>,
+    pub(in crate::accounts) country: Option<Country>,
 }
 
 impl StoredAccount {
@@ -28,6 +32,7 @@ impl StoredAccount {
 
 impl FromRow<'_, AnyRow> for StoredAccount {
     fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let country: Option<String> = row.try_get("country")?;
         Ok(Self {
             id: AccountId(row.try_get("id")?),
             email: row.try_get("email")?,
@@ -37,6 +42,7 @@ impl FromRow<'_, AnyRow> for StoredAccount {
             blocked: row.try_get("blocked_us")?,
             founder: row.try_get("founder_us")?,
             deleted: row.try_get("deleted_us")?,
+            country: country.and_then(|code| code.parse().ok()),
         })
     }
 }
@@ -81,14 +87,27 @@ impl AccountStore {
         Ok(addons)
     }
 
-    /// The public part and the creation time of the newest valid key.
+    pub(in crate::accounts) async fn set_country(
+        &self,
+        account: AccountId,
+        country: Option<Country>,
+    ) -> Result<(), sqlx::Error> {
+        sqlx::query("UPDATE accounts SET country = $2 WHERE id = $1 AND deleted_us IS NULL")
+            .bind(account.0)
+            .bind(country.map(|country| country.to_string()))
+            .execute(self.database.pool())
+            .await?;
+        Ok(())
+    }
+
+    /// The public part and the creation time of the newest valid main key.
     pub(in crate::accounts) async fn newest_key(
         &self,
         account: AccountId,
     ) -> Result<Option<(String, Micros)>, sqlx::Error> {
         sqlx::query_as(
             "SELECT prefix, created_us FROM keys \
-             WHERE account_id = $1 AND revoked_us IS NULL AND is_grant = 0 \
+             WHERE account_id = $1 AND revoked_us IS NULL AND is_grant = 0 AND name IS NULL \
              ORDER BY id DESC LIMIT 1",
         )
         .bind(account.0)
@@ -285,7 +304,7 @@ pub(in crate::accounts) async fn anonymise(
         .bind(account.0)
         .execute(&mut *tx)
         .await?;
-    sqlx::query("UPDATE accounts SET email = NULL, password = NULL, deleted_us = $2 WHERE id = $1")
+    sqlx::query("UPDATE accounts SET email = NULL, password = NULL, country = NULL, deleted_us = $2 WHERE id = $1")
         .bind(account.0)
         .bind(now)
         .execute(tx)
@@ -321,14 +340,14 @@ pub(in crate::accounts) async fn all_key_ids(
     Ok(keys.into_iter().map(KeyId).collect())
 }
 
-/// Whether the account has a valid key.
+/// Whether the account has a valid main key.
 pub(in crate::accounts) async fn has_key(
     tx: &mut AnyConnection,
     account: AccountId,
 ) -> Result<bool, sqlx::Error> {
     let key: Option<i64> = sqlx::query_scalar(
         "SELECT id FROM keys \
-         WHERE account_id = $1 AND revoked_us IS NULL AND is_grant = 0 LIMIT 1",
+         WHERE account_id = $1 AND revoked_us IS NULL AND is_grant = 0 AND name IS NULL LIMIT 1",
     )
     .bind(account.0)
     .fetch_optional(tx)

@@ -5,9 +5,9 @@ use sqlx::{AnyConnection, FromRow, Row, any::AnyRow};
 use super::AccountStore;
 use crate::{
     accounts::{
-        AccountId, KeyId, Micros,
+        AccountId, KeyId, Micros, Scopes,
         key::KeyHash,
-        oauth::{CodeChallenge, GrantState, Scopes},
+        oauth::{CodeChallenge, GrantState},
     },
     products::Product,
 };

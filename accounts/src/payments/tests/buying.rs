@@ -133,6 +133,39 @@ async fn founders_are_charged_the_founder_price_by_both_providers() {
     .await;
 }
 
+/// The country that a customer names decides the price, the currency and the tax of later orders, by both providers.
+#[tokio::test]
+async fn customer_pays_the_prices_of_its_country() {
+    on_each_shop(async |shop| {
+        let customer = shop.customer("a@b").await;
+        let first = shop.begin(&customer, Addon::Sports, 1, PaymentMethod::Card).await;
+        let country = async |code: &str| {
+            shop.accounts.set_country(customer.account, code.parse().ok()).await.unwrap();
+            shop.accounts.customer(customer.account).await.unwrap().unwrap().country
+        };
+        assert_eq!(country(SWITZERLAND).await.map(|it| it.to_string()).as_deref(), Some("CH"));
+        for method in PaymentMethod::ALL {
+            let order = shop.begin(&customer, Addon::Sports, 3, method).await;
+            assert_eq!(order.price.to_string(), "CHF 18");
+            assert_eq!(shop.click(&order, "pay").await.status(), 303);
+            let paid = shop.payments.returned(&order.id, customer.account, NOW).await.unwrap();
+            assert_eq!((paid.state(), paid.country), (OrderState::Paid, SWITZERLAND.parse().ok()));
+            let receipt = shop.payments.receipt(&order.id, customer.account).await.unwrap();
+            let text = receipt.expect("it is paid").text();
+            for line in ["Country     CH", "Paid        18.00 CHF", "1.35 CHF (8.1%, included)"] {
+                assert!(text.contains(line), "{line} is missing: {text}");
+            }
+        }
+        // An order keeps the price that was shown.
+        assert_eq!(shop.reload(&first).await.price.to_string(), "$5");
+        assert_eq!(country("DE").await.map(|it| it.to_string()).as_deref(), Some("DE"));
+        let other = shop.begin(&customer, Addon::Sports, 1, PaymentMethod::Card).await;
+        assert_eq!((other.price.to_string().as_str(), other.country), ("$5", None));
+        assert_eq!(country("").await, None);
+    })
+    .await;
+}
+
 /// SPEC section 3, rule 2: granted once, never by registering or subscribing afterwards.
 #[tokio::test]
 async fn founder_badge_is_granted_once_and_never_to_later_accounts() {
@@ -189,7 +222,7 @@ async fn is_founder(shop: &TestShop, customer: &Customer) -> bool {
 impl TestShop {
     async fn customer_at(&self, email: &str, at: Micros) -> Customer {
         let key = self.accounts.create_key(Some(email), &[], at).await.unwrap();
-        let caller = self.accounts.authenticate(key.expose(), at).await.unwrap().unwrap();
+        let caller = self.accounts.authenticate(key.expose(), HERE, at).await.unwrap().unwrap();
         Customer { account: caller.account, key }
     }
 }
@@ -199,7 +232,7 @@ async fn operator_gifts_and_keys_are_in_the_ledger() {
     on_each_shop(async |shop| {
         let days = [(Addon::Odds, 5)];
         let key = shop.accounts.create_key(Some("a@b"), &days, NOW).await.unwrap();
-        let caller = shop.accounts.authenticate(key.expose(), NOW).await.unwrap().unwrap();
+        let caller = shop.accounts.authenticate(key.expose(), HERE, NOW).await.unwrap().unwrap();
         let customer = Customer { account: caller.account, key };
         shop.accounts.grant_addon(customer.account, Addon::Odds, 7, "sorry", NOW).await.unwrap();
         assert_eq!(shop.days_left(&customer, Addon::Odds, NOW).await, 12);

@@ -175,6 +175,8 @@ fn order(months: u32, hundredths: i64) -> Order {
         days: months * 30,
         price: usd(hundredths),
         founder: false,
+        country: None,
+        tax_percent: None,
         created: NOW,
         checkout: None,
         payment: None,

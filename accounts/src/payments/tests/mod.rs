@@ -8,7 +8,7 @@ mod refunds;
 mod webhooks;
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeMap, VecDeque},
     net::Ipv4Addr,
     sync::{
         Arc, Mutex,
@@ -31,7 +31,7 @@ use super::{
     sandbox::{Delivery, Sandbox},
 };
 use crate::{
-    accounts::{AccountId, Accounts, Addon, Key, Micros},
+    accounts::{AccountId, Accounts, Addon, HERE, Key, Micros},
     clock::now,
     config::{AccountsConfig, PaymentsConfig},
     products::{Catalogue, Prices},
@@ -42,6 +42,8 @@ const DAY: Micros = 24 * 60 * 60 * 1_000_000;
 /// A fixed moment; signed webhooks use the current time instead.
 const NOW: Micros = 1_790_000_000_000_000;
 const WAIT: Duration = Duration::from_secs(20);
+/// It has prices of its own.
+const SWITZERLAND: &str = "CH";
 
 /// A hub's payments, with the sandbox as its providers.
 struct TestShop {
@@ -112,7 +114,7 @@ impl TestShop {
 
     async fn customer(&self, email: &str) -> Customer {
         let key = self.accounts.create_key(Some(email), &[], NOW).await.unwrap();
-        let caller = self.accounts.authenticate(key.expose(), NOW).await.unwrap().unwrap();
+        let caller = self.accounts.authenticate(key.expose(), HERE, NOW).await.unwrap().unwrap();
         Customer { account: caller.account, key }
     }
 
@@ -186,7 +188,8 @@ impl TestShop {
 
     /// The days that are left of an add-on, counted from a moment.
     async fn days_left(&self, of: &Customer, addon: Addon, from: Micros) -> i64 {
-        let caller = self.accounts.authenticate(of.key.expose(), from).await.unwrap().unwrap();
+        let caller =
+            self.accounts.authenticate(of.key.expose(), HERE, from).await.unwrap().unwrap();
         caller.expiry(addon).map_or(0, |expiry| (expiry - from) / DAY)
     }
 
@@ -253,10 +256,19 @@ fn settings() -> PaymentsConfig {
 }
 
 fn catalogue() -> Catalogue {
-    Catalogue {
+    let general = Catalogue {
         currency: "USD".to_owned(),
         monthly: [dec!(3), dec!(5.00), dec!(5.00)],
         monthly_for_founders: [Some(dec!(1.50)), Some(dec!(2.50)), None],
         odds_free_until: None,
-    }
+        tax_percent: None,
+        countries: BTreeMap::new(),
+    };
+    let swiss = Catalogue {
+        currency: "CHF".to_owned(),
+        monthly: [dec!(4), dec!(6), dec!(6)],
+        tax_percent: Some(dec!(8.1)),
+        ..general.clone()
+    };
+    Catalogue { countries: BTreeMap::from([(SWITZERLAND.parse().unwrap(), swiss)]), ..general }
 }

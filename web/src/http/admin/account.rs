@@ -57,6 +57,8 @@ struct AccountPage<'a> {
 #[derive(Debug)]
 struct KeyRow {
     prefix: String,
+    /// The name and the scopes of a named key.
+    name: Option<String>,
     created: Moment,
     revoked: Option<Moment>,
 }
@@ -309,8 +311,14 @@ fn usage(days: &[UsageDay]) -> Vec<UsageRow> {
 
 impl From<KeySummary> for KeyRow {
     fn from(key: KeySummary) -> Self {
-        let KeySummary { prefix, created, revoked, .. } = key;
-        Self { prefix, created: Moment::minute(created), revoked: revoked.map(Moment::minute) }
+        let KeySummary { prefix, created, revoked, terms, .. } = key;
+        let name = terms.map(|terms| format!("{} ({})", terms.name, terms.scopes));
+        Self {
+            prefix,
+            name,
+            created: Moment::minute(created),
+            revoked: revoked.map(Moment::minute),
+        }
     }
 }
 

@@ -76,7 +76,7 @@ pub(super) async fn authorization_server(
         authorization_endpoint: format!("{base}/oauth/authorize/"),
         token_endpoint: format!("{base}/oauth/token/"),
         revocation_endpoint: format!("{base}/oauth/revoke/"),
-        scopes_supported: Scope::ALL.map(Scope::as_str),
+        scopes_supported: Scope::OF_APPS.map(Scope::as_str),
         response_types_supported: ["code"],
         response_modes_supported: ["query"],
         grant_types_supported: ["authorization_code", "refresh_token"],

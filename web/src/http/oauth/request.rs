@@ -104,7 +104,7 @@ impl AuthorizationRequest {
         let audience = audience(fields, issuer)?.unwrap_or(Product::Football);
         let scopes = match fields.text("scope") {
             "" => Scopes::from_iter([Scope::of_product(audience)]),
-            text => Scopes::parse(text),
+            text => Scopes::parse_of_app(text),
         };
         if scopes.is_empty() {
             return Err(AuthorizationError::InvalidScope);

@@ -84,7 +84,7 @@ pub(super) async fn exchange(
                 audience,
                 scopes: Some(fields.text("scope"))
                     .filter(|text| !text.is_empty())
-                    .map(Scopes::parse),
+                    .map(Scopes::parse_of_app),
             };
             oauth.refresh(&refresh, now).await?
         }

@@ -166,7 +166,11 @@ fn responses() -> Value {
         "PaymentRequired": answer(
             "The key is valid, but the account lacks the add-on", of("AddonRequired"), json!({}),
         ),
-        "Forbidden": answer("The account does not include this", of("ErrorBody"), json!({})),
+        "Forbidden": answer(
+            "The key lacks the scope (`insufficient_scope`), or does not work from this address (`address_not_allowed`)",
+            of("ErrorBody"),
+            json!({}),
+        ),
         "NotFound": answer("Not found", of("ErrorBody"), json!({})),
         "UriTooLong": answer("The URL is too long", of("ErrorBody"), json!({})),
         "TooManyRequests": answer(
@@ -203,7 +207,7 @@ fn complete(path: &str, method: &str, operation: &mut Value) {
         "304" => method == "get" && path != ACCOUNT && !path.starts_with(WEBHOOKS),
         // Endpoints reject unknown parameters, and the service rejects URLs that are too long.
         "400" | "414" => has_parameters || product.is_some(),
-        "401" | "429" => product.is_some(),
+        "401" | "403" | "429" => product.is_some(),
         "402" => product.is_some_and(|it| it.addon().is_some()) && !asks_for_no_addon(path),
         "404" => path.contains('{'),
         // Handlers declare the others themselves.

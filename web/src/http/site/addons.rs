@@ -16,7 +16,7 @@ use super::{
 use crate::{
     http::ServerParts,
     payments::{Order, OrderState, PaymentError, PaymentMethod},
-    products::{Price, Product, TERMS},
+    products::{Country, Price, Product, TERMS},
 };
 use accounts::{Addon, LedgerEntry, LedgerKind};
 
@@ -27,6 +27,8 @@ struct AddonsPage<'a> {
     founder: bool,
     blocked: bool,
     problem: Option<String>,
+    /// The countries with prices of their own, and whether each is the customer's.
+    countries: Vec<(String, bool)>,
     offers: Vec<AddonPrices>,
     rails: Vec<RailButton>,
     orders: Vec<OrderRow>,
@@ -96,6 +98,13 @@ async fn page(signed_in: &SignedIn, problem: Option<String>) -> Result<AddonsPag
         founder: customer.founder.is_some(),
         blocked: customer.blocked.is_some(),
         problem,
+        countries: parts
+            .prices
+            .now()
+            .countries
+            .keys()
+            .map(|country| (country.to_string(), customer.country == Some(*country)))
+            .collect(),
         offers: Addon::ALL.map(|addon| offer(signed_in, parts, addon)).into(),
         rails: parts.payments.methods().iter().map(|method| button(*method)).collect(),
         orders: orders.iter().map(OrderRow::from).collect(),
@@ -108,12 +117,13 @@ fn offer(
     parts: &ServerParts,
     addon: Addon,
 ) -> AddonPrices {
-    let (catalogue, founder) = (parts.prices.now(), customer.founder.is_some());
+    let (all, founder) = (parts.prices.now(), customer.founder.is_some());
+    let catalogue = all.of_country(customer.country);
     let price = catalogue.price(addon, founder);
     let list = catalogue.price(addon, false);
     let is_free = addon == Addon::Odds && catalogue.needs(Product::Odds, visit.now).is_none();
     AddonPrices {
-        standing: AddonStatus::new(&catalogue, addon, founder, &customer.addons, visit.now),
+        standing: AddonStatus::new(catalogue, addon, founder, &customer.addons, visit.now),
         unlocks: offer::unlocks(addon),
         list_price: (list != price).then(|| list.to_string()),
         free_until: catalogue.odds_free_until.filter(|_| is_free).map(last_day),
@@ -151,6 +161,18 @@ pub(super) async fn buy(
         ) => refused(&signed_in, super::register::sentence(&error.to_string())).await,
         Err(error) => Err(error.into()),
     }
+}
+
+/// The country that the customer names: empty for one without prices of its own.
+pub(super) async fn set_country(
+    SignedForm { signed_in, fields }: SignedForm,
+) -> Result<Response, SiteError> {
+    let SignedIn { visit, customer } = &signed_in;
+    let parts = &visit.shared.parts;
+    let country: Option<Country> = fields.text("country").parse().ok();
+    let country = country.filter(|it| parts.prices.now().countries.contains_key(it));
+    parts.accounts.set_country(customer.account, country).await?;
+    Ok(see_other("/addons/"))
 }
 
 async fn refused(signed_in: &SignedIn, problem: String) -> Result<Response, SiteError> {

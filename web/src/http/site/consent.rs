@@ -230,7 +230,7 @@ fn page(
 }
 
 /// A scope in plain words, and the add-on that it is of no use without.
-fn words(scope: Scope) -> (&'static str, Option<(Addon, &'static str)>) {
+pub(super) fn words(scope: Scope) -> (&'static str, Option<(Addon, &'static str)>) {
     match scope {
         Scope::Football => (
             "Read football matches, statistics, predictions and signals, and what your account has \
@@ -242,5 +242,10 @@ fn words(scope: Scope) -> (&'static str, Option<(Addon, &'static str)>) {
             Some((Addon::Sports, "Sports")),
         ),
         Scope::Odds => ("Read the odds of individual bookmakers", Some((Addon::Odds, "Odds API"))),
+        Scope::Stream => (
+            "Follow channels live over sockets, of what the other scopes cover",
+            Some((Addon::Websocket, "WebSocket")),
+        ),
+        Scope::Account => ("Read the account and its usage, and change its webhooks", None),
     }
 }

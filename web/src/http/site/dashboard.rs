@@ -20,7 +20,7 @@ use crate::{
     products::Product,
     usage::{Counts, Day, UsageDay},
 };
-use accounts::{Addon, ConnectedApp, Key};
+use accounts::{Addon, ConnectedApp, Key, NewKeyKind};
 
 #[derive(Debug, Template)]
 #[template(path = "dashboard.html")]
@@ -33,6 +33,7 @@ struct DashboardPage<'a> {
     new_key: Option<&'a str>,
     key_prefix: Option<&'a str>,
     key_created: String,
+    named_keys: usize,
     addons: Vec<AddonStatus>,
     odds_free_until: Option<Moment>,
     sockets: usize,
@@ -101,16 +102,17 @@ pub(super) async fn show(signed_in: SignedIn, headers: HeaderMap) -> Result<Resp
     let SignedIn { visit, customer } = &signed_in;
     let parts = &visit.shared.parts;
     let usage = parts.meter.last_30_days(customer.account, visit.now).await?;
+    let named_keys = parts.accounts.named_keys(customer.account).await?.len();
     let apps = parts.oauth.connected_apps(customer.account, visit.now).await?;
     // A prefetched page must not use up the one time that the key is shown.
     let new_key: Option<Key> = match is_fetched_early(&headers) {
         true => None,
-        false => parts.accounts.take_new_key(customer.account, visit.now),
+        false => parts.accounts.take_new_key(customer.account, NewKeyKind::Main, visit.now),
     };
     let founder = customer.founder.is_some();
     let catalogue = parts.prices.now();
-    let standing =
-        |addon| AddonStatus::new(&catalogue, addon, founder, &customer.addons, visit.now);
+    let catalogue = catalogue.of_country(customer.country);
+    let standing = |addon| AddonStatus::new(catalogue, addon, founder, &customer.addons, visit.now);
     let created = customer.key_created.map(|at| Moment::day(at).text);
     visit.show(&DashboardPage {
         shell: visit.shell("/dashboard/"),
@@ -120,6 +122,7 @@ pub(super) async fn show(signed_in: SignedIn, headers: HeaderMap) -> Result<Resp
         new_key: new_key.as_ref().map(Key::expose),
         key_prefix: customer.key_prefix.as_deref(),
         key_created: created.unwrap_or_default(),
+        named_keys,
         addons: Addon::ALL.map(standing).into(),
         odds_free_until: catalogue.odds_free_until.filter(|end| visit.now < *end).map(last_day),
         sockets: parts.registry.sockets_of(customer.account),
@@ -136,7 +139,7 @@ pub(in crate::http) fn last_day(end: i64) -> Moment {
     Moment::day(end - 1)
 }
 
-fn is_fetched_early(headers: &HeaderMap) -> bool {
+pub(super) fn is_fetched_early(headers: &HeaderMap) -> bool {
     ["sec-purpose", "purpose", "x-purpose"].iter().any(|name| headers.contains_key(*name))
 }
 
@@ -176,7 +179,7 @@ pub(super) async fn regenerate(form: SignedForm) -> Result<Response, SiteError> 
     let SignedIn { visit, customer } = &form.signed_in;
     let accounts = &visit.shared.parts.accounts;
     let key = accounts.regenerate_key(customer.account, visit.now).await?;
-    accounts.keep_new_key(customer.account, key, visit.now);
+    accounts.keep_new_key(customer.account, NewKeyKind::Main, key, visit.now);
     Ok(see_other("/dashboard/"))
 }
 

@@ -15,6 +15,7 @@ mod csrf;
 mod dashboard;
 mod error;
 mod form;
+mod keys;
 mod log_in;
 mod message;
 mod moment;
@@ -75,11 +76,13 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
         .route("/dashboard/settings/email/", post(settings::change_email))
         .route("/dashboard/settings/sign-out/", post(settings::sign_out))
         .route("/dashboard/settings/delete/", post(settings::delete))
+        .route("/dashboard/keys/", get(keys::show).post(keys::act))
         .route("/dashboard/webhooks/", get(webhooks::show).post(webhooks::add))
         .route("/dashboard/webhooks/{id}/", get(webhooks::show_one).post(webhooks::act))
         .route("/oauth/authorize", get(consent::show).post(consent::decide))
         .route("/oauth/authorize/", get(consent::show).post(consent::decide))
         .route("/addons/", get(addons::show).post(addons::buy))
+        .route("/addons/country/", post(addons::set_country))
         .route("/checkout/{order}/", get(checkout::show))
         .route("/checkout/{order}/receipt.pdf", get(checkout::receipt))
         .route("/checkout/{order}/return/", get(checkout::returned))
@@ -92,6 +95,7 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
         "dashboard",
         "addons",
         "dashboard/settings",
+        "dashboard/keys",
         "dashboard/webhooks",
     ];
     let pages = bare.into_iter().fold(pages, |pages, path| {

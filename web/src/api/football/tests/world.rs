@@ -1,6 +1,6 @@
 //! A league of three teams: two matches are over, one is in play, one is scheduled.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use axum::{Router, body::Body};
 use fanout::Micros;
@@ -100,6 +100,8 @@ impl World {
             monthly: [5.into(), 3.into(), 5.into()],
             monthly_for_founders: [None; 3],
             odds_free_until: None,
+            tax_percent: None,
+            countries: BTreeMap::new(),
         };
         let api = ApiParts {
             history: History::new(reader.clone(), archive),

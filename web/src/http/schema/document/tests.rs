@@ -107,11 +107,14 @@ fn shared_responses_of_a_product_apply_to_all_paths_below_it() {
     let live = responses("/api/v2/events/live/", "get");
     assert_eq!(
         live,
-        ["200", "304", "400", "401", "414", "429"],
+        ["200", "304", "400", "401", "403", "414", "429"],
         "no add-on, and nothing named by an id"
     );
     assert!(responses("/api/v2/events/{id}/", "get").contains(&"404".to_owned()));
-    assert!(responses("/api/v2/odds/", "get").contains(&"403".to_owned()));
+    // Handlers say what else a status means there.
+    let odds = &document["paths"]["/api/v2/odds/"]["get"]["responses"]["403"];
+    let expected = "The account does not include prices by bookmaker";
+    assert_eq!(odds["description"], expected);
     assert!(responses("/stream/v1/channels/{channel}", "get").contains(&"402".to_owned()));
     assert!(!responses("/api/v2/stream/ticket/", "post").contains(&"304".to_owned()));
     let image = "/img/{type}/{id}/";

@@ -1,23 +1,31 @@
-//! Scopes: the part of an account's access that a connected application gets.
+//! Scopes: the parts of an account's access, for connected applications and named keys.
 
-use std::fmt;
+use std::{fmt, str::FromStr};
 
 use crate::{accounts::Addon, products::Product};
 
 /// A part of an account's access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scope {
-    /// Football, signals and the account's own usage.
+    /// Football and signals; over MCP also the account's own usage.
     Football,
     /// All other sports.
     Sports,
     /// Prices by bookmaker.
     Odds,
+    /// Live sockets and streams. Their channels need the scopes of what they show, too.
+    Stream,
+    /// The account itself: its add-ons, usage and webhooks.
+    Account,
 }
 
 impl Scope {
     /// Every scope, in display order.
-    pub const ALL: [Self; 3] = [Self::Football, Self::Sports, Self::Odds];
+    pub const ALL: [Self; 5] =
+        [Self::Football, Self::Sports, Self::Odds, Self::Stream, Self::Account];
+
+    /// Those that an application can get.
+    pub const OF_APPS: [Self; 3] = [Self::Football, Self::Sports, Self::Odds];
 
     /// The name in requests, in answers and in the database.
     #[must_use]
@@ -26,19 +34,31 @@ impl Scope {
             Self::Football => "football",
             Self::Sports => "sports",
             Self::Odds => "odds",
+            Self::Stream => "stream",
+            Self::Account => "account",
         }
     }
 
-    /// The scope that a request to the MCP server of this product needs.
+    /// The scope that a request to this product needs, over REST or MCP.
     #[must_use]
     pub fn of_product(product: Product) -> Self {
-        if product == Product::Football { Self::Football } else { Self::Sports }
+        match product {
+            Product::Football | Product::Signals => Self::Football,
+            Product::Tennis
+            | Product::Csgo
+            | Product::Darts
+            | Product::Hockey
+            | Product::Basketball
+            | Product::Horseracing => Self::Sports,
+            Product::Odds => Self::Odds,
+            Product::Websocket => Self::Stream,
+        }
     }
 
     /// The scope that covers an add-on; `None` if it has no scope.
     fn of_addon(addon: Addon) -> Option<Self> {
         match addon {
-            // No scope gives access to sockets: an access token does not open any.
+            // What opens a socket checks the scope itself.
             Addon::Websocket => None,
             Addon::Sports => Some(Self::Sports),
             Addon::Odds => Some(Self::Odds),
@@ -56,17 +76,46 @@ impl fmt::Display for Scope {
     }
 }
 
+impl FromStr for Scope {
+    type Err = UnknownScope;
+
+    fn from_str(name: &str) -> Result<Self, UnknownScope> {
+        Self::ALL
+            .into_iter()
+            .find(|scope| scope.as_str() == name)
+            .ok_or_else(|| UnknownScope { name: name.to_owned() })
+    }
+}
+
+/// The name does not denote a scope.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown scope `{name}`, expected football, sports, odds, stream or account")]
+pub struct UnknownScope {
+    pub name: String,
+}
+
 /// A set of scopes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Scopes(u8);
 
 impl Scopes {
+    /// All of them.
+    #[must_use]
+    pub fn all() -> Self {
+        Scope::ALL.into_iter().collect()
+    }
+
+    /// Parses names that an application requests. It gets no other scopes than [`Scope::OF_APPS`].
+    #[must_use]
+    pub fn parse_of_app(text: &str) -> Self {
+        Self::parse(text).iter().filter(|scope| Scope::OF_APPS.contains(scope)).collect()
+    }
+
     /// Parses names separated by spaces. Unknown names are ignored, as RFC 6749 section 3.3 allows:
     /// clients request `offline_access` and the like from every server.
     #[must_use]
     pub fn parse(text: &str) -> Self {
-        let named = |name| Scope::ALL.into_iter().find(|scope| scope.as_str() == name);
-        text.split(' ').filter_map(named).collect()
+        text.split(' ').filter_map(|name| name.parse().ok()).collect()
     }
 
     #[must_use]
@@ -126,8 +175,11 @@ mod tests {
         check("football", "football");
         check("odds football odds", "football odds");
         check("offline_access sports openid", "sports");
+        check("account stream", "stream account");
         check("Football", "");
         check("", "");
+        let of_app = Scopes::parse_of_app("football stream account").to_string();
+        assert_eq!(of_app, "football", "no application opens sockets or changes the account");
     }
 
     #[test]
