@@ -122,7 +122,8 @@ async fn follow(
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn restarts_refuse_no_connection_and_lose_no_event() {
     let (socket, place) = (listening_socket(), TestDatabase::file());
-    let settings = [QUIET, ("SERVER_DRAIN_MS", "300")];
+    // Longer than a client may take to send its request after the stop.
+    let settings = [QUIET, ("SERVER_DRAIN_MS", "3000")];
     let start = || Hub::start_on_socket(&socket, &place, &["serve"], &settings);
     let mut hub = start();
     let address = hub.address.clone();

@@ -306,6 +306,9 @@ impl Acceptor {
         let mut connection = pin!(connection);
         let mut stop = self.stop.clone();
         let ended = tokio::select! {
+            // First, so that hyper has read what has arrived. Without a byte, it would end the connection at the stop, and
+            // leave the request without an answer.
+            biased;
             ended = connection.as_mut() => ended,
             _ = stop.changed() => {
                 connection.as_mut().graceful_shutdown();
