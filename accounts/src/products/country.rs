@@ -9,14 +9,14 @@ pub struct Country([u8; 2]);
 /// The text is no code of a country.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a country is two capital letters")]
-pub struct NoCountry;
+pub struct InvalidCountry;
 
 impl FromStr for Country {
-    type Err = NoCountry;
+    type Err = InvalidCountry;
 
-    fn from_str(text: &str) -> Result<Self, NoCountry> {
-        let code: [u8; 2] = text.as_bytes().try_into().map_err(|_| NoCountry)?;
-        code.iter().all(u8::is_ascii_uppercase).then_some(Self(code)).ok_or(NoCountry)
+    fn from_str(text: &str) -> Result<Self, InvalidCountry> {
+        let code: [u8; 2] = text.as_bytes().try_into().map_err(|_| InvalidCountry)?;
+        code.iter().all(u8::is_ascii_uppercase).then_some(Self(code)).ok_or(InvalidCountry)
     }
 }
 
@@ -37,7 +37,7 @@ mod tests {
             assert_eq!(code.parse::<Country>().unwrap().to_string(), code);
         }
         for wrong in ["", "D", "DEU", "de", "D1", "é"] {
-            assert_eq!(wrong.parse::<Country>(), Err(NoCountry), "{wrong}");
+            assert_eq!(wrong.parse::<Country>(), Err(InvalidCountry), "{wrong}");
         }
     }
 }

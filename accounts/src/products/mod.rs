@@ -10,7 +10,7 @@ mod product;
 pub(crate) use self::catalogue::end_of_day;
 pub use self::{
     catalogue::{Catalogue, DAYS_PER_MONTH, Price, TERMS},
-    country::{Country, NoCountry},
+    country::{Country, InvalidCountry},
     prices::Prices,
     product::Product,
 };

@@ -60,27 +60,27 @@ struct MatchPatch<'a> {
 #[derive(Debug, Deserialize)]
 struct BookFrame<'a> {
     #[serde(borrow)]
-    data: Option<Book<'a>>,
+    data: Option<BookPatch<'a>>,
     #[serde(borrow)]
-    patch: Option<Book<'a>>,
+    patch: Option<BookPatch<'a>>,
 }
 
 /// What changes of a book, or all of it.
 #[derive(Debug, Deserialize)]
-struct Book<'a> {
+struct BookPatch<'a> {
     /// `None` for a market that is gone.
     #[serde(borrow, default)]
-    markets: BTreeMap<Cow<'a, str>, Option<Market<'a>>>,
+    markets: BTreeMap<Cow<'a, str>, Option<MarketPatch<'a>>>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Market<'a> {
+struct MarketPatch<'a> {
     #[serde(borrow, default)]
-    selections: BTreeMap<Cow<'a, str>, Option<Selection<'a>>>,
+    selections: BTreeMap<Cow<'a, str>, Option<SelectionPatch<'a>>>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Selection<'a> {
+struct SelectionPatch<'a> {
     /// The outer `None`: unchanged.
     #[serde(default, deserialize_with = "some")]
     price: Option<Option<Decimal>>,
@@ -308,7 +308,7 @@ fn prices(payload: &[u8]) -> Option<Vec<SelectionPrice>> {
     let mut prices = Vec::new();
     for (market, selections) in data.or(patch)?.markets {
         for (selection, changed) in selections.into_iter().flat_map(|market| market.selections) {
-            let Some(Selection { price: Some(price), best }) = changed else { continue };
+            let Some(SelectionPatch { price: Some(price), best }) = changed else { continue };
             prices.push(SelectionPrice {
                 market: market.clone().into_owned(),
                 selection: selection.into_owned(),

@@ -149,7 +149,7 @@ impl WebhookFollower {
     async fn refresh(&mut self) -> Result<(), FollowError> {
         self.changes = self.webhooks.changes();
         if self.recorder.refresh().await? {
-            // Conditions on prices begin anew, or have other places.
+            // Which conditions on prices are met must be read again: a change of a webhook resets them.
             self.reading = None;
         }
         self.recipients.refresh(self.recorder.accounts()).await?;

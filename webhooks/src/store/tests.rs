@@ -292,7 +292,7 @@ async fn price_is_an_event_once_through_a_restart() {
         assert_eq!(record(4, "2.4").await, 1);
         assert_eq!(record(5, "2.7").await, 2);
         webhooks.change(1, webhook.id, &priced, None, NOW).await.unwrap();
-        assert_eq!(record(6, "2.8").await, 3, "the conditions begin anew");
+        assert_eq!(record(6, "2.8").await, 3, "a change of the webhook resets its conditions");
     })
     .await;
 }

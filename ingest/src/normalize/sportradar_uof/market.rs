@@ -68,8 +68,8 @@ impl Market {
         }
     }
 
-    /// Looks for the provider's names of the market and of these outcomes, unless that was done before. A market with words
-    /// of ours has none.
+    /// Looks up the provider's names of the market and of these outcomes, unless that was done before. Does nothing for a
+    /// market that the hub names itself.
     pub(super) fn learn_names(
         &mut self,
         names: &MarketNames,

@@ -23,11 +23,11 @@ use crate::{decode::sportradar_uof::MarketDescription, event::Fixture};
 /// The descriptions of all markets, by the id of the market.
 #[derive(Debug, Default)]
 pub(super) struct MarketNames {
-    markets: HashMap<String, Templates>,
+    markets: HashMap<String, MarketTemplates>,
 }
 
 #[derive(Debug)]
-struct Templates {
+struct MarketTemplates {
     name: String,
     outcomes: HashMap<String, String>,
 }
@@ -45,7 +45,7 @@ impl MarketNames {
     pub(super) fn new(descriptions: Vec<MarketDescription>) -> Self {
         let markets = descriptions.into_iter().map(|it| {
             let outcomes = it.outcomes.into_iter().collect();
-            (it.id, Templates { name: it.name, outcomes })
+            (it.id, MarketTemplates { name: it.name, outcomes })
         });
         Self { markets: markets.collect() }
     }

@@ -321,7 +321,11 @@ fn markets_get_the_names_of_their_descriptions() {
     };
     let mut feed = football();
     assert_eq!(names(&mut feed, &market(1)), ["uof-62 goalnr=1, -, -"]);
-    assert_eq!(names(&mut feed, &odds(RESULT)), ["-, -, -"], "it has words of ours");
+    assert_eq!(
+        names(&mut feed, &odds(RESULT)),
+        ["-, -, -"],
+        "a market that the hub names itself keeps its names"
+    );
     assert_eq!(names(&mut feed, DESCRIPTIONS), ["1st goal, -, none"], "no sides yet");
     assert_eq!(names(&mut feed, DESCRIPTIONS), [""; 0], "nothing is new");
     assert_eq!(names(&mut feed, &market(2)), ["2nd goal, -, none"]);
