@@ -120,17 +120,18 @@ impl Analyst {
         sides: &Pair<LineUp>,
         (tally, players): (&Tally, &Players),
     ) -> Vec<FootballFact> {
-        let minute = MatchMinute { minute: at.minute, added: at.added.is_some() };
-        let before = self.minute.replace(minute);
-        let passed = before.filter(|before| whistle || *before != minute);
-        if let Some(minute) = passed {
-            let value = momentum(std::mem::take(&mut self.pressure));
-            self.pending.push(Analysis::Momentum(Momentum { minute, value }));
+        let now = MatchMinute { minute: at.minute, added: at.added.is_some() };
+        let since = if whistle { self.minute.take() } else { self.minute.replace(now) };
+        let ended = since.filter(|since| whistle || *since != now);
+        if let Some(since) = ended {
+            // Nothing need happen for a minute, so that several may have ended.
+            let ended = minutes(since).take_while(|&it| it < now || whistle && it == now);
+            for minute in ended {
+                let value = momentum(std::mem::take(&mut self.pressure));
+                self.pending.push(Analysis::Momentum(Momentum { minute, value }));
+            }
         }
-        if whistle {
-            self.minute = None;
-        }
-        if passed.is_some() && (whistle || at.minute >= self.due_min) {
+        if ended.is_some() && (whistle || at.minute >= self.due_min) {
             self.due_min = at.minute - at.minute % EVERY_MIN + EVERY_MIN;
             self.halves(status, tally);
             self.positions(sides);
@@ -265,4 +266,15 @@ fn period(status: FootballStatus) -> Period {
         }
         _ => Period::SecondHalf,
     }
+}
+
+/// The minutes of the match from one of them on.
+fn minutes(from: MatchMinute) -> impl Iterator<Item = MatchMinute> {
+    std::iter::successors(Some(from), |&MatchMinute { minute, added }| {
+        let added_next = !added && matches!(minute, 45 | 90);
+        Some(MatchMinute {
+            minute: if added_next { minute } else { minute + 1 },
+            added: added_next,
+        })
+    })
 }

@@ -281,9 +281,12 @@ impl Football {
             }
             assert!(self.positions[side.index()] >= 11);
         }
-        let last = MatchMinute { minute: 90, added: true };
-        assert_eq!(self.momentum.last(), Some(&last));
-        assert!(self.momentum.len() >= 90, "{} minutes", self.momentum.len());
+        let half = |first: u16, last: u16| {
+            let regular = (first..=last).map(|minute| MatchMinute { minute, added: false });
+            regular.chain([MatchMinute { minute: last, added: true }])
+        };
+        let minutes: Vec<_> = half(1, 45).chain(half(46, 90)).collect();
+        assert_eq!(self.momentum, minutes, "the momentum of each minute");
         assert!(self.ratings.len() >= 22, "{} ratings", self.ratings.len());
     }
 
