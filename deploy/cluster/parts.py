@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +14,7 @@ TOP = HERE.parent.parent
 sys.path.insert(0, str(TOP / "tests"))
 
 from runner import postgres  # noqa: E402
+from runner.ports import free_ports  # noqa: E402
 
 # Every MATCHWIRE_ variable would be a setting of every node.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("MATCHWIRE_")}
@@ -178,11 +178,7 @@ def ports(count, base):
     """Ports from this one on, or free ones."""
     if base:
         return list(range(base, base + count))
-    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    found = [it.getsockname()[1] for it in held]
-    for it in held:
-        it.close()
-    return found
+    return free_ports(count)
 
 
 def get(address, path, key=None):

@@ -287,6 +287,8 @@ await runAll(tests, {
   variables: (directory) => ({
     MATCHWIRE_DEMO_ENABLED: "false",
     MATCHWIRE_SERVER_PUBLIC_BOARDS: "true",
+    // A socket that does not read is looked at for as long as the test takes.
+    MATCHWIRE_FANOUT_STALL_MS: "600000",
     MATCHWIRE_MAIL_FOLDER: join(directory, "mails"),
   }),
 });

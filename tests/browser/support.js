@@ -5,6 +5,7 @@ import { existsSync } from "node:fs";
 import { copyFile, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createServer } from "node:net";
 import { createInterface } from "node:readline";
 
 const BROWSER = process.env.CHROMIUM_BIN ?? "/usr/bin/chromium";
@@ -30,13 +31,28 @@ export function text(page, selector) {
 }
 
 /**
+ * An address at which nothing listens. Its port is below those that Linux gives to sockets that ask for any: of those, another
+ * program could get one while the hub is down.
+ */
+async function freeAddress() {
+  for (;;) {
+    const port = 10_000 + Math.floor(Math.random() * 22_000);
+    const isFree = await new Promise((resolve) => {
+      const server = createServer().once("error", () => resolve(false));
+      server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
+    });
+    if (isFree) return `127.0.0.1:${port}`;
+  }
+}
+
+/**
  * A hub in its own folder, with these additional variables. A demo starts with a past that was written before. `listen` is the
  * address of the hub that it replaces.
  */
 async function startHub(directory, variables, listen) {
   const database = join(directory, "hub.db");
   if (DEMO_DATABASE && variables.MATCHWIRE_DEMO_ENABLED !== "false" && !listen) await copyFile(DEMO_DATABASE, database);
-  const hub = spawn(HUB, ["serve", "--listen", listen ?? "127.0.0.1:0", "--db", database], {
+  const hub = spawn(HUB, ["serve", "--listen", listen ?? (await freeAddress()), "--db", database], {
     stdio: ["ignore", "pipe", "inherit"],
     env: { ...process.env, ...variables },
   });

@@ -15,6 +15,8 @@ mod http;
 mod hub;
 mod load;
 mod observer;
+#[path = "../ports/mod.rs"]
+mod ports;
 mod rest;
 mod rng;
 mod run;

@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    net::{Ipv4Addr, TcpListener, UdpSocket},
+    net::Ipv4Addr,
     os::unix::fs::PermissionsExt,
     path::Path,
     process::{Child, Command, Stdio},
@@ -24,7 +24,10 @@ use tokio_rustls::{
     },
 };
 
-use crate::support::{Hub, QUIET, until};
+use crate::{
+    ports::free_ports,
+    support::{Hub, QUIET, until},
+};
 
 /// The authority, and the ports of all that belongs to it. It ends when this is dropped.
 struct Authority {
@@ -44,20 +47,6 @@ impl Drop for Authority {
             process.wait().ok();
         }
     }
-}
-
-/// Ports that are free now, for TCP and UDP.
-fn free_ports<const N: usize>() -> [u16; N] {
-    let sockets = [(); N].map(|()| {
-        loop {
-            let tcp = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
-            let port = tcp.local_addr().expect("an address").port();
-            if let Ok(udp) = UdpSocket::bind((Ipv4Addr::LOCALHOST, port)) {
-                break (tcp, udp, port);
-            }
-        }
-    });
-    sockets.map(|(_, _, port)| port)
 }
 
 impl Authority {

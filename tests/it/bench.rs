@@ -1,7 +1,7 @@
 //! The bench port: bare channels, in order and complete, and the echo.
 
 use futures_util::{SinkExt, StreamExt};
-use tokio::{net::TcpListener, time::timeout};
+use tokio::time::timeout;
 use tokio_tungstenite::{
     connect_async,
     tungstenite::{
@@ -13,7 +13,10 @@ use tokio_tungstenite::{
     },
 };
 
-use crate::support::{Hub, PATIENCE, QUIET};
+use crate::{
+    ports::free_ports,
+    support::{Hub, PATIENCE, QUIET},
+};
 
 const MESSAGES: u32 = 5_000;
 
@@ -25,8 +28,8 @@ fn message(channel: &str, number: u32) -> Message {
 /// fragments.
 #[tokio::test]
 async fn echo_returns_each_message() {
-    let port = free_port().await;
-    let _hub = Hub::start_with(&["serve", "--bench-port", &port], &[QUIET]);
+    let [port] = free_ports();
+    let _hub = Hub::start_with(&["serve", "--bench-port", &port.to_string()], &[QUIET]);
     let (mut socket, _) =
         connect_async(format!("ws://127.0.0.1:{port}/echo")).await.expect("it is upgraded");
     let mut check = async |sent: Vec<Message>, expected: Message| {
@@ -53,16 +56,10 @@ async fn echo_returns_each_message() {
     check(sent, Message::text("fragment".repeat(10_000))).await;
 }
 
-/// A port that was free a moment ago.
-async fn free_port() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    listener.local_addr().expect("an address").port().to_string()
-}
-
 #[tokio::test]
 async fn every_message_reaches_the_followers_of_its_channel_in_order() {
-    let port = free_port().await;
-    let hub = Hub::start_with(&["serve", "--bench-port", &port], &[QUIET]);
+    let [port] = free_ports();
+    let hub = Hub::start_with(&["serve", "--bench-port", &port.to_string()], &[QUIET]);
     let connect = async |path: &str| {
         connect_async(format!("ws://127.0.0.1:{port}{path}")).await.map(|(socket, _)| socket)
     };

@@ -106,6 +106,8 @@ async fn sockets_end_with_their_named_key() {
         give(&place, "me@x.org", "websocket");
         let limits = ["--scope", "stream", "--scope", "account", "--ends-after-days", "2"];
         let named = ["--email", "me@x.org", "--name", "ci"];
+        // The clock goes on while programs start.
+        clock.set("2026-09-01T12:00:00Z");
         let key = hub.key_command("create", named.into_iter().chain(limits));
         let mut client = Client::connect(&hub.address, &key).await;
         client.next_of("hello").await;

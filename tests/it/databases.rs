@@ -120,7 +120,7 @@ async fn hub_outlives_its_database() {
     let Some(mut cluster) = Cluster::start_or_skipped() else { return };
     let place = TestDatabase::postgres(&cluster.url());
     // So that the responses below come from the cache for as long as the test may take.
-    let settings = [QUIET, ("DATABASE_ACQUIRE_MS", "300"), ("ACCOUNTS_CACHE_MS", "600000")];
+    let settings = [QUIET, ("DATABASE_ACQUIRE_MS", "3000"), ("ACCOUNTS_CACHE_MS", "600000")];
     let hub = Hub::start_on(&place, &["serve"], &settings);
     let (known, other) = (hub.key(&["websocket"]), hub.key(&["websocket"]));
     assert_eq!(image(&hub, &known).await.status, 200);

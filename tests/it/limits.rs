@@ -38,7 +38,7 @@ fn check_429(answer: &Answer, code: &str) {
     assert!(body["detail"].is_string());
 }
 
-/// One in a hundred seconds: the speed of the test does not matter.
+/// One a second, and one wrong key a minute.
 const SLOW: [Setting; 3] =
     [QUIET, ("LIMITS_WRONG_KEYS_PER_MINUTE", "1"), ("LIMITS_ADDRESS_PER_SECOND", "1")];
 

@@ -38,6 +38,8 @@ mod oauth;
 mod odds_api;
 mod payments;
 mod picks;
+#[path = "../ports/mod.rs"]
+mod ports;
 mod probe;
 mod proxies;
 mod push;

@@ -22,11 +22,14 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::support::{
-    Answer, Hub, PATIENCE, QUIET, Setting, TestDatabase,
-    bank::{Bank, Event, PaymentMethod},
-    is_long, on_sqlite,
-    shopper::Shopper,
+use crate::{
+    ports::free_ports,
+    support::{
+        Answer, Hub, PATIENCE, QUIET, Setting, TestDatabase,
+        bank::{Bank, Event, PaymentMethod},
+        is_long, on_sqlite,
+        shopper::Shopper,
+    },
 };
 
 /// How many accounts there are for each that buys.
@@ -193,8 +196,9 @@ async fn paid_days_are_granted_exactly_once() {
         let purchases = buyers() * BASKET.len();
         let (bank, waiting) = Bank::open().await;
         let settings = [&SETTINGS[..], &bank.settings()].concat();
-        let mut hub = Hub::start_on(&place, &["serve"], &settings);
-        let address = hub.address.clone();
+        let [port] = free_ports();
+        let address = format!("127.0.0.1:{port}");
+        let mut hub = Hub::start_at_place(&address, &place, &["serve"], &settings);
         let pool = place.pool().await;
         fill(&hub, &pool).await;
 

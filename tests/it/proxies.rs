@@ -3,7 +3,6 @@
 
 use std::{
     fs,
-    net::TcpListener,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::Arc,
@@ -27,7 +26,10 @@ use tokio_tungstenite::{
     tungstenite::{Message, client::IntoClientRequest},
 };
 
-use crate::support::{Hub, PATIENCE, QUIET};
+use crate::{
+    ports::free_ports,
+    support::{Hub, PATIENCE, QUIET},
+};
 
 /// The name in the files.
 const NAME: &str = "api.example.org";
@@ -58,12 +60,6 @@ fn installed(name: &str) -> Option<PathBuf> {
     }
     println!("skipped: {name} is not installed");
     None
-}
-
-/// Ports that are free at this moment.
-fn free_ports() -> [u16; 2] {
-    let listeners = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").expect("a free port"));
-    listeners.each_ref().map(|it| it.local_addr().expect("it is bound").port())
 }
 
 /// The shipped file with these replacements, each of which must apply.

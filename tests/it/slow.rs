@@ -11,10 +11,12 @@ use crate::support::{
 };
 
 /// Small enough that a recording of 20,000 changes overruns it many times.
-const NARROW: [Setting; 3] = [
+const NARROW: [Setting; 4] = [
     ("FANOUT_OUTBOX_BYTES", "16384"),
     ("FANOUT_WRITE_BYTES_MAX", "16384"),
     ("HUB_TAIL_BYTES", "67108864"),
+    // Who does not read is not closed while others read everything.
+    ("FANOUT_STALL_MS", "600000"),
 ];
 
 pub(crate) const BOOKS: &str = "tennis/*/odds/betfair";

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
+import socket
 import subprocess
 import tempfile
 import threading
@@ -70,6 +72,17 @@ class Hub:
 
 def environment(**more: str) -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("MATCHWIRE_")} | more
+
+
+def free_address() -> str:
+    """An address at which nothing listens. Its port is below those that Linux gives to sockets that ask for any: of those,
+    another program could get one while the hub is down."""
+    while True:
+        try:
+            with socket.create_server(("127.0.0.1", random.randrange(10_000, 32_000))) as free:
+                return f"127.0.0.1:{free.getsockname()[1]}"
+        except OSError:
+            continue
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 use std::{
     future::Future,
     io::{BufRead, BufReader},
-    net::{Ipv4Addr, TcpListener},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::mpsc,
@@ -19,6 +18,11 @@ use futures_util::future::join_all;
 use log::{Chain, LogPosition};
 use tempfile::TempDir;
 use tokio::time::{Instant, sleep, timeout};
+
+#[path = "../../../tests/ports/mod.rs"]
+mod ports;
+
+use self::ports::free_ports;
 
 /// How long a test may take with one server.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -199,14 +203,6 @@ pub(crate) fn three_servers(program: &Path, dir: &TempDir) -> Vec<Server> {
         server.run();
     }
     servers
-}
-
-/// All are held until each is known, so that they differ.
-fn free_ports<const N: usize>() -> [u16; N] {
-    let held: [_; N] = std::array::from_fn(|_| {
-        TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port is free")
-    });
-    held.map(|listener| listener.local_addr().expect("it is bound").port())
 }
 
 pub(crate) fn config(servers: &[&Server]) -> ClusterConfig {

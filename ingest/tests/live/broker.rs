@@ -4,7 +4,6 @@
 use std::{
     fs,
     io::{BufRead, BufReader},
-    net::{Ipv4Addr, TcpListener},
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -15,7 +14,7 @@ use std::{
 
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 
-use crate::support::SECRET;
+use crate::{ports::free_ports, support::SECRET};
 
 /// The program of Debian's package `rabbitmq-server`; `/usr/sbin/rabbitmq-server` requires the
 /// system's directories.
@@ -167,14 +166,6 @@ fn prepare(dir: &Path, port: u16, tls_port: u16) {
         dir = dir.display()
     );
     fs::write(dir.join("rabbitmq.conf"), conf).expect("a file of our own");
-}
-
-/// All are held until each is known, so that they differ.
-fn free_ports<const N: usize>() -> [u16; N] {
-    let held: [_; N] = std::array::from_fn(|_| {
-        TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port is free")
-    });
-    held.map(|listener| listener.local_addr().expect("it is bound").port())
 }
 
 #[expect(clippy::print_stdout, reason = "reports a skipped test")]

@@ -5,6 +5,8 @@
 mod broker;
 mod http;
 mod poll;
+#[path = "../../../tests/ports/mod.rs"]
+mod ports;
 mod provider;
 mod socket;
 mod sportradar_uof;

@@ -3,7 +3,6 @@
 use std::{
     fs,
     io::{BufRead, BufReader},
-    net::TcpListener,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::mpsc,
@@ -13,6 +12,7 @@ use std::{
 use tempfile::TempDir;
 
 use super::PATIENCE;
+use crate::ports::free_ports;
 
 /// Where Debian installs each version's programs, by version number.
 const VERSIONS: &str = "/usr/lib/postgresql";
@@ -43,7 +43,8 @@ impl Cluster {
         let mut initdb = unprivileged(&programs.join("initdb"));
         initdb.args(["--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8", "-D"]);
         run(initdb.arg(data).current_dir(folder.path()));
-        let mut cluster = Self { programs, folder, port: free_port(), server: None };
+        let [port] = free_ports();
+        let mut cluster = Self { programs, folder, port, server: None };
         cluster.start();
         Some(cluster)
     }
@@ -117,13 +118,6 @@ fn programs() -> Option<PathBuf> {
     let versions = versions.filter_map(|it| it.file_name().to_str()?.parse::<u32>().ok());
     let path = |version: u32| PathBuf::from(VERSIONS).join(version.to_string()).join("bin");
     versions.max().map(path).filter(|programs| programs.join("initdb").exists())
-}
-
-/// Once this returns, the port belongs to the process that binds it; usually no other process takes
-/// it.
-fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    listener.local_addr().expect("it has an address").port()
 }
 
 fn is_root() -> bool {
