@@ -58,7 +58,8 @@ use self::{
 pub use self::{
     event::{Event, EventKind, UnknownEventKind},
     price::{
-        MetConditions, PriceBound, PriceCondition, PriceCrossing, PriceUpdate, SelectionPrice,
+        BookPrices, MetConditions, PriceBound, PriceCondition, PriceCrossing, PriceUpdate,
+        SelectionPrice,
     },
     recorder::{Position, Recorder},
     store::Delivery,

@@ -2,7 +2,8 @@
 //!
 //! A webhook with conditions gets an event when a price meets one that the price before did not meet. So it must be known, for
 //! each condition and channel, whether it is met. That is stored in the transaction of the deliveries, so that a crash neither
-//! loses an event nor repeats one.
+//! loses an event nor repeats one. While a price is withheld, because its market is suspended or its source is not live, the
+//! one before counts: it mostly comes back as it was.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -54,7 +55,7 @@ impl PriceCondition {
         if !is_key(market) {
             return Err(InvalidWebhook("prices must have the key of a market as `market`"));
         }
-        if !is_key(selection) || selection.contains(' ') {
+        if !is_key(selection) || selection.contains('"') {
             return Err(InvalidWebhook("prices must have the key of a selection as `selection`"));
         }
         let (PriceBound::AtLeast(price) | PriceBound::AtMost(price)) = bound;
@@ -64,7 +65,7 @@ impl PriceCondition {
         Ok(Self { market: market.to_owned(), selection: selection.to_owned(), bound })
     }
 
-    /// Parses a line such as `match_winner home >= 2.5`.
+    /// Parses a line such as `match_winner home >= 2.5`. The key of a selection that contains blanks is in quotation marks.
     ///
     /// # Errors
     ///
@@ -73,9 +74,14 @@ impl PriceCondition {
         const FORM: InvalidWebhook =
             InvalidWebhook("a price must be written as `match_winner home >= 2.5`");
         // From the end, because the key of a market may contain blanks.
-        let mut words = line.trim().rsplitn(4, ' ');
+        let mut words = line.trim().rsplitn(3, ' ');
         let (price, sign) = (words.next().ok_or(FORM)?, words.next().ok_or(FORM)?);
-        let (selection, market) = (words.next().ok_or(FORM)?, words.next().ok_or(FORM)?);
+        let keys = words.next().ok_or(FORM)?;
+        let keys = match keys.strip_suffix('"') {
+            Some(keys) => keys.rsplit_once(" \""),
+            None => keys.rsplit_once(' '),
+        };
+        let (market, selection) = keys.ok_or(FORM)?;
         let price = price.parse().map_err(|_| FORM)?;
         let bound = match sign {
             ">=" => PriceBound::AtLeast(price),
@@ -104,7 +110,8 @@ impl fmt::Display for PriceCondition {
             PriceBound::AtLeast(price) => (">=", price),
             PriceBound::AtMost(price) => ("<=", price),
         };
-        write!(f, "{} {} {sign} {price}", self.market, self.selection)
+        let quote = if self.selection.contains(' ') { "\"" } else { "" };
+        write!(f, "{} {quote}{}{quote} {sign} {price}", self.market, self.selection)
     }
 }
 
@@ -116,8 +123,18 @@ pub struct PriceUpdate {
     pub seq: u64,
     /// When the hub published it.
     pub at: Micros,
-    /// Those that it has. `None`: the channel has closed.
-    pub prices: Option<Vec<SelectionPrice>>,
+    /// `None`: the channel has closed.
+    pub book: Option<BookPrices>,
+}
+
+/// What an image or an update of a book says about prices.
+#[derive(Debug, Clone, Default)]
+pub struct BookPrices {
+    /// Whether it is the whole book: what it does not name is gone.
+    pub is_whole: bool,
+    pub selections: Vec<SelectionPrice>,
+    /// The keys of what is gone: of a market, or of one of its selections.
+    pub removed: Vec<(String, Option<String>)>,
 }
 
 /// The price of a selection.
@@ -125,7 +142,7 @@ pub struct PriceUpdate {
 pub struct SelectionPrice {
     pub market: String,
     pub selection: String,
-    /// `None` if there is none any more.
+    /// `None` if it is withheld.
     pub price: Option<Decimal>,
     /// Whose price it is, in a channel of several bookmakers.
     pub bookmaker: Option<String>,
@@ -135,7 +152,7 @@ pub struct SelectionPrice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct ConditionId {
     pub(crate) webhook: i64,
-    pub(crate) place: i64,
+    pub(crate) place: usize,
 }
 
 /// The conditions that are met, in each channel.
@@ -149,6 +166,18 @@ pub struct PriceCrossing {
     pub(crate) channel: ChannelId,
     /// The event, if it is met.
     pub(crate) event: Option<Event>,
+}
+
+impl BookPrices {
+    /// Whether the selection of a condition is gone.
+    fn lacks(&self, condition: &PriceCondition) -> bool {
+        let PriceCondition { market, selection, .. } = condition;
+        let is_removed = |(of, it): &(String, Option<String>)| {
+            of == market && it.as_ref().is_none_or(|it| it == selection)
+        };
+        self.is_whole && !self.selections.iter().any(|price| condition.is_about(price))
+            || self.removed.iter().any(is_removed)
+    }
 }
 
 impl MetConditions {
@@ -184,7 +213,7 @@ pub(crate) fn check(
     met: &mut MetConditions,
     crossings: &mut Vec<PriceCrossing>,
 ) {
-    let Some(prices) = &update.prices else {
+    let Some(book) = &update.book else {
         let ended = met.0.remove(&update.channel).unwrap_or_default();
         let channel = &update.channel;
         crossings.extend(ended.into_iter().map(|condition| PriceCrossing {
@@ -200,16 +229,21 @@ pub(crate) fn check(
     for Subscription { webhook, .. } in subscriptions.iter().filter(follows) {
         for (place, condition) in (0..).zip(&webhook.terms.prices) {
             let id = ConditionId { webhook: webhook.id, place };
-            for price in prices.iter().filter(|price| condition.is_about(price)) {
-                let reached = price.price.filter(|price| condition.is_met(*price));
-                let has_changed = match reached {
-                    Some(_) => met.insert(update.channel.clone(), id),
-                    None => met.remove(&update.channel, id),
-                };
-                if has_changed {
-                    let event = reached.map(|reached| event(update, condition, price, reached));
-                    let channel = update.channel.clone();
-                    crossings.push(PriceCrossing { condition: id, channel, event });
+            let mut cross = |event| {
+                let channel = update.channel.clone();
+                crossings.push(PriceCrossing { condition: id, channel, event });
+            };
+            if book.lacks(condition) && met.remove(&update.channel, id) {
+                cross(None);
+            }
+            for of in book.selections.iter().filter(|price| condition.is_about(price)) {
+                let Some(price) = of.price else { continue };
+                if !condition.is_met(price) {
+                    if met.remove(&update.channel, id) {
+                        cross(None);
+                    }
+                } else if met.insert(update.channel.clone(), id) {
+                    cross(Some(event(update, condition, of, price)));
                 }
             }
         }

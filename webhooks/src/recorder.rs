@@ -8,7 +8,8 @@ use fanout::ChannelId;
 use metrics::counter;
 
 use crate::{
-    Event, EventKind, MayReceive, MetConditions, PriceCrossing, PriceUpdate, Webhooks, price,
+    Event, EventKind, MayReceive, MetConditions, PriceCrossing, PriceUpdate, Webhook, Webhooks,
+    price::{self, ConditionId},
     store::{self, NewDelivery, Stamp},
     webhook::Subscription,
 };
@@ -64,7 +65,25 @@ impl Recorder {
     ///
     /// If the store fails.
     pub async fn met_conditions(&self) -> Result<MetConditions, sqlx::Error> {
-        store::met_conditions(&self.database).await
+        let mut met = MetConditions::default();
+        for (webhook, condition, channel) in store::met_conditions(&self.database).await? {
+            let channel = ChannelId::new(channel);
+            for place in self.places(webhook, &condition) {
+                met.insert(channel.clone(), ConditionId { webhook, place });
+            }
+        }
+        Ok(met)
+    }
+
+    /// The places of a condition, given as text, among those of a webhook. None for one that the webhook no longer has.
+    fn places(&self, webhook: i64, condition: &str) -> impl Iterator<Item = usize> {
+        let found = self.webhook(webhook).into_iter().flat_map(|webhook| &webhook.terms.prices);
+        found.enumerate().filter(move |(_, it)| it.to_string() == condition).map(|(place, _)| place)
+    }
+
+    fn webhook(&self, id: i64) -> Option<&Webhook> {
+        let mut webhooks = self.subscriptions.iter().map(|subscription| &subscription.webhook);
+        webhooks.find(|webhook| webhook.id == id)
     }
 
     /// Adds what an update changes for conditions on prices. To be recorded with [`Self::record`].
@@ -143,7 +162,14 @@ impl Recorder {
             dropped += store::drop_oldest(&mut tx, webhook, max, now).await?;
         }
         for crossing in crossings {
-            store::set_met(&mut tx, crossing, now).await?;
+            let PriceCrossing { condition: ConditionId { webhook, place }, channel, event } =
+                crossing;
+            let Some(condition) = self.webhook(*webhook).and_then(|it| it.terms.prices.get(*place))
+            else {
+                continue;
+            };
+            let of = (*webhook, condition, channel.as_str());
+            store::set_met(&mut tx, of, event.is_some(), now).await?;
         }
         store::set_position(&mut tx, Some(position)).await?;
         tx.commit().await?;
@@ -165,8 +191,7 @@ impl Recorder {
     ) -> Vec<NewDelivery> {
         let delivery = |crossing: &PriceCrossing| {
             let event = crossing.event.as_ref()?;
-            let mut webhooks = self.subscriptions.iter().map(|subscription| &subscription.webhook);
-            let webhook = webhooks.find(|webhook| webhook.id == crossing.condition.webhook)?;
+            let webhook = self.webhook(crossing.condition.webhook)?;
             (may_receive(webhook.account, event.channel.as_str()) == Some(true))
                 .then(|| NewDelivery::of(webhook, event, &event.body(), now))
         };

@@ -10,7 +10,7 @@ use sqlx::{AnyConnection, FromRow, Row, any::AnyRow};
 pub use self::delivery::Delivery;
 pub(crate) use self::{
     delivery::{NewDelivery, Outcome},
-    prices::{met_conditions, set_met},
+    prices::{forget_met, met_conditions, set_met},
 };
 use crate::{EventKind, OnDisabled, Position, PriceCondition, Webhook, WebhookTerms};
 
@@ -127,22 +127,28 @@ impl Store {
         now: Micros,
     ) -> Result<(), sqlx::Error> {
         let mut tx = self.database.begin().await?;
+        let channels = terms.channels.join(" ");
+        // Prices are not followed in other channels, or while it is disabled.
+        let forgets: bool = sqlx::query_scalar::<_, i64>(
+            "SELECT count(*) FROM customer_webhooks WHERE id = $1 AND (channels <> $2 OR disabled_us IS NOT NULL)",
+        )
+        .bind(id)
+        .bind(&channels)
+        .fetch_one(&mut *tx)
+        .await?
+            > 0;
+        forget_met(&mut tx, id, forgets, &terms.prices).await?;
         sqlx::query(
             "UPDATE customer_webhooks SET url = $1, events = $2, channels = $3, prices = $4, version = version + 1, paused_us = 0
              WHERE id = $5",
         )
         .bind(&terms.url)
         .bind(events_text(terms))
-        .bind(terms.channels.join(" "))
+        .bind(channels)
         .bind(prices_text(terms))
         .bind(id)
         .execute(&mut *tx)
         .await?;
-        // Conditions are known by their place, which may be another one now.
-        sqlx::query("DELETE FROM webhook_prices WHERE webhook_id = $1")
-            .bind(id)
-            .execute(&mut *tx)
-            .await?;
         match enabled {
             Some(true) => {
                 sqlx::query(

@@ -16,7 +16,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use base::Micros;
-use webhooks::{Event, EventKind, PriceUpdate, SelectionPrice};
+use webhooks::{BookPrices, Event, EventKind, PriceUpdate, SelectionPrice};
 
 const FEEDS: &str = "feeds";
 /// What the patch contains when a match ends.
@@ -156,21 +156,19 @@ impl Extractor {
             if !is_odds(channel) || is_test(channel.as_str()) || !follows(channel) {
                 continue;
             }
-            let (epoch, seq, prices) = match output {
+            let (epoch, seq, book) = match output {
                 Output::Opened { epoch, seq, payload, .. }
                 | Output::Published { epoch, seq, payload, .. } => {
-                    let Some(prices) = prices(payload) else { continue };
-                    (*epoch, *seq, Some(prices))
+                    let Some(book) = prices(payload) else { continue };
+                    (*epoch, *seq, Some(book))
                 }
                 Output::Closed { epoch, .. } => (*epoch, 0, None),
             };
-            updates.push(PriceUpdate {
-                channel: channel.clone(),
-                epoch,
-                seq,
-                at: record.at,
-                prices,
-            });
+            if matches!(output, Output::Opened { .. }) {
+                // A book that another source takes over closes and opens at once.
+                updates.retain(|update| update.book.is_some() || update.channel != *channel);
+            }
+            updates.push(PriceUpdate { channel: channel.clone(), epoch, seq, at: record.at, book });
         }
     }
 
@@ -298,26 +296,33 @@ impl UpdateText<'_> {
     }
 }
 
-/// The prices that an image or an update has; `None` without any.
-fn prices(payload: &[u8]) -> Option<Vec<SelectionPrice>> {
+/// What an image or an update says about prices; `None` if nothing.
+fn prices(payload: &[u8]) -> Option<BookPrices> {
     let text = str::from_utf8(payload).ok()?;
-    if !text.contains(r#""price":"#) {
+    if !text.contains(r#""price":"#) && !text.contains(":null") && !text.contains(r#""data":"#) {
         return None;
     }
     let BookFrame { data, patch } = serde_json::from_str(text).ok()?;
-    let mut prices = Vec::new();
-    for (market, selections) in data.or(patch)?.markets {
-        for (selection, changed) in selections.into_iter().flat_map(|market| market.selections) {
-            let Some(SelectionPatch { price: Some(price), best }) = changed else { continue };
-            prices.push(SelectionPrice {
-                market: market.clone().into_owned(),
-                selection: selection.into_owned(),
-                price,
-                bookmaker: best.map(Cow::into_owned),
-            });
+    let mut book = BookPrices { is_whole: data.is_some(), ..BookPrices::default() };
+    for (market, changed) in data.or(patch)?.markets {
+        let Some(changed) = changed else {
+            book.removed.push((market.into_owned(), None));
+            continue;
+        };
+        for (selection, changed) in changed.selections {
+            let (market, selection) = (market.clone().into_owned(), selection.into_owned());
+            match changed {
+                None => book.removed.push((market, Some(selection))),
+                Some(SelectionPatch { price, best }) if price.is_some() || book.is_whole => {
+                    let (price, bookmaker) = (price.flatten(), best.map(Cow::into_owned));
+                    book.selections.push(SelectionPrice { market, selection, price, bookmaker });
+                }
+                Some(_) => {}
+            }
         }
     }
-    (!prices.is_empty()).then_some(prices)
+    let BookPrices { is_whole, selections, removed } = &book;
+    (*is_whole || !selections.is_empty() || !removed.is_empty()).then_some(book)
 }
 
 /// Whether it is the consensus of a match, or the book of a bookmaker.
@@ -391,35 +396,45 @@ mod tests {
             let mut updates = Vec::new();
             let record = record(10, &[(channel, false, payload)]);
             Extractor::extract_prices(&record, |_| true, &mut updates);
-            let found = updates.into_iter().flat_map(|update| update.prices).flatten();
+            let mut books = updates.into_iter().filter_map(|update| update.book);
+            let book = books.next()?;
             let row = |it: SelectionPrice| {
                 let price = it.price.map(|price| price.to_string());
                 (it.market, it.selection, price, it.bookmaker)
             };
-            found.map(row).collect::<Vec<_>>()
+            Some((book.selections.into_iter().map(row).collect::<Vec<_>>(), book.removed))
         };
         let owned = |text: &str| Some(text.to_owned());
-        let update = r#"{"type":"update","patch":{"match_seq":4,"markets":{"match_winner":{"status":"open","selections":{"home":{"price":"2.60","best":"acme","median":"2.5"},"draw":{"price":null},"away":{"bookmakers":3}}},"gone":null}}}"#;
-        let expected = [
-            ("match_winner".to_owned(), "draw".to_owned(), None, None),
-            ("match_winner".to_owned(), "home".to_owned(), owned("2.60"), owned("acme")),
-        ];
-        assert_eq!(prices("football/7/odds", update), expected);
-        assert_eq!(prices("football/7", update), []);
-        assert_eq!(prices("test/odds/odds", update), []);
-        let image = update.replace("update", "image").replace("patch", "data");
-        assert_eq!(prices("football/7/odds/acme", &image), expected);
+        let row = |selection: &str, price: &str, best| {
+            let price = owned(price).filter(|price| !price.is_empty());
+            ("match_winner".to_owned(), selection.to_owned(), price, best)
+        };
+        let update = r#"{"type":"update","patch":{"match_seq":4,"markets":{"match_winner":{"status":"open","selections":{"home":{"price":"2.60","best":"acme","median":"2.5"},"draw":{"price":null},"away":{"bookmakers":3},"other":null}},"gone":null}}}"#;
+        let changed = vec![row("draw", "", None), row("home", "2.60", owned("acme"))];
+        let removed = vec![("gone".to_owned(), None), ("match_winner".to_owned(), owned("other"))];
+        assert_eq!(prices("football/7/odds", update), Some((changed.clone(), removed)));
+        assert_eq!(prices("football/7", update), None);
+        assert_eq!(prices("test/odds/odds", update), None);
+        let image = r#"{"type":"image","data":{"markets":{"match_winner":{"status":"open","selections":{"home":{"price":"2.60","best":"acme"},"draw":{"price":null},"away":{}}}}}}"#;
+        let whole = vec![row("away", "", None), changed[0].clone(), changed[1].clone()];
+        assert_eq!(prices("football/7/odds/acme", image), Some((whole, Vec::new())));
         let other = r#"{"type":"update","patch":{"suspended":true}}"#;
-        assert_eq!(prices("football/7/odds", other), []);
+        assert_eq!(prices("football/7/odds", other), None);
         let odd =
             r#"{"type":"update","patch":{"markets":{"m":{"selections":{"s":{"price":"?"}}}}}}"#;
-        assert_eq!(prices("football/7/odds", odd), [], "what cannot be read is no price");
+        assert_eq!(prices("football/7/odds", odd), None, "what cannot be read is no price");
 
-        let mut updates = Vec::new();
-        let closed = Output::Closed { channel: ChannelId::new("football/7/odds"), epoch: Epoch(1) };
-        let record = Record { number: 1, at: 10, inputs: Bytes::new(), outputs: vec![closed] };
+        let channel = ChannelId::new("football/7/odds");
+        let (mut updates, epoch) = (Vec::new(), Epoch(1));
+        let closed = Output::Closed { channel: channel.clone(), epoch };
+        let mut record = Record { number: 1, at: 10, inputs: Bytes::new(), outputs: vec![closed] };
         Extractor::extract_prices(&record, |_| true, &mut updates);
-        assert!(matches!(updates[..], [PriceUpdate { prices: None, .. }]), "{updates:?}");
+        assert!(matches!(updates[..], [PriceUpdate { book: None, .. }]), "{updates:?}");
+        let payload = Bytes::from_static(image.as_bytes());
+        record.outputs.push(Output::Opened { channel, epoch: Epoch(2), seq: 0, payload });
+        updates.clear();
+        Extractor::extract_prices(&record, |_| true, &mut updates);
+        assert!(matches!(updates[..], [PriceUpdate { book: Some(_), .. }]), "{updates:?}");
     }
 
     #[test]

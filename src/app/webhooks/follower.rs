@@ -47,6 +47,8 @@ pub(super) struct WebhookFollower {
     /// The changes of this process that were seen then.
     changes: u64,
     reading: Option<Reading>,
+    /// When a position was stored last, by the monotonic clock.
+    stored: Micros,
     /// Whether a position may be stored.
     has_position: bool,
     is_failing: bool,
@@ -60,8 +62,6 @@ struct Reading {
     met: MetConditions,
     /// Behind the last record that was read.
     position: Position,
-    /// When a position was stored last, by the monotonic clock.
-    stored: Micros,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -94,6 +94,7 @@ impl WebhookFollower {
             refreshed: None,
             changes: 0,
             reading: None,
+            stored: monotonic(),
             has_position: true,
             is_failing: false,
         }
@@ -149,7 +150,7 @@ impl WebhookFollower {
     async fn refresh(&mut self) -> Result<(), FollowError> {
         self.changes = self.webhooks.changes();
         if self.recorder.refresh().await? {
-            // Which conditions on prices are met must be read again: a change of a webhook resets them.
+            // Conditions on prices have other places, and those that are met must be read again.
             self.reading = None;
         }
         self.recipients.refresh(self.recorder.accounts()).await?;
@@ -185,12 +186,16 @@ impl WebhookFollower {
         let reader = self.records.read_since(position.at.max(begin));
         let met = self.recorder.met_conditions().await?;
         let extractor = Extractor::default();
-        Ok(Reading { reader, extractor, met, position, stored: monotonic() })
+        Ok(Reading { reader, extractor, met, position })
     }
 
     /// Reads records, and stores their deliveries and the position. `None` if they must be read again, because webhooks have
     /// changed.
-    fn read(&self, mut reading: Reading, runtime: &Handle) -> Result<Option<Reading>, FollowError> {
+    fn read(
+        &mut self,
+        mut reading: Reading,
+        runtime: &Handle,
+    ) -> Result<Option<Reading>, FollowError> {
         let kinds = self.recorder.kinds();
         let (mut events, mut prices, mut crossings) = (Vec::new(), Vec::new(), Vec::new());
         let (has_prices, mut read) = (kinds.contains(&EventKind::Price), 0);
@@ -222,14 +227,14 @@ impl WebhookFollower {
             // A webhook gets all events since its creation was answered, so also those that were just read.
             return Ok(None);
         }
-        let is_due = read > 0 && monotonic() - reading.stored >= STORE_EVERY_US;
+        let is_due = read > 0 && monotonic() - self.stored >= STORE_EVERY_US;
         if is_due || !events.is_empty() || !crossings.is_empty() {
             let may_receive = self.recipients.may_receive();
             let position = reading.position;
             let recording =
                 self.recorder.record(&events, &crossings, position, &may_receive, wall());
             runtime.block_on(recording)?;
-            reading.stored = monotonic();
+            self.stored = monotonic();
         }
         if read == 0 && reading.reader.wait(WAIT) == Wait::Closed {
             pause(runtime, WAIT);

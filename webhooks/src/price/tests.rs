@@ -29,13 +29,31 @@ fn update(seq: u64, prices: &[(&str, Option<Decimal>)]) -> PriceUpdate {
         epoch: Epoch(35),
         seq,
         at: 10,
-        prices: Some(prices.iter().map(price).collect()),
+        book: Some(BookPrices {
+            selections: prices.iter().map(price).collect(),
+            ..BookPrices::default()
+        }),
     }
+}
+
+fn image(seq: u64, prices: &[(&str, Option<Decimal>)]) -> PriceUpdate {
+    let update = update(seq, prices);
+    PriceUpdate { book: update.book.map(|book| BookPrices { is_whole: true, ..book }), ..update }
+}
+
+fn removal(seq: u64, selection: Option<&str>) -> PriceUpdate {
+    let removed = vec![("match_winner".to_owned(), selection.map(str::to_owned))];
+    PriceUpdate { book: Some(BookPrices { removed, ..BookPrices::default() }), ..update(seq, &[]) }
 }
 
 #[test]
 fn lines_round_trip() {
-    for line in ["match_winner home >= 2.50", "over_under@2.5 over <= 1.9", "Match Odds x >= 3"] {
+    for line in [
+        "match_winner home >= 2.50",
+        "over_under@2.5 over <= 1.9",
+        "Match Odds x >= 3",
+        "h2h \"Manchester United\" >= 3",
+    ] {
         assert_eq!(PriceCondition::parse(line).unwrap().to_string(), line);
     }
     for wrong in [
@@ -46,6 +64,8 @@ fn lines_round_trip() {
         "match_winner home >= 0",
         "match_winner home >= -1",
         "match_winner  >= 2.5",
+        "h2h \" United\" >= 3",
+        "h2h a\"b >= 3",
         &format!("{} home >= 2.5", "m".repeat(KEY_CHARS_MAX + 1)),
     ] {
         assert!(PriceCondition::parse(wrong).is_err(), "{wrong}");
@@ -71,10 +91,19 @@ fn event_is_a_price_that_newly_meets_a_condition() {
     expect(&update(5, &[("draw", Some(dec!(1)))]), &[]);
     let low = r#"{"kind":"price","eid":"price-6-match_winner_home_<=_2","market":"match_winner","selection":"home","price":"1.95","bookmaker":"acme","at_most":"2"}"#;
     expect(&update(6, &[("home", Some(dec!(1.95)))]), &[None, Some(low)]);
-    expect(&update(7, &[("home", None)]), &[None]);
-    let again = reached.replace("price-3", "price-8").replace("2.50", "3");
-    expect(&update(8, &[("home", Some(dec!(3)))]), &[Some(&again)]);
-    let closed = PriceUpdate { prices: None, ..update(9, &[]) };
+    let again = |seq: u64| reached.replace("price-3", &format!("price-{seq}")).replace("2.50", "3");
+    expect(&update(8, &[("home", Some(dec!(3)))]), &[Some(&again(8)), None]);
+    expect(&update(9, &[("home", None)]), &[]);
+    expect(&update(10, &[("home", Some(dec!(3)))]), &[]);
+    expect(&image(11, &[("home", None)]), &[]);
+    expect(&removal(12, Some("away")), &[]);
+    expect(&removal(13, Some("home")), &[None]);
+    expect(&update(14, &[("home", Some(dec!(3)))]), &[Some(&again(14))]);
+    expect(&removal(15, None), &[None]);
+    expect(&image(16, &[("home", Some(dec!(3)))]), &[Some(&again(16))]);
+    expect(&image(17, &[("draw", Some(dec!(3)))]), &[None]);
+    expect(&update(18, &[("home", Some(dec!(3)))]), &[Some(&again(18))]);
+    let closed = PriceUpdate { book: None, ..update(19, &[]) };
     expect(&closed, &[None]);
     expect(&closed, &[]);
 }
@@ -105,7 +134,7 @@ proptest! {
         }
         let is_met: Vec<bool> = crossings.iter().map(|it| it.event.is_some()).collect();
         prop_assert!(is_met.iter().zip([true, false].iter().cycle()).all(|(one, other)| one == other));
-        let last = prices.last().copied().flatten().is_some_and(|price| price >= 250);
+        let last = prices.iter().flatten().next_back().is_some_and(|price| *price >= 250);
         prop_assert_eq!(is_met.last().copied().unwrap_or(false), last);
     }
 }

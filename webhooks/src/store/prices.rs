@@ -2,45 +2,65 @@
 
 use base::Micros;
 use database::Database;
-use fanout::ChannelId;
 use sqlx::AnyConnection;
 
-use crate::{MetConditions, PriceCrossing, price::ConditionId};
+use crate::PriceCondition;
 
-pub(crate) async fn met_conditions(database: &Database) -> Result<MetConditions, sqlx::Error> {
-    let rows: Vec<(i64, i64, String)> =
-        sqlx::query_as("SELECT webhook_id, place, channel FROM webhook_prices")
-            .fetch_all(database.pool())
-            .await?;
-    let mut met = MetConditions::default();
-    for (webhook, place, channel) in rows {
-        met.insert(ChannelId::new(channel), ConditionId { webhook, place });
-    }
-    Ok(met)
+/// Where conditions are met: the webhook, the condition as text, and the channel.
+pub(crate) async fn met_conditions(
+    database: &Database,
+) -> Result<Vec<(i64, String, String)>, sqlx::Error> {
+    sqlx::query_as("SELECT webhook_id, condition, channel FROM webhook_prices")
+        .fetch_all(database.pool())
+        .await
 }
 
-/// Stores whether a condition is met.
+/// Stores whether a condition is met. Rows have its text: conditions have other places after a change of the webhook, of
+/// which the program that writes the row may not know yet.
 pub(crate) async fn set_met(
     tx: &mut AnyConnection,
-    crossing: &PriceCrossing,
+    (webhook, condition, channel): (i64, &PriceCondition, &str),
+    is_met: bool,
     now: Micros,
 ) -> Result<(), sqlx::Error> {
-    let PriceCrossing { condition: ConditionId { webhook, place }, channel, event } = crossing;
-    let query = match event {
-        Some(_) => sqlx::query(
-            "INSERT INTO webhook_prices (webhook_id, place, channel, since_us) VALUES ($1, $2, $3, $4)
-             ON CONFLICT (webhook_id, place, channel) DO NOTHING",
+    let query = match is_met {
+        true => sqlx::query(
+            "INSERT INTO webhook_prices (webhook_id, condition, channel, since_us) VALUES ($1, $2, $3, $4)
+             ON CONFLICT (webhook_id, condition, channel) DO NOTHING",
         )
         .bind(webhook)
-        .bind(place)
-        .bind(channel.as_str())
+        .bind(condition.to_string())
+        .bind(channel)
         .bind(now),
-        None => sqlx::query(
-            "DELETE FROM webhook_prices WHERE webhook_id = $1 AND place = $2 AND channel = $3",
+        false => sqlx::query(
+            "DELETE FROM webhook_prices WHERE webhook_id = $1 AND condition = $2 AND channel = $3",
         )
         .bind(webhook)
-        .bind(place)
-        .bind(channel.as_str()),
+        .bind(condition.to_string())
+        .bind(channel),
     };
     query.execute(tx).await.map(|_| ())
+}
+
+/// Forgets where conditions of a webhook are met: of all, or of those that it does not have any more.
+pub(crate) async fn forget_met(
+    tx: &mut AnyConnection,
+    webhook: i64,
+    all: bool,
+    kept: &[PriceCondition],
+) -> Result<(), sqlx::Error> {
+    let rows: Vec<String> =
+        sqlx::query_scalar("SELECT DISTINCT condition FROM webhook_prices WHERE webhook_id = $1")
+            .bind(webhook)
+            .fetch_all(&mut *tx)
+            .await?;
+    let is_kept = |row: &String| !all && kept.iter().any(|condition| condition.to_string() == *row);
+    for condition in rows.into_iter().filter(|row| !is_kept(row)) {
+        sqlx::query("DELETE FROM webhook_prices WHERE webhook_id = $1 AND condition = $2")
+            .bind(webhook)
+            .bind(condition)
+            .execute(&mut *tx)
+            .await?;
+    }
+    Ok(())
 }

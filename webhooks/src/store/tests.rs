@@ -6,7 +6,9 @@ use serde_json::value::RawValue;
 use zeroize::Zeroizing;
 
 use super::*;
-use crate::{Event, MayReceive, PriceUpdate, SelectionPrice, Webhooks, config::WebhooksConfig};
+use crate::{
+    BookPrices, Event, MayReceive, PriceUpdate, SelectionPrice, Webhooks, config::WebhooksConfig,
+};
 
 pub(crate) const NOW: Micros = 1_788_280_000_000_000;
 
@@ -269,12 +271,15 @@ async fn price_is_an_event_once_through_a_restart() {
             epoch: Epoch(1),
             seq,
             at: NOW + 1,
-            prices: Some(vec![SelectionPrice {
-                market: "match_winner".to_owned(),
-                selection: "home".to_owned(),
-                price: Some(price.parse().unwrap()),
-                bookmaker: None,
-            }]),
+            book: Some(BookPrices {
+                selections: vec![SelectionPrice {
+                    market: "match_winner".to_owned(),
+                    selection: "home".to_owned(),
+                    price: Some(price.parse().unwrap()),
+                    bookmaker: None,
+                }],
+                ..BookPrices::default()
+            }),
         };
         // Each time by a recorder that knows only what is stored.
         let record = async |seq, price: &str| {
@@ -291,8 +296,20 @@ async fn price_is_an_event_once_through_a_restart() {
         assert_eq!(record(3, "2.6").await, 1, "it is met already");
         assert_eq!(record(4, "2.4").await, 1);
         assert_eq!(record(5, "2.7").await, 2);
-        webhooks.change(1, webhook.id, &priced, None, NOW).await.unwrap();
-        assert_eq!(record(6, "2.8").await, 3, "a change of the webhook resets its conditions");
+        let change = async |terms: &WebhookTerms, enabled| {
+            webhooks.change(1, webhook.id, terms, enabled, NOW).await.unwrap();
+        };
+        let more = PriceCondition::parse("match_winner away >= 9").unwrap();
+        let more = vec![more, priced.prices[0].clone()];
+        change(&WebhookTerms { prices: more, ..priced.clone() }, Some(true)).await;
+        assert_eq!(record(6, "2.8").await, 2, "it still has the condition, in another place");
+        change(&WebhookTerms { channels: vec!["football/*/odds".to_owned()], ..priced }, None)
+            .await;
+        assert_eq!(record(7, "2.8").await, 3, "it may have missed something in other channels");
+        let paused = webhooks.get(1, webhook.id).await.unwrap().terms;
+        change(&paused, Some(false)).await;
+        change(&paused, Some(true)).await;
+        assert_eq!(record(8, "2.8").await, 4, "and while it was disabled");
     })
     .await;
 }
