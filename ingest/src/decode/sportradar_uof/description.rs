@@ -9,6 +9,7 @@ use super::{
 /// The names of a market and its outcomes. They are templates: see [`crate::normalize::sportradar_uof`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MarketDescription {
+    /// Empty if the document has none, or too many.
     pub id: String,
     /// `{!goalnr} goal`.
     pub name: String,
@@ -25,9 +26,12 @@ pub(super) fn read(
 ) {
     let name = || element.get("name").unwrap_or_default().to_owned();
     match (parent, element.name.as_str()) {
-        ("market_descriptions", "market") if descriptions.len() < ITEMS_MAX => {
-            if let Some(id) = id(element, notices) {
-                descriptions.push(MarketDescription { id, name: name(), outcomes: Vec::new() });
+        ("market_descriptions", "market") => {
+            let id = (descriptions.len() < ITEMS_MAX).then(|| id(element, notices)).flatten();
+            // One without an id takes the outcomes that follow, which are not those of the market before.
+            if id.is_some() || descriptions.last().is_none_or(|last| !last.id.is_empty()) {
+                let (id, name) = (id.unwrap_or_default(), name());
+                descriptions.push(MarketDescription { id, name, outcomes: Vec::new() });
             }
         }
         ("outcomes", "outcome") => {

@@ -48,7 +48,7 @@ const EVENTS_MAX: usize = 20_000;
 const REFUSALS_BETWEEN: u32 = 1_000;
 
 /// Markets of one event, lines counted: a football match in play has about 1,000. One costs about
-/// 500 bytes and 100 for each outcome.
+/// 500 bytes, and 200 for each outcome of a market that has the names of the provider.
 const MARKETS_MAX: usize = 5_000;
 
 /// The state of the events of one feed.
@@ -152,7 +152,12 @@ impl Interpreter {
 
     /// Takes the descriptions of all markets.
     fn describe(&mut self, descriptions: Vec<MarketDescription>, played: &mut Interpretation) {
-        self.names = MarketNames::new(descriptions);
+        let names = MarketNames::new(descriptions);
+        // They are requested daily, and seldom differ.
+        if names.is_empty() || names == self.names {
+            return;
+        }
+        self.names = names;
         let mut renamed = Vec::new();
         for (event, state) in &mut self.events {
             let mut facts = Vec::new();

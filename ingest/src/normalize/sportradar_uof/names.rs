@@ -21,12 +21,12 @@ use rust_decimal::Decimal;
 use crate::{decode::sportradar_uof::MarketDescription, event::Fixture};
 
 /// The descriptions of all markets, by the id of the market.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct MarketNames {
     markets: HashMap<String, MarketTemplates>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 struct MarketTemplates {
     name: String,
     outcomes: HashMap<String, String>,
@@ -43,22 +43,44 @@ pub(super) struct NamedMarket<'a> {
 
 impl MarketNames {
     pub(super) fn new(descriptions: Vec<MarketDescription>) -> Self {
-        let markets = descriptions.into_iter().map(|it| {
+        let markets = descriptions.into_iter().filter(|it| !it.id.is_empty()).map(|it| {
             let outcomes = it.outcomes.into_iter().collect();
             (it.id, MarketTemplates { name: it.name, outcomes })
         });
         Self { markets: markets.collect() }
     }
 
-    /// The name of a market.
+    pub(super) fn is_empty(&self) -> bool {
+        self.markets.is_empty()
+    }
+
+    /// The name of a market. Specifiers that are not in it follow, since two markets must not have the same name: many
+    /// handicaps are called alike, and only their outcomes have the number.
     pub(super) fn market(&self, of: &NamedMarket<'_>) -> Option<Arc<str>> {
-        of.fill(&self.markets.get(of.id)?.name)
+        let template = &self.markets.get(of.id)?.name;
+        let name = of.fill(template)?;
+        let others: Vec<_> =
+            of.specifiers.split('|').filter(|it| !is_named(template, it)).collect();
+        Some(if others.is_empty() {
+            name
+        } else {
+            format!("{name} ({})", others.join(", ")).into()
+        })
     }
 
     /// The name of an outcome of a market.
     pub(super) fn outcome(&self, of: &NamedMarket<'_>, outcome: &str) -> Option<Arc<str>> {
         of.fill(self.markets.get(of.id)?.outcomes.get(outcome)?)
     }
+}
+
+/// Whether a template has a placeholder for a specifier such as `total=2.5`.
+fn is_named(template: &str, specifier: &str) -> bool {
+    let name = specifier.split_once('=').map_or(specifier, |(name, _)| name);
+    let placeholders = template.split('{').skip(1).filter_map(|part| part.split_once('}'));
+    let mut words =
+        placeholders.flat_map(|(it, _)| it.split(|c: char| !c.is_alphanumeric() && c != '_'));
+    specifier.is_empty() || words.any(|word| word == name)
 }
 
 impl NamedMarket<'_> {
@@ -174,6 +196,36 @@ mod tests {
         for unknown in ["{%player}", "{none}", "{!none}", "{$server}", "{", "{}", "", "{(to*2)}"] {
             check(unknown, None);
         }
+    }
+
+    #[test]
+    fn markets_of_one_event_differ_in_their_names() {
+        let described = |id: &str, name: &str| MarketDescription {
+            id: id.to_owned(),
+            name: name.to_owned(),
+            outcomes: Vec::new(),
+        };
+        let names = MarketNames::new(vec![
+            described("62", "{!goalnr} goal"),
+            described("165", "Corner handicap"),
+            described("21", "Exact goals"),
+            described("", "without an id"),
+        ]);
+        let check = |id, specifiers, expected: Option<&str>| {
+            let fixture = fixture(None);
+            let name = names.market(&NamedMarket { id, specifiers, fixture: &fixture });
+            assert_eq!(name.as_deref(), expected, "{id} {specifiers}");
+        };
+        check("62", "goalnr=2", Some("2nd goal"));
+        check("165", "hcp=-1.5", Some("Corner handicap (hcp=-1.5)"));
+        check("165", "", Some("Corner handicap"));
+        check(
+            "21",
+            "variant=sr:exact_goals:4+|x=1",
+            Some("Exact goals (variant=sr:exact_goals:4+, x=1)"),
+        );
+        check("62", "goalnr=2|goal=1", Some("2nd goal (goal=1)"));
+        check("", "", None);
     }
 
     #[test]

@@ -299,7 +299,7 @@ fn full_table_retries_eviction_periodically() {
 /// Names come with the message if they are known, and later otherwise.
 #[test]
 fn markets_get_the_names_of_their_descriptions() {
-    const DESCRIPTIONS: &str = r#"<market_descriptions><market id="62" name="{!goalnr} goal"><outcomes><outcome id="6" name="{$competitor1}"/><outcome id="7" name="none"/></outcomes></market><market id="1" name="1x2"><outcomes><outcome id="1" name="{$competitor1}"/></outcomes></market></market_descriptions>"#;
+    const DESCRIPTIONS: &str = r#"<market_descriptions><market id="62" name="{!goalnr} goal"><outcomes><outcome id="6" name="{$competitor1}"/><outcome id="7" name="none"/></outcomes></market><market name="without an id"><outcomes><outcome id="7" name="wrong"/></outcomes></market><market id="1" name="1x2"><outcomes><outcome id="1" name="{$competitor1}"/></outcomes></market></market_descriptions>"#;
     let market = |number: u8| {
         odds(&format!(
             r#"<market id="62" specifiers="goalnr={number}" status="1"><outcome id="6" odds="2"/><outcome id="7" odds="3"/></market>"#
