@@ -105,20 +105,25 @@ impl ProductsConfig {
         if is_other && !is_complete {
             return Err(("products.countries", "all three prices with another currency"));
         }
-        // A Founder rate in another currency means nothing.
-        let none = String::new();
         let or =
             |own: &Option<String>, general: &String| own.clone().unwrap_or_else(|| general.clone());
-        let founder =
-            |own: &Option<String>, general| or(own, if is_other { &none } else { general });
+        // Beside another price or in another currency, a Founder rate may be the higher one.
+        let founder = |own: &Option<String>, price: &Option<String>, general| match own {
+            None if is_other || price.is_some() => String::new(),
+            own => or(own, general),
+        };
         Ok(Self {
             currency: or(currency, &self.currency),
             websocket: or(websocket, &self.websocket),
             sports: or(sports, &self.sports),
             odds: or(odds, &self.odds),
-            websocket_founder: founder(&prices.websocket_founder, &self.websocket_founder),
-            sports_founder: founder(&prices.sports_founder, &self.sports_founder),
-            odds_founder: founder(&prices.odds_founder, &self.odds_founder),
+            websocket_founder: founder(
+                &prices.websocket_founder,
+                websocket,
+                &self.websocket_founder,
+            ),
+            sports_founder: founder(&prices.sports_founder, sports, &self.sports_founder),
+            odds_founder: founder(&prices.odds_founder, odds, &self.odds_founder),
             odds_free_until: self.odds_free_until.clone(),
             zone: self.zone.clone(),
             countries: BTreeMap::new(),
@@ -222,7 +227,7 @@ mod tests {
             Addon::ALL.map(|addon| list.price(addon, founder).to_string())
         };
         assert_eq!(shown(json!({"sports": "6"}), false), ["$3", "$6", "$5"]);
-        assert_eq!(shown(json!({"sports": "6"}), true), ["$1.50", "$2.50", "$5"]);
+        assert_eq!(shown(json!({"sports": "2"}), true), ["$1.50", "$2", "$5"]);
         let francs = json!({"currency": "CHF", "websocket": "3", "sports": "6", "odds": "7"});
         assert_eq!(shown(francs, true), ["CHF 3", "CHF 6", "CHF 7"], "no rate in dollars");
         let taxed = country(json!({"tax_percent": "8.1"})).unwrap();

@@ -307,7 +307,7 @@ impl Payments {
             price,
             founder: buyer.founder && catalogue.has_founder_rate(addon),
             country,
-            tax_percent: catalogue.tax_percent,
+            tax_percent: Some(catalogue.tax_percent.unwrap_or(self.shared.config.tax_percent)),
             created: now,
             checkout: None,
             payment: None,
