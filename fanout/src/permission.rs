@@ -36,8 +36,8 @@ pub struct Offer {
     pub class: Classes,
     /// As a text.
     pub title: String,
-    /// As JSON, for programs.
-    pub document: Value,
+    /// As JSON, for programs; `None` for what cannot be bought.
+    pub document: Option<Value>,
 }
 
 /// What a connection may follow from a point in time until the next period.
@@ -103,8 +103,7 @@ mod tests {
 
     #[test]
     fn classes_change_with_time_and_missing_offers_are_named() {
-        let offer =
-            |class, title: &str| Offer { class, title: title.to_owned(), document: Value::Null };
+        let offer = |class, title: &str| Offer { class, title: title.to_owned(), document: None };
         let offers = [offer(RED, "red"), offer(BLUE, "blue")];
         let period = |from, classes| PermissionPeriod { from, classes, names: Vec::new() };
         let periods = vec![period(10, BLUE), period(20, Classes::NONE)];

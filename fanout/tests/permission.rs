@@ -72,7 +72,7 @@ fn permission(periods: &[(Micros, Classes, &[&'static str])]) -> Permission {
     let offer = |class, name: &str| Offer {
         class,
         title: format!("the {name} add-on ($5 a month)"),
-        document: json!({"addon": name}),
+        document: Some(json!({"addon": name})),
     };
     let period = |&(from, classes, names): &(Micros, Classes, &[&'static str])| PermissionPeriod {
         from,

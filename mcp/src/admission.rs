@@ -3,7 +3,7 @@
 use std::{error::Error, sync::Arc, time::Duration};
 
 use accounts::{
-    Accounts, Addon, Caller, KeyId, Micros,
+    Accounts, Addon, Caller, KeyId, Micros, Scope,
     limits::{Limits, QuotaStatus},
     products::{Prices, Product},
     usage::{Call, Meter},
@@ -77,8 +77,9 @@ impl Admission {
     pub(crate) fn check(&self, caller: &Caller, product: Product) -> Result<(), Refusal> {
         let now: Micros = clock::wall();
         // What is free for a time is not in the scopes of every access token.
-        if let Some(addon) = product.addon().filter(|addon| !caller.may_use(*addon)) {
-            return Err(Refusal::scope(addon));
+        let scope = product.addon().and_then(Scope::of_addon);
+        if let Some(scope) = scope.filter(|scope| !caller.has_scope(*scope)) {
+            return Err(Refusal::scope(scope));
         }
         match self.prices.now().needs(product, now) {
             Some(addon)

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use accounts::{Addon, Caller, products::Product};
+use accounts::{Addon, Caller, Scope, products::Product};
 use base::{Micros, time_format};
 use fanout::Position;
 use ingest::event::Sport;
@@ -155,6 +155,9 @@ impl Call<'_> {
             }
             ("not_found", None) => {
                 Refusal::not_found("Nothing has this id. `find` searches by names.")
+            }
+            ("bookmakers_not_entitled", _) if !self.caller.may_use(Addon::Odds) => {
+                Refusal::scope(Scope::Odds)
             }
             ("bookmakers_not_entitled", _) => shared.admission.lacks(Addon::Odds),
             _ => refusal,
@@ -448,6 +451,9 @@ impl Call<'_> {
     }
 
     async fn account(&self) -> Result<Answer, Refusal> {
+        if !self.caller.may_read_account() {
+            return Err(Refusal::scope(Scope::Account));
+        }
         let address = "/api/v2/account/";
         let data = AnswerData::Rest(self.fetch(address, None).await?);
         let state = self.server.feeds_state().await;

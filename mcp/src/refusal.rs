@@ -1,7 +1,7 @@
 //! Why a call has no answer: for a model, which reads it and calls again.
 
 use accounts::{
-    Addon,
+    Addon, Scope,
     limits::QuotaStatus,
     products::{Catalogue, Price},
 };
@@ -60,16 +60,15 @@ impl Refusal {
         .with("pricing_url", format!("{public_url}/pricing/"))
     }
 
-    /// The access token does not cover what an add-on pays for.
-    pub(crate) fn scope(addon: Addon) -> Self {
-        let addon = addon.as_str();
+    /// The key or the access token does not have a scope.
+    pub(crate) fn scope(scope: Scope) -> Self {
         Self::new(
             "insufficient_scope",
             format!(
-                "The access token was not granted the scope {addon}. Connect again and allow it."
+                "The key or access token does not have the scope {scope}. Connect again and allow it, or use another key."
             ),
         )
-        .with("scope", addon)
+        .with("scope", scope.as_str())
     }
 
     /// The day's quota is used up.

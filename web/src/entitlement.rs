@@ -16,7 +16,7 @@ use serde_json::json;
 use tokio::sync::watch;
 
 use accounts::{
-    Addon, Caller,
+    Addon, Caller, Scope,
     products::{Catalogue, Prices, Product},
 };
 use hub::channels::{BOOK_PRICES, OTHER_SPORTS};
@@ -97,7 +97,15 @@ impl Entitlement {
                 .map(Addon::as_str)
                 .collect(),
         });
-        Permission::new(periods.collect(), self.offers(&catalogue))
+        let mut offers = self.offers(&catalogue);
+        if SOLD.iter().any(|(addon, _)| !caller.may_use(*addon)) {
+            offers = SOLD
+                .iter()
+                .zip(&*offers)
+                .map(|(sold, offer)| offer_to(caller, sold.0, offer))
+                .collect();
+        }
+        Permission::new(periods.collect(), offers)
     }
 
     /// The first add-on that the caller lacks for the channel of this name.
@@ -121,14 +129,26 @@ impl Offers {
             Offer {
                 class,
                 title: format!("the {name} add-on ({price} a month)"),
-                document: json!({
+                document: Some(json!({
                     "addon": addon.as_str(),
                     "price": price.amount.to_string(),
                     "currency": price.currency,
-                }),
+                })),
             }
         });
         Self { offers: offers.into(), catalogue }
+    }
+}
+
+/// What is said to this caller: that a key lacks a scope, no add-on changes.
+fn offer_to(caller: &Caller, addon: Addon, offer: &Offer) -> Offer {
+    match Scope::of_addon(addon).filter(|scope| !caller.has_scope(*scope)) {
+        Some(scope) => Offer {
+            title: format!("the scope {scope}, which the key does not have"),
+            document: None,
+            ..*offer
+        },
+        None => offer.clone(),
     }
 }
 

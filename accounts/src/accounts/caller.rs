@@ -84,6 +84,13 @@ impl Caller {
         self.access.scopes.contains(scope)
     }
 
+    /// Whether the caller may read the account and its usage. The consent to a connected application includes it; a key
+    /// needs a scope.
+    #[must_use]
+    pub fn may_read_account(&self) -> bool {
+        self.access.audience.is_some() || self.has_scope(Scope::Account)
+    }
+
     /// When the add-on ends or ended for this caller; `None` if the account never had it, or if the
     /// scopes do not cover it.
     #[must_use]

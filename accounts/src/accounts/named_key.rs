@@ -3,6 +3,8 @@
 //! An account has a main key, which may do everything, and which Regenerate replaces. A named key is created next to
 //! it, and revoked alone. What it may do does not change: to change it, create another and revoke this one.
 
+use crate::mail::{self, MailKind};
+
 use super::{
     AccountId, Accounts, AccountsError, Key, KeySummary, Micros, Networks, NetworksError, Scopes,
     store,
@@ -84,6 +86,8 @@ impl Accounts {
             return Err(AccountsError::Gone);
         }
         let key = self.insert_named_key(&mut tx, account, terms, now).await?;
+        // Its owner hears of a key that somebody else made in a stolen session.
+        mail::enqueue_for_account(&mut tx, account.0, MailKind::NewNamedKey, now).await?;
         tx.commit().await?;
         Ok(key)
     }

@@ -7,6 +7,9 @@ use ipnet::IpNet;
 /// The most networks of one key.
 pub(super) const NETWORKS_MAX: usize = 50;
 
+/// The bits before an IPv4 address in IPv6 notation: RFC 4291, section 2.5.5.2.
+const MAPPED_BITS: u8 = 96;
+
 /// A set of networks; an empty one has every address.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Networks(Option<Arc<[IpNet]>>);
@@ -67,12 +70,21 @@ impl fmt::Display for Networks {
     }
 }
 
+/// An IPv4 network in IPv6 notation becomes one of IPv4, as addresses do.
 fn network(text: &str) -> Result<IpNet, NetworksError> {
-    let address = || text.parse::<IpAddr>().map(|address| IpNet::from(address.to_canonical()));
-    text.parse::<IpNet>()
-        .map(|network| network.trunc())
-        .or_else(|_| address())
-        .map_err(|_| NetworksError::Syntax(text.to_owned()))
+    let syntax = || NetworksError::Syntax(text.to_owned());
+    let network = match text.parse::<IpNet>() {
+        Ok(network) => network,
+        Err(_) => text.parse::<IpAddr>().map_err(|_| syntax())?.into(),
+    };
+    let mapped_len = network.prefix_len().checked_sub(MAPPED_BITS);
+    let network = match (network.addr().to_canonical(), mapped_len) {
+        (IpAddr::V4(address), Some(len)) if network.addr().is_ipv6() => {
+            IpNet::new(address.into(), len).map_err(|_| syntax())?
+        }
+        _ => network,
+    };
+    Ok(network.trunc())
 }
 
 #[cfg(test)]
@@ -89,7 +101,7 @@ mod tests {
         check("", "");
         check(" 192.0.2.7/24,\n10.0.0.1 ", "192.0.2.0/24 10.0.0.1");
         check("2001:db8::/32 ::1", "2001:db8::/32 ::1");
-        check("::ffff:10.0.0.1", "10.0.0.1");
+        check("::ffff:10.0.0.1 ::ffff:192.0.2.7/120", "10.0.0.1 192.0.2.0/24");
         check("0.0.0.0/0", "0.0.0.0/0");
     }
 

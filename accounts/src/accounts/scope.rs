@@ -13,7 +13,8 @@ pub enum Scope {
     Sports,
     /// Prices by bookmaker.
     Odds,
-    /// Live sockets and streams. Their channels need the scopes of what they show, too.
+    /// Live sockets and streams: football, tennis and the state of feeds. Channels of other sports and with prices of
+    /// bookmakers need those scopes too.
     Stream,
     /// The account itself: its add-ons, usage and webhooks.
     Account,
@@ -56,7 +57,8 @@ impl Scope {
     }
 
     /// The scope that covers an add-on; `None` if it has no scope.
-    fn of_addon(addon: Addon) -> Option<Self> {
+    #[must_use]
+    pub fn of_addon(addon: Addon) -> Option<Self> {
         match addon {
             // What opens a socket checks the scope itself.
             Addon::Websocket => None,

@@ -23,6 +23,8 @@ pub enum MailKind {
     Refund,
     /// A webhook of the account was disabled because it failed.
     WebhookDisabled,
+    /// A named key of the account was created.
+    NewNamedKey,
 }
 
 /// The text does not name a kind.
@@ -31,7 +33,7 @@ pub enum MailKind {
 pub struct UnknownMail(String);
 
 impl MailKind {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Verify,
         Self::AlreadyRegistered,
         Self::Reset,
@@ -42,6 +44,7 @@ impl MailKind {
         Self::Receipt,
         Self::Refund,
         Self::WebhookDisabled,
+        Self::NewNamedKey,
     ];
 
     #[must_use]
@@ -57,6 +60,7 @@ impl MailKind {
             Self::Receipt => "receipt",
             Self::Refund => "refund",
             Self::WebhookDisabled => "webhook-disabled",
+            Self::NewNamedKey => "new-named-key",
         }
     }
 }

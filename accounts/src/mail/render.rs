@@ -54,7 +54,8 @@ pub(super) fn page(kind: MailKind) -> Option<&'static str> {
         | MailKind::AccountDeleted
         | MailKind::Receipt
         | MailKind::Refund
-        | MailKind::WebhookDisabled => None,
+        | MailKind::WebhookDisabled
+        | MailKind::NewNamedKey => None,
     }
 }
 
@@ -166,6 +167,7 @@ fn subject(kind: MailKind, service: &str) -> String {
         MailKind::Receipt => "Receipt for your payment",
         MailKind::Refund => "Receipt for your refund",
         MailKind::WebhookDisabled => "Your webhook was disabled",
+        MailKind::NewNamedKey => "A key was created",
     };
     if service.is_empty() { what.to_owned() } else { format!("{what} ({service})") }
 }

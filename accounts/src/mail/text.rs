@@ -38,6 +38,8 @@ pub(super) enum TextTemplate<'a> {
     Refund { it: &'a TemplateFields<'a> },
     #[template(path = "mail/webhook_disabled.txt")]
     WebhookDisabled { it: &'a TemplateFields<'a> },
+    #[template(path = "mail/new_named_key.txt")]
+    NewNamedKey { it: &'a TemplateFields<'a> },
 }
 
 /// The HTML alternative: the same paragraphs.
@@ -62,6 +64,7 @@ impl<'a> TextTemplate<'a> {
             MailKind::Receipt => Self::Receipt { it },
             MailKind::Refund => Self::Refund { it },
             MailKind::WebhookDisabled => Self::WebhookDisabled { it },
+            MailKind::NewNamedKey => Self::NewNamedKey { it },
         }
     }
 }

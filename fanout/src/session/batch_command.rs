@@ -148,7 +148,7 @@ impl Session {
         let Located { channel, head, verdict } = located;
         if !self.classes.cover(channel.needs) {
             let lacking = self.permission.lacking(self.classes, channel.needs);
-            let offers = lacking.map(|offer| offer.document.clone()).collect();
+            let offers = lacking.filter_map(|offer| offer.document.clone()).collect();
             return BatchAnswer::refused(Code::NotEntitled, offers);
         }
         let old = self.by_name(channel.name.as_str());

@@ -113,6 +113,7 @@ impl Session {
         let lacking = self.permission.lacking(self.classes, needs);
         let (titles, offers): (Vec<&str>, Vec<_>) =
             lacking.map(|offer| (&*offer.title, offer.document.clone())).unzip();
+        let offers = offers.into_iter().flatten().collect();
         let message = format!("this channel needs {}", titles.join(" and "));
         let refusal = Refusal::new(id, Code::NotEntitled, message).about(channel.as_str());
         context.refuse(&refusal.with_offers(offers));

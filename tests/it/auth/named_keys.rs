@@ -71,9 +71,42 @@ async fn stream_shows_what_the_other_scopes_cover() {
         let answer = client.ask(&json!({"op": "subscribe", "id": 1, "ch": channel})).await;
         assert_eq!(answer["type"] == "subscribed", is_allowed, "{scopes:?}: {answer}");
     };
+    let key = named(&hub, &["--scope", "stream"]);
+    let mut client = Client::connect(&hub.address, &key).await;
+    let refusal = client.ask(&json!({"op": "subscribe", "id": 1, "ch": "signals"})).await;
+    let expected = "this channel needs the scope odds, which the key does not have";
+    assert_eq!((&refusal["message"], refusal.get("addons")), (&json!(expected), None), "{refusal}");
+    let image = hub.get_as(&key, "/stream/v1/channels/signals").await;
+    assert_eq!(code(&image), (403, json!("insufficient_scope")), "no add-on would change it");
     check(&["stream"], "feeds", true).await;
     check(&["stream"], "signals", false).await;
     check(&["stream", "odds"], "signals", true).await;
+}
+
+/// A webhook gets what the account may follow, and outlasts the key: a key that may do less must not make one.
+#[tokio::test]
+async fn webhooks_are_chosen_by_a_key_with_all_scopes() {
+    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hooks = "/api/v2/webhooks/";
+    let terms =
+        json!({"url": "https://example.org/hook", "events": ["goal"], "channels": ["football/*"]});
+    let all = ["--scope", "football", "--scope", "sports", "--scope", "odds", "--scope", "stream"];
+    let all = named(&hub, &[&all[..], &["--scope", "account"]].concat());
+    let account = named(&hub, &["--scope", "account"]);
+    let post = async |key: &str, path: &str, body: &Value| {
+        let authorization = format!("Token {key}");
+        hub.post(path, &[("authorization", &authorization)], body.to_string().as_bytes()).await
+    };
+    assert_eq!(code(&post(&account, hooks, &terms).await), (403, json!("insufficient_scope")));
+    let created = post(&all, hooks, &terms).await;
+    assert_eq!(created.status, 201, "{created:?}");
+    let hook = format!("{hooks}{}/", created.json()["id"]);
+    let more = json!({"channels": ["*/*/odds/*"]});
+    assert_eq!(code(&post(&account, &hook, &more).await), (403, json!("insufficient_scope")));
+    let sent = hub.get_as(&account, &format!("{hook}deliveries/")).await;
+    assert_eq!(code(&sent), (403, json!("insufficient_scope")), "they contain the events");
+    assert_eq!(post(&account, &hook, &json!({"enabled": false})).await.status, 200);
+    assert_eq!(hub.json(&account, &hook).await["enabled"], false);
 }
 
 #[tokio::test]
@@ -125,11 +158,12 @@ async fn customer_manages_named_keys_on_the_dashboard() {
     assert!(!dashboard.body.contains("data-key>"), "a named key is no main key");
     assert!(dashboard.body.contains("1 named key."), "{dashboard:?}");
     let shown = ann.get(page).await;
-    let key = between(&shown.body, "data-key>", "<").expect("the key in full").to_owned();
+    let key = between(&shown.body, "data-named-key>", "<").expect("the key in full").to_owned();
     for part in ["&#60;b&#62;ci", "127.0.0.0/8", "1 Jan 2200, 00:00 UTC"] {
         assert!(shown.body.contains(part), "{part} is missing: {}", shown.body);
     }
-    assert!(!ann.get(page).await.body.contains("data-key>"), "it is shown once");
+    assert!(!shown.body.contains("data-key>"), "the browser keeps the main key for its pages");
+    assert!(!ann.get(page).await.body.contains("data-named-key>"), "it is shown once");
     assert_eq!(hub.get_as(&key, "/api/v2/events/").await.status, 200);
     assert_eq!(hub.get_as(&key, "/api/v2/account/").await.status, 403);
 

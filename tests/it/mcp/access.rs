@@ -22,6 +22,25 @@ const SERVERS: [&str; 6] = [
     "/horseracing/mcp",
 ];
 
+/// As over REST, the account needs a scope of its own; an application's token has it by the consent.
+#[tokio::test]
+async fn named_key_reads_the_account_with_its_scope_only() {
+    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let named = |scopes: &[&str]| {
+        let scopes = scopes.iter().flat_map(|scope| ["--scope", scope]);
+        hub.key_command("create", ["--email", "me@x.org", "--name", "ci"].into_iter().chain(scopes))
+    };
+    let football = McpClient::new(&hub, &named(&["football"])).at("/mcp");
+    let refused = football.refusal("get_account", json!({})).await;
+    assert_eq!(
+        (&refused["code"], &refused["scope"]),
+        (&json!("insufficient_scope"), &json!("account"))
+    );
+    let both = McpClient::new(&hub, &named(&["football", "account"])).at("/mcp");
+    let account = both.call("get_account", json!({})).await;
+    assert_eq!(account["structuredContent"]["data"]["email"], "me@x.org", "{account}");
+}
+
 /// SPEC section 5, rules 1 and 2, and section 7: the same bodies as of REST, for every method.
 #[tokio::test]
 async fn servers_need_a_key_and_those_of_sports_their_addon() {

@@ -77,7 +77,7 @@ struct DayUsage {
 
 /// The account of the key.
 ///
-/// Accepts any valid key, with or without add-ons; the request does not count as a call.
+/// Accepts the main key and named keys with the scope `account`, with or without add-ons; the request does not count as a call.
 #[utoipa::path(
     get, path = "/api/v2/account/",
     responses(

@@ -26,7 +26,7 @@ use ::webhooks::{
     Delivery, EventKind, InvalidWebhook, PriceBound, PriceCondition, Webhook, WebhookError,
     WebhookTerms, Webhooks,
 };
-use accounts::{AccountsError, Caller, Micros};
+use accounts::{AccountsError, Caller, Micros, Scope};
 
 /// Bytes of a request's body. Fifty patterns of channels of the greatest length fit.
 const BODY_BYTES_MAX: usize = 16 * 1024;
@@ -149,6 +149,15 @@ pub(super) struct QueuedDelivery {
     id: String,
 }
 
+/// A webhook gets what the account may follow, and outlasts the key that chose what and where. So a key needs every scope for
+/// that, and to read what was sent.
+fn check_scopes(caller: &Caller) -> Result<(), HttpError> {
+    match Scope::ALL.into_iter().find(|scope| !caller.has_scope(*scope)) {
+        Some(scope) => Err(HttpError::InsufficientScope { scope }),
+        None => Ok(()),
+    }
+}
+
 #[derive(Debug, Deserialize)]
 pub(super) struct DeliveryPage {
     limit: Option<u64>,
@@ -198,6 +207,7 @@ pub(super) async fn create(
     Extension(caller): Extension<Caller>,
     request: Request,
 ) -> Result<Response, HttpError> {
+    check_scopes(&caller)?;
     let NewWebhook { url, events, channels, prices } = read(request).await?;
     let (events, prices) = (kinds(&events)?, conditions(&prices)?);
     let terms = WebhookTerms { url, events, channels, prices };
@@ -235,6 +245,9 @@ pub(super) async fn change(
 ) -> Result<Response, HttpError> {
     let (account, id) = (caller.account.number(), number(&id)?);
     let WebhookChange { url, events, channels, prices, enabled } = read(request).await?;
+    if url.is_some() || events.is_some() || channels.is_some() || prices.is_some() {
+        check_scopes(&caller)?;
+    }
     let webhooks = shared.webhooks();
     let mut terms = webhooks.get(account, id).await?.terms;
     if let Some(url) = url {
@@ -316,6 +329,7 @@ pub(super) async fn deliveries(
     Path(id): Path<String>,
     request: Request,
 ) -> Result<Response, HttpError> {
+    check_scopes(&caller)?;
     let refused = |_| HttpError::BadRequest("limit and before are integers");
     let Query(page): Query<DeliveryPage> = Query::try_from_uri(request.uri()).map_err(refused)?;
     let limit = page.limit.and_then(|limit| u32::try_from(limit).ok().or(Some(LIMIT_MAX)));

@@ -23,7 +23,7 @@ use super::{
     error::{HttpError, MissingAddon},
 };
 use crate::{catch_up::ChannelImage, clock::wall, etag, pipeline::Request as Question, supervisor};
-use accounts::Caller;
+use accounts::{Caller, Scope};
 
 /// How long `?at_least=` waits for a sequence that is not published yet.
 const AT_LEAST_WAIT: Duration = Duration::from_secs(5);
@@ -86,6 +86,9 @@ pub(super) async fn channel(
         return Err(HttpError::BadRequest("the path ends in the name of one channel"));
     }
     if let Some(addon) = shared.parts.entitlement.lacking(&caller, channel, wall()) {
+        if let Some(scope) = Scope::of_addon(addon).filter(|scope| !caller.has_scope(*scope)) {
+            return Err(HttpError::InsufficientScope { scope });
+        }
         let price = shared.parts.prices.now().price(addon, false);
         let public_url = shared.parts.public_url.clone();
         return Err(HttpError::AddonRequired(MissingAddon { addon, price, public_url }));

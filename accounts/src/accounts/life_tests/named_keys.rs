@@ -32,6 +32,25 @@ async fn named_key_covers_its_scopes_only() {
 }
 
 #[tokio::test]
+async fn owner_hears_of_a_new_key_and_deletion_erases_its_name() {
+    on_each(async |database| {
+        let life = TestAccounts::of(&database).await;
+        let (account, _) = life.active(ME).await;
+        named(&life, account, &terms("football", "192.0.2.0/24", None)).await;
+        assert_eq!(life.mails(ME).await.last(), Some(&MailKind::NewNamedKey));
+        assert!(life.accounts.delete_account_for_operator(account, NOW).await.unwrap());
+        let left: Vec<(Option<String>, String)> =
+            sqlx::query_as("SELECT name, networks FROM keys ORDER BY id")
+                .fetch_all(database.pool())
+                .await
+                .unwrap();
+        let named = (Some(String::new()), String::new());
+        assert_eq!(left, [(None, String::new()), named], "the main key, and the named one");
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn named_key_works_from_its_networks_only() {
     on_each_accounts(async |life| {
         let (account, _) = life.active(ME).await;

@@ -307,8 +307,15 @@ pub(in crate::accounts) async fn anonymise(
     sqlx::query("UPDATE accounts SET email = NULL, password = NULL, country = NULL, deleted_us = $2 WHERE id = $1")
         .bind(account.0)
         .bind(now)
-        .execute(tx)
+        .execute(&mut *tx)
         .await?;
+    // They are revoked. With a name they stay named keys.
+    sqlx::query(
+        "UPDATE keys SET name = '', networks = '' WHERE account_id = $1 AND name IS NOT NULL",
+    )
+    .bind(account.0)
+    .execute(tx)
+    .await?;
     Ok(())
 }
 

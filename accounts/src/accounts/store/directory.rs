@@ -79,14 +79,14 @@ impl AccountStore {
 }
 
 impl AccountStore {
-    /// The keys of an account, the newest first, as many as a page shows.
+    /// The keys of an account, those in force before the revoked ones, the newest first, as many as a page shows.
     pub(in crate::accounts) async fn keys_of(
         &self,
         account: AccountId,
     ) -> Result<Vec<StoredKey>, sqlx::Error> {
         let rows = sqlx::query_as(
             "SELECT * FROM key_addons WHERE account_id = $1 AND is_grant = 0 \
-             ORDER BY key_id DESC LIMIT $2",
+             ORDER BY CASE WHEN revoked_us IS NULL THEN 0 ELSE 1 END, key_id DESC LIMIT $2",
         )
         .bind(account.0)
         .bind(KEY_ROWS_MAX)

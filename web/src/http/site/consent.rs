@@ -243,9 +243,10 @@ pub(super) fn words(scope: Scope) -> (&'static str, Option<(Addon, &'static str)
         ),
         Scope::Odds => ("Read the odds of individual bookmakers", Some((Addon::Odds, "Odds API"))),
         Scope::Stream => (
-            "Follow channels live over sockets, of what the other scopes cover",
+            "Follow football, tennis and the state of feeds live over sockets, and what the other \
+             scopes add",
             Some((Addon::Websocket, "WebSocket")),
         ),
-        Scope::Account => ("Read the account and its usage, and change its webhooks", None),
+        Scope::Account => ("Read the account and its usage, and manage its webhooks", None),
     }
 }
