@@ -214,7 +214,7 @@ async fn paid_days_are_granted_exactly_once() {
                 hub = Hub::start_at_place(&address, &place, &["serve"], &settings);
             }
         };
-        timeout(PATIENCE, join(buying, killing)).await.expect("all have bought");
+        timeout(6 * PATIENCE, join(buying, killing)).await.expect("all have bought");
 
         // Every customer who agreed has paid at the end, because the hub captures the money or is
         // notified.

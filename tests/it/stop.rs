@@ -102,7 +102,8 @@ async fn replay_stops_in_the_middle() {
     let path = feed::write(folder.path(), "feed.json", &Market { event: 30 }.busy(300_000, 100));
     let path = path.to_str().expect("a path of text");
     for speed in ["1", "max"] {
-        let mut hub = Hub::start_in(Arc::clone(&folder), &["replay", "--speed", speed, path]);
+        let mut hub =
+            Hub::start_in(Arc::clone(&folder), &["replay", "--hold", "--speed", speed, path]);
         let mut client = Client::connect(&hub.address, &hub.key(&crate::support::ALL_ADDONS)).await;
         client.subscribe("tennis/*/odds/betfair").await;
         client.next_of("update").await;
