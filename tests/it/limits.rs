@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use serde_json::json;
+use tokio::time::Instant;
 use tokio_tungstenite::connect_async;
 
 use crate::support::{Answer, Hub, QUIET, Setting, clock::Clock, on_sqlite};
@@ -50,7 +51,11 @@ async fn address_has_a_burst_and_is_then_rate_limited() {
     let hub = Hub::start_with(&["serve"], &settings);
     let key = hub.key(&[]);
     let path = format!("{FOOTBALL}?token={key}");
-    let answers = join_all((0..400).map(|_| hub.get(&path))).await;
+    let mut answers = Vec::new();
+    // More at once than the hub answers while the limit recovers, on any machine.
+    while answers.iter().all(|answer: &Answer| answer.status == 404) && answers.len() < 4_000 {
+        answers.extend(join_all((0..400).map(|_| hub.get(&path))).await);
+    }
     let passed = answers.iter().filter(|answer| answer.status == 404).count();
     assert!(passed >= 110, "only {passed} passed");
     let refused =
@@ -67,20 +72,23 @@ async fn address_has_a_burst_and_is_then_rate_limited() {
 async fn client_address_comes_from_a_trusted_proxy() {
     let proxy = [("SERVER_FORWARDED_HEADER", "x-forwarded-for"), ("LIMITS_ADDRESS_BURST", "3")];
     let hub = Hub::start_with(&["serve"], &[&SLOW[..], &proxy].concat());
-    let few = 3..12;
-    assert!(few.contains(&passing(&hub, "198.51.100.1", 20).await), "one address");
+    // Three at once, and one a second.
+    let few = |began: Instant| 3..=4 + usize::try_from(began.elapsed().as_secs()).expect("it fits");
+    let began = Instant::now();
+    let passed = passing(&hub, "198.51.100.1", 20).await;
+    assert!(few(began).contains(&passed), "{passed} of one address passed");
     assert_eq!(passing(&hub, "198.51.100.2", 3).await, 3, "another address");
-    let mut passed = 0;
+    let (began, mut passed) = (Instant::now(), 0);
     for forged in 0..20 {
         let list = format!("203.0.113.{forged}, 198.51.100.3");
         passed += usize::from(from(&hub, &list).await.status == 401);
     }
-    assert!(few.contains(&passed), "{passed} passed with addresses of their own");
-    let mut passed = 0;
+    assert!(few(began).contains(&passed), "{passed} passed with addresses of their own");
+    let (began, mut passed) = (Instant::now(), 0);
     for host in 0..20 {
         passed += usize::from(from(&hub, &format!("2001:db8::{host:x}")).await.status == 401);
     }
-    assert!(few.contains(&passed), "{passed} of one /64 passed");
+    assert!(few(began).contains(&passed), "{passed} of one /64 passed");
     assert_eq!(passing(&hub, "2001:db8:0:1::1", 3).await, 3, "another /64");
 }
 

@@ -13,6 +13,8 @@ from report import NotServed, expect
 SHARED_S, BEHIND_S = 1.1, 0.2
 # Matches that are tried, one after the other, as often.
 ROUNDS_MAX = 6
+# How long matches are looked at one by one.
+ALONE_S_MAX = 180
 ENOUGH = 3
 PERIODS = {1: "1T", 2: "2T"}
 
@@ -46,22 +48,33 @@ def at_one_sequence(live, compare):
     playing.sort(key=lambda event: event["period"] != "halftime")
     waiting, agreed = [event["id"] for event in playing if event["live_websocket"]], 0
     for _ in range(ROUNDS_MAX):
-        before = {number: (stand(live, number), stats_of(live, number)) for number in waiting}
-        time.sleep(SHARED_S)
-        with live.socket() as socket:
-            snapshots = {number: socket.subscribe(number) for number in waiting}
-        time.sleep(BEHIND_S)
-        for number in list(waiting):
-            (first, position), stats = before[number]
-            second, later = stand(live, number)
-            if position is None or position != later or stats != stats_of(live, number):
-                continue
-            compare(snapshots[number], first, second, stats)
-            waiting.remove(number)
-            agreed += 1
+        still = standing(live, waiting, compare)
+        waiting, agreed = [number for number in waiting if number not in still], agreed + len(still)
         if not waiting or agreed >= ENOUGH:
-            break
+            return agreed
+    # While all are played, one alone is looked at for a shorter time than all of them.
+    deadline = time.monotonic() + ALONE_S_MAX
+    while not agreed and waiting and time.monotonic() < deadline:
+        agreed += len(standing(live, waiting[:1], compare))
+        waiting.append(waiting.pop(0))
     return agreed
+
+
+def standing(live, numbers, compare):
+    """Those of these matches that have not changed while REST and the socket were asked, which agreed."""
+    before = {number: (stand(live, number), stats_of(live, number)) for number in numbers}
+    time.sleep(SHARED_S)
+    with live.socket() as socket:
+        snapshots = {number: socket.subscribe(number) for number in numbers}
+    time.sleep(BEHIND_S)
+    still = []
+    for number in numbers:
+        (first, position), stats = before[number]
+        second, later = stand(live, number)
+        if position is not None and position == later and stats == stats_of(live, number):
+            compare(snapshots[number], first, second, stats)
+            still.append(number)
+    return still
 
 
 def stats_of(live, number):
