@@ -124,7 +124,7 @@ impl Analyst {
         let since = if whistle { self.minute.take() } else { self.minute.replace(now) };
         let ended = since.filter(|since| whistle || *since != now);
         if let Some(since) = ended {
-            // Nothing need happen for a minute, so that several may have ended.
+            // Several may have ended: there are minutes in which nothing happens.
             let ended = minutes(since).take_while(|&it| it < now || whistle && it == now);
             for minute in ended {
                 let value = momentum(std::mem::take(&mut self.pressure));
