@@ -106,8 +106,33 @@ fn every_metric_is_documented_and_every_documented_one_exists() {
 #[test]
 fn every_setting_that_is_named_exists() {
     let sections = [
-        "server", "tls", "database", "accounts", "mail", "payments", "limits", "usage", "hub",
-        "fanout", "demo", "bench", "feeds", "images", "ingest", "log", "oauth", "webhooks",
+        "server",
+        "tls",
+        "acme",
+        "database",
+        "archive",
+        "accounts",
+        "mail",
+        "payments",
+        "products",
+        "limits",
+        "usage",
+        "hub",
+        "fanout",
+        "demo",
+        "bench",
+        "feeds",
+        "images",
+        "ingest",
+        "log",
+        "oauth",
+        "webhooks",
+        "mcp",
+        "signals",
+        "predictions",
+        "logging",
+        "traces",
+        "cluster",
     ];
     for name in [PROTOCOL, OPERATING, INGEST, ACCOUNTS, PAYMENTS, WEBHOOKS]
         .into_iter()

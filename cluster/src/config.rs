@@ -82,7 +82,7 @@ pub enum Role {
     /// It may lead, and serves clients.
     #[default]
     All,
-    /// It may lead, and serves no clients.
+    /// It may lead; the balancer keeps clients away from it.
     Writer,
     /// It serves clients, and never leads.
     Edge,

@@ -21,7 +21,7 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.sta
 # Where servers are that a user's PATH may lack.
 PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/local/sbin", "/usr/sbin"])
 # Far more than a start, a stop and an answer take.
-START_S_MAX, STOP_S_MAX, ANSWER_S_MAX = 180, 30, 10
+START_S_MAX, STOP_S_MAX, ANSWER_S_MAX = 600, 30, 10
 
 
 class Failed(Exception):

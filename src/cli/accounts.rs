@@ -31,7 +31,7 @@ pub struct AccountListArgs {
     /// The database.
     #[arg(long, value_name = "FILE|URL")]
     pub db: DatabaseName,
-    /// Only accounts whose address contains this text, ignoring case.
+    /// Only accounts whose address contains this text, ignoring case, or with this id or public part of a key.
     #[arg(long, value_name = "TEXT")]
     pub search: Option<String>,
     /// Only accounts created before the one with this id: the next page.

@@ -12,15 +12,14 @@ pub enum ClusterCommand {
     Init(ClusterArgs),
     /// Show the nodes, which one leads, and the stream.
     ///
-    /// Exits with 0 if all is well, with 1 if no node could take over or the stream lacks copies, and with 2 if nothing
-    /// leads.
+    /// Exits with 0 if all is well, with 1 if no node could take over, and with 2 if nothing leads.
     Status(ClusterStatusArgs),
     /// Let another node lead.
     HandOver(ClusterHandOverArgs),
     /// Send the clients of a node to other nodes, and let it take no more.
     ///
-    /// The node is not ready from now on, and closes its sockets 2 s later. It follows on, and leads on if it does. A
-    /// restart of the node ends it too.
+    /// The node is not ready from now on, and closes its sockets 2 s later. It keeps following or leading. A restart
+    /// ends the drain.
     Drain(ClusterDrainArgs),
     /// Compare the documents of all channels between the nodes.
     ///

@@ -56,8 +56,8 @@ impl Default for BenchConfig {
 pub struct LoggingConfig {
     /// `text` for people or `json` for programs, one line per event. Default `text`.
     pub format: LogFormat,
-    /// Log levels, such as `info` or `warn,matchwire=debug`. Default `info`. `debug` reduces
-    /// throughput.
+    /// Log levels by crate, such as `info` or `warn,web=debug,ingest=debug`. Default `info`. `debug`
+    /// reduces throughput.
     pub filter: String,
 }
 

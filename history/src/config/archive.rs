@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ArchiveConfig {
-    /// Milliseconds between two writes. Default 1000. Each is one transaction. A killed hub loses
-    /// what it had not written yet. A price gets at most one tick per write.
+    /// Milliseconds between two writes. Default 1000. Each is one transaction. What a
+    /// killed hub had not written is in the log, and the next start writes it, unless the log is in
+    /// memory. A price gets at most one tick per write.
     pub write_ms: u64,
     /// Milliseconds between two checks for data written by other programs. Default 2000. Each is a
     /// short query.

@@ -16,10 +16,10 @@ use super::{
 };
 use crate::catch_up::hash_of;
 
-/// Rounds whose output can be had: the running one, and those before it.
+/// Rounds whose output is available: the running one, and those before it.
 const ROUNDS: RoundNumber = 3;
 
-/// A round whose output can be had.
+/// A round whose output is available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RoundSummary {
     /// The epoch of its channels.
@@ -59,7 +59,7 @@ impl TestTruth {
         Self { play, computed: Mutex::default() }
     }
 
-    /// The rounds whose output can be had, the running one first.
+    /// The rounds whose output is available, the running one first.
     #[must_use]
     pub fn rounds(&self, now: Micros) -> Vec<RoundSummary> {
         let running = round_at(now);

@@ -137,7 +137,7 @@ endpoints! {
     /// Signals, the newest first.
     "/signals/api/", params(LIST), answers(Page<SignalRow>), |request| list(&request);
 
-    /// The kinds of signal, and how many of each are so now.
+    /// The number of active signals of each kind.
     "/signals/api/kinds/", params(NONE), answers(Kinds), |request| kinds(&request);
 
     /// One signal, for as long as it is remembered.

@@ -20,7 +20,7 @@ use crate::clock::now;
 /// A finished round does not change, and a running one is known from its beginning.
 const CACHING: HeaderValue = HeaderValue::from_static("public, max-age=3600");
 
-/// The rounds of the test channels whose output can be had.
+/// The rounds of the test channels whose output is available.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct TestRounds {
     /// In microseconds since 1970.

@@ -13,7 +13,7 @@ use crate::api::{ApiError, ApiRequest, ApiResult, CacheControl};
 use record::{Key, MatchRecord};
 
 endpoints! {
-    /// How its sides met before it.
+    /// Earlier matches between the two sides.
     "/api/v2/events/{id}/h2h/", params(NONE), answers(HeadToHead), |request| {
             let brief = Arc::clone(&record(&request).await?.brief);
             request.answer(CacheControl::LIST, &Matches::now(&request.api).head_to_head(&brief))

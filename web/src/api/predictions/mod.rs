@@ -114,7 +114,7 @@ const LIST: Spec = football::spec(&[
 .paged();
 
 endpoints! {
-    /// What a match may end like.
+    /// The prediction for a match.
     "/api/v2/events/{id}/prediction/", params(odds::OF_EVENT), answers(Prediction),
         or(status = 400, description = "Unknown parameter"),
         or(status = 404, description = "No such event, or it has ended"),

@@ -50,7 +50,7 @@ const FOOTBALL_V1: &str = "football v1";
 const FOOTBALL_V2: &str = "football v2";
 
 /// The tags of endpoints, in the order in which they are shown.
-const TAGS: [(&str, &str); 19] = [
+const TAGS: [(&str, &str); 16] = [
     (
         FOOTBALL_V2,
         "Football: matches, leagues, teams, people, venues. Endpoints without a key say so.",
@@ -65,12 +65,12 @@ const TAGS: [(&str, &str); 19] = [
     ("hockey", "Ice hockey. Needs the Sports add-on."),
     ("basketball", "Basketball. Needs the Sports add-on."),
     ("horseracing", "Horse racing. Needs the Sports add-on."),
-    ("padel", "Padel. Needs the Sports add-on."),
     ("odds", "Prices. The consensus is free; prices by bookmaker need the Odds add-on."),
     ("odds api", "Prices of all sports and their history. Needs the Odds add-on."),
-    ("signals", "Signals: market movements, and what tipsters say about them."),
-    ("wom", "Weight of money."),
-    ("tipsters", "Tips and slips."),
+    (
+        "signals",
+        "Signals from odds and play: arbitrages, price gaps, value, steam, suspensions, momentum.",
+    ),
     ("account", "The account of the key. These calls do not count as usage."),
     ("webhooks", "Events posted to a URL of yours. These calls do not count as usage."),
     ("websocket", "HTTP endpoints for live channels. `/api/asyncapi/` describes the sockets."),
