@@ -22,7 +22,7 @@ const CHANNEL: &str = "matchwire";
 const LISTEN_MAX: Duration = Duration::from_secs(2);
 /// A broken connection is silent, like one without changes, and a pooler may drop notifications. So
 /// PostgreSQL is checked at this interval anyway, which costs one short query.
-const SILENCE_MAX: Duration = Duration::from_secs(10);
+const SILENCE_MAX: Duration = Duration::from_secs(1);
 
 /// Waits for changes, on its own connection.
 #[derive(Debug)]

@@ -22,7 +22,7 @@ use tokio::{
     time::{Instant, sleep, sleep_until, timeout},
 };
 use tokio_tungstenite::{
-    WebSocketStream, client_async, connect_async,
+    MaybeTlsStream, WebSocketStream, client_async, connect_async,
     tungstenite::{Message, client::IntoClientRequest},
 };
 
@@ -80,7 +80,7 @@ pub(crate) enum Phase {
 pub(crate) type Heads = BTreeMap<String, (String, u64)>;
 
 /// How long a client may take to reach the last positions. Then the check reports what it lacks.
-const SETTLING_MAX: Duration = Duration::from_secs(60);
+const SETTLING_MAX: Duration = Duration::from_secs(120);
 
 /// Why a client is no longer connected.
 enum End {
@@ -90,6 +90,8 @@ enum End {
 }
 
 type Socket = WebSocketStream<TcpStream>;
+/// At one node, without the balancer.
+type NodeSocket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 struct Client {
     shared: Arc<Shared>,
@@ -173,14 +175,23 @@ pub(crate) async fn run(
 ///
 /// If the node does not send its image.
 pub(crate) async fn takes_client(address: &str, key: &str) -> Result<(), String> {
+    open_client(address, &format!("token={key}")).await.map(|_| ())
+}
+
+/// A socket that follows a channel and has its image. `credential` is a parameter of the address.
+///
+/// # Errors
+///
+/// If the node does not take it.
+pub(crate) async fn open_client(address: &str, credential: &str) -> Result<NodeSocket, String> {
     let connecting = async {
-        let url = format!("ws://{address}/stream/v1?token={key}");
+        let url = format!("ws://{address}/stream/v1?{credential}");
         let (mut socket, _) = connect_async(url).await.map_err(|error| error.to_string())?;
         let command = json!({"op": "subscribe", "ch": "feeds"});
         socket.send(Message::text(command.to_string())).await.map_err(|error| error.to_string())?;
         while let Some(message) = socket.next().await {
             match message {
-                Ok(Message::Text(text)) if text.contains(r#""type":"image""#) => return Ok(()),
+                Ok(Message::Text(text)) if text.contains(r#""type":"image""#) => return Ok(socket),
                 Ok(Message::Close(frame)) => return Err(format!("closed: {frame:?}")),
                 Ok(_) => {}
                 Err(error) => return Err(error.to_string()),
@@ -191,6 +202,34 @@ pub(crate) async fn takes_client(address: &str, key: &str) -> Result<(), String>
     let done = timeout(Duration::from_secs(30), connecting).await;
     let done = done.unwrap_or_else(|_| Err("no image".to_owned()));
     done.map_err(|problem| format!("the node at {address} takes no client: {problem}"))
+}
+
+/// The code of the frame with which the node closes it.
+///
+/// # Errors
+///
+/// If it stays open.
+pub(crate) async fn closed_with(socket: &mut NodeSocket) -> Result<Option<u16>, String> {
+    let closing = async {
+        while let Some(message) = socket.next().await {
+            match message {
+                Ok(Message::Close(frame)) => return frame.map(|frame| frame.code.into()),
+                Ok(_) => {}
+                Err(_) => break,
+            }
+        }
+        None
+    };
+    timeout(Duration::from_secs(30), closing).await.map_err(|_| "it stays open".to_owned())
+}
+
+/// A ticket of the account with this key.
+pub(crate) async fn buy_ticket(address: &str, key: &str) -> Option<String> {
+    let token = format!("Token {key}");
+    let headers = [("authorization", &*token)];
+    let bought = http::request(address, "POST", "/api/v2/stream/ticket/", &headers, "").await;
+    let body = bought.ok().filter(|it| it.status == 200)?.body;
+    Some(serde_json::from_str::<Value>(&body).ok()?["ticket"].as_str()?.to_owned())
 }
 
 impl Client {
@@ -226,13 +265,9 @@ impl Client {
 
     /// Behind a balancer, often at another node than the one that the socket will be at.
     async fn buy_ticket(&self) -> Option<String> {
-        let (address, token) =
-            (&self.shared.place.address, format!("Token {}", self.behaviour.key));
-        let headers = [("authorization", &*token)];
-        let bought = http::request(address, "POST", "/api/v2/stream/ticket/", &headers, "").await;
-        let body = bought.ok().filter(|it| it.status == 200)?.body;
+        let ticket = buy_ticket(&self.shared.place.address, &self.behaviour.key).await?;
         self.shared.tickets.fetch_add(1, Ordering::Relaxed);
-        Some(serde_json::from_str::<Value>(&body).ok()?["ticket"].as_str()?.to_owned())
+        Some(ticket)
     }
 
     async fn follow(&mut self, socket: &mut Socket, phase: &mut watch::Receiver<Phase>) -> End {

@@ -72,6 +72,8 @@ pub(crate) struct FaultLog {
     kinds: BTreeMap<String, u64>,
     /// How long each start took until it was ready.
     pub(crate) ready: Vec<Duration>,
+    /// How long each revoked key still had a socket.
+    pub(crate) revoked: Vec<Duration>,
     /// The numbers of the starts that were stopped in order.
     pub(crate) stopped: Vec<usize>,
     /// The hub ended by itself or failed, or a kind did not happen.

@@ -180,6 +180,10 @@ impl Place {
         self.run(&["key", "create"]).await
     }
 
+    pub(crate) async fn revoke_key(&self, key: &str) {
+        self.run(&["key", "revoke", key]).await;
+    }
+
     /// A key of a source.
     pub(crate) async fn feed_key(&self, source: &str) -> String {
         self.run(&["feeds", "key", "create", source]).await

@@ -3,6 +3,9 @@
 //! The leader notes in PostgreSQL once a second that it commits. A node that follows and has heard nothing of it for
 //! `cluster.isolated_ms` looks there. If the leader goes on, the node is cut off, and closes its sockets until it is
 //! back. If it does not, or PostgreSQL does not answer, other nodes may know no more than this one, and the sockets stay.
+//!
+//! A leader that cannot append for so long does the same: a note that is newer than its own last one is that of another
+//! leader.
 
 use std::{mem, sync::Arc, time::Duration};
 
@@ -24,6 +27,8 @@ const EVERY: Duration = Duration::from_secs(1);
 const RECENT: Duration = Duration::from_millis(2_500);
 /// How long a node that is drained is not ready before it sends its clients away: balancers look meanwhile.
 const NOTICE: Duration = Duration::from_secs(2);
+/// A leader that can no longer append has made its last note within this time, which is two intervals.
+const LAST_NOTE_WITHIN: Duration = Duration::from_secs(2);
 /// How long PostgreSQL may take to answer a look.
 const ANSWER_WITHIN: Duration = Duration::from_secs(2);
 
@@ -55,6 +60,8 @@ pub(super) struct ClientService {
     window_ms: u32,
     look: Option<JoinHandle<bool>>,
     next_look: Instant,
+    /// Since when this node leads without being able to append.
+    refused_at: Option<Instant>,
     is_isolated: bool,
     /// Sends clients away once the notice is over. Set while an operator drains the node.
     drain: Option<JoinHandle<()>>,
@@ -76,6 +83,7 @@ impl ClientService {
             window_ms,
             look: None,
             next_look: Instant::now(),
+            refused_at: None,
             is_isolated: false,
             drain: None,
         }
@@ -115,6 +123,20 @@ impl ClientService {
 
     /// `silent`: how long nothing was heard of the leader. `is_stale`: whether the node may lack what it published.
     pub(super) async fn look(&mut self, silent: Duration, is_stale: bool) {
+        self.look_for_signs(silent, is_stale, RECENT).await;
+    }
+
+    /// The node leads.
+    pub(super) async fn look_as_leader(&mut self) {
+        let is_refused = self.state.is_refused();
+        self.refused_at = is_refused.then(|| self.refused_at.unwrap_or_else(Instant::now));
+        let refused = self.refused_at.map_or(Duration::ZERO, |at| at.elapsed());
+        let of_others = refused.saturating_sub(LAST_NOTE_WITHIN).min(RECENT);
+        self.look_for_signs(refused, is_refused, of_others).await;
+    }
+
+    /// `within`: how old a sign of another leader may be.
+    async fn look_for_signs(&mut self, silent: Duration, is_stale: bool, within: Duration) {
         if self.is_isolated {
             if !is_stale {
                 self.is_back();
@@ -131,12 +153,14 @@ impl ClientService {
                 self.is_isolated = true;
                 self.fanout.drain(self.window_ms);
                 counter!("matchwire_cluster_isolated_total").increment(1);
-                warn!("this node is cut off from the leader: its clients are sent to other nodes");
+                warn!(
+                    "this node is cut off, and another one leads: its clients are sent to other nodes"
+                );
             }
         } else if self.look.is_none() && Instant::now() >= self.next_look {
             let signs = self.signs.clone();
             self.look = Some(tokio::spawn(async move {
-                let recent = timeout(ANSWER_WITHIN, signs.are_recent(RECENT)).await;
+                let recent = timeout(ANSWER_WITHIN, signs.are_recent(within)).await;
                 matches!(recent, Ok(Ok(true)))
             }));
         }

@@ -370,9 +370,12 @@ impl Node {
     async fn lead(&mut self, orders: &mut mpsc::Receiver<NodeOrder>) -> Result<bool, NodeError> {
         self.show(false);
         self.tell_caught_up();
+        let mut look = interval(LOOK_EVERY);
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (to, reply) = loop {
             tokio::select! {
                 () = self.cluster.beats.changed() => self.compare_clocks(),
+                _ = look.tick() => self.clients.look_as_leader().await,
                 order = orders.recv() => match order {
                     None => break (String::new(), None),
                     Some(NodeOrder::HandOver { to, reply }) => break (to, Some(reply)),

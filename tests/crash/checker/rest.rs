@@ -131,8 +131,9 @@ fn problems(fetched: &ImageRequest, frame: &Value, log: &LogContent) -> Vec<Stri
     if let Some(what) = is_stale(fetched, log, epoch, seq) {
         problems.push(format!("an image at {seq}, {what}"));
     }
-    // It waited in vain, although the log was there in time.
-    let waited = Micros::try_from(fetched.waited.as_micros()).unwrap_or_default();
+    // It waited in vain, although the log was there in time. The client may have seen the answer later than it came.
+    let waited = fetched.waited.min(Duration::from_secs(5));
+    let waited = Micros::try_from(waited.as_micros()).unwrap_or_default();
     let in_time = fetched.sent_at + waited - STALENESS_MAX_US;
     if let Some(least) = fetched.at_least
         && seq < least

@@ -43,11 +43,18 @@ enum Fault {
     StallLeaderOut,
     /// What the leader sends gets through, and it hears nothing.
     StallLeaderIn,
+    /// The leader is cut off until it has sent its clients to the others, of which one leads.
+    IsolateLeader,
     CutEdge,
     StallEdgeOut,
     StallEdgeIn,
     /// An edge hears the log more slowly than it grows.
     ThrottleEdge,
+    /// What the leader and the servers of NATS send each other arrives later.
+    DelayLeader,
+    DelayEdge,
+    /// A key with a socket at each node is revoked.
+    RevokeKey,
     /// An operator sends the clients of an edge away, and lets it take clients again.
     DrainEdge,
     /// PostgreSQL is suspended.
@@ -77,8 +84,9 @@ const OF_EACH_ROUND: [Fault; 12] = [
 ];
 
 /// Each at least once in one of the rounds.
-const OF_ANY_ROUND: [Fault; 11] = [
+const OF_ANY_ROUND: [Fault; 15] = [
     Fault::KillStandby,
+    Fault::IsolateLeader,
     Fault::HangDatabase,
     Fault::KillDatabase,
     Fault::CutDatabase,
@@ -86,6 +94,9 @@ const OF_ANY_ROUND: [Fault; 11] = [
     Fault::StallEdgeOut,
     Fault::StallEdgeIn,
     Fault::ThrottleEdge,
+    Fault::DelayLeader,
+    Fault::DelayEdge,
+    Fault::RevokeKey,
     Fault::DrainEdge,
     Fault::KillEdge,
     Fault::KillLeaderWithoutDatabase,
@@ -176,7 +187,7 @@ impl TestCluster<'_> {
         faults: &mut FaultLog,
     ) -> Result<(), String> {
         let follows = 1 - leads;
-        let edge = 2 + rng.index(2);
+        let edge = 2 + rng.index(self.nodes.len() - 2);
         match fault {
             Fault::KillLeader => kill(&mut self.nodes[leads], faults).await,
             Fault::KillStandby => kill(&mut self.nodes[follows], faults).await,
@@ -211,6 +222,7 @@ impl TestCluster<'_> {
             Fault::StallLeaderIn => {
                 disturb(&self.nodes[leads], Line::StalledTo(End::Client), rng).await;
             }
+            Fault::IsolateLeader => self.isolate(&self.nodes[leads]).await?,
             Fault::CutEdge => disturb(&self.nodes[edge], Line::Cut, rng).await,
             Fault::StallEdgeOut => {
                 disturb(&self.nodes[edge], Line::StalledTo(End::Server), rng).await;
@@ -227,6 +239,13 @@ impl TestCluster<'_> {
                 set_all(Line::Open);
                 notices?;
             }
+            Fault::DelayLeader => {
+                disturb(&self.nodes[leads], Line::Delayed(rng.millis(5, 60)), rng).await;
+            }
+            Fault::DelayEdge => {
+                disturb(&self.nodes[edge], Line::Delayed(rng.millis(50, 400)), rng).await;
+            }
+            Fault::RevokeKey => self.revoke_key(faults).await?,
             Fault::DrainEdge => self.drain(edge, rng).await?,
             Fault::KillServer => {
                 let server = &mut self.servers[rng.index(3)];
@@ -276,6 +295,25 @@ impl TestCluster<'_> {
         Ok(())
     }
 
+    /// A leader that does not reach the servers of NATS takes no clients once another node leads.
+    async fn isolate(&self, leader: &Node<'_>) -> Result<(), String> {
+        let set_all = |line| leader.links.nats.iter().for_each(|link| link.set_line(line));
+        set_all(Line::Cut);
+        let begun = Instant::now();
+        while takes_client(&leader.place.address, &self.key).await.is_ok() {
+            if begun.elapsed() > WHOLE_WITHIN {
+                set_all(Line::Open);
+                return Err(format!("node {} keeps its clients", leader.name));
+            }
+            sleep(Duration::from_millis(100)).await;
+        }
+        set_all(Line::Open);
+        if !leader.place.output().contains("another one leads: its clients are sent") {
+            return Err(format!("node {} does not say why it takes no clients", leader.name));
+        }
+        Ok(())
+    }
+
     /// The leader goes on, and leads, while it does not reach PostgreSQL.
     async fn cut_database(&self, leads: usize, line: Line, rng: &mut Rng) -> Result<(), String> {
         self.serve_all().await?;
@@ -286,6 +324,10 @@ impl TestCluster<'_> {
         sleep(rng.millis(500, 1_500)).await;
         leader.links.database.set_line(Line::Open);
         self.quota.database_is_back();
+        let begun = Instant::now();
+        while self.watcher.leader().is_none() && begun.elapsed() < Duration::from_secs(5) {
+            sleep(Duration::from_millis(20)).await;
+        }
         match self.watcher.leader() {
             Some(name) if name == leader.name => goes_on,
             other => Err(format!("{other:?} leads in place of {}", leader.name)),

@@ -14,9 +14,9 @@ use tokio::{
         TcpListener, TcpStream,
         tcp::{ReadHalf, WriteHalf},
     },
-    sync::watch,
+    sync::{mpsc, watch},
     task::{JoinHandle, JoinSet},
-    time::sleep,
+    time::{Instant, sleep, sleep_until},
 };
 
 use crate::rng::Rng;
@@ -33,6 +33,8 @@ pub(crate) enum Line {
     StalledTo(End),
     /// Each passes so many bytes a second in each direction.
     Throttled(u32),
+    /// What is sent arrives so much later, in each direction.
+    Delayed(Duration),
 }
 
 /// Of a connection.
@@ -46,7 +48,7 @@ pub(crate) enum End {
 impl Line {
     fn passes_to(self, end: End) -> bool {
         match self {
-            Self::Open | Self::Throttled(_) => true,
+            Self::Open | Self::Throttled(_) | Self::Delayed(_) => true,
             Self::Cut | Self::Stalled => false,
             Self::StalledTo(stalled) => stalled != end,
         }
@@ -122,24 +124,54 @@ async fn pass(
 /// Bytes that are read at a time.
 const CHUNK: usize = 8_192;
 
+/// Chunks that wait until they are due.
+const CHUNKS_MAX: usize = 256;
+
 /// Until the sender has sent all.
 async fn copy(
+    from: ReadHalf<'_>,
+    to: WriteHalf<'_>,
+    end: End,
+    line: watch::Receiver<Line>,
+) -> io::Result<()> {
+    let (chunks, due) = mpsc::channel(CHUNKS_MAX);
+    tokio::try_join!(read(from, chunks, end, line), write(to, due)).map(|_| ())
+}
+
+/// Passes on what it reads, with the time at which it is due.
+async fn read(
     mut from: ReadHalf<'_>,
-    mut to: WriteHalf<'_>,
+    chunks: mpsc::Sender<(Instant, Vec<u8>)>,
     end: End,
     mut line: watch::Receiver<Line>,
 ) -> io::Result<()> {
-    let mut chunk = vec![0; CHUNK];
     loop {
+        let mut chunk = vec![0; CHUNK];
         let size = from.read(&mut chunk).await?;
         // The last bytes of a connection are held up too.
         let line = *line.wait_for(|line| line.passes_to(end)).await.map_err(io::Error::other)?;
         if size == 0 {
-            return to.shutdown().await;
+            return Ok(());
         }
         if let Line::Throttled(per_second) = line {
             sleep(Duration::from_secs_f64(size as f64 / f64::from(per_second))).await;
         }
-        to.write_all(&chunk[..size]).await?;
+        let delay = if let Line::Delayed(delay) = line { delay } else { Duration::ZERO };
+        chunk.truncate(size);
+        // Without a delay the sender waits for the receiver, as on a connection without a relay.
+        let room = if delay.is_zero() { CHUNKS_MAX } else { 1 };
+        let Ok(mut places) = chunks.reserve_many(room).await else { return Ok(()) };
+        places.next().expect("a place").send((Instant::now() + delay, chunk));
     }
+}
+
+async fn write(
+    mut to: WriteHalf<'_>,
+    mut chunks: mpsc::Receiver<(Instant, Vec<u8>)>,
+) -> io::Result<()> {
+    while let Some((due, chunk)) = chunks.recv().await {
+        sleep_until(due).await;
+        to.write_all(&chunk).await?;
+    }
+    to.shutdown().await
 }
