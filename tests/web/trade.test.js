@@ -36,16 +36,21 @@ describe("whether a price may be used", () => {
     assert.equal(priceProblem(undefined, undefined, undefined), "No market");
   });
 
-  test("the score is watched by events, and by images across something that was missed", () => {
+  test("the score is watched by events, and by what changed in the document", () => {
     const watch = new ScoreWatch();
-    const change = { events: [], epoch: "a", changed: () => true };
-    watch.note({ ...change, seq: 5 });
+    const change = { events: [], epoch: "a", changed: () => false };
+    watch.note({ ...change, seq: 5, changed: () => true });
     assert.equal(watch.seq, 0, "the first document is consistent with its prices");
-    watch.note({ ...change, seq: 8, events: [{ kind: "goal" }] });
-    watch.note({ ...change, seq: 9, events: [{ kind: "card" }] });
-    assert.equal(watch.seq, 8);
-    watch.note({ ...change, seq: 20, missed: {} });
-    assert.equal(watch.seq, 20);
+    let seq = 7;
+    for (const kind of ["goal", "retract", "correct", "score", "shootout", "point", "game", "set", "match"]) {
+      watch.note({ ...change, seq: ++seq, events: [{ kind }] });
+      watch.note({ ...change, seq: seq + 1, events: [{ kind: "card" }] });
+      assert.equal(watch.seq, seq, kind);
+    }
+    for (const part of ["score", "periods", "sets", "game", "points"]) {
+      watch.note({ ...change, seq: ++seq, changed: (path) => path === part });
+      assert.equal(watch.seq, seq, part);
+    }
     watch.note({ ...change, seq: 2, epoch: "b" });
     assert.equal(watch.seq, 0, "another epoch has other numbers");
   });

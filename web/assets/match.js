@@ -39,7 +39,8 @@ class MatchPage {
   #chart;
   #books;
   #drawing = false;
-  #recalled = 0;
+  // When the recording is read next, in local milliseconds.
+  #recallAt = 0;
 
   constructor() {
     const place = el("div", { class: "place" });
@@ -111,20 +112,20 @@ class MatchPage {
   /** What happened before the page was opened, from the recording of the match: points and scores are events, and no document has them all. */
   #recall() {
     const isNeeded = !["football", "horseracing"].includes(this.#sport);
-    if (!isNeeded || !this.#hub.features?.includes("replay") || this.#follow.data === undefined) return;
-    this.#recalled += 1;
-    const replay = this.#hub.replay([this.#name], {
+    if (!isNeeded || !this.#hub.features?.includes("replay")) return;
+    const isAgain = this.#recallAt === 0 && isLive(this.#sport, this.#follow.data);
+    this.#recallAt = isAgain ? Date.now() + RECALL_AGAIN_MS : Infinity;
+    this.#hub.replay([this.#name], {
       speed: "max",
       onChange: (channel, { events }) => {
         for (const event of events) this.#note(event, channel.data, channel.at?.pub);
       },
-      onState: () => {
-        if (replay?.phase !== "ended") return;
+      onState: (replay) => {
+        if (replay.phase !== "ended") return;
         replay.close();
         this.#draw();
       },
     });
-    if (this.#recalled === 1 && isLive(this.#sport, this.#follow.data)) setTimeout(() => this.#recall(), RECALL_AGAIN_MS);
   }
 
   /** The channel of the odds that are shown. */
@@ -168,7 +169,7 @@ class MatchPage {
     if (prices?.data) this.#oddsView.tick(prices, stream);
     this.#showChart();
     if (document.hidden || this.#hub.state.phase !== "open" || this.#follow.data === undefined) return;
-    if (this.#recalled === 0) this.#recall();
+    if (Date.now() >= this.#recallAt) this.#recall();
     this.#parts?.refresh(isLive(this.#sport, this.#follow.data));
     if (!this.#books) this.#chart.refresh();
   }

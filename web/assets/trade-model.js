@@ -12,8 +12,9 @@ const KIND_NAMES = {
 const KIND_ORDER = Object.keys(KIND_NAMES);
 const OUTCOME_ORDER = ["home", "p1", "over", "yes", "draw", "under", "no", "away", "p2"];
 const OUTCOME_NAMES = { draw: "Draw", over: "Over", under: "Under", yes: "Yes", no: "No" };
-// Kinds of events after which the score is another one, or may be.
-const SCORE_KINDS = new Set(["goal", "retract", "correct", "score", "shootout"]);
+// Kinds of events after which the score is another one, or may be, and the parts of a match's document that have it.
+const SCORE_KINDS = new Set(["goal", "retract", "correct", "score", "shootout", "point", "game", "set", "match"]);
+const SCORE_PARTS = ["score", "periods", "sets", "game", "points"];
 
 /** The key of a market, the same with every bookmaker and as in the consensus: `over_under@2.5`. */
 export function marketKey({ kind, period, line }) {
@@ -243,13 +244,13 @@ export class ScoreWatch {
   #epoch;
   seq = 0;
 
-  note({ events, missed, epoch, seq = 0, changed }) {
+  note({ events, epoch, seq = 0, changed }) {
     const isNew = this.#epoch === undefined;
     if (epoch !== this.#epoch) this.seq = 0;
     this.#epoch = epoch;
-    // What changed it was not delivered: prices must have seen all of it.
-    const isUnseen = missed !== undefined && !isNew && changed("score");
-    if (isUnseen || events.some(({ kind }) => SCORE_KINDS.has(kind))) this.seq = seq;
+    // The first document is consistent with its prices. Not every source tells changes of the score as events.
+    const isChanged = !isNew && SCORE_PARTS.some((part) => changed(part));
+    if (isChanged || events.some(({ kind }) => SCORE_KINDS.has(kind))) this.seq = seq;
   }
 }
 

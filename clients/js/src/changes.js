@@ -3,6 +3,7 @@
 // A reader that takes long gets fewer and larger changes, as the protocol does it for slow sockets. After 250 ms it also asks the
 // hub for fewer, so that neither side works for nothing, and it takes that back by itself once the reader keeps up.
 
+import { onAbort } from "./abort.js";
 import { at, equal } from "./compare.js";
 
 /** @import { Change, ChannelChange, HubEvent, Merged, Missed, Path, Rate } from "./types.d.ts" */
@@ -85,6 +86,15 @@ export class Backlog {
   }
 
   /**
+   * Whether a change of the channel waits.
+   *
+   * @param {string} name
+   */
+  has(name) {
+    return this.#pending.has(name);
+  }
+
+  /**
    * @param {Channel} channel
    * @param {ChannelChange} change
    */
@@ -94,6 +104,8 @@ export class Backlog {
       pending = new Pending(channel, this.#taken.get(channel.name));
       this.#pending.set(channel.name, pending);
     }
+    // A channel that has ended and opened again is another one.
+    pending.channel = channel;
     pending.add(change);
     this.#events += change.events.length;
     while (this.#events > EVENTS_MAX) this.#dropOldest();
@@ -138,6 +150,7 @@ export class Changes {
   #clock;
   #slow;
   #leave;
+  #unhook = () => {};
   /** @type {((result: IteratorResult<Value, undefined>) => void) | undefined} */
   #resolve;
   /** @type {((reason: unknown) => void) | undefined} */
@@ -160,19 +173,21 @@ export class Changes {
    * @param {import("./types.d.ts").Clock} parts.clock
    * @param {(everyMs: Rate) => void} parts.slow asks for fewer values; 0 takes it back
    * @param {() => void} parts.leave called once, when it ends
-   * @param {AbortSignal} [parts.signal]
    */
-  constructor({ present, clock, slow, leave, signal }) {
+  constructor({ present, clock, slow, leave }) {
     this.#present = present;
     this.#clock = clock;
     this.#slow = slow;
-    const abort = () => this.end({ error: signal?.reason }, true);
-    this.#leave = () => {
-      signal?.removeEventListener("abort", abort);
-      leave();
-    };
-    if (signal?.aborted) abort();
-    else signal?.addEventListener("abort", abort);
+    this.#leave = leave;
+  }
+
+  /**
+   * Ends it with the signal's reason. Not part of the constructor, because `leave` may need what that returns.
+   *
+   * @param {AbortSignal | undefined} signal
+   */
+  endWith(signal) {
+    this.#unhook = onAbort(signal, () => this.end({ error: signal?.reason }, true));
   }
 
   /**
@@ -199,6 +214,7 @@ export class Changes {
     if (now) this.#backlog = new Backlog();
     this.#clock.clearTimeout(this.#timer);
     if (this.#everyMs > 0) this.#slow(0);
+    this.#unhook();
     this.#leave();
     if (this.#resolve) this.#settle();
   }
@@ -231,7 +247,12 @@ export class Changes {
     if (change !== undefined) {
       this.#busySince = this.#clock.now();
       if (!this.#backlog.isEmpty) this.#watch();
-      resolve?.({ done: false, value: this.#present(change) });
+      try {
+        resolve?.({ done: false, value: this.#present(change) });
+      } catch (error) {
+        this.end(undefined, true);
+        reject?.(error);
+      }
     } else if (this.#failure) {
       const { error } = this.#failure;
       this.#failure = undefined;

@@ -38,6 +38,11 @@ export class Channel {
      * @type {import("./types.d.ts").HubError | undefined}
      */
     this.error = undefined;
+    /**
+     * The hub's newest answer to the subscription; of a pattern perhaps with `not_entitled` and `left_out`, numbers of channels.
+     * @type {Record<string, any> | undefined}
+     */
+    this.answer = undefined;
 
     // Whether this connection has confirmed the position, and whether an image was announced.
     this.synced = false;

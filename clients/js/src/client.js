@@ -1,10 +1,11 @@
 // A hub as a program sees it: documents to follow, events, and a connection that looks after itself.
 //
-//   const hub = connect("wss://hub.example.org", { ticket: () => fetch("/ticket").then((answer) => answer.text()) });
+//   const hub = connect("wss://hub.example.org", { ticket });
 //   const match = hub.follow("football/204849", { rate: "frame" });
 //   match.on("change", ({ data, health }) => show(data, health));
 //   match.on("goal", (goal) => flash(goal.side));
 
+import { onAbort } from "./abort.js";
 import { Board } from "./board.js";
 import { systemClock } from "./clock.js";
 import { ClosedError } from "./errors.js";
@@ -32,12 +33,14 @@ export function connect(url, options) {
 }
 
 export class Hub {
-  #emitter = new Emitter((error) => this.report(error));
+  // A handler of errors that throws is not asked about its own.
+  #emitter = new Emitter((error, name) => (name === "error" ? report(error) : this.report(error)));
   /** @type {Map<string, Topic>} */
   #topics = new Map();
   /** @type {Set<() => void>} */
   #drawing = new Set();
   #unwatch;
+  #unhook;
 
   /**
    * @param {string | URL} url
@@ -47,6 +50,8 @@ export class Hub {
     if (options.key && !isLocal()) {
       console.warn("matchwire: this page shows its key to everyone who opens it; use a ticket (see the option `ticket`)");
     }
+    // With tickets it would be asked for again and again.
+    if (!(options.WebSocket ?? globalThis.WebSocket)) throw new TypeError("there is no WebSocket here: pass one as the option `WebSocket`");
     const tickets = ticket && (async () => ["matchwire.v1", "ticket", await ticket()]);
     this.timers = options.clock ?? systemClock;
     this.lingerMs = lingerMs;
@@ -64,7 +69,8 @@ export class Hub {
       ...options,
       onState: (state) => {
         if (isReady) this.#entered(state);
-        options.onState?.(state);
+        // A handler may have closed it.
+        options.onState?.(isReady ? this.state : state);
       },
     });
     isReady = true;
@@ -73,8 +79,7 @@ export class Hub {
       sleep: () => this.stream.sleep(),
       look: () => this.#look(),
     });
-    if (signal?.aborted) this.close();
-    else signal?.addEventListener("abort", () => this.close(), { once: true });
+    this.#unhook = onAbort(signal, () => void this.close());
   }
 
   /** @returns {StreamState} */
@@ -101,7 +106,8 @@ export class Hub {
    * @returns {() => void} removes the handler
    */
   on(name, handler, options) {
-    return this.#emitter.on(name, handler, options);
+    // The newest state, also if a handler before this one has closed it.
+    return this.#emitter.on(name, name === "state" ? () => handler(this.state) : handler, options);
   }
 
   /**
@@ -242,9 +248,10 @@ export class Hub {
       const failure = state.why === "asked" && state.code === undefined ? undefined : { error: new ClosedError(state) };
       this.ended = { failure };
       this.#unwatch();
+      this.#unhook?.();
       for (const topic of this.#topics.values()) topic.end(failure);
     }
-    this.#emitter.emit("state", state);
+    this.#emitter.emit("state");
   }
 
   #look() {

@@ -7,7 +7,7 @@ export class Emitter {
   #handlers = new Map();
   #report;
 
-  /** @param {(error: unknown) => void} report */
+  /** @param {(error: unknown, name: string) => void} report `name`: what the handler was for */
   constructor(report) {
     this.#report = report;
   }
@@ -48,7 +48,7 @@ export class Emitter {
       try {
         handler(...args);
       } catch (error) {
-        this.#report(error);
+        this.#report(error, name);
       }
     }
   }

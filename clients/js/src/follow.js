@@ -1,5 +1,6 @@
 // One reader of a channel or a pattern. Readers of the same name share a topic, and so one subscription.
 
+import { onAbort } from "./abort.js";
 import { Backlog, Changes } from "./changes.js";
 import { clockSecond, clockText } from "./match-clock.js";
 import { Emitter } from "./emitter.js";
@@ -32,9 +33,12 @@ export class Follow {
   #iterators = new Set();
   // For handlers of `change`, until the next frame of the screen.
   #backlog = new Backlog();
+  // Whether the backlog has been given the documents that were known before the first handler.
+  #isPrimed = false;
   /** @type {Map<Changes<any>, Rate>} */
   #slowed = new Map();
   #closed = false;
+  #unhook;
   // Of each channel, as the handlers know it.
   /** @type {Map<string, Health>} */
   #healths = new Map();
@@ -56,11 +60,10 @@ export class Follow {
     this.ch = topic.ch;
     topic.add(this);
     for (const { name, health } of topic.channels.values()) this.#healths.set(name, health);
-    if (signal?.aborted) this.close();
-    else signal?.addEventListener("abort", () => this.close(), { once: true });
+    this.#unhook = onAbort(signal, () => this.close());
   }
 
-  /** The channel with its position; undefined for a pattern. */
+  /** The channel with its position; of a pattern, one without a document. */
   get channel() {
     return this.#hub.stream.channel(this.ch);
   }
@@ -79,9 +82,19 @@ export class Follow {
     return this.channel?.health ?? "waiting";
   }
 
-  /** Why the hub refuses the channel, if it does. */
+  /** Why the hub refuses the channel or the pattern, if it does. */
   get error() {
     return this.channel?.error;
+  }
+
+  /** Of a pattern: channels for which the socket had no room when it was subscribed to. */
+  get leftOut() {
+    return this.channel?.answer?.left_out ?? 0;
+  }
+
+  /** Of a pattern: channels that need an add-on that the account lacks. */
+  get notEntitled() {
+    return this.channel?.answer?.not_entitled ?? 0;
   }
 
   /** The channels that it covers now, by name: one, or those of a pattern. */
@@ -110,18 +123,41 @@ export class Follow {
    * @returns {() => void} removes the handler
    */
   on(name, handler, options) {
-    const isFirst = !this.#emitter.has(name);
-    const off = this.#emitter.on(name, handler, options);
-    if (name !== "change" || options?.signal?.aborted) return off;
+    if (name !== "change") return this.#emitter.on(name, handler, options);
+    // Nobody has taken what changed since the last handler was removed.
+    if (!this.#emitter.has(name)) {
+      this.#backlog = new Backlog();
+      this.#isPrimed = false;
+    }
+    // The channels of which it has got a change before it is shown what is known.
+    /** @type {Set<string> | undefined} */
+    let given = new Set();
+    const off = this.#emitter.on(
+      name,
+      (change, ch) => {
+        given?.add(ch);
+        handler(change, ch);
+      },
+      options,
+    );
     // What is known already; later, so that the program has the handle.
     queueMicrotask(() => {
+      const shown = given;
+      given = undefined;
+      if (shown === undefined || options?.signal?.aborted) return;
+      const isFirst = !this.#isPrimed;
+      this.#isPrimed = true;
       for (const channel of this.channels.values()) {
-        if (channel.data === undefined) continue;
+        if (this.#closed) return;
+        if (channel.data === undefined || shown.has(channel.name) || this.#backlog.has(channel.name)) continue;
         if (isFirst) this.#queue(channel, KNOWN);
         else this.#show(channel, handler);
       }
     });
-    return off;
+    return () => {
+      given = undefined;
+      off();
+    };
   }
 
   /**
@@ -163,17 +199,17 @@ export class Follow {
     /** @type {Changes<Value>} */
     const changes = new Changes({
       present,
-      signal,
       clock: this.#hub.timers,
       slow: (everyMs) => this.#slow(changes, everyMs),
       leave: () => this.#iterators.delete(changes),
     });
-    if (this.#closed) changes.end();
     this.#iterators.add(changes);
+    changes.endWith(signal);
+    if (this.#closed) changes.end();
     for (const channel of this.channels.values()) {
       if (channel.data !== undefined) changes.add(channel, KNOWN);
-      this.#checkRefusal(channel);
     }
+    if (this.channel) this.#checkRefusal(this.channel);
     const ended = this.#hub.ended;
     if (ended) changes.end(ended.failure);
     return changes;
@@ -220,6 +256,15 @@ export class Follow {
     for (const event of change.events) this.#emit(event, channel.name);
     for (const iterator of [...this.#iterators]) iterator.add(channel, change);
     if (this.#emitter.has("change")) this.#queue(channel, change);
+    this.judged(channel);
+  }
+
+  /**
+   * Of a channel, or of the pattern as a whole.
+   *
+   * @param {Channel} channel
+   */
+  judged(channel) {
     const { name, health } = channel;
     if (health === this.#healths.get(name)) return;
     this.#healths.set(name, health);
@@ -234,6 +279,12 @@ export class Follow {
    * @param {{ error: unknown }} [failure]
    */
   end(failure) {
+    this.#unhook?.();
+    this.#endIterators(failure);
+  }
+
+  /** @param {{ error: unknown }} [failure] */
+  #endIterators(failure) {
     for (const iterator of [...this.#iterators]) iterator.end(failure);
   }
 
@@ -281,7 +332,7 @@ export class Follow {
   /** @param {Channel} channel */
   #checkRefusal(channel) {
     const { error, name } = channel;
-    if (error && !error.retry && name === this.ch) this.end({ error: new RefusedError(name, error) });
+    if (error && !error.retry && name === this.ch) this.#endIterators({ error: new RefusedError(name, error) });
   }
 
   /**

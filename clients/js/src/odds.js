@@ -1,6 +1,7 @@
 // The odds of a match: no price without its age and its permission.
 
 /** @import { Change, OddsOptions, Price } from "./types.d.ts" */
+/** @import { Changes } from "./changes.js" */
 /** @import { Follow } from "./follow.js" */
 /** @import { Hub } from "./client.js" */
 
@@ -10,8 +11,9 @@ export const CONSENSUS = "consensus";
 // Names that are usual elsewhere, for kinds of markets here.
 /** @type {Record<string, string>} */
 const KINDS = { "1x2": "match_winner", moneyline: "match_winner", totals: "over_under", btts: "both_teams_to_score" };
-// Kinds of events after which the score is another one, or may be.
-const SCORE_KINDS = new Set(["goal", "retract", "correct", "score", "shootout"]);
+// Kinds of events after which the score is another one, or may be, and the parts of a match's document that have it.
+const SCORE_KINDS = new Set(["goal", "retract", "correct", "score", "shootout", "point", "game", "set", "match"]);
+const SCORE_PARTS = ["score", "periods", "sets", "game", "points"];
 
 export class Odds {
   #hub;
@@ -52,7 +54,8 @@ export class Odds {
    * A price that may be used now: undefined unless the book is live and not suspended, its market open and the selection active.
    *
    * @param {string} bookmaker a slug, or `consensus`
-   * @param {string} market its id, or its kind (`match_winner`, also `1x2`), with the line if there are several: `over_under@2.5`
+   * @param {string} market its id, or its kind (`match_winner`, also `1x2`) with its period and line, if it has them:
+   *   `over_under@2.5`, `match_winner:first_half`. If several fit, there is no price: use the id
    * @param {string} selection its id or outcome, such as `home`, in any case
    * @returns {Price | undefined}
    */
@@ -82,8 +85,8 @@ export class Odds {
 
   /** Whether every book that is followed was priced after the last change of the score; not known is no. */
   seenScore() {
-    const { data, health } = this.#match;
-    if (data === undefined || health === "lost" || health === "catching_up") return false;
+    const { health } = this.#match;
+    if (health !== "live" && health !== "ended") return false;
     return [...this.#books.values()].every((book) => (book.data?.match_seq ?? (book.data ? -1 : Infinity)) >= this.#scoreSeq);
   }
 
@@ -97,17 +100,32 @@ export class Odds {
     const iterators = [...this.#books].map(([bookmaker, book]) => {
       return book.iterate((change) => ({ ...change, bookmaker }), options);
     });
-    // The next of each; the one that has come longest is given first.
-    const next = new Map(iterators.map((it) => [it, it.next()]));
-    /** @param {any} it */
-    const tagged = (it) => /** @type {Promise<IteratorResult<any>>} */ (next.get(it)).then((result) => ({ it, result }));
+    // The next of each, in the order in which they come. Each is waited for once, however long a quiet book takes.
+    /** @type {{ it: Changes<any>, next: ReturnType<Changes<any>["next"]> }[]} */
+    const arrived = [];
+    /** @type {(value?: any) => void} */
+    let wake = () => {};
+    const ask = (/** @type {Changes<any>} */ it) => {
+      const next = it.next();
+      const arrive = () => wake(arrived.push({ it, next }));
+      next.then(arrive, arrive);
+    };
+    iterators.forEach(ask);
+    let open = iterators.length;
     try {
-      while (next.size > 0) {
-        const { it, result } = await Promise.race([...next.keys()].map(tagged));
-        next.delete(it);
-        if (result.done) continue;
-        yield result.value;
-        next.set(it, it.next());
+      while (open > 0) {
+        const first = arrived.shift();
+        if (first === undefined) {
+          await new Promise((resolve) => (wake = resolve));
+          continue;
+        }
+        const { done, value } = await first.next;
+        if (done) {
+          open -= 1;
+        } else {
+          yield value;
+          ask(first.it);
+        }
       }
     } finally {
       for (const it of iterators) it.return();
@@ -137,17 +155,19 @@ export class Odds {
   }
 
   /** @param {Change} change */
-  #noteScore({ events, missed, epoch, seq = 0, changed }) {
+  #noteScore({ events, epoch, seq = 0, changed }) {
     const isNew = this.#epoch === undefined;
     if (epoch !== this.#epoch) this.#scoreSeq = 0;
     this.#epoch = epoch;
-    // What changed it was not delivered: the prices must have seen all of it. Books in the first image are consistent with it.
-    const unseen = missed !== undefined && !isNew && changed("score");
-    if (unseen || events.some(({ kind }) => SCORE_KINDS.has(kind))) this.#scoreSeq = seq;
+    // Books in the first image are consistent with it. Not every source tells changes of the score as events.
+    const isChanged = !isNew && SCORE_PARTS.some((part) => changed(part));
+    if (isChanged || events.some(({ kind }) => SCORE_KINDS.has(kind))) this.#scoreSeq = seq;
   }
 }
 
 /**
+ * The market with this id, or the only one of this kind, period and line.
+ *
  * @param {any} data
  * @param {string} wanted
  * @returns {[string, any] | undefined}
@@ -155,11 +175,11 @@ export class Odds {
 function marketOf(data, wanted) {
   const markets = data?.markets ?? {};
   if (Object.hasOwn(markets, wanted)) return [wanted, markets[wanted]];
-  const [name, line] = wanted.toLowerCase().split("@");
-  const kind = KINDS[name] ?? name;
-  return Object.entries(markets).find(([, market]) => {
-    return market.kind === kind && market.period === undefined && (line === undefined || market.line === line);
-  });
+  const [head, line] = wanted.split("@");
+  const [name, period] = head.split(":");
+  const kind = KINDS[name.toLowerCase()] ?? name.toLowerCase();
+  const found = Object.entries(markets).filter(([, market]) => market.kind === kind && market.period === period && market.line === line);
+  return found.length === 1 ? found[0] : undefined;
 }
 
 /**

@@ -119,6 +119,7 @@ export class Replay {
     if (this.phase === "ended") {
       this.#hold(at);
       this.#begin({ at });
+      this.#announce();
     } else {
       this.#change({ seek: { at: Math.round(at) } });
     }
@@ -133,9 +134,10 @@ export class Replay {
   /** @param {"start" | { at: number }} from */
   #begin(from) {
     const at = from === "start" ? from : { at: Math.round(from.at) };
-    this.phase = "starting";
     this.name = undefined;
     this.#moving = this.#wire.send({ op: "subscribe", chs: this.#chs, replay: { from: at, speed: this.speed } });
+    // Without a connection it begins on the next one.
+    this.phase = this.#moving === undefined ? "lost" : "starting";
     if (this.paused) this.#waiting.pause = true;
   }
 

@@ -3,8 +3,9 @@
 
 /** @import { Clock, HubEvent } from "./types.d.ts" */
 
-// Updates of a channel from which a client can resume.
+// Of a channel: updates from which a client can resume, and characters of their JSON.
 const TAIL_MAX = 1000;
+const TAIL_CHARACTERS_MAX = 1 << 20;
 
 /**
  * @typedef {object} ServedUpdate
@@ -15,8 +16,9 @@ const TAIL_MAX = 1000;
 
 /** A channel that is served: its document, and the updates that led to it. */
 export class Served {
-  /** @type {ServedUpdate[]} */
+  /** @type {(ServedUpdate & { size: number })[]} */
   tail = [];
+  #tailSize = 0;
 
   /**
    * @param {string} name
@@ -37,8 +39,14 @@ export class Served {
   update({ seq, data, patch, events }) {
     this.seq = seq;
     this.data = data;
-    this.tail.push({ seq, patch, events });
-    if (this.tail.length > TAIL_MAX) this.oldest = this.tail.shift()?.seq ?? seq;
+    const { length: size } = JSON.stringify([patch, events]);
+    this.tail.push({ seq, patch, events, size });
+    this.#tailSize += size;
+    while (this.tail.length > TAIL_MAX || this.#tailSize > TAIL_CHARACTERS_MAX) {
+      this.oldest = this.tail[0].seq;
+      this.#tailSize -= this.tail[0].size;
+      this.tail.shift();
+    }
   }
 
   /**
@@ -48,6 +56,7 @@ export class Served {
    */
   replace(epoch, seq, data) {
     Object.assign(this, { epoch, seq, data, oldest: seq, tail: [] });
+    this.#tailSize = 0;
   }
 
   /**
@@ -73,7 +82,8 @@ export class Served {
  * @property {() => number} [now] its clock in microseconds, if that is not `clock`
  * @property {(session: Session, ch: string, everyMs: number) => void} [subscribed] somebody wants it, at this rate
  * @property {(session: Session, ch: string) => void} [unsubscribed]
- * @property {(session: Session, command: any) => boolean} [awaits] whether the command is given again when its channel is there
+ * @property {(session: Session, command: any) => void} [awaits] gives the command again when its channel is there; without it, the
+ *   channel is refused
  * @property {(ch: string) => boolean} [isFresh] whether a beat may say that the channel has not changed
  *
  * The line to the client.
@@ -177,17 +187,19 @@ export class Session {
     const head = { type: "subscribed", id, ch, every_ms, on_slow: "merge" };
     if (ch.includes("*")) {
       const names = [...this.#hub.channels.keys()].filter((name) => matches(ch, name));
-      this.#want(ch, every_ms);
       this.say({ ...head, channels: names.length });
+      this.#want(ch, every_ms);
+      // It may have been refused at once.
+      if (!this.#subscriptions.has(ch)) return undefined;
       for (const name of names) if (!this.#sent.has(name)) this.#join(name, from?.[name], every_ms, true);
       return this.beat();
     }
     const channel = this.#hub.channels.get(ch);
-    if (channel === undefined) {
-      if (this.#hub.awaits?.(this, command)) return undefined;
+    if (channel === undefined && !this.#hub.awaits) {
       return this.say({ type: "error", id, ch, code: "not_tracked", message: "no such channel now", retry: true });
     }
     this.#want(ch, every_ms);
+    if (channel === undefined) return this.#hub.awaits?.(this, command);
     const why = from && channel.canResume(from);
     this.say({ ...head, epoch: channel.epoch, seq: channel.seq, resumed: Boolean(from && !why), why });
     return this.#join(ch, from, every_ms, false);
@@ -282,6 +294,17 @@ export class Session {
       this.#flush(channel, "rate");
       this.say({ ...answer, id });
     });
+  }
+
+  /**
+   * What it was waiting for, or a pattern, is refused.
+   *
+   * @param {string} ch
+   * @param {any} frame
+   */
+  refused(ch, frame) {
+    this.#unsubscribe(ch);
+    this.say({ ...frame, ch });
   }
 
   /**

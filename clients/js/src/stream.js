@@ -50,34 +50,11 @@ const DEFAULT_COMMAND_BYTES = 16_384;
 const DEFAULT_CHANNELS = 1000;
 // Of a channel that the hub does not have: a match that is over never comes back.
 const ASK_AGAIN_MAX_MS = 60_000;
+// A refused ticket may have been used or be too old, so a new one is worth a few attempts.
+const TICKET_RETRIES_MAX = 3;
 
 /** @param {unknown} value */
 const bytes = (value) => new TextEncoder().encode(JSON.stringify(value)).length;
-
-/** Waits that double, each with its own jitter, so that clients lost together do not return together. */
-class Backoff {
-  #attempt = 0;
-  #random;
-
-  /** @param {() => number} random */
-  constructor(random) {
-    this.#random = random;
-  }
-
-  get attempt() {
-    return this.#attempt;
-  }
-
-  next() {
-    const ceiling = Math.min(BACKOFF_MAX_MS, BACKOFF_FIRST_MS * 2 ** this.#attempt);
-    this.#attempt += 1;
-    return Math.round(ceiling * (0.5 + 0.5 * this.#random()));
-  }
-
-  reset() {
-    this.#attempt = 0;
-  }
-}
 
 /** A subscription of the program: one name or pattern, its parameters and its listeners. */
 class Subscription {
@@ -90,7 +67,9 @@ class Subscription {
     this.params = params;
     /** @type {Set<Listener>} */
     this.listeners = new Set();
-    this.pattern = ch.includes("*") ? ch.split("/") : undefined;
+    this.segments = ch.split("/");
+    // Of a pattern: what the hub says of all of it.
+    this.own = ch.includes("*") ? new Channel(ch) : undefined;
     /**
      * The id of the command under way.
      * @type {number | undefined}
@@ -100,14 +79,14 @@ class Subscription {
     this.requestedAt = 0;
     // Refusals in a row that may be temporary.
     this.refusals = 0;
+    /** @type {unknown} */
+    this.retryTimer = undefined;
   }
 
   /** @param {string} name */
   covers(name) {
-    const { pattern } = this;
-    if (pattern === undefined) return this.ch === name;
     const segments = name.split("/");
-    return segments.length === pattern.length && pattern.every((part, i) => part === "*" || part === segments[i]);
+    return segments.length === this.segments.length && this.segments.every((part, i) => part === "*" || part === segments[i]);
   }
 }
 
@@ -139,8 +118,8 @@ export class Stream {
   #phase = "connecting";
   /** @type {Partial<StreamState>} */
   #detail = {};
-  // Differs with each attempt to connect.
-  #dialling = {};
+  // Refused in a row.
+  #refusedTickets = 0;
   /** @type {number | undefined} */
   #openedAt;
   #lastFrameAt = 0;
@@ -149,8 +128,9 @@ export class Stream {
   #bye;
   /** @type {any} */
   #refusal;
-  /** @type {Backoff} */
-  #backoff;
+  // Connections lost in a row.
+  #attempt = 0;
+  #random;
   /** @type {unknown} */
   #retryTimer;
   /** @type {unknown} */
@@ -204,7 +184,7 @@ export class Stream {
     this.#Socket = options.WebSocket ?? globalThis.WebSocket;
     this.#clock = options.clock ?? systemClock;
     this.#onState = options.onState ?? (() => {});
-    this.#backoff = new Backoff(options.random ?? Math.random);
+    this.#random = options.random ?? Math.random;
     /**
      * Of the newest `lag` frame: what this connection is behind by; undefined when it is not.
      * @type {any}
@@ -234,12 +214,12 @@ export class Stream {
 
   /**
    * `phase` is `connecting`, `open`, `waiting` (then `retryAt`, local milliseconds, and `isFixed` if
-   * the hub named that time; neither after `sleep`) or `closed` (for good). `code`, `why` and `message` say how the last connection ended.
+   * the hub named that time; after `sleep` only then) or `closed` (for good). `code`, `why` and `message` say how the last connection ended.
    *
    * @returns {StreamState}
    */
   get state() {
-    return { phase: this.#phase, attempt: this.#backoff.attempt, ...this.#detail };
+    return { phase: this.#phase, attempt: this.#attempt, ...this.#detail };
   }
 
   /** Local milliseconds, by the clock that it was given. */
@@ -249,7 +229,7 @@ export class Stream {
 
   /** The hub's clock now, in microseconds since the Unix epoch. */
   serverNow() {
-    return this.#clock.now() * 1000 + this.clockOffset();
+    return this.now() * 1000 + this.clockOffset();
   }
 
   /** What to add to local microseconds: from the sample with the shortest round trip. */
@@ -267,9 +247,13 @@ export class Stream {
     return Number.isFinite(rtt) ? rtt : undefined;
   }
 
-  /** @param {string} name */
+  /**
+   * Of a pattern, one without a document: with the hub's `answer`, or its `error`.
+   *
+   * @param {string} name
+   */
   channel(name) {
-    return this.#channels.get(name);
+    return this.#channels.get(name) ?? this.#subscriptions.get(name)?.own;
   }
 
   /**
@@ -277,7 +261,7 @@ export class Stream {
    * frame and each change of health; `change` is `{kind, events, patch, missed, merged}`:
    * `kind` is `image`, `update` or `health`; `missed` is set on an image that replaced a document
    * across something not delivered one by one (`{from, to, why}`), `merged` on an update that stands
-   * for several (`{n, why}`). Parameters as in the protocol: `every_ms`, `on_slow`, `lag`, `pick`, `events`; the first
+   * for several (`{n, why}`). If the hub refuses a pattern, the channel is one with the pattern's name. Parameters as in the protocol: `every_ms`, `on_slow`, `lag`, `pick`, `events`; the first
    * to subscribe to a name decides them. `known` is a channel with a document, such as that of a replay,
    * from whose position it goes on. Returns a function that ends it.
    *
@@ -292,7 +276,7 @@ export class Stream {
     if (subscription === undefined) {
       subscription = new Subscription(ch, params);
       this.#subscriptions.set(ch, subscription);
-      if (subscription.pattern) this.#patterns.add(subscription);
+      if (subscription.own) this.#patterns.add(subscription);
       else this.#open(ch, known);
       if (this.#phase === "open") this.#ask(subscription);
     }
@@ -323,20 +307,23 @@ export class Stream {
   }
 
   /**
-   * Sends a command, and hands over the frame that answers it; undefined if there is no connection, or it is lost before.
+   * Sends a command, and hands over the frame that answers it; undefined if there is no connection, or it is lost before. Returns the
+   * command's id, if it was sent.
    *
    * @param {Record<string, unknown>} command
    * @param {(frame: any) => void} receive
+   * @returns {number | undefined}
    */
   request(command, receive) {
-    if (this.#phase !== "open") return receive(undefined);
+    if (this.#phase !== "open") return void receive(undefined);
     const id = this.#nextId++;
     this.#answers.set(id, receive);
-    return this.#send({ ...command, id });
+    this.#send({ ...command, id });
+    return id;
   }
 
   /**
-   * Lets a replay share the connection. Returns how it sends commands, which are dropped while there is none, and how it leaves.
+   * Lets a replay share the connection. Returns how it sends commands, as `request`, and how it leaves.
    *
    * @param {Part} part
    */
@@ -344,17 +331,10 @@ export class Stream {
     this.#parts.add(part);
     if (this.#phase !== "open") part.lost();
     return {
-      now: () => this.#clock.now(),
+      now: () => this.now(),
       forget: () => this.#parts.delete(part),
       /** @param {Record<string, unknown>} command */
-      send: (command) => {
-        const id = this.#nextId++;
-        if (this.#phase === "open") {
-          this.#answers.set(id, (frame) => frame && part.receive(frame));
-          this.#send({ ...command, id });
-        }
-        return id;
-      },
+      send: (command) => this.request(command, (frame) => frame && part.receive(frame)),
     };
   }
 
@@ -366,67 +346,79 @@ export class Stream {
   wake() {
     // After a sleep of the machine, an open socket may be long dead, and the timers that would find out are late.
     if (this.#phase === "open") this.#review();
-    if (this.#phase !== "waiting" || this.#detail.isFixed) return;
+    if (this.#phase !== "waiting") return;
+    const { isFixed, retryAt = 0 } = this.#detail;
     this.#clock.clearTimeout(this.#retryTimer);
-    this.#connect();
+    // After a sleep there is no timer.
+    if (isFixed) this.#connectIn(retryAt - this.now());
+    else this.#connect();
   }
 
   /** Gives up the connection until `wake`, and keeps documents and positions: for a page that is put aside. */
   sleep() {
-    if (this.#phase === "closed") return;
-    this.#discard(1000);
-    this.#clock.clearTimeout(this.#retryTimer);
-    this.#enter("waiting", { why: "asleep" });
+    this.#leave("waiting", this.#detail.isFixed ? this.#detail : { why: "asleep" });
   }
 
   close() {
-    if (this.#phase === "closed") return;
-    this.#discard(1000);
-    this.#clock.clearTimeout(this.#retryTimer);
-    this.#enter("closed", { why: "asked" });
+    this.#leave("closed", { why: "asked" });
   }
 
   // ------------------------------------------------------------------------------- connection
 
   #connect() {
     const protocols = this.#protocols;
-    const dialling = (this.#dialling = {});
-    this.#lastFrameAt = this.#clock.now();
-    this.#enter("connecting", {});
-    if (typeof protocols !== "function") return this.#dial(protocols);
-    const isCurrent = () => this.#phase === "connecting" && this.#dialling === dialling;
-    Promise.resolve()
-      .then(protocols)
-      .then(
-        (made) => isCurrent() && this.#dial(made),
-        (error) => isCurrent() && this.#lost({ message: String(error) }),
-      );
-    return undefined;
+    const attempt = {};
+    this.#openedAt = this.#bye = this.#refusal = undefined;
+    this.#lastFrameAt = this.now();
+    this.#enter("connecting", attempt);
+    // A handler of the state may have closed it.
+    const isCurrent = () => this.#detail === attempt;
+    if (!isCurrent()) return;
+    if (typeof protocols !== "function") this.#dial(protocols);
+    else {
+      Promise.resolve()
+        .then(protocols)
+        .then((made) => isCurrent() && this.#dial(made))
+        .catch((error) => isCurrent() && this.#lost({ message: String(error) }));
+    }
+  }
+
+  /** @param {number} ms */
+  #connectIn(ms) {
+    this.#retryTimer = this.#clock.setTimeout(() => this.#connect(), ms);
   }
 
   /** @param {string[] | undefined} protocols */
   #dial(protocols) {
     const socket = new this.#Socket(this.#url, protocols);
     this.#socket = socket;
-    this.#openedAt = undefined;
-    this.#bye = undefined;
-    this.#refusal = undefined;
-    this.#lastFrameAt = this.#clock.now();
+    this.#lastFrameAt = this.now();
     // Handlers check that the socket is the current one: a discarded one may send for minutes.
     socket.onmessage = (/** @type {any} */ message) => socket === this.#socket && this.#receive(message.data);
     socket.onclose = (/** @type {any} */ close) =>
       socket === this.#socket && this.#lost({ code: close.code, why: close.reason });
     socket.onerror = () => {};
-    this.#reviewBy(this.#clock.now() + CONNECT_TIMEOUT_MS);
   }
 
-  /** @param {number} code */
-  #discard(code) {
+  /**
+   * Ends the connection on this side.
+   *
+   * @param {Phase} phase
+   * @param {Partial<StreamState>} detail
+   */
+  #leave(phase, detail) {
+    if (this.#phase === "closed") return;
+    this.#discard();
+    this.#clock.clearTimeout(this.#retryTimer);
+    this.#enter(phase, detail);
+  }
+
+  #discard() {
     const socket = this.#socket;
     this.#socket = undefined;
     if (socket === undefined) return;
     try {
-      socket.close(code);
+      socket.close(1000);
     } catch {
       // A socket that is not open yet may throw; its events are ignored either way.
     }
@@ -434,24 +426,25 @@ export class Stream {
 
   /** @param {{ code?: number, why?: string, message?: string }} how */
   #lost({ code, why, message }) {
-    const now = this.#clock.now();
+    const now = this.now();
     const healthy = this.#openedAt !== undefined && now - this.#openedAt >= HEALTHY_AFTER_MS;
-    if (healthy) this.#backoff.reset();
-    this.#discard(1000);
+    if (healthy) this.#attempt = 0;
+    this.#discard();
     this.#pings.clear();
     this.lag = undefined;
 
-    const said = this.#refusal?.message ?? message;
-    if (code !== undefined && FINAL_CODES.has(code)) {
-      this.#enter("closed", { code, why: this.#bye?.why ?? why, message: said ?? FINAL_CODES.get(code) });
-      return;
-    }
-    // Counted even when the hub names the time, so that a refusal after it waits longer.
-    const own = this.#backoff.next();
+    const final = FINAL_CODES.get(code ?? 0);
+    const how = { code, why: this.#bye?.why ?? why, message: this.#refusal?.message ?? message ?? final };
+    const isTicket = code === 4401 && typeof this.#protocols === "function";
+    if (final && !(isTicket && this.#refusedTickets++ < TICKET_RETRIES_MAX)) return this.#enter("closed", how);
+    // Doubles, with jitter, so that clients lost together do not return together. Counted even when the hub names the time, so
+    // that a refusal after it waits longer.
+    const longest = Math.min(BACKOFF_MAX_MS, BACKOFF_FIRST_MS * 2 ** this.#attempt++);
     const isFixed = Number.isFinite(this.#bye?.reconnect_after_ms);
-    const wait = isFixed ? Math.max(0, this.#bye.reconnect_after_ms) : own;
-    this.#enter("waiting", { code, why: this.#bye?.why ?? why, message: said, isFixed, retryAt: now + wait });
-    this.#retryTimer = this.#clock.setTimeout(() => this.#connect(), wait);
+    const wait = isFixed ? Math.max(0, this.#bye.reconnect_after_ms) : Math.round(longest * (0.5 + 0.5 * this.#random()));
+    // First, so that a handler of the state can close it, or wake it.
+    this.#connectIn(wait);
+    return this.#enter("waiting", { ...how, isFixed, retryAt: now + wait });
   }
 
   /**
@@ -468,7 +461,10 @@ export class Stream {
         channel.imageDue = undefined;
         channel.owed = undefined;
       }
-      for (const subscription of this.#subscriptions.values()) subscription.pending = undefined;
+      for (const subscription of this.#subscriptions.values()) {
+        subscription.pending = undefined;
+        this.#clock.clearTimeout(subscription.retryTimer);
+      }
       this.#asked.clear();
       this.#resuming.clear();
       const answers = [...this.#answers.values()];
@@ -476,6 +472,8 @@ export class Stream {
       for (const receive of answers) receive(undefined);
       for (const part of this.#parts) part.lost();
     }
+    // A handler of a part may have entered another one.
+    if (this.#detail !== detail) return;
     this.#announce();
     if (this.#phase === "closed") this.#clock.clearTimeout(this.#reviewTimer);
     this.#review();
@@ -491,7 +489,7 @@ export class Stream {
 
   /** @param {Record<string, unknown>} command */
   #send(command) {
-    this.#socket.send(JSON.stringify(command));
+    this.#socket?.send(JSON.stringify(command));
   }
 
   // ------------------------------------------------------------------------------------ frames
@@ -506,7 +504,7 @@ export class Stream {
       // The peer does not follow the protocol, so its later frames cannot be trusted either.
       return this.#lost({ message: "a frame was not JSON" });
     }
-    this.#lastFrameAt = this.#clock.now();
+    this.#lastFrameAt = this.now();
     this.frames += 1;
     const answer = this.#answers.get(frame.id);
     this.#answers.delete(frame.id);
@@ -550,7 +548,7 @@ export class Stream {
   /** @param {any} frame */
   #hello(frame) {
     if (this.#phase !== "connecting") return;
-    const now = this.#clock.now();
+    const now = this.now();
     this.#openedAt = now;
     this.#lastPingAt = now;
     this.conn = frame.conn;
@@ -561,6 +559,7 @@ export class Stream {
     this.#fromBytes = from_bytes ?? command_bytes ?? DEFAULT_COMMAND_BYTES;
     this.#channelsMax = channels ?? DEFAULT_CHANNELS;
     this.limited = undefined;
+    this.#refusedTickets = 0;
     // Samples of an earlier connection may come from before a sleep or a step of the clock.
     this.#offsets = [{ offset: frame.now - now * 1000, rtt: Infinity }];
     this.#enter("open", {});
@@ -569,7 +568,6 @@ export class Stream {
     this.#askEverything();
     for (const part of this.#parts) part.connected();
     this.#ping();
-    this.#reviewBy(now + this.#beatMs);
   }
 
   /** @param {any} frame */
@@ -584,25 +582,25 @@ export class Stream {
       }
       return;
     }
-    if (answered[0]?.pattern) return;
     this.#confirmed(answered[0]?.ch ?? this.#resumed(frame), frame);
   }
 
   /**
    * @param {string | undefined} name
-   * @param {any} position the hub's answer
+   * @param {any} answer the hub's
    */
-  #confirmed(name, { resumed, why }) {
-    const channel = name === undefined ? undefined : this.#channels.get(name);
+  #confirmed(name, answer) {
+    const channel = name === undefined ? undefined : this.channel(name);
     if (channel === undefined) return;
     const subscription = this.#subscriptions.get(channel.name);
     if (subscription) subscription.refusals = 0;
+    channel.answer = answer;
     channel.error = undefined;
-    if (resumed) {
+    if (answer.resumed) {
       channel.synced = true;
-      channel.heard = this.#clock.now();
+      channel.heard = this.now();
     } else {
-      channel.imageDue = why ?? "subscribed";
+      channel.imageDue = answer.why ?? "subscribed";
     }
     this.#judge(channel);
   }
@@ -667,7 +665,7 @@ export class Stream {
     channel.imageDue = undefined;
     channel.synced = true;
     channel.error = undefined;
-    channel.heard = this.#clock.now();
+    channel.heard = this.now();
     channel.doubts = 0;
     if (channel.owed && (channel.seq ?? -1) >= channel.owed.seq) channel.owed = undefined;
     this.#reviewBy(channel.heard + channel.staleAfterMs);
@@ -675,7 +673,7 @@ export class Stream {
 
   /** @param {any} frame */
   #beat(frame) {
-    const now = this.#clock.now();
+    const now = this.now();
     for (const [name, head] of Object.entries(/** @type {Record<string, number>} */ (frame.heads ?? {}))) {
       const channel = this.#open(name);
       if (channel === undefined) continue;
@@ -737,21 +735,21 @@ export class Stream {
     channel.synced = false;
     // One answer is enough: with two subscriptions, the exact one provides it.
     const covering = this.#covering(channel.name);
-    const subscription = covering.find((s) => !s.pattern) ?? covering[0];
+    const subscription = covering.find((s) => !s.own) ?? covering[0];
     // While a request is pending, more such updates are expected: they cross it on the wire.
     const patience = 3 * this.#beatMs;
-    if (subscription.pending && this.#clock.now() - subscription.requestedAt < patience) return;
+    if (subscription.pending && this.now() - subscription.requestedAt < patience) return;
     channel.doubts += 1;
     // Subscribing to a pattern again covers nothing new: unsubscribe before starting elsewhere.
-    if (subscription.pattern) this.#send({ op: "unsubscribe", id: this.#nextId++, ch: subscription.ch });
+    if (subscription.own) this.#send({ op: "unsubscribe", id: this.#nextId++, ch: subscription.ch });
     this.#ask(subscription);
     this.#judge(channel);
   }
 
   /** @param {any} frame */
   #unsubscribed(frame) {
-    if (frame.id !== undefined && frame.id !== null) return;
-    this.#gone(frame);
+    // Without an id it is no answer.
+    if (!frame.id) this.#gone(frame);
   }
 
   /**
@@ -761,13 +759,14 @@ export class Stream {
    * @param {any} frame
    */
   #gone(frame) {
-    const channel = this.#channels.get(frame.ch);
+    const channel = this.channel(frame.ch);
     if (channel === undefined) return;
-    channel.error = { code: "not_tracked", message: "the hub no longer follows it", ...frame, retry: true };
-    this.#judge(channel);
     const subscription = this.#subscriptions.get(frame.ch);
-    if (subscription) this.#askLater(subscription);
-    else this.#channels.delete(frame.ch);
+    const error = { code: "not_tracked", message: "the hub no longer follows it", retry: true, ...frame };
+    if (subscription && error.retry) this.#askLater(subscription);
+    channel.error = error;
+    this.#judge(channel);
+    if (!subscription) this.#channels.delete(frame.ch);
   }
 
   /**
@@ -806,29 +805,26 @@ export class Stream {
    * @param {HubError} error
    */
   #refuse(subscription, error) {
+    if (error.retry) this.#askLater(subscription);
     for (const channel of this.#covered(subscription)) {
       if (this.#covering(channel.name).length > 1) continue;
       channel.error = error;
       this.#judge(channel);
     }
-    if (error.retry) this.#askLater(subscription);
   }
 
   /** @param {Subscription} subscription */
   #askLater(subscription) {
-    const again = () => {
-      const wanted = this.#subscriptions.get(subscription.ch) === subscription;
-      if (wanted && this.#phase === "open" && !subscription.pending) this.#ask(subscription);
-    };
-    this.#clock.setTimeout(again, Math.min(ASK_AGAIN_MAX_MS, this.#beatMs * 2 ** subscription.refusals));
-    subscription.refusals += 1;
+    const wait = Math.min(ASK_AGAIN_MAX_MS, this.#beatMs * 2 ** subscription.refusals++);
+    this.#clock.clearTimeout(subscription.retryTimer);
+    subscription.retryTimer = this.#clock.setTimeout(() => this.#ask(subscription), wait);
   }
 
   // ----------------------------------------------------------------------- clock and liveness
 
   #ping() {
     const id = this.#nextId++;
-    this.#lastPingAt = this.#clock.now();
+    this.#lastPingAt = this.now();
     this.#pings.set(id, this.#lastPingAt);
     this.#send({ op: "ping", id });
   }
@@ -838,7 +834,7 @@ export class Stream {
     const sent = this.#pings.get(frame.id);
     if (sent === undefined) return;
     this.#pings.delete(frame.id);
-    const now = this.#clock.now();
+    const now = this.now();
     // The hub read its clock somewhere between the two; the middle errs by half the round trip at most.
     this.#offsets.push({ offset: frame.now - ((sent + now) / 2) * 1000, rtt: now - sent });
     if (this.#offsets.length > OFFSET_SAMPLES) this.#offsets.shift();
@@ -855,9 +851,11 @@ export class Stream {
 
   /** Handles what depends on time: a silent socket, a stale document. */
   #review() {
-    const now = this.#clock.now();
+    const now = this.now();
+    let next = Infinity;
     if (this.#phase === "connecting") {
-      if (now - this.#lastFrameAt >= CONNECT_TIMEOUT_MS) return this.#lost({ message: "no answer" });
+      next = this.#lastFrameAt + CONNECT_TIMEOUT_MS;
+      if (now >= next) return this.#lost({ message: "no answer" });
     }
     if (this.#phase === "open") {
       // A half-open connection never closes by itself: ask after two beats, give up after three.
@@ -865,9 +863,8 @@ export class Stream {
       if (silent >= 3 * this.#beatMs) return this.#lost({ message: "the connection fell silent" });
       const overdue = silent >= 2 * this.#beatMs && this.#pings.size === 0;
       if (overdue || now - this.#lastPingAt >= PING_EVERY_MS) this.#ping();
+      next = now + this.#beatMs;
     }
-    let next = this.#phase === "open" ? now + this.#beatMs : Infinity;
-    if (this.#phase === "connecting") next = this.#lastFrameAt + CONNECT_TIMEOUT_MS;
     for (const channel of [...this.#channels.values()]) {
       this.#judge(channel);
       if (channel.health === "live") next = Math.min(next, (channel.heard ?? 0) + channel.staleAfterMs);
@@ -890,13 +887,13 @@ export class Stream {
         this.#reviewAt = Infinity;
         this.#review();
       },
-      Math.max(0, at - this.#clock.now()),
+      Math.max(0, at - this.now()),
     );
   }
 
   /** @param {Channel} channel */
   #judge(channel) {
-    const health = channel.judge(this.#phase === "open", this.#clock.now());
+    const health = channel.judge(this.#phase === "open", this.now());
     if (health === channel.health) return;
     channel.health = health;
     this.#emit(channel, { kind: "health", events: [] });
@@ -910,7 +907,7 @@ export class Stream {
     const batches = new Map();
     for (const subscription of this.#subscriptions.values()) {
       const key = JSON.stringify(subscription.params);
-      if (subscription.pattern || !this.features.includes("batch")) this.#ask(subscription);
+      if (subscription.own || !this.features.includes("batch")) this.#ask(subscription);
       else batches.set(key, [...(batches.get(key) ?? []), subscription]);
     }
     for (const subscriptions of batches.values()) this.#askBatch(subscriptions);
@@ -957,7 +954,8 @@ export class Stream {
     this.#asked.set(id, subscriptions);
     for (const subscription of subscriptions) {
       subscription.pending = id;
-      subscription.requestedAt = this.#clock.now();
+      subscription.requestedAt = this.now();
+      this.#clock.clearTimeout(subscription.retryTimer);
     }
   }
 
@@ -966,7 +964,7 @@ export class Stream {
     const id = this.#nextId++;
     this.#await(id, [subscription]);
     const command = { op: "subscribe", id, ch: subscription.ch, ...subscription.params };
-    if (subscription.pattern) return this.#askAll(subscription, command);
+    if (subscription.own) return this.#askAll(subscription, command);
     const from = this.#position(subscription.ch);
     return this.#send(from ? { ...command, from } : command);
   }
@@ -1055,6 +1053,7 @@ export class Stream {
    */
   #drop(subscription, listener) {
     if (!subscription.listeners.delete(listener) || subscription.listeners.size > 0) return;
+    this.#clock.clearTimeout(subscription.retryTimer);
     this.#subscriptions.delete(subscription.ch);
     this.#patterns.delete(subscription);
     for (const channel of this.#covered(subscription)) {
@@ -1077,7 +1076,7 @@ export class Stream {
         const { data, epoch, seq, at, heard, delivered } = known;
         Object.assign(channel, { data, epoch, seq, at, heard, delivered });
       }
-      channel.health = channel.judge(this.#phase === "open", this.#clock.now());
+      channel.health = channel.judge(this.#phase === "open", this.now());
       this.#channels.set(name, channel);
     }
     return channel;
@@ -1085,14 +1084,16 @@ export class Stream {
 
   /** @param {string} name */
   #covering(name) {
-    const patterns = [...this.#patterns].filter((subscription) => subscription.covers(name));
     const exact = this.#subscriptions.get(name);
+    if (exact?.own) return [exact];
+    const patterns = [...this.#patterns].filter((subscription) => subscription.covers(name));
     return exact ? [exact, ...patterns] : patterns;
   }
 
   /** @param {Subscription} subscription */
   #covered(subscription) {
-    if (subscription.pattern) return [...this.#channels.values()].filter(({ name }) => subscription.covers(name));
+    const { own } = subscription;
+    if (own) return [...this.#channels.values(), own].filter(({ name }) => subscription.covers(name));
     const channel = this.#channels.get(subscription.ch);
     return channel ? [channel] : [];
   }
@@ -1104,7 +1105,7 @@ export class Stream {
    * @param {ChannelChange} change
    */
   #notify(channel, change) {
-    channel.health = channel.judge(this.#phase === "open", this.#clock.now());
+    channel.health = channel.judge(this.#phase === "open", this.now());
     this.#emit(channel, change);
   }
 

@@ -8,6 +8,7 @@
 
 export class Topic {
   #hub;
+  #isPattern;
   /** @type {Set<Follow<any, any>>} */
   #readers = new Set();
   /** @type {(() => void) | undefined} */
@@ -27,6 +28,7 @@ export class Topic {
    */
   constructor(hub, ch) {
     this.#hub = hub;
+    this.#isPattern = ch.includes("*");
     this.ch = ch;
   }
 
@@ -39,7 +41,7 @@ export class Topic {
     const listener = (/** @type {Channel} */ channel, /** @type {ChannelChange} */ change) => this.#receive(channel, change);
     this.#unsubscribe = this.#hub.stream.subscribe(this.ch, listener, { every_ms: this.#everyMs });
     const channel = this.#hub.stream.channel(this.ch);
-    if (channel) this.channels.set(this.ch, channel);
+    if (channel && !this.#isPattern) this.channels.set(this.ch, channel);
   }
 
   /** @param {Follow<any, any>} reader */
@@ -75,6 +77,11 @@ export class Topic {
    * @param {ChannelChange} change
    */
   #receive(channel, change) {
+    // The pattern as a whole is none of its channels.
+    if (this.#isPattern && channel.name === this.ch) {
+      for (const reader of [...this.#readers]) reader.judged(channel);
+      return;
+    }
     this.channels.set(channel.name, channel);
     for (const reader of [...this.#readers]) reader.receive(channel, change);
     // A pattern drops a channel that has ended.

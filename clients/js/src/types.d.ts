@@ -224,7 +224,10 @@ export interface Change<Data = any, Happened = HubEvent> {
 }
 
 export interface ConnectOptions extends StreamOptions {
-  /** Returns a ticket for one connection, such as the program's own server buys with its key. */
+  /**
+   * Returns a ticket for one connection, such as the program's own server buys with its key. If it throws, the client waits and
+   * calls it again, so it must not return what is no ticket, such as the text of an error.
+   */
   ticket?: () => string | Promise<string>;
   /** Closes the connection. */
   signal?: AbortSignal;

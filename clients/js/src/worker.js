@@ -1,7 +1,7 @@
 // One connection for all tabs of a page's origin, in a SharedWorker. In the worker's script:
 //
 //   import { serve } from "matchwire/worker";
-//   serve(self, "wss://hub.example.org", { ticket: () => fetch("/my/ticket").then((answer) => answer.text()) });
+//   serve(self, "wss://hub.example.org", { ticket });
 //
 // and in each tab, where everything else is as without it:
 //
@@ -222,14 +222,12 @@ class Relay {
    * @param {any} command
    */
   awaits(session, command) {
-    const { ch, every_ms = 0 } = command;
-    const upstream = this.#upstream(session, ch, every_ms);
-    upstream.waiting.push({ session, command });
+    const { ch } = command;
+    this.#upstreams.get(ch)?.waiting.push({ session, command });
     // Both may be known at once.
     const channel = this.#stream.channel(ch);
     if (this.channels.has(ch)) this.#answer(ch);
     else if (channel?.error) this.#refused(ch, channel);
-    return true;
   }
 
   /**
@@ -239,6 +237,8 @@ class Relay {
    */
   subscribed(session, ch, everyMs) {
     this.#upstream(session, ch, everyMs);
+    const channel = this.#stream.channel(ch);
+    if (ch.includes("*") && channel?.error) this.#refused(ch, channel);
   }
 
   /**
@@ -247,8 +247,7 @@ class Relay {
    */
   unsubscribed(session, ch) {
     const upstream = this.#upstreams.get(ch);
-    if (upstream === undefined) return;
-    upstream.rates.delete(session);
+    if (!upstream?.rates.delete(session)) return;
     upstream.waiting = upstream.waiting.filter((it) => it.session !== session);
     if (upstream.rates.size > 0) return this.#retune(ch, upstream);
     upstream.linger = this.clock.setTimeout(() => this.#drop(ch, upstream), LINGER_MS);
@@ -331,7 +330,10 @@ class Relay {
   /** @param {string} name */
   #answer(name) {
     const upstream = this.#upstreams.get(name);
-    for (const { session, command } of upstream?.waiting.splice(0) ?? []) session.command(command);
+    for (const { session, command } of upstream?.waiting.splice(0) ?? []) {
+      // The rate may have been changed meanwhile.
+      session.command({ ...command, every_ms: upstream?.rates.get(session) });
+    }
   }
 
   /**
@@ -340,10 +342,13 @@ class Relay {
    */
   #refused(ch, { name, error }) {
     if (this.channels.delete(name)) for (const session of this.#sessions) session.gone(name);
-    for (const { session, command } of this.#upstreams.get(ch)?.waiting.splice(0) ?? []) {
-      session.say({ ...error, type: "error", id: command.id, ch });
-      this.unsubscribed(session, ch);
+    const upstream = this.#upstreams.get(ch);
+    for (const { session, command } of upstream?.waiting.splice(0) ?? []) {
+      session.refused(ch, { ...error, type: "error", id: command.id });
     }
+    // A pattern as a whole, which was answered to the tabs before the hub's answer.
+    if (name !== ch || !ch.includes("*")) return;
+    for (const session of [...(upstream?.rates.keys() ?? [])]) session.refused(ch, { ...error, type: "unsubscribed", id: undefined });
   }
 
   /** A document here is stale. Those that are not are confirmed at once. */

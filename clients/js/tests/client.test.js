@@ -1,6 +1,7 @@
 // The client as programs use it, against the hub in memory.
 
 import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
 import { describe, test } from "node:test";
 
 import { ClosedError, RefusedError, connect } from "../src/index.js";
@@ -64,6 +65,37 @@ describe("follow", () => {
     client.close();
   });
 
+  test("each of two handlers of one tick gets what is known once, a removed one and a closed reader nothing", async () => {
+    const { client } = await connected();
+    for (const rate of [0, "frame"]) {
+      const match = client.follow("football/1", { rate });
+      const seen = [];
+      match.on("change", () => seen.push("removed"))();
+      match.on("change", () => seen.push("first"));
+      match.on("change", () => seen.push("second"));
+      await settled();
+      client.timers.pass(16);
+      match.on("change", () => seen.push("removed"))();
+      await settled();
+      match.on("change", () => seen.push("closed"));
+      match.close();
+      await settled();
+      assert.deepEqual(seen, ["first", "second"], `rate ${rate}`);
+    }
+    client.close();
+  });
+
+  test("a change that comes before what is known is not given twice", async () => {
+    const { hub, client } = await connected();
+    const match = client.follow("football/1");
+    const seen = [];
+    match.on("change", ({ data }) => seen.push(data.score.home));
+    hub.publish("football/1", { score: { home: 1 } });
+    await settled();
+    assert.deepEqual(seen, [1]);
+    client.close();
+  });
+
   test("a pattern brings each channel under its name, those that open later too", async () => {
     const { hub, client } = await connected();
     const all = client.follow("football/*");
@@ -72,7 +104,7 @@ describe("follow", () => {
     hub.publish("football/2", { status: "half_time" });
     await settled();
     assert.deepEqual([...all.channels.keys()], ["football/1", "football/2"]);
-    assert.deepEqual(seen.at(-1)[0], "football/2");
+    assert.deepEqual(seen, [["football/2", undefined], ["football/2", "half_time"], ["football/1", "first_half"]]);
     hub.end("football/2");
     assert.deepEqual([...all.channels.keys()], ["football/1"]);
     client.close();
@@ -153,6 +185,31 @@ describe("follow", () => {
     assert.deepEqual(seen, ["g1", "g2"]);
     assert.deepEqual(errors.slice(-2), ["broken view", "broken too"]);
     client.close();
+  });
+
+  test("a handler of errors that throws is reported once, and not to itself", async (t) => {
+    const thrown = [];
+    t.mock.method(console, "error", (error) => thrown.push(error.message));
+    const { client } = await connected();
+    client.on("error", () => {
+      throw new Error("broken report");
+    });
+    client.report(new Error("broken view"));
+    assert.deepEqual(thrown, ["broken report"]);
+    client.close();
+  });
+
+  test("what is closed leaves nothing behind at its signal", async () => {
+    const { signal } = new AbortController();
+    const { client } = await connected({ signal });
+    const hooks = () => getEventListeners(signal, "abort").length;
+    const [match, other] = [client.follow("football/1", { signal }), client.follow("football/1", { signal })];
+    match.changes({ signal });
+    other.on("change", () => {}, { signal })();
+    match.close();
+    assert.equal(hooks(), 2, "the client and the other reader");
+    client.close();
+    assert.equal(hooks(), 0);
   });
 
   test("a signal removes a handler, and ends a reader", async () => {
@@ -306,6 +363,23 @@ describe("iterating", () => {
     client.close();
   });
 
+  test("a signal that was aborted before ends it at once with its reason", async () => {
+    const { hub, client } = await connected();
+    const signal = AbortSignal.abort(new Error("given up"));
+    const match = client.follow("football/1");
+    await assert.rejects(match.changes({ signal }).next(), /given up/);
+    await assert.rejects(match.ready({ signal }), /given up/);
+    await assert.rejects(client.follow("football/1", { signal }).changes({ signal }).next(), /given up/);
+    assert.equal((await client.follow("football/1", { signal }).changes().next()).done, true);
+    // One that has ended keeps up with nothing.
+    const changes = match.changes();
+    await changes.next();
+    hub.publish("football/1", { n: 1 });
+    hub.pass(250);
+    assert.deepEqual(hub.commands.map(({ op, every_ms }) => [op, every_ms]), [["subscribe", 0], ["set", 250]]);
+    client.close();
+  });
+
   test("a reader that asked for less than the hub remembers gets the image, and is told", async () => {
     const { hub, client } = await connected();
     const match = client.follow("football/1", { rate: 5000 });
@@ -315,6 +389,64 @@ describe("iterating", () => {
     for (let n = 1; n <= 1500; n += 1) hub.publish("football/1", { n });
     hub.pass(5000);
     assert.deepEqual([missed, match.data.n, match.health], [["slow"], 1500, "live"]);
+    client.close();
+  });
+
+  test("a match of a pattern that ends and opens again while a change waits is the new one", async () => {
+    const { hub, client } = await connected();
+    const changes = client.follow("football/*").changes();
+    await changes.next();
+    hub.publish("football/1", { n: 1 });
+    hub.end("football/1");
+    hub.publish("football/1", { ...FOOTBALL, status: "half_time" });
+    const { data, health, epoch } = (await changes.next()).value;
+    assert.deepEqual([data.status, health, epoch], ["half_time", "live", "t2"]);
+    client.close();
+  });
+
+  /** A client of a hub that answers patterns as the test says. */
+  function withPatterns(answer) {
+    const hub = new TestHub();
+    class Answering extends hub.WebSocket {
+      send(text) {
+        const { op, id, ch } = JSON.parse(text);
+        if (op === "subscribe" && ch?.includes("*")) this.onmessage({ data: JSON.stringify({ id, ch, ...answer() }) });
+        else super.send(text);
+      }
+    }
+    const client = connect("ws://hub", hub.options({ WebSocket: Answering }));
+    return { hub, client };
+  }
+
+  test("throws a typed error when the hub refuses a pattern for good", async () => {
+    const { hub, client } = withPatterns(() => ({ type: "error", code: "bad_channel", message: "no such sport", retry: false }));
+    const all = client.follow("chess/*");
+    const healths = [];
+    all.on("health", (health, ch) => healths.push([health, ch]));
+    const reading = all.changes().next();
+    await hub.open();
+    await assert.rejects(reading, (error) => error instanceof RefusedError && error.ch === "chess/*" && error.code === "bad_channel");
+    await assert.rejects(all.changes().next(), RefusedError);
+    await assert.rejects(client.follow("chess/*").changes().next(), RefusedError);
+    assert.deepEqual([healths, all.health, all.error.code, all.channels.size], [[["refused", "chess/*"]], "refused", "bad_channel", 0]);
+    client.close();
+  });
+
+  test("a pattern that is refused for now is asked for again, and says what it leaves out", async () => {
+    const answers = [
+      { type: "error", code: "limit", message: "too many patterns", retry: true },
+      { type: "subscribed", channels: 3, not_entitled: 37, left_out: 2 },
+    ];
+    const { hub, client } = withPatterns(() => answers.shift());
+    const all = client.follow("football/*");
+    assert.deepEqual([all.leftOut, all.notEntitled], [0, 0]);
+    const healths = [];
+    all.on("health", (health) => healths.push(health));
+    all.changes().next().catch((error) => healths.push(error));
+    await hub.open();
+    hub.pass(5000);
+    await settled();
+    assert.deepEqual([healths, all.error, all.leftOut, all.notEntitled], [["refused", "waiting"], undefined, 2, 37]);
     client.close();
   });
 
@@ -434,6 +566,69 @@ describe("the connection", () => {
     client.close();
   });
 
+  test("a ticket that no socket accepts is asked for again", async () => {
+    const hub = new TestHub();
+    class Strict extends hub.WebSocket {
+      constructor(url, protocols) {
+        if (protocols.some((it) => /[^\w.-]/.test(it))) throw new SyntaxError("an invalid subprotocol");
+        super(url, protocols);
+      }
+    }
+    const answers = ["Bad Gateway", "T"];
+    const client = connect("ws://hub", { ...hub.options({ key: undefined, WebSocket: Strict }), ticket: () => answers.shift() });
+    await settled();
+    assert.deepEqual([client.state.phase, client.state.message], ["waiting", "SyntaxError: an invalid subprotocol"]);
+    hub.pass(500);
+    await hub.open();
+    assert.equal(client.state.phase, "open");
+    client.close();
+  });
+
+  test("a platform without sockets is an error at once, also with tickets", () => {
+    const { WebSocket } = globalThis;
+    delete globalThis.WebSocket;
+    try {
+      assert.throws(() => connect("ws://hub", { ticket: () => "T" }), /there is no WebSocket here/);
+    } finally {
+      if (WebSocket) globalThis.WebSocket = WebSocket;
+    }
+  });
+
+  test("a ticket that is refused is bought again three times, and again after a connection", async () => {
+    const hub = new TestHub();
+    let bought = 0;
+    const client = connect("ws://hub", { ...hub.options({ key: undefined }), ticket: () => `T${++bought}` });
+    const attempts = async (ms) => {
+      for (let n = 0; n < ms / 1000; n += 1) {
+        hub.pass(1000);
+        await settled();
+      }
+      return [bought, client.state.phase];
+    };
+    hub.refuse({ code: 4401, error: "auth_failed" });
+    await settled();
+    assert.deepEqual([client.state.phase, client.state.code, client.state.message], ["waiting", 4401, "auth_failed"]);
+    assert.deepEqual(await attempts(2000), [3, "waiting"]);
+    hub.refuse();
+    assert.deepEqual(await attempts(10_000), [4, "open"]);
+    hub.refuse({ code: 4401, error: "auth_failed" });
+    hub.cut();
+    assert.deepEqual(await attempts(120_000), [8, "closed"]);
+    await assert.rejects(client.open(), (error) => error instanceof ClosedError && error.code === 4401);
+  });
+
+  test("a handler that closes it is the last word for all", async () => {
+    const hub = new TestHub();
+    const seen = [];
+    const client = connect("ws://hub", hub.options({ onState: ({ phase }) => seen.push(phase) }));
+    client.on("state", ({ phase }) => phase === "waiting" && client.close());
+    client.on("state", ({ phase }) => seen.push(phase));
+    await hub.open();
+    hub.cut();
+    hub.pass(60_000);
+    assert.deepEqual([seen.filter((phase) => phase === "waiting"), seen.at(-1), hub.clock.timers.size], [[], "closed", 1]);
+  });
+
   test("a ticket that comes after its attempt was given up opens nothing", async () => {
     const hub = new TestHub();
     const tickets = [];
@@ -473,6 +668,21 @@ describe("the connection", () => {
     hub.end("football/9");
     assert.equal(asked(5000), 1);
     client.close();
+  });
+
+  test("closed, it asks for no channel that was not there, and holds no timer", async () => {
+    const { hub, client } = await connected();
+    client.follow("football/9");
+    for (let n = 0; n < 5; n += 1) {
+      hub.cut();
+      hub.pass(client.state.retryAt - hub.clock.now());
+      await hub.open();
+    }
+    hub.commands.length = 0;
+    hub.pass(60_000);
+    assert.equal(hub.commands.length, 1);
+    client.close();
+    assert.equal(hub.clock.timers.size, 1, "only the hub's own beat is left");
   });
 
   test("states are events, and a signal closes it", async () => {

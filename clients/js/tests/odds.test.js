@@ -50,6 +50,7 @@ describe("prices", () => {
       assert.deepEqual(odds.price("amberline", market, selection), price);
     }
     assert.equal(odds.price("amberline", "over_under@2.5", "over").text, "1.95");
+    assert.equal(odds.price("amberline", "1X2:first_half", "home").text, "7");
     assert.equal(odds.price("consensus", "1x2", "home").text, "2.2");
     client.close();
   });
@@ -73,6 +74,17 @@ describe("prices", () => {
       assert.equal(odds.price(...where), undefined);
       assert.equal(odds.stale(...where), undefined);
     }
+    client.close();
+  });
+
+  test("undefined for a market that is named without its line, and where several fit", async () => {
+    const { hub, client, odds } = await following();
+    assert.equal(odds.stale("amberline", "over_under", "over"), undefined);
+    hub.publish("football/1/odds/amberline", { markets: { "m.3": null } });
+    assert.equal(odds.stale("amberline", "totals", "over"), undefined, "the only line may not be the wanted one");
+    hub.publish("football/1/odds/amberline", { markets: { "m.5": { kind: "match_winner", status: "open", selections: {} } } });
+    assert.equal(odds.stale("amberline", "1x2", "home"), undefined);
+    assert.equal(odds.price("amberline", "m.1", "home").text, "2.10");
     client.close();
   });
 
@@ -107,6 +119,71 @@ describe("prices", () => {
     assert.equal(odds.seenScore(), true, "a card is no score");
     hub.cut();
     assert.equal(odds.seenScore(), false);
+    client.close();
+  });
+
+  for (const feed of ["late", "down", "recovering"]) {
+    test(`no score is seen while the match is ${feed}`, async () => {
+      const { hub, client, odds } = await following();
+      hub.publish("football/1", { feed });
+      assert.equal(odds.seenScore(), false);
+      hub.publish("football/1", { feed: "live" });
+      assert.equal(odds.seenScore(), true);
+      client.close();
+    });
+  }
+
+  test("no score is seen while the match is stale, but that of one that has ended", async () => {
+    const { hub, client, odds } = await following();
+    hub.stale();
+    assert.equal(odds.seenScore(), false);
+    hub.publish("football/1", { life: "ended" });
+    assert.equal(odds.seenScore(), true);
+    client.close();
+  });
+
+  const scores = {
+    "a point of tennis": [undefined, [{ kind: "point", eid: "p1", winner: 1 }]],
+    "a game of tennis": [undefined, [{ kind: "game", eid: "p4:game", winner: 1 }]],
+    "a set of tennis": [undefined, [{ kind: "set", eid: "p30:set", winner: 1 }]],
+    "the end of a match of tennis": [undefined, [{ kind: "match", eid: "p90:match", winner: 1 }]],
+    "games without an event": [{ sets: { 1: { p1: 1, p2: 0 } } }, undefined],
+    "points without an event": [{ game: { p1: "15", p2: "0" } }, undefined],
+    "rounds of a map": [{ periods: { 1: { home: 1, away: 0 } } }, undefined],
+  };
+  for (const [what, [patch, events]] of Object.entries(scores)) {
+    test(`${what} must be seen`, async () => {
+      const { hub, client, odds } = await following();
+      hub.publish("football/1", patch, events);
+      assert.equal(odds.seenScore(), false);
+      hub.publish("football/1/odds", { match_seq: 2 }).publish("football/1/odds/amberline", { match_seq: 2 });
+      assert.equal(odds.seenScore(), true);
+      client.close();
+    });
+  }
+
+  test("a book that is quiet is waited for once, however many updates others have", async () => {
+    const { hub, client, odds } = await following();
+    let waits = 0;
+    const never = new Promise(() => {});
+    never.then = (...handlers) => {
+      waits += 1;
+      return Promise.prototype.then.apply(never, handlers);
+    };
+    odds.book("consensus").iterate = () => ({ next: () => never, return: () => {} });
+    const updates = odds.updates();
+    await updates.next();
+    for (let n = 0; n < 20; n += 1) {
+      hub.publish("football/1/odds/amberline", { n });
+      assert.equal((await updates.next()).value.bookmaker, "amberline");
+    }
+    assert.equal(waits, 1);
+    client.close();
+  });
+
+  test("updates end with a signal that was aborted before", async () => {
+    const { client, odds } = await following();
+    await assert.rejects(odds.updates({ signal: AbortSignal.abort(new Error("given up")) }).next(), /given up/);
     client.close();
   });
 
@@ -170,6 +247,23 @@ describe("boards", () => {
     hub.publish("football", { matches: { 9: { start: 3 } } });
     hub.publish("football", { matches: { 10: null } });
     assert.deepEqual(seen, [2, 1]);
+    client.close();
+  });
+
+  test("a `where` that throws ends the iterator with its error, and no other reader", async () => {
+    const { hub, client, rows } = await board({ rate: 0, where: ({ start }) => start.valueOf() });
+    const seen = [];
+    const all = rows.changes();
+    await all.next();
+    const next = all.next();
+    const others = client.follow("football", { rate: 0 });
+    others.on("change", ({ data }) => seen.push(data.n));
+    await settled();
+    hub.publish("football", { n: 1, matches: { 12: {} } });
+    await assert.rejects(next, TypeError);
+    assert.equal((await all.next()).done, true);
+    hub.publish("football", { n: 2 });
+    assert.deepEqual(seen, [undefined, 1, 2]);
     client.close();
   });
 

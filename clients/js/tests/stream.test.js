@@ -604,6 +604,62 @@ describe("reconnecting", () => {
     });
   }
 
+  test("a handler of the state may close it, whatever the state", () => {
+    for (const phase of ["waiting", "connecting"]) {
+      const script = new Script({ onState: (state) => state.attempt > 0 && state.phase === phase && script.stream.close() });
+      script.hello().hangUp();
+      script.clock.pass(3_600_000);
+      assert.deepEqual([script.sockets.length, script.stream.state.phase, script.clock.timers.size], [1, "closed", 0], phase);
+    }
+  });
+
+  test("a handler of the state may wake it, which opens one connection", () => {
+    const script = new Script({ onState: ({ phase }) => phase === "waiting" && script.stream.wake() });
+    script.hello().hangUp();
+    assert.deepEqual([script.sockets.length, script.stream.state.phase], [2, "connecting"]);
+    script.hello();
+    script.beats(60_000);
+    assert.equal(script.sockets.length, 2);
+  });
+
+  test("a part that closes it when the connection is lost is told of no other state", () => {
+    const script = new Script();
+    script.hello();
+    script.stream.attach({ name: undefined, receive() {}, connected() {}, lost: () => script.stream.close() });
+    script.hangUp();
+    assert.deepEqual(script.states.slice(-2), ["open", "closed"]);
+  });
+
+  test("what the last connection said does not count for the next", async () => {
+    const tickets = [() => ["matchwire.v1"], () => Promise.reject(new Error("no ticket"))];
+    const script = new Script({ protocols: () => tickets.shift()() });
+    await new Promise((resolve) => setImmediate(resolve));
+    script.hello().say({ type: "bye", why: "drain", reconnect_after_ms: 7300 }).hangUp(4503);
+    script.clock.pass(7300);
+    await new Promise((resolve) => setImmediate(resolve));
+    const { why, isFixed, message } = script.stream.state;
+    assert.deepEqual([why, isFixed, message], [undefined, false, "Error: no ticket"]);
+  });
+
+  test("sleeping does not shorten the time that the hub has named", () => {
+    const script = following();
+    script.say({ type: "bye", why: "drain", reconnect_after_ms: 7300 }).hangUp(4503);
+    script.clock.pass(1000);
+    script.stream.sleep();
+    script.clock.pass(2000);
+    script.stream.wake();
+    script.clock.pass(4299);
+    assert.equal(script.sockets.length, 1);
+    script.clock.pass(1);
+    assert.equal(script.sockets.length, 2);
+    script.hangUp();
+    script.stream.sleep();
+    script.clock.pass(60_000);
+    assert.equal(script.sockets.length, 2);
+    script.stream.wake();
+    assert.equal(script.sockets.length, 3);
+  });
+
   test("a stream closed by the program stays closed", () => {
     const script = following();
     script.stream.close();
@@ -635,6 +691,49 @@ describe("refusals", () => {
     assert.equal(script.commands("subscribe").length, 3);
     script.subscribed({ epoch: "e1", seq: 1, resumed: false }).image("football/9", 1);
     assert.equal(script.stream.channel("football/9").health, "live");
+  });
+
+  test("a temporary refusal is asked again once, however often the connection is lost, and not after the end", () => {
+    const script = new Script();
+    script.follow("football/9");
+    const refuse = () => script.say({ type: "error", id: script.lastId(), code: "not_tracked", message: "no", retry: true });
+    script.hello();
+    refuse();
+    for (let n = 0; n < 4; n += 1) {
+      script.hangUp().clock.pass(script.stream.state.retryAt - script.clock.now());
+      script.hello();
+      refuse();
+    }
+    const timers = script.clock.timers.size;
+    const end = script.follow("football/8");
+    refuse();
+    assert.equal(script.clock.timers.size, timers + 1);
+    end();
+    assert.equal(script.clock.timers.size, timers);
+    script.beats(60_000);
+    assert.equal(script.commands("subscribe").filter(({ ch }) => ch === "football/9").length, 2);
+    refuse();
+    script.stream.close();
+    assert.equal(script.clock.timers.size, 0);
+  });
+
+  test("a pattern that is refused is a channel without a document, until it is accepted", () => {
+    const script = new Script();
+    script.follow("*/*");
+    script.follow("football/*");
+    script.hello();
+    const { id } = script.commands("subscribe")[1];
+    script.say({ type: "error", id, ch: "football/*", code: "limit", message: "too many patterns", retry: true });
+    const { health, error } = script.stream.channel("football/*");
+    assert.deepEqual([health, error.code], ["refused", "limit"]);
+    script.beats(5000);
+    script.say({ type: "subscribed", id: script.lastId(), ch: "football/*", channels: 3, not_entitled: 37, left_out: 2 });
+    assert.deepEqual(script.seen.map(([name, { kind }]) => [name, kind]), [["football/*", "health"], ["football/*", "health"]]);
+    const channel = script.stream.channel("football/*");
+    assert.deepEqual([channel.health, channel.error, channel.answer.not_entitled, channel.answer.left_out], ["waiting", undefined, 37, 2]);
+    script.say({ type: "beat", now: 0, heads: {} });
+    script.hangUp();
+    assert.equal(script.seen.length, 2);
   });
 
   test("a match followed by name that the hub ends keeps its last document, marked as refused", () => {

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
 
+import { Served } from "../src/session.js";
 import { TestHub } from "../src/testing.js";
 import { connectWorker, serve } from "../src/worker.js";
 
@@ -183,6 +184,93 @@ describe("a worker", () => {
     await settled();
     hub.publish("football/1", { score: { home: 3 } });
     assert.equal((await match.verify()).ok, true);
+  });
+
+  /** A worker whose commands of one channel wait until the test sends them. */
+  async function holding(ch) {
+    relay.hub.close();
+    const held = [];
+    class Slow extends hub.WebSocket {
+      send(text) {
+        const command = JSON.parse(text);
+        if (command.ch === ch) held.push({ command, send: () => super.send(text) });
+        else super.send(text);
+      }
+    }
+    relay = serve(scope, "ws://hub", hub.options({ WebSocket: Slow }));
+    await hub.open();
+    const ops = () => held.splice(0).map(({ command: { op, every_ms } }) => [op, every_ms]);
+    return { held, ops };
+  }
+
+  test("a channel that is awaited is given up with its last tab", async () => {
+    const { ops } = await holding("tennis/5");
+    const [first, second] = [await tab(), await tab()];
+    const slow = first.follow("tennis/5", { rate: 1000 });
+    second.follow("tennis/5", { rate: 100 });
+    await settled();
+    assert.deepEqual(ops(), [["subscribe", 1000], ["set", 100]]);
+    second.close();
+    await settled();
+    assert.deepEqual(ops(), [["set", 1000]]);
+    slow.close();
+    hub.pass(2000);
+    await settled();
+    hub.pass(2000);
+    assert.deepEqual(ops(), [["unsubscribe", undefined]]);
+  });
+
+  test("a channel that is awaited comes at the rate that its tab has asked for last", async () => {
+    const { held, ops } = await holding("tennis/5");
+    const client = await tab();
+    const match = client.follow("tennis/5", { rate: 1000 });
+    await settled();
+    client.follow("tennis/5", { rate: 100 });
+    await settled();
+    hub.publish("tennis/5", FOOTBALL);
+    held[0].send();
+    await settled();
+    assert.deepEqual([match.health, ops()], ["live", [["subscribe", 1000], ["set", 100]]]);
+  });
+
+  test("a channel that a tab has left twice, and wants again, stays", () => {
+    const session = {};
+    relay.subscribed(session, "football/1", 0);
+    relay.unsubscribed(session, "football/1");
+    hub.pass(1000);
+    relay.unsubscribed(session, "football/1");
+    relay.subscribed(session, "football/1", 0);
+    hub.pass(60_000);
+    assert.deepEqual(hub.commands.map(({ op }) => op), ["subscribe"]);
+  });
+
+  test("a pattern that is refused is refused in every tab, also in one that comes later", async () => {
+    relay.hub.close();
+    class Refusing extends hub.WebSocket {
+      send(text) {
+        const { op, id, ch } = JSON.parse(text);
+        if (op !== "subscribe" || ch !== "chess/*") return super.send(text);
+        queueMicrotask(() => this.onmessage({ data: JSON.stringify({ type: "error", id, ch, code: "bad_channel", message: "no such sport", retry: false }) }));
+      }
+    }
+    relay = serve(scope, "ws://hub", hub.options({ WebSocket: Refusing }));
+    await hub.open();
+    for (let n = 0; n < 2; n += 1) {
+      const client = await tab();
+      await assert.rejects(client.follow("chess/*").changes().next(), { name: "RefusedError", code: "bad_channel" });
+    }
+  });
+
+  test("what tabs can resume from is bounded", () => {
+    const served = new Served("football/1", "e1", 0, {});
+    const text = "x".repeat(100_000);
+    for (let seq = 1; seq <= 100; seq += 1) served.update({ seq, data: {}, patch: { text }, events: undefined });
+    assert.equal(served.tail.length, 10);
+    assert.equal(served.canResume({ epoch: "e1", seq: 89 }), "window");
+    assert.equal(served.canResume({ epoch: "e1", seq: 90 }), undefined);
+    served.replace("e2", 0, {});
+    for (let seq = 1; seq <= 2000; seq += 1) served.update({ seq, data: {}, patch: { n: seq }, events: undefined });
+    assert.equal(served.tail.length, 1000);
   });
 
   test("a tab that says nothing any more is forgotten", async () => {
