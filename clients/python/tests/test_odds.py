@@ -51,8 +51,9 @@ def book(data=BOOK):
 
 
 def note(script, view):
-    for _, change in script.seen[script.noted :]:
-        view._note(change, script.now)
+    for name, change in script.seen[script.noted :]:
+        if name == view.name:
+            view._note(change, script.now)
     script.noted = len(script.seen)
 
 
@@ -160,6 +161,90 @@ def test_prices_from_before_a_goal_are_told():
     note(script, match)
     assert not view.has_seen(match)
     script.update(NAME, 1, 2, {"match_seq": 12})
+    assert view.has_seen(match)
+
+
+@pytest.mark.parametrize(
+    ("document", "patch"),
+    [
+        ({"sets": {"1": {"p1": 0, "p2": 0}}, "game": {"p1": "0", "p2": "0"}, "points": 0}, {"game": {"p1": "15"}, "points": 1}),
+        ({"sets": {"1": {"p1": 0, "p2": 0}}}, {"sets": {"1": {"p1": 1}}}),
+        ({"points": 1}, {"points": 2}),
+        ({"score": {"home": 0, "away": 0}, "periods": {"1": {"home": 3, "away": 2}}}, {"periods": {"1": {"home": 4}}}),
+    ],
+)
+def test_score_is_that_of_any_sport(document, patch):
+    script, view = book(BOOK | {"match_seq": 10})
+    script.follow("tennis/1")
+    script.image("tennis/1", 10, document)
+    match = view_of(Context(script), script.channel("tennis/1"))
+    script.noted = len(script.seen)
+    script.update("tennis/1", 10, 11, {"server": 2})
+    note(script, match)
+    assert view.has_seen(match)
+    script.update("tennis/1", 11, 12, patch)
+    note(script, match)
+    assert not view.has_seen(match)
+    script.update(NAME, 1, 2, {"match_seq": 12})
+    assert view.has_seen(match)
+
+
+def test_goal_counts_though_the_score_is_not_picked():
+    script, view = book(BOOK | {"match_seq": 10})
+    script.follow("football/1", pick=("/clock",))
+    script.image("football/1", 10, {})
+    match = view_of(Context(script), script.channel("football/1"))
+    script.noted = len(script.seen)
+    script.update("football/1", 10, 11, events=[{"kind": "card", "eid": "c"}])
+    note(script, match)
+    assert view.has_seen(match)
+    script.update("football/1", 11, 12, events=[{"kind": "goal", "eid": "g"}])
+    note(script, match)
+    assert not view.has_seen(match)
+
+
+def following_match():
+    """A book that has seen the only goal of its match."""
+    script, view = book(BOOK | {"match_seq": 20, "stale_after_ms": 60_000})
+    script.follow("football/1")
+    script.image("football/1", 19, {"score": {"home": 0}})
+    match = view_of(Context(script), script.channel("football/1"))
+    script.noted = len(script.seen)
+    script.update("football/1", 19, 20, {"score": {"home": 1}})
+    note(script, match)
+    assert view.has_seen(match)
+    return script, view, match
+
+
+@pytest.mark.parametrize("feed", ["late", "down", "recovering"])
+def test_nothing_is_seen_of_a_match_whose_source_is_not_healthy(feed):
+    script, view, match = following_match()
+    script.update("football/1", 20, 21, {"feed": feed})
+    assert not view.has_seen(match)
+    script.update("football/1", 21, 22, {"feed": "live", "life": "ended"})
+    assert view.has_seen(match), "an end is final"
+
+
+def test_nothing_is_seen_of_a_match_that_is_stale_lost_or_catching_up():
+    script, view, match = following_match()
+    script.passes(10)
+    assert (view.health, match.health, view.has_seen(match)) == ("live", "stale", False)
+    script.say({"type": "beat", "now": 0, "heads": {"football/1": 20}})
+    assert view.has_seen(match)
+    script.hang_up()
+    assert not view.has_seen(match)
+    script.passes(0.5).hello()
+    assert (match.health, view.has_seen(match)) == ("catching_up", False)
+
+
+@pytest.mark.parametrize(("home", "seen"), [(1, True), (2, False)])
+def test_sequence_of_the_score_is_that_of_its_epoch(home, seen):
+    script, view, match = following_match()
+    script.image("football/1", 5, {"score": {"home": home}}, "e2")
+    script.update(NAME, 1, 2, {"match_seq": 4})
+    note(script, match)
+    assert view.has_seen(match) is seen
+    script.update(NAME, 2, 3, {"match_seq": 5})
     assert view.has_seen(match)
 
 

@@ -219,6 +219,34 @@ class TestSessions:
         script.perform()
         assert script.commands("replay")[-1]["pause"] is False
 
+    def test_seek_that_was_not_answered_before_a_cut_is_repeated(self):
+        script, replay = started()
+        script.say(recorded(image("football/1", 5, {"x": 5}, 100)))
+        script.session.change_replay(replay, script.now, seek={"at": 50})
+        script.perform()
+        script.again(features=["replay"])
+        script.say(script.answer | {"id": script.commands("subscribe")[-1]["id"], "replay": "r9"})
+        script.say(recorded(image("football/1", 5, {"x": 5}, 100), "r9"))
+        (command,) = script.commands("replay")
+        assert (command["replay"], command["seek"]) == ("r9", {"at": 50})
+        script.say(script.answer | {"id": command["id"], "replay": "r9", "at": 50})
+        script.say(recorded(image("football/1", 2, {"x": 2}, 50), "r9"))
+        assert [it.change.seq for it in script.replayed if it.change] == [5, 2]
+        script.again(features=["replay"])
+        assert script.commands("subscribe")[-1]["replay"]["from"] == {"at": 49}
+        script.say(script.answer | {"id": script.commands("subscribe")[-1]["id"]})
+        assert script.commands("replay") == [], "it has been answered"
+
+    def test_replay_that_plays_again_is_not_held(self):
+        script, replay = started()
+        script.session.hold_replay(replay, True)
+        script.say({"type": "replay_end", "replay": "r1", "why": "end"})
+        script.session.change_replay(replay, script.now, seek={"at": 1})
+        script.perform()
+        script.say(script.answer | {"id": script.commands("subscribe")[-1]["id"]})
+        assert [it["pause"] for it in script.commands("replay")] == [True]
+        assert replay.held is False
+
     def test_patterns_are_refused(self):
         with pytest.raises(ValueError, match="no patterns"):
             Script().session.replay(["football/*"], now=0)

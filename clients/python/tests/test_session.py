@@ -619,6 +619,56 @@ class TestRefusals:
         script.follow("football/1")
         assert len(script.commands("subscribe")) == 2, "following it again asks again"
 
+    def test_book_that_ends_is_asked_for_again_after_waits_that_double(self):
+        name = "football/1/odds/acme"
+        script = Script()
+        script.follow(name)
+        script.hello().subscribed(epoch="e1", seq=10, resumed=False).image(name, 10)
+        script.say({"type": "unsubscribed", "ch": name, "why": "gone"})
+        assert (script.health(name), script.last.error.retry) == ("refused", True)
+        waits = []
+        for _ in range(6):
+            asked, began = len(script.commands("subscribe")), script.now
+            while len(script.commands("subscribe")) == asked:
+                script.beats(1)
+            waits.append(script.now - began)
+            command = script.commands("subscribe")[-1]
+            script.say({"type": "error", "id": command["id"], "code": "not_tracked", "message": "no", "retry": True})
+        assert waits == [5, 10, 20, 40, 60, 60]
+        script.beats(60).subscribed(epoch="e2", seq=3, resumed=False, why="epoch")
+        assert script.health(name) == "catching_up", "its prices are those of the other source"
+        script.image(name, 3, epoch="e2")
+        assert (script.health(name), script.last.missed.why) == ("live", "epoch")
+        script.say({"type": "unsubscribed", "ch": name, "why": "gone"}).beats(5)
+        assert len(script.commands("subscribe")) == 9, "the first wait is short again"
+
+    def test_waits_stay_finite_after_a_thousand_refusals(self):
+        script = following()
+        script.session.subscriptions["football/1"].refusals = 5000
+        script.again().say(
+            {"type": "error", "id": script.commands("subscribe")[0]["id"], "code": "not_tracked", "message": "m", "retry": True}
+        )
+        script.beats(60)
+        assert len(script.commands("subscribe")) == 2
+
+    @pytest.mark.parametrize(("name", "life"), [("football/1", "live"), ("football/1/odds/acme", "ended")])
+    def test_end_of_a_match_and_of_a_settled_book_is_final(self, name, life):
+        script = Script()
+        script.follow(name)
+        script.hello().subscribed(epoch="e1", seq=10, resumed=False).image(name, 10, {"life": life})
+        script.say({"type": "unsubscribed", "ch": name, "why": "gone"}).beats(120)
+        assert script.channel(name).error.retry is False
+        assert len(script.commands("subscribe")) == 1
+
+    def test_book_whose_add_on_ends_is_not_asked_for_again(self):
+        name = "football/1/odds/acme"
+        script = Script()
+        script.follow(name)
+        script.hello().subscribed(epoch="e1", seq=10, resumed=False).image(name, 10)
+        script.say({"type": "entitlement", "addons": [], "ended": [name], "channels": 1}).beats(120)
+        assert script.channel(name).error.retry is False
+        assert len(script.commands("subscribe")) == 1
+
     def test_missing_add_ons_are_named(self):
         script = following()
         script.follow("darts/1")

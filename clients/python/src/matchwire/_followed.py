@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from ._reader import Reader
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Book", "LiveDocument", "LiveReplay", "RecordedContext", "Updates"]
 
 D = TypeVar("D")
+T = TypeVar("T")
 V = TypeVar("V", bound="View[Any]")
 
 
@@ -26,7 +27,7 @@ class LiveDocument(View[D], Generic[D]):
     """A followed channel. Iterate over it for its changes; read `data` and `health` at any moment.
 
     It has one buffer: two loops over it share its changes. Follow the channel again for another one; both use one
-    subscription.
+    subscription, at the rate of the faster one.
     """
 
     def __init__(self, client: Client, subscription: Subscription, reader: Reader, view: View[D]) -> None:
@@ -37,11 +38,12 @@ class LiveDocument(View[D], Generic[D]):
 
     @property
     def every_ms(self) -> int:
-        """The rate that holds now. It is higher than the one asked for while the program does not keep up."""
+        """The interval that holds now: the shortest that a follower of this channel needs. It is longer than the one asked for
+        while the program does not keep up."""
         return self._subscription.options.every_ms
 
     def __aiter__(self) -> AsyncIterator[Change]:
-        return _Changes(self._reader)
+        return _Loop(self._reader, self._reader.get)
 
     async def next_change(self, *, timeout: float | None = None) -> Change:
         """The next change. Raises `Timeout`, and what iterating raises; `ClientClosed` after `close()`."""
@@ -75,25 +77,26 @@ class Book(LiveDocument[Odds], OddsView):
 
 async def next_change(reader: Reader, timeout: float | None, what: str) -> Change:
     try:
-        return await (reader.get() if timeout is None else asyncio.wait_for(reader.get(), timeout))
+        return await asyncio.wait_for(reader.get_once(), timeout)
     except asyncio.TimeoutError:
         raise Timeout(f"{what}: no change within {timeout} s") from None
     except StopAsyncIteration:
         raise ClientClosed("it is no longer followed") from None
 
 
-class _Changes:
+class _Loop(Generic[T]):
     """One loop over the changes of a reader."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reader, take: Callable[[], Coroutine[Any, Any, T]]) -> None:
         self._reader = reader
+        self._take = take
         self._loop = asyncio.get_running_loop()
 
-    def __aiter__(self) -> _Changes:
+    def __aiter__(self) -> _Loop[T]:
         return self
 
-    async def __anext__(self) -> Change:
-        return await self._reader.get()
+    async def __anext__(self) -> T:
+        return await self._take()
 
     def __del__(self) -> None:
         # The loop was left, so that nobody is slow any more. Objects may be deleted in any thread, and after their loop.
@@ -121,10 +124,13 @@ class Updates(Generic[V]):
         """Channels that the pattern covers and that need an add-on that the account lacks."""
         return self._subscription.not_entitled
 
-    def __aiter__(self) -> Updates[V]:
-        return self
+    def __aiter__(self) -> AsyncIterator[tuple[V, Change]]:
+        return _Loop(self._reader, self._get)
 
     async def __anext__(self) -> tuple[V, Change]:
+        return self._pair(await self._reader.get_once())
+
+    async def _get(self) -> tuple[V, Change]:
         return self._pair(await self._reader.get())
 
     async def next_change(self, *, timeout: float | None = None) -> tuple[V, Change]:
@@ -201,6 +207,7 @@ class LiveReplay:
         """Moves to a recorded time in microseconds: images follow. Changes that wait here are dropped. A replay that has come to
         its end plays again from there."""
         self._queue.clear()
+        self._hold(False)
         if self._replay.phase == "ended":
             self._client._check()
             self._ended, self._error = False, None
@@ -231,7 +238,7 @@ class LiveReplay:
             finally:
                 self._waiter = None
         pair = self._queue.popleft()
-        if len(self._queue) == self.LOW:
+        if self._replay.held and len(self._queue) <= self.LOW:
             self._hold(False)
         return pair
 

@@ -17,11 +17,13 @@ RETURN_AFTER_S = 5.0
 
 
 class Pace:
-    """Chooses the rate that one consumer can keep up with, as plain state: moments in, a rate out."""
+    """Chooses the rate that one consumer can keep up with, as plain state: moments in, a rate out. A fixed one keeps the rate that
+    was asked for."""
 
-    def __init__(self, base_ms: int) -> None:
+    def __init__(self, base_ms: int, *, is_fixed: bool = False) -> None:
         self.base_ms = base_ms
         self.rate_ms = base_ms
+        self._is_fixed = is_fixed
         self._slow_at = 0.0
 
     def waited(self, seconds: float, now: float) -> bool:
@@ -45,6 +47,8 @@ class Pace:
         return self._move(self.base_ms)
 
     def _move(self, rate_ms: int) -> bool:
+        if self._is_fixed:
+            return False
         changes, self.rate_ms = rate_ms != self.rate_ms, rate_ms
         return changes
 
@@ -72,7 +76,7 @@ class Reader:
         self._error: BaseException | None = None
         self._ended = False
         self._working_since: float | None = None
-        self.pace = pace
+        self.pace = pace or Pace(0, is_fixed=True)
         self._on_pace = on_pace
         self.merges = 0
         self.dropped = 0
@@ -99,7 +103,7 @@ class Reader:
         if dropped:
             self._events -= dropped
             self.dropped += dropped
-        if self.pace is not None and self._working_since is not None:
+        if self._working_since is not None:
             now = self._clock()
             if self.pace.waited(now - self._queue[0][1], now):
                 self._on_pace()
@@ -121,13 +125,8 @@ class Reader:
         self._events -= len(change.events)
         return change
 
-    async def get(self) -> Change:
+    async def get_once(self) -> Change:
         """Waits for the next change. One consumer at a time."""
-        now = self._clock()
-        began = self._working_since
-        if self.pace is not None and began is not None and not self._queue and self.pace.took(now - began, now):
-            self._on_pace()
-        self._working_since = None
         while not self._queue:
             if self._ended:
                 if self._error is not None:
@@ -140,15 +139,24 @@ class Reader:
                 await self._waiter
             finally:
                 self._waiter = None
-        self._working_since = self._clock()
         change = self.get_nowait()
         assert change is not None
+        return change
+
+    async def get(self) -> Change:
+        """As `get_once`, for a loop: until the consumer comes back, or `rest` is called, it works on the change."""
+        now = self._clock()
+        began, self._working_since = self._working_since, None
+        if began is not None and not self._queue and self.pace.took(now - began, now):
+            self._on_pace()
+        change = await self.get_once()
+        self._working_since = self._clock()
         return change
 
     def rest(self) -> None:
         """The consumer has left its loop, so nobody is slow."""
         self._working_since = None
-        if self.pace is not None and self.pace.rest():
+        if self.pace.rest():
             self._on_pace()
 
     def _wake(self) -> None:

@@ -29,14 +29,20 @@ class Context(Protocol):
     def health_of(self, channel: Channel) -> Health: ...
 
 
+# The fields of a match that are its score, in any sport, and the kinds of events that change it: a pick may leave out either.
+_SCORE_FIELDS = ("score", "periods", "sets", "game", "points")
+_SCORE_EVENTS = frozenset({"goal", "retract", "correct", "shootout", "score", "point", "game", "set", "match"})
+
+
 class Notes:
     """What all views of one channel know from its changes."""
 
-    __slots__ = ("history", "score_seq")
+    __slots__ = ("epoch", "history", "score_seq")
 
     def __init__(self) -> None:
-        # The sequence of the last change of the score that came as a change.
+        # The sequence of the last change of the score that came as a change, in its epoch.
         self.score_seq = 0
+        self.epoch: str | None = None
         self.history: odds.PriceHistory | None = None
 
 
@@ -102,10 +108,14 @@ class View(Generic[D]):
         return float(clock["s"] + max(0, self._context.server_now() - clock["at"]) / 1e6)
 
     def _note(self, change: Change, now: float) -> None:
-        if change.previous is not None and change.kind != "health" and change.changed("score"):
-            self._notes.score_seq = change.seq or 0
-        if self._notes.history is not None:
-            self._notes.history.note(change, now)
+        notes = self._notes
+        if change.epoch != notes.epoch or change.previous is None:
+            notes.epoch, notes.score_seq = change.epoch, 0
+        is_scored = any(event.kind in _SCORE_EVENTS for event in change.events) or any(map(change.changed, _SCORE_FIELDS))
+        if change.previous is not None and change.kind != "health" and is_scored:
+            notes.score_seq = change.seq or 0
+        if notes.history is not None:
+            notes.history.note(change, now)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name} {self.health} at {self.epoch}/{self.seq}>"
@@ -155,8 +165,11 @@ class OddsView(View[Odds]):
         return LastPrice(value, (self._context.now() - since) * 1000, known.changed_at if known else None, why)
 
     def has_seen(self, match: View[Any]) -> bool:
-        """Whether these prices were published after the last change of that match's score that came while this client
-        followed the match. Until then they may be from before the goal."""
+        """Whether these prices were published after the last change of that match's score (of tennis also a game or a point) that
+        came while this client followed the match. Until then they may be from before the goal. False while the match's own
+        health is not `live`, `ended` or `replay`, because the score may be another one by now."""
+        if match.health not in ("live", "ended", "replay"):
+            return False
         seen = (self._channel.data or {}).get("match_seq")
         return isinstance(seen, int) and seen >= match._notes.score_seq
 

@@ -57,6 +57,7 @@ __all__ = ["Book", "Client", "LiveDocument", "LiveReplay", "Metrics", "Updates"]
 
 logger = logging.getLogger("matchwire")
 D = TypeVar("D")
+T = TypeVar("T")
 V = TypeVar("V", bound="View[Any]")
 OnSlow = Literal["merge", "resync", "close"]
 
@@ -175,7 +176,7 @@ class Client:
         self._outgoing: deque[str] = deque()
         self._has_outgoing = asyncio.Event()
         self._pumping = False
-        self._readers: dict[Subscription, list[tuple[Reader, Callable[[Change], bool]]]] = {}
+        self._readers: dict[Subscription, list[tuple[Reader, Callable[[], bool]]]] = {}
         self._views: dict[Channel, View[Any]] = {}
         # Woken by whatever may end a wait; those who wait look for themselves.
         self._waiters: set[asyncio.Future[None]] = set()
@@ -299,6 +300,9 @@ class Client:
         member (`/score`), and `events` none or some kinds of events. `wait` waits for a channel that does not
         exist yet instead of raising `NotTracked`.
 
+        If the channel is followed several times, the fastest rate holds for all, and all get everything if they want
+        different parts.
+
         Raises `Refused` (`NotTracked`, `NotEntitled`, ...), `Timeout`, or `ConnectionClosed`.
         """
         if "*" in ch:
@@ -322,7 +326,7 @@ class Client:
     async def _follow(self, cls: type[Any], ch: str, options: Options, lossless: bool, timeout: float | None, wait: bool) -> Any:
         self._check()
         subscription = self._session.subscribe(ch, options, self.now())
-        reader = self._reader(subscription, lossless)
+        reader = self._reader(subscription, options, lossless)
         handle = None
         try:
             self._pump()
@@ -332,7 +336,7 @@ class Client:
                 error = channel.error or subscription.error
                 if error is not None and not (wait and error.retry):
                     raise refused_error(ch, error)
-                return channel.data is not None and channel.synced
+                return channel.is_complete and channel.synced
 
             await self._until(is_here, timeout, what=ch)
             handle = cls(self, subscription, reader, self._view(channel))
@@ -363,9 +367,9 @@ class Client:
     def _updates(self, pattern: str, options: Options, lossless: bool) -> Updates[Any]:
         self._check()
         subscription = self._session.subscribe(pattern, options, self.now())
-        reader = self._reader(subscription, lossless, from_image=False)
+        reader = self._reader(subscription, options, lossless, from_image=False)
         for channel in self._session.covered(subscription):
-            if channel.data is not None:
+            if channel.is_complete:
                 reader.put(_image_change(channel))
         self._pump()
         return Updates(self, subscription, reader)
@@ -490,28 +494,33 @@ class Client:
 
     # ------------------------------------------------------------------------------------- readers
 
-    def _reader(self, subscription: Subscription, lossless: bool, *, from_image: bool = True) -> Reader:
-        pace = None if lossless else Pace(subscription.options.every_ms)
+    def _reader(self, subscription: Subscription, options: Options, lossless: bool, *, from_image: bool = True) -> Reader:
+        pace = Pace(options.every_ms, is_fixed=lossless)
         reader = Reader(clock=self.now, depth=1000 if lossless else 0, pace=pace, on_pace=lambda: self._set_rate(subscription))
-        # What led to the first document is no change for someone who gets the document itself.
-        started = not from_image or any(it.data is not None and it.synced for it in self._session.covered(subscription))
 
-        def accepts(change: Change) -> bool:
+        def is_here() -> bool:
+            return any(it.is_complete and it.synced for it in self._session.covered(subscription))
+
+        # What led to the first document is no change for someone who gets the document itself.
+        started = not from_image or is_here()
+
+        def accepts() -> bool:
             nonlocal started
             if started:
                 return True
-            started = change.data is not None and change.health not in ("waiting", "catching_up", "lost", "refused")
+            started = is_here()
             return False
 
         self._readers.setdefault(subscription, []).append((reader, accepts))
+        self._set_rate(subscription)
         return reader
 
     def _set_rate(self, subscription: Subscription) -> None:
         """The quickest of the readers decides."""
-        rates = [it.pace.rate_ms if it.pace else 0 for it, _ in self._readers.get(subscription, ())]
-        if rates:
-            logger.debug("%s: at most one update in %d ms, as fast as they are read", subscription.ch, min(rates))
-            self._session.set_rate(subscription, min(rates))
+        rate_ms = min((it.pace.rate_ms for it, _ in self._readers.get(subscription, ())), default=subscription.options.every_ms)
+        if rate_ms != subscription.options.every_ms:
+            logger.debug("%s: at most one update in %d ms, as fast as they are read", subscription.ch, rate_ms)
+            self._session.set_rate(subscription, rate_ms)
             self._pump()
 
     def _drop(self, subscription: Subscription, reader: Reader) -> None:
@@ -523,6 +532,7 @@ class Client:
         self._past_drops += reader.dropped
         if kept:
             self._readers[subscription] = kept
+            self._set_rate(subscription)
         else:
             del self._readers[subscription]
         reader.end()
@@ -581,13 +591,11 @@ class Client:
         if view is not None:
             view._note(change, self.now())
         takers = [
-            reader
-            for subscription in output.subscriptions
-            for reader, accepts in self._readers.get(subscription, ())
-            if accepts(change)
+            reader for subscription in output.subscriptions for reader, accepts in self._readers.get(subscription, ()) if accepts()
         ]
-        for index, reader in enumerate(takers):
-            reader.put(change if index == 0 else change.copy())
+        for reader in takers:
+            # A reader may shorten its change, and merges later ones into it.
+            reader.put(change.copy() if len(takers) > 1 else change)
         if change.health == "refused" and change.error is not None and not change.error.retry:
             for subscription in output.subscriptions:
                 if not subscription.is_pattern:
@@ -614,12 +622,15 @@ class Client:
                     reader.end(refused_error(subscription.ch, subscription.error))
                     self._drop(subscription, reader)
         if self._on_state is not None:
-            try:
-                self._on_state(state)
-            except Exception:
-                self._callback_errors += 1
-                logger.exception("on_state failed")
+            self._call_back("on_state", self._on_state, state)
         self._wake_waiters()
+
+    def _call_back(self, name: str, callback: Callable[[T], None], argument: T) -> None:
+        try:
+            callback(argument)
+        except Exception:
+            self._callback_errors += 1
+            logger.exception("%s failed", name)
 
     def _terminate(self, state: State) -> None:
         if state.code is None:
@@ -707,7 +718,7 @@ class Client:
                 if self._connection is not me:
                     return None, None
                 if on_frame is not None:
-                    on_frame(message)
+                    self._call_back("on_frame", on_frame, message)
                 session.receive(message, local_clock())
                 self._pump()
         except SocketClosed:

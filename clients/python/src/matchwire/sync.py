@@ -22,6 +22,7 @@ from typing import Any, Generic, Literal, TypeVar, cast, overload
 from ._followed import LiveDocument as AsyncDocument
 from ._followed import LiveReplay as AsyncReplay
 from ._followed import Updates as AsyncUpdates
+from ._reader import Reader
 from ._view import OddsView, View
 from .client import Client as AsyncClient
 from .client import Metrics, OnSlow
@@ -304,6 +305,17 @@ class Client:
                 await run(on_end, error)
 
 
+def _loop(
+    client: Client, reader: Reader, take: Callable[[], Coroutine[Any, Any, T]], what: str, timeout: float | None
+) -> Iterator[T]:
+    """One loop over the changes of a reader."""
+    try:
+        yield from _Pull(client, take, what, timeout)
+    finally:
+        if not client._closed:
+            client._loop.call_soon_threadsafe(reader.rest)
+
+
 class _Pull(Generic[T]):
     """Takes items out of an asynchronous source, in the thread of the program."""
 
@@ -345,19 +357,15 @@ class LiveDocument(View[D], Generic[D]):
 
     @property
     def every_ms(self) -> int:
-        """The rate that holds now. It is higher than the one asked for while the program does not keep up."""
+        """The rate that holds now: see `matchwire.LiveDocument`."""
         return self._followed.every_ms
 
     def changes(self, *, timeout: float | None = None) -> Iterator[Change]:
         """Iterates over the changes, merged while the program works. Ends when the channel or the client is closed by the
         program. Raises `Timeout` if no change comes within `timeout` seconds, and what iterating `matchwire.LiveDocument`
         raises."""
-        pull = _Pull(self._client, self._followed._reader.get, self.name, timeout)
-        try:
-            yield from pull
-        finally:
-            if not self._client._closed:
-                self._client._loop.call_soon_threadsafe(self._followed._reader.rest)
+        reader = self._followed._reader
+        return _loop(self._client, reader, reader.get, self.name, timeout)
 
     def __iter__(self) -> Iterator[Change]:
         return self.changes()
@@ -391,7 +399,8 @@ class Updates(Generic[V]):
 
     def changes(self, *, timeout: float | None = None) -> Iterator[tuple[V, Change]]:
         """Iterates over pairs of channel and change. As `LiveDocument.changes`."""
-        return iter(_Pull(self._client, self._updates.__anext__, self._updates._subscription.ch, timeout))
+        updates = self._updates
+        return _loop(self._client, updates._reader, updates._get, updates._subscription.ch, timeout)
 
     def __iter__(self) -> Iterator[tuple[V, Change]]:
         return self.changes()

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .change import At, Health, RefusalInfo
-
-if TYPE_CHECKING:
-    from .subscription import Subscription
+from .subscription import EVERYTHING, Part, Subscription
 
 __all__ = ["Channel"]
 
@@ -21,13 +19,15 @@ class Channel:
     why it may not be."""
 
     __slots__ = (
-        "at", "data", "delivered", "doubts", "epoch", "error", "health", "heard", "image_due", "name", "owed", "seq",
+        "at", "data", "delivered", "doubts", "epoch", "error", "health", "heard", "image_due", "name", "owed", "part", "seq",
         "subscriptions", "synced",
     )  # fmt: skip
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.data: Mapping[str, Any] | None = None
+        # What the document has: what its subscription wanted when the image came.
+        self.part: Part = EVERYTHING
         self.epoch: str | None = None
         self.seq = -1
         self.at: At | None = None
@@ -53,8 +53,30 @@ class Channel:
         value = self.data.get("stale_after_ms") if self.data else None
         return value / 1000 if isinstance(value, (int, float)) else _STALE_AFTER_S
 
+    @property
+    def subscription(self) -> Subscription:
+        """The subscription that decides how it comes: the one by name, otherwise the first."""
+        return min(self.subscriptions, key=lambda it: it.is_pattern)
+
+    @property
+    def sent_part(self) -> Part:
+        """The part of it that the hub sends now: a subscription by name counts from its answer on."""
+        names_first = sorted(self.subscriptions, key=lambda it: it.is_pattern)
+        return next((it.part for it in names_first if it.part is not None), self.subscription.options.part)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the document has the part that its subscription wants."""
+        return self.data is not None and self.part == self.subscription.options.part
+
     def position(self) -> dict[str, Any] | None:
-        return None if self.epoch is None else {"epoch": self.epoch, "seq": self.seq}
+        """Where it continues; None if the image has to come."""
+        return {"epoch": self.epoch, "seq": self.seq} if self.epoch is not None and self.is_complete else None
+
+    @property
+    def may_return(self) -> bool:
+        """Whether it may open again after its end: a book does when another source takes it over, unless it is settled."""
+        return "odds" in self.name.split("/")[2:3] and (self.data or {}).get("life") != "ended"
 
     def judge(self, now: float, *, is_open: bool, hub_is_stale: bool = False) -> Health:
         """The health at the local moment `now`."""

@@ -134,11 +134,12 @@ class Replay:
         """Why it has ended: `end`, `unsubscribed` or `limit`."""
         self.error: RefusalInfo | None = None
         self.player = Player()
-        # Paused because this program does not keep up.
-        self._held = False
+        self.held = False
+        """Whether it is paused because this program does not keep up."""
         # The command that moves it: until its answer, frames belong to the old position.
         self._moving: int | None = None
-        self._is_move = False
+        # Where that command seeks; None if it starts the replay.
+        self._target: Any = None
         self._waiting: dict[str, Any] = {}
 
     def begin(self) -> dict[str, Any]:
@@ -150,18 +151,18 @@ class Replay:
 
     def rewind(self, start: Any) -> None:
         """Makes a replay that has ended ready to play again from `start`."""
-        self.phase, self.why, self.at, self.start = "lost", None, None, start
+        self.phase, self.why, self.at, self.start, self.held = "lost", None, None, start, False
         self.player.forget()
 
     def sent(self, id: int, command: Mapping[str, Any]) -> None:
         if command["op"] == "subscribe" or "seek" in command:
-            self._moving, self._is_move = id, "seek" in command
+            self._moving, self._target = id, command.get("seek")
 
     def change(self, change: dict[str, Any]) -> dict[str, Any] | None:
         self.paused = change.get("pause", self.paused)
         self.speed = change.get("speed", self.speed)
         if "pause" in change:
-            change["pause"] = self.paused or self._held
+            change["pause"] = self.paused or self.held
         if self.phase == "playing":
             return {"op": "replay", "replay": self.name, **change}
         self._waiting.update(change)
@@ -169,9 +170,9 @@ class Replay:
 
     def hold(self, held: bool) -> dict[str, Any] | None:
         """Pauses the hub while this program does not keep up. What is on its way still arrives."""
-        if held == self._held:
+        if held == self.held:
             return None
-        self._held = held
+        self.held = held
         return self.change({"pause": self.paused})
 
     def stop(self) -> dict[str, Any] | None:
@@ -180,6 +181,8 @@ class Replay:
 
     def lost(self) -> None:
         if self.phase in ("starting", "playing"):
+            if self._moving is not None and self._target is not None:
+                self._waiting["seek"] = self._target
             self.phase, self.name, self._moving = "lost", None, None
 
     def receive(self, frame: Mapping[str, Any]) -> tuple[list[ReplayOutput], dict[str, Any] | None]:
@@ -216,7 +219,7 @@ class Replay:
         self.span = (frame["span"]["first"], frame["span"]["last"])
         outputs = [ReplayOutput(self)]
         if moved:
-            if self._is_move:
+            if self._target is not None:
                 self.player.forget()
                 self.at = frame["at"]
             self._moving = None
@@ -227,7 +230,7 @@ class Replay:
                     outputs.append(ReplayOutput(self, channel, Player._change(channel, "health", None)))
         self.phase = "playing"
         waiting, self._waiting = self._waiting, {}
-        if (self.paused or self._held) and not frame.get("paused") and "pause" not in waiting:
+        if (self.paused or self.held) and not frame.get("paused") and "pause" not in waiting:
             waiting["pause"] = True
         return outputs, self.change(waiting) if waiting else None
 

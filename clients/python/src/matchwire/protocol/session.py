@@ -40,7 +40,7 @@ from .outputs import (
 from .patch import merge_patch
 from .proof import Proof, digest, pruned
 from .replay import Replay
-from .subscription import Options, Subscription
+from .subscription import EVERYTHING, Options, Part, Subscription
 from .timing import Backoff, HubClock
 
 __all__ = ["Session"]
@@ -53,6 +53,10 @@ CONNECT_TIMEOUT_S = 15.0
 BEAT_MIN_S = 0.1
 # Measures the offset of the clocks again: they drift by milliseconds a minute.
 PING_EVERY_S = 30.0
+# The longest wait before a refused channel is asked for again.
+RETRY_MAX_S = 60.0
+# More than it takes from the shortest beat to that wait; without a limit the number would grow for ever.
+RETRY_DOUBLINGS = 10
 
 
 class Session:
@@ -75,13 +79,14 @@ class Session:
         self._patterns: list[Subscription] = []
         self._channels: dict[str, Channel] = {}
         self._pings: dict[int, float] = {}
-        # Subscriptions that a command under way asks for, by its id.
-        self._asked: dict[int, list[Subscription]] = {}
+        # Subscriptions that a command under way asks for, and which part, by its id.
+        self._asked: dict[int, list[tuple[Subscription, Part]]] = {}
         # Names that a command under way resumes for a pattern, by its id.
         self._resuming: dict[int, list[str]] = {}
         # Commands whose answer the program waits for, and the channel of those that ask for a hash.
         self._expected: dict[int, str | None] = {}
-        self._retries: list[tuple[float, Subscription]] = []
+        # When refused subscriptions are asked for again.
+        self._retries: dict[Subscription, float] = {}
         self._replays: list[Replay] = []
         self._replay_commands: dict[int, Replay] = {}
         self._hub_stale = False
@@ -216,7 +221,8 @@ class Session:
     # --------------------------------------------------------------------------------- subscriptions
 
     def subscribe(self, ch: str, options: Options, now: float) -> Subscription:
-        """Follows a channel or a pattern. The first to subscribe to a name decides about its options."""
+        """Follows a channel or a pattern. Those who subscribe to the same one share a subscription, at the rate of the first, until
+        `set_rate`. If they want different parts of the documents, or other events, all of them get everything."""
         subscription = self._subscriptions.get(ch)
         if subscription is None:
             subscription = Subscription(ch, options)
@@ -230,12 +236,16 @@ class Session:
                     channel.subscriptions.append(subscription)
             if self.is_open:
                 self._ask([subscription], now)
-        elif refused := [it for it in self.covered(subscription) if it.error is not None and not subscription.is_pattern]:
-            # It may exist by now.
-            subscription.error = refused[0].error = None
-            if self.is_open:
+        else:
+            before, subscription.options = subscription.options, subscription.options.widened(options)
+            refused = [it for it in self.covered(subscription) if it.error is not None and not subscription.is_pattern]
+            for channel in refused:
+                # It may exist by now.
+                subscription.error = channel.error = None
+            if self.is_open and (refused or subscription.options != before):
                 self._ask([subscription], now)
-            self._judge(refused[0], now)
+            for channel in refused:
+                self._judge(channel, now)
         subscription.users += 1
         return subscription
 
@@ -419,6 +429,7 @@ class Session:
                 self._refuse(subscription, _refusal(answer), now)
                 continue
             subscription.error = None
+            subscription.refusals = 0
             if subscription.is_pattern:
                 subscription.left_out = answer.get("left_out", 0)
                 subscription.not_entitled = answer.get("not_entitled", 0)
@@ -448,6 +459,7 @@ class Session:
             self._review_by(now + channel.stale_after)
         else:
             channel.image_due = answer.get("why") or "subscribed"
+            channel.synced = False
         self._judge(channel, now)
 
     def _on_image(self, frame: Mapping[str, Any], now: float) -> None:
@@ -464,6 +476,7 @@ class Session:
             missed = Missed(channel.seq, seq, channel.image_due or ("image" if continues else "epoch"))
             self.counters.missed += 1
         channel.data = data
+        channel.part = channel.sent_part
         channel.epoch = epoch
         channel.seq = seq
         channel.at = at_of(frame.get("at"))
@@ -532,7 +545,7 @@ class Session:
             if channel is None:
                 continue
             is_whole = channel.data is not None and not channel.image_due
-            if is_whole and any(it.options.picks for it in channel.subscriptions):
+            if is_whole and channel.part != EVERYTHING:
                 # What a pick leaves out has no update: the beat says that nothing of the rest is missing.
                 channel.seq = max(channel.seq, head)
             if is_whole and head <= channel.seq:
@@ -558,7 +571,7 @@ class Session:
         `certain`, the document is wrong, and only the image helps."""
         channel.synced = False
         # One answer is enough: with two subscriptions, the exact one provides it.
-        subscription = next((it for it in channel.subscriptions if not it.is_pattern), channel.subscriptions[0])
+        subscription = channel.subscription
         # While a request is under way more such updates are expected: they cross it on the wire.
         if subscription.pending is not None and now - subscription.requested_at < 3 * self.hello.beat_s and not certain:
             return
@@ -585,15 +598,22 @@ class Session:
         if frame.get("id") is not None:
             self._reply(frame)
         elif channel := self._channels.get(frame["ch"]):
-            message = "the hub no longer follows it"
-            self._gone(channel, RefusalInfo("not_tracked", message), now)
+            error = RefusalInfo("not_tracked", "the hub no longer follows it", retry=channel.may_return)
+            self._gone(channel, error, now)
 
     def _gone(self, channel: Channel, error: RefusalInfo, now: float) -> None:
-        """The hub has ended a channel. A subscription by name keeps the last document, marked as such; a pattern drops it."""
-        channel.error = replace(error, retry=False)
+        """The hub has ended a channel. A subscription by name keeps the last document, marked as such, and asks again if it may
+        return; a pattern drops it."""
+        channel.error = error
         self._judge(channel, now)
-        if channel.name not in self._subscriptions:
+        subscription = self._subscriptions.get(channel.name)
+        if subscription is None:
             self._channels.pop(channel.name, None)
+            return
+        subscription.part = None
+        if error.retry:
+            subscription.error = error
+            self._ask_later(subscription, now)
 
     def _on_entitlement(self, frame: Mapping[str, Any], now: float) -> None:
         """An add-on has begun or ended. The hub itself sends the channels that a pattern covers from now on."""
@@ -619,6 +639,7 @@ class Session:
 
     def _refuse(self, subscription: Subscription, error: RefusalInfo, now: float) -> None:
         subscription.error = error
+        subscription.part = None
         for channel in self.covered(subscription):
             if len(channel.subscriptions) > 1:
                 continue
@@ -627,16 +648,23 @@ class Session:
         if subscription.is_pattern:
             self._outputs.append(StateChanged(self._state))
         if error.retry:
-            self._retries.append((now + self.hello.beat_s, subscription))
-            self._review_by(now + self.hello.beat_s)
+            self._ask_later(subscription, now)
+
+    def _ask_later(self, subscription: Subscription, now: float) -> None:
+        """Asks again after a beat, then after waits that double: a match that is over never comes back."""
+        at = now + min(RETRY_MAX_S, self.hello.beat_s * 2 ** min(subscription.refusals, RETRY_DOUBLINGS))
+        subscription.refusals += 1
+        self._retries[subscription] = at
+        self._review_by(at)
 
     def _retry_refused(self, now: float) -> None:
-        due = [subscription for at, subscription in self._retries if at <= now]
-        self._retries = [it for it in self._retries if it[0] > now]
+        due = [subscription for subscription, at in self._retries.items() if at <= now]
+        for subscription in due:
+            del self._retries[subscription]
         wanted = [it for it in due if self._subscriptions.get(it.ch) is it and it.pending is None and it.error is not None]
         if wanted and self.is_open:
             self._ask(wanted, now)
-        for at, _ in self._retries:
+        for at in self._retries.values():
             self._review_by(at)
 
     def _on_pong(self, frame: Mapping[str, Any], now: float) -> None:
@@ -659,7 +687,7 @@ class Session:
         channel, expected = self._channels.get(name), str(frame["sha256"])
         proof = Proof(name, None, frame.get("epoch"), frame.get("seq"), expected, None)
         if channel and channel.data is not None and (channel.epoch, channel.seq) == (proof.epoch, proof.seq):
-            is_picked = any(it.options.pick is not None for it in channel.subscriptions)
+            is_picked = channel.part[0] is not None
             actual = digest(pruned(channel.data) if is_picked else channel.data)
             proof = replace(proof, ok=actual == expected, actual=actual)
             if not proof.ok:
@@ -689,9 +717,12 @@ class Session:
         id = frame.get("id")
         if not isinstance(id, int):
             return [], []
-        asked = [it for it in self._asked.pop(id, ()) if it.pending == id]
-        for subscription in asked:
-            subscription.pending = None
+        asked: list[Subscription] = []
+        for subscription, part in self._asked.pop(id, ()):
+            subscription.part = part
+            if subscription.pending == id:
+                subscription.pending = None
+                asked.append(subscription)
         return asked, self._resuming.pop(id, [])
 
     def _ask(self, subscriptions: list[Subscription], now: float) -> None:
@@ -705,7 +736,7 @@ class Session:
             for subscription in request.asked:
                 subscription.pending = id
             if request.asked:
-                self._asked[id] = request.asked
+                self._asked[id] = [(it, it.options.part) for it in request.asked]
             if request.resumed:
                 self._resuming[id] = request.resumed
             self._send({"op": request.op, "id": id, **request.fields})

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from .change import RefusalInfo
 
-__all__ = ["RATES_MS", "Options", "Subscription"]
+__all__ = ["EVERYTHING", "RATES_MS", "Options", "Part", "Subscription"]
 
 RATES_MS = (0, 100, 250, 500, 1000, 2000, 5000)
 """The values that `every_ms` can have."""
+
+Part = tuple[tuple[str, ...] | None, bool | tuple[str, ...]]
+"""The `pick` and `events` of a subscription."""
+
+EVERYTHING: Part = (None, True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +43,14 @@ class Options:
         return cls(every_ms, on_slow, lag, None if pick is None else tuple(pick), kinds)
 
     @property
-    def picks(self) -> bool:
-        """Whether something of the documents or the events is left out."""
-        return self.pick is not None or self.events is not True
+    def part(self) -> Part:
+        """What of the documents and the events is wanted."""
+        return (self.pick, self.events)
+
+    def widened(self, other: Options) -> Options:
+        """These options, with all that `other` wants: everything, if the two want different parts. The rate and `on_slow` stay."""
+        pick, events = self.part if self.part == other.part else EVERYTHING
+        return replace(self, lag=self.lag or other.lag, pick=pick, events=events)
 
     def __post_init__(self) -> None:
         if self.every_ms not in RATES_MS:
@@ -67,7 +77,8 @@ class Subscription:
     """A channel or a pattern that the program follows. `users` counts how often."""
 
     __slots__ = (
-        "ch", "error", "left_out", "not_entitled", "options", "pending", "requested_at", "requested_ms", "segments", "users",
+        "ch", "error", "left_out", "not_entitled", "options", "part", "pending", "refusals", "requested_at", "requested_ms",
+        "segments", "users",
     )  # fmt: skip
 
     def __init__(self, ch: str, options: Options) -> None:
@@ -79,7 +90,11 @@ class Subscription:
         self.pending: int | None = None
         self.requested_at = 0.0
         self.requested_ms = options.every_ms
+        # What the hub sends, as of its last answer; None before it and after a refusal.
+        self.part: Part | None = None
         self.error: RefusalInfo | None = None
+        # Refusals in a row that may be temporary.
+        self.refusals = 0
         # Of a pattern: channels without room on the socket, and those that need another add-on.
         self.left_out = 0
         self.not_entitled = 0
