@@ -369,7 +369,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
         proxies: proxies(&config),
         fanout: fanout.clone(),
         hub_handle: hub_handle.clone(),
-        nodes: node.as_ref().map(RunningNode::list_nodes),
+        cluster: node.as_ref().map(RunningNode::view),
         log_state: running.state.clone(),
         registry,
         meter,

@@ -180,6 +180,8 @@ const GAUGES: &[(&str, &str)] = &[
     ("matchwire_cluster_leads", "1 while this node leads its cluster"),
     ("matchwire_cluster_term", "The newest term that this node knows"),
     ("matchwire_cluster_lag_seconds", "Age of the last record on this node, 0 while it leads"),
+    ("matchwire_cluster_stream_copies", "Servers that have the whole log of the cluster"),
+    ("matchwire_cluster_stream_bytes", "Bytes of the cluster's log on one server"),
     ("matchwire_cluster_stale", "1 while this node may lack what the leader has published"),
     (
         "matchwire_cluster_clock_offset_seconds",

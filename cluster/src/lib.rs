@@ -65,6 +65,7 @@ pub use self::{
     message::{Body, Formats, Message, MessageError, Part, Records},
     peer::{ChannelDigest, PeerError, PeerHandler, PeerReply, PeerRequest, Peers, SnapshotInfo},
     stream::{
-        AppendError, Followed, Following, Stored, Stream, StreamEnd, StreamError, Unavailable,
+        AppendError, Followed, Following, Stored, Stream, StreamEnd, StreamError, StreamState,
+        Unavailable,
     },
 };

@@ -12,7 +12,8 @@ pub enum ClusterCommand {
     Init(ClusterArgs),
     /// Show the nodes, which one leads, and the stream.
     ///
-    /// Exits with 0 if all is well, with 1 if no node could take over, and with 2 if nothing leads.
+    /// Exits with 0 if all is well, with 1 if no node could take over or a server lacks the stream, and with 2 if nothing
+    /// leads.
     Status(ClusterStatusArgs),
     /// Let another node lead.
     HandOver(ClusterHandOverArgs),

@@ -8,7 +8,8 @@ use std::{
 };
 
 use cluster::{
-    Beat, Beats, ClusterError, Heard, PeerError, PeerRequest, Peers, Stream, StreamEnd, StreamError,
+    Beat, Beats, ClusterError, Heard, PeerError, PeerRequest, Peers, Stream, StreamError,
+    StreamState,
 };
 use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
@@ -43,8 +44,8 @@ pub enum ClusterCommandError {
 pub enum ClusterHealth {
     /// A node leads, and another could take over.
     Whole,
-    /// A node leads, and no other could take over.
-    WithoutSpare,
+    /// A node leads, and no other could take over, or fewer servers have the stream than should.
+    Reduced,
     /// No node leads.
     Broken,
 }
@@ -55,7 +56,7 @@ impl ClusterHealth {
         let spare = nodes.iter().any(|it| !it.leads && is_current(it) && it.role.may_lead());
         match nodes.iter().any(|it| it.leads) {
             true if spare => Self::Whole,
-            true => Self::WithoutSpare,
+            true => Self::Reduced,
             false => Self::Broken,
         }
     }
@@ -65,7 +66,7 @@ impl ClusterHealth {
     pub fn exit_code(self) -> u8 {
         match self {
             Self::Whole => 0,
-            Self::WithoutSpare => 1,
+            Self::Reduced => 1,
             Self::Broken => 2,
         }
     }
@@ -85,6 +86,11 @@ struct Status {
 struct StreamStatus {
     first: u64,
     last: u64,
+    bytes: u64,
+    /// The server that leads it.
+    leader: Option<String>,
+    copies: usize,
+    replicas: usize,
     server_version: String,
 }
 
@@ -160,19 +166,29 @@ async fn status(
     json: bool,
     out: &mut impl Write,
 ) -> Result<ClusterHealth, ClusterCommandError> {
-    let (nodes, end) = tokio::join!(nodes(stream), stream.end());
+    let (nodes, state) = tokio::join!(nodes(stream), stream.state());
     let nodes = nodes?;
     let leader = nodes.iter().find(|beat| beat.leads);
-    let health = if end.is_err() { ClusterHealth::Broken } else { ClusterHealth::of(&nodes) };
+    let health = match (&state, ClusterHealth::of(&nodes)) {
+        (Err(_), _) => ClusterHealth::Broken,
+        (Ok(state), ClusterHealth::Whole) if state.lacks_copies() => ClusterHealth::Reduced,
+        (Ok(_), health) => health,
+    };
     if json {
         let status = Status {
             cluster: config.cluster.name.clone(),
             leader: leader.map(|beat| beat.node.clone()),
             term: nodes.iter().map(|beat| beat.term).max().unwrap_or(0),
-            stream: end.ok().map(|StreamEnd { first, last }| StreamStatus {
-                first,
-                last,
-                server_version: stream.server_version(),
+            stream: state.ok().map(|StreamState { end, bytes, leader, copies, replicas }| {
+                StreamStatus {
+                    first: end.first,
+                    last: end.last,
+                    bytes,
+                    leader,
+                    copies,
+                    replicas,
+                    server_version: stream.server_version(),
+                }
             }),
             nodes,
         };
@@ -184,11 +200,8 @@ async fn status(
         Some(leader) => writeln!(out, "leader\t{} in term {}", leader.node, leader.term)?,
         None => writeln!(out, "leader\tnone")?,
     }
-    match end {
-        Ok(StreamEnd { first, last }) => {
-            let version = stream.server_version();
-            writeln!(out, "stream\tmessages {first} to {last}, nats-server {version}")?;
-        }
+    match state {
+        Ok(state) => writeln!(out, "stream\t{state}, nats-server {}", stream.server_version())?,
         Err(error) => writeln!(out, "stream\t{error}")?,
     }
     for beat in &nodes {
@@ -239,7 +252,7 @@ mod tests {
         assert_eq!(health(vec![beat("a", 4, false), beat("b", 5, true)]), ClusterHealth::Whole);
         // It hung, and has not ended yet since it woke up.
         let deposed = vec![beat("a", 4, true), beat("b", 5, true)];
-        assert_eq!(health(deposed), ClusterHealth::WithoutSpare);
+        assert_eq!(health(deposed), ClusterHealth::Reduced);
         assert_eq!(health(vec![beat("a", 4, false)]), ClusterHealth::Broken);
     }
 }

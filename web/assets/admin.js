@@ -54,7 +54,9 @@ function showFeeds(feeds) {
 
 const NODE_TONES = { behind: "bad", drained: "warn" };
 
-function showNodes(nodes) {
+function showCluster({ nodes, stream }) {
+  const place = document.getElementById("stream");
+  if (place) place.textContent = stream;
   const lines = nodes.map((node) => row(
     cell("th", node.name), cell("td", node.role), cell("td", chip(node.state, NODE_TONES[node.state] ?? "live")),
     cell("td", `${number.format(node.lag_ms)} ms`, "number"), cell("td", number.format(node.sockets), "number"),
@@ -73,7 +75,7 @@ function show(figures) {
     if (place) place.textContent = SHOWN[kind](value);
   }
   showFeeds(figures.feeds);
-  if (figures.nodes) showNodes(figures.nodes);
+  if (figures.cluster) showCluster(figures.cluster);
   for (const [name, counts] of Object.entries(figures.tables)) showCounts(name, counts);
   delete state.dataset.stale;
   state.textContent = `As of ${new Date(figures.at / 1000).toLocaleTimeString()}. Updates every ${EVERY_MS / 1000} seconds.`;

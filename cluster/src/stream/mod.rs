@@ -10,6 +10,7 @@ mod read;
 mod settings;
 
 use std::{
+    fmt,
     sync::{Arc, OnceLock},
     time::Duration,
 };
@@ -56,6 +57,39 @@ pub struct StreamEnd {
     pub first: u64,
     /// Of the last message; 0 if there never was one.
     pub last: u64,
+}
+
+/// The stream as the server describes it that leads it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StreamState {
+    pub end: StreamEnd,
+    /// Of its messages on one server.
+    pub bytes: u64,
+    /// The server that leads the stream, if one does. It differs from the node that leads the cluster.
+    pub leader: Option<String>,
+    /// Servers that have all messages.
+    pub copies: usize,
+    /// Servers that should have them, `cluster.replicas`.
+    pub replicas: usize,
+}
+
+impl StreamState {
+    /// Fewer servers have all messages than should.
+    #[must_use]
+    pub fn lacks_copies(&self) -> bool {
+        self.copies < self.replicas
+    }
+}
+
+impl fmt::Display for StreamState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { end: StreamEnd { first, last }, bytes, leader, copies, replicas } = self;
+        write!(f, "messages {first} to {last}, {bytes} bytes, {copies} of {replicas} copies, ")?;
+        match leader {
+            Some(leader) => write!(f, "led by {leader}"),
+            None => f.write_str("led by no server"),
+        }
+    }
 }
 
 /// A message of the stream, maybe a part of one.
@@ -209,19 +243,22 @@ impl Stream {
     }
 
     async fn end_or_failure(&self) -> Result<StreamEnd, Failure> {
-        let state = self.info().await?.state;
-        let last = state.last_sequence;
-        let first = if state.messages == 0 { last + 1 } else { state.first_sequence };
-        Ok(StreamEnd { first, last })
+        Ok(end(&self.info().await?))
     }
 
-    /// The name of the server that leads the stream, if one does. It differs from the node that leads the cluster.
+    /// What it has, and where.
     ///
     /// # Errors
     ///
-    /// If nobody answers.
-    pub async fn leader(&self) -> Result<Option<String>, StreamError> {
-        Ok(self.info().await?.cluster.and_then(|cluster| cluster.leader))
+    /// If the stream has no leader, or does not exist.
+    pub async fn state(&self) -> Result<StreamState, StreamError> {
+        let info = self.info().await?;
+        let end = end(&info);
+        let followers = info.cluster.iter().flat_map(|cluster| &cluster.replicas);
+        let copies = 1 + followers.filter(|it| it.current && !it.offline).count();
+        let leader = info.cluster.and_then(|cluster| cluster.leader);
+        let (bytes, replicas) = (info.state.bytes, info.config.num_replicas);
+        Ok(StreamState { end, bytes, leader, copies, replicas })
     }
 
     async fn info(&self) -> Result<jetstream::stream::Info, Failure> {
@@ -276,6 +313,12 @@ impl Stream {
             }),
         }
     }
+}
+
+fn end(info: &jetstream::stream::Info) -> StreamEnd {
+    let last = info.state.last_sequence;
+    let first = if info.state.messages == 0 { last + 1 } else { info.state.first_sequence };
+    StreamEnd { first, last }
 }
 
 /// A stream that is shorter than known for so long has lost messages. For a shorter time it may be the answer of a server

@@ -25,9 +25,11 @@ use hub::{
     recovery::DOCUMENT_FORMAT, signals::SignalSettings, turn::INPUTS_FORMAT,
 };
 use log::{RecordSource, files::SnapshotStore};
+use metrics::gauge;
 use tokio::{
     sync::{mpsc, oneshot, watch},
     task::JoinHandle,
+    time::{MissedTickBehavior, interval},
 };
 use tracing::error;
 
@@ -37,7 +39,7 @@ use self::{
 };
 use crate::config::Config;
 use base::supervisor::{self, Lifetime};
-use web::http::{ClusterNode, ListNodes, NodeState, Registry};
+use web::http::{ClusterNode, ClusterState, NodeState, Registry, ViewCluster};
 
 pub use self::join::HistoryError;
 pub(super) use self::join::join;
@@ -153,6 +155,27 @@ fn cluster_node(beat: Beat, term: Option<u64>) -> ClusterNode {
     ClusterNode { name, state, role, record, lag_ms, sockets, version }
 }
 
+/// Between two looks at the stream.
+const STREAM_LOOK_EVERY: Duration = Duration::from_secs(2);
+
+/// Looks at the stream of the log, for the operator.
+async fn watch_stream(stream: Stream, shown: watch::Sender<String>) {
+    let mut looks = interval(STREAM_LOOK_EVERY);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        looks.tick().await;
+        let state = stream.state().await;
+        // What nobody answers for has no copy that could be used.
+        let (copies, bytes) = state.as_ref().map_or((0, 0), |state| (state.copies, state.bytes));
+        #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
+        {
+            gauge!("matchwire_cluster_stream_copies").set(copies as f64);
+            gauge!("matchwire_cluster_stream_bytes").set(bytes as f64);
+        }
+        shown.send_replace(state.map_or_else(|error| error.to_string(), |it| it.to_string()));
+    }
+}
+
 /// Exchanges with other nodes how many sockets accounts have.
 async fn count_sockets(stream: Stream, node: Arc<str>, registry: Registry) {
     let own = || registry.accounts_with_many();
@@ -179,11 +202,13 @@ async fn share_limits(stream: Stream, node: Arc<str>, limits: Limits) {
 pub(super) struct RunningNode {
     leading: watch::Receiver<bool>,
     beats: Beats,
+    /// The stream, in words.
+    stream: watch::Receiver<String>,
     orders: mpsc::Sender<NodeOrder>,
     caught_up: Option<oneshot::Receiver<()>>,
     node: JoinHandle<()>,
     /// What nodes tell one another besides the log.
-    talking: [JoinHandle<()>; 5],
+    talking: [JoinHandle<()>; 6],
 }
 
 impl RunningNode {
@@ -208,6 +233,9 @@ impl RunningNode {
         let limiting =
             share_limits(cluster.stream.clone(), cluster.node.clone(), parts.limits.clone());
         let limiting = supervisor::spawn("cluster-limits", Lifetime::UntilStop, limiting);
+        let (shown, view) = watch::channel("not known yet".to_owned());
+        let watching = watch_stream(cluster.stream.clone(), shown);
+        let watching = supervisor::spawn("cluster-stream", Lifetime::UntilStop, watching);
         let signs = LeaderSigns::new(&parts.database, cluster.stream.identity());
         let records = Arc::clone(&parts.records);
         let noting = client_service::note_commits(cluster.lead.clone(), records, signs.clone());
@@ -221,8 +249,8 @@ impl RunningNode {
                 error!(error, "this node cannot go on; it joins again when it starts again");
             }
         });
-        let talking = [answering, forwarding, counting, limiting, noting];
-        Self { leading, beats, orders, caught_up: Some(caught_up), node, talking }
+        let talking = [answering, forwarding, counting, limiting, watching, noting];
+        Self { leading, beats, stream: view, orders, caught_up: Some(caught_up), node, talking }
     }
 
     /// Waits until the node has what the stream had after it had restored its state, or has ended.
@@ -237,12 +265,13 @@ impl RunningNode {
         self.leading.clone()
     }
 
-    /// The nodes that were heard a moment ago, for the operator.
-    pub(super) fn list_nodes(&self) -> ListNodes {
-        let beats = self.beats.clone();
-        ListNodes(Arc::new(move || {
+    /// The cluster as of a moment ago, for the operator.
+    pub(super) fn view(&self) -> ViewCluster {
+        let (beats, stream) = (self.beats.clone(), self.stream.clone());
+        ViewCluster(Arc::new(move || {
             let term = beats.leader().map(|heard| heard.beat.term);
-            beats.all().into_iter().map(|heard| cluster_node(heard.beat, term)).collect()
+            let nodes = beats.all().into_iter().map(|heard| cluster_node(heard.beat, term));
+            ClusterState { nodes: nodes.collect(), stream: stream.borrow().clone() }
         }))
     }
 

@@ -216,7 +216,7 @@ fn report(
         open.len()
     )?;
     let is_whole = silent.is_empty() && open.is_empty() && different.is_empty();
-    Ok(if is_whole { ClusterHealth::Whole } else { ClusterHealth::WithoutSpare })
+    Ok(if is_whole { ClusterHealth::Whole } else { ClusterHealth::Reduced })
 }
 
 #[cfg(test)]
@@ -262,7 +262,7 @@ mod tests {
         note(&mut compared, at(5, 5), None);
         let (nodes, mut text) = (["a".to_owned(), "b".to_owned()], Vec::new());
         let health = report(&compared, &nodes, 1, &[], &mut text).expect("memory takes it");
-        assert_eq!(health, ClusterHealth::WithoutSpare);
+        assert_eq!(health, ClusterHealth::Reduced);
         let text = String::from_utf8(text).expect("text");
         assert!(text.contains("not compared\tfeeds\tnot open at b\n"), "{text}");
         note(&mut compared, None, None);

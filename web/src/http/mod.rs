@@ -79,7 +79,7 @@ use self::{
     site::FormKey, ticket::Tickets,
 };
 pub use self::{
-    admin::{ClusterNode, ListNodes, NodeState},
+    admin::{ClusterNode, ClusterState, NodeState, ViewCluster},
     bench::BenchListener,
     connections::ConnectionLimits,
     docs::Numbers,
@@ -125,8 +125,8 @@ pub struct ServerParts {
     pub proxies: Proxies,
     pub fanout: Fanout,
     pub hub_handle: HubHandle,
-    /// The nodes of a cluster, for the operator.
-    pub nodes: Option<ListNodes>,
+    /// The cluster, for the operator.
+    pub cluster: Option<ViewCluster>,
     /// Whether the log takes records.
     pub log_state: LogState,
     pub registry: Registry,

@@ -9,7 +9,7 @@ use tokio::sync::Mutex;
 
 use super::{
     memory,
-    nodes::ClusterNode,
+    nodes::ClusterState,
     rate::{CounterRate, READING_INTERVAL_MIN},
     samples::{Histogram, Samples},
 };
@@ -60,8 +60,8 @@ pub(super) struct Figures {
     pub(super) at: Micros,
     pub(super) tiles: Vec<Tile>,
     pub(super) feeds: Vec<Feed>,
-    /// The nodes of a cluster; `None` for a hub that runs alone.
-    pub(super) nodes: Option<Vec<ClusterNode>>,
+    /// `None` for a hub that runs alone.
+    pub(super) cluster: Option<ClusterState>,
     /// Counts since the start, by table.
     pub(super) tables: BTreeMap<&'static str, Vec<(String, u64)>>,
 }
@@ -126,7 +126,7 @@ impl Figures {
             at: now,
             tiles: tiles(shared, &samples, &mut state, &today, now),
             feeds,
-            nodes: shared.parts.nodes.as_ref().map(|nodes| (nodes.0)()),
+            cluster: shared.parts.cluster.as_ref().map(|view| (view.0)()),
             tables: tables.map(|(name, counts)| (name, counted(counts))).into(),
         })
     }

@@ -35,7 +35,7 @@ use axum::{
 };
 
 pub(super) use self::figures::FigureHistory;
-pub use self::nodes::{ClusterNode, ListNodes, NodeState};
+pub use self::nodes::{ClusterNode, ClusterState, NodeState, ViewCluster};
 use super::{
     Shared,
     site::{FORM_BYTES_MAX, SiteError, see_other},

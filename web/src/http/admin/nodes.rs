@@ -34,9 +34,17 @@ pub enum NodeState {
     Drained,
 }
 
-/// Lists the nodes that were heard a moment ago, by name.
+/// A cluster as this node sees it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ClusterState {
+    /// Those that were heard a moment ago, by name.
+    pub nodes: Vec<ClusterNode>,
+    /// The stream of the log, in words.
+    pub stream: String,
+}
+
 #[derive(Clone)]
-pub struct ListNodes(pub Arc<dyn Fn() -> Vec<ClusterNode> + Send + Sync>);
+pub struct ViewCluster(pub Arc<dyn Fn() -> ClusterState + Send + Sync>);
 
 impl NodeState {
     pub(super) fn as_str(self) -> &'static str {
@@ -58,8 +66,8 @@ impl NodeState {
     }
 }
 
-impl fmt::Debug for ListNodes {
+impl fmt::Debug for ViewCluster {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("ListNodes").field(&(self.0)()).finish()
+        f.debug_tuple("ViewCluster").field(&(self.0)()).finish()
     }
 }
