@@ -4,7 +4,14 @@ mod extract;
 mod follower;
 mod recipients;
 
-use std::{error::Error, io, sync::Arc, thread, time::Duration};
+use std::{
+    collections::HashMap,
+    error::Error,
+    io,
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+    time::Duration,
+};
 
 use log::RecordSource;
 use tokio::{runtime::Handle, sync::watch, task::JoinHandle, time};
@@ -17,6 +24,7 @@ use accounts::{
     mail::{self, MailKind},
 };
 use base::{
+    Micros,
     clock::wall,
     supervisor::{self, Lifetime},
     tls,
@@ -25,6 +33,10 @@ use database::Database;
 use hub::pipeline::HubHandle;
 use web::entitlement::Entitlement;
 use webhooks::{OnDisabled, Webhooks};
+
+const HOUR_US: Micros = 3_600_000_000;
+/// Mails about disabled webhooks that an account gets per hour: an owner can enable one again and again.
+const MAILS_MAX_PER_HOUR: u32 = 6;
 
 /// What webhooks are connected with.
 pub(super) struct WebhookParts {
@@ -56,9 +68,31 @@ pub(super) fn open(accounts: &Accounts, config: &Config) -> Webhooks {
 
 /// Mails the owner of a webhook that was disabled.
 fn mail_that_disabled() -> OnDisabled {
-    Arc::new(|tx, account, now| {
-        Box::pin(mail::enqueue_for_account(tx, account, MailKind::WebhookDisabled, now))
+    let budget = Mutex::new(MailBudget::default());
+    Arc::new(move |tx, account, now| {
+        // Nothing panics while it holds the lock.
+        let is_left = budget.lock().unwrap_or_else(PoisonError::into_inner).take(account, now);
+        Box::pin(async move {
+            if is_left {
+                mail::enqueue_for_account(tx, account, MailKind::WebhookDisabled, now).await?;
+            }
+            Ok(())
+        })
     })
+}
+
+/// The mails of each account in the hour that began with the first of them.
+#[derive(Debug, Default)]
+struct MailBudget(HashMap<i64, (Micros, u32)>);
+
+impl MailBudget {
+    /// Counts a mail; false if there were too many within an hour.
+    fn take(&mut self, account: i64, now: Micros) -> bool {
+        self.0.retain(|_, (begin, _)| (0..HOUR_US).contains(&now.saturating_sub(*begin)));
+        let (_, count) = self.0.entry(account).or_insert((now, 0));
+        *count = count.saturating_add(1);
+        *count <= MAILS_MAX_PER_HOUR
+    }
 }
 
 impl RunningWebhooks {
@@ -94,5 +128,18 @@ impl RunningWebhooks {
         }
         // The supervisor has reported a panic.
         tokio::task::spawn_blocking(move || follower.join().ok()).await.ok();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mails_of_an_account_are_limited_per_hour() {
+        let mut budget = MailBudget::default();
+        let mut take = |account, now| (0..8).filter(|_| budget.take(account, now)).count();
+        assert_eq!([take(1, 0), take(1, HOUR_US - 1), take(2, HOUR_US - 1)], [6, 0, 6]);
+        assert_eq!([take(1, HOUR_US), take(2, HOUR_US)], [6, 0]);
     }
 }

@@ -32,6 +32,7 @@ use crate::{
 /// The authority, and the ports of all that belongs to it. It ends when this is dropped.
 struct Authority {
     folder: TempDir,
+    dns: u16,
     port: u16,
     management: u16,
     /// Where it checks names.
@@ -72,30 +73,40 @@ impl Authority {
             "tlsPort": checked,
         } });
         fs::write(path("pebble.json"), settings.to_string()).expect("a file");
-        let start = |command: &mut Command| {
-            command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts")
-        };
         let resolver = start(
             Command::new("pebble-challtestsrv")
                 .args(["-dns01", &format!("127.0.0.1:{dns}"), "-defaultIPv6", ""])
                 .args(["-http01", "", "-https01", "", "-tlsalpn01", "", "-management", ""]),
         );
+        let own = own.cert.der().clone();
+        let mut authority =
+            Self { folder, dns, port, management, checked, own, processes: vec![resolver] };
+        authority.start_pebble().await;
+        Some(authority)
+    }
+
+    async fn start_pebble(&mut self) {
         let pebble = start(
             Command::new("pebble")
-                .args(["-dnsserver", &format!("127.0.0.1:{dns}"), "-config"])
-                .arg(path("pebble.json"))
+                .args(["-dnsserver", &format!("127.0.0.1:{}", self.dns), "-config"])
+                .arg(self.folder.path().join("pebble.json"))
                 .env("PEBBLE_VA_NOSLEEP", "1")
                 // Reusing what was proved would leave the second name unchecked.
                 .env("PEBBLE_AUTHZREUSE", "0"),
         );
-        let processes = vec![resolver, pebble];
-        let own = own.cert.der().clone();
-        let authority = Self { folder, port, management, checked, own, processes };
-        for port in [port, management] {
+        self.processes.push(pebble);
+        for port in [self.port, self.management] {
             let address = (Ipv4Addr::LOCALHOST, port);
             until("the authority", async || TcpStream::connect(address).await.is_ok()).await;
         }
-        Some(authority)
+    }
+
+    /// Starts it again: its accounts are gone, and it signs with another root.
+    async fn forget_all(&mut self) {
+        let mut pebble = self.processes.pop().expect("it was started last");
+        pebble.kill().expect("it runs");
+        pebble.wait().expect("it ends");
+        self.start_pebble().await;
     }
 
     /// The root of what it signs.
@@ -123,6 +134,10 @@ impl Authority {
         let listen = format!("127.0.0.1:{port}");
         Hub::start_at(&listen, Arc::clone(folder), &["serve"], &settings)
     }
+}
+
+fn start(command: &mut Command) -> Child {
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts")
 }
 
 /// A connection to this port that trusts only this root.
@@ -186,4 +201,21 @@ async fn certificate_is_obtained_kept_and_refused_for_names_of_others() {
     // Other names take another one.
     let _hub = authority.hub(port, &folder, "four.test");
     until("another certificate", async || shown(port, "four.test", &root).await.is_some()).await;
+}
+
+#[tokio::test]
+async fn account_that_the_authority_no_longer_knows_is_replaced() {
+    let Some(mut authority) = Authority::start_or_skipped().await else { return };
+    let folder = Arc::new(tempfile::tempdir().expect("a temporary folder"));
+    let port = authority.checked;
+    let mut hub = authority.hub(port, &folder, "one.test");
+    hub.until_printed("a certificate was obtained").await;
+    assert_eq!(hub.stop(), Some(0));
+    let account = format!("{}-acme/account.json", hub.db());
+    let forgotten = fs::read(&account).expect("an account");
+    authority.forget_all().await;
+    let root = authority.root().await;
+    let _hub = authority.hub(port, &folder, "two.test");
+    until("a certificate", async || shown(port, "two.test", &root).await.is_some()).await;
+    assert_ne!(fs::read(&account).expect("an account"), forgotten);
 }

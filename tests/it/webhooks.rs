@@ -419,6 +419,44 @@ async fn owner_lists_changes_tests_resends_rotates_and_deletes() {
     assert_eq!(stage.hub.get_as(&stage.key, &webhook).await.status, 404);
 }
 
+/// A webhook gets what the account may follow, so a key that may do less gets neither its secret nor its events, and cannot
+/// destroy what it could not make.
+#[tokio::test]
+async fn key_without_all_scopes_may_only_list_switch_and_test() {
+    let mut stage = Stage::start(&SETTINGS);
+    let receiver = Receiver::open().await;
+    let account = ["--email", "team@example.org", "--addon", "websocket", "--name", "ci"];
+    let named = |scopes: &[&str]| {
+        let scopes = scopes.iter().flat_map(|scope| ["--scope", scope]);
+        stage.hub.key_command("create", account.into_iter().chain(scopes))
+    };
+    let all = named(&["football", "sports", "odds", "stream", "account"]);
+    let few = named(&["football", "sports", "odds", "account"]);
+    stage.key = all.clone();
+    let (webhook, secret) = stage.add(&receiver.url, &["goal"], &[]).await;
+    stage.key = few;
+    let tested = stage.post(&format!("{webhook}test/"), &Value::Null).await;
+    assert_eq!(tested.status, 202, "{tested:?}");
+    let id = tested.json()["id"].as_str().expect("an id").to_owned();
+    for path in ["rotate/".to_owned(), format!("deliveries/{id}/resend/")] {
+        let refused = stage.post(&format!("{webhook}{path}"), &Value::Null).await;
+        let code = &refused.json()["code"];
+        assert_eq!((refused.status, code), (403, &json!("insufficient_scope")), "{path}");
+    }
+    let delete = async |key: &str| {
+        let key = format!("Token {key}");
+        stage.hub.request("DELETE", &webhook, &[("authorization", &key)]).await
+    };
+    assert_eq!(delete(&stage.key).await.status, 403);
+    for enabled in [false, true] {
+        let switched = stage.post(&webhook, &json!({"enabled": enabled})).await;
+        assert_eq!(switched.json()["enabled"], enabled, "{switched:?}");
+    }
+    until("the test", async || !receiver.received().is_empty()).await;
+    assert!(receiver.received()[0].is_signed_by(&secret), "it is still the same");
+    assert_eq!(delete(&all).await.status, 204);
+}
+
 #[tokio::test]
 async fn account_gets_only_what_it_may_follow() {
     let mut stage = Stage::start(&SETTINGS);

@@ -23,7 +23,8 @@ pub struct WebhooksConfig {
     pub retry_max_ms: u64,
     /// Hours in which every attempt has failed, after which a webhook is disabled. Default 48.
     pub disable_after_hours: u32,
-    /// Deliveries of one webhook that wait. Default 10000, about 1 KB each; then the oldest are dropped.
+    /// Deliveries of one webhook that wait. Default 10000, about 1 KB each; then the oldest are dropped. They are counted
+    /// whenever a twentieth of it was added, so that many more can wait for a while.
     pub waiting_max: u32,
     /// Finished deliveries of one webhook that its log has. Default 10000.
     pub log_max: u32,

@@ -18,7 +18,7 @@
 //!
 //! | queue | limit | beyond it |
 //! |---|---|---|
-//! | deliveries of a webhook that wait | `webhooks.waiting_max` | the oldest are dropped, and its owner sees how many |
+//! | deliveries of a webhook that wait | `webhooks.waiting_max`, and a twentieth between two counts | the oldest are dropped, and its owner sees how many |
 //! | its finished deliveries | `webhooks.log_max`, `webhooks.keep_days` | the oldest are deleted |
 //! | requests in flight | `webhooks.connections` | other webhooks wait |
 //! | bytes of a response | 16 KiB | not read, and the connection is closed |
@@ -37,7 +37,7 @@ use std::{
     fmt, io,
     pin::Pin,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
@@ -177,11 +177,12 @@ impl Webhooks {
     }
 
     /// Replaces what a webhook gets, and where. `enabled`: enables or disables it. It gets no event of the time in which it was
-    /// disabled.
+    /// disabled. What stays as it was is no change.
     ///
     /// # Errors
     ///
-    /// As [`Self::get`], and if the terms are not valid.
+    /// As [`Self::get`], and if the terms are not valid. The terms that it has may have become invalid, by another setting or
+    /// another program: it can be disabled all the same.
     pub async fn change(
         &self,
         account: i64,
@@ -190,10 +191,16 @@ impl Webhooks {
         enabled: Option<bool>,
         now: Micros,
     ) -> Result<Webhook, WebhookError> {
-        self.get(account, id).await?;
-        let terms = terms.checked(self.shared.config.allow_private)?;
-        self.shared.store.change(id, &terms, enabled, now).await?;
-        self.note_change();
+        let known = self.get(account, id).await?;
+        let is_new = *terms != known.terms;
+        let checked = match is_new || enabled == Some(true) {
+            true => Some(terms.checked(self.shared.config.allow_private)?),
+            false => None,
+        };
+        let new = checked.filter(|checked| is_new && *checked != known.terms);
+        if self.shared.store.change(&known, new.as_ref(), enabled, now).await? {
+            self.note_change();
+        }
         self.shared.due.notify_one();
         self.get(account, id).await
     }
@@ -332,6 +339,7 @@ impl Webhooks {
             on_disabled,
             leads: Box::new(leads),
             clock,
+            busy: Mutex::default(),
             is_failing: AtomicBool::new(false),
         };
         Ok(sender.start(stopped.clone()))
@@ -343,3 +351,6 @@ impl fmt::Debug for Webhooks {
         f.debug_struct("Webhooks").finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

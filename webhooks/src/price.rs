@@ -188,6 +188,12 @@ impl MetConditions {
     fn remove(&mut self, channel: &ChannelId, condition: ConditionId) -> bool {
         self.0.get_mut(channel).is_some_and(|met| met.remove(&condition))
     }
+
+    /// The channels that have any.
+    pub(crate) fn channels(&self) -> impl Iterator<Item = ChannelId> {
+        let met = self.0.iter().filter(|(_, met)| !met.is_empty());
+        met.map(|(channel, _)| channel.clone())
+    }
 }
 
 /// A price that meets a condition, in the form of an event.
@@ -214,13 +220,7 @@ pub(crate) fn check(
     crossings: &mut Vec<PriceCrossing>,
 ) {
     let Some(book) = &update.book else {
-        let ended = met.0.remove(&update.channel).unwrap_or_default();
-        let channel = &update.channel;
-        crossings.extend(ended.into_iter().map(|condition| PriceCrossing {
-            condition,
-            channel: channel.clone(),
-            event: None,
-        }));
+        end(&update.channel, met, crossings);
         return;
     };
     let follows = |subscription: &&Subscription| {
@@ -248,6 +248,20 @@ pub(crate) fn check(
             }
         }
     }
+}
+
+/// Adds that no condition is met any more in a channel.
+pub(crate) fn end(
+    channel: &ChannelId,
+    met: &mut MetConditions,
+    crossings: &mut Vec<PriceCrossing>,
+) {
+    let ended = met.0.remove(channel).unwrap_or_default();
+    crossings.extend(ended.into_iter().map(|condition| PriceCrossing {
+        condition,
+        channel: channel.clone(),
+        event: None,
+    }));
 }
 
 fn event(

@@ -1,11 +1,12 @@
 //! Records the deliveries of events, with the position in the log behind them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use base::Micros;
 use database::Database;
 use fanout::ChannelId;
 use metrics::counter;
+use sqlx::AnyConnection;
 
 use crate::{
     Event, EventKind, MayReceive, MetConditions, PriceCrossing, PriceUpdate, Webhook, Webhooks,
@@ -13,6 +14,9 @@ use crate::{
     store::{self, NewDelivery, Stamp},
     webhook::Subscription,
 };
+
+/// The part of the maximum of waiting deliveries that a webhook can get before those that wait are counted again: a twentieth.
+const UNCOUNTED_SHARE: u32 = 20;
 
 /// A position in the log: behind this record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,11 +33,15 @@ pub struct Recorder {
     webhooks: Webhooks,
     stamp: Option<Stamp>,
     subscriptions: Vec<Subscription>,
+    /// The deliveries that each webhook got since those that wait were counted last. None of a webhook for which that was
+    /// not done yet.
+    uncounted: HashMap<i64, u32>,
 }
 
 impl Recorder {
     pub(crate) fn new(database: Database, webhooks: Webhooks) -> Self {
-        Self { database, webhooks, stamp: None, subscriptions: Vec::new() }
+        let (subscriptions, uncounted) = (Vec::new(), HashMap::new());
+        Self { database, webhooks, stamp: None, subscriptions, uncounted }
     }
 
     /// Reads the webhooks again if they have changed. Returns whether they have.
@@ -47,6 +55,8 @@ impl Recorder {
         let has_changed = self.stamp != Some(stamp);
         if has_changed {
             let enabled = store.enabled().await?;
+            let ids: BTreeSet<i64> = enabled.iter().map(|webhook| webhook.id).collect();
+            self.uncounted.retain(|webhook, _| ids.contains(webhook));
             self.subscriptions = enabled.into_iter().map(Subscription::new).collect();
             self.stamp = Some(stamp);
         }
@@ -96,6 +106,18 @@ impl Recorder {
         price::check(&self.subscriptions, update, met, crossings);
     }
 
+    /// Adds that no condition is met any more in channels that are not open, whose end was not read. To be recorded with
+    /// [`Self::record`].
+    pub fn end_closed(
+        is_open: impl Fn(&ChannelId) -> bool,
+        met: &mut MetConditions,
+        crossings: &mut Vec<PriceCrossing>,
+    ) {
+        for channel in met.channels().filter(|channel| !is_open(channel)).collect::<Vec<_>>() {
+            price::end(&channel, met, crossings);
+        }
+    }
+
     /// The kinds of events that any webhook is about. None: there is nothing to record.
     #[must_use]
     pub fn kinds(&self) -> BTreeSet<EventKind> {
@@ -135,14 +157,15 @@ impl Recorder {
         tx.commit().await
     }
 
-    /// Stores the deliveries of these events, which conditions on prices are met, and the position behind them, in one transaction. An event that was recorded
-    /// before changes nothing.
+    /// Stores the deliveries of these events, which conditions on prices are met, and the position behind them, in one
+    /// transaction. An event that was recorded before changes nothing, and neither does one for a webhook that was deleted
+    /// since the webhooks were read.
     ///
     /// # Errors
     ///
     /// If the store fails, or if another node leads; nothing has changed then.
     pub async fn record(
-        &self,
+        &mut self,
         events: &[Event],
         crossings: &[PriceCrossing],
         position: Position,
@@ -151,36 +174,71 @@ impl Recorder {
     ) -> Result<(), sqlx::Error> {
         let mut deliveries = self.deliveries(events, may_receive, now);
         deliveries.extend(self.price_deliveries(crossings, may_receive, now));
-        let webhooks: BTreeSet<i64> = deliveries.iter().map(|delivery| delivery.webhook).collect();
-        let (mut added, mut dropped) = (0, 0);
+        let of_deliveries = deliveries.iter().map(|delivery| delivery.webhook);
+        let of_crossings = crossings.iter().map(|crossing| crossing.condition.webhook);
+        let webhooks: BTreeSet<i64> = of_deliveries.chain(of_crossings).collect();
         let mut tx = self.database.begin().await?;
-        for delivery in &deliveries {
-            added += u64::from(store::insert(&mut tx, delivery).await?);
+        let conditions = store::conditions(&mut tx, &webhooks, self.database.is_sqlite()).await?;
+        let mut added_to: BTreeMap<i64, u32> = BTreeMap::new();
+        for delivery in deliveries.iter().filter(|it| conditions.contains_key(&it.webhook)) {
+            let is_new = store::insert(&mut tx, delivery).await?;
+            *added_to.entry(delivery.webhook).or_default() += u32::from(is_new);
         }
-        for webhook in webhooks {
+        let (mut counted, mut dropped) = (Vec::new(), 0);
+        for (&webhook, &added) in &added_to {
             let max = self.webhooks.shared.config.waiting_max;
-            dropped += store::drop_oldest(&mut tx, webhook, max, now).await?;
+            if self.is_count_due(webhook, added, max) {
+                dropped += store::drop_oldest(&mut tx, webhook, max, now).await?;
+                counted.push(webhook);
+            }
         }
         for crossing in crossings {
-            let PriceCrossing { condition: ConditionId { webhook, place }, channel, event } =
-                crossing;
-            let Some(condition) = self.webhook(*webhook).and_then(|it| it.terms.prices.get(*place))
-            else {
-                continue;
-            };
-            let of = (*webhook, condition, channel.as_str());
-            store::set_met(&mut tx, of, event.is_some(), now).await?;
+            self.set_met(&mut tx, crossing, &conditions, now).await?;
         }
         store::set_position(&mut tx, Some(position)).await?;
         tx.commit().await?;
+        let added: u32 = added_to.values().sum();
+        for (webhook, added) in added_to {
+            *self.uncounted.entry(webhook).or_default() += added;
+        }
+        self.uncounted.extend(counted.into_iter().map(|webhook| (webhook, 0)));
         if added > 0 {
-            counter!("matchwire_webhook_deliveries_total").increment(added);
+            counter!("matchwire_webhook_deliveries_total").increment(added.into());
             self.webhooks.shared.due.notify_one();
         }
         if dropped > 0 {
             counter!("matchwire_webhook_dropped_total").increment(dropped);
         }
         Ok(())
+    }
+
+    /// Whether the waiting deliveries of a webhook must be counted, now that it gets so many more. Counting reads all that
+    /// wait, which are many if an endpoint is dead, so it is not done for each event.
+    fn is_count_due(&self, webhook: i64, added: u32, waiting_max: u32) -> bool {
+        let uncounted = self.uncounted.get(&webhook);
+        uncounted.is_none_or(|it| it.saturating_add(added) > waiting_max / UNCOUNTED_SHARE)
+    }
+
+    /// Stores whether a condition is met. `conditions`: those that each webhook has now.
+    async fn set_met(
+        &self,
+        tx: &mut AnyConnection,
+        crossing: &PriceCrossing,
+        conditions: &HashMap<i64, String>,
+        now: Micros,
+    ) -> Result<(), sqlx::Error> {
+        let PriceCrossing { condition: ConditionId { webhook, place }, channel, event } = crossing;
+        let known = self.webhook(*webhook).and_then(|it| it.terms.prices.get(*place));
+        let (Some(condition), Some(stored)) = (known, conditions.get(webhook)) else {
+            return Ok(());
+        };
+        // The row of a condition that the webhook no longer has would outlast it.
+        let text = condition.to_string();
+        let is_met = event.is_some();
+        if is_met && !stored.lines().any(|line| line == text) {
+            return Ok(());
+        }
+        store::set_met(tx, (*webhook, condition, channel.as_str()), is_met, now).await
     }
 
     fn price_deliveries(
@@ -219,3 +277,6 @@ impl Recorder {
         deliveries
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,13 +1,14 @@
 //! Sends the deliveries that are due, for as long as the hub runs.
 //!
 //! One task looks for webhooks with deliveries that are due, and starts a round for each, up to a maximum at a time. A round
-//! sends deliveries of its webhook one after the other, and ends with the first failure.
+//! sends deliveries of its webhook one after the other, and ends with the first failure. Meanwhile the task counts what waits
+//! and deletes what is old.
 
 use std::{
     collections::HashSet,
     ops::RangeInclusive,
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -52,6 +53,8 @@ pub(crate) struct Sender {
     pub(crate) on_disabled: OnDisabled,
     pub(crate) leads: Box<dyn Fn() -> bool + Send + Sync>,
     pub(crate) clock: fn() -> Micros,
+    /// The webhooks that have a round.
+    pub(crate) busy: Mutex<HashSet<i64>>,
     /// Whether the store failed the last time, so that a change is logged once.
     pub(crate) is_failing: AtomicBool,
 }
@@ -61,39 +64,32 @@ impl Sender {
         supervisor::spawn("webhooks", Lifetime::UntilStop, Arc::new(self).run(stopped))
     }
 
-    async fn run(self: Arc<Self>, mut stopped: watch::Receiver<bool>) {
-        let (mut count, mut sweep) = (time::interval(COUNT_EVERY), time::interval(SWEEP_EVERY));
+    async fn run(self: Arc<Self>, stopped: watch::Receiver<bool>) {
+        tokio::join!(Arc::clone(&self).start_rounds(stopped.clone()), self.maintain(stopped));
+    }
+
+    async fn start_rounds(self: Arc<Self>, mut stopped: watch::Receiver<bool>) {
         let mut poll = time::interval(Duration::from_millis(self.config().poll_ms));
         poll.set_missed_tick_behavior(time::MissedTickBehavior::Delay);
-        let mut rounds = JoinSet::new();
-        let (mut busy, mut last) = (HashSet::new(), 0);
+        let (mut rounds, mut last) = (JoinSet::new(), 0);
         loop {
             tokio::select! {
                 () = wait_for_stop(&mut stopped) => break,
                 Some(ended) = rounds.join_next(), if !rounds.is_empty() => {
                     // A round that panicked has ended the hub.
                     if let Ok(webhook) = ended {
-                        busy.remove(&webhook);
+                        self.busy().remove(&webhook);
                     }
                 }
                 () = self.webhooks.shared.due.notified() => {}
                 _ = poll.tick() => {}
-                _ = count.tick() => {
-                    self.note(self.count(&busy).await);
-                    continue;
-                }
-                _ = sweep.tick() => {
-                    self.note(self.sweep().await);
-                    continue;
-                }
             }
             if !(self.leads)() {
                 continue;
             }
-            let free = self.config().connections.saturating_sub(busy.len());
-            for webhook in self.due(last, &busy, free).await {
+            for webhook in self.due(last).await {
                 last = webhook;
-                busy.insert(webhook);
+                self.busy().insert(webhook);
                 let round = Arc::clone(&self).round(webhook, stopped.clone());
                 rounds.spawn(supervisor::watch("webhooks", Lifetime::Finite, round));
             }
@@ -101,14 +97,33 @@ impl Sender {
         while rounds.join_next().await.is_some() {}
     }
 
+    /// Counts what waits, and deletes what is old.
+    async fn maintain(&self, mut stopped: watch::Receiver<bool>) {
+        let (mut count, mut sweep) = (time::interval(COUNT_EVERY), time::interval(SWEEP_EVERY));
+        for interval in [&mut count, &mut sweep] {
+            interval.set_missed_tick_behavior(time::MissedTickBehavior::Delay);
+        }
+        loop {
+            let done = tokio::select! {
+                () = wait_for_stop(&mut stopped) => break,
+                _ = count.tick() => self.count().await,
+                _ = sweep.tick() => self.sweep(&stopped).await,
+            };
+            self.note(done);
+        }
+    }
+
     /// Webhooks for which a round can start: those after the last one first.
-    async fn due(&self, last: i64, busy: &HashSet<i64>, free: usize) -> Vec<i64> {
+    async fn due(&self, last: i64) -> Vec<i64> {
+        let busy = self.busy().len();
+        let free = self.config().connections.saturating_sub(busy);
         if free == 0 {
             return Vec::new();
         }
-        let max = i64::try_from(free + busy.len()).unwrap_or(i64::MAX);
+        let max = i64::try_from(free + busy).unwrap_or(i64::MAX);
         let due = self.store().webhooks_due((self.clock)(), last, max).await;
         let due = self.note(due).unwrap_or_default();
+        let busy = self.busy();
         due.into_iter().filter(|webhook| !busy.contains(webhook)).take(free).collect()
     }
 
@@ -234,7 +249,7 @@ impl Sender {
         Ok(())
     }
 
-    async fn count(&self, busy: &HashSet<i64>) -> Result<(), sqlx::Error> {
+    async fn count(&self) -> Result<(), sqlx::Error> {
         if !(self.leads)() {
             return Ok(());
         }
@@ -242,6 +257,7 @@ impl Sender {
         let waiting = self.store().waiting(now).await?;
         let count: i64 = waiting.iter().map(|it| it.count).sum();
         // Those of a webhook with a request in flight wait for its endpoint.
+        let busy = self.busy().clone();
         let free = waiting.iter().filter(|it| !busy.contains(&it.webhook));
         let oldest = free.filter_map(|it| it.due).min();
         let overdue = oldest.map_or(0, |due| now.saturating_sub(due));
@@ -250,13 +266,14 @@ impl Sender {
         Ok(())
     }
 
-    async fn sweep(&self) -> Result<(), sqlx::Error> {
+    async fn sweep(&self, stopped: &watch::Receiver<bool>) -> Result<(), sqlx::Error> {
         if !(self.leads)() {
             return Ok(());
         }
         let WebhooksConfig { keep_days, log_max, .. } = *self.config();
         let keep_us = Micros::from(keep_days).saturating_mul(24 * 3_600_000_000);
-        self.store().sweep((self.clock)().saturating_sub(keep_us), log_max).await
+        let before = (self.clock)().saturating_sub(keep_us);
+        self.store().sweep(before, log_max, || *stopped.borrow()).await
     }
 
     /// Logs when the store begins or ceases to fail.
@@ -292,6 +309,11 @@ impl Sender {
         let (first, max) = (Duration::from_millis(retry_ms), Duration::from_millis(retry_max_ms));
         let wait = BackoffPolicy { first, max }.wait(failures, JITTER, &mut backoff::rng());
         Micros::try_from(wait.as_micros()).unwrap_or(Micros::MAX)
+    }
+
+    /// Nothing panics while it holds the lock.
+    fn busy(&self) -> MutexGuard<'_, HashSet<i64>> {
+        self.busy.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn store(&self) -> &Store {

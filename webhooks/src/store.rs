@@ -3,6 +3,8 @@
 //! A delivery waits until it is done: delivered, failed or dropped. It is claimed before it is sent, which moves its due time:
 //! if the process dies, it becomes due again.
 
+use std::collections::{BTreeSet, HashMap};
+
 use base::Micros;
 use database::Database;
 use sqlx::{AnyConnection, FromRow, Row, any::AnyRow};
@@ -119,53 +121,32 @@ impl Store {
         Ok(Some(id))
     }
 
+    /// Gives a webhook these terms, if there are any, and enables or disables it. Returns whether that changes anything.
     pub(crate) async fn change(
         &self,
-        id: i64,
-        terms: &WebhookTerms,
+        known: &Webhook,
+        terms: Option<&WebhookTerms>,
         enabled: Option<bool>,
         now: Micros,
-    ) -> Result<(), sqlx::Error> {
-        let mut tx = self.database.begin().await?;
-        let channels = terms.channels.join(" ");
-        // Prices are not followed in other channels, or while it is disabled.
-        let forgets: bool = sqlx::query_scalar::<_, i64>(
-            "SELECT count(*) FROM customer_webhooks WHERE id = $1 AND (channels <> $2 OR disabled_us IS NOT NULL)",
-        )
-        .bind(id)
-        .bind(&channels)
-        .fetch_one(&mut *tx)
-        .await?
-            > 0;
-        forget_met(&mut tx, id, forgets, &terms.prices).await?;
-        sqlx::query(
-            "UPDATE customer_webhooks SET url = $1, events = $2, channels = $3, prices = $4, version = version + 1, paused_us = 0
-             WHERE id = $5",
-        )
-        .bind(&terms.url)
-        .bind(events_text(terms))
-        .bind(channels)
-        .bind(prices_text(terms))
-        .bind(id)
-        .execute(&mut *tx)
-        .await?;
-        match enabled {
-            Some(true) => {
-                sqlx::query(
-                    "UPDATE customer_webhooks SET active_us = $1, disabled_us = NULL, disabled_why = NULL, failures = 0, failing_us = NULL
-                     WHERE id = $2 AND disabled_us IS NOT NULL",
-                )
-                .bind(now)
-                .bind(id)
-                .execute(&mut *tx)
-                .await?;
-            }
-            Some(false) => {
-                disable(&mut tx, id, "its owner disabled it", now).await?;
-            }
-            None => {}
+    ) -> Result<bool, sqlx::Error> {
+        if terms.is_none() && enabled.is_none() {
+            return Ok(false);
         }
-        tx.commit().await
+        let mut tx = self.database.begin().await?;
+        if let Some(terms) = terms {
+            set_terms(&mut tx, known, terms).await?;
+        }
+        let is_switched = match enabled {
+            Some(true) => enable(&mut tx, known.id, now).await?,
+            Some(false) => disable(&mut tx, known.id, "its owner disabled it", now).await?,
+            None => false,
+        };
+        sqlx::query("UPDATE customer_webhooks SET paused_us = 0 WHERE id = $1 AND paused_us > 0")
+            .bind(known.id)
+            .execute(&mut *tx)
+            .await?;
+        tx.commit().await?;
+        Ok(terms.is_some() || is_switched)
     }
 
     pub(crate) async fn delete(&self, id: i64) -> Result<(), sqlx::Error> {
@@ -394,9 +375,14 @@ impl Store {
     }
 
     /// Deletes deliveries that were made before this moment, done or not, and of each webhook the finished ones beyond a
-    /// maximum.
-    pub(crate) async fn sweep(&self, before: Micros, log_max: u32) -> Result<(), sqlx::Error> {
-        loop {
+    /// maximum. Looks between two statements whether it is to stop.
+    pub(crate) async fn sweep(
+        &self,
+        before: Micros,
+        log_max: u32,
+        is_stopped: impl Fn() -> bool + Send + Sync,
+    ) -> Result<(), sqlx::Error> {
+        while !is_stopped() {
             let done = sqlx::query(
                 "DELETE FROM webhook_deliveries WHERE id IN
                  (SELECT id FROM webhook_deliveries WHERE created_us < $1 ORDER BY id LIMIT $2)",
@@ -410,25 +396,49 @@ impl Store {
             }
             self.database.yield_to_writers().await;
         }
-        let full: Vec<i64> = sqlx::query_scalar(
-            "SELECT webhook_id FROM webhook_deliveries WHERE done_us IS NOT NULL GROUP BY webhook_id HAVING count(*) > $1",
+        let full: Vec<(i64, i64)> = sqlx::query_as(
+            "SELECT webhook_id, count(*) FROM webhook_deliveries WHERE done_us IS NOT NULL GROUP BY webhook_id HAVING count(*) > $1",
         )
         .bind(i64::from(log_max))
         .fetch_all(self.database.pool())
         .await?;
-        for webhook in full {
-            sqlx::query(
-                "DELETE FROM webhook_deliveries WHERE webhook_id = $1 AND done_us IS NOT NULL AND id <=
-                 (SELECT id FROM webhook_deliveries WHERE webhook_id = $1 AND done_us IS NOT NULL
-                  ORDER BY id DESC LIMIT 1 OFFSET $2)",
-            )
-            .bind(webhook)
-            .bind(i64::from(log_max))
-            .execute(self.database.pool())
-            .await?;
+        for (webhook, count) in full {
+            let mut surplus = count - i64::from(log_max);
+            while surplus > 0 && !is_stopped() {
+                let batch = surplus.min(SWEPT_MAX);
+                sqlx::query(
+                    "DELETE FROM webhook_deliveries WHERE id IN
+                     (SELECT id FROM webhook_deliveries WHERE webhook_id = $1 AND done_us IS NOT NULL ORDER BY id LIMIT $2)",
+                )
+                .bind(webhook)
+                .bind(batch)
+                .execute(self.database.pool())
+                .await?;
+                surplus -= batch;
+                self.database.yield_to_writers().await;
+            }
         }
         Ok(())
     }
+}
+
+/// Those of these webhooks that there are, with their conditions on prices as text, one in each line. Until the transaction
+/// ends, none of them can be deleted: SQLite has one writer at a time.
+pub(crate) async fn conditions(
+    tx: &mut AnyConnection,
+    webhooks: &BTreeSet<i64>,
+    is_sqlite: bool,
+) -> Result<HashMap<i64, String>, sqlx::Error> {
+    if webhooks.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let ids = webhooks.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let lock = if is_sqlite { "" } else { " FOR KEY SHARE" };
+    let statement =
+        format!("SELECT id, prices FROM customer_webhooks WHERE id IN ({ids}) ORDER BY id{lock}");
+    let rows: Vec<(i64, String)> =
+        sqlx::query_as(sqlx::AssertSqlSafe(statement)).fetch_all(tx).await?;
+    Ok(rows.into_iter().collect())
 }
 
 /// Stores a delivery. False if the webhook has one of the same event.
@@ -507,6 +517,53 @@ pub(crate) async fn set_position(
     query.execute(tx).await.map(|_| ())
 }
 
+/// Writes the terms that differ from those that are known. Others stay as they are stored: a newer program may have written
+/// kinds of events that this one does not know.
+async fn set_terms(
+    tx: &mut AnyConnection,
+    known: &Webhook,
+    terms: &WebhookTerms,
+) -> Result<(), sqlx::Error> {
+    let old = &known.terms;
+    let (has_other_channels, has_other_prices) =
+        (terms.channels != old.channels, terms.prices != old.prices);
+    if has_other_channels || has_other_prices {
+        // Prices were not followed in other channels.
+        forget_met(tx, known.id, has_other_channels, &terms.prices).await?;
+    }
+    sqlx::query(
+        "UPDATE customer_webhooks SET url = COALESCE($1, url), events = COALESCE($2, events),
+         channels = COALESCE($3, channels), prices = COALESCE($4, prices), version = version + 1 WHERE id = $5",
+    )
+    .bind((terms.url != old.url).then(|| terms.url.clone()))
+    .bind((terms.events != old.events).then(|| events_text(terms)))
+    .bind(has_other_channels.then(|| terms.channels.join(" ")))
+    .bind(has_other_prices.then(|| prices_text(terms)))
+    .bind(known.id)
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
+/// False if it was enabled.
+async fn enable(tx: &mut AnyConnection, webhook: i64, now: Micros) -> Result<bool, sqlx::Error> {
+    let done = sqlx::query(
+        "UPDATE customer_webhooks SET active_us = $1, disabled_us = NULL, disabled_why = NULL, failures = 0, failing_us = NULL,
+         version = version + 1 WHERE id = $2 AND disabled_us IS NOT NULL",
+    )
+    .bind(now)
+    .bind(webhook)
+    .execute(&mut *tx)
+    .await?;
+    let is_enabled = done.rows_affected() == 1;
+    if is_enabled {
+        // Prices were not followed while it was disabled.
+        forget_met(tx, webhook, true, &[]).await?;
+    }
+    Ok(is_enabled)
+}
+
+/// False if it was disabled.
 async fn disable(
     tx: &mut AnyConnection,
     webhook: i64,
@@ -541,13 +598,12 @@ impl FromRow<'_, AnyRow> for Webhook {
     fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
         let text = |name: &str| row.try_get::<String, _>(name);
         let (events, channels, prices) = (text("events")?, text("channels")?, text("prices")?);
-        let prices = prices.lines().map(PriceCondition::parse).collect::<Result<_, _>>();
         let terms = WebhookTerms {
             url: row.try_get("url")?,
-            // A kind that this program does not know: a newer one wrote it.
+            // A kind or a condition that this program does not know: a newer one wrote it.
             events: events.split(' ').filter_map(|name| name.parse::<EventKind>().ok()).collect(),
             channels: channels.split_whitespace().map(str::to_owned).collect(),
-            prices: prices.map_err(|error| sqlx::Error::Decode(error.into()))?,
+            prices: prices.lines().filter_map(|line| PriceCondition::parse(line).ok()).collect(),
         };
         let disabled: Option<Micros> = row.try_get("disabled_us")?;
         let why: Option<String> = row.try_get("disabled_why")?;

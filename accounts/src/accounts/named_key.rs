@@ -6,8 +6,8 @@
 use crate::mail::{self, MailKind};
 
 use super::{
-    AccountId, Accounts, AccountsError, Key, KeySummary, Micros, Networks, NetworksError, Scopes,
-    store,
+    AccountId, Accounts, AccountsError, HOUR_US, Key, KeySummary, Micros, Networks, NetworksError,
+    Scopes, store,
 };
 
 /// The most characters of a name.
@@ -86,13 +86,19 @@ impl Accounts {
             return Err(AccountsError::Gone);
         }
         let key = self.insert_named_key(&mut tx, account, terms, now).await?;
-        // Its owner hears of a key that somebody else made in a stolen session.
-        mail::enqueue_for_account(&mut tx, account.0, MailKind::NewNamedKey, now).await?;
+        // Its owner hears of a key that somebody else made in a stolen session. The mails that it takes to reach the limit are
+        // of this kind too, so nobody can use it up in silence.
+        let hour_ago = now.saturating_sub(HOUR_US);
+        let new = store::count_new_named_keys(&mut tx, account, hour_ago).await?;
+        if new <= i64::from(self.shared.config.mails_max_per_hour) {
+            mail::enqueue_for_account(&mut tx, account.0, MailKind::NewNamedKey, now).await?;
+        }
         tx.commit().await?;
         Ok(key)
     }
 
-    /// The named keys of an account that are not revoked, the newest first. Those that have ended are among them.
+    /// The named keys of an account that are not revoked, the newest first. Those that have ended are among them, until
+    /// others need their places.
     ///
     /// # Errors
     ///
@@ -132,7 +138,11 @@ impl Accounts {
         now: Micros,
     ) -> Result<Key, AccountsError> {
         let limit = self.shared.config.named_keys_max;
-        if store::count_named_keys(&mut *tx, account).await? >= i64::from(limit) {
+        let mut count = store::count_named_keys(&mut *tx, account).await?;
+        if count >= i64::from(limit) {
+            count -= store::revoke_ended_named_keys(&mut *tx, account, now).await?;
+        }
+        if count >= i64::from(limit) {
             return Err(AccountsError::TooManyKeys { limit });
         }
         self.insert_new_key(tx, account, Some(terms), now).await

@@ -32,7 +32,10 @@ pub(super) use self::{
         Effect, StoredLink, insert_link, registered_password, remove_links, remove_old_links,
         use_link, void_links,
     },
-    named_keys::{count_named_keys, revoke_main_keys, revoke_named_key},
+    named_keys::{
+        count_named_keys, count_new_named_keys, revoke_ended_named_keys, revoke_main_keys,
+        revoke_named_key,
+    },
     sessions::{
         StoredSession, insert_session, keep_newest_sessions, remove_ended_sessions, remove_sessions,
     },

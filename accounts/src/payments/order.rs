@@ -2,7 +2,8 @@
 //!
 //! Pure. Facts only ever grow: an order is paid once, its refund is the highest ever reported, and
 //! a closed checkout stays closed. The days due follow from the facts alone, so the order and the
-//! repetition of reports do not matter.
+//! repetition of reports do not matter. Only a lost dispute is added to what is known, once for its
+//! event.
 
 use rust_decimal::{Decimal, RoundingStrategy, prelude::ToPrimitive};
 
@@ -82,6 +83,8 @@ pub(super) struct ProviderStatus {
     pub(super) paid: Option<Price>,
     /// In total.
     pub(super) refunded: Option<Price>,
+    /// What a lost dispute gave back besides. It is added, so it must come with its event.
+    pub(super) lost: Option<Price>,
     pub(super) closed: bool,
 }
 
@@ -144,12 +147,6 @@ impl Order {
         format!("{} × {}", self.unit_title(), self.months)
     }
 
-    /// What has gone back in total once a dispute about this amount is lost.
-    pub(super) fn after_loss(&self, lost: &Price) -> Price {
-        let amount = (self.refunded + lost.amount).min(self.price.amount);
-        Price { amount, currency: lost.currency.clone() }
-    }
-
     /// The amount that can still be refunded.
     #[must_use]
     pub fn refundable(&self) -> Decimal {
@@ -165,7 +162,7 @@ impl Order {
     ///
     /// If the report does not fit the order; nothing has changed then.
     pub(super) fn learn(&mut self, received: &ProviderStatus, now: Micros) -> Result<(), Mismatch> {
-        for price in received.paid.iter().chain(&received.refunded) {
+        for price in received.paid.iter().chain(&received.refunded).chain(&received.lost) {
             self.check_currency(price)?;
         }
         if let Some(paid) = &received.paid
@@ -174,9 +171,13 @@ impl Order {
             let expected = self.price.amount;
             return Err(Mismatch::Amount { expected, received: paid.amount });
         }
-        let refunded = received.refunded.as_ref().map_or(Decimal::ZERO, |price| price.amount);
+        let amount = |price: &Option<Price>| price.as_ref().map_or(Decimal::ZERO, |it| it.amount);
+        let (refunded, lost) = (amount(&received.refunded), amount(&received.lost));
         if refunded > self.price.amount || refunded.is_sign_negative() {
             return Err(Mismatch::Refund { paid: self.price.amount, received: refunded });
+        }
+        if lost.is_sign_negative() {
+            return Err(Mismatch::Refund { paid: self.price.amount, received: lost });
         }
         if received.paid.is_some() {
             self.paid = self.paid.or(Some(now));
@@ -184,7 +185,7 @@ impl Order {
         if received.closed {
             self.closed = self.closed.or(Some(now));
         }
-        self.refunded = self.refunded.max(refunded);
+        self.refunded = (self.refunded.max(refunded) + lost).min(self.price.amount);
         self.payment = self.payment.take().or_else(|| received.payment.clone());
         Ok(())
     }

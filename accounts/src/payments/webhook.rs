@@ -82,10 +82,7 @@ impl Payments {
             // Each event is applied once, so the sum is not added twice.
             EventContent::Lost(lost) => {
                 info!(order = order.id, amount = %lost, "a dispute is lost");
-                ProviderStatus {
-                    refunded: Some(order.after_loss(&lost)),
-                    ..ProviderStatus::default()
-                }
+                ProviderStatus { lost: Some(lost), ..ProviderStatus::default() }
             }
             EventContent::FetchStatus | EventContent::Nothing => {
                 provider.fetch_status(&order).await?

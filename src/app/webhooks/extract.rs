@@ -19,12 +19,18 @@ use base::Micros;
 use webhooks::{BookPrices, Event, EventKind, PriceUpdate, SelectionPrice};
 
 const FEEDS: &str = "feeds";
+/// How long before the record behind which reading began a state of a source may have begun, to be found as a new one. A state
+/// that began later is in a record behind that one, because no input is older than the records before it; the rest is for
+/// clocks. What is found twice within this time is stored once.
+const FEEDS_MARGIN_US: Micros = 5_000_000;
 /// What the patch contains when a match ends.
 const ENDED: &str = r#""life":"ended""#;
 
 /// Finds events in records that come in order.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Extractor {
+    /// When the record was made behind which it began.
+    from: Micros,
     /// Since when each source has been in its state, as of the last event about it: every change of its document repeats the
     /// state.
     feeds: HashMap<String, Micros>,
@@ -145,6 +151,11 @@ impl Serialize for EventKindName {
 }
 
 impl Extractor {
+    /// `from`: when the record was made behind which it begins.
+    pub(super) fn new(from: Micros) -> Self {
+        Self { from, feeds: HashMap::new() }
+    }
+
     /// Adds the prices of channels with odds, for those that are followed.
     pub(super) fn extract_prices(
         record: &Record,
@@ -223,7 +234,10 @@ impl Extractor {
                 "late" | "down" if !ended => EventKind::FeedDown,
                 _ => continue,
             };
-            if self.feeds.insert(name.to_string(), since) == Some(since) || !kinds.contains(&kind) {
+            let is_known = self.feeds.insert(name.to_string(), since) == Some(since);
+            // It was found by an earlier reading, or at a time when no webhook was about it.
+            let is_old = since < self.from.saturating_sub(FEEDS_MARGIN_US);
+            if is_known || is_old || !kinds.contains(&kind) {
                 continue;
             }
             let eid = format!("{name}:{since}");
@@ -357,7 +371,7 @@ mod tests {
     /// The events in an update, each as its channel, its `eid` and its JSON.
     fn check(kinds: &[EventKind], update: (&str, bool, &str), expected: &[(&str, &str)]) {
         let (mut events, kinds) = (Vec::new(), kinds.iter().copied().collect());
-        Extractor::default().extract(&record(10, &[update]), &kinds, &mut events);
+        Extractor::new(0).extract(&record(10, &[update]), &kinds, &mut events);
         let found: Vec<_> = events.iter().map(|it| (&*it.eid, it.json.get())).collect();
         assert_eq!(found, expected, "{update:?}");
         assert!(events.iter().all(|event| event.channel.as_str() == update.0));
@@ -437,15 +451,16 @@ mod tests {
         assert!(matches!(updates[..], [PriceUpdate { book: Some(_), .. }]), "{updates:?}");
     }
 
+    fn feeds(state: &str, since: Micros, more: &str) -> String {
+        format!(
+            r#"{{"type":"update","patch":{{"sources":{{"acme":{{"state":"{state}","since":{since}{more}}}}}}}}}"#
+        )
+    }
+
     #[test]
     fn state_of_a_source_is_an_event_once() {
-        let feeds = |state: &str, since: u64, more: &str| {
-            format!(
-                r#"{{"type":"update","patch":{{"sources":{{"acme":{{"state":"{state}","since":{since}{more}}}}}}}}}"#
-            )
-        };
         let kinds = BTreeSet::from([EventKind::FeedDown, EventKind::FeedUp]);
-        let mut extractor = Extractor::default();
+        let mut extractor = Extractor::new(0);
         let mut check = |update: &str, expected: &[&str]| {
             let mut events = Vec::new();
             extractor.extract(&record(99, &[("feeds", false, update)]), &kinds, &mut events);
@@ -461,5 +476,24 @@ mod tests {
         check(&feeds("live", 7, ""), &[up]);
         check(&feeds("down", 8, r#","ended":true"#), &[]);
         check(r#"{"type":"update","patch":{"sources":{"acme":null}}}"#, &[]);
+    }
+
+    /// Reading begins again after each change of a webhook. Each update about a source repeats its state.
+    #[test]
+    fn state_from_before_reading_began_is_no_event() {
+        const HOUR_US: Micros = 3_600_000_000;
+        let kinds = BTreeSet::from([EventKind::FeedDown]);
+        let check = |since: Micros, expected: usize| {
+            let mut events = Vec::new();
+            let update = feeds("down", since, r#","messages":8"#);
+            let record = record(HOUR_US + 1, &[("feeds", false, &update)]);
+            Extractor::new(HOUR_US).extract(&record, &kinds, &mut events);
+            assert_eq!(events.len(), expected, "{since}");
+        };
+        check(0, 0);
+        check(HOUR_US - FEEDS_MARGIN_US - 1, 0);
+        check(HOUR_US - 1, 1);
+        check(HOUR_US, 1);
+        check(HOUR_US + 1, 1);
     }
 }

@@ -2,10 +2,14 @@
 //!
 //! While nobody has a webhook, no record is read. Otherwise a thread reads the records behind the stored position. What they
 //! contain of interest is stored together with the position behind them, and the position alone every few seconds.
+//!
+//! A webhook gets all events that are published after the response to its owner. So once webhooks have changed, no further
+//! record is taken before they were read again. But those that the log had when the webhooks were read before were published
+//! before that change, and are taken in any case: however often webhooks change, the others get their events.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashSet, mem, sync::Arc, time::Duration};
 
-use log::{ReadError, RecordReader, RecordSource, Wait};
+use log::{ReadError, RecordNumber, RecordReader, RecordSource, Wait, record::Record};
 use metrics::counter;
 use tokio::{runtime::Handle, sync::watch, time};
 use tracing::{error, info, warn};
@@ -19,7 +23,7 @@ use base::{
 use database::{Database, is_deposed};
 use fanout::ChannelId;
 use hub::pipeline::HubHandle;
-use webhooks::{EventKind, MetConditions, Position, Recorder, Webhooks};
+use webhooks::{EventKind, MetConditions, Position, PriceCrossing, Recorder, Webhooks};
 
 /// How often it looks which webhooks there are, and what their accounts may follow. A change in this process is noticed at once.
 const REFRESH_EVERY_US: Micros = 1_000_000;
@@ -44,8 +48,9 @@ pub(super) struct WebhookFollower {
     stopped: watch::Receiver<bool>,
     /// When the webhooks were read last, by the monotonic clock.
     refreshed: Option<Micros>,
-    /// The changes of this process that were seen then.
+    /// The changes of this process that were seen then, and the end of the log before.
     changes: u64,
+    known_end: RecordNumber,
     reading: Option<Reading>,
     /// When a position was stored last, by the monotonic clock.
     stored: Micros,
@@ -60,8 +65,36 @@ struct Reading {
     extractor: Extractor,
     /// The conditions on prices that are met.
     met: MetConditions,
-    /// Behind the last record that was read.
+    /// Behind the last record that was taken.
     position: Position,
+    /// Whether records are missing before the end of the log. Channels may have closed in them.
+    has_gap: bool,
+}
+
+/// What a look for the next record finds.
+enum NextRecord {
+    Record(Record),
+    /// The webhooks must be read again before it can be taken.
+    AfterRefresh,
+    /// The end of the log as it is now.
+    None,
+}
+
+impl Reading {
+    /// The next record. `known_end`: the end of the log before the webhooks were read; `has_changed`: whether they have
+    /// changed since.
+    fn next(
+        &mut self,
+        known_end: RecordNumber,
+        has_changed: impl FnOnce() -> bool,
+    ) -> Result<NextRecord, ReadError> {
+        let Some(record) = self.reader.next()? else { return Ok(NextRecord::None) };
+        // In this order: the response to a change that is counted later comes after the record.
+        if record.number > known_end && has_changed() {
+            return Ok(NextRecord::AfterRefresh);
+        }
+        Ok(NextRecord::Record(record))
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -93,6 +126,7 @@ impl WebhookFollower {
             stopped,
             refreshed: None,
             changes: 0,
+            known_end: 0,
             reading: None,
             stored: monotonic(),
             has_position: true,
@@ -126,7 +160,7 @@ impl WebhookFollower {
         }
         if self.recorder.kinds().is_empty() {
             self.reading = None;
-            if std::mem::take(&mut self.has_position) {
+            if mem::take(&mut self.has_position) {
                 runtime.block_on(self.recorder.forget_position())?;
             }
             runtime.block_on(self.wait_for_webhooks());
@@ -148,6 +182,7 @@ impl WebhookFollower {
     }
 
     async fn refresh(&mut self) -> Result<(), FollowError> {
+        self.known_end = self.records.end().number;
         self.changes = self.webhooks.changes();
         if self.recorder.refresh().await? {
             // Conditions on prices have other places, and those that are met must be read again.
@@ -173,9 +208,8 @@ impl WebhookFollower {
         let stored = self.recorder.position().await?;
         let position = stored.unwrap_or(Position { record: 0, at: begin });
         let oldest = self.records.oldest();
-        if let Some(Position { record, .. }) = stored
-            && oldest > record + 1
-        {
+        let has_gap = stored.is_some_and(|stored| oldest > stored.record + 1);
+        if let Some(Position { record, .. }) = stored.filter(|_| has_gap) {
             counter!("matchwire_webhook_gaps_total").increment(1);
             warn!(
                 record,
@@ -183,14 +217,14 @@ impl WebhookFollower {
                 "webhooks continue at the beginning of the log, which no longer has what they had not read"
             );
         }
-        let reader = self.records.read_since(position.at.max(begin));
+        let from = position.at.max(begin);
+        let (reader, extractor) = (self.records.read_since(from), Extractor::new(from));
         let met = self.recorder.met_conditions().await?;
-        let extractor = Extractor::default();
-        Ok(Reading { reader, extractor, met, position })
+        Ok(Reading { reader, extractor, met, position, has_gap })
     }
 
-    /// Reads records, and stores their deliveries and the position. `None` if they must be read again, because webhooks have
-    /// changed.
+    /// Reads records, and stores their deliveries and the position. `None` if the webhooks must be read again before it can go
+    /// on.
     fn read(
         &mut self,
         mut reading: Reading,
@@ -199,10 +233,20 @@ impl WebhookFollower {
         let kinds = self.recorder.kinds();
         let (mut events, mut prices, mut crossings) = (Vec::new(), Vec::new(), Vec::new());
         let (has_prices, mut read) = (kinds.contains(&EventKind::Price), 0);
+        let mut must_refresh = false;
         while read < RECORDS_MAX && events.len() + crossings.len() < EVENTS_MAX {
-            let record = match reading.reader.next() {
-                Ok(Some(record)) => record,
-                Ok(None) => break,
+            let record = match reading.next(self.known_end, || self.has_changed()) {
+                Ok(NextRecord::Record(record)) => record,
+                Ok(NextRecord::AfterRefresh) => {
+                    must_refresh = true;
+                    break;
+                }
+                Ok(NextRecord::None) => {
+                    if mem::take(&mut reading.has_gap) {
+                        self.end_closed(&mut reading.met, &mut crossings, runtime);
+                    }
+                    break;
+                }
                 Err(ReadError::Storage(error)) => return Err(ReadError::Storage(error).into()),
                 Err(error) => {
                     self.skip(&mut reading, &error);
@@ -223,11 +267,9 @@ impl WebhookFollower {
                 reading.position = Position { record: record.number, at: record.at };
             }
         }
-        if self.has_changed() {
-            // A webhook gets all events since its creation was answered, so also those that were just read.
-            return Ok(None);
-        }
-        let is_due = read > 0 && monotonic() - self.stored >= STORE_EVERY_US;
+        // After a change of webhooks it begins at the stored position again, and must get further each time.
+        let is_due =
+            read > 0 && (self.has_changed() || monotonic() - self.stored >= STORE_EVERY_US);
         if is_due || !events.is_empty() || !crossings.is_empty() {
             let may_receive = self.recipients.may_receive();
             let position = reading.position;
@@ -235,6 +277,9 @@ impl WebhookFollower {
                 self.recorder.record(&events, &crossings, position, &may_receive, wall());
             runtime.block_on(recording)?;
             self.stored = monotonic();
+        }
+        if must_refresh {
+            return Ok(None);
         }
         if read == 0 && reading.reader.wait(WAIT) == Wait::Closed {
             pause(runtime, WAIT);
@@ -256,19 +301,34 @@ impl WebhookFollower {
             after, "webhooks miss events, because the log cannot be read"
         );
         reading.reader = self.records.read_after(after);
+        reading.has_gap = true;
+    }
+
+    /// Adds that no price meets a condition in channels that are no longer open: their end may be among what cannot be read.
+    fn end_closed(
+        &self,
+        met: &mut MetConditions,
+        crossings: &mut Vec<PriceCrossing>,
+        runtime: &Handle,
+    ) {
+        // A hub that has stopped needs no answer: its next run has no gap, or notices it.
+        if let Ok(open) = runtime.block_on(self.hub.channels()) {
+            let open: HashSet<ChannelId> = open.into_iter().collect();
+            Recorder::end_closed(|channel| open.contains(channel), met, crossings);
+        }
     }
 
     /// Logs when it begins or ceases to fail, and waits after a failure.
     fn note(&mut self, runtime: &Handle, step: Result<(), FollowError>) {
         let Err(failure) = step else {
-            if std::mem::take(&mut self.is_failing) {
+            if mem::take(&mut self.is_failing) {
                 info!("events are recorded for webhooks again");
             }
             return;
         };
         (self.reading, self.refreshed, self.has_position) = (None, None, true);
         let is_fenced = matches!(&failure, FollowError::Store(error) if is_deposed(error));
-        if !is_fenced && !std::mem::replace(&mut self.is_failing, true) {
+        if !is_fenced && !mem::replace(&mut self.is_failing, true) {
             error!(
                 error = &failure as &dyn std::error::Error,
                 "cannot record events for webhooks; will retry"
@@ -284,4 +344,78 @@ impl WebhookFollower {
 fn pause(runtime: &Handle, time: Duration) {
     // A timer must be made within the runtime.
     runtime.block_on(async { time::sleep(time).await });
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use log::{Log, MemoryLog};
+
+    use super::*;
+
+    fn append(log: &mut MemoryLog, count: u64) {
+        let end = log.end().number;
+        let records: Vec<_> = (end + 1..=end + count)
+            .map(|number| Record {
+                number,
+                at: number.cast_signed(),
+                inputs: Bytes::new(),
+                outputs: Vec::new(),
+            })
+            .collect();
+        log.append(end, &records).expect("a log in memory takes records");
+    }
+
+    /// The numbers of the records that are taken, and whether webhooks must be read again.
+    fn take(
+        log: &MemoryLog,
+        after: RecordNumber,
+        known_end: RecordNumber,
+        mut has_changed: impl FnMut() -> bool,
+    ) -> (Vec<RecordNumber>, bool) {
+        let mut reading = Reading {
+            reader: log.source().read_after(after),
+            extractor: Extractor::new(0),
+            met: MetConditions::default(),
+            position: Position { record: after, at: 0 },
+            has_gap: false,
+        };
+        let mut taken = Vec::new();
+        loop {
+            match reading.next(known_end, &mut has_changed).expect("a log in memory is readable") {
+                NextRecord::Record(record) => taken.push(record.number),
+                NextRecord::AfterRefresh => return (taken, true),
+                NextRecord::None => return (taken, false),
+            }
+        }
+    }
+
+    #[test]
+    fn record_after_a_change_waits_until_webhooks_were_read_again() {
+        let mut log = MemoryLog::new(1 << 20).expect("a log");
+        append(&mut log, 3);
+        assert_eq!(take(&log, 0, 0, || false), (vec![1, 2, 3], false));
+        let mut looks = 0;
+        let changed_after_one = || {
+            looks += 1;
+            looks > 1
+        };
+        assert_eq!(take(&log, 0, 0, changed_after_one), (vec![1], true));
+        assert_eq!(take(&log, 0, 2, || true), (vec![1, 2], true));
+    }
+
+    /// Whoever changes webhooks all the time must not keep events from others.
+    #[test]
+    fn records_are_taken_while_webhooks_change_all_the_time() {
+        let mut log = MemoryLog::new(1 << 20).expect("a log");
+        let (mut known_end, mut taken) = (0, 0);
+        for _ in 0..10 {
+            append(&mut log, 5);
+            let (records, must_refresh) = take(&log, taken, known_end, || true);
+            assert!(must_refresh && taken + records.len() as u64 == known_end, "{records:?}");
+            taken = records.last().copied().unwrap_or(taken);
+            known_end = log.end().number;
+        }
+        assert_eq!(take(&log, taken, known_end, || true), ((46..=50).collect(), false));
+    }
 }

@@ -150,7 +150,7 @@ pub(super) struct QueuedDelivery {
 }
 
 /// A webhook gets what the account may follow, and outlasts the key that chose what and where. So a key needs every scope for
-/// that, and to read what was sent.
+/// that, to delete it, for the secret that signs what is sent, and to read what was sent or have it sent again.
 fn check_scopes(caller: &Caller) -> Result<(), HttpError> {
     match Scope::ALL.into_iter().find(|scope| !caller.has_scope(*scope)) {
         Some(scope) => Err(HttpError::InsufficientScope { scope }),
@@ -276,6 +276,7 @@ pub(super) async fn delete(
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Result<StatusCode, HttpError> {
+    check_scopes(&caller)?;
     shared.webhooks().delete(caller.account.number(), number(&id)?).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -292,6 +293,7 @@ pub(super) async fn rotate(
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Result<Response, HttpError> {
+    check_scopes(&caller)?;
     let webhooks = shared.webhooks();
     let webhook = webhooks.rotate(caller.account.number(), number(&id)?, wall()).await?;
     Ok(answer(StatusCode::OK, WebhookRow::with_secret(webhook, webhooks)))
@@ -357,6 +359,7 @@ pub(super) async fn resend(
     Extension(caller): Extension<Caller>,
     Path((id, message)): Path<(String, String)>,
 ) -> Result<Response, HttpError> {
+    check_scopes(&caller)?;
     let (account, id) = (caller.account.number(), number(&id)?);
     shared.webhooks().resend(account, id, &message, wall()).await?;
     Ok(answer(StatusCode::ACCEPTED, QueuedDelivery { id: message }))

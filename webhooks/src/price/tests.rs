@@ -138,3 +138,17 @@ proptest! {
         prop_assert_eq!(is_met.last().copied().unwrap_or(false), last);
     }
 }
+
+/// Their ends were in records that the log no longer had.
+#[test]
+fn conditions_are_not_met_in_channels_that_have_closed() {
+    let subscriptions = [subscription(&["match_winner home >= 2.5"], 0)];
+    let (mut met, mut crossings) = (MetConditions::default(), Vec::new());
+    check(&subscriptions, &update(1, &[("home", Some(dec!(3)))]), &mut met, &mut crossings);
+    let mut ended = |is_open| {
+        let mut crossings = Vec::new();
+        crate::Recorder::end_closed(|_| is_open, &mut met, &mut crossings);
+        crossings.iter().filter(|crossing| crossing.event.is_none()).count()
+    };
+    assert_eq!([ended(true), ended(false), ended(false)], [0, 1, 0]);
+}

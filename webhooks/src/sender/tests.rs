@@ -15,6 +15,7 @@ fn sender(webhooks: &Webhooks, may_receive: Option<bool>) -> Sender {
         on_disabled: Arc::new(|_, _, _| Box::pin(async { Ok(()) })),
         leads: Box::new(|| true),
         clock: || NOW,
+        busy: Mutex::default(),
         is_failing: AtomicBool::new(false),
     }
 }

@@ -35,7 +35,7 @@ pub(crate) fn terms(channels: &[&str]) -> WebhookTerms {
     }
 }
 
-fn goal(channel: &str, eid: &str, at: Micros) -> Event {
+pub(crate) fn goal(channel: &str, eid: &str, at: Micros) -> Event {
     let json = format!(r#"{{"kind":"goal","eid":"{eid}"}}"#);
     Event {
         kind: EventKind::Goal,
@@ -48,16 +48,16 @@ fn goal(channel: &str, eid: &str, at: Micros) -> Event {
 }
 
 /// Everybody may receive football.
-fn football() -> MayReceive {
+pub(crate) fn football() -> MayReceive {
     Arc::new(|_, channel| Some(channel.starts_with("football/")))
 }
 
-fn position(record: u64) -> Position {
+pub(crate) fn position(record: u64) -> Position {
     Position { record, at: NOW + record.cast_signed() }
 }
 
 /// The `eid`s of the deliveries of a webhook with this outcome, the newest first; `None`: those that wait.
-async fn eids(webhooks: &Webhooks, id: i64, outcome: Option<&str>) -> Vec<String> {
+pub(crate) async fn eids(webhooks: &Webhooks, id: i64, outcome: Option<&str>) -> Vec<String> {
     let deliveries = webhooks.shared.store.deliveries(id, None, 100).await.unwrap();
     let of_outcome = deliveries.into_iter().filter(|it| it.outcome.as_deref() == outcome);
     of_outcome.map(|delivery| delivery.eid).collect()
@@ -245,12 +245,14 @@ async fn old_deliveries_are_deleted() {
                 store.finish(due.id, Outcome::Delivered, Some(200), None, NOW).await.unwrap();
             }
         }
-        store.sweep(NOW + 2, 3).await.unwrap();
+        store.sweep(NOW + 2, 3, || true).await.unwrap();
+        assert_eq!(store.deliveries(id, None, 9).await.unwrap().len(), 6, "the hub stops");
+        store.sweep(NOW + 2, 3, || false).await.unwrap();
         let kept: Vec<_> = (4..=6).rev().map(|at| format!("test-{}", NOW + at)).collect();
         assert_eq!(eids(&webhooks, id, None).await, kept[..1]);
         let done = eids(&webhooks, id, Some("delivered")).await;
         assert_eq!(done, [&kept[1], &kept[2], &format!("test-{}", NOW + 3)].map(String::clone));
-        store.sweep(NOW + 9, 3).await.unwrap();
+        store.sweep(NOW + 9, 3, || false).await.unwrap();
         assert_eq!(store.deliveries(id, None, 9).await.unwrap(), []);
     })
     .await;

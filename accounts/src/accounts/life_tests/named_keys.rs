@@ -148,6 +148,53 @@ async fn named_keys_of_an_account_are_limited() {
     .await;
 }
 
+/// It does not work any more, so it needs no place.
+#[tokio::test]
+async fn ended_named_key_gives_its_place_to_another() {
+    on_each(async |database| {
+        let config = AccountsConfig { named_keys_max: 2, ..quick() };
+        let accounts = Accounts::of(database, &config).await.unwrap();
+        accounts.create_key(Some(ME), &[], NOW).await.unwrap();
+        let account = accounts.find_account_by_id_or_email(ME).await.unwrap().unwrap().account;
+        let create = async |ends, now| {
+            accounts.create_named_key(account, &terms("football", "", ends), now).await
+        };
+        let keys = async || accounts.named_keys(account).await.unwrap().len();
+        create(None, NOW).await.unwrap();
+        create(Some(NOW + 10), NOW).await.unwrap();
+        let refused = create(None, NOW + 9).await;
+        assert!(matches!(refused, Err(AccountsError::TooManyKeys { limit: 2 })), "{refused:?}");
+        assert_eq!(keys().await, 2);
+        create(None, NOW + 10).await.unwrap();
+        assert_eq!(keys().await, 2);
+        assert!(create(None, NOW + 10).await.is_err(), "neither of them has ended");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn mails_about_new_named_keys_are_limited_per_hour() {
+    on_each(async |database| {
+        let config = AccountsConfig { mails_max_per_hour: 3, ..quick() };
+        let accounts = Accounts::of(database.clone(), &config).await.unwrap();
+        accounts.create_key(Some(ME), &[], NOW).await.unwrap();
+        let account = accounts.find_account_by_id_or_email(ME).await.unwrap().unwrap().account;
+        let mails_after = async |now| -> i64 {
+            let key = accounts.create_named_key(account, &terms("football", "", None), now).await;
+            accounts.revoke_named_key(account, key.unwrap().prefix(), now).await.unwrap();
+            sqlx::query_scalar("SELECT count(*) FROM mails WHERE kind = 'new-named-key'")
+                .fetch_one(database.pool())
+                .await
+                .unwrap()
+        };
+        for (now, expected) in [(NOW, 1), (NOW, 2), (NOW, 3), (NOW, 3), (NOW + HOUR_US - 1, 3)] {
+            assert_eq!(mails_after(now).await, expected);
+        }
+        assert_eq!(mails_after(NOW + HOUR_US).await, 4);
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn blocked_account_has_no_working_named_key() {
     on_each_accounts(async |life| {

@@ -37,6 +37,39 @@ pub(in crate::accounts) async fn count_named_keys(
     .await
 }
 
+/// Revokes the named keys of an account that have ended, and returns their number.
+pub(in crate::accounts) async fn revoke_ended_named_keys(
+    tx: &mut AnyConnection,
+    account: AccountId,
+    now: Micros,
+) -> Result<i64, sqlx::Error> {
+    let done = sqlx::query(
+        "UPDATE keys SET revoked_us = $2 \
+         WHERE account_id = $1 AND name IS NOT NULL AND revoked_us IS NULL AND ends_us <= $2",
+    )
+    .bind(account.0)
+    .bind(now)
+    .execute(tx)
+    .await?;
+    Ok(done.rows_affected().cast_signed())
+}
+
+/// How many named keys an account has got since a moment, whatever became of them.
+pub(in crate::accounts) async fn count_new_named_keys(
+    tx: &mut AnyConnection,
+    account: AccountId,
+    since: Micros,
+) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar(
+        "SELECT count(*) FROM keys \
+         WHERE account_id = $1 AND name IS NOT NULL AND created_us > $2",
+    )
+    .bind(account.0)
+    .bind(since)
+    .fetch_one(tx)
+    .await
+}
+
 /// Revokes a named key; `None` if the account has no such key, or it is revoked.
 pub(in crate::accounts) async fn revoke_named_key(
     tx: &mut AnyConnection,

@@ -169,7 +169,7 @@ impl CheckoutSession {
             _ => None,
         };
         let closed = self.status.as_deref() == Some("expired");
-        Ok(ProviderStatus { payment: self.payment(), paid, refunded, closed })
+        Ok(ProviderStatus { payment: self.payment(), paid, refunded, lost: None, closed })
     }
 
     fn payment(&self) -> Option<String> {

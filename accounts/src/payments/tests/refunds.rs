@@ -1,6 +1,10 @@
 //! Refunds take the days back.
 
 use super::*;
+use crate::{
+    payments::{order::ProviderStatus, store::EventKey},
+    products::Price,
+};
 
 #[tokio::test]
 async fn partial_and_full_refunds_revoke_days_with_both_providers() {
@@ -96,6 +100,28 @@ async fn refund_with_a_lost_response_is_not_repeated() {
             assert_eq!(order.refunded, dec!(1.00), "{method}");
             shop.check_ledger(&customer).await;
         }
+    })
+    .await;
+}
+
+/// The refund is applied after the order was read for the dispute, and before its row is locked.
+#[tokio::test]
+async fn lost_dispute_is_added_to_a_refund_of_the_same_moment() {
+    on_each_shop(async |mut shop| {
+        let customer = shop.customer("a@b").await;
+        let order = shop.buy(&customer, Addon::Sports, 1, PaymentMethod::Card, NOW).await;
+        shop.payments.refund(&order.id, Some(dec!(1)), NOW).await.unwrap();
+        shop.deliver_all().await;
+        let lost = Price { amount: dec!(3.00), currency: "USD".to_owned() };
+        let status = ProviderStatus { lost: Some(lost), ..ProviderStatus::default() };
+        let event =
+            EventKey { method: PaymentMethod::Card, id: "evt", kind: "charge.dispute.closed" };
+        for _ in 0..2 {
+            shop.payments.record_status(&order, &status, Some(event), NOW).await.unwrap();
+            assert_eq!(shop.reload(&order).await.refunded, dec!(4.00));
+        }
+        assert_eq!(shop.days_left(&customer, Addon::Sports, NOW).await, 6);
+        shop.check_ledger(&customer).await;
     })
     .await;
 }

@@ -20,8 +20,8 @@ use base::{clock::wall, tls::TrustError};
 use bytes::Bytes;
 use hyper::{Request, Response};
 use instant_acme::{
-    Account, AccountCredentials, AuthorizationStatus, BodyWrapper, BytesResponse, ChallengeType,
-    HttpClient, Identifier, NewAccount, NewOrder, OrderStatus, RetryPolicy,
+    Account, AccountBuilder, AccountCredentials, AuthorizationStatus, BodyWrapper, BytesResponse,
+    ChallengeType, HttpClient, Identifier, NewAccount, NewOrder, Order, OrderStatus, RetryPolicy,
 };
 use rcgen::{CertificateParams, CustomExtension, KeyPair};
 use rustls::{
@@ -57,6 +57,9 @@ const RETRIES: RetryPolicy = RetryPolicy::new().timeout(Duration::from_secs(90))
 
 /// Bytes of a response of the authority at most.
 const RESPONSE_BYTES_MAX: usize = 1 << 20;
+
+/// The type of a problem (RFC 8555, section 6.7).
+const ACCOUNT_UNKNOWN: &str = "urn:ietf:params:acme:error:accountDoesNotExist";
 
 const ACCOUNT_FILE: &str = "account.json";
 /// The certificate chain and its key, in one file, so that no crash separates them.
@@ -125,6 +128,13 @@ impl Validity {
     /// When a third of its time is left.
     fn renewed_at(&self) -> i64 {
         self.until - (self.until - self.from) / 3
+    }
+
+    /// The time until it is due to be renewed; `None` if it is, or if it lacks one of these names. It may have more than were
+    /// ordered: an authority can add some. `now` in seconds.
+    fn due_in(&self, names: &BTreeSet<String>, now: i64) -> Option<Duration> {
+        let seconds = u64::try_from(self.renewed_at() - now).ok().filter(|seconds| *seconds > 0)?;
+        names.is_subset(&self.names).then(|| Duration::from_secs(seconds))
     }
 }
 
@@ -203,9 +213,7 @@ impl AcmeClient {
     /// The time until the stored certificate is due to be renewed; `None` if it is, or if there is none for these names.
     fn due_in(&self) -> Option<Duration> {
         let validity = Validity::of_file(&self.folder.join(CERTIFICATE_FILE))?;
-        let seconds = validity.renewed_at() - wall() / 1_000_000;
-        let seconds = u64::try_from(seconds).ok().filter(|seconds| *seconds > 0)?;
-        (validity.names == self.names).then(|| Duration::from_secs(seconds))
+        validity.due_in(&self.names, wall() / 1_000_000)
     }
 
     async fn obtain(&self) -> Result<(), AcmeError> {
@@ -225,9 +233,8 @@ impl AcmeClient {
 
     /// Orders a certificate, and returns its chain and its key.
     async fn order(&self) -> Result<String, AcmeError> {
-        let account = self.account().await?;
         let names: Vec<_> = self.names.iter().cloned().map(Identifier::Dns).collect();
-        let mut order = account.new_order(&NewOrder::new(&names)).await?;
+        let mut order = self.new_order(&NewOrder::new(&names)).await?;
         let mut challenges = Vec::new();
         let mut authorizations = order.authorizations();
         while let Some(authorization) = authorizations.next().await {
@@ -258,14 +265,38 @@ impl AcmeClient {
         Ok(format!("{chain}\n{key}"))
     }
 
-    /// The account of the folder, or a new one. Setting `acme.domains` means accepting the authority's terms.
-    async fn account(&self) -> Result<Account, AcmeError> {
-        let builder = || Account::builder_with_http(Box::new(AuthorityClient(self.http.clone())));
+    /// Begins an order, of the account of the folder or, if there is none that the authority knows, of a new one.
+    async fn new_order(&self, order: &NewOrder<'_>) -> Result<Order, AcmeError> {
+        if let Some(account) = self.stored_account().await? {
+            match account.new_order(order).await {
+                Err(error) if is_account_unknown(&error) => {
+                    let error = &error as &dyn Error;
+                    warn!(error, "the authority no longer knows the account; a new one is made");
+                }
+                ordered => return Ok(ordered?),
+            }
+        }
+        Ok(self.new_account().await?.new_order(order).await?)
+    }
+
+    /// The account of the folder, if it has one at this authority.
+    async fn stored_account(&self) -> Result<Option<Account>, AcmeError> {
         let stored = fs::read(self.folder.join(ACCOUNT_FILE)).ok();
         let stored = stored.and_then(|bytes| serde_json::from_slice::<StoredAccount>(&bytes).ok());
-        if let Some(stored) = stored.filter(|stored| stored.directory == self.directory) {
-            return Ok(builder().from_credentials(stored.credentials).await?);
+        match stored.filter(|stored| stored.directory == self.directory) {
+            Some(stored) => {
+                Ok(Some(self.account_builder().from_credentials(stored.credentials).await?))
+            }
+            None => Ok(None),
         }
+    }
+
+    fn account_builder(&self) -> AccountBuilder {
+        Account::builder_with_http(Box::new(AuthorityClient(self.http.clone())))
+    }
+
+    /// Makes an account and stores it. Setting `acme.domains` means accepting the authority's terms.
+    async fn new_account(&self) -> Result<Account, AcmeError> {
         let contact: Vec<_> = self.contact.iter().map(String::as_str).collect();
         let account = NewAccount {
             contact: &contact,
@@ -273,7 +304,8 @@ impl AcmeClient {
             only_return_existing: false,
         };
         let directory = self.directory.clone();
-        let (account, credentials) = builder().create(&account, directory.clone(), None).await?;
+        let created = self.account_builder().create(&account, directory.clone(), None).await?;
+        let (account, credentials) = created;
         let stored = serde_json::to_vec(&StoredAccount { directory, credentials });
         self.write(ACCOUNT_FILE, &stored.map_err(instant_acme::Error::from)?)?;
         Ok(account)
@@ -304,8 +336,14 @@ fn report(error: &AcmeError, retry: Duration) {
     warn!(error, seconds, "no certificate was obtained; it is tried again");
 }
 
+/// Whether the authority does not know the account of a request.
+fn is_account_unknown(error: &instant_acme::Error) -> bool {
+    let instant_acme::Error::Api(problem) = error else { return false };
+    problem.r#type.as_deref() == Some(ACCOUNT_UNKNOWN)
+}
+
 /// Why the authority did not confirm an order.
-async fn refusal(order: &mut instant_acme::Order) -> AcmeError {
+async fn refusal(order: &mut Order) -> AcmeError {
     let mut authorizations = order.authorizations();
     while let Some(authorization) = authorizations.next().await {
         let mut authorization = match authorization {
@@ -358,5 +396,53 @@ impl HttpClient for AuthorityClient {
             let body = to_bytes(Body::new(body), RESPONSE_BYTES_MAX).await.map_err(too_long)?;
             Ok(Response::from_parts(parts, Body::from(body)).into())
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use instant_acme::Problem;
+
+    use super::*;
+
+    const DAY: i64 = 86_400;
+
+    fn names(names: &[&str]) -> BTreeSet<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn certificate_is_renewed_when_a_third_of_its_time_is_left() {
+        let of_90_days = Validity { names: names(&["a.test"]), from: 10 * DAY, until: 100 * DAY };
+        assert_eq!(of_90_days.renewed_at(), 70 * DAY);
+        let due_in = |now| of_90_days.due_in(&names(&["a.test"]), now).map(|it| it.as_secs());
+        assert_eq!(due_in(10 * DAY), Some(60 * 86_400));
+        assert_eq!(due_in(70 * DAY - 1), Some(1));
+        for now in [70 * DAY, 99 * DAY, 101 * DAY] {
+            assert_eq!(due_in(now), None, "{now}");
+        }
+    }
+
+    #[test]
+    fn certificate_may_have_more_names_than_were_ordered() {
+        let validity = Validity { names: names(&["a.test", "b.test"]), from: 0, until: 3 * DAY };
+        let is_due = |ordered: &[&str]| validity.due_in(&names(ordered), 0).is_none();
+        assert!(!is_due(&["a.test"]) && !is_due(&["a.test", "b.test"]));
+        assert!(is_due(&["a.test", "c.test"]) && is_due(&["c.test"]));
+    }
+
+    #[test]
+    fn account_that_the_authority_does_not_know_is_told_from_other_problems() {
+        let problem = |kind: &str| {
+            instant_acme::Error::Api(Problem {
+                r#type: Some(format!("urn:ietf:params:acme:error:{kind}")),
+                detail: None,
+                status: Some(400),
+                subproblems: Vec::new(),
+            })
+        };
+        assert!(is_account_unknown(&problem("accountDoesNotExist")));
+        assert!(!is_account_unknown(&problem("rateLimited")));
+        assert!(!is_account_unknown(&instant_acme::Error::Crypto));
     }
 }
