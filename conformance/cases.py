@@ -394,7 +394,7 @@ def cases():
     case = Case("closed-as-slow", "The hub closes the connection because the client was slow (4508): it returns at once and resumes.").fresh().goal()
     case.close(4508, "slow").resumes(seq=13).update(MATCH, 11, 13, {"clock": {"s": 640}}, why="resume").expect()
     case = Case("silence", "Nothing comes for three beats, and no ping is answered: the connection is dead, whatever TCP says. The client opens another one.")
-    case.open(beat_ms=250).asks({MATCH: (None, new("e1", 10))}).image(MATCH, "e1", 10, match()).goal().mute()
+    case.open(beat_ms=1000).asks({MATCH: (None, new("e1", 10))}).image(MATCH, "e1", 10, match()).goal().mute()
     case.resumes(seq=12).card().expect()
     case = Case("trickle", "Every message arrives in pieces of a few bytes.", trickle_bytes=7).fresh(data=match(home={"id": 11, "name": "日本 🏟 — Łódź"})).goal()
     case.update(MATCH, 11, 15, {"stats": {"home": {"fouls": 2}}}, why="slow").card().expect()

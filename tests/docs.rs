@@ -149,6 +149,10 @@ fn every_setting_that_is_named_exists() {
         {
             continue;
         }
+        // A table of tables has no line of its own.
+        if EXAMPLE.contains(&format!("[{section}.{knob}.")) {
+            continue;
+        }
         let part = EXAMPLE.split(&format!("\n[{section}]\n")).nth(1).expect("the section");
         let part = format!("\n{}", part.split("\n[").next().unwrap_or(part));
         assert!(part.contains(&format!("\n{knob} = ")), "{name} is no setting");

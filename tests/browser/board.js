@@ -238,7 +238,7 @@ test("a restart of the hub is seen in every row, and everything goes on without 
       const found = await violations(page);
       assert(found.length === 0, found.join("\n"));
     });
-    await page.waitForSelector('.fixture[data-state="live"][data-health="live"]', { state: "attached", timeout: WAIT_MS });
+    await page.waitForSelector('.fixture[data-state="live"][data-health="live"]', { state: "attached", timeout: 3 * WAIT_MS });
   });
   assert(await page.isHidden("#banner"), "the banner stays");
 });

@@ -1,6 +1,6 @@
 // The pages of matches in a real browser against the real hub: `npm ci && node match.js`. The variables are those of page.js.
 
-import { assert, runAll, text, transferred, violations, WAIT_MS } from "./support.js";
+import { assert, matches, playing, runAll, text, transferred, violations, WAIT_MS } from "./support.js";
 
 const BYTES_MAX = 100 * 1024;
 // Prices may be suspended while a goal is celebrated, and between two sets of tennis nothing happens for up to 160 seconds.
@@ -10,28 +10,7 @@ const OTHERS = ["basketball", "hockey", "csgo", "darts"];
 const tests = [];
 const test = (name, run) => tests.push({ name, run });
 
-/** The matches of a sport on its board, from the page's own key. */
-async function matches(page, sport) {
-  return page.evaluate(async (sport) => {
-    const key = document.querySelector('meta[name="matchwire-key"]').content;
-    const answer = await fetch(`/stream/v1/channels/${sport}`, { headers: { authorization: `Token ${key}` } });
-    return Object.entries((await answer.json()).data.matches).map(([id, match]) => ({ id, ...match }));
-  }, sport);
-}
-
-/** The match in play of which the most or, for `newest`, the least has happened. None at half-time, which takes a quarter of an hour. */
-async function playing(page, base, sport, newest = false) {
-  await page.goto(new URL("/board/", base).href);
-  const until = Date.now() + WAIT_MS;
-  for (;;) {
-    const live = (await matches(page, sport)).filter(({ life, status }) => life === "live" && status !== "half_time").sort((a, b) => a.start - b.start);
-    if (live.length > 0) return live.at(newest ? -1 : 0).id;
-    assert(Date.now() < until, `no match of ${sport} is in play`);
-    await page.waitForTimeout(500);
-  }
-}
-
-const isLive = (page) => page.waitForSelector('#match[data-health="live"]', { timeout: WAIT_MS });
+const isLive = (page, timeout = WAIT_MS) => page.waitForSelector('#match[data-health="live"]', { timeout });
 
 async function accessible(page) {
   for (const [width, height] of [[1440, 1000], [390, 844]]) {
@@ -122,7 +101,7 @@ for (const sport of OTHERS) {
     if (isPlayed) await page.waitForSelector("#match .incident .after", { state: "attached", timeout: WAIT_MS });
     await page.waitForSelector("#odds path.series", { state: "attached", timeout: LULL_MS });
     check(sport);
-    if (sport === "basketball") await accessible(page);
+    await accessible(page);
   });
 }
 
@@ -183,7 +162,7 @@ test("a restart of the hub is seen, and the match goes on without a reload", asy
       const found = await violations(page);
       assert(found.length === 0, found.join("\n"));
     });
-    await isLive(page);
+    await isLive(page, 3 * WAIT_MS);
     const seq = Number(await page.getAttribute("#match", "data-seq"));
     await page.waitForFunction((from) => Number(document.getElementById("match").dataset.seq) !== from, seq, { timeout: LULL_MS });
   });

@@ -146,6 +146,24 @@ test("blocking an account asks first, and nothing is cut off at 1280 and 1440 pi
   await page.getByRole("button", { name: "Block account" }).waitFor({ timeout: WAIT_MS });
 });
 
+test("the operator's figures and accounts are small and accessible", async ({ page, base }) => {
+  for (const path of ["/admin/", "/admin/accounts/", "/admin/accounts/1/"]) {
+    const counted = await transferred(page);
+    await page.goto(new URL(path, base).href);
+    const { total, files } = counted();
+    assert(total > 0 && total < 100_000, `${path}: ${total} bytes: ${files.join(", ")}`);
+    await inEveryForm(page);
+  }
+});
+
+test("the operator's figures go on after a restart of the hub, and say so while it is away", async ({ page, base, restart, away }) => {
+  const says = (words) => page.waitForFunction((words) => document.getElementById("state").textContent.includes(words), words, { timeout: 3 * WAIT_MS });
+  await page.goto(new URL("/admin/", base).href);
+  await says("As of");
+  await away(() => restart(() => says("The hub is not responding")));
+  await says("As of");
+});
+
 test("two clicks show which socket does not read, what waits for it and why", async ({ page, base, directory, shoot }) => {
   const feed = await matchwire(directory, "feeds", "key", "create", "acme");
   const key = await matchwire(directory, "key", "create", "--email", EMAIL);

@@ -13,7 +13,7 @@ const HUB = process.env.HUB_BIN;
 const DEMO_DATABASE = process.env.DEMO_DATABASE;
 const RESULTS = process.env.RESULTS_DIR ?? new URL("../../test-results/", import.meta.url).pathname;
 // Generous: these wait for something to happen, and a busy machine is no failure.
-const START_MS = 120_000;
+const START_MS = 600_000;
 const WAIT_MS = 30_000;
 const BROWSER_FLAGS = [
   "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
@@ -28,6 +28,35 @@ export function assert(holds, message) {
 
 export function text(page, selector) {
   return page.locator(selector).first().innerText();
+}
+
+/** The matches of a sport on its board, from the page's own key. */
+export function matches(page, sport) {
+  return page.evaluate(async (sport) => {
+    const key = document.querySelector('meta[name="matchwire-key"]').content;
+    const answer = await fetch(`/stream/v1/channels/${sport}`, { headers: { authorization: `Token ${key}` } });
+    return Object.entries((await answer.json()).data.matches).map(([id, match]) => ({ id, ...match }));
+  }, sport);
+}
+
+/** After this time there is something to see of a match, in milliseconds. */
+const BEGUN_MS = 30 * 60_000;
+
+/**
+ * A match in play that goes on while a test looks at it: the one that began last or, unless `newest`, the last one of which something
+ * is to be seen. None at half-time, which takes a quarter of an hour.
+ */
+export async function playing(page, base, sport, newest = false) {
+  await page.goto(new URL("/board/", base).href);
+  const until = Date.now() + WAIT_MS;
+  for (;;) {
+    const live = (await matches(page, sport)).filter(({ life, status }) => life === "live" && status !== "half_time").sort((a, b) => a.start - b.start);
+    const begun = newest ? live : live.filter(({ start }) => start / 1_000 < Date.now() - BEGUN_MS);
+    const chosen = begun.at(-1) ?? live[0];
+    if (chosen) return chosen.id;
+    assert(Date.now() < until, `no match of ${sport} is in play`);
+    await page.waitForTimeout(500);
+  }
 }
 
 /**
@@ -84,8 +113,8 @@ async function openBrowser(directory, init) {
 
   const complaints = [];
   let offline = false;
-  // Only refused connections while the network is off are expected.
-  const expected = (line) => offline && /WebSocket|ERR_INTERNET_DISCONNECTED/.test(line);
+  // Only connections that fail while the network or the hub is off are expected.
+  const expected = (line) => offline && /WebSocket|net::ERR_/.test(line);
   // The browser itself reports each refused attempt to reconnect, whatever a page does; nothing else is excused.
   const away = async (act) => {
     offline = true;

@@ -139,7 +139,11 @@ impl Drop for Script {
 /// every change in order and is answered at once.
 #[tokio::test(flavor = "multi_thread")]
 async fn readers_who_resume_in_a_loop_wait_and_others_do_not() {
-    let settings = [("FANOUT_CATCH_UP_BURST", "40"), ("FANOUT_CATCH_UPS_PER_SECOND", "40")];
+    let settings = [
+        ("FANOUT_SHARDS", "2"),
+        ("FANOUT_CATCH_UP_BURST", "40"),
+        ("FANOUT_CATCH_UPS_PER_SECOND", "10"),
+    ];
     let hub = Hub::start_with(&["serve", "--bench-rate", "400"], &settings);
     let (greedy, honest) = (hub.key(&ALL_ADDONS), hub.key(&ALL_ADDONS));
     let mut follower = Client::connect(&hub.address, &honest).await;
@@ -158,7 +162,7 @@ async fn readers_who_resume_in_a_loop_wait_and_others_do_not() {
         }
         attackers.push(attacker);
     }
-    // 160 resumes, of which two shards admit 80 at once; each further 40 take a second of debt.
+    // 160 resumes, of which two shards admit 80 at once; each further 10 take a second of debt.
     let before = seqs(&follower);
     follower.until(|client| seqs(client) > before + 100).await;
     let answer = follower.ask(&json!({"op": "ping", "id": 7})).await;

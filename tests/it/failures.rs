@@ -112,7 +112,7 @@ async fn panic_of_a_live_source_ends_the_process() {
 #[tokio::test]
 async fn panic_of_a_shard_ends_the_process() {
     let settings =
-        [QUIET, ("FAULT", "shard-0"), ("FANOUT_SHARDS", "2"), ("SERVER_DRAIN_MS", "2000")];
+        [QUIET, ("FAULT", "shard-0"), ("FANOUT_SHARDS", "2"), ("SERVER_DRAIN_MS", "5000")];
     let mut hub = Hub::start_with(&["serve"], &settings);
     let key = hub.key(&crate::support::ALL_ADDONS);
     // One on each shard.

@@ -171,7 +171,7 @@ async fn health_and_sockets_are_served_while_all_connections_are_in_use() {
 
 #[tokio::test]
 async fn idle_connection_is_closed() {
-    let hub = Hub::start_with(&["serve"], &[QUIET, ("SERVER_HANDSHAKE_TIMEOUT_MS", "300")]);
+    let hub = Hub::start_with(&["serve"], &[QUIET, ("SERVER_HANDSHAKE_TIMEOUT_MS", "1000")]);
     for begun in ["GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n", "", "GET /heal", "GET /stream/v1 HT"]
     {
         let mut stream = TcpStream::connect(&hub.address).await.expect("it connects");

@@ -260,7 +260,7 @@ async fn bodies_may_be_compressed_and_are_bounded() {
     let (hub, key) = hub_with(&[
         ("INGEST_BODY_BYTES_MAX", "10000"),
         ("INGEST_LINE_BYTES_MAX", "10000"),
-        ("INGEST_BODY_MS", "300"),
+        ("INGEST_BODY_MS", "2000"),
     ]);
     let encoding = |name| [("content-encoding", name)];
     let whole = gzip(fixture().as_bytes());

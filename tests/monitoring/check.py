@@ -26,8 +26,9 @@ import traces
 
 TOP = Path(__file__).resolve().parent.parent.parent
 MONITORING = TOP / "deploy" / "monitoring"
-sys.path.insert(0, str(MONITORING))
+sys.path[:0] = [str(MONITORING), str(TOP / "tests")]
 import generate  # noqa: E402  (its folder is not a package)
+from runner.ports import free_ports  # noqa: E402
 
 SCRAPE_MS, EVALUATE_MS = 500, 500
 # In place of the one that Grafana takes from the scrape interval.
@@ -145,11 +146,6 @@ class Prometheus:
         return self.get("query", query=expr)["result"]
 
 
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return free.getsockname()[1]
-
-
 @contextmanager
 def prometheus(program, hub, folder):
     """A Prometheus that scrapes this hub and evaluates the rules."""
@@ -160,7 +156,7 @@ def prometheus(program, hub, folder):
         "rule_files": [str(MONITORING / "alerts.yml")],
         "scrape_configs": [{"job_name": "matchwire", "static_configs": [{"targets": [hub.address]}]}],
     }))
-    port = free_port()
+    (port,) = free_ports(1)
     command = [
         program, f"--config.file={config}", f"--storage.tsdb.path={folder / 'data'}", f"--web.listen-address=127.0.0.1:{port}",
         "--log.level=warn",
@@ -264,7 +260,7 @@ def check_traces(checks, hub, address, folder):
     """Whether the hub drops traces while there is no collector, and a collector then gets those that follow."""
     counted = lambda name: name in hub.exposed()[0]
     checks.check("traces are dropped without a collector", wait_for("counted", lambda: "" if counted("matchwire_traces_dropped_total") else "none"))
-    traces.check(checks, rotel_program(), address, f"127.0.0.1:{free_port()}", folder)
+    traces.check(checks, rotel_program(), address, f"127.0.0.1:{free_ports(1)[0]}", folder)
     checks.check("traces are counted", wait_for("counted", lambda: "" if counted("matchwire_traces_sent_total") else "none"))
 
 

@@ -3,12 +3,15 @@
 import json
 import re
 import shutil
-import socket
+import sys
 
 import yaml
 from compose_spec import PyCompose
 
 from parts import DEPLOY, TOP, Missing, expect, get, hub, run
+
+sys.path.insert(0, str(TOP / "tests"))
+from runner.ports import free_ports  # noqa: E402
 
 FILES = (TOP / "compose.yaml", DEPLOY / "cluster" / "compose.yaml")
 
@@ -37,7 +40,7 @@ def proxy_shows_the_demo_and_hides_its_metrics(context):
     haproxy = shutil.which("haproxy") or shutil.which("haproxy", path="/usr/sbin")
     if not haproxy:
         raise Missing("haproxy")
-    clients, metrics, own = ports(3)
+    clients, metrics, own = free_ports(3)
     text = (DEPLOY / "container" / "haproxy.cfg").read_text()
     for old, new in (("bind :8080", f"bind 127.0.0.1:{clients}"), ("bind :9100", f"bind 127.0.0.1:{metrics}"), ("127.0.0.1:8081", f"127.0.0.1:{own}")):
         expect(text.count(old) == 1, f"haproxy.cfg has no {old}")
@@ -83,15 +86,6 @@ def grafana_finds_its_dashboards(context):
     folder = mounts[provider["options"]["path"]]
     home = grafana["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"].removeprefix(provider["options"]["path"] + "/")
     expect((folder / home).exists(), f"Grafana's first page is not there: {folder / home}")
-
-
-def ports(count):
-    """Free ports of loopback. All are held until the last is found, so that they differ."""
-    servers = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    found = [server.getsockname()[1] for server in servers]
-    for server in servers:
-        server.close()
-    return found
 
 
 CHECKS = (

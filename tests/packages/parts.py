@@ -12,7 +12,7 @@ TOP = Path(__file__).resolve().parents[2]
 DEPLOY = TOP / "deploy"
 VERSION = tomllib.loads((TOP / "Cargo.toml").read_text())["workspace"]["package"]["version"]
 # Far more than any step takes.
-STEP_S_MAX = 180
+STEP_S_MAX = 600
 # The hub reads every variable of this kind.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("MATCHWIRE_")}
 

@@ -13,7 +13,7 @@ use database::{
 };
 
 const NOW: Micros = 1_788_280_000_000_000;
-const WAIT: Duration = Duration::from_secs(10);
+const WAIT: Duration = Duration::from_secs(60);
 
 /// One program on this database.
 async fn open(database: &Database) -> Accounts {

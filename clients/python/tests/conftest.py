@@ -1,12 +1,20 @@
 """A hub for the tests that need one: HUB_BIN names the program. Without it they are skipped."""
 
 import os
+import time
 
 import pytest
 from hub import running_hub
+from hypothesis import HealthCheck, settings
 
 # Fast, so that there is something to see; without a past, which takes long to write.
-SETTINGS = {"MATCHWIRE_DEMO_PAST": "false", "MATCHWIRE_DEMO_SPEED": "20"}
+SPEED = 20
+SETTINGS = {"MATCHWIRE_DEMO_PAST": "false", "MATCHWIRE_DEMO_SPEED": str(SPEED)}
+
+
+# How long an example takes depends on the machine.
+settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("tests")
 
 
 def pytest_configure(config):
@@ -37,5 +45,11 @@ def live_match(hub):
     matches = hub.image("football")["data"]["matches"]
     ends_s = {"first_half": 45 * 60, "second_half": 90 * 60}
     in_play = (it for it in matches.items() if it[1]["life"] == "live" and it[1]["status"] in ends_s)
-    id, _ = max(in_play, key=lambda it: ends_s[it[1]["status"]] - it[1]["clock"]["s"])
+
+    def left_s(match):
+        # The clock is as of the last incident.
+        clock = match["clock"]
+        return ends_s[match["status"]] - clock["s"] - (time.time() - clock["at"] / 1e6) * SPEED
+
+    id, _ = max(in_play, key=lambda it: left_s(it[1]))
     return f"football/{id}"

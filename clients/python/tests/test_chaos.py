@@ -74,7 +74,7 @@ async def run(hub):
         await wait_for(lambda: len(truth.documents) > 50, 60, lambda: "the direct client gets no documents")
         async with client:
             tried = Witness(client)
-            await wait_for(lambda: proxy.cuts >= CUTS, 60 + CUTS, lambda: f"{proxy.cuts} cuts of {CUTS}: {client.metrics()}")
+            await wait_for(lambda: proxy.cuts >= CUTS, 180 + 3 * CUTS, lambda: f"{proxy.cuts} cuts of {CUTS}: {client.metrics()}")
             proxy.plan = Fault
             await wait_for(lambda: sum(map(len, tried.events.values())) > 50, 60, lambda: "hardly anything happens")
             compared = await compare(hub, client, tried)
@@ -163,7 +163,9 @@ async def resume_many(hub, count):
             images = client.metrics().images
             for connections in (2, 3):
                 proxy.cut_all()
-                await wait_for(lambda: has_all(connections), 60, lambda: f"{sum(it.synced for it in channels.values())} channels have resumed")
+                await wait_for(
+                    lambda: has_all(connections), 60, lambda: f"{sum(it.synced for it in channels.values())} channels have resumed"
+                )
             metrics = client.metrics()
             assert (metrics.connections, metrics.images, metrics.missed) == (3, images, 0)
 

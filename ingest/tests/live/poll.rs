@@ -226,7 +226,8 @@ async fn low_quota_is_spent_slowly() {
     server.next_request().await;
     let second = server.next_request().await;
     let third = server.next_request().await;
-    assert!(third.at - second.at >= ms(590), "{:?}", third.at - second.at);
+    // Without the quota it is 20 ms. The second request may be seen late.
+    assert!(third.at - second.at >= ms(300), "{:?}", third.at - second.at);
     listener.stop().await;
 }
 

@@ -195,7 +195,9 @@ async fn a_silent_product_is_recovered(broker: &Broker) {
     assert!(reports.iter().any(|report| matches!(report, Report::Refused(_))), "{reports:?}");
     // Two seconds of silence.
     let reports = listener.until(|report| *report == Report::Recovering).await;
-    assert_eq!(reports.len(), 1, "{reports:?}");
+    // What made it live may have been repeated meanwhile.
+    let is_expected = |it: &Report| matches!(it, Report::Heartbeat | Report::Recovering);
+    assert!(reports.iter().all(is_expected), "{reports:?}");
     provider.alive(1, began + 2500, 1).await;
     let again = Recovery::next(&mut api).await;
     assert_eq!(again.after, Some(began));

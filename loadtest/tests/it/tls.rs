@@ -31,7 +31,7 @@ fn steady_run_is_clean_and_its_documents_are_compared() {
     let ran = against(&serve_nodes(1, Fault::None), "fanout", "--sockets 20 --seconds 2");
     ran.ends_with(0, "OK");
     assert!((ran.number("/documents/compared") - 4.0).abs() < 0.5, "{}", ran.output);
-    assert!(ran.number("/throughput/messages") >= 3_800.0, "{}", ran.output);
+    assert!(ran.number("/throughput/messages") >= 2_000.0, "{}", ran.output);
     assert!((ran.number("/reach") - 1.0).abs() < 1e-9, "{}", ran.output);
     // The kernel's timestamps are those of the encrypted bytes.
     assert!(ran.number("/generator/lag/count") > 0.0, "{}", ran.output);

@@ -13,6 +13,8 @@ const PING_MS = 25_000;
 const MATCHES_MAX = 10;
 /** How often prices that differ are compared again. */
 const TRIES_MAX = 8;
+/** The states of matches of which no more is sent. */
+const OVER = ["finished", "retired", "walkover", "cancelled", "abandoned", "postponed"];
 
 export class Follower {
   constructor(walker) {
@@ -96,6 +98,14 @@ export class Follower {
     this.walker.report.that("two sockets have the same frames", both.length > 0 && !unequal.length, "the same", unequal.length ? [one.get(unequal[0]), two.get(unequal[0])] : both.length);
   }
 
+  /** Waits for the next frame of this type. Returns false if the match is over, and no more will come. */
+  async nextOf(socket, type, id) {
+    const isOver = (frame) => frame.type === "event" && frame.event_id === id && OVER.includes(frame.time?.status ?? frame.status?.name);
+    if (socket.frames.some(isOver)) return false;
+    const found = await socket.next((frame) => frame.event_id === id && (frame.type === type || isOver(frame)));
+    return !isOver(found);
+  }
+
   /** Each match over REST is what the frames made of it at that moment. */
   async footballAsRest() {
     const { report, client } = this.walker;
@@ -103,7 +113,7 @@ export class Follower {
       const path = `/api/v2/events/${id}/`;
       const before = this.states(id).length - 1;
       const [first, stats, second] = [await client.ask(path), await client.get(`${path}stats/`), await client.ask(path)];
-      await this.narrow.next((frame) => frame.type === "event" && frame.event_id === id);
+      await this.nextOf(this.narrow, "event", id);
       const states = this.states(id).slice(Math.max(0, before));
       return { path, first, stats, second, states };
     });
@@ -149,7 +159,7 @@ export class Follower {
       const frames = () => this.wide.frames.filter((frame) => frame.event_id === id && ["subscribed", "event", "score"].includes(frame.type));
       const before = frames().length - 1;
       const match = await client.get(`/tennis/api/v2/matches/${id}/`);
-      await this.wide.next((frame) => frame.type === "event" && frame.event_id === id);
+      await this.nextOf(this.wide, "event", id);
       const scores = frames().slice(before).map((frame) => (frame.type === "score" ? frame : (frame.event ?? frame).score));
       return { match, held: scores.map((score) => [score.sets, score.home_sets, score.away_sets]) };
     });
@@ -171,14 +181,15 @@ export class Follower {
       for (let tries = 1; ; tries += 1) {
         const before = frames().length - 1;
         const { home_win: home, draw, away_win: away } = (await client.get(path)).odds;
-        await this.narrow.next((frame) => frame.type === "odds" && frame.event_id === id);
+        if (!(await this.nextOf(this.narrow, "odds", id))) return null;
         const held = frames().slice(before).map((frame) => (frame.type === "odds" ? frame : frame.odds).odds.match_winner);
         const unpriced = home === null && draw === null && away === null;
         const same = held.some((winner) => (winner ? !differs(winner, { home, draw, away }) : unpriced));
         if (same || tries === TRIES_MAX) return { path, same, rest: { home, draw, away }, held };
       }
     });
-    for (const { path, same, rest, held } of await Promise.all(checks)) report.that(`${path} is the odds of the frames`, same, rest, held);
+    const compared = (await Promise.all(checks)).filter((check) => check !== null);
+    for (const { path, same, rest, held } of compared) report.that(`${path} is the odds of the frames`, same, rest, held);
   }
 }
 

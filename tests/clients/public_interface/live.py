@@ -12,6 +12,8 @@ MATCHES_MAX = 10
 REPLAY_MAX = 30
 # `event` and `odds` come each 30 s; a busy machine may be late.
 CADENCE_S, LATE_S = 30, 25
+# States of matches of which no more is sent.
+OVER = ("finished", "retired", "walkover", "cancelled", "abandoned", "postponed")
 OBSERVED_S_MIN = CADENCE_S + LATE_S + 15
 # The least that the demo's football sends in that time.
 KINDS = ("event", "livedata", "odds", "odds_book")
@@ -348,7 +350,7 @@ def every_kind_comes(frames, live):
 
 def cadences(frames, seconds):
     for number, sent in by_match(frames).items():
-        over = [at for at, frame in sent if frame["type"] == "event" and status_of(frame) == "finished"]
+        over = [at for at, frame in sent if frame["type"] == "event" and status_of(frame) in OVER]
         ends = min(over, default=seconds)
         for kind in ("event", "odds"):
             times = [0.0] + [at for at, frame in sent if frame["type"] in (kind, "subscribed") and at < ends] + [ends]

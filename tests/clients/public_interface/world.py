@@ -1,6 +1,7 @@
 """What can be requested: ids from the hub's own answers."""
 
 import time
+from datetime import datetime
 
 from client import ApiError
 from report import expect
@@ -51,7 +52,9 @@ class World:
         detailed = [e for e in finished if e["home_score"] and e["referee_id"] and e["home_coach_id"] and e["season_id"]]
         self.finished = (detailed or finished)[-1]
         upcoming = client.get("/api/v2/events/", status="notstarted", limit=200)["results"]
-        self.upcoming = upcoming[0] if upcoming else self.finished
+        # Not one whose prices are suspended by its kick-off meanwhile.
+        later = [event for event in upcoming if datetime.fromisoformat(event["event_date"].replace("Z", "+00:00")).timestamp() > time.time() + 3600]
+        self.upcoming = (later or upcoming or [self.finished])[0]
         event = self.finished
         self.ids = {
             "event": event["id"], "live": self.live["id"], "upcoming": self.upcoming["id"], "league": event["league_id"],

@@ -111,7 +111,9 @@ impl CheckedClient<'_, '_> {
 async fn in_play(hub: &Hub, key: &str, sport: &str) -> Vec<u64> {
     let board = hub.get(&format!("/stream/v1/channels/{sport}?token={key}")).await.json();
     let matches = board["data"]["matches"].as_object().expect("a board has matches");
-    let live = matches.iter().filter(|(_, line)| line["life"] == "live");
+    // Not those that may end while they are followed, as one of tennis in its last set.
+    let is_early = |line: &Value| line["sets"].as_object().is_none_or(|sets| sets.len() < 2);
+    let live = matches.iter().filter(|(_, line)| line["life"] == "live" && is_early(line));
     live.map(|(id, _)| id.parse().expect("an id")).collect()
 }
 

@@ -117,11 +117,15 @@ describe("a hub that plays", { concurrency: true }, () => {
       return [...channels.values()].every(({ health }) => !["lost", "catching_up", "stale"].includes(health));
     }));
     await checkDocuments(record);
+    cut.close();
+    await until("the reference is as far", () => [...record.channels].every(([name, { epoch, seq }]) => {
+      const other = reference.channels.get(name);
+      return !other || other.epoch !== epoch || other.seq >= seq;
+    }));
     straight.close();
     const checked = checkEvents(record, reference);
     assert.ok(checked > 50, `only ${checked} events happened`);
     t.diagnostic(`${proxy.cuts} cuts, ${record.channels.size} channels, ${checked} events`);
-    cut.close();
     await proxy.close();
   });
 
@@ -183,8 +187,9 @@ describe("a hub that plays", { concurrency: true }, () => {
     const channels = new Map();
     const changes = sleepy.follow("tennis/*").changes();
     let merged = 0;
-    const began = Date.now();
-    const isAsleep = () => Date.now() - began < 6_000;
+    // Six seconds from when there is something to sleep over.
+    let awakeAt;
+    const isAsleep = () => awakeAt === undefined || Date.now() < awakeAt;
     for await (const { ch, epoch, seq, data, events, merged: by, missed } of changes) {
       const known = channels.get(ch);
       const channel = known ?? { first: { epoch, seq }, events: [], faults: [] };
@@ -193,6 +198,7 @@ describe("a hub that plays", { concurrency: true }, () => {
       for (const { eid } of known ? events : []) channel.events.push({ epoch, seq, eid });
       if (missed) channel.faults.push(missed);
       merged += by?.why === "reader" ? 1 : 0;
+      if (channels.size > 3) awakeAt ??= Date.now() + 6_000;
       if (isAsleep() && channels.size > 3) await new Promise((resolve) => setTimeout(resolve, 700));
       if (!isAsleep() && merged > 0 && sent.at(-1) === 0) break;
     }

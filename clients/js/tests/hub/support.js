@@ -10,7 +10,7 @@ import { createInterface } from "node:readline";
 import { WebSocket as Socket } from "ws";
 
 // Generous: these wait for something to happen, and a busy machine is no failure.
-const START_MS = 120_000;
+const START_MS = 600_000;
 const WAIT_MS = 60_000;
 
 export const WebSocket = globalThis.WebSocket ?? Socket;

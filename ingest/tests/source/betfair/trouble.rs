@@ -41,7 +41,7 @@ fn volumes(rig: &Rig) -> Vec<String> {
 
 #[tokio::test]
 async fn silent_connection_is_replaced() {
-    let mut rig = Rig::start_with(|settings| settings.silence_ms = 501).await;
+    let mut rig = Rig::start_with(|settings| settings.silence_ms = 2_001).await;
     let (mut caller, subscribed) = rig.subscribed().await;
     send(&mut caller, image(), &subscribed).await;
     rig.follower.states(&["Recovering", "Live", "Down: silent for 501 ms"]).await;
@@ -57,9 +57,9 @@ async fn silent_connection_is_replaced() {
 
 #[tokio::test]
 async fn peer_that_never_answers_times_out() {
-    let mut rig = Rig::start_with(|settings| settings.connect_timeout_ms = 50).await;
+    let mut rig = Rig::start_with(|settings| settings.connect_timeout_ms = 1_000).await;
     let caller = rig.accept().await;
-    rig.follower.states(&["Down: not connected and authenticated within 50 ms"]).await;
+    rig.follower.states(&["Down: not connected and authenticated within 1000 ms"]).await;
     soon("the connection's end", caller.gone()).await;
 }
 
