@@ -27,6 +27,9 @@ use crate::{
 pub const BEAT_INTERVAL: Duration = Duration::from_millis(250);
 /// A node that was not heard for so long is gone.
 pub const BEAT_TIMEOUT: Duration = Duration::from_secs(3);
+/// A node does not lead with a clock that differs from those of the others by so much, in microseconds: it would stamp
+/// what happens.
+pub const CLOCK_UNFIT_US: Micros = 2_000_000;
 /// Nodes that are remembered. Beats and reports of further ones are ignored.
 pub(crate) const NODES_MAX: usize = 256;
 /// The greatest beat. Longer ones are ignored.

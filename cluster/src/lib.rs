@@ -59,7 +59,7 @@ pub mod sockets;
 pub mod stream;
 
 pub use self::{
-    beat::{Beat, BeatSender, Beats, Heard},
+    beat::{Beat, BeatSender, Beats, CLOCK_UNFIT_US, Heard},
     config::{ClusterConfig, ClusterConfigError, Role},
     connection::ClusterError,
     message::{Body, Formats, Message, MessageError, Part, Records},

@@ -76,6 +76,23 @@ fn betfair_polls() {
     check("betfair-rest/list_market_book.json", usize::MAX);
 }
 
+#[test]
+fn odds_feeds() {
+    for file in ["event-odds", "sport-odds", "sport-scores"] {
+        check(&format!("the-odds-api/{file}.json"), usize::MAX);
+    }
+    for file in ["fixture-0", "odds_change-0", "bet_settlement", "bet_cancel"] {
+        check(&format!("sportradar-uof/{file}.xml"), usize::MAX);
+    }
+}
+
+#[test]
+fn seasons() {
+    for file in ["E0-2016-2017", "E0-2019-2020"] {
+        check(&format!("football-data-couk/{file}.csv.gz"), usize::MAX);
+    }
+}
+
 fn check(file: &str, batches_max: usize) {
     let Some(batches) = batches(file) else { return };
     let mut bench = Bench::new(SETTINGS);

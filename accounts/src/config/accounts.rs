@@ -65,7 +65,8 @@ pub struct AccountsConfig {
     pub admin_session_hours: u32,
     /// Sessions of one account. Default 20. A further one ends the oldest.
     pub sessions_max_per_account: u32,
-    /// Named keys of one account. Default 50. Revoked ones do not count.
+    /// Named keys of one account. Default 50. Revoked ones do not count, and ended ones give
+    /// their place to new ones.
     pub named_keys_max: u32,
     /// Minutes for which a key that was created when an address was confirmed can still be shown in
     /// full. Default 60. Until then it is held in memory only.

@@ -9,7 +9,8 @@ use std::{
 };
 
 use cluster::{
-    AppendError, Beat, BeatSender, Body, Following, Message, PeerError, PeerRequest, StreamError,
+    AppendError, Beat, BeatSender, Body, CLOCK_UNFIT_US, Following, Message, PeerError,
+    PeerRequest, StreamError,
     node_log::{HeldTerm, Lead},
 };
 use database::LeaderSigns;
@@ -46,9 +47,6 @@ const AWAY_MIN: u32 = 3;
 
 /// A node says that its clock is wrong from this difference to the other nodes' on, in microseconds.
 const CLOCK_WRONG_US: Micros = 100_000;
-
-/// A node does not lead with a clock that differs by so much, in microseconds: it would stamp what happens.
-const CLOCK_UNFIT_US: Micros = 2_000_000;
 
 /// How long an answer of the stream is waited for before the next look.
 const ANSWER_WITHIN: Duration = Duration::from_secs(1);
