@@ -44,12 +44,12 @@ async fn silent_connection_is_replaced() {
     let mut rig = Rig::start_with(|settings| settings.silence_ms = 2_001).await;
     let (mut caller, subscribed) = rig.subscribed().await;
     send(&mut caller, image(), &subscribed).await;
-    rig.follower.states(&["Recovering", "Live", "Down: silent for 501 ms"]).await;
+    rig.follower.states(&["Recovering", "Live", "Down: silent for 2001 ms"]).await;
     soon("the connection's end", caller.gone()).await;
     let (mut caller, subscribed) = rig.subscribed().await;
     assert_eq!([&subscribed["initialClk"], &subscribed["clk"]], ["i", "c"]);
     send(&mut caller, json!({"ct": "RESUB_DELTA", "clk": "d"}), &subscribed).await;
-    rig.follower.states(&["Recovering", "Live", "Down: silent for 501 ms"]).await;
+    rig.follower.states(&["Recovering", "Live", "Down: silent for 2001 ms"]).await;
     let (caller, subscribed) = rig.subscribed().await;
     assert_eq!([&subscribed["initialClk"], &subscribed["clk"]], ["i", "d"]);
     rig.stop(caller).await;
