@@ -86,10 +86,11 @@ fn odds_feeds() {
     }
 }
 
+/// All matches of a season are alike, so a part of them is enough.
 #[test]
 fn seasons() {
     for file in ["E0-2016-2017", "E0-2019-2020"] {
-        check(&format!("football-data-couk/{file}.csv.gz"), usize::MAX);
+        check(&format!("football-data-couk/{file}.csv.gz"), 600);
     }
 }
 
