@@ -118,7 +118,7 @@ pub(crate) async fn round(
             relays.push(relay);
         }
         let addresses: Vec<String> = relays.iter().map(|relay| relay.address.clone()).collect();
-        let settings = settings(name, role, &urls(&addresses));
+        let settings = settings(kind, name, role, &urls(&addresses));
         let relay = Relay::start(plan.seed).await;
         relay.set_targets(vec![database.address]);
         let url = database.url_at(&relay.address);
@@ -129,7 +129,7 @@ pub(crate) async fn round(
         places.iter().for_each(|place| place.set_program(old_program()));
     }
     let balancer = Relay::start(plan.seed).await;
-    let front = settings("front", "edge", &urls(&direct));
+    let front = settings(kind, "front", "edge", &urls(&direct));
     let front = Place::of_cluster(balancer.address.clone(), &database.url(), front);
     let shared = Arc::new(client::Shared::new(front));
     set_up(&shared.place).await;
@@ -266,7 +266,7 @@ pub(crate) async fn round(
     Outcome { plan, faults, report, log, pushes, clients, connections, output }
 }
 
-fn settings(node: &str, role: &str, nats: &str) -> Vec<(String, String)> {
+fn settings(kind: RoundKind, node: &str, role: &str, nats: &str) -> Vec<(String, String)> {
     let log = ("LOG_BYTES", "1073741824");
     // Shorter than some cuts, after which a node has sent its clients away.
     let isolated = ("ISOLATED_MS", "2000");
@@ -276,8 +276,11 @@ fn settings(node: &str, role: &str, nats: &str) -> Vec<(String, String)> {
         of_cluster.map(|(name, value)| (format!("MATCHWIRE_CLUSTER_{name}"), value.to_owned())),
     );
     settings.push(("MATCHWIRE_LIMITS_FOOTBALL_PER_DAY".to_owned(), quota::PER_DAY.to_string()));
-    // Shorter than PostgreSQL is away.
-    settings.push(("MATCHWIRE_DATABASE_ACQUIRE_MS".to_owned(), "1000".to_owned()));
+    if !matches!(kind, RoundKind::Losses) {
+        // Shorter than PostgreSQL is away. Where it stays, all clients that come back at once must not have to wait so
+        // long for a connection that calls are served uncounted.
+        settings.push(("MATCHWIRE_DATABASE_ACQUIRE_MS".to_owned(), "1000".to_owned()));
+    }
     if let Some((_, offset)) = CLOCKS.into_iter().find(|(name, _)| *name == node) {
         settings.extend(clock(offset));
     }
