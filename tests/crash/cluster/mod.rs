@@ -240,7 +240,6 @@ pub(crate) async fn round(
         faults.failures.extend(node.place.verify_log().await.err());
     }
     balancing.abort();
-    let starts = places.iter().map(Place::start_number).sum();
     let (folder, recorded) = recorder.finish().await;
     let folder = folder.path().join("log");
     let (mut log, mut report) = tokio::task::block_in_place(|| observer.finish(&folder, false));
@@ -255,7 +254,7 @@ pub(crate) async fn round(
     // Whether a match ends depends on how fast the machine is. The rounds of a single hub demand it.
     let tickets = shared.tickets.load(Ordering::Relaxed);
     run::check_coverage(&plan, &histories, &log, tickets, 0, &mut report);
-    faults.failures.extend(quota.check(starts, places.len()).err());
+    faults.failures.extend(quota.check(&places).err());
     if recorded.terms < 3 {
         faults.failures.push(format!("{} terms", recorded.terms));
     }

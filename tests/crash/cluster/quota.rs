@@ -9,12 +9,14 @@ use std::{
     time::Duration,
 };
 
+use base::{Micros, clock::now};
+use jiff::Timestamp;
 use tokio::{
     sync::watch,
     time::{Instant, sleep},
 };
 
-use crate::{client::Phase, http, rng::Rng};
+use crate::{client::Phase, http, hub::Place, rng::Rng};
 
 /// The setting `limits.football_per_day` of the nodes.
 pub(crate) const PER_DAY: u64 = 1_000;
@@ -26,11 +28,18 @@ const LEASE_MAX: u64 = PER_DAY / 16;
 /// do so for `database.acquire_ms`, and then the node does not ask for a second.
 const ASKED_AGAIN_AFTER: Duration = Duration::from_secs(5 + 1);
 
+/// What a node logs if it waited for a connection to PostgreSQL for `database.acquire_ms`, as on a busy machine.
+const WAITED: &str = "pool timed out";
+
+/// How far such a line and a call may be apart that was served uncounted for the same reason: the wait, after which the
+/// node does not ask for a second, and the clocks of nodes.
+const WAITED_US: Micros = 3_000_000;
+
 /// The calls of all clients.
 #[derive(Debug, Default)]
 pub(crate) struct QuotaUse {
-    /// While the nodes reach PostgreSQL.
-    admitted: AtomicU64,
+    /// While the nodes reach PostgreSQL: when they were sent, and to which node.
+    admitted: Mutex<Vec<(Micros, String)>>,
     /// While the node may not have reached it: then calls are served that nobody counts.
     uncounted: AtomicU64,
     refused: AtomicU64,
@@ -64,7 +73,7 @@ pub(crate) async fn use_up(
         }
         let node = &nodes[rng.index(nodes.len())];
         let headers = [("authorization", &*token)];
-        let sent = Instant::now();
+        let (sent, sent_at) = (Instant::now(), now());
         let count = match http::get(node, "/api/v2/events/?limit=1", &headers).await {
             Ok(response) if response.status == 429 => {
                 sleep(Duration::from_millis(100)).await;
@@ -74,7 +83,9 @@ pub(crate) async fn use_up(
                 if quota.was_away(node, sent) {
                     &quota.uncounted
                 } else {
-                    &quota.admitted
+                    let call = (sent_at, node.clone());
+                    quota.admitted.lock().expect("no panic").push(call);
+                    continue;
                 }
             }
             Ok(_) | Err(http::Failure::NoResponse) => &quota.unknown,
@@ -107,16 +118,31 @@ impl QuotaUse {
         })
     }
 
-    /// `starts`: of all nodes together. Each may have kept a lease when it was killed, and each node one whose answer it
-    /// did not get when PostgreSQL was away.
+    /// Calls while their node had to wait for PostgreSQL for too long.
+    fn uncounted_by(&self, place: &Place) -> u64 {
+        let output = place.output();
+        let lines = output.lines().filter(|line| line.contains(WAITED));
+        let times = lines.filter_map(|line| line.split_once(' ')?.0.parse::<Timestamp>().ok());
+        let times: Vec<Micros> = times.map(Timestamp::as_microsecond).collect();
+        let is_near = |at: Micros| times.iter().any(|time| (time - at).abs() < WAITED_US);
+        let admitted = self.admitted.lock().expect("no panic");
+        let own = admitted.iter().filter(|(at, node)| *node == place.address && is_near(*at));
+        own.count() as u64
+    }
+
+    /// Of all nodes together. Each start may have kept a lease when it was killed, and each node one whose answer it did
+    /// not get when PostgreSQL was away.
     ///
     /// # Errors
     ///
     /// If there were more answers than the quota has calls, or calls were refused although some were left.
-    pub(crate) fn check(&self, starts: usize, nodes: usize) -> Result<(), String> {
-        let [admitted, uncounted, refused, unknown] =
-            [&self.admitted, &self.uncounted, &self.refused, &self.unknown]
-                .map(|it| it.load(Ordering::Relaxed));
+    pub(crate) fn check(&self, places: &[Place]) -> Result<(), String> {
+        let [uncounted, refused, unknown] =
+            [&self.uncounted, &self.refused, &self.unknown].map(|it| it.load(Ordering::Relaxed));
+        let busy: u64 = places.iter().map(|place| self.uncounted_by(place)).sum();
+        let admitted = self.admitted.lock().expect("no panic").len() as u64 - busy;
+        let uncounted = uncounted + busy;
+        let (starts, nodes) = (places.iter().map(Place::start_number).sum::<usize>(), places.len());
         let outages = self.outages.lock().expect("no panic").len();
         let kept = LEASE_MAX * u64::try_from(starts + outages * nodes).expect("small");
         let is_short = refused > 0 && admitted + uncounted + unknown + kept < PER_DAY;
