@@ -160,6 +160,21 @@ fn every_setting_that_is_named_exists() {
 }
 
 #[test]
+fn every_setting_is_described() {
+    let (mut section, mut count) = ("", 0);
+    for line in EXAMPLE.lines() {
+        if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+            section = name;
+        } else if let Some((name, _)) = line.split_once(" = ").filter(|_| !line.starts_with('#')) {
+            count += 1;
+            let name = format!("`{section}.{name}`");
+            assert!(OPERATING.contains(&name), "{name} is missing in OPERATING.md");
+        }
+    }
+    assert!(count > 200, "only {count} settings were found");
+}
+
+#[test]
 fn every_function_and_file_in_the_architecture_exists() {
     let top = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut source = String::new();
