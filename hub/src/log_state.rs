@@ -19,6 +19,7 @@ struct SharedState {
     is_refused: AtomicBool,
     is_behind: AtomicBool,
     is_drained: AtomicBool,
+    is_isolated: AtomicBool,
     is_abandoned: Mutex<bool>,
     abandoned: Condvar,
 }
@@ -48,6 +49,16 @@ impl LogState {
 
     pub fn set_drained(&self, is_drained: bool) {
         self.shared.is_drained.store(is_drained, Ordering::Relaxed);
+    }
+
+    /// Whether this node of a cluster has sent its clients to others, because it is cut off: it is not ready.
+    #[must_use]
+    pub fn is_isolated(&self) -> bool {
+        self.shared.is_isolated.load(Ordering::Relaxed)
+    }
+
+    pub fn set_isolated(&self, is_isolated: bool) {
+        self.shared.is_isolated.store(is_isolated, Ordering::Relaxed);
     }
 
     pub(crate) fn set_refused(&self, is_refused: bool) {

@@ -117,6 +117,7 @@ impl ClientService {
             if self.drain.is_none() {
                 self.fanout.end_drain();
             }
+            self.state.set_isolated(false);
             info!("this node hears the cluster again");
         }
     }
@@ -151,6 +152,7 @@ impl ClientService {
             self.next_look = Instant::now() + EVERY;
             if look.await.unwrap_or(false) {
                 self.is_isolated = true;
+                self.state.set_isolated(true);
                 self.fanout.drain(self.window_ms);
                 counter!("matchwire_cluster_isolated_total").increment(1);
                 warn!(

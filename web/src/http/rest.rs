@@ -42,7 +42,8 @@ pub(super) async fn healthz() -> impl IntoResponse {
 /// not stopping.
 pub(super) async fn readyz(State(shared): State<Arc<Shared>>) -> Result<Response, HttpError> {
     let log = &shared.parts.log_state;
-    let publishes = !log.is_refused() && !log.is_behind() && !log.is_drained();
+    let is_away = log.is_behind() || log.is_drained() || log.is_isolated();
+    let publishes = !log.is_refused() && !is_away;
     if shared.ready.load(Ordering::Relaxed) && publishes && !supervisor::has_failed() {
         Ok(Json(Status { status: "ready" }).into_response())
     } else {
