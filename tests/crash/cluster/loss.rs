@@ -37,7 +37,7 @@ const LOST_MIN: u64 = 50;
 const STOPPED_WITHIN: Duration = Duration::from_secs(30);
 
 /// The edge that is stopped or cut off, the last of the nodes.
-const AWAY: usize = 4;
+const AWAY: usize = 3;
 
 /// Prints what is done, each step with its time.
 struct Steps(Instant);
