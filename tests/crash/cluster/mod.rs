@@ -49,7 +49,7 @@ const WHOLE_WITHIN: Duration = Duration::from_secs(60);
 
 /// Lines wait for as long as the servers of NATS elect a leader, and then for one of the nodes. A new leader waits for up to 15 s
 /// for a transaction that the one before left open in PostgreSQL, and takes over before and writes everything after that.
-const TICK_LIMITS: TickLimits = TickLimits { distance_us: 120_000_000, stood_us: 20_000_000 };
+const TICK_LIMITS: TickLimits = TickLimits { distance_us: 120_000_000, stood_us: 60_000_000 };
 
 /// A node, its connections, and its process.
 struct Node<'a> {
