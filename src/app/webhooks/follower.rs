@@ -404,7 +404,7 @@ mod tests {
         assert_eq!(take(&log, 0, 2, || true), (vec![1, 2], true));
     }
 
-    /// Whoever changes webhooks all the time must not keep events from others.
+    /// A customer who changes webhooks all the time must not delay the events of others.
     #[test]
     fn records_are_taken_while_webhooks_change_all_the_time() {
         let mut log = MemoryLog::new(1 << 20).expect("a log");
