@@ -112,45 +112,37 @@ impl Hub {
         }
     }
 
-    /// What this hub does not have yet of what a reader has seen, or may have heard of, on another node of a cluster.
+    /// Whether this hub lacks a channel or changes that the reader may have seen on another node of a cluster.
     #[must_use]
-    pub fn missing(&self, request: &HostRequest) -> Option<Missing> {
+    pub fn lacks(&self, request: &HostRequest) -> bool {
         match request {
-            HostRequest::CatchUp { channel, from, .. } => self.missing_of(channel.as_str(), *from),
-            HostRequest::StartGroup { channel, from, .. } => {
-                self.missing_of(channel.as_str(), *from)
-            }
+            HostRequest::CatchUp { channel, from, .. } => self.lacks_of(channel.as_str(), *from),
+            HostRequest::StartGroup { channel, from, .. } => self.lacks_of(channel.as_str(), *from),
             HostRequest::MatchChannels { has, .. } => {
-                let is_unknown =
-                    |channel: &ChannelId| self.channels.subject(channel.as_str()).is_none();
-                has.iter().any(is_unknown).then_some(Missing::Channel)
+                has.iter().any(|channel| self.channels.subject(channel.as_str()).is_none())
             }
             HostRequest::Locate { channels } => {
-                let missing = channels
-                    .iter()
-                    .filter_map(|(name, from)| self.missing_of(name.as_str(), *from));
-                // Changes certainly arrive; a channel may not exist anywhere.
-                missing.max_by_key(|missing| *missing == Missing::Changes)
+                channels.iter().any(|(name, from)| self.lacks_of(name.as_str(), *from))
             }
         }
     }
 
-    fn missing_of(&self, channel: &str, from: Option<Position>) -> Option<Missing> {
+    fn lacks_of(&self, channel: &str, from: Option<Position>) -> bool {
         let head = if EventChannel::parse(channel).is_some() {
             if self.relayed_match(channel).is_none() {
-                return Some(Missing::Channel);
+                return true;
             }
             self.legacy_head(channel)
         } else {
             let subject = self.channels.subject(channel);
             let Some(entry) = subject.and_then(|subject| self.channel(subject)) else {
-                return Some(Missing::Channel);
+                return true;
             };
             Some((entry.sequence.channel.epoch, entry.sequence.head()))
         };
         // One of the older sockets that is not open is opened first.
-        let ((epoch, head), from) = (head?, from?);
-        (from.epoch == Some(epoch) && from.seq > head).then_some(Missing::Changes)
+        let (Some((epoch, head)), Some(from)) = (head, from) else { return false };
+        from.epoch == Some(epoch) && from.seq > head
     }
 
     /// Where a channel stands, and whether a reader can resume at its position.
@@ -266,15 +258,6 @@ impl Hub {
         self.channel_mut(subject)?.image = Some((head, frame.clone()));
         Some(ChannelImage { epoch, seq: head, frame })
     }
-}
-
-/// What a hub does not have yet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Missing {
-    /// Changes up to the reader's position.
-    Changes,
-    /// The channel.
-    Channel,
 }
 
 /// The SHA-256 of the document in an `image` frame, in canonical form (RFC 8785), in hexadecimal digits.

@@ -16,8 +16,9 @@ use fanout::{
 use ingest::{error::Refusal, event::Batch};
 use log::EncodedRecords;
 use metrics::counter;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 
+use super::waiting::ReaderNumber;
 use crate::{
     catch_up::ChannelImage,
     clock::{self, now},
@@ -119,6 +120,9 @@ pub enum ClusterInput {
     Lead { settings: HubSettings, signals: SignalSettings, reply: oneshot::Sender<()> },
     /// It no longer leads. Answered when all that it has applied is in the log.
     Yield(oneshot::Sender<()>),
+    /// The records sent before include all that the log had after the readers up to this one began to wait
+    /// ([`HubHandle::waiting_readers`]).
+    CaughtUp(ReaderNumber),
 }
 
 /// The sending ends of the writer's queues.
@@ -132,6 +136,8 @@ pub struct HubHandle {
     pub cluster: mpsc::Sender<ClusterInput>,
     /// What this hub asks of the leader's.
     pub(crate) leader: mpsc::Sender<LeaderRequest>,
+    /// The last reader that began to wait for what the log of a cluster has.
+    pub waiting_readers: watch::Receiver<ReaderNumber>,
     leads: Arc<AtomicBool>,
 }
 
@@ -226,6 +232,7 @@ pub struct HubReceivers {
     pub(super) watches: ChannelWatches,
     pub(super) cluster: mpsc::Receiver<ClusterInput>,
     pub(super) leader: mpsc::Sender<LeaderRequest>,
+    pub(super) waiting_readers: watch::Sender<ReaderNumber>,
     pub(super) leads: Arc<AtomicBool>,
     leader_requests: Option<mpsc::Receiver<LeaderRequest>>,
 }
@@ -304,6 +311,7 @@ pub fn channel(
     let watches = ChannelWatches::default();
     let (cluster, cluster_queue) = mpsc::channel(CLUSTER_INPUTS_MAX);
     let (leader, leader_requests) = mpsc::channel(LEADER_REQUESTS_MAX);
+    let (waiting, waiting_readers) = watch::channel(0);
     let leads = Arc::new(AtomicBool::new(true));
     let receivers = HubReceivers {
         inputs: input_queue,
@@ -311,10 +319,12 @@ pub fn channel(
         watches: watches.clone(),
         cluster: cluster_queue,
         leader: leader.clone(),
+        waiting_readers: waiting,
         leads: Arc::clone(&leads),
         leader_requests: Some(leader_requests),
     };
-    (HubHandle { inputs, requests, watches, cluster, leader, leads }, receivers)
+    let handle = HubHandle { inputs, requests, watches, cluster, leader, waiting_readers, leads };
+    (handle, receivers)
 }
 
 impl HubReceivers {

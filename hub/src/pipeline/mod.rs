@@ -9,7 +9,7 @@
 //!
 //! [`HubHandle`] sends inputs and requests to the writer. [`Startup`] applies the inputs of the start, and
 //! [`start`] then starts the threads. The event loop is `Writer::run`. On a node of a cluster that follows, `WaitingReaders`
-//! has the readers that wait for the leader.
+//! has the readers that wait for what this node does not have yet.
 
 mod delays;
 mod handle;
@@ -25,4 +25,5 @@ pub use self::{
     },
     startup::Startup,
     threads::{EndedLog, Running, WriterParts, start},
+    waiting::ReaderNumber,
 };

@@ -12,7 +12,7 @@ use std::{
 use fanout::Fanout;
 use log::{Log, LogPosition};
 
-use super::{HubReceivers, Startup, writer::Writer};
+use super::{HubReceivers, Startup, waiting::WaitingReaders, writer::Writer};
 use crate::{
     clock::now,
     commit::{Committer, FollowerQueue, WRITER_OUTPUTS_MAX},
@@ -115,10 +115,10 @@ pub fn start<C: LogConsumer + 'static>(
     let committer =
         supervisor::thread("log", Lifetime::UntilStop, move || EndedLog(committer.run(&waiting)))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
-    let leader = receivers.leader.clone();
+    let waiting = WaitingReaders::new(receivers.leader.clone(), receivers.waiting_readers.clone());
     let leads = parts.leads;
     let mut writer =
-        Writer::new(builder, quarantine, decisions, push_terms, outputs, leads, leader)?;
+        Writer::new(builder, quarantine, decisions, push_terms, outputs, leads, waiting)?;
     writer.trace_with(tracer);
     let writer = supervisor::thread("writer", Lifetime::UntilStop, move || {
         runtime.block_on(writer.run(receivers));

@@ -1,5 +1,9 @@
-//! Readers of a node that follows whose requests wait for the leader of the cluster: for changes that a client has seen
-//! on another node, and for channels of the older sockets, which only the leader opens.
+//! Readers of a node that follows whose requests wait: for changes and channels that a client may have seen on another
+//! node, and for channels of the older sockets, which only the leader opens.
+//!
+//! What another node has shown is in the log of the cluster. So a reader that lacks something waits until this node has
+//! applied all that the log had after the reader came ([`ClusterInput::CaughtUp`](super::ClusterInput::CaughtUp)). What
+//! is still missing then does not exist. No clock decides this: those of nodes differ.
 
 use std::mem;
 
@@ -7,27 +11,23 @@ use fanout::{
     Micros,
     catch_up::{HostRequest, HostResponse, Requester},
 };
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::{
-    catch_up::Missing,
     commit::Answer,
     forward::{Forwarded, LeaderRequest, LegacyUse},
     hub::Hub,
 };
 
 /// How long a reader waits, in microseconds in which records of the leader arrive, until the leader has opened its
-/// channel, or until the changes are here that it has seen on another node.
+/// channel.
 const LEADER_WITHIN_US: Micros = 2_000_000;
-
-/// The same for a channel that is not known here: it may be new, or closed.
-const CHANNEL_WITHIN_US: Micros = 250_000;
 
 /// The leader is asked again so long after it was asked to open a channel, in microseconds: the one that was asked may
 /// have ended.
 const ASK_EVERY_US: Micros = 500_000;
 
-/// How long a reader waits in all, in microseconds, if no records arrive.
+/// How long a reader waits in all, in microseconds, if neither records arrive nor the log says where it ends.
 const WAIT_MAX_US: Micros = 60_000_000;
 
 /// Readers that wait at a time. Further ones are answered by what this node has.
@@ -56,9 +56,16 @@ impl Reader {
     }
 }
 
+/// Counts the readers that have waited, in the order in which they came.
+pub type ReaderNumber = u64;
+
 /// The waiting readers, and the requests to the leader on their behalf.
 pub(super) struct WaitingReaders {
     waiting: Vec<WaitingRequest>,
+    /// The last reader that came. The node learns of it.
+    last: watch::Sender<ReaderNumber>,
+    /// What the log had when the readers up to this one came is here.
+    included: ReaderNumber,
     leader: mpsc::Sender<LeaderRequest>,
     /// When records of the leader were applied last, or when the leader made them if that is earlier: while this node
     /// catches up, they do not show what the leader has now.
@@ -71,16 +78,24 @@ pub(super) struct WaitingReaders {
 
 /// A request that waits.
 struct WaitingRequest {
+    number: ReaderNumber,
     since: Micros,
-    /// It is answered all the same when the leader has gone on for so long.
-    wait_us: Micros,
     request: HostRequest,
     reader: Reader,
 }
 
 impl WaitingReaders {
-    pub(super) fn new(leader: mpsc::Sender<LeaderRequest>) -> Self {
-        Self { waiting: Vec::new(), leader, followed_at: 0, asked_at: 0, kept_at: 0 }
+    pub(super) fn new(
+        leader: mpsc::Sender<LeaderRequest>,
+        last: watch::Sender<ReaderNumber>,
+    ) -> Self {
+        let waiting = Vec::new();
+        Self { waiting, last, included: 0, leader, followed_at: 0, asked_at: 0, kept_at: 0 }
+    }
+
+    /// This node has all that the log had after the readers up to this one came.
+    pub(super) fn note_included(&mut self, readers: ReaderNumber) {
+        self.included = readers;
     }
 
     /// Records that the leader made at this time are applied.
@@ -104,28 +119,22 @@ impl WaitingReaders {
         request: HostRequest,
         reader: Reader,
     ) -> Option<(HostRequest, Reader)> {
-        let Some(wait_us) = self.wait_us(hub, &request) else { return Some((request, reader)) };
-        self.waiting.push(WaitingRequest { since: now, wait_us, request, reader });
+        let closed = closed(hub, &request);
+        let waits = closed.is_some() || hub.lacks(&request);
+        if !waits || self.waiting.len() >= WAITING_MAX {
+            return Some((request, reader));
+        }
+        if let Some(closed) = closed {
+            self.ask_leader(&[closed]);
+        }
+        let number = *self.last.borrow() + 1;
+        self.waiting.push(WaitingRequest { number, since: now, request, reader });
+        self.last.send_replace(number);
         None
     }
 
-    /// How long a request should wait, in microseconds, if it should.
-    fn wait_us(&self, hub: &Hub, request: &HostRequest) -> Option<Micros> {
-        if self.waiting.len() >= WAITING_MAX {
-            return None;
-        }
-        if let Some(closed) = closed(hub, request) {
-            self.ask_leader(&[closed]);
-            return Some(LEADER_WITHIN_US);
-        }
-        match hub.missing(request)? {
-            Missing::Changes => Some(LEADER_WITHIN_US),
-            Missing::Channel => Some(CHANNEL_WITHIN_US),
-        }
-    }
-
-    /// Takes out whose wait is over: the leader has done what they need, or has gone on without doing it, or this node
-    /// leads.
+    /// Takes out whose wait is over: what they need is here, or does not exist, or the leader has gone on without
+    /// opening their channel, or this node leads.
     pub(super) fn take_due(
         &mut self,
         hub: &Hub,
@@ -135,11 +144,13 @@ impl WaitingReaders {
         let asks = now - self.asked_at >= ASK_EVERY_US;
         let (mut due, mut uses) = (Vec::new(), Vec::new());
         for waiting in mem::take(&mut self.waiting) {
-            let WaitingRequest { since, wait_us, request, .. } = &waiting;
-            let has_gone_on = self.followed_at >= since + wait_us || now >= since + WAIT_MAX_US;
+            let WaitingRequest { number, since, request, .. } = &waiting;
             let closed = closed(hub, request);
-            let is_missing = closed.is_some() || hub.missing(request).is_some();
-            if is_missing && !has_gone_on && !leads {
+            let waits = match &closed {
+                Some(_) => self.followed_at < since + LEADER_WITHIN_US,
+                None => *number > self.included && hub.lacks(request),
+            };
+            if waits && now < since + WAIT_MAX_US && !leads {
                 uses.extend(closed.filter(|_| asks && now - since >= ASK_EVERY_US));
                 self.waiting.push(waiting);
             } else {
@@ -169,4 +180,123 @@ fn closed(hub: &Hub, request: &HostRequest) -> Option<LegacyUse> {
     let HostRequest::StartGroup { channel, companion, .. } = request else { return None };
     hub.legacy_to_open(channel, companion.as_ref())?;
     Some(LegacyUse { channel: channel.as_str().into(), book: companion.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use fanout::{ChannelId, Epoch, Pattern, Position, channel::Rate};
+
+    use super::*;
+    use crate::{
+        hub::{Epochs, HubInput, HubSettings, sequence::TailWindow},
+        identity::Identity,
+    };
+
+    const NOW: Micros = 1_788_220_800_000_000;
+    const SECOND_US: Micros = 1_000_000;
+    const EPOCH: Epoch = Epoch(8);
+
+    /// A hub without a channel.
+    fn hub() -> Hub {
+        let settings = HubSettings {
+            window: TailWindow { bytes: 1 << 20, age_us: 60 * SECOND_US },
+            matches_max: 10,
+            matches_max_per_source: 10,
+            ended_keep_us: SECOND_US,
+            stale_after_ms: 15_000,
+            hold_us: 0,
+        };
+        Hub::new(settings, Epochs { matches: Epoch(7), feeds: EPOCH }, Identity::default())
+    }
+
+    /// Opens the channel `feeds`, at sequence 0.
+    fn open_feeds(hub: &mut Hub) {
+        hub.take(&HubInput::Tick { now: NOW }, &mut Vec::new());
+    }
+
+    struct Readers {
+        waiting: WaitingReaders,
+        last: watch::Receiver<ReaderNumber>,
+    }
+
+    impl Readers {
+        fn new() -> Self {
+            let (sender, last) = watch::channel(0);
+            Self { waiting: WaitingReaders::new(mpsc::channel(1).0, sender), last }
+        }
+
+        /// Whether a request of a reader must wait.
+        fn waits(&mut self, hub: &Hub, request: HostRequest) -> bool {
+            let reader = Reader::Process(oneshot::channel().0);
+            self.waiting.admit(hub, NOW, request, reader).is_none()
+        }
+
+        /// How many wait no longer, a moment before they would be answered in any case.
+        fn due(&mut self, hub: &Hub) -> usize {
+            self.waiting.take_due(hub, NOW + WAIT_MAX_US - 1, false).len()
+        }
+    }
+
+    fn follow_all(has: &str) -> HostRequest {
+        let pattern = Pattern::parse("*").expect("well formed");
+        HostRequest::MatchChannels { pattern, has: vec![ChannelId::new(has)] }
+    }
+
+    fn catch_up(channel: &str, seq: u64) -> HostRequest {
+        HostRequest::CatchUp {
+            channel: Pattern::parse(channel).expect("well formed"),
+            rate: Rate::Each,
+            from: Some(Position { epoch: Some(EPOCH), seq }),
+            why: "resume",
+            bytes_max: 1_000,
+            with_hash: false,
+        }
+    }
+
+    /// A node that is behind does not know a channel that another node has shown. However the clocks of the nodes
+    /// differ, it must not say that the pattern does not cover it: its later image would take the client back.
+    #[test]
+    fn reader_waits_for_a_channel_until_the_node_has_what_the_log_had() {
+        let (mut hub, mut readers) = (hub(), Readers::new());
+        assert!(readers.waits(&hub, follow_all("feeds")));
+        readers.waiting.note_followed(NOW + 30 * SECOND_US);
+        assert_eq!(readers.due(&hub), 0, "records that the leader made later are here");
+        open_feeds(&mut hub);
+        assert_eq!(readers.due(&hub), 1, "the channel is open");
+        assert!(!readers.waits(&hub, follow_all("feeds")), "nothing is missing");
+    }
+
+    #[test]
+    fn reader_of_a_channel_that_does_not_exist_is_answered_when_that_is_known() {
+        let (hub, mut readers) = (hub(), Readers::new());
+        assert!(readers.waits(&hub, follow_all("football/1")));
+        assert!(readers.waits(&hub, catch_up("football/2", 3)));
+        assert_eq!(*readers.last.borrow(), 2, "the node learns who waits");
+        readers.waiting.note_included(1);
+        assert_eq!(readers.due(&hub), 1, "the other one came after the log was asked");
+        readers.waiting.note_included(2);
+        assert_eq!(readers.due(&hub), 1);
+    }
+
+    #[test]
+    fn reader_waits_for_changes_that_it_has_seen() {
+        let (mut hub, mut readers) = (hub(), Readers::new());
+        open_feeds(&mut hub);
+        assert!(!readers.waits(&hub, catch_up("feeds", 0)));
+        assert!(readers.waits(&hub, catch_up("feeds", 9)));
+        assert_eq!(readers.due(&hub), 0);
+        // The log has lost it.
+        readers.waiting.note_included(1);
+        assert_eq!(readers.due(&hub), 1);
+    }
+
+    #[test]
+    fn readers_are_answered_when_the_node_leads_or_the_log_is_away_for_long() {
+        let (hub, mut readers) = (hub(), Readers::new());
+        assert!(readers.waits(&hub, follow_all("football/1")));
+        assert_eq!(readers.waiting.take_due(&hub, NOW, true).len(), 1, "it leads");
+        assert!(readers.waits(&hub, follow_all("football/1")));
+        assert_eq!(readers.due(&hub), 0);
+        assert_eq!(readers.waiting.take_due(&hub, NOW + WAIT_MAX_US, false).len(), 1);
+    }
 }

@@ -20,10 +20,7 @@ use ingest::{
 };
 use log::{EncodedRecords, codec::Decoder};
 use metrics::{counter, gauge};
-use tokio::{
-    sync::{mpsc, oneshot},
-    time::MissedTickBehavior,
-};
+use tokio::{sync::oneshot, time::MissedTickBehavior};
 
 use super::{
     ClusterInput, HubReceivers, Input, Request,
@@ -34,7 +31,7 @@ use crate::{
     catch_up::{ChannelImage, WorkBudget},
     clock::{self, now},
     commit::{Answer, FollowedTurns, WriterOutput},
-    forward::{LeaderRequest, LegacyUse},
+    forward::LegacyUse,
     hub::{
         ApplyError, Hub, HubInput,
         feeds::{FeedState, Source, SourceNumber, SourcePolicy},
@@ -120,7 +117,7 @@ impl Writer {
         push_terms: SourcePolicy,
         outputs: SyncSender<WriterOutput>,
         leads: bool,
-        leader: mpsc::Sender<LeaderRequest>,
+        waiting: WaitingReaders,
     ) -> io::Result<Self> {
         Ok(Self {
             pushers: pushers(&builder.hub),
@@ -137,7 +134,7 @@ impl Writer {
             traced: Vec::new(),
             leads,
             decoder: Decoder::new()?,
-            waiting: WaitingReaders::new(leader),
+            waiting,
         })
     }
 
@@ -264,6 +261,10 @@ impl Writer {
                 self.end_turn();
                 self.leads = false;
                 self.answer(Answer::Yielded(reply));
+            }
+            ClusterInput::CaughtUp(readers) => {
+                self.waiting.note_included(readers);
+                self.answer_waiting();
             }
         }
     }

@@ -10,6 +10,7 @@ mod heard;
 mod join;
 mod node;
 mod peers;
+mod readers;
 
 use std::{sync::Arc, time::Duration};
 

@@ -33,6 +33,7 @@ use super::{
     client_service::ClientService,
     heard::Heard,
     join::{HistoryError, Place, append_term},
+    readers::WaitingReaders,
 };
 use base::{Micros, clock::now};
 
@@ -152,6 +153,8 @@ impl Node {
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut heard = self.last_heard().await;
         let mut probing: Option<JoinHandle<bool>> = None;
+        let waiting = self.parts.hub.waiting_readers.clone();
+        let mut readers = WaitingReaders::new(self.cluster.stream.clone(), waiting);
         // What was made while the node restored its state.
         let mut end = None;
         loop {
@@ -178,6 +181,13 @@ impl Node {
                         return Ok(false);
                     }
                     heard.has(self.place.seq);
+                    self.answer(&mut readers).await?;
+                }
+                awaited = readers.next() => {
+                    if awaited.seq > self.place.seq {
+                        following.note_end(awaited.seq);
+                    }
+                    self.answer(&mut readers).await?;
                 }
                 () = self.cluster.beats.changed() => {
                     self.compare_clocks();
@@ -223,6 +233,13 @@ impl Node {
                 }
             }
         }
+    }
+
+    /// Informs the hub that readers need to wait no longer, if that is so.
+    async fn answer(&self, readers: &mut WaitingReaders) -> Result<(), HubStopped> {
+        let Some(last) = readers.take_answered(self.place.seq) else { return Ok(()) };
+        let input = ClusterInput::CaughtUp(last);
+        self.parts.hub.cluster.send(input).await.map_err(|_| HubStopped)
     }
 
     /// What the last message says that the node has: perhaps its leader has left while the node joined.
