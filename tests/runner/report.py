@@ -55,8 +55,10 @@ def libtest_counts(printed):
 
 
 def failed_tests(printed):
-    """A line for each Rust test that failed, its name and the beginning of its last output; those of clients' scripts, and those of pytest."""
-    outputs = dict(re.findall(r"^---- (\S+) stdout ----\n(.*?)(?=^---- |^failures:$|\Z)", printed, re.MULTILINE | re.DOTALL))
+    """A line for each Rust test that failed, its name and the beginning of its last output; those of clients' scripts, and those of pytest.
+    Of a test that runs with --nocapture, its last panic."""
+    outputs = dict(re.findall(r"^thread '(\S+)' .*?panicked at .*?\n(.*?)(?=^stack backtrace:$|^note: |^test |\Z)", printed, re.MULTILINE | re.DOTALL))
+    outputs |= dict(re.findall(r"^---- (\S+) stdout ----\n(.*?)(?=^---- |^failures:$|\Z)", printed, re.MULTILINE | re.DOTALL))
     names = dict.fromkeys(name for name, result, _ in TEST_LINE.findall(printed) if result == "FAILED")
     rust = [f"{name}: {' '.join(outputs.get(name, '').split())[:600]}" for name in names]
     scripts = re.findall(r"^(?:[\w-]+: )?FAILED: .*$|^FAILED \S+::.*$", printed, re.MULTILINE)

@@ -51,6 +51,13 @@ class Report(unittest.TestCase):
         expected = "a::fails: hello thread 'a::fails' (1) panicked at a.rs:4:41: assertion `left == right` failed"
         self.assertEqual(failed_tests(LIBTEST), [expected])
 
+    def test_failed_tests_without_captured_output_are_named_with_their_panic(self):
+        printed = (
+            "round 1\n\nthread 'a::fails' (7) panicked at a.rs:4:41:\nfindings from seed 7:\nan update is missing\n"
+            "stack backtrace:\n   0: begin\ntest a::fails ... FAILED\n"
+        )
+        self.assertEqual(failed_tests(printed), ["a::fails: findings from seed 7: an update is missing"])
+
     def test_failed_checks_of_scripts_are_named(self):
         printed = "ok: a\nFAILED: goal: a goal: none\npython: FAILED: sockets: closed with 4401\nFAILED: goal: a goal: none\n"
         self.assertEqual(failed_tests(printed), ["FAILED: goal: a goal: none", "python: FAILED: sockets: closed with 4401"])
