@@ -120,9 +120,6 @@ impl RoundNumber {
 /// Bytes a second of each connection. The log grows faster.
 const THROTTLED: u32 = 8_000;
 
-/// How long after all nodes are ready again each must take a client.
-const SERVED_WITHIN: Duration = Duration::from_secs(5);
-
 /// Messages of sources that are taken while PostgreSQL is away.
 const PUSHED_MIN: u64 = 20;
 
@@ -351,16 +348,10 @@ impl TestCluster<'_> {
         Ok(())
     }
 
-    /// Each node takes a client. One that was cut off may send it away for another moment.
+    /// Each node takes a client.
     async fn serve_all(&self) -> Result<(), String> {
-        let begun = Instant::now();
         for node in &self.nodes {
-            while let Err(problem) = takes_client(&node.place.address, &self.key).await {
-                if begun.elapsed() > SERVED_WITHIN {
-                    return Err(problem);
-                }
-                sleep(Duration::from_millis(50)).await;
-            }
+            takes_client(&node.place.address, &self.key).await?;
         }
         Ok(())
     }
