@@ -31,9 +31,9 @@ const ASKED_AGAIN_AFTER: Duration = Duration::from_secs(5 + 1);
 /// What a node logs if it waited for a connection to PostgreSQL for `database.acquire_ms`, as on a busy machine.
 const WAITED: &str = "pool timed out";
 
-/// How far such a line and a call may be apart that was served uncounted for the same reason: the wait, after which the
-/// node does not ask for a second, and the clocks of nodes.
-const WAITED_US: Micros = 3_000_000;
+/// How far such a line and a call may be apart that was served uncounted for the same reason: the wait of up to 5 s, after
+/// which the node does not ask for a second, and the clocks of nodes.
+const WAITED_US: Micros = 7_000_000;
 
 /// The calls of all clients.
 #[derive(Debug, Default)]
