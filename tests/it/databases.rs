@@ -9,7 +9,7 @@ use tokio_tungstenite::{connect_async, tungstenite};
 
 use crate::support::{
     Answer, Client, Closed, Hub, PATIENCE, QUIET, TestDatabase, cluster::Cluster, on_each, pause,
-    postgres_or_skipped, program,
+    postgres_or_skipped, program, until,
 };
 
 /// A well-formed key that does not exist.
@@ -126,17 +126,26 @@ async fn hub_outlives_its_database() {
     assert_eq!(image(&hub, &known).await.status, 200);
     let mut client = Client::connect(&hub.address, &known).await;
     client.next_of("hello").await;
+    // A change that does not concern the known key.
+    let revoked = hub.key(&["websocket"]);
+    assert_eq!(image(&hub, &revoked).await.status, 200);
+    hub.revoke(&revoked);
+    until("the revocation", async || image(&hub, &revoked).await.status == 401).await;
 
     cluster.stop();
     assert_eq!(image(&hub, &known).await.status, 200);
     client.ask(&json!({"op": "ping", "id": 1})).await;
-    Client::connect(&hub.address, &known).await.next_of("hello").await;
+    let mut second = Client::connect(&hub.address, &known).await;
+    second.next_of("hello").await;
     for key in [&*other, WRONG] {
         let answer = image(&hub, key).await;
         assert_eq!((answer.status, answer.header("retry-after")), (503, Some("5")), "{answer:?}");
         assert_eq!(answer.fields(), ["detail", "error", "status"]);
     }
     assert_eq!(image(&hub, "nonsense").await.status, 401, "what is no key needs no database");
+    // Both are still open after the time in which the database should have answered.
+    client.ask(&json!({"op": "ping", "id": 2})).await;
+    second.ask(&json!({"op": "ping", "id": 2})).await;
     let refused = connect_async(format!("ws://{}/stream/v1?token={other}", hub.address)).await;
     let Err(tungstenite::Error::Http(answer)) = refused else { panic!("{refused:?}") };
     assert_eq!(answer.status(), 503);

@@ -68,10 +68,18 @@ impl Cache {
         }
     }
 
-    /// Evicts these keys. Answers that are being read at this moment are not stored.
+    /// Evicts these keys. Answers that are being read at this moment are not stored. The others are as new as the change, so
+    /// that [`super::Accounts::renew`] need not read them again.
     pub(super) fn forget(&self, keys: &HashSet<KeyId>) {
-        self.generation.fetch_add(1, Ordering::SeqCst);
-        self.callers.retain(|_, entry| !keys.contains(&entry.caller.key));
+        let before = self.generation.fetch_add(1, Ordering::SeqCst);
+        self.callers.retain(|_, entry| {
+            let generation = &mut entry.caller.generation;
+            // An older one may concern a change that another thread is still applying.
+            if *generation == Generation(before) {
+                *generation = Generation(before + 1);
+            }
+            !keys.contains(&entry.caller.key)
+        });
     }
 
     /// Evicts an arbitrary entry: the next use of its key costs one look-up. An LRU order would
@@ -134,6 +142,22 @@ mod tests {
         cache.forget(&HashSet::from([KeyId(1)]));
         assert_eq!(cache.get(&one, 0), None);
         assert!(cache.get(&other, 0).is_some());
+    }
+
+    #[test]
+    fn caller_that_a_change_does_not_concern_is_as_new_as_the_change() {
+        let (cache, hash) = (Cache::new(3, 100), hash());
+        cache.insert(hash, caller(&cache, 1), Networks::default(), 0);
+        for _ in 0..2 {
+            cache.forget(&HashSet::from([KeyId(2)]));
+            let (cached, _) = cache.get(&hash, 0).expect("it stays");
+            assert_eq!(cached.generation, cache.generation());
+        }
+        // Two changes at once: the second is counted, and the first is not applied yet.
+        cache.generation.fetch_add(1, Ordering::SeqCst);
+        cache.forget(&HashSet::from([KeyId(2)]));
+        let (cached, _) = cache.get(&hash, 0).expect("it stays");
+        assert_ne!(cached.generation, cache.generation(), "the first may be about it");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::{collections::HashSet, convert::Infallible, time::Duration};
 use tokio::{sync::broadcast, time};
 use tracing::warn;
 
-use super::{Accounts, AccountsError, KeyId};
+use super::{Accounts, AccountsError, Caller, KeyId};
 
 /// Changes a listener may lag behind, 8 bytes each and stored once for all listeners. One that lags
 /// further is notified of it, and renews every caller it holds.
@@ -21,6 +21,12 @@ impl Accounts {
     #[must_use]
     pub fn changes(&self) -> broadcast::Receiver<KeyId> {
         self.shared.changes.subscribe()
+    }
+
+    /// Has receivers of [`Self::changes`] read this caller again, as if its key had changed.
+    pub fn recheck(&self, caller: &Caller) {
+        // An error means that there are no listeners, which is fine.
+        self.shared.changes.send(caller.key).ok();
     }
 
     /// Watches the database for changes by other processes until `stop` completes. Must run once

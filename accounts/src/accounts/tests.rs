@@ -278,6 +278,29 @@ async fn own_changes_are_broadcast_at_once_and_only_for_their_keys() {
     .await;
 }
 
+/// A key that was used a moment ago opens sockets although the database does not answer, also after other keys have changed.
+#[tokio::test]
+async fn change_of_another_key_needs_no_answer_of_the_database() {
+    on_each(async |database| {
+        let accounts = open(&database).await;
+        let [one, other] =
+            [accounts.create_key(None, &[], NOW), accounts.create_key(None, &[], NOW)];
+        let (one, other) = (one.await.unwrap(), other.await.unwrap());
+        let early = caller(&accounts, &one, NOW).await.unwrap();
+        accounts.revoke(other.prefix(), NOW).await.unwrap();
+        accounts.close().await;
+        let cached = caller(&accounts, &one, NOW).await.unwrap();
+        assert_eq!(accounts.renew(&cached).await.unwrap(), Some(cached));
+
+        // Whoever holds one from before the change learns nothing now, and is to ask again.
+        accounts.renew(&early).await.unwrap_err();
+        let mut changes = accounts.changes();
+        accounts.recheck(&early);
+        assert_eq!(changes.try_recv(), Ok(early.key));
+    })
+    .await;
+}
+
 async fn id(accounts: &Accounts, key: &Key) -> KeyId {
     caller(accounts, key, NOW).await.unwrap().key
 }

@@ -44,9 +44,6 @@ use crate::clock::wall;
 use accounts::{AccountsError, Addon, Caller, Scope, products::Catalogue};
 use hub::dialect::live::protocol as live;
 
-/// When the client should reconnect if the database failed during the handshake.
-const RECONNECT_AFTER_MS: u32 = 1_000;
-
 /// What happens to a socket after the handshake.
 #[derive(Debug)]
 pub(super) enum Verdict {
@@ -442,11 +439,8 @@ pub(super) async fn hand_over(
                 }
                 Ok(Some(_)) => fanout.close(key, close::ADDON_REQUIRED),
                 Ok(None) => fanout.close(key, close::TOKEN_REVOKED),
-                // Without a confirmation the socket may not stay; the client authenticates again when it
-                // reconnects.
-                Err(_) => {
-                    fanout.close(key, Close::Drain { reconnect_after_ms: RECONNECT_AFTER_MS })
-                }
+                // While the database does not answer, no other socket hears of a change either.
+                Err(_) => shared.parts.accounts.recheck(&caller),
             }
         }
     }
