@@ -53,6 +53,16 @@ pub struct Following {
     messages: mpsc::Receiver<Result<Followed, StreamError>>,
     /// The greatest sequence that somebody reported.
     end: watch::Sender<u64>,
+    read: watch::Receiver<ReadTo>,
+}
+
+/// How far the stream was read.
+#[derive(Debug, Clone, Copy)]
+struct ReadTo {
+    /// The last message that the reader gets: records in parts have the sequence of the last part.
+    whole: u64,
+    /// The last message, maybe a part of records whose other parts follow, or never do.
+    last: u64,
 }
 
 impl Following {
@@ -65,6 +75,26 @@ impl Following {
     /// [`StreamError::Ended`]. While servers are unavailable, it waits.
     pub async fn recv(&mut self) -> Result<Followed, StreamError> {
         self.messages.recv().await.unwrap_or(Err(StreamError::Ended))
+    }
+
+    /// The last message that was read, if behind `seq` there are only parts of records whose rest is missing so far; else
+    /// `seq`. The rest may never come: the node that was to append it may have ended. Nobody has seen such records.
+    #[must_use]
+    pub fn end_behind(&self, seq: u64) -> u64 {
+        let ReadTo { whole, last } = *self.read.borrow();
+        if whole <= seq { last.max(seq) } else { seq }
+    }
+
+    /// As [`Self::recv`], but returns `None` as soon as more was read, which may be parts of records.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::recv`].
+    pub async fn recv_or_read(&mut self) -> Result<Option<Followed>, StreamError> {
+        tokio::select! {
+            message = self.messages.recv() => message.unwrap_or(Err(StreamError::Ended)).map(Some),
+            Ok(()) = self.read.changed() => Ok(None),
+        }
     }
 
     /// Reports that the stream has a message with this sequence, as beats of the leader say. If it does not arrive
@@ -94,9 +124,11 @@ impl Stream {
         let published = subscribed.map_err(|_| StreamError::Ended)?;
         let (tx, messages) = mpsc::channel(QUEUE_MESSAGES_MAX);
         let (end_tx, end) = watch::channel(0);
+        let (read_tx, read) = watch::channel(ReadTo { whole: after, last: after });
         let follower = Follower {
             stream: self.clone(),
             tx,
+            read: read_tx,
             joiner: Joiner::default(),
             next: after + 1,
             ids: VecDeque::with_capacity(IDS_MAX),
@@ -105,13 +137,14 @@ impl Stream {
             missing_since: None,
         };
         tokio::spawn(follower.run(published, end));
-        Ok(Following { messages, end: end_tx })
+        Ok(Following { messages, end: end_tx, read })
     }
 }
 
 struct Follower {
     stream: Stream,
     tx: mpsc::Sender<Result<Followed, StreamError>>,
+    read: watch::Sender<ReadTo>,
     joiner: Joiner,
     /// The sequence of the next message.
     next: u64,
@@ -325,9 +358,12 @@ impl Follower {
             self.ids.pop_front();
         }
         self.ids.push_back(id);
-        match self.joiner.push(seq, message) {
-            None => Ok(()),
-            Some(followed) => self.tx.send(Ok(followed)).await.map_err(|_| End::Dropped),
+        let mut whole = self.read.borrow().whole;
+        if let Some(followed) = self.joiner.push(seq, message) {
+            self.tx.send(Ok(followed)).await.map_err(|_| End::Dropped)?;
+            whole = seq;
         }
+        self.read.send_replace(ReadTo { whole, last: seq });
+        Ok(())
     }
 }

@@ -242,6 +242,22 @@ impl Stream {
         Ok(self.end_or_failure().await?)
     }
 
+    /// The first and last sequence, by a leader of the stream that most servers have followed within the last two seconds. An
+    /// election takes longer, so nobody has replaced it, and the stream had no more when it was asked.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::end`], and if it is not known whether it still leads.
+    pub async fn current_end(&self) -> Result<StreamEnd, StreamError> {
+        let info = self.info().await?;
+        let others = info.cluster.iter().flat_map(|cluster| &cluster.replicas);
+        let near = others.filter(|it| !it.offline && it.active < LEADER_RECENT).count();
+        if 2 * (1 + near) <= info.config.num_replicas {
+            return Err(Unavailable::Behind.into());
+        }
+        Ok(end(&info))
+    }
+
     async fn end_or_failure(&self) -> Result<StreamEnd, Failure> {
         Ok(end(&self.info().await?))
     }
@@ -324,6 +340,9 @@ fn end(info: &jetstream::stream::Info) -> StreamEnd {
 /// A stream that is shorter than known for so long has lost messages. For a shorter time it may be the answer of a server
 /// that no longer leads it and has not noticed, such as one that was suspended, or of one that has just begun.
 const SHORTER_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// A leader of a stream that most servers have followed within this time leads it still. They elect another one after 4 s.
+const LEADER_RECENT: Duration = Duration::from_secs(2);
 
 /// The status of errors that pass.
 const STATUS_UNAVAILABLE: u64 = 503;

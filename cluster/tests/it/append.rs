@@ -178,6 +178,15 @@ fn large_records_are_stored_in_parts_and_followed_as_one() {
         part.bytes = whole.bytes.slice(..512 << 10);
         let part = cluster::Message { body: Body::Records(part), ..more.clone() };
         log.append(6, &part, "more.0").await.expect("it ends at 6");
+        // Its leader has ended: nothing more comes, and the next one goes on behind the part.
+        assert_eq!(following.end_behind(5), 5, "message 6 is whole");
+        while following.end_behind(6) < 7 {
+            assert_eq!(following.recv_or_read().await.expect("it is read"), None);
+        }
+        let mut late = log.follow(6).await.expect("it can be followed");
+        while late.end_behind(6) < 7 {
+            assert_eq!(late.recv_or_read().await.expect("it is read"), None);
+        }
         let winner = term(2, 1_000);
         log.append(7, &winner, "winner").await.expect("it ends at 7");
         match log.append(6, &more, "more").await {

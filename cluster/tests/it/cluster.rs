@@ -1,9 +1,9 @@
-use std::{collections::BTreeMap, path::Path};
+use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use cluster::{Stored, Stream, StreamError};
 use futures_util::TryStreamExt;
 use tempfile::TempDir;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use crate::support::{
     LOOK, append, config, last, leader, records, stream, three_servers, with_each_server,
@@ -25,6 +25,34 @@ fn killed_leader_of_the_stream_loses_and_doubles_nothing() {
 #[test]
 fn leader_of_the_stream_that_hangs_and_wakes_loses_and_doubles_nothing() {
     with_each_server(async |program| check(&program, Fault::Hang).await);
+}
+
+/// A leader of the stream that nobody follows may have been replaced, and then has no current end.
+#[test]
+fn end_is_current_only_while_most_servers_follow_their_leader() {
+    with_each_server(async |program| {
+        let dir = TempDir::new().expect("a directory");
+        let servers = three_servers(&program, &dir);
+        let log = stream(&config(&servers.iter().collect::<Vec<_>>())).await;
+        append(&log, 0, &records(1, 1, "first"), "first").await.expect("it is appended");
+        // Nothing is appended meanwhile: the servers hear of each other all the same.
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(4) {
+            assert_eq!(log.current_end().await.expect("they all run").last, 1);
+            sleep(LOOK).await;
+        }
+        let leader = leader(&log).await;
+        let others = || servers.iter().filter(|server| server.name() != leader);
+        others().for_each(|server| server.hang(true));
+        while log.current_end().await.is_ok() {
+            sleep(LOOK).await;
+        }
+        assert!(log.end().await.is_ok(), "it does not know yet whether it still leads");
+        others().for_each(|server| server.hang(false));
+        while log.current_end().await.is_err() {
+            sleep(LOOK).await;
+        }
+    });
 }
 
 /// Every append that returned is in the stream exactly once, and a follower gets all of them.

@@ -312,8 +312,10 @@ async fn copy(
         return Ok(());
     }
     let mut following = stream.follow(place.seq).await.map_err(ClusterFailure::from)?;
-    while place.seq < end.last {
-        let followed = following.recv().await.map_err(ClusterFailure::from)?;
+    // The rest of records in parts may never come.
+    while following.end_behind(place.seq) < end.last {
+        let followed = following.recv_or_read().await.map_err(ClusterFailure::from)?;
+        let Some(followed) = followed else { continue };
         if let Some(records) = place.go_on(&followed).map_err(ClusterFailure::from)? {
             log.append_encoded(&records)?;
         }

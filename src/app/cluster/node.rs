@@ -181,13 +181,13 @@ impl Node {
                         return Ok(false);
                     }
                     heard.has(self.place.seq);
-                    self.answer(&mut readers).await?;
+                    self.answer(&mut readers, &following).await?;
                 }
                 awaited = readers.next() => {
                     if awaited.seq > self.place.seq {
                         following.note_end(awaited.seq);
                     }
-                    self.answer(&mut readers).await?;
+                    self.answer(&mut readers, &following).await?;
                 }
                 () = self.cluster.beats.changed() => {
                     self.compare_clocks();
@@ -208,8 +208,9 @@ impl Node {
                 }
                 _ = look.tick() => {
                     if self.caught_up.is_some() {
-                        self.catch_up(&mut end).await;
+                        self.catch_up(&following, &mut end).await;
                     }
+                    self.answer(&mut readers, &following).await?;
                     self.look(&mut heard);
                     self.clients.look(heard.at.elapsed(), heard.is_stale).await;
                     if let Some(probe) = probing.take_if(|probe| probe.is_finished()) {
@@ -236,8 +237,13 @@ impl Node {
     }
 
     /// Informs the hub that readers need to wait no longer, if that is so.
-    async fn answer(&self, readers: &mut WaitingReaders) -> Result<(), HubStopped> {
-        let Some(last) = readers.take_answered(self.place.seq) else { return Ok(()) };
+    async fn answer(
+        &self,
+        readers: &mut WaitingReaders,
+        following: &Following,
+    ) -> Result<(), HubStopped> {
+        let seq = following.end_behind(self.place.seq);
+        let Some(last) = readers.take_answered(seq) else { return Ok(()) };
         let input = ClusterInput::CaughtUp(last);
         self.parts.hub.cluster.send(input).await.map_err(|_| HubStopped)
     }
@@ -253,13 +259,13 @@ impl Node {
     }
 
     /// Notes whether the node has what the stream had when this was first called.
-    async fn catch_up(&mut self, last: &mut Option<u64>) {
+    async fn catch_up(&mut self, following: &Following, last: &mut Option<u64>) {
         if last.is_none()
-            && let Ok(Ok(end)) = timeout(ANSWER_WITHIN, self.cluster.stream.end()).await
+            && let Ok(Ok(end)) = timeout(ANSWER_WITHIN, self.cluster.stream.current_end()).await
         {
             *last = Some(end.last);
         }
-        if last.is_some_and(|last| self.place.seq >= last) {
+        if last.is_some_and(|last| following.end_behind(self.place.seq) >= last) {
             self.tell_caught_up();
         }
     }
@@ -336,7 +342,8 @@ impl Node {
     ) -> Result<bool, NodeError> {
         let Cluster { stream, node, .. } = &self.cluster;
         let Ok(Ok(end)) = timeout(ANSWER_WITHIN, stream.end()).await else { return Ok(false) };
-        let seq = self.place.seq;
+        // Parts of records whose leader ended before it appended the rest.
+        let seq = following.end_behind(self.place.seq);
         if end.last > seq {
             // There is something to apply first, and perhaps the leader lives.
             following.note_end(end.last);
@@ -351,8 +358,8 @@ impl Node {
                 self.take_lead().await?;
                 Ok(true)
             }
-            Err(AppendError::Refused { last, .. }) if last < seq => {
-                Err(NodeError::Lost { seq, last })
+            Err(AppendError::Refused { last, .. }) if last < self.place.seq => {
+                Err(NodeError::Lost { seq: self.place.seq, last })
             }
             // Another node was faster, or the answer was lost. The stream tells which.
             Err(AppendError::Refused { last, .. }) => {

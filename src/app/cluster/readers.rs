@@ -77,12 +77,13 @@ impl WaitingReaders {
     }
 }
 
-/// The end of the stream, by an answer to a question that was asked after the readers had come.
+/// The end of the stream, by an answer to a question that was asked after the readers had come. A server that no longer leads
+/// the stream could answer with an older end.
 async fn ask(stream: Stream, last: watch::Receiver<ReaderNumber>, not_before: Instant) -> Awaited {
     sleep_until(not_before).await;
     loop {
         let readers = *last.borrow();
-        match stream.end().await {
+        match stream.current_end().await {
             Ok(end) => return Awaited { readers, seq: end.last },
             Err(_) => sleep(RETRY_DELAY).await,
         }

@@ -274,8 +274,10 @@ fn settings(kind: RoundKind, node: &str, role: &str, nats: &str) -> Vec<(String,
     let log = ("LOG_BYTES", "1073741824");
     // Shorter than some cuts, after which a node has sent its clients away.
     let isolated = ("ISOLATED_MS", "2000");
+    // So that a leader is at times killed between two parts of records.
+    let parts = ("RECORD_BYTES_MAX", "1024");
     let of_cluster =
-        [("NAME", "test"), ("NODE", node), ("ROLE", role), ("NATS", nats), log, isolated];
+        [("NAME", "test"), ("NODE", node), ("ROLE", role), ("NATS", nats), log, isolated, parts];
     let mut settings = Vec::from(
         of_cluster.map(|(name, value)| (format!("MATCHWIRE_CLUSTER_{name}"), value.to_owned())),
     );
