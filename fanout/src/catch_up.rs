@@ -47,7 +47,7 @@ pub enum HostRequest {
         with_hash: bool,
     },
     /// The channels that match now. `has`: those of which the reader has a position.
-    MatchChannels { pattern: Pattern, has: Vec<ChannelId> },
+    MatchChannels { pattern: Pattern, has: Vec<(ChannelId, Position)> },
     /// Where channels stand, and whether a reader can resume at its positions. They are caught up later.
     Locate { channels: Vec<(ChannelId, Option<Position>)> },
     /// Start a group in a dialect of the host, from `from` if that is possible.

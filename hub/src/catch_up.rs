@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use fanout::{
-    ChannelId, Pattern, Position, Seq,
+    ChannelId, Epoch, Pattern, Position, Seq,
     catch_up::{
         CatchUp, CatchUpFrame, DocumentHash, Gap, HostRequest, HostResponse, Located, Verdict,
         check,
@@ -31,7 +31,7 @@ use crate::{
 /// A channel's image, encoded once per sequence number and shared by all readers.
 #[derive(Debug, Clone)]
 pub struct ChannelImage {
-    pub epoch: fanout::Epoch,
+    pub epoch: Epoch,
     pub seq: Seq,
     /// The `image` frame, with its WebSocket header.
     pub frame: Bytes,
@@ -56,6 +56,9 @@ impl WorkBudget {
         self.spent >= self.max
     }
 }
+
+/// So many channels a hub may be behind another one.
+pub(crate) const EPOCHS_AHEAD_MAX: u32 = 1 << 16;
 
 /// The cost of matching one channel's name against a pattern.
 const MATCH_WORK: usize = 32;
@@ -119,7 +122,7 @@ impl Hub {
             HostRequest::CatchUp { channel, from, .. } => self.lacks_of(channel.as_str(), *from),
             HostRequest::StartGroup { channel, from, .. } => self.lacks_of(channel.as_str(), *from),
             HostRequest::MatchChannels { has, .. } => {
-                has.iter().any(|channel| self.channels.subject(channel.as_str()).is_none())
+                has.iter().any(|(channel, from)| self.lacks_of(channel.as_str(), Some(*from)))
             }
             HostRequest::Locate { channels } => {
                 channels.iter().any(|(name, from)| self.lacks_of(name.as_str(), *from))
@@ -128,6 +131,13 @@ impl Hub {
     }
 
     fn lacks_of(&self, channel: &str, from: Option<Position>) -> bool {
+        // Channels that open later count up from this one. After a loss of records all are others, which nobody counts up to.
+        let opens_later = |epoch: Epoch| {
+            (1..EPOCHS_AHEAD_MAX).contains(&epoch.0.wrapping_sub(self.epoch_of_matches().0))
+        };
+        if from.and_then(|from| from.epoch).is_some_and(opens_later) {
+            return true;
+        }
         let head = if EventChannel::parse(channel).is_some() {
             if self.relayed_match(channel).is_none() {
                 return true;

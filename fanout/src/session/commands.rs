@@ -17,7 +17,9 @@ use crate::{
 /// Requests the channels that a pattern covers.
 pub(super) fn match_channels(pattern: &Pattern, from: &StartPoint) -> HostRequest {
     let has = match from {
-        StartPoint::Positions(positions) => positions.keys().cloned().collect(),
+        StartPoint::Positions(positions) => {
+            positions.iter().map(|(channel, from)| (channel.clone(), *from)).collect()
+        }
         StartPoint::Image | StartPoint::Position(_) => Vec::new(),
     };
     HostRequest::MatchChannels { pattern: pattern.clone(), has }

@@ -232,6 +232,11 @@ impl Hub {
         self.settings.window = window;
     }
 
+    /// The epoch in which channels of matches open now.
+    pub(crate) fn epoch_of_matches(&self) -> Epoch {
+        self.epochs.matches
+    }
+
     #[must_use]
     pub fn settings(&self) -> HubSettings {
         self.settings

@@ -5,7 +5,7 @@
 //! applied all that the log had after the reader came ([`ClusterInput::CaughtUp`](super::ClusterInput::CaughtUp)). What
 //! is still missing then does not exist. No clock decides this: those of nodes differ.
 
-use std::mem;
+use std::{collections::VecDeque, mem};
 
 use fanout::{
     Micros,
@@ -30,8 +30,9 @@ const ASK_EVERY_US: Micros = 500_000;
 /// How long a reader waits in all, in microseconds, if neither records arrive nor the log says where it ends.
 const WAIT_MAX_US: Micros = 60_000_000;
 
-/// Readers that wait at a time. Further ones are answered by what this node has.
-const WAITING_MAX: usize = 10_000;
+/// Readers that wait at a time: more than a node has sockets, each of which has one request. Further ones are answered by
+/// what this node has.
+const WAITING_MAX: usize = 100_000;
 
 /// How often a node tells the leader which channels of the older sockets have followers here, in microseconds. The
 /// leader closes one that was without for six times as long.
@@ -62,6 +63,8 @@ pub type ReaderNumber = u64;
 /// The waiting readers, and the requests to the leader on their behalf.
 pub(super) struct WaitingReaders {
     waiting: Vec<WaitingRequest>,
+    /// Those whose wait is over, in the order in which they came.
+    due: VecDeque<(HostRequest, Reader)>,
     /// The last reader that came. The node learns of it.
     last: watch::Sender<ReaderNumber>,
     /// What the log had when the readers up to this one came is here.
@@ -89,8 +92,16 @@ impl WaitingReaders {
         leader: mpsc::Sender<LeaderRequest>,
         last: watch::Sender<ReaderNumber>,
     ) -> Self {
-        let waiting = Vec::new();
-        Self { waiting, last, included: 0, leader, followed_at: 0, asked_at: 0, kept_at: 0 }
+        Self {
+            waiting: Vec::new(),
+            due: VecDeque::new(),
+            last,
+            included: 0,
+            leader,
+            followed_at: 0,
+            asked_at: 0,
+            kept_at: 0,
+        }
     }
 
     /// This node has all that the log had after the readers up to this one came.
@@ -119,6 +130,10 @@ impl WaitingReaders {
         request: HostRequest,
         reader: Reader,
     ) -> Option<(HostRequest, Reader)> {
+        // The leader is about to close a channel of which it has heard nothing for a while.
+        if let Some(first) = first_use(hub, &request) {
+            self.ask_leader(&[first]);
+        }
         let closed = closed(hub, &request);
         let waits = closed.is_some() || hub.lacks(&request);
         if !waits || self.waiting.len() >= WAITING_MAX {
@@ -133,35 +148,38 @@ impl WaitingReaders {
         None
     }
 
-    /// Takes out whose wait is over: what they need is here, or does not exist, or the leader has gone on without
-    /// opening their channel, or this node leads.
-    pub(super) fn take_due(
-        &mut self,
-        hub: &Hub,
-        now: Micros,
-        leads: bool,
-    ) -> Vec<(HostRequest, Reader)> {
+    /// Ends the wait of those for whom it is over: this node has what the log had when they came, or the leader has gone
+    /// on without opening their channel, or this node leads.
+    pub(super) fn end_waits(&mut self, hub: &Hub, now: Micros, leads: bool) {
         let asks = now - self.asked_at >= ASK_EVERY_US;
-        let (mut due, mut uses) = (Vec::new(), Vec::new());
+        let mut uses = Vec::new();
         for waiting in mem::take(&mut self.waiting) {
             let WaitingRequest { number, since, request, .. } = &waiting;
             let closed = closed(hub, request);
             let waits = match &closed {
                 Some(_) => self.followed_at < since + LEADER_WITHIN_US,
-                None => *number > self.included && hub.lacks(request),
+                None => *number > self.included,
             };
             if waits && now < since + WAIT_MAX_US && !leads {
                 uses.extend(closed.filter(|_| asks && now - since >= ASK_EVERY_US));
                 self.waiting.push(waiting);
             } else {
-                due.push((waiting.request, waiting.reader));
+                self.due.push_back((waiting.request, waiting.reader));
             }
         }
         if !uses.is_empty() {
             self.asked_at = now;
             self.ask_leader(&uses);
         }
-        due
+    }
+
+    /// The next one whose wait is over.
+    pub(super) fn pop_due(&mut self) -> Option<(HostRequest, Reader)> {
+        self.due.pop_front()
+    }
+
+    pub(super) fn has_due(&self) -> bool {
+        !self.due.is_empty()
     }
 
     fn ask_leader(&self, uses: &[LegacyUse]) {
@@ -175,6 +193,13 @@ impl WaitingReaders {
     }
 }
 
+/// The channel of the older sockets that the request is for, if it is open and has no follower on this node yet.
+fn first_use(hub: &Hub, request: &HostRequest) -> Option<LegacyUse> {
+    let HostRequest::StartGroup { channel, companion, .. } = request else { return None };
+    let is_first = hub.legacy_is_followed(channel) == Some(false);
+    is_first.then(|| LegacyUse { channel: channel.as_str().into(), book: companion.clone() })
+}
+
 /// The channel of the older sockets that the request is for, if it is not open.
 fn closed(hub: &Hub, request: &HostRequest) -> Option<LegacyUse> {
     let HostRequest::StartGroup { channel, companion, .. } = request else { return None };
@@ -184,17 +209,22 @@ fn closed(hub: &Hub, request: &HostRequest) -> Option<LegacyUse> {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU32;
+
     use fanout::{ChannelId, Epoch, Pattern, Position, channel::Rate};
 
     use super::*;
     use crate::{
-        hub::{Epochs, HubInput, HubSettings, sequence::TailWindow},
+        catch_up::EPOCHS_AHEAD_MAX,
+        hub::{Epochs, HubInput, HubSettings, feeds::SourcePolicy, sequence::TailWindow},
         identity::Identity,
+        load_source::{Load, LoadSource},
     };
 
     const NOW: Micros = 1_788_220_800_000_000;
     const SECOND_US: Micros = 1_000_000;
-    const EPOCH: Epoch = Epoch(8);
+    const EPOCH: Epoch = Epoch(900_000);
+    const EPOCH_OF_MATCHES: Epoch = Epoch(7);
 
     /// A hub without a channel.
     fn hub() -> Hub {
@@ -206,7 +236,7 @@ mod tests {
             stale_after_ms: 15_000,
             hold_us: 0,
         };
-        Hub::new(settings, Epochs { matches: Epoch(7), feeds: EPOCH }, Identity::default())
+        Hub::new(settings, Epochs { matches: EPOCH_OF_MATCHES, feeds: EPOCH }, Identity::default())
     }
 
     /// Opens the channel `feeds`, at sequence 0.
@@ -214,15 +244,37 @@ mod tests {
         hub.take(&HubInput::Tick { now: NOW }, &mut Vec::new());
     }
 
+    /// A hub with a football match, and the name of its channel on the older sockets.
+    fn hub_with_match() -> (Hub, ChannelId) {
+        let mut hub = hub();
+        let one = NonZeroU32::MIN;
+        let source = hub.source("load".into(), "load", SourcePolicy::default());
+        for mut batch in LoadSource::new(Load { rate: one, channels: one }).introductions(NOW) {
+            hub.ids().number_batch(&mut batch);
+            assert_eq!(hub.apply(source, &batch, NOW, NOW, &mut Vec::new()), []);
+        }
+        let names = hub.all_channels().map(|entry| entry.sequence.channel.name.to_string());
+        let names: Vec<String> = names.collect();
+        let id = names.iter().find_map(|name| name.strip_prefix("football/")?.parse::<u64>().ok());
+        (hub, ChannelId::new(format!("~football/{}", id.expect("a match"))))
+    }
+
+    fn open(hub: &mut Hub, channel: &ChannelId) {
+        let open = hub.legacy_to_open(channel, None).expect("it is closed");
+        hub.take(&open, &mut Vec::new());
+    }
+
     struct Readers {
         waiting: WaitingReaders,
         last: watch::Receiver<ReaderNumber>,
+        leader: mpsc::Receiver<LeaderRequest>,
     }
 
     impl Readers {
         fn new() -> Self {
             let (sender, last) = watch::channel(0);
-            Self { waiting: WaitingReaders::new(mpsc::channel(1).0, sender), last }
+            let (asked, leader) = mpsc::channel(1);
+            Self { waiting: WaitingReaders::new(asked, sender), last, leader }
         }
 
         /// Whether a request of a reader must wait.
@@ -233,13 +285,19 @@ mod tests {
 
         /// How many wait no longer, a moment before they would be answered in any case.
         fn due(&mut self, hub: &Hub) -> usize {
-            self.waiting.take_due(hub, NOW + WAIT_MAX_US - 1, false).len()
+            self.due_at(hub, NOW + WAIT_MAX_US - 1, false)
+        }
+
+        fn due_at(&mut self, hub: &Hub, now: Micros, leads: bool) -> usize {
+            self.waiting.end_waits(hub, now, leads);
+            std::iter::from_fn(|| self.waiting.pop_due()).count()
         }
     }
 
     fn follow_all(has: &str) -> HostRequest {
         let pattern = Pattern::parse("*").expect("well formed");
-        HostRequest::MatchChannels { pattern, has: vec![ChannelId::new(has)] }
+        let from = Position { epoch: Some(EPOCH), seq: 9 };
+        HostRequest::MatchChannels { pattern, has: vec![(ChannelId::new(has), from)] }
     }
 
     fn catch_up(channel: &str, seq: u64) -> HostRequest {
@@ -262,8 +320,8 @@ mod tests {
         readers.waiting.note_followed(NOW + 30 * SECOND_US);
         assert_eq!(readers.due(&hub), 0, "records that the leader made later are here");
         open_feeds(&mut hub);
+        readers.waiting.note_included(1);
         assert_eq!(readers.due(&hub), 1, "the channel is open");
-        assert!(!readers.waits(&hub, follow_all("feeds")), "nothing is missing");
     }
 
     #[test]
@@ -284,19 +342,73 @@ mod tests {
         open_feeds(&mut hub);
         assert!(!readers.waits(&hub, catch_up("feeds", 0)));
         assert!(readers.waits(&hub, catch_up("feeds", 9)));
+        assert!(readers.waits(&hub, follow_all("feeds")), "the pattern has them too");
         assert_eq!(readers.due(&hub), 0);
         // The log has lost it.
-        readers.waiting.note_included(1);
-        assert_eq!(readers.due(&hub), 1);
+        readers.waiting.note_included(2);
+        assert_eq!(readers.due(&hub), 2);
+    }
+
+    /// The leader closes a channel that nobody has followed for a minute, and hears of followers here every ten seconds only.
+    #[test]
+    fn leader_hears_at_once_of_the_first_follower_of_an_older_socket() {
+        let ((mut hub, channel), mut readers) = (hub_with_match(), Readers::new());
+        open(&mut hub, &channel);
+        let start = || HostRequest::StartGroup {
+            channel: channel.clone(),
+            companion: None,
+            from: None,
+            bytes_max: 1_000,
+        };
+        assert!(!readers.waits(&hub, start()));
+        let asked = readers.leader.try_recv().map(|it| it.request);
+        let of_channel = LegacyUse { channel: channel.as_str().into(), book: None };
+        assert_eq!(asked, Ok(Forwarded::Legacy(vec![of_channel])));
+        let first = hub.answer(&start());
+        assert!(!readers.waits(&hub, start()));
+        assert!(readers.leader.try_recv().is_err(), "it has a follower: {first:?}");
+    }
+
+    /// A node that led before, and leads again, knows nothing of the followers of the time between.
+    #[test]
+    fn new_leader_closes_no_channel_before_others_could_say_who_follows_it() {
+        let (mut hub, channel) = hub_with_match();
+        open(&mut hub, &channel);
+        let id = hub.relayed_match(channel.as_str());
+        let idle = |hub: &mut Hub, at: Micros| hub.idle_legacy(at).first().copied();
+        assert_eq!(idle(&mut hub, NOW), None);
+        hub.forget_idle_times();
+        assert_eq!(idle(&mut hub, NOW + 61 * SECOND_US), None);
+        assert_eq!(idle(&mut hub, NOW + 122 * SECOND_US), id);
+    }
+
+    /// Another source has taken over a book: its channel was closed and opens again in a later epoch.
+    #[test]
+    fn reader_waits_for_an_epoch_that_the_node_has_not_reached() {
+        let (mut hub, mut readers) = (hub(), Readers::new());
+        open_feeds(&mut hub);
+        let of = |ahead: u32| {
+            let epoch = Some(Epoch(EPOCH_OF_MATCHES.0 + ahead));
+            let HostRequest::CatchUp { channel, rate, why, bytes_max, with_hash, .. } =
+                catch_up("feeds", 0)
+            else {
+                panic!("a request for a channel");
+            };
+            let from = Some(Position { epoch, seq: 0 });
+            HostRequest::CatchUp { channel, rate, from, why, bytes_max, with_hash }
+        };
+        assert!(readers.waits(&hub, of(1)));
+        assert!(!readers.waits(&hub, of(0)), "it is over");
+        assert!(!readers.waits(&hub, of(EPOCHS_AHEAD_MAX)), "of another generation");
     }
 
     #[test]
     fn readers_are_answered_when_the_node_leads_or_the_log_is_away_for_long() {
         let (hub, mut readers) = (hub(), Readers::new());
         assert!(readers.waits(&hub, follow_all("football/1")));
-        assert_eq!(readers.waiting.take_due(&hub, NOW, true).len(), 1, "it leads");
+        assert_eq!(readers.due_at(&hub, NOW, true), 1, "it leads");
         assert!(readers.waits(&hub, follow_all("football/1")));
         assert_eq!(readers.due(&hub), 0);
-        assert_eq!(readers.waiting.take_due(&hub, NOW + WAIT_MAX_US, false).len(), 1);
+        assert_eq!(readers.due_at(&hub, NOW + WAIT_MAX_US, false), 1);
     }
 }

@@ -163,6 +163,7 @@ impl Writer {
                     leads.store(self.leads, Ordering::Release);
                 }
                 _ = tick.tick() => self.tick(),
+                () = std::future::ready(()), if self.waiting.has_due() => {}
                 () = until(due.unwrap_or_default()), if due.is_some() => {}
             }
             let ready = || inputs.try_recv().ok();
@@ -184,13 +185,18 @@ impl Writer {
             }
             self.flush_tiers();
             self.end_turn();
-            let ready = || requests.try_recv().ok();
             let mut spent = 0;
-            for request in question.into_iter().chain(iter::from_fn(ready)).take(QUESTIONS_PER_TURN)
-            {
-                let Some(work) = self.request(request) else {
-                    return;
+            for _ in 0..QUESTIONS_PER_TURN {
+                let work = if let Some(request) = question.take() {
+                    self.request(request)
+                } else if let Some((request, reader)) = self.waiting.pop_due() {
+                    Some(self.respond_to_now(&request, reader))
+                } else if let Ok(request) = requests.try_recv() {
+                    self.request(request)
+                } else {
+                    break;
                 };
+                let Some(work) = work else { return };
                 spent += work;
                 if spent >= QUESTION_WORK_PER_TURN {
                     break;
@@ -214,7 +220,7 @@ impl Writer {
             self.builder.take(HubInput::Tick { now });
         } else {
             self.builder.hub.identity().keep_newest_decisions(DECISIONS_KEPT);
-            self.answer_waiting();
+            self.end_waits();
             self.waiting.keep_open(&self.builder.hub, now);
         }
         let hub = &self.builder.hub;
@@ -247,7 +253,8 @@ impl Writer {
             ClusterInput::Lead { settings, signals, reply } => {
                 self.leads = true;
                 self.push_order = PushOrder::since(self.time());
-                self.answer_waiting();
+                self.builder.hub.forget_idle_times();
+                self.end_waits();
                 let hub = &self.builder.hub;
                 if (hub.settings(), hub.signal_settings()) != (settings, signals) {
                     self.builder.take(HubInput::Settings { settings, signals });
@@ -264,7 +271,7 @@ impl Writer {
             }
             ClusterInput::CaughtUp(readers) => {
                 self.waiting.note_included(readers);
-                self.answer_waiting();
+                self.end_waits();
             }
         }
     }
@@ -296,7 +303,7 @@ impl Writer {
         }
         self.hand_over(WriterOutput::Followed(FollowedTurns { encoded, turns }));
         self.serve_pending_images();
-        self.answer_waiting();
+        self.end_waits();
     }
 
     fn input(&mut self, input: Input) {
@@ -503,18 +510,19 @@ impl Writer {
             false => self.waiting.admit(&self.builder.hub, now, request, reader),
         };
         let Some((request, reader)) = admitted else { return 0 };
-        let (response, work) = self.respond(&request);
+        self.respond_to_now(&request, reader)
+    }
+
+    fn respond_to_now(&mut self, request: &HostRequest, reader: Reader) -> usize {
+        let (response, work) = self.respond(request);
         self.answer(reader.answer(response, work));
         work
     }
 
-    /// Answers who need not wait for the leader any more.
-    fn answer_waiting(&mut self) {
+    /// Looks who need not wait any more. They are answered in turn with other requests.
+    fn end_waits(&mut self) {
         let now = self.time();
-        for (request, reader) in self.waiting.take_due(&self.builder.hub, now, self.leads) {
-            let (response, work) = self.respond(&request);
-            self.answer(reader.answer(response, work));
-        }
+        self.waiting.end_waits(&self.builder.hub, now, self.leads);
     }
 
     fn respond(&mut self, request: &HostRequest) -> (HostResponse, usize) {
@@ -541,6 +549,10 @@ impl Writer {
             }
             match self.builder.hub.image_of(&pending.channel) {
                 Some(image) if image.seq < pending.at_least && !too_many => {
+                    self.pending_images.push(pending);
+                }
+                // It may have opened on another node.
+                None if pending.at_least > 0 && !self.leads && !too_many => {
                     self.pending_images.push(pending);
                 }
                 image => self.answer(Answer::Image { reply: pending.reply, image }),

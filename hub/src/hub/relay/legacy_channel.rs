@@ -319,6 +319,11 @@ impl LegacyChannel {
         self.books.iter().filter(|book| book.lease.is_shared()).map(|book| &book.slug)
     }
 
+    /// Whether it has followers is to be found out anew.
+    pub(super) fn forget_idle_time(&mut self) {
+        self.unfollowed_since = None;
+    }
+
     /// It has had a follower until now.
     pub(super) fn keep(&mut self, now: Micros) {
         self.unfollowed_since = self.unfollowed_since.map(|_| now);

@@ -181,6 +181,17 @@ impl Hub {
         }
     }
 
+    /// Whether the channel has followers of this process; `None` if it is not open.
+    pub(crate) fn legacy_is_followed(&self, channel: &ChannelId) -> Option<bool> {
+        let legacy = self.relay.channels.get(&self.relayed_match(channel.as_str())?)?;
+        Some(legacy.is_followed())
+    }
+
+    /// Nobody could tell this hub so far which channels have followers elsewhere.
+    pub(crate) fn forget_idle_times(&mut self) {
+        self.relay.channels.values_mut().for_each(LegacyChannel::forget_idle_time);
+    }
+
     pub(super) fn close_legacy(&mut self, id: Id) {
         self.relay.channels.remove(&id);
     }
