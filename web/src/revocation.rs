@@ -59,24 +59,33 @@ async fn until(mut stopped: watch::Receiver<bool>) {
 }
 
 impl Revoker {
-    async fn run(self, mut changes: broadcast::Receiver<KeyId>) {
-        let mut prices = self.entitlement.changes();
+    /// Until the accounts are gone.
+    async fn run(self, changes: broadcast::Receiver<KeyId>) {
+        tokio::select! {
+            () = self.follow_accounts(changes) => {}
+            () = self.follow_prices() => {}
+        }
+    }
+
+    async fn follow_accounts(&self, mut changes: broadcast::Receiver<KeyId>) {
         loop {
-            tokio::select! {
-                changed = changes.recv() => match changed {
-                    Ok(key) => self.recheck(key).await,
-                    // The receiver lagged.
-                    Err(broadcast::error::RecvError::Lagged(_)) => self.recheck_all().await,
-                    Err(broadcast::error::RecvError::Closed) => return,
-                },
-                // The sender lives as long as the entitlement.
-                _ = prices.changed() => {
-                    // Accounts have what they had.
-                    let keys = self.registry.callers().into_keys();
-                    keys.filter_map(|key| self.registry.caller(key))
-                        .for_each(|caller| self.permit(caller));
-                }
+            match changes.recv().await {
+                Ok(key) => self.recheck(key).await,
+                // The receiver lagged.
+                Err(broadcast::error::RecvError::Lagged(_)) => self.recheck_all().await,
+                Err(broadcast::error::RecvError::Closed) => return,
             }
+        }
+    }
+
+    /// Other prices need no database, so they do not wait for a key that is being read.
+    async fn follow_prices(&self) {
+        let mut prices = self.entitlement.changes();
+        // The sender lives as long as the entitlement.
+        while prices.changed().await.is_ok() {
+            // Accounts have what they had.
+            let keys = self.registry.callers().into_keys();
+            keys.filter_map(|key| self.registry.caller(key)).for_each(|caller| self.permit(caller));
         }
     }
 

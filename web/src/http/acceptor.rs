@@ -219,8 +219,9 @@ impl Acceptor {
                     ws::hand_over(&self.shared, stream, read_ahead, verdict).await;
                     return Ok(());
                 }
-                // The router would redeem it again, and call it wrong: it may be used up although there was no answer.
-                Err(error) if request.presented().is_ticket() => {
+                // The router would wait for the database a second time. It would redeem a ticket again, and call it wrong: it may
+                // be used up although there was no answer.
+                Err(error) if request.presented().is_ticket() || error.is_away() => {
                     error!(error = &error as &dyn Error, "the account store failed");
                     return connection.answer(TRY_LATER).await;
                 }

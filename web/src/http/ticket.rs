@@ -74,11 +74,19 @@ impl Tickets {
         accounts: &Accounts,
     ) -> Result<Option<Caller>, AccountsError> {
         match self {
-            Self::OfThisHub(tickets) => match tickets.take(&hash(ticket), monotonic()) {
+            Self::OfThisHub(tickets) => {
+                let hash = hash(ticket);
+                let Some((caller, until)) = tickets.take(&hash, monotonic()) else {
+                    return Ok(None);
+                };
                 // The key may have been revoked since the ticket was bought.
-                Some(caller) => accounts.renew(&caller).await,
-                None => Ok(None),
-            },
+                let renewed = accounts.renew(&caller).await;
+                if renewed.is_err() {
+                    // Its owner is asked to repeat the request.
+                    tickets.open.insert(hash, (caller, until));
+                }
+                renewed
+            }
             Self::OfAllNodes(accounts) => accounts.redeem_ticket(&hash(ticket), wall()).await,
         }
     }
@@ -97,12 +105,44 @@ impl OpenTickets {
         has_room
     }
 
-    fn take(&self, hash: &Hash, now: Micros) -> Option<Caller> {
-        let (_, (caller, until)) = self.open.remove(hash)?;
-        (until > now).then_some(caller)
+    /// Its caller, and until when it can be redeemed.
+    fn take(&self, hash: &Hash, now: Micros) -> Option<(Caller, Micros)> {
+        let (_, ticket) = self.open.remove(hash)?;
+        (ticket.1 > now).then_some(ticket)
     }
 }
 
 fn hash(ticket: &str) -> Hash {
     Sha256::digest(ticket.as_bytes()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use accounts::config::AccountsConfig;
+    use database::testing::on_each;
+
+    use super::*;
+
+    /// The response asks its owner to repeat the request.
+    #[tokio::test]
+    async fn ticket_is_not_used_up_while_the_database_does_not_answer() {
+        on_each(async |database| {
+            let accounts = Accounts::of(database, &AccountsConfig::default()).await.unwrap();
+            let key = accounts.create_key(None, &[], 0).await.unwrap();
+            let other = accounts.create_key(None, &[], 0).await.unwrap();
+            let from = Ipv4Addr::LOCALHOST.into();
+            let caller = accounts.authenticate(key.expose(), from, 0).await.unwrap().unwrap();
+            let tickets = Tickets::OfThisHub(OpenTickets::default());
+            let ticket = tickets.sell(caller).await.unwrap().unwrap();
+            // After any change the key must be read again.
+            accounts.revoke(other.prefix(), 1).await.unwrap();
+            accounts.close().await;
+            for _ in 0..2 {
+                tickets.redeem(&ticket, &accounts).await.unwrap_err();
+            }
+        })
+        .await;
+    }
 }
