@@ -10,7 +10,7 @@ use std::time::Duration;
 use sqlx::{Any, AnyConnection, Transaction};
 use tokio::time::{Instant, sleep};
 
-use super::Database;
+use super::{Database, STATEMENT_MAX, within};
 
 /// How long SQLite is held, in one transaction or several, before others get a turn.
 const HELD_MAX: Duration = Duration::from_millis(200);
@@ -24,7 +24,9 @@ pub struct WriteBudget {
 }
 
 /// Writes in as many transactions as necessary. If it is dropped before [`Self::finish`], the last
-/// transaction is rolled back and earlier ones are not, so the writes must be idempotent.
+/// transaction is rolled back and earlier ones are not, so the writes must be idempotent. Begins and
+/// commits have a time limit, after which a transaction may be committed all the same; statements
+/// have the one that the caller sets.
 #[derive(Debug)]
 pub struct BatchWriter<'a> {
     database: &'a Database,
@@ -78,7 +80,7 @@ impl BatchWriter<'_> {
     pub async fn same(&mut self) -> Result<&mut AnyConnection, sqlx::Error> {
         let open = match self.open.take() {
             Some(open) => open,
-            None => (self.database.begin().await?, Instant::now()),
+            None => (within(STATEMENT_MAX, self.database.begin()).await?, Instant::now()),
         };
         Ok(&mut *self.open.insert(open).0)
     }
@@ -99,7 +101,7 @@ impl BatchWriter<'_> {
 
     async fn commit(&mut self) -> Result<(), sqlx::Error> {
         let Some((transaction, since)) = self.open.take() else { return Ok(()) };
-        transaction.commit().await?;
+        within(STATEMENT_MAX, transaction.commit()).await?;
         self.budget.held += since.elapsed();
         Ok(())
     }

@@ -11,7 +11,7 @@ use metrics::gauge;
 use tokio::{sync::watch, time};
 use tracing::{info, warn};
 
-use super::Database;
+use super::{Database, STATEMENT_MAX, within};
 
 const METRIC: &str = "matchwire_database_writable";
 /// The row of `meta` that is written.
@@ -31,7 +31,7 @@ impl Database {
         let mut is_writable = true;
         loop {
             let written = tokio::select! {
-                written = self.write_row(clock()) => written,
+                written = within(STATEMENT_MAX, self.write_row(clock())) => written,
                 _ = stopped.wait_for(|stopped| *stopped) => return,
             };
             match &written {

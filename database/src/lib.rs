@@ -19,6 +19,8 @@
 //!   transaction by itself if its disk is full, and sqlx still counts it as open; such a connection is
 //!   discarded instead of returned to the pool. `Database::watch_writes` probes whether writes succeed,
 //!   for the metric `matchwire_database_writable`.
+//! - **Time limits.** PostgreSQL may vanish in the middle of a statement. Background tasks limit each with
+//!   `within`; requests end with their clients.
 
 mod backup;
 mod batch_writer;
@@ -31,6 +33,7 @@ mod name;
 mod sqlite;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+mod time_limit;
 mod watch;
 
 use std::{fmt, time::Duration};
@@ -40,8 +43,6 @@ use sqlx::{
     any::{AnyConnectOptions, AnyPoolOptions},
 };
 
-use tracing::warn;
-
 pub use self::config::DatabaseConfig;
 pub use self::{
     backup::{BackupError, back_up},
@@ -50,6 +51,7 @@ pub use self::{
     health::is_unavailable,
     leader_signs::LeaderSigns,
     name::{DatabaseName, PostgresUrl},
+    time_limit::{DELETION_MAX, STATEMENT_MAX, within},
     watch::Watcher,
 };
 use base::percent;
@@ -62,6 +64,10 @@ const POSTGRES_CONNECTIONS: u32 = 8;
 
 /// A server process only grows, and old connections must end after a failover.
 const LIFETIME_MAX: Duration = Duration::from_secs(30 * 60);
+
+/// How long PostgreSQL may take to answer what was sent last over a connection that is released. Beyond it, a new
+/// connection costs less than the wait of others for this one.
+const LAST_ANSWER_MAX: Duration = Duration::from_secs(2);
 
 /// Why a database cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -132,9 +138,7 @@ impl Database {
     async fn connect(name: &DatabaseName, config: &DatabaseConfig) -> Result<Self, DatabaseError> {
         let connections =
             |own| if config.connections_max == 0 { own } else { config.connections_max };
-        let options = AnyPoolOptions::new()
-            .acquire_timeout(config.acquire())
-            .after_release(|connection, _| Box::pin(is_reusable(connection)));
+        let options = AnyPoolOptions::new().acquire_timeout(config.acquire());
         let failed = |source| DatabaseError::Open { name: name.clone(), source };
         let pool = match name {
             DatabaseName::File(path) if !path.exists() => {
@@ -143,11 +147,13 @@ impl Database {
             DatabaseName::File(path) => options
                 .max_connections(connections(SQLITE_CONNECTIONS))
                 .after_connect(|connection, _| Box::pin(sqlite::prepare(connection)))
+                .after_release(|connection, _| Box::pin(sqlite::is_reusable(connection)))
                 .connect_with(sqlite::options(path).map_err(failed)?),
             DatabaseName::Postgres(url) => options
                 .max_connections(connections(POSTGRES_CONNECTIONS))
                 .max_lifetime(LIFETIME_MAX)
                 .after_connect(|connection, _| Box::pin(end_idle_transactions(connection)))
+                .after_release(|connection, _| Box::pin(has_answered(connection)))
                 .connect_with(quiet(url.expose()).map_err(failed)?),
         };
         let database = Self { name: name.clone(), pool: pool.await.map_err(failed)?, fence: None };
@@ -249,27 +255,23 @@ impl fmt::Debug for Database {
     }
 }
 
-/// Whether a connection can return to the pool. If its disk is full, SQLite ends a transaction by
-/// itself; sqlx still counts it as open, and refuses to begin another one on this connection. Such
-/// a connection is closed, and the pool opens a new one on demand.
-async fn is_reusable(connection: &mut AnyConnection) -> Result<bool, sqlx::Error> {
-    if connection.is_in_transaction() {
-        // A dropped transaction is rolled back by the next use of the connection.
-        connection.ping().await?;
-    }
-    let is_reusable = !connection.is_in_transaction();
-    if !is_reusable {
-        warn!("closed a database connection whose transaction ended unexpectedly");
-    }
-    Ok(is_reusable)
+/// Whether a connection to PostgreSQL can return to the pool: once everything that was sent over it is answered.
+///
+/// Nearly always it is. It is not if the future of a statement was dropped, or a transaction, whose `ROLLBACK` is sent
+/// only here. sqlx does not say so, but `flush` sends what is left and reads the answers that are missing; if there are
+/// none it costs nothing. The ping of the pool, which follows each release, would wait for them too, but without a limit:
+/// a server that has vanished would keep the connection's place in the pool. A ping here instead would be a second round
+/// trip for each use of a connection, and would leave that of the pool as it is.
+async fn has_answered(connection: &mut AnyConnection) -> Result<bool, sqlx::Error> {
+    within(LAST_ANSWER_MAX, connection.flush()).await.map(|()| true)
 }
 
-/// The watchers poll ten times a second, which would flood the debug log.
 /// A process that is suspended in a transaction would hold up all others until its connection ends.
 async fn end_idle_transactions(connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
     connection.execute("SET idle_in_transaction_session_timeout = '15s'").await.map(|_| ())
 }
 
+/// The watchers poll ten times a second, which would flood the debug log.
 fn quiet(url: &str) -> Result<AnyConnectOptions, sqlx::Error> {
     sqlx::any::install_default_drivers();
     Ok(url.parse::<AnyConnectOptions>()?.disable_statement_logging())

@@ -4,6 +4,7 @@ use std::{io, path::Path};
 
 use sqlx::{AnyConnection, Connection, Executor, any::AnyConnectOptions};
 use tempfile::{NamedTempFile, TempPath};
+use tracing::warn;
 
 use super::DatabaseError;
 use crate::percent;
@@ -15,6 +16,21 @@ const PREPARATION: &str = "PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON;
 
 pub(super) async fn prepare(connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
     connection.execute(PREPARATION).await.map(|_| ())
+}
+
+/// Whether a connection can return to the pool. If its disk is full, SQLite ends a transaction by
+/// itself; sqlx still counts it as open, and refuses to begin another one on this connection. Such
+/// a connection is closed, and the pool opens a new one on demand.
+pub(super) async fn is_reusable(connection: &mut AnyConnection) -> Result<bool, sqlx::Error> {
+    if connection.is_in_transaction() {
+        // A dropped transaction is rolled back by the next use of the connection.
+        connection.ping().await?;
+    }
+    let is_reusable = !connection.is_in_transaction();
+    if !is_reusable {
+        warn!("closed a database connection whose transaction ended unexpectedly");
+    }
+    Ok(is_reusable)
 }
 
 pub(super) fn options(path: &Path) -> Result<AnyConnectOptions, sqlx::Error> {

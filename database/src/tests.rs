@@ -166,6 +166,31 @@ async fn uncommitted_rows_are_not_stored() {
     .await;
 }
 
+/// As after a fault of the network, or a client that does not wait for its response.
+#[tokio::test]
+async fn connection_that_still_waits_for_an_answer_is_replaced() {
+    let Some(server) = postgres_or_skipped() else { return };
+    let empty = EmptyPostgresDatabase::create(&server).await;
+    let config =
+        DatabaseConfig { connections_max: 1, acquire_ms: 10_000, ..DatabaseConfig::default() };
+    let database = Database::open_with(&empty.name, &config).await.unwrap();
+    let backend = "SELECT CAST(pg_backend_pid() AS BIGINT)";
+    let mut only = database.pool().acquire().await.unwrap();
+    let first: i64 = sqlx::query_scalar(backend).fetch_one(&mut *only).await.unwrap();
+    let silent = sqlx::query("SELECT CAST(1 AS BIGINT) FROM pg_sleep(60)").execute(&mut *only);
+    let cut_off = within(Duration::from_millis(50), silent).await.unwrap_err();
+    assert!(is_unavailable(&cut_off), "{cut_off}");
+    drop(only);
+    let second: i64 = sqlx::query_scalar(backend).fetch_one(database.pool()).await.unwrap();
+    assert_ne!(first, second, "nobody waits for the answer that is missing");
+    // One that has answered is used again, also after a transaction that was dropped.
+    drop(database.begin().await.unwrap());
+    let third: i64 = sqlx::query_scalar(backend).fetch_one(database.pool()).await.unwrap();
+    assert_eq!(second, third);
+    database.close().await;
+    empty.drop().await;
+}
+
 /// Another handle stands for another program.
 #[tokio::test]
 async fn watcher_sees_changes_by_other_programs() {

@@ -12,13 +12,13 @@ use sqlx::{
 };
 use tokio::time::{self, Interval, MissedTickBehavior, timeout};
 
-use super::{Database, DatabaseName, sqlite};
+use super::{Database, DatabaseName, sqlite, within};
 
 /// The channel on which triggers notify of changes.
 const CHANNEL: &str = "matchwire";
 
-/// How long PostgreSQL may take to accept a listener. Short, because the caller retries, and the
-/// delays between attempts within it grow with it.
+/// How long PostgreSQL may take to accept a connection, and then to let it listen. Short, because
+/// the caller retries, and the delays between attempts within it grow with it.
 const LISTEN_MAX: Duration = Duration::from_secs(2);
 /// A broken connection is silent, like one without changes, and a pooler may drop notifications. So
 /// PostgreSQL is checked at this interval anyway, which costs one short query.
@@ -60,7 +60,7 @@ impl Database {
                 let options = PgPoolOptions::new().max_connections(1).acquire_timeout(LISTEN_MAX);
                 let pool = options.connect(url.expose()).await?;
                 let mut listener = PgListener::connect_with(&pool).await?;
-                listener.listen(CHANNEL).await?;
+                within(LISTEN_MAX, listener.listen(CHANNEL)).await?;
                 WatchBackend::Postgres(listener)
             }
         };
