@@ -7,6 +7,7 @@ use tokio::{sync::broadcast, time};
 use tracing::warn;
 
 use super::{Accounts, AccountsError, Caller, KeyId};
+use database::{STATEMENT_MAX, within};
 
 /// Changes a listener may lag behind, 8 bytes each and stored once for all listeners. One that lags
 /// further is notified of it, and renews every caller it holds.
@@ -76,9 +77,12 @@ impl Accounts {
 
     /// Evicts what has changed since the last time, then notifies the listeners. The order matters:
     /// a listener that authenticates again must not get the old answer.
+    ///
+    /// The query has a time limit, because all later changes wait for it.
     async fn broadcast_changes(&self) -> Result<(), AccountsError> {
         let mut broadcast = self.shared.latest_broadcast.lock().await;
-        let changed = self.shared.store.keys_changed_since(*broadcast).await?;
+        let changed = self.shared.store.keys_changed_since(*broadcast);
+        let changed = within(STATEMENT_MAX, changed).await?;
         let Some(&(_, latest)) = changed.last() else { return Ok(()) };
         self.shared.cache.forget(&changed.iter().map(|&(key, _)| key).collect::<HashSet<_>>());
         *broadcast = latest;

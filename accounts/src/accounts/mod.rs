@@ -95,7 +95,7 @@ use self::{
     store::{AccountStore, StoredKey},
 };
 use crate::config::AccountsConfig;
-use database::{Database, DatabaseName};
+use database::{Database, DatabaseName, STATEMENT_MAX, within};
 
 /// Microseconds since the Unix epoch, UTC.
 pub type Micros = i64;
@@ -334,13 +334,13 @@ impl Accounts {
     ///
     /// # Errors
     ///
-    /// If the store fails.
+    /// If the store fails, or does not answer within [`STATEMENT_MAX`].
     pub async fn renew(&self, caller: &Caller) -> Result<Option<Caller>, AccountsError> {
         let generation = self.shared.cache.generation();
         if caller.generation == generation {
             return Ok(Some(*caller));
         }
-        let stored = self.shared.store.key_by_id(caller.key).await?;
+        let stored = within(STATEMENT_MAX, self.shared.store.key_by_id(caller.key)).await?;
         let renewed = stored.and_then(|stored| Caller::from_stored(&stored, generation));
         // An access token may do less than its grant; the terms of a key do not change.
         Ok(renewed.map(|renewed| Caller { access: caller.access, ..renewed }))

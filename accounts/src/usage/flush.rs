@@ -2,7 +2,8 @@
 //!
 //! Each flush has a number, which is written in the same transaction as its counts. If the answer
 //! to a commit is lost, the next flush reads the number and knows whether the previous one was
-//! committed; until then its counts are neither dropped nor added again.
+//! committed; until then its counts are neither dropped nor added again. The same holds if a statement
+//! is cut off by its time limit, which each has, because a reader waits until the flush has ended.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -15,7 +16,7 @@ use super::{
     tallies::Tallies,
     tally::{Slot, Tally},
 };
-use database::Database;
+use database::{Database, STATEMENT_MAX, within};
 
 /// The state of one writer; each process has its own.
 #[derive(Debug)]
@@ -71,7 +72,7 @@ impl Flusher {
     ) -> Result<usize, sqlx::Error> {
         let begun = self.begin(database, tallies, journal, today).await?;
         let Some(pending) = begun else { return Ok(0) };
-        pending.tx.commit().await?;
+        within(STATEMENT_MAX, pending.tx.commit()).await?;
         Ok(self.settle(pending.number, &pending.all_calls))
     }
 
@@ -88,12 +89,13 @@ impl Flusher {
         if unstored.is_empty() && self.is_settled() {
             return Ok(None);
         }
-        let mut tx = database.begin().await?;
-        let last = store::last_flush(&mut tx, self.writer).await?;
+        let mut tx = within(STATEMENT_MAX, database.begin()).await?;
+        let last = within(STATEMENT_MAX, store::last_flush(&mut tx, self.writer)).await?;
         let flush = self.next(unstored, last);
         let (number, rows) = (flush.number, flush.rows());
         let all_calls = store::add(&mut tx, &rows).await?.into_iter().collect();
-        store::set_last_flush(&mut tx, self.writer, number, today).await?;
+        let set = store::set_last_flush(&mut tx, self.writer, number, today);
+        within(STATEMENT_MAX, set).await?;
         if let Some(journal) = journal {
             journal.flush(number, &flush.written);
         }

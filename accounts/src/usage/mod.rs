@@ -46,7 +46,7 @@ use crate::{
     config::UsageConfig,
     products::Product,
 };
-use database::Database;
+use database::{Database, STATEMENT_MAX, within};
 
 /// Days of usage that are shown, including the current one.
 pub const DAYS_SHOWN: u32 = 30;
@@ -286,7 +286,7 @@ impl Meter {
                 Some(NoLease::Unavailable) => return Err(UsageError::Unavailable),
                 None => {}
             }
-            match lease::take(database, slot, limit).await {
+            match within(STATEMENT_MAX, lease::take(database, slot, limit)).await {
                 Ok(Some(part)) => {
                     let added = tallies.with(slot, |tally| tally.lease().add(part, now));
                     added.ok_or(UsageError::Full)?;
@@ -376,11 +376,12 @@ impl Meter {
 
     async fn read_calls(&self, slot: Slot, tally: &Tally) -> Result<(), UsageError> {
         let _between_flushes = self.between_flushes(slot.day).await?;
-        tally.store_has(store::all_calls(&self.shared.database, slot).await?);
+        let calls = store::all_calls(&self.shared.database, slot);
+        tally.store_has(within(STATEMENT_MAX, calls).await?);
         Ok(())
     }
 
-    /// While this is held, the store and the unstored counts together are complete.
+    /// While this is held, the store and the unstored counts together are complete. Flushes wait for it.
     async fn between_flushes(
         &self,
         today: Day,
@@ -409,7 +410,8 @@ impl Meter {
     ) -> Result<Vec<UsageDay>, UsageError> {
         let (from, to) = displayed_days(now);
         let _between_flushes = self.between_flushes(to).await?;
-        let stored = store::days_of(&self.shared.database, account, from, to).await?;
+        let stored = store::days_of(&self.shared.database, account, from, to);
+        let stored = within(STATEMENT_MAX, stored).await?;
         let unstored = self.shared.tallies.of(account, from, to);
         Ok(report::merged(stored.into_iter().chain(unstored)))
     }
@@ -422,7 +424,8 @@ impl Meter {
     pub async fn last_30_days_of_all(&self, now: Micros) -> Result<Vec<UsageDay>, UsageError> {
         let (from, to) = displayed_days(now);
         let _between_flushes = self.between_flushes(to).await?;
-        let stored = store::days_of_all(&self.shared.database, from, to).await?;
+        let stored = store::days_of_all(&self.shared.database, from, to);
+        let stored = within(STATEMENT_MAX, stored).await?;
         let unstored = self.shared.tallies.of_all(from, to);
         Ok(report::merged(stored.into_iter().chain(unstored)))
     }
@@ -455,9 +458,9 @@ impl Meter {
     ///
     /// If the store fails; nothing was deleted then.
     pub async fn sweep(&self, now: Micros) -> Result<u64, UsageError> {
-        let mut tx = self.shared.database.begin().await?;
+        let mut tx = within(STATEMENT_MAX, self.shared.database.begin()).await?;
         let swept = store::sweep(&mut tx, Day::of(now).before(self.shared.keep_days)).await?;
-        tx.commit().await?;
+        within(STATEMENT_MAX, tx.commit()).await?;
         Ok(swept)
     }
 }

@@ -4,7 +4,7 @@ use sqlx::{AnyConnection, AssertSqlSafe, Row, any::AnyRow};
 
 use super::{Counts, Day, UsageDay, tally::Slot};
 use crate::{accounts::AccountId, products::Product};
-use database::Database;
+use database::{DELETION_MAX, Database, STATEMENT_MAX, within};
 
 /// Rows written by one statement.
 const ROWS_A_STATEMENT: usize = 64;
@@ -57,7 +57,7 @@ pub(super) async fn add(
                 .bind(stored(counts.messages));
         }
         let written = statement.try_map(|row| all_calls_of(&row)).fetch_all(&mut *tx);
-        all_calls.extend(written.await?.into_iter().flatten());
+        all_calls.extend(within(STATEMENT_MAX, written).await?.into_iter().flatten());
     }
     Ok(all_calls)
 }
@@ -145,11 +145,11 @@ pub(super) async fn days_of_all(
 /// Deletes usage before a day, writers that have not written since, and leases of quotas.
 pub(super) async fn sweep(tx: &mut AnyConnection, before: Day) -> Result<u64, sqlx::Error> {
     let leases = sqlx::query("DELETE FROM quota_leases WHERE day < $1").bind(before.0);
-    leases.execute(&mut *tx).await?;
+    within(DELETION_MAX, leases.execute(&mut *tx)).await?;
     let swept = sqlx::query("DELETE FROM usage WHERE day < $1").bind(before.0);
-    let swept = swept.execute(&mut *tx).await?.rows_affected();
+    let swept = within(DELETION_MAX, swept.execute(&mut *tx)).await?.rows_affected();
     let writers = sqlx::query("DELETE FROM usage_flushes WHERE day < $1").bind(before.0);
-    writers.execute(tx).await?;
+    within(DELETION_MAX, writers.execute(tx)).await?;
     Ok(swept)
 }
 
