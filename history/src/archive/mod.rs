@@ -46,7 +46,7 @@ use self::{
 };
 pub use crate::match_query::Window;
 use crate::match_query::{MatchPage, MatchQuery};
-use database::Database;
+use database::{Database, STATEMENT_MAX, within};
 pub(crate) use record::completed;
 use record::{Key, MatchRecord, MatchSummary, Status};
 
@@ -177,11 +177,7 @@ impl Archive {
         let ids = records.iter().map(|record| record.brief.id);
         let earlier = self.learn(cache, ids).await?;
         let whole = cache.completed(&records);
-        if let Err(error) = self.write(cache, &whole, now).await {
-            // They count as reported for the first time again.
-            records.iter().for_each(|record| cache.forget(record.brief.id));
-            return Err(error);
-        }
+        self.write(cache, &whole, now).await?;
         Ok(earlier)
     }
 
@@ -219,8 +215,13 @@ impl Archive {
         records: &[Arc<MatchRecord>],
         now: Micros,
     ) -> Result<(), sqlx::Error> {
-        for records in records.chunks(AT_ONCE) {
-            self.write_some(cache, records, now).await?;
+        for some in records.chunks(AT_ONCE) {
+            if let Err(error) = self.write_some(cache, some, now).await {
+                // They count as reported for the first time again, and are read before they are repeated: if only the answer
+                // to a commit is missing, they are in the tables.
+                records.iter().for_each(|record| cache.forget(record.brief.id));
+                return Err(error);
+            }
         }
         Ok(())
     }
@@ -271,9 +272,9 @@ impl Archive {
         if last == seen {
             return Ok(());
         }
-        let briefs = inner.store.briefs_since(seen).await?;
-        let entities = inner.store.entities_since(seen).await?;
-        let bookmakers = inner.store.bookmakers_since(seen).await?;
+        let briefs = within(STATEMENT_MAX, inner.store.briefs_since(seen)).await?;
+        let entities = within(STATEMENT_MAX, inner.store.entities_since(seen)).await?;
+        let bookmakers = within(STATEMENT_MAX, inner.store.bookmakers_since(seen)).await?;
         briefs.iter().for_each(|brief| cache.forget(brief.id));
         inner.bookmakers.write().unwrap_or_else(PoisonError::into_inner).extend(bookmakers);
         inner.directory.write().unwrap_or_else(PoisonError::into_inner).extend(entities);
@@ -292,9 +293,10 @@ impl Archive {
             return Ok(());
         }
         let mut cache = self.cache().await?;
-        let change = self.inner.store.close_odds(ids, now).await?;
-        self.note_change(change);
+        let closed = self.inner.store.close_odds(ids, now).await;
+        // Also after a failure: they may be closed all the same.
         ids.iter().for_each(|id| cache.forget(*id));
+        self.note_change(closed?);
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use tracing::warn;
 
 use crate::{ids::NUMBERS_MAX, signal_board::SignalBoard};
-use database::{Database, WriteBudget, is_deposed};
+use database::{Database, STATEMENT_MAX, WriteBudget, is_deposed, within};
 use record::signal::SignalRecord;
 
 /// The interval at which changed signals are written.
@@ -74,7 +74,7 @@ async fn write(
     for record in records {
         let about = serde_json::to_string(&**record);
         let about = about.map_err(|error| sqlx::Error::Encode(Box::new(error)))?;
-        sqlx::query(
+        let put = sqlx::query(
             "INSERT INTO archive_signals
                  (id, sport, kind, match_id, strength, began_us, ended_us, about)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
@@ -89,9 +89,8 @@ async fn write(
         .bind(i64::from(record.signal.strength))
         .bind(record.began)
         .bind(record.ended)
-        .bind(about)
-        .execute(steps.next().await?)
-        .await?;
+        .bind(about);
+        within(STATEMENT_MAX, put.execute(steps.next().await?)).await?;
     }
     steps.finish().await
 }

@@ -15,7 +15,7 @@ use crate::{
     archive::appearance::{Appearance, AppearanceFilter, Leader, LeaderRow},
     match_query::Window,
 };
-use database::BatchWriter;
+use database::{BatchWriter, STATEMENT_MAX, within};
 use record::Key;
 
 const COLUMNS: &str = "public_id, match_id, player, team, season, start_us, starter, played, position, number, \
@@ -126,7 +126,7 @@ pub(super) async fn put(
                 .bind(i64::from(it.fouls))
                 .bind(serde_json::to_string(&it.stats).map_err(encode)?);
         }
-        query.execute(steps.next().await?).await?;
+        within(STATEMENT_MAX, query.execute(steps.next().await?)).await?;
     }
     Ok(())
 }
@@ -137,11 +137,10 @@ pub(super) async fn remove(
     gone: &[(Key, Key)],
 ) -> Result<(), sqlx::Error> {
     for (match_id, player) in gone {
-        sqlx::query("DELETE FROM archive_appearances WHERE match_id = $1 AND player = $2")
-            .bind(signed(*match_id))
-            .bind(signed(*player))
-            .execute(steps.next().await?)
-            .await?;
+        let remove =
+            sqlx::query("DELETE FROM archive_appearances WHERE match_id = $1 AND player = $2");
+        let remove = remove.bind(signed(*match_id)).bind(signed(*player));
+        within(STATEMENT_MAX, remove.execute(steps.next().await?)).await?;
     }
     Ok(())
 }

@@ -1,4 +1,7 @@
 //! The tables of the archive, and all the SQL for them. Every value is bound.
+//!
+//! The statements of the worker have a time limit each, and so have those that it shares with requests: if the machine of
+//! PostgreSQL vanishes, it fails and tries again. A whole transaction has none, since it may write any number of prices.
 
 mod appearances;
 mod numbers;
@@ -19,7 +22,7 @@ use super::{
     write_cache::PendingRows,
 };
 use crate::match_query::Window;
-use database::{Database, WriteBudget};
+use database::{Database, STATEMENT_MAX, WriteBudget, within};
 use record::{Key, MatchRecord, MatchSummary};
 
 #[derive(Debug, Clone)]
@@ -39,7 +42,7 @@ impl ArchiveStore {
 
     /// Stores that term. From then on no node that led before can write.
     pub(super) async fn store_term(&self) -> Result<(), sqlx::Error> {
-        self.database.store_term().await
+        within(STATEMENT_MAX, self.database.store_term()).await
     }
 
     pub(super) async fn yield_to_writers(&self) {
@@ -49,7 +52,7 @@ impl ArchiveStore {
     /// The number of the last write.
     pub(super) async fn last_change(&self) -> Result<i64, sqlx::Error> {
         let change = sqlx::query_scalar("SELECT change FROM archive_counter WHERE id = 1");
-        change.fetch_one(self.database.pool()).await
+        within(STATEMENT_MAX, change.fetch_one(self.database.pool())).await
     }
 
     pub(super) async fn briefs(&self) -> Result<Vec<MatchSummary>, sqlx::Error> {
@@ -99,7 +102,7 @@ impl ArchiveStore {
         &self,
         query: Statement<'_>,
     ) -> Result<impl Iterator<Item = R> + use<R>, sqlx::Error> {
-        let found = query.fetch_one(self.database.pool()).await?;
+        let found = within(STATEMENT_MAX, query.fetch_one(self.database.pool())).await?;
         json::<Vec<R>>(&found, "packed").map(Vec::into_iter)
     }
 
@@ -165,14 +168,14 @@ impl ArchiveStore {
             let rows = rows.try_map(move |row: AnyRow| {
                 Ok((unsigned(row.try_get("id")?), Arc::new(record(&row)?)))
             });
-            found.extend(rows.fetch_all(self.database.pool()).await?);
+            found.extend(within(STATEMENT_MAX, rows.fetch_all(self.database.pool())).await?);
         }
         Ok(ids.iter().filter_map(|id| found.get(id).map(Arc::clone)).collect())
     }
 
     /// Writes everything and returns the number of the write: matches and their entities in one
-    /// transaction, then prices and players in as many as necessary. If it fails between these,
-    /// they have to be written again.
+    /// transaction, then prices and players in as many as necessary. If it fails, any number of these
+    /// may be committed, and they have to be written again.
     pub(super) async fn put(
         &self,
         write: &Write<'_>,
@@ -211,11 +214,8 @@ pub(super) struct Write<'a> {
 
 /// Increments the counter, which blocks all other writers until this transaction commits.
 async fn next_change(connection: &mut AnyConnection) -> Result<i64, sqlx::Error> {
-    sqlx::query_scalar(
-        "UPDATE archive_counter SET change = change + 1 WHERE id = 1 RETURNING change",
-    )
-    .fetch_one(connection)
-    .await
+    let next = "UPDATE archive_counter SET change = change + 1 WHERE id = 1 RETURNING change";
+    within(STATEMENT_MAX, sqlx::query_scalar(next).fetch_one(connection)).await
 }
 
 /// A match in the form in which it is written.
@@ -248,7 +248,7 @@ async fn put_match(
     now: Micros,
     change: i64,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query(
+    let put = sqlx::query(
         "INSERT INTO archive_matches
              (id, sport, start_us, status, brief, record, detail, seen_us, change)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
@@ -264,9 +264,8 @@ async fn put_match(
     .bind(record_json)
     .bind(detail_json)
     .bind(now)
-    .bind(change)
-    .execute(connection)
-    .await?;
+    .bind(change);
+    within(STATEMENT_MAX, put.execute(connection)).await?;
     Ok(())
 }
 
@@ -275,7 +274,7 @@ async fn put_entity(
     entity: &Entity,
     change: i64,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query(
+    let put = sqlx::query(
         "INSERT INTO archive_entities (kind, id, sport, name, parent, country, about, change)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
          ON CONFLICT (kind, id) DO UPDATE SET sport = excluded.sport, name = excluded.name,
@@ -289,9 +288,8 @@ async fn put_entity(
     .bind(entity.parent.map(signed))
     .bind(entity.country.as_ref().map(|country| country.to_string()))
     .bind(serde_json::to_string(&entity.about).map_err(encode)?)
-    .bind(change)
-    .execute(connection)
-    .await?;
+    .bind(change);
+    within(STATEMENT_MAX, put.execute(connection)).await?;
     Ok(())
 }
 

@@ -15,6 +15,7 @@ use crate::{
     archive::write_cache::PendingRows,
     ids::{NUMBERS_MAX, choices},
 };
+use database::{STATEMENT_MAX, within};
 use record::Key;
 
 impl ArchiveStore {
@@ -86,7 +87,8 @@ impl ArchiveStore {
         let taken = format!("SELECT public_id FROM {table} WHERE public_id IN {wanted}");
         let taken = sqlx::query(AssertSqlSafe(taken)).bind(id_array(ids));
         let taken = taken.try_map(|row: AnyRow| Ok(unsigned(row.try_get("public_id")?)));
-        Ok(taken.fetch_all(self.database.pool()).await?.into_iter().collect())
+        let taken = within(STATEMENT_MAX, taken.fetch_all(self.database.pool())).await?;
+        Ok(taken.into_iter().collect())
     }
 }
 

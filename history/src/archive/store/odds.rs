@@ -19,7 +19,7 @@ use crate::{
     },
     match_query::Window,
 };
-use database::BatchWriter;
+use database::{BatchWriter, STATEMENT_MAX, within};
 use record::Key;
 
 const COLUMNS: &str = "id, public_id, match_id, bookmaker, market, period, line, outcome, opening, opening_us, \
@@ -167,7 +167,7 @@ pub(super) async fn put_prices(
         for stored in chunk {
             query = bind_price(query, stored);
         }
-        query.execute(steps.next().await?).await?;
+        within(STATEMENT_MAX, query.execute(steps.next().await?)).await?;
         let ticks = chunk.iter().filter_map(|stored| ticks.get(&stored.row.id).copied());
         put_ticks(steps, &ticks.collect::<Vec<_>>()).await?;
     }
@@ -217,7 +217,7 @@ async fn put_ticks(steps: &mut BatchWriter<'_>, ticks: &[&Tick]) -> Result<(), s
             .bind(tick.received_us)
             .bind(tick.price.map(|price| price.to_string()));
     }
-    query.execute(steps.same().await?).await.map(|_| ())
+    within(STATEMENT_MAX, query.execute(steps.same().await?)).await.map(|_| ())
 }
 
 pub(super) async fn put_bookmakers(
@@ -226,14 +226,12 @@ pub(super) async fn put_bookmakers(
     change: i64,
 ) -> Result<(), sqlx::Error> {
     for slug in slugs {
-        sqlx::query(
+        let put = sqlx::query(
             "INSERT INTO archive_bookmakers (slug, change) VALUES ($1, $2)
              ON CONFLICT (slug) DO NOTHING",
-        )
-        .bind(slug.to_string())
-        .bind(change)
-        .execute(&mut *connection)
-        .await?;
+        );
+        let put = put.bind(slug.to_string()).bind(change);
+        within(STATEMENT_MAX, put.execute(&mut *connection)).await?;
     }
     Ok(())
 }

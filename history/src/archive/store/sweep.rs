@@ -8,6 +8,7 @@ use super::{
     statement::{IDS_MAX, id_array, ids_in, whole},
     unsigned,
 };
+use database::{DELETION_MAX, STATEMENT_MAX, within};
 use record::Key;
 
 /// Ticks deleted in one transaction, which other writers have to wait for.
@@ -22,7 +23,7 @@ impl ArchiveStore {
         matches: &[Key],
         now: Micros,
     ) -> Result<i64, sqlx::Error> {
-        let mut transaction = self.database.begin().await?;
+        let mut transaction = within(STATEMENT_MAX, self.database.begin()).await?;
         let change = next_change(&mut transaction).await?;
         for chunk in matches.chunks(IDS_MAX) {
             let close = format!(
@@ -31,9 +32,9 @@ impl ArchiveStore {
                 ids_in(self.database.is_sqlite(), "$2")
             );
             let close = sqlx::query(AssertSqlSafe(close)).bind(now).bind(id_array(chunk));
-            close.execute(&mut *transaction).await?;
+            within(STATEMENT_MAX, close.execute(&mut *transaction)).await?;
         }
-        transaction.commit().await?;
+        within(STATEMENT_MAX, transaction.commit()).await?;
         Ok(change)
     }
 
@@ -44,7 +45,7 @@ impl ArchiveStore {
         before: Micros,
         at_once: usize,
     ) -> Result<(Vec<Key>, i64), sqlx::Error> {
-        let mut transaction = self.database.begin().await?;
+        let mut transaction = within(STATEMENT_MAX, self.database.begin()).await?;
         let change = next_change(&mut transaction).await?;
         let old = sqlx::query(
             "SELECT id FROM archive_matches WHERE coalesce(start_us, seen_us) < $1
@@ -52,7 +53,7 @@ impl ArchiveStore {
         );
         let old = old.bind(before).bind(whole(at_once));
         let old = old.try_map(|row: AnyRow| Ok(unsigned(row.try_get("id")?)));
-        let old: Vec<Key> = old.fetch_all(&mut *transaction).await?;
+        let old: Vec<Key> = within(STATEMENT_MAX, old.fetch_all(&mut *transaction)).await?;
         for chunk in old.chunks(IDS_MAX) {
             let ids = ids_in(self.database.is_sqlite(), "$1");
             let all = [
@@ -66,10 +67,10 @@ impl ArchiveStore {
             ];
             for delete in all {
                 let delete = sqlx::query(AssertSqlSafe(delete)).bind(id_array(chunk));
-                delete.execute(&mut *transaction).await?;
+                within(DELETION_MAX, delete.execute(&mut *transaction)).await?;
             }
         }
-        transaction.commit().await?;
+        within(STATEMENT_MAX, transaction.commit()).await?;
         Ok((old, change))
     }
 
@@ -83,7 +84,8 @@ impl ArchiveStore {
                  (SELECT odds, at_us FROM archive_ticks WHERE received_us < $1 LIMIT $2)",
         );
         let delete = delete.bind(before).bind(TICKS_AT_ONCE);
-        Ok(delete.execute(self.database.pool()).await?.rows_affected())
+        let deleted = within(DELETION_MAX, delete.execute(self.database.pool())).await?;
+        Ok(deleted.rows_affected())
     }
 
     /// Returns the number of deleted signals.
@@ -96,6 +98,7 @@ impl ArchiveStore {
                  (SELECT id FROM archive_signals WHERE began_us < $1 LIMIT $2)",
         );
         let delete = delete.bind(before).bind(SIGNALS_AT_ONCE);
-        Ok(delete.execute(self.database.pool()).await?.rows_affected())
+        let deleted = within(DELETION_MAX, delete.execute(self.database.pool())).await?;
+        Ok(deleted.rows_affected())
     }
 }
