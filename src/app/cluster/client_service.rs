@@ -4,30 +4,37 @@
 //! `cluster.isolated_ms` looks there. If the leader goes on, the node is cut off, and closes its sockets until it is
 //! back. If it does not, or PostgreSQL does not answer, other nodes may know no more than this one, and the sockets stay.
 //!
+//! If all servers of NATS are gone, no node is cut off from the others, but the last note of the leader is newer than
+//! what was last heard of it. So only a note counts that is too new to be its last one: see [`sign_within`]. Therefore
+//! a node may notice only a second after `cluster.isolated_ms` that it is cut off, or after 4 s if that is less.
+//!
 //! A leader that cannot append for so long does the same: a note that is newer than its own last one is that of another
 //! leader.
 
 use std::{mem, sync::Arc, time::Duration};
 
 use cluster::node_log::Lead;
-use database::LeaderSigns;
+use database::{LeaderSigns, within};
 use fanout::Fanout;
 use hub::log_state::LogState;
 use log::RecordSource;
 use metrics::counter;
 use tokio::{
     task::JoinHandle,
-    time::{Instant, MissedTickBehavior, interval, sleep, timeout},
+    time::{Instant, MissedTickBehavior, interval, sleep},
 };
 use tracing::{debug, info, warn};
 
 /// Between two notes of the leader, and between two looks of a node that does not hear it.
 const EVERY: Duration = Duration::from_secs(1);
+/// How long a note may take. A later one would be taken for that of a leader that goes on.
+const NOTED_WITHIN: Duration = Duration::from_millis(500);
 /// A leader that noted nothing for so long may have ended.
 const RECENT: Duration = Duration::from_millis(2_500);
 /// How long a node that is drained is not ready before it sends its clients away: balancers look meanwhile.
 const NOTICE: Duration = Duration::from_secs(2);
-/// A leader that can no longer append has made its last note within this time, which is two intervals.
+/// A leader that can no longer append has made its last note within this time after it was last heard: 250 ms in which
+/// it commits what others do not hear, [`EVERY`] until it notes that, [`NOTED_WITHIN`], and 250 ms to spare.
 const LAST_NOTE_WITHIN: Duration = Duration::from_secs(2);
 /// How long PostgreSQL may take to answer a look.
 const ANSWER_WITHIN: Duration = Duration::from_secs(2);
@@ -42,12 +49,17 @@ pub(super) async fn note_commits(lead: Lead, records: Arc<dyn RecordSource>, sig
         let number = records.end().number;
         if lead.get().is_some()
             && number > seen
-            && let Err(error) = signs.note().await
+            && let Err(error) = within(NOTED_WITHIN, signs.note()).await
         {
             debug!(%error, "cannot note in the database that this node leads");
         }
         seen = number;
     }
+}
+
+/// How old a note may be from which a node concludes that the leader goes on, although it was silent for so long.
+fn sign_within(silent: Duration) -> Duration {
+    silent.saturating_sub(LAST_NOTE_WITHIN).min(RECENT)
 }
 
 /// Whether a node serves clients.
@@ -124,7 +136,7 @@ impl ClientService {
 
     /// `silent`: how long nothing was heard of the leader. `is_stale`: whether the node may lack what it published.
     pub(super) async fn look(&mut self, silent: Duration, is_stale: bool) {
-        self.look_for_signs(silent, is_stale, RECENT).await;
+        self.look_for_signs(silent, is_stale).await;
     }
 
     /// The node leads.
@@ -132,12 +144,10 @@ impl ClientService {
         let is_refused = self.state.is_refused();
         self.refused_at = is_refused.then(|| self.refused_at.unwrap_or_else(Instant::now));
         let refused = self.refused_at.map_or(Duration::ZERO, |at| at.elapsed());
-        let of_others = refused.saturating_sub(LAST_NOTE_WITHIN).min(RECENT);
-        self.look_for_signs(refused, is_refused, of_others).await;
+        self.look_for_signs(refused, is_refused).await;
     }
 
-    /// `within`: how old a sign of another leader may be.
-    async fn look_for_signs(&mut self, silent: Duration, is_stale: bool, within: Duration) {
+    async fn look_for_signs(&mut self, silent: Duration, is_stale: bool) {
         if self.is_isolated {
             if !is_stale {
                 self.is_back();
@@ -160,11 +170,46 @@ impl ClientService {
                 );
             }
         } else if self.look.is_none() && Instant::now() >= self.next_look {
-            let signs = self.signs.clone();
+            let (signs, sign_within) = (self.signs.clone(), sign_within(silent));
             self.look = Some(tokio::spawn(async move {
-                let recent = timeout(ANSWER_WITHIN, signs.are_recent(within)).await;
-                matches!(recent, Ok(Ok(true)))
+                let recent = signs.are_recent(sign_within);
+                matches!(within(ANSWER_WITHIN, recent).await, Ok(true))
             }));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Between two commits of a quiet leader.
+    const COMMITS_EVERY: Duration = Duration::from_millis(250);
+
+    /// From 2 to 10 s.
+    fn silences() -> impl Iterator<Item = Duration> {
+        (2_000..=10_000).step_by(50).map(Duration::from_millis)
+    }
+
+    #[test]
+    fn last_note_of_a_leader_is_no_sign_that_it_goes_on() {
+        // Begun at the latest, and made at the latest.
+        let begun = COMMITS_EVERY + EVERY;
+        for silent in silences() {
+            for noted in [Duration::ZERO, begun, begun + NOTED_WITHIN] {
+                let age = silent.saturating_sub(noted);
+                assert!(age >= sign_within(silent), "{noted:?} of {silent:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn leader_that_goes_on_is_seen_soon() {
+        // Its newest note, at worst.
+        let age = EVERY + NOTED_WITHIN;
+        for silent in silences().filter(|silent| *silent > Duration::from_millis(3_500)) {
+            assert!(age < sign_within(silent), "{silent:?}");
+        }
+        assert_eq!(sign_within(Duration::from_secs(60)), RECENT);
     }
 }
