@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use sqlx::Row;
 use tokio::sync::Mutex;
 
-use super::tally::Slot;
+use super::{call_time::still_holds, tally::Slot};
 use crate::accounts::Micros;
 use database::Database;
 
@@ -20,8 +20,6 @@ const LEASE_MAX: u64 = 200;
 const LEASE_SHARE: u64 = 16;
 /// How long an account must have made no call before the rest of its lease is returned.
 pub(super) const RETURNED_AFTER_US: Micros = 60_000_000;
-/// How long the answer that nothing is left, or no answer, holds: calls meanwhile do not ask again.
-const ASKED_AGAIN_AFTER_US: Micros = 1_000_000;
 
 /// What an account may still use of a product today at this node.
 #[derive(Debug, Default)]
@@ -91,12 +89,12 @@ impl QuotaLease {
 }
 
 impl LastRefusal {
-    /// The answer, while it holds. A clock that was put back ends it.
+    /// The answer, while it holds.
     pub(super) fn holds(&self, now: Micros) -> Option<NoLease> {
-        let is_recent = (self.at..self.at + ASKED_AGAIN_AFTER_US).contains(&now);
-        self.kind.filter(|_| is_recent)
+        self.kind.filter(|_| still_holds(self.at, now))
     }
 
+    /// `now`: when the answer came.
     pub(super) fn set(&mut self, kind: NoLease, now: Micros) {
         *self = Self { at: now, kind: Some(kind) };
     }

@@ -7,9 +7,10 @@
 //! and is retried, but nothing is added twice: see `flush`.
 //! This module knows neither requests nor sockets; time comes in as `now`.
 //!
-//! In reading order: [`Counts`], [`Day`], `tally`, `tallies`, then `journal`, `flush`, `store`,
-//! [`UsageDay`] and `task`; `lease` is for several nodes.
+//! In reading order: [`Counts`], [`Day`], `call_time`, `tally`, `tallies`, then `journal`, `flush`,
+//! `store`, [`UsageDay`] and `task`; `lease` is for several nodes.
 
+mod call_time;
 mod counts;
 mod day;
 mod flush;
@@ -27,19 +28,20 @@ use metrics::counter;
 use tokio::sync::{RwLock, RwLockReadGuard};
 use tracing::warn;
 
+use self::{
+    call_time::CallTime,
+    flush::Flusher,
+    journal::{Journal, OpenedFile, Recovered},
+    lease::NoLease,
+    tallies::Tallies,
+    tally::{Slot, Tally},
+};
 pub use self::{
     counts::Counts,
     day::Day,
     journal::path_beside,
     report::UsageDay,
     task::{Flushes, start},
-};
-use self::{
-    flush::Flusher,
-    journal::{Journal, OpenedFile, Recovered},
-    lease::NoLease,
-    tallies::Tallies,
-    tally::{Slot, Tally},
 };
 use crate::{
     accounts::{AccountId, Micros},
@@ -218,7 +220,8 @@ impl Meter {
     ///
     /// # Errors
     ///
-    /// If the store fails; it is queried once for each account, product and day.
+    /// If the store fails, for a second without being asked again; it is queried once for each account,
+    /// product and day.
     pub async fn today(
         &self,
         account: AccountId,
@@ -226,7 +229,7 @@ impl Meter {
         now: Micros,
     ) -> Result<u64, UsageError> {
         let slot = Slot { account, product, day: Day::of(now) };
-        self.loaded(slot, |tally| tally.calls()).await
+        self.loaded(slot, |tally| tally.calls(), CallTime::beginning(now)).await
     }
 
     /// Counts a call if fewer than `limit` calls of both kinds were made today, and returns how
@@ -245,13 +248,14 @@ impl Meter {
         limit: u64,
         now: Micros,
     ) -> Result<Option<u64>, UsageError> {
+        let time = CallTime::beginning(now);
         let slot = Slot { account, product, day: Day::of(now) };
         let (left, tally) = match self.shared.quotas {
             Quotas::Alone => {
                 let reserve = |tally: &Arc<Tally>| (tally.reserve(call, limit), Arc::clone(tally));
-                self.loaded(slot, reserve).await?
+                self.loaded(slot, reserve, time).await?
             }
-            Quotas::WithOtherNodes => self.reserve_leased(slot, call, limit, now).await?,
+            Quotas::WithOtherNodes => self.reserve_leased(slot, call, limit, time).await?,
         };
         if left.is_some() {
             self.journal_shared(slot, &tally).await;
@@ -265,13 +269,14 @@ impl Meter {
         slot: Slot,
         call: Call,
         limit: u64,
-        now: Micros,
+        time: CallTime,
     ) -> Result<(Option<u64>, Arc<Tally>), UsageError> {
         let Shared { database, tallies, .. } = &*self.shared;
         loop {
             // Under the lock of the tally, like the part that is added to its lease: it may have been evicted.
-            let reserve =
-                |tally: &Arc<Tally>| (tally.reserve_leased(call, limit, now), Arc::clone(tally));
+            let reserve = |tally: &Arc<Tally>| {
+                (tally.reserve_leased(call, limit, time.now()), Arc::clone(tally))
+            };
             let (left, tally) = tallies.with(slot, reserve).ok_or(UsageError::Full)?;
             if left.is_some() {
                 return Ok((left, tally));
@@ -281,22 +286,23 @@ impl Meter {
             if lease.left() > 0 {
                 continue;
             }
-            match last_refusal.holds(now) {
+            // Now, since others may have waited for the same answer.
+            match last_refusal.holds(time.now()) {
                 Some(NoLease::Exhausted) => return Ok((None, Arc::clone(&tally))),
                 Some(NoLease::Unavailable) => return Err(UsageError::Unavailable),
                 None => {}
             }
             match within(STATEMENT_MAX, lease::take(database, slot, limit)).await {
                 Ok(Some(part)) => {
-                    let added = tallies.with(slot, |tally| tally.lease().add(part, now));
+                    let added = tallies.with(slot, |tally| tally.lease().add(part, time.now()));
                     added.ok_or(UsageError::Full)?;
                 }
                 Ok(None) => {
-                    last_refusal.set(NoLease::Exhausted, now);
+                    last_refusal.set(NoLease::Exhausted, time.now());
                     return Ok((None, Arc::clone(&tally)));
                 }
                 Err(error) => {
-                    last_refusal.set(NoLease::Unavailable, now);
+                    last_refusal.set(NoLease::Unavailable, time.now());
                     return Err(error.into());
                 }
             }
@@ -354,7 +360,12 @@ impl Meter {
     }
 
     /// Accesses a tally that has loaded the store's count.
-    async fn loaded<R>(&self, slot: Slot, act: impl Fn(&Arc<Tally>) -> R) -> Result<R, UsageError> {
+    async fn loaded<R>(
+        &self,
+        slot: Slot,
+        act: impl Fn(&Arc<Tally>) -> R,
+        time: CallTime,
+    ) -> Result<R, UsageError> {
         let tallies = &self.shared.tallies;
         loop {
             // Under the lock of the tally: it may have been evicted since it was loaded.
@@ -364,14 +375,25 @@ impl Meter {
             });
             match done {
                 Some(Ok(done)) => return Ok(done),
-                Some(Err(tally)) => self.load(slot, &tally).await?,
+                Some(Err(tally)) => self.load(slot, &tally, time).await?,
                 None => return Err(UsageError::Full),
             }
         }
     }
 
-    async fn load(&self, slot: Slot, tally: &Tally) -> Result<(), UsageError> {
-        tally.loaded().get_or_try_init(|| self.read_calls(slot, tally)).await.copied()
+    /// Of concurrent calls one asks the store, and the others wait for its answer, or that there is none.
+    async fn load(&self, slot: Slot, tally: &Tally, time: CallTime) -> Result<(), UsageError> {
+        let read = async {
+            if tally.has_load_failed(time.now()) {
+                return Err(UsageError::Unavailable);
+            }
+            let read = self.read_calls(slot, tally).await;
+            if read.is_err() {
+                tally.load_failed(time.now());
+            }
+            read
+        };
+        tally.loaded().get_or_try_init(|| read).await.copied()
     }
 
     async fn read_calls(&self, slot: Slot, tally: &Tally) -> Result<(), UsageError> {

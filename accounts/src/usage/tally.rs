@@ -2,13 +2,14 @@
 
 use std::sync::{
     OnceLock,
-    atomic::{AtomicU64, Ordering},
+    atomic::{AtomicI64, AtomicU64, Ordering},
 };
 
 use tokio::sync::OnceCell;
 
 use super::{
     Call, Day,
+    call_time::still_holds,
     counts::{AtomicCounts, Counts},
     lease::QuotaLease,
 };
@@ -42,6 +43,8 @@ pub(super) struct Tally {
     others: AtomicU64,
     /// Set once `others` has been loaded.
     loaded: OnceCell<()>,
+    /// When they could not be loaded; 0 if that has not happened.
+    load_failed: AtomicI64,
     /// Set in a cluster, where a quota applies.
     lease: OnceLock<Box<QuotaLease>>,
 }
@@ -103,6 +106,17 @@ impl Tally {
 
     pub(super) fn loaded(&self) -> &OnceCell<()> {
         &self.loaded
+    }
+
+    /// Records that `others` could not be loaded. `now`: when that was known.
+    pub(super) fn load_failed(&self, now: Micros) {
+        self.load_failed.store(now, Ordering::Relaxed);
+    }
+
+    /// Whether the store failed so lately that it is not asked again.
+    pub(super) fn has_load_failed(&self, now: Micros) -> bool {
+        let failed = self.load_failed.load(Ordering::Relaxed);
+        failed != 0 && still_holds(failed, now)
     }
 
     /// Everything counted so far.

@@ -7,11 +7,13 @@ use proptest::{prelude::*, test_runner::TestRunner};
 use tokio::{runtime::Handle, task::JoinSet};
 
 use super::*;
-use database::testing::on_each;
+use database::{DatabaseConfig, testing::on_each};
 
 const DAY_US: Micros = 24 * 60 * 60 * 1_000_000;
 /// Noon of a day.
 const NOON: Micros = 20_000 * DAY_US + DAY_US / 2;
+/// After a failure the store is asked again by then, however long the failed call waited.
+const ASKED_AGAIN: Micros = 60_000_000;
 
 fn hub(database: &Database) -> Meter {
     with(database, &UsageConfig::default())
@@ -284,6 +286,33 @@ async fn killed_node_costs_at_most_its_lease() {
     .await;
 }
 
+/// A call may wait for a connection for `acquire_ms`. Others that come or wait meanwhile do not wait for it again.
+#[tokio::test]
+async fn calls_do_not_queue_for_a_store_that_is_away() {
+    on_each(async |database| {
+        let account = account(&database).await;
+        for quotas in [Quotas::Alone, Quotas::WithOtherNodes] {
+            let config = DatabaseConfig { connections_max: 1, acquire_ms: 1_000, probe_ms: 1_000 };
+            let narrow = Database::open_with(database.name(), &config).await.unwrap();
+            let only = narrow.pool().acquire().await.unwrap();
+            let flusher = Flusher::new(getrandom::u64().unwrap().cast_signed(), 0);
+            let meter = Meter::of(narrow.clone(), &UsageConfig::default(), quotas, None, flusher);
+            let reserve = |now| meter.reserve(account, Product::Tennis, Call::Rest, 160, now);
+            let (first, second) = tokio::join!(reserve(NOON), reserve(NOON));
+            let timed_out = matches!(first, Err(UsageError::Store(sqlx::Error::PoolTimedOut)));
+            assert!(timed_out, "{quotas:?}: {first:?}");
+            assert!(matches!(second, Err(UsageError::Unavailable)), "{quotas:?}: {second:?}");
+            // A second after the first began, but not after it ended.
+            let third = reserve(NOON + 1_000_000).await;
+            assert!(matches!(third, Err(UsageError::Unavailable)), "{quotas:?}: {third:?}");
+            drop(only);
+            assert_eq!(reserve(NOON + ASKED_AGAIN).await.unwrap(), Some(159), "{quotas:?}");
+            narrow.close().await;
+        }
+    })
+    .await;
+}
+
 /// Calls counted by many threads during constant flushes and evictions are counted once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn nothing_is_lost_when_tallies_are_evicted() {
@@ -343,7 +372,10 @@ async fn failed_flush_loses_nothing() {
         meter.flush(NOON + DAY_US).await.unwrap_err();
         meter.today(account, Product::Football, NOON).await.unwrap_err();
         execute(&database, "ALTER TABLE usage_away RENAME TO usage").await;
-        assert_eq!(meter.today(account, Product::Football, NOON).await.unwrap(), 2);
+        let at_once = meter.today(account, Product::Football, NOON).await;
+        assert!(matches!(at_once, Err(UsageError::Unavailable)), "asked again: {at_once:?}");
+        let later = NOON + ASKED_AGAIN;
+        assert_eq!(meter.today(account, Product::Football, later).await.unwrap(), 2);
         meter.flush(NOON).await.unwrap();
         assert_eq!(stored(&database, account).await, [used(NOON, Product::Football, calls(2))]);
     })
