@@ -3,16 +3,17 @@
 //!
 //! A node takes a part in the store and admits calls from it in memory. It returns what it has not used when the
 //! account has made no call for [`RETURNED_AFTER_US`], and when it stops. The part of a node that is killed is not
-//! returned: until the day ends the account has up to [`LEASE_MAX`] calls fewer, and never one more.
+//! returned, nor is one if it is not known whether the store has it: until the day ends the account has up to
+//! [`LEASE_MAX`] calls fewer, and never one more.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
-use sqlx::Row;
+use sqlx::{Any, Row, Transaction};
 use tokio::sync::Mutex;
 
 use super::{call_time::still_holds, tally::Slot};
 use crate::accounts::Micros;
-use database::Database;
+use database::{Database, STATEMENT_MAX, within};
 
 /// Calls of one lease at most.
 const LEASE_MAX: u64 = 200;
@@ -79,12 +80,17 @@ impl QuotaLease {
     }
 
     /// Ends the lease if it was last used before this moment; returns what was left of it.
-    pub(super) fn end(&self, before: Micros) -> u64 {
-        if self.used.load(Ordering::Relaxed) < before {
-            self.left.swap(0, Ordering::Relaxed)
-        } else {
-            0
-        }
+    pub(super) fn end(&self, before: Micros) -> QuotaPart {
+        let is_unused = self.used.load(Ordering::Relaxed) < before;
+        let calls = if is_unused { self.left.swap(0, Ordering::Relaxed) } else { 0 };
+        QuotaPart { calls, leased: self.leased.load(Ordering::Relaxed) }
+    }
+
+    /// Goes on with a part that was ended and not returned. This is no use of it.
+    pub(super) fn go_on(&self, part: QuotaPart) {
+        // The tally may have been evicted meanwhile, and know of no lease.
+        self.leased.fetch_max(part.leased, Ordering::Relaxed);
+        self.left.fetch_add(part.calls, Ordering::Relaxed);
     }
 }
 
@@ -98,6 +104,15 @@ impl LastRefusal {
     pub(super) fn set(&mut self, kind: NoLease, now: Micros) {
         *self = Self { at: now, kind: Some(kind) };
     }
+}
+
+/// Why parts were not returned.
+#[derive(Debug)]
+pub(super) enum NotReturned {
+    /// They are still leased.
+    Leased(sqlx::Error),
+    /// Perhaps only the answer to the commit is missing.
+    Unknown(sqlx::Error),
 }
 
 /// Leases a part of what is left of a quota; `None` if nothing is.
@@ -151,24 +166,32 @@ async fn take_more(
     row.map(|row| Ok(QuotaPart { leased: number(&row, 0)?, calls: number(&row, 1)? })).transpose()
 }
 
-/// Returns what was not used. If this fails, it stays leased.
+/// Returns what was not used. Each statement has a time limit, because flushes wait for this.
 pub(super) async fn put_back(
     database: &Database,
-    mut unused: Vec<(Slot, u64)>,
-) -> Result<(), sqlx::Error> {
+    unused: &mut [(Slot, QuotaPart)],
+) -> Result<(), NotReturned> {
     // All nodes in the same order, to prevent deadlocks.
     unused.sort_unstable_by_key(|(slot, _)| (slot.account, slot.product.as_str(), slot.day));
-    let mut tx = database.begin().await?;
-    for (slot, calls) in unused {
-        sqlx::query(
+    let tx = subtract(database, unused).await.map_err(NotReturned::Leased)?;
+    within(STATEMENT_MAX, tx.commit()).await.map_err(NotReturned::Unknown)
+}
+
+/// All of it but the commit.
+async fn subtract(
+    database: &Database,
+    unused: &[(Slot, QuotaPart)],
+) -> Result<Transaction<'static, Any>, sqlx::Error> {
+    let mut tx = within(STATEMENT_MAX, database.begin()).await?;
+    for (slot, part) in unused {
+        let subtract = sqlx::query(
             "UPDATE quota_leases SET leased = leased - $4 WHERE account_id = $1 AND product = $2 AND day = $3",
         )
         .bind(slot.account.number())
         .bind(slot.product.as_str())
         .bind(slot.day.0)
-        .bind(calls.cast_signed())
-        .execute(&mut *tx)
-        .await?;
+        .bind(part.calls.cast_signed());
+        within(STATEMENT_MAX, subtract.execute(&mut *tx)).await?;
     }
-    tx.commit().await
+    Ok(tx)
 }

@@ -32,7 +32,7 @@ use self::{
     call_time::CallTime,
     flush::Flusher,
     journal::{Journal, OpenedFile, Recovered},
-    lease::NoLease,
+    lease::{NoLease, NotReturned},
     tallies::Tallies,
     tally::{Slot, Tally},
 };
@@ -313,13 +313,22 @@ impl Meter {
     ///
     /// # Errors
     ///
-    /// If the store fails; the leases have ended then without being returned.
+    /// If the store fails. The leases go on then, and are returned by the next call, unless it is not known whether they
+    /// were returned.
     pub async fn return_leases(&self, before: Micros, now: Micros) -> Result<(), UsageError> {
-        let unused = self.shared.tallies.end_leases(before, Day::of(now));
+        let Shared { database, tallies, .. } = &*self.shared;
+        let mut unused = tallies.end_leases(before, Day::of(now));
         if unused.is_empty() {
             return Ok(());
         }
-        Ok(lease::put_back(&self.shared.database, unused).await?)
+        match lease::put_back(database, &mut unused).await {
+            Ok(()) => Ok(()),
+            Err(NotReturned::Leased(error)) => {
+                tallies.go_on_with_leases(unused);
+                Err(error.into())
+            }
+            Err(NotReturned::Unknown(error)) => Err(error.into()),
+        }
     }
 
     fn count(&self, account: AccountId, product: Product, counts: Counts, now: Micros) {

@@ -14,6 +14,7 @@ use tokio::sync::Notify;
 
 use super::{
     Counts, Day, UsageDay,
+    lease::QuotaPart,
     tally::{Slot, Tally},
 };
 use crate::{
@@ -101,9 +102,16 @@ impl Tallies {
     }
 
     /// Ends leases that were last used before this moment; returns what is left of those of today.
-    pub(super) fn end_leases(&self, before: Micros, today: Day) -> Vec<(Slot, u64)> {
-        let ended = self.map.iter().map(|it| (*it.key(), it.end_lease(before)));
-        ended.filter(|(slot, left)| *left > 0 && slot.day >= today).collect()
+    pub(super) fn end_leases(&self, before: Micros, today: Day) -> Vec<(Slot, QuotaPart)> {
+        let ended = self.map.iter().filter_map(|it| Some((*it.key(), it.end_lease(before)?)));
+        ended.filter(|(slot, left)| left.calls > 0 && slot.day >= today).collect()
+    }
+
+    /// Goes on with leases that were ended and not returned, as far as there is room.
+    pub(super) fn go_on_with_leases(&self, ended: Vec<(Slot, QuotaPart)>) {
+        for (slot, part) in ended {
+            self.with(slot, |tally| tally.lease().go_on(part));
+        }
     }
 
     /// Evicts tallies whose counts are stored: those of past days and, if there is little room, of

@@ -11,7 +11,7 @@ use super::{
     Call, Day,
     call_time::still_holds,
     counts::{AtomicCounts, Counts},
-    lease::QuotaLease,
+    lease::{QuotaLease, QuotaPart},
 };
 use crate::{
     accounts::{AccountId, Micros},
@@ -89,9 +89,9 @@ impl Tally {
         self.lease.get_or_init(Box::default)
     }
 
-    /// Ends its lease if it was last used before this moment; returns what was left of it.
-    pub(super) fn end_lease(&self, before: Micros) -> u64 {
-        self.lease.get().map_or(0, |lease| lease.end(before))
+    /// Ends its lease, if it has one, and that was last used before this moment; returns what was left of it.
+    pub(super) fn end_lease(&self, before: Micros) -> Option<QuotaPart> {
+        self.lease.get().map(|lease| lease.end(before))
     }
 
     /// Whether this node may admit calls without asking the store.

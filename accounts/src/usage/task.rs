@@ -62,7 +62,9 @@ async fn run(meter: Meter, every: Duration, mut stopped: oneshot::Receiver<()>) 
             _ = flushes.tick() => {
                 flush(&meter).await;
                 let idle = if meter.shared.tallies.is_crowded() { 0 } else { RETURNED_AFTER_US };
-                return_leases(&meter, clock::wall() - idle).await;
+                if let Err(error) = meter.return_leases(clock::wall() - idle, clock::wall()).await {
+                    warn!(error = &error as &dyn Error, "cannot return parts of quotas; will retry");
+                }
             }
             () = meter.shared.tallies.crowded() => {
                 flush(&meter).await;
@@ -74,7 +76,10 @@ async fn run(meter: Meter, every: Duration, mut stopped: oneshot::Receiver<()>) 
             _ = &mut stopped => break,
         }
     }
-    return_leases(&meter, Micros::MAX).await;
+    if let Err(error) = meter.return_leases(Micros::MAX, clock::wall()).await {
+        let error = &error as &dyn Error;
+        warn!(error, "cannot return parts of quotas; these calls cannot be made today");
+    }
     for _ in 0..LAST_TRIES {
         if flush(&meter).await {
             return;
@@ -95,13 +100,6 @@ async fn flush(meter: &Meter) -> bool {
         }
     }
     flushed.is_ok()
-}
-
-async fn return_leases(meter: &Meter, before: Micros) {
-    if let Err(error) = meter.return_leases(before, clock::wall()).await {
-        let error = &error as &dyn Error;
-        warn!(error, "cannot return parts of quotas; these calls cannot be made today");
-    }
 }
 
 async fn sweep(meter: &Meter) {

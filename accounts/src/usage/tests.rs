@@ -286,6 +286,31 @@ async fn killed_node_costs_at_most_its_lease() {
     .await;
 }
 
+/// What a node cannot return it keeps, and returns later.
+#[tokio::test]
+async fn lease_that_cannot_be_returned_goes_on() {
+    on_each(async |database| {
+        let (config, account) = (UsageConfig::default(), account(&database).await);
+        let (one, other) = (node(&database, &config), node(&database, &config));
+        let reserve = async |meter: &Meter| {
+            let left = meter.reserve(account, Product::Tennis, Call::Rest, 160, NOON).await;
+            left.unwrap()
+        };
+        assert_eq!(reserve(&one).await, Some(159));
+        execute(&database, "ALTER TABLE quota_leases RENAME TO leases_away").await;
+        one.return_leases(Micros::MAX, NOON).await.unwrap_err();
+        assert_eq!(reserve(&one).await, Some(158), "it still has what it leased");
+        execute(&database, "ALTER TABLE leases_away RENAME TO quota_leases").await;
+        one.return_leases(Micros::MAX, NOON).await.unwrap();
+        let mut admitted = 0;
+        while reserve(&other).await.is_some() {
+            admitted += 1;
+        }
+        assert_eq!(admitted, 158, "all that the first did not use");
+    })
+    .await;
+}
+
 /// A call may wait for a connection for `acquire_ms`. Others that come or wait meanwhile do not wait for it again.
 #[tokio::test]
 async fn calls_do_not_queue_for_a_store_that_is_away() {
