@@ -19,7 +19,7 @@ use crate::{
 
 /// How often old usage is deleted.
 const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
-/// Attempts of the last flush, and the delay between them.
+/// Attempts of the last flush, without which its counts are lost, and the delay between them.
 const LAST_TRIES: u32 = 3;
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
@@ -80,13 +80,26 @@ async fn run(meter: Meter, every: Duration, mut stopped: oneshot::Receiver<()>) 
         let error = &error as &dyn Error;
         warn!(error, "cannot return parts of quotas; these calls cannot be made today");
     }
-    for _ in 0..LAST_TRIES {
-        if flush(&meter).await {
+    flush_rest(&meter).await;
+}
+
+/// The last flush.
+async fn flush_rest(meter: &Meter) {
+    if meter.shared.journal.is_some() {
+        if !flush(meter).await {
+            info!("usage since the last flush stays in the journal, for the next start");
+        }
+        return;
+    }
+    for _ in 1..LAST_TRIES {
+        if flush(meter).await {
             return;
         }
         time::sleep(RETRY_AFTER).await;
     }
-    warn!("usage since the last flush is lost");
+    if !flush(meter).await {
+        warn!("usage since the last flush is lost");
+    }
 }
 
 async fn flush(meter: &Meter) -> bool {
