@@ -106,7 +106,7 @@ export class Connection {
   }
 
   entered(state) {
-    this.#banner.show(state, () => this.#stream.wake());
+    this.#banner.show(state, this.#stream);
     if (state.phase === "waiting" && state.attempt === 1) this.announcer.say("Connection to the hub lost.");
     if (state.phase !== "closed" || !FINAL_CODES.has(state.code)) return;
     // Another key may help against these; the key of the page itself is renewed by reloading.
@@ -147,6 +147,7 @@ class Banner {
   #button = byId("banner-button");
   #link = byId("link");
   #state = { phase: "connecting" };
+  #stream;
   #lostAt;
   #act = () => {};
 
@@ -154,13 +155,14 @@ class Banner {
     this.#button.addEventListener("click", () => this.#act());
   }
 
-  show(state, wake) {
+  show(state, stream) {
     this.#state = state;
+    this.#stream = stream;
     setAttribute(this.#link, "data-phase", state.phase);
     if (state.phase === "open") this.#lostAt = undefined;
     if (state.phase === "waiting") this.#lostAt ??= Date.now();
     const reload = state.phase === "closed" && pageKey();
-    this.#act = reload ? () => location.reload() : wake;
+    this.#act = reload ? () => location.reload() : () => stream.wake();
     setText(this.#button, reload ? "Reload" : "Try now");
     this.#button.hidden = !(reload || (state.phase === "waiting" && !state.isFixed && state.retryAt !== undefined));
     this.#write();
@@ -185,7 +187,8 @@ class Banner {
     if (phase === "closed") {
       setText(this.#text, `Disconnected: ${message ?? why ?? code}.`);
     } else if (lost) {
-      const left = retryAt === undefined ? "" : ` Trying again in ${Math.max(0, Math.ceil((retryAt - Date.now()) / 1000))} s.`;
+      // By the client's clock: that of the system may have been set since.
+      const left = retryAt === undefined ? "" : ` Trying again in ${Math.max(0, Math.ceil((retryAt - this.#stream.now()) / 1000))} s.`;
       setText(this.#text, `${CAUSES[why] ?? "Connection lost."} Nothing on this page is current.${phase === "waiting" ? left : " Trying now."}`);
     }
   }

@@ -198,7 +198,7 @@ class BoardPage {
       } else if (health === "refused" && error?.code !== "not_tracked") {
         note(`error ${error?.code}`, sport, { message: error?.message });
       } else if (["late", "down", "recovering", "stale"].includes(health)) {
-        note(health, sport, { health, message: healthReason(channel) });
+        note(health, sport, { health, message: healthReason(channel, this.#hub.stream) });
       }
     }
     this.#notices.show([...notices]);

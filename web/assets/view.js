@@ -147,8 +147,8 @@ const REASONS = {
   late: () => "The source is late. The hub is connected, but this may be behind play.",
   down: () => "The source is down. The hub is connected and continues when the source returns.",
   recovering: () => "The source is back. The hub is checking what it missed.",
-  stale: (quiet) => `No news for ${quiet}, although the connection is open.`,
-  lost: (quiet) => `No connection to the hub. Last updated ${quiet} ago.`,
+  stale: (quiet) => `No news for ${quiet()}, although the connection is open.`,
+  lost: (quiet) => `No connection to the hub. Last updated ${quiet()} ago.`,
   catching_up: () => "Reconnected. Catching up.",
 };
 
@@ -157,9 +157,10 @@ export function healthWord(health) {
   return WORDS[health] ?? plain(health);
 }
 
-/** Why a channel is not current, as a sentence; undefined if it is. */
-export function healthReason(channel) {
-  const quiet = channel?.heard === undefined ? "" : span(Math.max(0, Date.now() - channel.heard));
+/** Why a channel is not current, as a sentence; undefined if it is. `stream`: what it comes from, by whose clock it was heard. */
+export function healthReason(channel, stream) {
+  // Nobody knows since when the hub itself has heard nothing.
+  const quiet = () => (Number.isFinite(channel.heard) ? span(Math.max(0, stream.now() - channel.heard)) : "a while");
   return channel?.data !== undefined ? REASONS[channel.health]?.(quiet) : undefined;
 }
 
@@ -192,7 +193,7 @@ export class Trust {
     const age = changed === undefined || changed === null ? undefined : (stream.serverNow() - changed) / 1000;
     setText(this.#age, age === undefined ? "" : `changed ${span(age)} ago`);
 
-    const reason = healthReason(channel);
+    const reason = healthReason(channel, stream);
     setText(this.#notice, reason);
     this.#notice.hidden = !reason;
 

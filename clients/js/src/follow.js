@@ -2,11 +2,12 @@
 
 import { onAbort } from "./abort.js";
 import { Backlog, Changes } from "./changes.js";
+import { at } from "./compare.js";
 import { clockSecond, clockText } from "./match-clock.js";
 import { Emitter } from "./emitter.js";
 import { RefusedError } from "./errors.js";
 
-/** @import { Change, ChannelChange, FollowOptions, Health, Heard, HubEvent, Rate } from "./types.d.ts" */
+/** @import { Change, ChannelChange, FollowOptions, Health, Heard, HubEvent, Path, Rate } from "./types.d.ts" */
 /** @import { Channel } from "./channel.js" */
 /** @import { Hub } from "./client.js" */
 /** @import { Topic } from "./topic.js" */
@@ -129,33 +130,32 @@ export class Follow {
       this.#backlog = new Backlog();
       this.#isPrimed = false;
     }
-    // The channels of which it has got a change before it is shown what is known.
-    /** @type {Set<string> | undefined} */
-    let given = new Set();
-    const off = this.#emitter.on(
-      name,
-      (change, ch) => {
-        given?.add(ch);
-        handler(change, ch);
-      },
-      options,
-    );
+    // The channels of which it has the document.
+    /** @type {Set<string>} */
+    const given = new Set();
+    const give = (/** @type {any} */ change, /** @type {string} */ ch) => {
+      // Of its first change all is new, also if handlers before it know the document.
+      if (!given.has(ch)) change = { ...change, patch: undefined, changed: (/** @type {Path} */ path) => at(change.data, path) !== undefined };
+      if (change.health === "refused") given.delete(ch);
+      else given.add(ch);
+      handler(change, ch);
+    };
+    let isOff = false;
+    const off = this.#emitter.on(name, give, options);
     // What is known already; later, so that the program has the handle.
     queueMicrotask(() => {
-      const shown = given;
-      given = undefined;
-      if (shown === undefined || options?.signal?.aborted) return;
+      if (isOff || options?.signal?.aborted) return;
       const isFirst = !this.#isPrimed;
       this.#isPrimed = true;
       for (const channel of this.channels.values()) {
         if (this.#closed) return;
-        if (channel.data === undefined || shown.has(channel.name) || this.#backlog.has(channel.name)) continue;
+        if (channel.data === undefined || given.has(channel.name) || this.#backlog.has(channel.name)) continue;
         if (isFirst) this.#queue(channel, KNOWN);
-        else this.#show(channel, handler);
+        else this.#show(channel, give);
       }
     });
     return () => {
-      given = undefined;
+      isOff = true;
       off();
     };
   }
@@ -266,10 +266,11 @@ export class Follow {
    */
   judged(channel) {
     const { name, health } = channel;
+    // One that was refused for now may be refused for good, with the same health.
+    this.#checkRefusal(channel);
     if (health === this.#healths.get(name)) return;
     this.#healths.set(name, health);
     this.#emitter.emit("health", health, name);
-    if (health === "refused") this.#checkRefusal(channel);
     if (health === "refused" && name !== this.ch) this.#healths.delete(name);
   }
 

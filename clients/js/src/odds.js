@@ -13,7 +13,7 @@ export const CONSENSUS = "consensus";
 const KINDS = { "1x2": "match_winner", moneyline: "match_winner", totals: "over_under", btts: "both_teams_to_score" };
 // Kinds of events after which the score is another one, or may be, and the parts of a match's document that have it.
 const SCORE_KINDS = new Set(["goal", "retract", "correct", "score", "shootout", "point", "game", "set", "match"]);
-const SCORE_PARTS = ["score", "periods", "sets", "game", "points"];
+const SCORE_PARTS = ["score.home", "score.away", "score.pens", "periods", "sets", "game", "points"];
 
 export class Odds {
   #hub;

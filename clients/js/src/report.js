@@ -6,6 +6,5 @@
  * @param {unknown} error
  */
 export function report(error) {
-  if (globalThis.reportError) globalThis.reportError(error);
-  else console.error(error);
+  (globalThis.reportError ?? console.error)(error);
 }

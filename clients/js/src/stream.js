@@ -213,7 +213,7 @@ export class Stream {
   }
 
   /**
-   * `phase` is `connecting`, `open`, `waiting` (then `retryAt`, local milliseconds, and `isFixed` if
+   * `phase` is `connecting`, `open`, `waiting` (then `retryAt`, milliseconds by `now`, and `isFixed` if
    * the hub named that time; after `sleep` only then) or `closed` (for good). `code`, `why` and `message` say how the last connection ended.
    *
    * @returns {StreamState}
@@ -524,7 +524,8 @@ export class Stream {
       case "beat":
         return this.#beat(frame);
       case "unsubscribed":
-        return this.#unsubscribed(frame);
+        // With an id it is an answer; without one the hub has ended a channel on its own.
+        return frame.id ? undefined : this.#gone(frame);
       case "entitlement":
         return this.#entitlement(frame);
       case "error":
@@ -582,7 +583,8 @@ export class Stream {
       }
       return;
     }
-    this.#confirmed(answered[0]?.ch ?? this.#resumed(frame), frame);
+    const [only] = answered;
+    this.#confirmed(only?.ch ?? this.#resumed(frame), frame);
   }
 
   /**
@@ -625,7 +627,7 @@ export class Stream {
     // their values are due, their events are not.
     channel.delivered = continues ? Math.max(channel.delivered, frame.seq) : frame.seq;
     this.#current(channel);
-    this.#notify(channel, { kind: "image", events: [], missed });
+    this.#judge(channel, { kind: "image", events: [], missed });
   }
 
   /** @param {any} frame */
@@ -644,7 +646,7 @@ export class Stream {
     channel.at = frame.at;
     this.#current(channel);
     const merged = frame.n > 1 ? { n: frame.n, why: frame.why } : undefined;
-    return this.#notify(channel, { kind: "update", patch: frame.patch, events, merged });
+    return this.#judge(channel, { kind: "update", patch: frame.patch, events, merged });
   }
 
   /** @param {any} frame */
@@ -746,15 +748,9 @@ export class Stream {
     this.#judge(channel);
   }
 
-  /** @param {any} frame */
-  #unsubscribed(frame) {
-    // Without an id it is no answer.
-    if (!frame.id) this.#gone(frame);
-  }
-
   /**
-   * The hub has ended a channel on its own. A subscription by name keeps the last document, marked
-   * as such, and asks for it again: a book comes back when another source provides it. A pattern drops it.
+   * The hub has ended a channel. A subscription by name keeps the last document, marked as such, and asks for it again: a book
+   * comes back when another source provides it. A pattern drops it.
    *
    * @param {any} frame
    */
@@ -764,8 +760,7 @@ export class Stream {
     const subscription = this.#subscriptions.get(frame.ch);
     const error = { code: "not_tracked", message: "the hub no longer follows it", retry: true, ...frame };
     if (subscription && error.retry) this.#askLater(subscription);
-    channel.error = error;
-    this.#judge(channel);
+    this.#blame(channel, error);
     if (!subscription) this.#channels.delete(frame.ch);
   }
 
@@ -779,16 +774,19 @@ export class Stream {
     for (const name of frame.ended) {
       const channel = this.#channels.get(name);
       if (channel === undefined) continue;
-      channel.error = { code: "not_entitled", message, ch: name, retry: false };
-      this.#judge(channel);
+      this.#blame(channel, { code: "not_entitled", message, ch: name, retry: false });
       if (!this.#subscriptions.has(name)) this.#channels.delete(name);
     }
   }
 
   /** @param {any} frame */
   #error(frame) {
-    const answered = this.#answered(frame);
-    if (answered.length > 0) return answered.forEach((subscription) => this.#refuse(subscription, frame));
+    let isAnswer = false;
+    for (const subscription of this.#answered(frame)) {
+      isAnswer = true;
+      this.#refuse(subscription, frame);
+    }
+    if (isAnswer) return undefined;
     const resumed = this.#resumed(frame);
     // It ended while we were away.
     if (resumed !== undefined) return frame.code === "not_tracked" ? this.#gone({ ...frame, ch: resumed }) : undefined;
@@ -807,10 +805,21 @@ export class Stream {
   #refuse(subscription, error) {
     if (error.retry) this.#askLater(subscription);
     for (const channel of this.#covered(subscription)) {
-      if (this.#covering(channel.name).length > 1) continue;
-      channel.error = error;
-      this.#judge(channel);
+      // What another subscription covers goes on, unless it has ended already.
+      if ((channel.error && !subscription.own) || this.#covering(channel.name).length < 2) this.#blame(channel, error);
     }
+  }
+
+  /**
+   * The channel is refused. That it is so for good is news, even of one that was refused for now.
+   *
+   * @param {Channel} channel
+   * @param {HubError} error
+   */
+  #blame(channel, error) {
+    const isNews = channel.error?.retry && !error.retry;
+    channel.error = error;
+    this.#judge(channel, isNews ? { kind: "health", events: [] } : undefined);
   }
 
   /** @param {Subscription} subscription */
@@ -891,26 +900,39 @@ export class Stream {
     );
   }
 
-  /** @param {Channel} channel */
-  #judge(channel) {
+  /**
+   * Notifies listeners of a change, in one call with the change of health that it causes; without one, of the health if it has
+   * changed.
+   *
+   * @param {Channel} channel
+   * @param {ChannelChange} [change]
+   */
+  #judge(channel, change) {
     const health = channel.judge(this.#phase === "open", this.now());
-    if (health === channel.health) return;
+    if (health === channel.health && !change) return;
     channel.health = health;
-    this.#emit(channel, { kind: "health", events: [] });
+    for (const subscription of this.#covering(channel.name)) {
+      for (const listener of [...subscription.listeners]) this.#call(listener, channel, change ?? { kind: "health", events: [] });
+    }
   }
 
   // ---------------------------------------------------------------- subscriptions and channels
 
-  /** Everything that is subscribed to, on a new connection: names in one command if the hub can. */
+  /**
+   * Everything that is subscribed to, on a new connection: names in one command if the hub can, and before the patterns, which
+   * bring the image of each channel that is not followed yet.
+   */
   #askEverything() {
     /** @type {Map<string, Subscription[]>} */
     const batches = new Map();
     for (const subscription of this.#subscriptions.values()) {
       const key = JSON.stringify(subscription.params);
-      if (subscription.own || !this.features.includes("batch")) this.#ask(subscription);
-      else batches.set(key, [...(batches.get(key) ?? []), subscription]);
+      if (subscription.own) continue;
+      if (this.features.includes("batch")) batches.set(key, [...(batches.get(key) ?? []), subscription]);
+      else this.#ask(subscription);
     }
     for (const subscriptions of batches.values()) this.#askBatch(subscriptions);
+    for (const pattern of this.#patterns) this.#ask(pattern);
   }
 
   /**
@@ -925,7 +947,8 @@ export class Stream {
     let asked = [];
     let size = 0;
     const command = { op: "subscribe", ...subscriptions[0].params };
-    const room = this.#fromBytes - bytes({ ...command, id: Number.MAX_SAFE_INTEGER, chs });
+    // No id will have more digits.
+    const room = this.#fromBytes - bytes({ ...command, id: 1e15, chs });
     const send = () => {
       const id = this.#nextId++;
       this.#await(id, asked);
@@ -1033,18 +1056,20 @@ export class Stream {
   }
 
   /**
-   * The subscriptions that a frame answers, now no longer pending: several if they were one command.
+   * The subscriptions that a frame answers, now no longer pending: several if they were one command. One by one, because a handler
+   * of the first may end the others, or the connection.
    *
    * @param {any} frame
-   * @returns {Subscription[]}
    */
-  #answered(frame) {
+  *#answered(frame) {
     const asked = this.#asked.get(frame.id) ?? [];
     this.#asked.delete(frame.id);
     // One that was asked for again since waits for the newer answer.
-    const answered = asked.filter(({ pending }) => pending === frame.id);
-    for (const subscription of answered) subscription.pending = undefined;
-    return answered;
+    for (const subscription of asked) {
+      if (subscription.pending !== frame.id) continue;
+      subscription.pending = undefined;
+      yield subscription;
+    }
   }
 
   /**
@@ -1056,6 +1081,7 @@ export class Stream {
     this.#clock.clearTimeout(subscription.retryTimer);
     this.#subscriptions.delete(subscription.ch);
     this.#patterns.delete(subscription);
+    subscription.pending = undefined;
     for (const channel of this.#covered(subscription)) {
       if (this.#covering(channel.name).length === 0) this.#channels.delete(channel.name);
     }
@@ -1096,27 +1122,6 @@ export class Stream {
     if (own) return [...this.#channels.values(), own].filter(({ name }) => subscription.covers(name));
     const channel = this.#channels.get(subscription.ch);
     return channel ? [channel] : [];
-  }
-
-  /**
-   * Notifies listeners of a frame, in one call with the change of health that it causes.
-   *
-   * @param {Channel} channel
-   * @param {ChannelChange} change
-   */
-  #notify(channel, change) {
-    channel.health = channel.judge(this.#phase === "open", this.now());
-    this.#emit(channel, change);
-  }
-
-  /**
-   * @param {Channel} channel
-   * @param {ChannelChange} change
-   */
-  #emit(channel, change) {
-    for (const subscription of this.#covering(channel.name)) {
-      for (const listener of [...subscription.listeners]) this.#call(listener, channel, change);
-    }
   }
 
   /**

@@ -167,7 +167,9 @@ export interface StreamState {
   code?: number;
   why?: string;
   message?: string;
+  /** Whether the hub has named `retryAt`. */
   isFixed?: boolean;
+  /** When it tries again, in milliseconds by `now()` of the stream: its clock never goes back, unlike that of `Date`. */
   retryAt?: number;
 }
 
@@ -215,7 +217,7 @@ export interface Change<Data = any, Happened = HubEvent> {
   at?: Moments;
   /** Each exactly once, in order. */
   events: Happened[];
-  /** The merge patch, if the change is one update of the hub. */
+  /** The merge patch, if the change is one update of the hub, and the reader has the document before it. */
   patch?: any;
   missed?: Missed;
   merged?: Merged;

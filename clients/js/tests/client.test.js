@@ -65,6 +65,29 @@ describe("follow", () => {
     client.close();
   });
 
+  for (const rate of [0, "frame"]) {
+    test(`all of a document is new to a handler that comes while a change of it is on its way, rate ${rate}`, async () => {
+      const { hub, client } = await connected();
+      const match = client.follow("football/1", { rate });
+      const drawn = () => settled().then(() => client.timers.pass(100));
+      match.on("change", () => {});
+      await drawn();
+      if (rate === "frame") hub.publish("football/1", { ball: { x: 1 } });
+      const changes = [];
+      match.on("change", (change) => changes.push(change));
+      if (rate === 0) hub.publish("football/1", { ball: { x: 1 } });
+      await drawn();
+      hub.publish("football/1", { ball: { x: 2 } });
+      await drawn();
+      assert.deepEqual(changes.map(({ changed }) => ["score", "score.home", "ball", "none"].map(changed)), [
+        [true, true, true, false],
+        [false, false, true, false],
+      ]);
+      assert.deepEqual(changes.map(({ patch }) => patch), [undefined, { ball: { x: 2 } }]);
+      client.close();
+    });
+  }
+
   test("each of two handlers of one tick gets what is known once, a removed one and a closed reader nothing", async () => {
     const { client } = await connected();
     for (const rate of [0, "frame"]) {
@@ -348,6 +371,37 @@ describe("iterating", () => {
     client.close();
   });
 
+  test("throws a typed error when the hub refuses for good what it did not have for now", async () => {
+    const hub = new TestHub();
+    const isEntitled = { "football/1/odds/a": true, "football/9": true };
+    class Answering extends hub.WebSocket {
+      send(text) {
+        const { op, id, ch } = JSON.parse(text);
+        const refusal = { type: "error", id, ch, code: "not_entitled", message: "needs an add-on", retry: false };
+        if (op === "subscribe" && isEntitled[ch] === false) this.onmessage({ data: JSON.stringify(refusal) });
+        else super.send(text);
+      }
+    }
+    hub.publish("football/1/odds/a", { markets: {} });
+    const client = connect("ws://hub", hub.options({ WebSocket: Answering }));
+    await hub.open();
+    const book = client.follow("football/1/odds/a");
+    const reading = (async () => {
+      for await (const _ of book);
+    })();
+    const waiting = client.follow("football/9").ready();
+    const failure = (it) => it.then(() => "ended", ({ name, code }) => [name, code]);
+    const ends = Promise.all([reading, waiting].map(failure));
+    hub.end("football/1/odds/a");
+    await settled();
+    assert.equal(book.error.retry, true);
+    for (const ch of Object.keys(isEntitled)) isEntitled[ch] = false;
+    hub.pass(5000);
+    const patient = settled().then(settled).then(() => "nothing");
+    assert.deepEqual(await Promise.race([ends, patient]), Array(2).fill(["RefusedError", "not_entitled"]));
+    client.close();
+  });
+
   test("a signal ends it with its reason, and leaving the loop ends it too", async () => {
     const { hub, client } = await connected();
     const ending = new AbortController();
@@ -488,6 +542,25 @@ describe("the connection", () => {
     ]);
     client.close();
   });
+
+  for (const features of [["batch"], []]) {
+    test(`what is followed by a pattern and by name resumes with every event, ${features[0] ?? "without batches"}`, async () => {
+      const hub = new TestHub({ features });
+      hub.publish("football/1", FOOTBALL);
+      const client = connect("ws://hub", hub.options());
+      client.follow("football/*");
+      const events = [];
+      const match = client.follow("football/1");
+      match.on("goal", ({ eid }) => events.push(eid));
+      await hub.open();
+      hub.cut();
+      hub.publish("football/1", { score: { home: 1 } }, [goal("g1")]);
+      hub.pass(500);
+      await hub.open();
+      assert.deepEqual([events, match.data.score.home, match.health], [["g1"], 1, "live"]);
+      client.close();
+    });
+  }
 
   test("without batches it resumes one by one", async () => {
     const hub = new TestHub({ features: [] });

@@ -150,6 +150,8 @@ describe("prices", () => {
     "games without an event": [{ sets: { 1: { p1: 1, p2: 0 } } }, undefined],
     "points without an event": [{ game: { p1: "15", p2: "0" } }, undefined],
     "rounds of a map": [{ periods: { 1: { home: 1, away: 0 } } }, undefined],
+    "a goal without an event": [{ score: { away: 1 } }, undefined],
+    "a goal of a shoot-out without an event": [{ score: { pens: { home: 1, away: 0 } } }, undefined],
   };
   for (const [what, [patch, events]] of Object.entries(scores)) {
     test(`${what} must be seen`, async () => {
@@ -161,6 +163,14 @@ describe("prices", () => {
       client.close();
     });
   }
+
+  test("half time and the end of extra time change no score", async () => {
+    const { hub, client, odds } = await following();
+    hub.publish("football/1", { score: { ht: { home: 0, away: 0 } } }, [{ kind: "period", eid: "p1", status: "half_time" }]);
+    hub.publish("football/1", { score: { et: { home: 0, away: 0 } } });
+    assert.equal(odds.seenScore(), true);
+    client.close();
+  });
 
   test("a book that is quiet is waited for once, however many updates others have", async () => {
     const { hub, client, odds } = await following();

@@ -366,6 +366,22 @@ describe("wildcards", () => {
     assert.equal(script.stream.state.message, undefined, "the cut has another reason");
   });
 
+  for (const features of [[], ["batch"]]) {
+    test(`names are resumed before patterns, ${features[0] ?? "one by one"}`, () => {
+      const script = new Script();
+      script.follow("football/*");
+      script.follow("football/1");
+      script.follow("football/2", { every_ms: 250 });
+      script.hello({ features });
+      script.image("football/1", 5).image("football/2", 6).image("football/3", 7);
+      script.hangUp().clock.pass(500);
+      script.hello({ features });
+      const asked = script.commands("subscribe").map(({ ch, chs, from }) => [ch ?? chs[0].ch, from ?? chs[0].from]);
+      const at = (seq) => ({ epoch: "e1", seq });
+      assert.deepEqual(asked, [["football/1", at(5)], ["football/2", at(6)], ["football/*", { "football/3": at(7) }]]);
+    });
+  }
+
   test("a match that a beat names but that never arrives is requested", () => {
     const script = followingAll();
     script.beats(15_000, { "football/1": 5, "football/2": 7, "football/3": 1 });
@@ -734,6 +750,69 @@ describe("refusals", () => {
     script.say({ type: "beat", now: 0, heads: {} });
     script.hangUp();
     assert.equal(script.seen.length, 2);
+  });
+
+  test("what is refused for now and then for good is reported both times", () => {
+    const refusals = [
+      (script) => script.say({ type: "error", id: script.lastId(), ch: "football/1", code: "not_entitled", message: "no", retry: false }),
+      (script) => script.say({ type: "entitlement", ended: ["football/1"] }),
+    ];
+    for (const refuse of refusals) {
+      const script = following();
+      script.say({ type: "unsubscribed", ch: "football/1", why: "gone" });
+      script.beats(5000);
+      refuse(script);
+      assert.deepEqual([script.channel.error.code, script.healths()], ["not_entitled", 2]);
+      refuse(script);
+      assert.equal(script.healths(), 2, "once is enough");
+    }
+  });
+
+  test("a name that a pattern covers as well is refused for good once it has ended, and by its own answer alone", () => {
+    const script = following();
+    script.follow("football/*");
+    const patternId = script.lastId();
+    script.say({ type: "unsubscribed", ch: "football/1", why: "gone" });
+    script.say({ type: "error", id: patternId, ch: "football/*", code: "limit", message: "too many patterns", retry: false });
+    assert.equal(script.channel.error.code, "not_tracked");
+    script.beats(5000);
+    script.say({ type: "error", id: script.lastId(), ch: "football/1", code: "not_entitled", message: "no", retry: false });
+    assert.equal(script.channel.error.code, "not_entitled");
+  });
+
+  /** Two channels of which the hub says in one answer that it does not have them, and a handler of the first. */
+  function twoRefused(act) {
+    const script = new Script();
+    script.stream.subscribe("football/8", () => act?.(script));
+    script.end = script.follow("football/9");
+    script.hello({ features: ["batch"] });
+    const { id, chs } = script.commands("subscribe")[0];
+    assert.deepEqual(chs, ["football/8", "football/9"]);
+    return script.say({ type: "subscribed", id, chs: Object.fromEntries(chs.map((ch) => [ch, { error: "not_tracked" }])) });
+  }
+
+  test("what a handler ends while an answer is read is not asked for again", () => {
+    assert.deepEqual(twoRefused().beats(5000).commands("subscribe").slice(1).map(({ ch }) => ch), ["football/8", "football/9"]);
+    const script = twoRefused(({ end }) => end());
+    script.beats(60_000);
+    assert.ok(!script.commands("subscribe").slice(1).some(({ ch }) => ch === "football/9"));
+    assert.deepEqual(script.seen, []);
+  });
+
+  test("what a pattern still covers is not refused after a handler has ended the subscription by name", () => {
+    const script = twoRefused((it) => {
+      it.end();
+      it.follow("football/*");
+      it.image("football/9", 1);
+    });
+    assert.equal(script.stream.channel("football/9").health, "live");
+  });
+
+  test("a handler that closes the stream, or puts it to sleep, while an answer is read leaves no timer", () => {
+    assert.equal(twoRefused(({ stream }) => stream.close()).clock.timers.size, 0);
+    const script = twoRefused(({ stream }) => stream.sleep());
+    script.clock.pass(600_000);
+    assert.equal(script.clock.timers.size, 0);
   });
 
   test("a match followed by name that the hub ends keeps its last document, marked as refused", () => {
