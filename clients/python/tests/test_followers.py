@@ -243,6 +243,51 @@ class TestParts:
 
         run(test)
 
+    def test_pattern_has_its_own_options_again_when_a_follower_by_name_has_left(self):
+        async def test(client):
+            updates = client.updates("football/*", events=["goal"])
+            client.subscribed(channels=1)
+            client.image(MATCH, 1, {"score": 1, "clock": 2})
+            match = await client.following(MATCH, pick=["/score"], every_ms=1000)
+            match.close()
+            restored, left = list(map(json.loads, client._outgoing))[-2:]
+            id = restored.pop("id")
+            assert restored == {"op": "set", "ch": MATCH, "pick": None, "events": ["goal"], "every_ms": 0}
+            assert (left["op"], left["ch"]) == ("unsubscribe", MATCH)
+            updates._reader.get_nowait()
+            client.say({"type": "subscribed", "id": id, "ch": MATCH, "epoch": "e", "seq": 1, "resumed": False})
+            client.image(MATCH, 1, {"score": 1, "clock": 3})
+            channel, change = await updates.next_change(timeout=1)
+            assert (change.data["clock"], channel.health) == (3, "live")
+            await client.cut()
+            assert client.commands("subscribe")[-1]["from"] == {MATCH: {"epoch": "e", "seq": 1}}
+
+        run(test)
+
+    @pytest.mark.parametrize("pattern", ["football/*", "tennis/*"])
+    def test_follower_by_name_with_the_options_of_the_pattern_or_without_one_just_leaves(self, pattern):
+        async def test(client):
+            options = {} if pattern == "tennis/*" else {"pick": ["/score"], "events": ["goal"], "every_ms": 500}
+            client.updates(pattern, **options)
+            client.subscribed(channels=1)
+            (await client.following(MATCH, pick=["/score"], events=["goal"], every_ms=500)).close()
+            assert [it["ch"] for it in client.commands("unsubscribe")] == [MATCH]
+            assert client.commands("set") == []
+
+        run(test)
+
+    def test_refused_name_changes_nothing_of_the_pattern_when_it_is_left(self):
+        async def test(client):
+            client.updates("football/*/odds/acme")
+            client.subscribed(channels=1)
+            book = await client.following(BOOK, pick=["/markets"])
+            client.say({"type": "unsubscribed", "ch": BOOK, "why": "gone"})
+            client.image(BOOK, 5, epoch="f")
+            book.close()
+            assert client.commands("set") == []
+
+        run(test)
+
 
 class TestEnds:
     def test_loop_over_a_book_goes_on_when_another_source_takes_over(self):
@@ -267,6 +312,43 @@ class TestEnds:
             assert healths == [("refused", "e"), ("catching_up", "e"), ("live", "f")]
             assert book.health == "live"
             reading.cancel()
+
+        run(test)
+
+    @pytest.mark.parametrize(("code", "error"), [("not_entitled", matchwire.NotEntitled), ("limit", matchwire.LimitReached)])
+    def test_loop_and_wait_end_if_what_was_gone_is_refused_for_good(self, code, error):
+        async def test(client):
+            book = await client.following(BOOK)
+
+            async def read():
+                async for _ in book:
+                    pass
+
+            reading = asyncio.ensure_future(read())
+            await asyncio.sleep(0)
+            client.say({"type": "unsubscribed", "ch": BOOK, "why": "gone"})
+            await asyncio.sleep(0)
+            waiting = asyncio.ensure_future(client.follow(BOOK, wait=True, timeout=None))
+            await asyncio.sleep(0)
+            assert (book.health, waiting.done()) == ("catching_up", False), "the document is from before"
+
+            def refuse(code, retry):
+                id = client.commands("subscribe")[-1]["id"]
+                client.say({"type": "error", "id": id, "ch": BOOK, "code": code, "message": "m", "retry": retry})
+
+            refuse("not_tracked", True)
+            asked = len(client.commands("subscribe"))
+            client.time += 10
+            client._tick()
+            assert len(client.commands("subscribe")) == asked + 1
+            refuse(code, False)
+            for _ in range(3):
+                await asyncio.sleep(0)
+            assert (reading.done(), waiting.done()) == (True, True)
+            with pytest.raises(error):
+                await reading
+            with pytest.raises(error):
+                await waiting
 
         run(test)
 

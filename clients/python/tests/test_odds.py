@@ -170,6 +170,8 @@ def test_prices_from_before_a_goal_are_told():
         ({"sets": {"1": {"p1": 0, "p2": 0}}, "game": {"p1": "0", "p2": "0"}, "points": 0}, {"game": {"p1": "15"}, "points": 1}),
         ({"sets": {"1": {"p1": 0, "p2": 0}}}, {"sets": {"1": {"p1": 1}}}),
         ({"points": 1}, {"points": 2}),
+        ({"score": {"home": 0, "away": 0}}, {"score": {"away": 1}}),
+        ({"score": {"home": 0, "away": 0}}, {"score": {"pens": {"home": 1, "away": 0}}}),
         ({"score": {"home": 0, "away": 0}, "periods": {"1": {"home": 3, "away": 2}}}, {"periods": {"1": {"home": 4}}}),
     ],
 )
@@ -186,6 +188,18 @@ def test_score_is_that_of_any_sport(document, patch):
     note(script, match)
     assert not view.has_seen(match)
     script.update(NAME, 1, 2, {"match_seq": 12})
+    assert view.has_seen(match)
+
+
+@pytest.mark.parametrize("part", ["ht", "et"])
+def test_score_of_a_part_is_no_other_score(part):
+    script, view = book(BOOK | {"match_seq": 10})
+    script.follow("football/1")
+    script.image("football/1", 10, {"score": {"home": 1, "away": 0}})
+    match = view_of(Context(script), script.channel("football/1"))
+    script.noted = len(script.seen)
+    script.update("football/1", 10, 11, {"score": {part: {"home": 1, "away": 0}}})
+    note(script, match)
     assert view.has_seen(match)
 
 

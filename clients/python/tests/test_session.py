@@ -320,6 +320,44 @@ class TestBatch:
             {"op": "subscribe", "id": 0, "ch": "football/2"},
         ]
 
+    @pytest.mark.parametrize("features", [[], ["batch"]])
+    @pytest.mark.parametrize("name_ms", [0, 500])
+    def test_names_resume_before_patterns_whatever_the_options(self, features, name_ms):
+        script = Script()
+        script.follow("football/*", every_ms=1000)
+        script.follow("tennis/*")
+        script.follow("football/1", every_ms=name_ms)
+        script.hello(features=features).image("football/1", 5).image("football/2", 6).again(features=features)
+        asked = []
+        for command in script.commands("subscribe"):
+            for entry in command.get("chs", [command]):
+                asked.append((entry, None) if isinstance(entry, str) else (entry["ch"], entry.get("from")))
+        name, *patterns = asked
+        assert name == ("football/1", {"epoch": "e1", "seq": 5})
+        assert sorted(patterns) == [("football/*", {"football/2": {"epoch": "e1", "seq": 6}}), ("tennis/*", None)]
+
+    def test_event_of_a_match_that_is_followed_by_name_and_by_a_slower_pattern_is_not_lost(self):
+        script = Script()
+        script.follow("football/*", every_ms=1000)
+        script.follow("football/1")
+        script.hello().image("football/1", 5, {"score": 0}).again()
+        # A hub executes commands in order; a pattern brings the image of what is not followed yet.
+        followed = set()
+        for command in script.commands("subscribe"):
+            is_pattern = command["ch"] == "football/*"
+            if is_pattern:
+                script.say({"type": "subscribed", "id": command["id"], "ch": command["ch"], "channels": 1})
+            else:
+                script.say(
+                    {"type": "subscribed", "id": command["id"], "ch": "football/1", "epoch": "e1", "seq": 6, "resumed": True}
+                )
+            if "football/1" not in followed and "from" not in command:
+                script.image("football/1", 6, {"score": 1})
+            elif not is_pattern:
+                script.update("football/1", 5, 6, {"score": 1}, [event("g1")])
+            followed.add("football/1")
+        assert (script.eids(), script.data()["score"], script.health()) == (["g1"], 1, "live")
+
     @pytest.mark.parametrize("limit", [1000, 20_000, 262_144])
     def test_2000_channels_of_a_pattern_resume_in_commands_within_the_limit(self, limit):
         limits = {"command_bytes": 400, "from_bytes": limit, "channels": 10_000}
@@ -641,6 +679,23 @@ class TestRefusals:
         assert (script.health(name), script.last.missed.why) == ("live", "epoch")
         script.say({"type": "unsubscribed", "ch": name, "why": "gone"}).beats(5)
         assert len(script.commands("subscribe")) == 9, "the first wait is short again"
+
+    @pytest.mark.parametrize("is_covered", [False, True])
+    def test_refusal_for_good_after_one_for_now_is_a_change(self, is_covered):
+        name = "football/1/odds/acme"
+        script = Script()
+        script.follow(name)
+        script.hello().subscribed(epoch="e1", seq=10, resumed=False).image(name, 10)
+        if is_covered:
+            script.follow("football/*/odds/acme")
+            script.subscribed(channels=1)
+        script.say({"type": "unsubscribed", "ch": name, "why": "gone"}).beats(5)
+        id, seen = script.commands("subscribe")[-1]["id"], len(script.seen)
+        script.say({"type": "error", "id": id, "ch": name, "code": "not_entitled", "message": "m", "retry": False})
+        assert len(script.seen) == seen + 1
+        assert (script.last.kind, script.last.health, script.last.error.code) == ("health", "refused", "not_entitled")
+        script.say({"type": "entitlement", "addons": [], "ended": [name], "channels": 1}).beats(120)
+        assert len(script.seen) == seen + 1, "once is enough"
 
     def test_waits_stay_finite_after_a_thousand_refusals(self):
         script = following()

@@ -30,7 +30,7 @@ class Context(Protocol):
 
 
 # The fields of a match that are its score, in any sport, and the kinds of events that change it: a pick may leave out either.
-_SCORE_FIELDS = ("score", "periods", "sets", "game", "points")
+_SCORE_FIELDS = ("score/home", "score/away", "score/pens", "periods", "sets", "game", "points")
 _SCORE_EVENTS = frozenset({"goal", "retract", "correct", "shootout", "score", "point", "game", "set", "match"})
 
 

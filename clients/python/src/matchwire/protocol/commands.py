@@ -51,15 +51,24 @@ class CommandWriter:
         groups: dict[Options, list[Subscription]] = {}
         for subscription in subscriptions:
             groups.setdefault(subscription.options, []).append(subscription)
-        for options, group in groups.items():
-            # Names first: what they resume continues unchanged when a pattern covers it as well.
-            group.sort(key=lambda it: it.is_pattern)
-            # One name alone is answered in more detail.
-            if self._has_batch and (len(group) > 1 or group[0].is_pattern):
-                yield from self._batch(options, group)
-            else:
-                for subscription in group:
-                    yield from self._single(options, subscription)
+        # Names first: what they resume continues unchanged when a pattern covers it as well. A pattern before them would bring its
+        # image, and the events since their position would be lost.
+        if len(groups) == 1:
+            ((options, group),) = groups.items()
+            yield from self._group(options, sorted(group, key=lambda it: it.is_pattern))
+            return
+        for is_pattern in (False, True):
+            for options, group in groups.items():
+                yield from self._group(options, [it for it in group if it.is_pattern == is_pattern])
+
+    def _group(self, options: Options, group: list[Subscription]) -> Iterator[Request]:
+        """The commands for subscriptions with the same options."""
+        # One name alone is answered in more detail.
+        if self._has_batch and (len(group) > 1 or any(it.is_pattern for it in group)):
+            yield from self._batch(options, group)
+        else:
+            for subscription in group:
+                yield from self._single(options, subscription)
 
     def _single(self, options: Options, subscription: Subscription) -> Iterator[Request]:
         fields: dict[str, Any] = {"ch": subscription.ch, **options.fields()}

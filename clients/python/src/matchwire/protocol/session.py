@@ -240,8 +240,9 @@ class Session:
             before, subscription.options = subscription.options, subscription.options.widened(options)
             refused = [it for it in self.covered(subscription) if it.error is not None and not subscription.is_pattern]
             for channel in refused:
-                # It may exist by now.
+                # It may exist by now. What was known of it is not what it has then.
                 subscription.error = channel.error = None
+                channel.synced = False
             if self.is_open and (refused or subscription.options != before):
                 self._ask([subscription], now)
             for channel in refused:
@@ -262,7 +263,18 @@ class Session:
             if not channel.subscriptions:
                 del self._channels[channel.name]
         if self.is_open:
+            self._hand_over(subscription)
             self._send({"op": "unsubscribe", "id": self._id(), "ch": subscription.ch})
+
+    def _hand_over(self, subscription: Subscription) -> None:
+        """Gives a channel that was followed by name the options of the pattern that still covers it: the hub would leave it those
+        of the name."""
+        channel = self._channels.get(subscription.ch)
+        pattern = next((it for it in channel.subscriptions if it.error is None), None) if channel else None
+        if pattern is None or subscription.error is not None:
+            return
+        if changes := pattern.options.changes(replace(subscription.options, every_ms=subscription.requested_ms)):
+            self._send({"op": "set", "id": self._id(), "ch": subscription.ch, **changes})
 
     def set_rate(self, subscription: Subscription, every_ms: int) -> None:
         """Changes the rate of a subscription, without an image and without a gap."""
@@ -604,8 +616,7 @@ class Session:
     def _gone(self, channel: Channel, error: RefusalInfo, now: float) -> None:
         """The hub has ended a channel. A subscription by name keeps the last document, marked as such, and asks again if it may
         return; a pattern drops it."""
-        channel.error = error
-        self._judge(channel, now)
+        self._blame(channel, error, now)
         subscription = self._subscriptions.get(channel.name)
         if subscription is None:
             self._channels.pop(channel.name, None)
@@ -641,14 +652,22 @@ class Session:
         subscription.error = error
         subscription.part = None
         for channel in self.covered(subscription):
-            if len(channel.subscriptions) > 1:
-                continue
-            channel.error = error
-            self._judge(channel, now)
+            # What another subscription covers goes on, unless it has ended already.
+            if len(channel.subscriptions) == 1 or (channel.error is not None and not subscription.is_pattern):
+                self._blame(channel, error, now)
         if subscription.is_pattern:
             self._outputs.append(StateChanged(self._state))
         if error.retry:
             self._ask_later(subscription, now)
+
+    def _blame(self, channel: Channel, error: RefusalInfo, now: float) -> None:
+        """The channel is refused. That it is so for good is news, even of one that was refused for now."""
+        is_news = channel.error is not None and channel.error.retry and not error.retry
+        channel.error = error
+        if is_news:
+            self._changed(channel, "health", channel.data, now)
+        else:
+            self._judge(channel, now)
 
     def _ask_later(self, subscription: Subscription, now: float) -> None:
         """Asks again after a beat, then after waits that double: a match that is over never comes back."""

@@ -72,6 +72,20 @@ class Options:
             found["events"] = self.events and list(self.events)
         return found
 
+    def changes(self, before: Options) -> dict[str, Any]:
+        """The fields of a `set` that changes `before` to these options."""
+        found: dict[str, Any] = {}
+        if self.every_ms != before.every_ms:
+            found["every_ms"] = self.every_ms
+        if self.on_slow != before.on_slow:
+            found["on_slow"] = self.on_slow
+        if self.lag != before.lag:
+            found["lag"] = self.lag
+        if self.part != before.part:
+            found["pick"] = self.pick and list(self.pick)
+            found["events"] = self.events if isinstance(self.events, bool) else list(self.events)
+        return found
+
 
 class Subscription:
     """A channel or a pattern that the program follows. `users` counts how often."""
