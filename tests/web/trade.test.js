@@ -47,10 +47,12 @@ describe("whether a price may be used", () => {
       watch.note({ ...change, seq: seq + 1, events: [{ kind: "card" }] });
       assert.equal(watch.seq, seq, kind);
     }
-    for (const part of ["score", "periods", "sets", "game", "points"]) {
+    for (const part of ["score.home", "score.away", "score.pens", "periods", "sets", "game", "points"]) {
       watch.note({ ...change, seq: ++seq, changed: (path) => path === part });
       assert.equal(watch.seq, seq, part);
     }
+    watch.note({ ...change, seq: seq + 1, changed: (path) => path === "score" || path === "score.ht" });
+    assert.equal(watch.seq, seq, "the score at half time is no other score");
     watch.note({ ...change, seq: 2, epoch: "b" });
     assert.equal(watch.seq, 0, "another epoch has other numbers");
   });

@@ -14,7 +14,7 @@ const OUTCOME_ORDER = ["home", "p1", "over", "yes", "draw", "under", "no", "away
 const OUTCOME_NAMES = { draw: "Draw", over: "Over", under: "Under", yes: "Yes", no: "No" };
 // Kinds of events after which the score is another one, or may be, and the parts of a match's document that have it.
 const SCORE_KINDS = new Set(["goal", "retract", "correct", "score", "shootout", "point", "game", "set", "match"]);
-const SCORE_PARTS = ["score", "periods", "sets", "game", "points"];
+const SCORE_PARTS = ["score.home", "score.away", "score.pens", "periods", "sets", "game", "points"];
 
 /** The key of a market, the same with every bookmaker and as in the consensus: `over_under@2.5`. */
 export function marketKey({ kind, period, line }) {
