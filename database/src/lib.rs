@@ -19,8 +19,8 @@
 //!   transaction by itself if its disk is full, and sqlx still counts it as open; such a connection is
 //!   discarded instead of returned to the pool. `Database::watch_writes` probes whether writes succeed,
 //!   for the metric `matchwire_database_writable`.
-//! - **Time limits.** PostgreSQL may vanish in the middle of a statement. Background tasks limit each with
-//!   `within`; requests end with their clients.
+//! - **Time limits.** PostgreSQL may vanish in the middle of a statement. Revocations, usage, the archive and the
+//!   probe of health limit each with `within`; requests end with their clients.
 
 mod backup;
 mod batch_writer;

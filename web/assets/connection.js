@@ -147,7 +147,7 @@ class Banner {
   #button = byId("banner-button");
   #link = byId("link");
   #state = { phase: "connecting" };
-  #stream;
+  #clock;
   #lostAt;
   #act = () => {};
 
@@ -157,7 +157,8 @@ class Banner {
 
   show(state, stream) {
     this.#state = state;
-    this.#stream = stream;
+    // A hub has a stream.
+    this.#clock = stream?.stream ?? stream;
     setAttribute(this.#link, "data-phase", state.phase);
     if (state.phase === "open") this.#lostAt = undefined;
     if (state.phase === "waiting") this.#lostAt ??= Date.now();
@@ -188,7 +189,7 @@ class Banner {
       setText(this.#text, `Disconnected: ${message ?? why ?? code}.`);
     } else if (lost) {
       // By the client's clock: that of the system may have been set since.
-      const left = retryAt === undefined ? "" : ` Trying again in ${Math.max(0, Math.ceil((retryAt - this.#stream.now()) / 1000))} s.`;
+      const left = retryAt === undefined ? "" : ` Trying again in ${Math.max(0, Math.ceil((retryAt - this.#clock.now()) / 1000))} s.`;
       setText(this.#text, `${CAUSES[why] ?? "Connection lost."} Nothing on this page is current.${phase === "waiting" ? left : " Trying now."}`);
     }
   }

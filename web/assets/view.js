@@ -160,7 +160,9 @@ export function healthWord(health) {
 /** Why a channel is not current, as a sentence; undefined if it is. `stream`: what it comes from, by whose clock it was heard. */
 export function healthReason(channel, stream) {
   // Nobody knows since when the hub itself has heard nothing.
-  const quiet = () => (Number.isFinite(channel.heard) ? span(Math.max(0, stream.now() - channel.heard)) : "a while");
+  // A replay tells only the time of its recording.
+  const now = () => (stream.now ? stream.now() : Date.now());
+  const quiet = () => (Number.isFinite(channel.heard) ? span(Math.max(0, now() - channel.heard)) : "a while");
   return channel?.data !== undefined ? REASONS[channel.health]?.(quiet) : undefined;
 }
 

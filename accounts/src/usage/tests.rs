@@ -317,7 +317,7 @@ async fn calls_do_not_queue_for_a_store_that_is_away() {
     on_each(async |database| {
         let account = account(&database).await;
         for quotas in [Quotas::Alone, Quotas::WithOtherNodes] {
-            let config = DatabaseConfig { connections_max: 1, acquire_ms: 1_000, probe_ms: 1_000 };
+            let config = DatabaseConfig { connections_max: 1, acquire_ms: 2_000, probe_ms: 1_000 };
             let narrow = Database::open_with(database.name(), &config).await.unwrap();
             let only = narrow.pool().acquire().await.unwrap();
             let flusher = Flusher::new(getrandom::u64().unwrap().cast_signed(), 0);
@@ -327,8 +327,8 @@ async fn calls_do_not_queue_for_a_store_that_is_away() {
             let timed_out = matches!(first, Err(UsageError::Store(sqlx::Error::PoolTimedOut)));
             assert!(timed_out, "{quotas:?}: {first:?}");
             assert!(matches!(second, Err(UsageError::Unavailable)), "{quotas:?}: {second:?}");
-            // A second after the first began, but not after it ended.
-            let third = reserve(NOON + 1_000_000).await;
+            // More than a second after the first began, but not after it ended.
+            let third = reserve(NOON + 2_000_000).await;
             assert!(matches!(third, Err(UsageError::Unavailable)), "{quotas:?}: {third:?}");
             drop(only);
             assert_eq!(reserve(NOON + ASKED_AGAIN).await.unwrap(), Some(159), "{quotas:?}");
@@ -397,7 +397,7 @@ async fn failed_flush_loses_nothing() {
         meter.flush(NOON + DAY_US).await.unwrap_err();
         meter.today(account, Product::Football, NOON).await.unwrap_err();
         execute(&database, "ALTER TABLE usage_away RENAME TO usage").await;
-        let at_once = meter.today(account, Product::Football, NOON).await;
+        let at_once = meter.today(account, Product::Football, NOON + 500_000).await;
         assert!(matches!(at_once, Err(UsageError::Unavailable)), "asked again: {at_once:?}");
         let later = NOON + ASKED_AGAIN;
         assert_eq!(meter.today(account, Product::Football, later).await.unwrap(), 2);

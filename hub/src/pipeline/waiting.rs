@@ -5,7 +5,7 @@
 //! applied all that the log had after the reader came ([`ClusterInput::CaughtUp`](super::ClusterInput::CaughtUp)). What
 //! is still missing then does not exist. No clock decides this: those of nodes differ.
 
-use std::{collections::VecDeque, mem};
+use std::collections::VecDeque;
 
 use fanout::{
     Micros,
@@ -148,25 +148,37 @@ impl WaitingReaders {
         None
     }
 
+    /// Counts a reader that waits elsewhere.
+    pub(super) fn number(&self) -> ReaderNumber {
+        self.last.send_modify(|last| *last += 1);
+        *self.last.borrow()
+    }
+
+    /// What the log had when the readers up to this one came is here.
+    pub(super) fn included(&self) -> ReaderNumber {
+        self.included
+    }
+
     /// Ends the wait of those for whom it is over: this node has what the log had when they came, or the leader has gone
     /// on without opening their channel, or this node leads.
     pub(super) fn end_waits(&mut self, hub: &Hub, now: Micros, leads: bool) {
         let asks = now - self.asked_at >= ASK_EVERY_US;
         let mut uses = Vec::new();
-        for waiting in mem::take(&mut self.waiting) {
-            let WaitingRequest { number, since, request, .. } = &waiting;
-            let closed = closed(hub, request);
-            let waits = match &closed {
-                Some(_) => self.followed_at < since + LEADER_WITHIN_US,
-                None => *number > self.included,
-            };
-            if waits && now < since + WAIT_MAX_US && !leads {
-                uses.extend(closed.filter(|_| asks && now - since >= ASK_EVERY_US));
-                self.waiting.push(waiting);
-            } else {
-                self.due.push_back((waiting.request, waiting.reader));
-            }
-        }
+        let (followed_at, included) = (self.followed_at, self.included);
+        let ended =
+            self.waiting.extract_if(.., |WaitingRequest { number, since, request, .. }| {
+                let closed = closed(hub, request);
+                let waits = match &closed {
+                    Some(_) => followed_at < *since + LEADER_WITHIN_US,
+                    None => *number > included,
+                };
+                let waits = waits && now < *since + WAIT_MAX_US && !leads;
+                if waits {
+                    uses.extend(closed.filter(|_| asks && now - *since >= ASK_EVERY_US));
+                }
+                !waits
+            });
+        self.due.extend(ended.map(|waiting| (waiting.request, waiting.reader)));
         if !uses.is_empty() {
             self.asked_at = now;
             self.ask_leader(&uses);

@@ -25,7 +25,7 @@ use tokio::{sync::oneshot, time::MissedTickBehavior};
 use super::{
     ClusterInput, HubReceivers, Input, Request,
     delays::FeedDelays,
-    waiting::{Reader, WaitingReaders},
+    waiting::{Reader, ReaderNumber, WaitingReaders},
 };
 use crate::{
     catch_up::{ChannelImage, WorkBudget},
@@ -106,6 +106,8 @@ pub(super) struct Writer {
 struct PendingImage {
     channel: String,
     at_least: Seq,
+    /// Until what the log had when it came is here, a channel that is not here may exist. 0: it does not.
+    number: ReaderNumber,
     reply: oneshot::Sender<Option<ChannelImage>>,
 }
 
@@ -272,6 +274,7 @@ impl Writer {
             ClusterInput::CaughtUp(readers) => {
                 self.waiting.note_included(readers);
                 self.end_waits();
+                self.serve_pending_images();
             }
         }
     }
@@ -447,7 +450,8 @@ impl Writer {
                 return Some(self.respond_to(Reader::FanOut(requester), request));
             }
             Request::Image { channel, at_least, reply } => {
-                self.pending_images.push(PendingImage { channel, at_least, reply });
+                let number = if at_least > 0 && !self.leads { self.waiting.number() } else { 0 };
+                self.pending_images.push(PendingImage { channel, at_least, number, reply });
                 self.serve_pending_images();
             }
             Request::Channels(reply) => {
@@ -552,7 +556,7 @@ impl Writer {
                     self.pending_images.push(pending);
                 }
                 // It may have opened on another node.
-                None if pending.at_least > 0 && !self.leads && !too_many => {
+                None if pending.number > self.waiting.included() && !self.leads && !too_many => {
                     self.pending_images.push(pending);
                 }
                 image => self.answer(Answer::Image { reply: pending.reply, image }),

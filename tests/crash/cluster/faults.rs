@@ -351,7 +351,14 @@ impl TestCluster<'_> {
     /// Each node takes a client.
     async fn serve_all(&self) -> Result<(), String> {
         for node in &self.nodes {
-            takes_client(&node.place.address, &self.key).await?;
+            let address = &node.place.address;
+            let Err(problem) = takes_client(address, &self.key).await else { continue };
+            // On a busy machine it may have heard nothing of the leader for so long that it sends its clients away.
+            if is_ready(address).await {
+                return Err(problem);
+            }
+            until_ready(node, true).await?;
+            takes_client(address, &self.key).await?;
         }
         Ok(())
     }

@@ -282,6 +282,8 @@ fn settings(kind: RoundKind, node: &str, role: &str, nats: &str) -> Vec<(String,
         of_cluster.map(|(name, value)| (format!("MATCHWIRE_CLUSTER_{name}"), value.to_owned())),
     );
     settings.push(("MATCHWIRE_LIMITS_FOOTBALL_PER_DAY".to_owned(), quota::PER_DAY.to_string()));
+    // So that a key stays known while PostgreSQL is away, however long ago it was read.
+    settings.push(("MATCHWIRE_ACCOUNTS_CACHE_MS".to_owned(), "3600000".to_owned()));
     if !matches!(kind, RoundKind::Losses) {
         // Shorter than PostgreSQL is away. Where it stays, all clients that come back at once must not have to wait so
         // long for a connection that calls are served uncounted.

@@ -53,7 +53,7 @@ const FULL: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncache-control: no-store\r\n\
     content-length: 0\r\nconnection: close\r\n\r\n";
 
-/// Answer to a ticket while the database fails.
+/// Answer to a ticket, or to a key that is not cached, while the database fails. Without a body: clients of sockets see none.
 const TRY_LATER: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 5\r\ncache-control: no-store\r\n\
     content-length: 0\r\nconnection: close\r\n\r\n";
