@@ -9,8 +9,8 @@ use tokio::time::timeout;
 
 /// How long one statement of a background task may take, including the wait for a connection.
 ///
-/// It is longer than any statement of ours takes on a busy server, and much shorter than TCP needs to give up, which is a
-/// quarter of an hour if anything is unacknowledged and never otherwise. It is also longer than the 15 s after which
+/// None of our statements takes that long, even on a busy server. TCP gives up much later: after a quarter of an hour if
+/// data is unacknowledged, otherwise never. The limit is also longer than the 15 s after which
 /// PostgreSQL ends a transaction that is idle: a `COMMIT` that was cut off and has not arrived by then takes no effect
 /// later, when the transaction is repeated.
 pub const STATEMENT_MAX: Duration = Duration::from_secs(30);

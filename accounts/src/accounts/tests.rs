@@ -292,7 +292,7 @@ async fn change_of_another_key_needs_no_answer_of_the_database() {
         let cached = caller(&accounts, &one, NOW).await.unwrap();
         assert_eq!(accounts.renew(&cached).await.unwrap(), Some(cached));
 
-        // Whoever holds one from before the change learns nothing now, and is to ask again.
+        // A caller from before the change cannot be confirmed now, and must be checked again later.
         accounts.renew(&early).await.unwrap_err();
         let mut changes = accounts.changes();
         accounts.recheck(&early);

@@ -108,7 +108,7 @@ impl LastRefusal {
 
 /// Why parts were not returned.
 #[derive(Debug)]
-pub(super) enum NotReturned {
+pub(super) enum ReturnError {
     /// They are still leased.
     Leased(sqlx::Error),
     /// Perhaps only the answer to the commit is missing.
@@ -170,11 +170,11 @@ async fn take_more(
 pub(super) async fn put_back(
     database: &Database,
     unused: &mut [(Slot, QuotaPart)],
-) -> Result<(), NotReturned> {
+) -> Result<(), ReturnError> {
     // All nodes in the same order, to prevent deadlocks.
     unused.sort_unstable_by_key(|(slot, _)| (slot.account, slot.product.as_str(), slot.day));
-    let tx = subtract(database, unused).await.map_err(NotReturned::Leased)?;
-    within(STATEMENT_MAX, tx.commit()).await.map_err(NotReturned::Unknown)
+    let tx = subtract(database, unused).await.map_err(ReturnError::Leased)?;
+    within(STATEMENT_MAX, tx.commit()).await.map_err(ReturnError::Unknown)
 }
 
 /// All of it but the commit.

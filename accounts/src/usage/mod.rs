@@ -32,7 +32,7 @@ use self::{
     call_time::CallTime,
     flush::Flusher,
     journal::{Journal, OpenedFile, Recovered},
-    lease::{NoLease, NotReturned},
+    lease::{NoLease, ReturnError},
     tallies::Tallies,
     tally::{Slot, Tally},
 };
@@ -323,11 +323,11 @@ impl Meter {
         }
         match lease::put_back(database, &mut unused).await {
             Ok(()) => Ok(()),
-            Err(NotReturned::Leased(error)) => {
+            Err(ReturnError::Leased(error)) => {
                 tallies.go_on_with_leases(unused);
                 Err(error.into())
             }
-            Err(NotReturned::Unknown(error)) => Err(error.into()),
+            Err(ReturnError::Unknown(error)) => Err(error.into()),
         }
     }
 

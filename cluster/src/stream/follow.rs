@@ -53,12 +53,12 @@ pub struct Following {
     messages: mpsc::Receiver<Result<Followed, StreamError>>,
     /// The greatest sequence that somebody reported.
     end: watch::Sender<u64>,
-    read: watch::Receiver<ReadTo>,
+    read: watch::Receiver<ReadProgress>,
 }
 
 /// How far the stream was read.
 #[derive(Debug, Clone, Copy)]
-struct ReadTo {
+struct ReadProgress {
     /// The last message that the reader gets: records in parts have the sequence of the last part.
     whole: u64,
     /// The last message, maybe a part of records whose other parts follow, or never do.
@@ -81,7 +81,7 @@ impl Following {
     /// `seq`. The rest may never come: the node that was to append it may have ended. Nobody has seen such records.
     #[must_use]
     pub fn end_behind(&self, seq: u64) -> u64 {
-        let ReadTo { whole, last } = *self.read.borrow();
+        let ReadProgress { whole, last } = *self.read.borrow();
         if whole <= seq { last.max(seq) } else { seq }
     }
 
@@ -124,7 +124,7 @@ impl Stream {
         let published = subscribed.map_err(|_| StreamError::Ended)?;
         let (tx, messages) = mpsc::channel(QUEUE_MESSAGES_MAX);
         let (end_tx, end) = watch::channel(0);
-        let (read_tx, read) = watch::channel(ReadTo { whole: after, last: after });
+        let (read_tx, read) = watch::channel(ReadProgress { whole: after, last: after });
         let follower = Follower {
             stream: self.clone(),
             tx,
@@ -144,7 +144,7 @@ impl Stream {
 struct Follower {
     stream: Stream,
     tx: mpsc::Sender<Result<Followed, StreamError>>,
-    read: watch::Sender<ReadTo>,
+    read: watch::Sender<ReadProgress>,
     joiner: Joiner,
     /// The sequence of the next message.
     next: u64,
@@ -363,7 +363,7 @@ impl Follower {
             self.tx.send(Ok(followed)).await.map_err(|_| End::Dropped)?;
             whole = seq;
         }
-        self.read.send_replace(ReadTo { whole, last: seq });
+        self.read.send_replace(ReadProgress { whole, last: seq });
         Ok(())
     }
 }

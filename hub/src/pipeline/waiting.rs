@@ -159,8 +159,8 @@ impl WaitingReaders {
         self.included
     }
 
-    /// Ends the wait of those for whom it is over: this node has what the log had when they came, or the leader has gone
-    /// on without opening their channel, or this node leads.
+    /// Moves requests to the queue of those to answer: if this node has what the log had when they came, if the leader did
+    /// not open their channel in time, or if this node leads.
     pub(super) fn end_waits(&mut self, hub: &Hub, now: Micros, leads: bool) {
         let asks = now - self.asked_at >= ASK_EVERY_US;
         let mut uses = Vec::new();

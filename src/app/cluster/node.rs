@@ -33,7 +33,7 @@ use super::{
     client_service::ClientService,
     heard::Heard,
     join::{HistoryError, Place, append_term},
-    readers::WaitingReaders,
+    readers::ReadIndex,
 };
 use base::{Micros, clock::now};
 
@@ -154,7 +154,7 @@ impl Node {
         let mut heard = self.last_heard().await;
         let mut probing: Option<JoinHandle<bool>> = None;
         let waiting = self.parts.hub.waiting_readers.clone();
-        let mut readers = WaitingReaders::new(self.cluster.stream.clone(), waiting);
+        let mut readers = ReadIndex::new(self.cluster.stream.clone(), waiting);
         // What was made while the node restored its state.
         let mut end = None;
         loop {
@@ -239,7 +239,7 @@ impl Node {
     /// Informs the hub that readers need to wait no longer, if that is so.
     async fn answer(
         &self,
-        readers: &mut WaitingReaders,
+        readers: &mut ReadIndex,
         following: &Following,
     ) -> Result<(), HubStopped> {
         let seq = following.end_behind(self.place.seq);

@@ -20,34 +20,35 @@ const RETRY_DELAY: Duration = Duration::from_millis(50);
 
 /// What the stream had when readers waited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Awaited {
+pub(super) struct ReadPoint {
     /// The last of the readers.
     readers: ReaderNumber,
     /// The end of the stream after it had come.
     pub(super) seq: u64,
 }
 
-/// The readers that wait on a node that follows.
-pub(super) struct WaitingReaders {
+/// Finds out when the readers that wait on a node that follows can be answered: the read index of Raft, with the stream in
+/// the place of the leader.
+pub(super) struct ReadIndex {
     stream: Stream,
     /// The last reader that came.
     last: watch::Receiver<ReaderNumber>,
-    asking: Option<Pin<Box<dyn Future<Output = Awaited> + Send>>>,
+    asking: Option<Pin<Box<dyn Future<Output = ReadPoint> + Send>>>,
     /// The answer, until the node has all up to there.
-    awaited: Option<Awaited>,
+    awaited: Option<ReadPoint>,
     /// Readers up to this one wait no longer.
     answered: ReaderNumber,
     asked_at: Option<Instant>,
 }
 
-impl WaitingReaders {
+impl ReadIndex {
     pub(super) fn new(stream: Stream, last: watch::Receiver<ReaderNumber>) -> Self {
         Self { stream, last, asking: None, awaited: None, answered: 0, asked_at: None }
     }
 
     /// Waits for the next answer of the stream about readers that wait. Can be dropped at any time without a loss.
-    pub(super) async fn next(&mut self) -> Awaited {
-        // Readers that came later are asked for when these are answered.
+    pub(super) async fn next(&mut self) -> ReadPoint {
+        // The next question covers readers that came later.
         if self.awaited.is_some() {
             return std::future::pending().await;
         }
@@ -71,7 +72,7 @@ impl WaitingReaders {
 
     /// The last of the readers that need to wait no longer, now that the node has all up to this message.
     pub(super) fn take_answered(&mut self, seq: u64) -> Option<ReaderNumber> {
-        let Awaited { readers, .. } = self.awaited.take_if(|awaited| awaited.seq <= seq)?;
+        let ReadPoint { readers, .. } = self.awaited.take_if(|awaited| awaited.seq <= seq)?;
         self.answered = readers;
         Some(readers)
     }
@@ -79,12 +80,16 @@ impl WaitingReaders {
 
 /// The end of the stream, by an answer to a question that was asked after the readers had come. A server that no longer leads
 /// the stream could answer with an older end.
-async fn ask(stream: Stream, last: watch::Receiver<ReaderNumber>, not_before: Instant) -> Awaited {
+async fn ask(
+    stream: Stream,
+    last: watch::Receiver<ReaderNumber>,
+    not_before: Instant,
+) -> ReadPoint {
     sleep_until(not_before).await;
     loop {
         let readers = *last.borrow();
         match stream.current_end().await {
-            Ok(end) => return Awaited { readers, seq: end.last },
+            Ok(end) => return ReadPoint { readers, seq: end.last },
             Err(_) => sleep(RETRY_DELAY).await,
         }
     }

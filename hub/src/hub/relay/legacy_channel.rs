@@ -319,7 +319,7 @@ impl LegacyChannel {
         self.books.iter().filter(|book| book.lease.is_shared()).map(|book| &book.slug)
     }
 
-    /// Whether it has followers is to be found out anew.
+    /// Starts the idle time again.
     pub(super) fn forget_idle_time(&mut self) {
         self.unfollowed_since = None;
     }
