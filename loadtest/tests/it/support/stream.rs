@@ -219,8 +219,9 @@ fn connection(mut stream: TcpStream, node: usize, shared: &Shared, fault: Fault)
         };
         let (id, ch) = (&command["id"], &command["ch"]);
         if command["op"] == "unsubscribe" {
-            let port = stream.peer_addr().unwrap();
-            hub.subscribers.retain(|other| other.stream.peer_addr().ok() != Some(port));
+            // A client may connect to two nodes from the same port.
+            let peer = stream.peer_addr().ok();
+            hub.subscribers.retain(|it| it.node != node || it.stream.peer_addr().ok() != peer);
             say(json!({"type": "unsubscribed", "id": id, "ch": ch}), &mut stream);
             continue;
         }
