@@ -50,6 +50,12 @@ const TABLE: &str = "_sqlx_migrations";
 /// second waits here until the first has committed. The number is arbitrary.
 const ONE_AT_A_TIME: &str = "SELECT CAST(pg_advisory_xact_lock(7821563) AS TEXT)";
 
+/// The statements of all migrations for PostgreSQL, in order.
+#[cfg(any(test, feature = "testing"))]
+pub(super) fn of_postgres() -> impl Iterator<Item = &'static str> {
+    ALL.into_iter().map(|(.., of_postgres)| of_postgres)
+}
+
 /// Migrates the database, within the caller's transaction.
 ///
 /// Differs from sqlx's `Migrator::run` in two ways: a newer database is distinguished from one with

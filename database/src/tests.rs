@@ -5,7 +5,7 @@ use std::{sync::Mutex, time::Duration};
 use tokio::time::timeout;
 
 use super::{
-    testing::{EmptyPostgresDatabase, on_each, postgres_or_skipped, skipped},
+    testing::{PostgresTestDatabase, on_each, postgres_or_skipped, skipped},
     *,
 };
 
@@ -20,7 +20,7 @@ async fn insert_meta(database: &Database, name: &str) {
 #[tokio::test]
 async fn postgresql_is_tested_too() {
     let Some(server) = postgres_or_skipped() else { return };
-    let empty = EmptyPostgresDatabase::create(&server).await;
+    let empty = PostgresTestDatabase::create_empty(&server).await;
     let database = Database::open(&empty.name).await.unwrap();
     assert!(!database.is_sqlite());
     database.close().await;
@@ -90,7 +90,7 @@ async fn only_the_newest_leader_writes() {
 #[tokio::test]
 async fn leader_that_is_alive_is_seen_for_a_while() {
     let Some(server) = postgres_or_skipped() else { return };
-    let empty = EmptyPostgresDatabase::create(&server).await;
+    let empty = PostgresTestDatabase::create_empty(&server).await;
     let database = Database::open(&empty.name).await.unwrap();
     let signs = LeaderSigns::new(&database, "MW_a 1".to_owned());
     assert!(!signs.are_recent(WAIT).await.unwrap(), "there was none");
@@ -108,7 +108,7 @@ async fn leader_that_is_alive_is_seen_for_a_while() {
 #[tokio::test]
 async fn new_leader_waits_for_a_transaction_of_the_old_one() {
     let Some(server) = postgres_or_skipped() else { return };
-    let empty = EmptyPostgresDatabase::create(&server).await;
+    let empty = PostgresTestDatabase::create_empty(&server).await;
     let database = Database::open(&empty.name).await.unwrap();
     let fences = [Fence::default(), Fence::default()];
     let [old, new] = [0, 1].map(|it: usize| database.fenced(&fences[it]));
@@ -140,7 +140,7 @@ async fn newer_database_is_refused() {
 #[tokio::test]
 async fn concurrent_programs_create_the_tables_once() {
     let Some(server) = postgres_or_skipped() else { return };
-    let empty = EmptyPostgresDatabase::create(&server).await;
+    let empty = PostgresTestDatabase::create_empty(&server).await;
     let opening = std::iter::repeat_with(|| Database::open(&empty.name)).take(8);
     for opened in futures_util::future::join_all(opening).await {
         opened.unwrap().close().await;
@@ -170,7 +170,7 @@ async fn uncommitted_rows_are_not_stored() {
 #[tokio::test]
 async fn connection_that_still_waits_for_an_answer_is_replaced() {
     let Some(server) = postgres_or_skipped() else { return };
-    let empty = EmptyPostgresDatabase::create(&server).await;
+    let empty = PostgresTestDatabase::create_empty(&server).await;
     let config =
         DatabaseConfig { connections_max: 1, acquire_ms: 10_000, ..DatabaseConfig::default() };
     let database = Database::open_with(&empty.name, &config).await.unwrap();

@@ -46,7 +46,7 @@ def start(programs, folder, port):
         return subprocess.Popen(
             [*unprivileged(), programs / "postgres", "-D", folder / "data", "-p", str(port),
              "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=",
-             "-c", "fsync=off", "-c", "max_connections=300"],
+             "-c", "fsync=off", "-c", "full_page_writes=off", "-c", "autovacuum=off", "-c", "max_connections=300"],
             cwd=folder, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors, start_new_session=True,
         )
 

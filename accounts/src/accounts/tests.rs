@@ -9,7 +9,7 @@ use tokio::{sync::broadcast::error::TryRecvError, task::JoinSet, time::timeout};
 use super::*;
 use database::{
     DatabaseError,
-    testing::{EmptyPostgresDatabase, on_each, postgres_or_skipped},
+    testing::{PostgresTestDatabase, on_each, postgres_or_skipped},
 };
 
 const NOW: Micros = 1_788_280_000_000_000;
@@ -426,7 +426,7 @@ async fn programs_can_create_the_file_and_keys_concurrently() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn programs_can_create_the_tables_and_keys_concurrently() {
     let Some(server) = postgres_or_skipped() else { return };
-    let empty = EmptyPostgresDatabase::create(&server).await;
+    let empty = PostgresTestDatabase::create_empty(&server).await;
     race_on(&empty.name).await;
     empty.drop().await;
 }

@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use super::*;
 use crate::{
     Database,
-    testing::{EmptyPostgresDatabase, postgres_or_skipped},
+    testing::{PostgresTestDatabase, postgres_or_skipped},
 };
 
 /// Writers that add rows `0, 1, 2..` to a table, each in a transaction that also updates their sum:
@@ -205,8 +205,8 @@ fn missing_pg_dump_names_the_package_to_install() {
 async fn postgres_is_copied_during_writes_and_restored() {
     let Some(server) = postgres_or_skipped() else { return };
     let (from, into) = (
-        EmptyPostgresDatabase::create(&server).await,
-        EmptyPostgresDatabase::create(&server).await,
+        PostgresTestDatabase::create_empty(&server).await,
+        PostgresTestDatabase::create_empty(&server).await,
     );
     let database = Database::open(&from.name).await.unwrap();
     let writers = Writers::start(&database).await;
