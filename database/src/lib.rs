@@ -57,7 +57,7 @@ pub use self::{
 use base::percent;
 
 /// Look-ups are short, and SQLite has one writer at a time, so a few connections suffice. Each has
-/// its own thread there, and at most about 2 MiB of page cache.
+/// its own thread there, and at most about 512 KiB of page cache.
 const SQLITE_CONNECTIONS: u32 = 4;
 /// PostgreSQL writes concurrently; each connection is a process of the server.
 const POSTGRES_CONNECTIONS: u32 = 8;

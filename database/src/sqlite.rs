@@ -10,9 +10,11 @@ use super::DatabaseError;
 use crate::percent;
 
 /// Per connection. A writer waits this many milliseconds for another process's transaction. With
-/// less than `FULL`, a power failure could undo a confirmed revocation or paid day.
+/// less than `FULL`, a power failure could undo a confirmed revocation or paid day. Pages take at most 512 KiB, and the
+/// system's own cache has more of them.
 const PREPARATION: &str = "PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON; \
-                           PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL";
+                           PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
+                           PRAGMA cache_size = -512";
 
 pub(super) async fn prepare(connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
     connection.execute(PREPARATION).await.map(|_| ())

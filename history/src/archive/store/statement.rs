@@ -7,8 +7,8 @@ use sqlx::{Any, any::AnyArguments, query::Query};
 use record::Key;
 
 /// Values of one `INSERT`. SQLite accepts 32,766. A statement costs two switches of threads, which
-/// 4,000 values share.
-const VALUES_MAX: usize = 4_096;
+/// 1,000 values share; and each connection keeps statements, with their last values.
+const VALUES_MAX: usize = 1_024;
 
 /// Maximum rows of one `INSERT` with this number of columns.
 pub(super) const fn rows_max(columns: usize) -> usize {
