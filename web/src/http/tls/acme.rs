@@ -250,9 +250,16 @@ impl AcmeClient {
                 return Err(AcmeError::NoChallenge { name });
             };
             let proof = challenge.key_authorization();
-            challenges.push((name.clone(), challenge_certificate(name, proof.digest().as_ref())?));
+            let certificate = challenge_certificate(name.clone(), proof.digest().as_ref())?;
+            challenges.push((name.clone(), certificate));
             self.certificate.set_challenges(challenges.iter().cloned().collect());
-            challenge.set_ready().await?;
+            match challenge.set_ready().await {
+                // It may have checked, and failed, before it answers.
+                Err(instant_acme::Error::Api(problem)) => {
+                    return Err(AcmeError::Refused { name, why: problem.to_string() });
+                }
+                answer => answer?,
+            }
         }
         match order.poll_ready(&RETRIES).await {
             Ok(OrderStatus::Ready) => {}
