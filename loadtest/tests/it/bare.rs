@@ -92,7 +92,7 @@ fn publisher_stall_counts_in_the_corrected_latency() {
     let ran = against(
         Fault::Delay(100, Duration::from_secs(1)),
         "fanout",
-        "--sockets 1 --rate 60 --bytes 1000000 --seconds 5",
+        "--sockets 1 --rate 60 --bytes 300000 --seconds 5",
     );
     let corrected = ran.ms("latency/corrected/mean");
     let uncorrected = ran.ms("latency/uncorrected/mean");
