@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use crate::{
     hub::ChannelName,
     pipeline::{HubHandle, HubStopped, Input, Request},
-    push::{PushRequest, PushedLine},
+    push::{Fingerprint, PushRequest, PushedLine},
 };
 
 /// A request to the leader. Encoded, it crosses machines of the same version.
@@ -28,8 +28,22 @@ pub enum Forwarded {
 pub struct ForwardedPush {
     pub source: Arc<str>,
     pub received: Micros,
-    /// The number of each line in its body, and its facts.
-    pub lines: Vec<(u64, Batch)>,
+    pub lines: Vec<ForwardedLine>,
+}
+
+/// A line that a source has pushed to another node.
+#[derive(Debug, Clone, PartialEq, BorshSerialize, BorshDeserialize)]
+pub struct ForwardedLine {
+    /// The number of the line in its body.
+    pub number: u64,
+    pub fingerprint: Option<Fingerprint>,
+    pub batch: Batch,
+}
+
+impl From<PushedLine> for ForwardedLine {
+    fn from(PushedLine { batch, place, fingerprint, .. }: PushedLine) -> Self {
+        Self { number: place.line, fingerprint, batch }
+    }
 }
 
 /// A channel of the older sockets with followers, and a bookmaker among its companions.
@@ -74,11 +88,12 @@ impl Forwarded {
         match self {
             Self::Push(ForwardedPush { source, received, lines }) => {
                 let file = Arc::clone(&source);
-                let lines = lines.into_iter().map(|(line, batch)| {
-                    let place = Place { file: Arc::clone(&file), line };
-                    // The node that has read the lines has their bytes.
-                    PushedLine { batch, place, bytes: Bytes::new() }
-                });
+                let lines =
+                    lines.into_iter().map(|ForwardedLine { number, fingerprint, batch }| {
+                        let place = Place { file: Arc::clone(&file), line: number };
+                        // The node that has read the lines has their bytes.
+                        PushedLine { batch, place, bytes: Bytes::new(), fingerprint }
+                    });
                 let (lines, refusals) = (lines.collect(), Vec::new());
                 let (reply, verdicts) = oneshot::channel();
                 let is_forwarded = true;

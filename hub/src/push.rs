@@ -22,11 +22,12 @@ use tokio::{
     time::timeout,
 };
 
-use self::fingerprints::{Fingerprint, RecentFingerprints};
+pub use self::fingerprints::Fingerprint;
+use self::fingerprints::RecentFingerprints;
 use crate::{
     clock::now,
     config::IngestConfig,
-    forward::{Forwarded, ForwardedPush, LeaderRequest},
+    forward::{Forwarded, ForwardedLine, ForwardedPush, LeaderRequest},
     hub::feeds::SourceNumber,
     pipeline::{HubHandle, Input, InputPermit},
 };
@@ -63,19 +64,44 @@ pub struct PushedLine {
     pub batch: Batch,
     pub place: Place,
     pub bytes: Bytes,
+    /// `None` if the same line may be news when it comes again.
+    pub fingerprint: Option<Fingerprint>,
 }
 
-/// The order in which nodes of a cluster received the pushes of each source.
+/// The lines of a source that the leader of a cluster remembers. They have to reach back as far as a push is forwarded.
+const LINES_REMEMBERED: usize = 50_000;
+
+/// The order in which nodes of a cluster received the pushes of each source, and the lines that the leader has taken.
+///
+/// A push may be on its way to the leader for seconds. Meanwhile its source may have sent it again to another node, and
+/// newer lines after it. Taken then, the older ones would undo the newer. Times of nodes differ as their clocks do, so
+/// lines are compared as well.
 #[derive(Debug, Default)]
 pub(crate) struct PushOrder {
     /// When this node began to lead.
     since: Micros,
     newest: HashMap<SourceNumber, Micros>,
+    /// `None` without a cluster, where each line comes here directly.
+    taken: Option<HashMap<SourceNumber, RecentFingerprints>>,
 }
 
 impl PushOrder {
     pub(crate) fn since(since: Micros) -> Self {
-        Self { since, newest: HashMap::new() }
+        Self { since, newest: HashMap::new(), taken: Some(HashMap::new()) }
+    }
+
+    /// Whether a line was taken before.
+    pub(crate) fn has_taken(&self, source: SourceNumber, line: Option<Fingerprint>) -> bool {
+        let taken = self.taken.as_ref().and_then(|taken| taken.get(&source));
+        line.zip(taken).is_some_and(|(line, taken)| taken.holds(line))
+    }
+
+    /// Notes a line that was taken.
+    pub(crate) fn take(&mut self, source: SourceNumber, line: Option<Fingerprint>) {
+        if let (Some(taken), Some(line)) = (&mut self.taken, line) {
+            let taken = taken.entry(source);
+            taken.or_insert_with(|| RecentFingerprints::new(LINES_REMEMBERED)).remember(line);
+        }
     }
 
     /// Notes a push. `false` if one that was received later came before: it was on its way for so long that the source
@@ -200,11 +226,12 @@ impl PushSources {
         line_batch: LineBatch,
         reader: &mut BodyReader,
     ) -> Result<(), PushError> {
-        let LineBatch { lines, fingerprints, refusals } = line_batch;
+        let LineBatch { lines, refusals } = line_batch;
         if lines.is_empty() && refusals.is_empty() {
             return Ok(());
         }
         let numbers: Vec<u64> = lines.iter().map(|line| line.place.line).collect();
+        let fingerprints: Vec<_> = lines.iter().map(|line| line.fingerprint).collect();
         let (source_name, received) = (Arc::clone(&source.name), reader.received);
         let verdicts = if self.hub_handle.leads() {
             let room = timeout(Duration::from_millis(self.settings.wait_ms), self.room()).await;
@@ -221,7 +248,7 @@ impl PushSources {
             permit.put(Input::Push(Box::new(pushed)));
             verdicts.await.map_err(|_| self.gone())?
         } else {
-            let lines = lines.into_iter().map(|line| (line.place.line, line.batch)).collect();
+            let lines = lines.into_iter().map(ForwardedLine::from).collect();
             self.forward(ForwardedPush { source: source_name, received, lines }).await?
         };
         for ((verdict, fingerprint), line) in verdicts.into_iter().zip(fingerprints).zip(numbers) {
@@ -277,8 +304,6 @@ struct BodyReader {
 #[derive(Default)]
 struct LineBatch {
     lines: Vec<PushedLine>,
-    /// The fingerprint of each line.
-    fingerprints: Vec<Option<Fingerprint>>,
     refusals: Vec<Refusal>,
 }
 
@@ -296,8 +321,7 @@ impl BodyReader {
                     self.answer.duplicate += 1
                 }
                 Ok((fingerprint, batch)) => {
-                    line_batch.lines.push(PushedLine { batch, place, bytes });
-                    line_batch.fingerprints.push(fingerprint);
+                    line_batch.lines.push(PushedLine { batch, place, bytes, fingerprint });
                 }
                 Err(error) => {
                     self.refused(number, error.kind, error.reason.clone());
@@ -333,7 +357,7 @@ impl BodyReader {
         match fingerprint {
             Some(fingerprint) => {
                 source.recent.holds(fingerprint)
-                    || line_batch.fingerprints.contains(&Some(fingerprint))
+                    || line_batch.lines.iter().any(|it| it.fingerprint == Some(fingerprint))
             }
             None => self.is_repeated,
         }
@@ -402,6 +426,23 @@ mod tests {
         let fanout = Fanout::start(limits(), "test", Box::new(hub_handle.clone()));
         let settings = IngestConfig { wait_ms, ..IngestConfig::default() };
         (PushSources::new(settings, hub_handle, fanout.expect("it starts")), receivers)
+    }
+
+    #[test]
+    fn line_is_taken_once_whatever_the_clocks_of_nodes_say() {
+        let (mut order, source) = (PushOrder::since(1_000), SourceNumber(0));
+        let [older, newer] = ["a-1", "a-2"].map(|id| Some(Fingerprint::of_id(id)));
+        assert!(order.admits(source, 2_000));
+        for line in [older, newer] {
+            assert!(!order.has_taken(source, line));
+            order.take(source, line);
+        }
+        // By a node whose clock is ahead, which was asked first.
+        assert!(order.admits(source, 700_000));
+        assert!(order.has_taken(source, older) && order.has_taken(source, newer));
+        assert!(!order.has_taken(SourceNumber(1), older), "the line of another source");
+        order.take(source, None);
+        assert!(!order.has_taken(source, None), "without an id and a time it may be news");
     }
 
     #[test]

@@ -375,12 +375,18 @@ impl Writer {
             self.refused(source, refusal);
         }
         let mut verdicts = Vec::with_capacity(lines.len());
-        for PushedLine { batch, place, bytes } in lines {
+        for PushedLine { batch, place, bytes, fingerprint } in lines {
+            if self.push_order.has_taken(source, fingerprint) {
+                verdicts.push(None);
+                continue;
+            }
             let errors = self.apply(source, batch, received);
             let reason = errors.first().map(ToString::to_string);
             if let Some(reason) = &reason {
                 let error = DecodeError::new(RefusalKind::Unknown, reason.clone());
                 self.refused(source, &Refusal::new(error, place, &bytes));
+            } else {
+                self.push_order.take(source, fingerprint);
             }
             verdicts.push(reason);
         }

@@ -2,12 +2,13 @@
 
 use std::collections::{HashSet, VecDeque};
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use sha2::{Digest, Sha256};
 
 /// Identifies a line or a body: 128 bits of a cryptographic digest, so that no sender can produce a
 /// collision.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Fingerprint([u8; 16]);
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
+pub struct Fingerprint([u8; 16]);
 
 impl Fingerprint {
     pub(super) fn of_id(id: &str) -> Self {
