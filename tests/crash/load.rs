@@ -296,7 +296,7 @@ impl Generator {
             name: format!("{}-{}", self.source, self.begun),
             sport,
             // So that matches end and are evicted within a round.
-            left: 100 + self.rng.below(500),
+            left: 40 + self.rng.below(300),
             second: self.rng.below(2_000),
             score: [0, 0],
             has_score: false,
