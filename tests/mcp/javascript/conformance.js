@@ -66,9 +66,9 @@ async function onHub(url, key) {
   const hub = new URL(url);
   const proxy = await withKey(hub, key);
   for (const [version, { generic }] of Object.entries(GENERATIONS)) {
-    const url = `http://127.0.0.1:${proxy.address().port}${TABLE.servers.football.path}`;
-    let { checks } = await suite(version, url);
-    for (let run = 1; run < RUNS_MAX && isTooLate(checks); run += 1) ({ checks } = await suite(version, url));
+    const proxied = `http://127.0.0.1:${proxy.address().port}${TABLE.servers.football.path}`;
+    let { checks } = await suite(version, proxied);
+    for (let run = 1; run < RUNS_MAX && isTooLate(checks); run += 1) ({ checks } = await suite(version, proxied));
     for (const scenario of generic) {
       const all = checks.find(([name]) => name === scenario)?.[1] ?? [];
       // Marked so by the suite: what only a fixture could show.
