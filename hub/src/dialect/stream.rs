@@ -3,7 +3,7 @@
 use std::{io::Write as _, sync::Arc};
 
 use bytes::Bytes;
-use fanout::{ChannelId, Epoch, Seq, channel::Channel, encode::Encode};
+use fanout::{ChannelId, Epoch, Micros, Seq, channel::Channel, encode::Encode};
 
 use crate::{
     document::{Node, NotOurs, Object, Reader},
@@ -98,20 +98,30 @@ pub fn update(
     out.push(b'}');
 }
 
-/// An `update` frame of one change, whose patch and events have not been read yet.
+/// An `update` frame of one change: JSON text, of which only the number and the time are read until its value is needed.
 #[derive(Debug)]
 pub(crate) struct FramedUpdate {
     pub(crate) seq: Seq,
-    pub(crate) stamp: Stamp,
-    frame: Bytes,
-    /// The length of what comes before the patch.
-    head: usize,
+    /// When it was published.
+    pub(crate) published: Micros,
+    frame: Box<[u8]>,
 }
 
 impl FramedUpdate {
-    /// Reads what comes before the patch. The frame must be of this channel and this change.
-    pub(crate) fn begin(channel: &ChannelId, seq: Seq, frame: Bytes) -> Result<Self, NotOurs> {
-        let mut reader = Reader::new(&frame);
+    /// The frame of a change that was published at this time.
+    pub(crate) fn new(seq: Seq, published: Micros, frame: &[u8]) -> Self {
+        Self { seq, published, frame: frame.into() }
+    }
+
+    /// A frame that must be of this channel and this change.
+    pub(crate) fn check(channel: &ChannelId, seq: Seq, frame: Bytes) -> Result<Self, NotOurs> {
+        let stamp = Self::head(channel, seq, &mut Reader::new(&frame))?;
+        // Without a copy if nobody else has it.
+        Ok(Self { seq, published: stamp.published, frame: Vec::from(frame).into_boxed_slice() })
+    }
+
+    /// Reads what comes before the patch.
+    fn head(channel: &ChannelId, seq: Seq, reader: &mut Reader<'_>) -> Result<Stamp, NotOurs> {
         let head = reader.take(br#"{"type":"update","ch":""#)
             && reader.take(channel.as_str().as_bytes())
             && reader.take(br#"","seq":"#)
@@ -125,29 +135,25 @@ impl FramedUpdate {
         let source = if reader.take(b"null") { None } else { Some(reader.int()?) };
         let received = reader.take(br#","in":"#).then(|| reader.int()).ok_or(NotOurs)??;
         let published = reader.take(br#","pub":"#).then(|| reader.int()).ok_or(NotOurs)??;
-        if !reader.take(b"}") {
-            return Err(NotOurs);
-        }
-        let head = frame.len() - reader.rest().len();
-        Ok(Self { seq, stamp: Stamp { source, received, published }, frame, head })
+        reader.take(b"}").then_some(Stamp { source, received, published }).ok_or(NotOurs)
     }
 
-    /// Reads the patch and the events.
-    pub(crate) fn read(&self) -> Result<sequence::Update, NotOurs> {
-        let mut reader = Reader::new(&self.frame[self.head..]);
+    /// Reads the whole frame, which is of this channel.
+    pub(crate) fn read(&self, channel: &ChannelId) -> Result<sequence::Update, NotOurs> {
+        let mut reader = Reader::new(&self.frame);
+        let stamp = Self::head(channel, self.seq, &mut reader)?;
         let has_patch = reader.take(br#","patch":"#);
         let patch = if has_patch { reader.object()? } else { Object::default() };
         let has_events = reader.take(br#","events":"#);
         let events = if has_events { reader.list()? } else { Vec::new() };
         let is_whole = reader.take(b"}") && reader.rest().is_empty();
-        let Self { seq, stamp, .. } = *self;
-        let update = sequence::Update { seq, stamp, patch: patch.into(), events };
+        let update = sequence::Update { seq: self.seq, stamp, patch: patch.into(), events };
         is_whole.then_some(update).ok_or(NotOurs)
     }
 
-    /// Bytes of memory, roughly.
-    pub(crate) fn weight(&self) -> usize {
-        size_of::<Self>() + self.frame.len()
+    /// Bytes of its text.
+    pub(crate) fn bytes(&self) -> usize {
+        self.frame.len()
     }
 }
 
@@ -244,9 +250,9 @@ mod tests {
                     _ => 2,
                 };
                 let (name, payload) = (&publication.channel.name, frame.slice(header..));
-                let framed = FramedUpdate::begin(name, publication.seq, payload.clone()).unwrap();
-                assert_eq!(Some(framed.stamp.published), publication.published);
-                let sequence::Update { seq, stamp, patch, events } = framed.read().unwrap();
+                let framed = FramedUpdate::check(name, publication.seq, payload.clone()).unwrap();
+                assert_eq!(Some(framed.published), publication.published);
+                let sequence::Update { seq, stamp, patch, events } = framed.read(name).unwrap();
                 let (mut again, prev) = (Vec::new(), publication.prev);
                 let span = SeqRange { channel: name, prev, seq };
                 update(&mut again, &span, stamp, &patch, &events, None);
@@ -291,7 +297,7 @@ mod tests {
         let read = |rest: &str| {
             let head = r#"{"type":"update","ch":"football/1","seq":2,"prev":1,"at":{"src":null,"in":5,"pub":6}"#;
             let frame = Bytes::from(format!("{head}{rest}"));
-            FramedUpdate::begin(&name, 2, frame).and_then(|framed| framed.read())
+            FramedUpdate::check(&name, 2, frame).and_then(|framed| framed.read(&name))
         };
         for right in [r#","patch":{"a":{"b":"1.90","c":null}}}"#, r#","events":[{"x":-3}]}"#, "}"] {
             read(right).unwrap();

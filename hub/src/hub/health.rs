@@ -5,7 +5,7 @@ use fanout::{Change, Micros};
 use ingest::event::{Id, Sport};
 
 use super::{
-    FEEDS_EVERY_US, Header, Hub, HubInput, MatchEntry, MatchSlot,
+    FEEDS_EVERY_US, Header, Hub, HubInput, MatchEntry, MatchSlot, PACKED_PER_TICK,
     feeds::{FeedState, Health, NOT_CONFIGURED, Source, SourceNumber},
     sequence::Stamp,
     state::{Life, MatchDelta, Moment},
@@ -243,10 +243,12 @@ impl Hub {
         self.expire_signals(stamp, changes);
         self.publish(Subject::Feeds, header, patch, Vec::new(), stamp, changes);
         let window = self.settings.window;
+        let mut pack_max = PACKED_PER_TICK;
         self.tiers_open = 0;
         let of_matches = self.matches.values_mut().flat_map(|known| known.channels.iter_mut());
         for entry in of_matches.chain(self.channels.all_shared_mut()) {
             entry.sequence.trim(now, window);
+            pack_max -= entry.sequence.pack(now, pack_max);
             entry.tiers.close_unfollowed();
             self.tiers_open += entry.tiers.len();
         }

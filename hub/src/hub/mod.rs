@@ -156,6 +156,9 @@ pub enum ApplyError {
 /// How often the counts of the `feeds` channel are published, in microseconds.
 const FEEDS_EVERY_US: Micros = 1_000_000;
 
+/// Values in tails of quiet channels that are replaced by their frames each time. They take the writer a millisecond at most.
+const PACKED_PER_TICK: usize = 2_048;
+
 impl Header {
     /// The header of an empty document.
     const EMPTY: Self = Self {

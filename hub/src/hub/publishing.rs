@@ -297,6 +297,7 @@ impl ChannelEntry {
         let publication = Publication::new(channel, prev, update.seq, Box::new(body));
         let publication = publication.urgent(urgent).with_events(has_events);
         let publication = Arc::new(publication.published(stamp.published));
+        self.sequence.set_publication(&publication);
         changes.push(Change::Published(Rate::Each, Arc::clone(&publication)));
         let change = NumberedUpdate { update, publication };
         self.tiers.take(self.subject, &change, timers, changes);

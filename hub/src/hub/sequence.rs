@@ -2,11 +2,11 @@
 //!
 //! Treats updates as values with a weight and a timestamp. Does not know their meaning.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{collections::VecDeque, mem, sync::Arc};
 
 use borsh::{BorshDeserialize, BorshSerialize};
 use bytes::Bytes;
-use fanout::{Epoch, Micros, Seq, channel::Channel};
+use fanout::{ChannelId, Epoch, Micros, Publication, Seq, channel::Channel, encode::payload};
 
 use super::blocks::{BLOCK, Block, Blocks};
 use crate::{
@@ -49,10 +49,22 @@ pub struct TailWindow {
 pub struct Sequence {
     pub channel: Channel,
     head: Seq,
+    /// Oldest first: frames, then the values of the last seconds.
     tail: VecDeque<TailEntry>,
+    /// The number of entries at the front whose values were replaced by frames.
+    packed: usize,
+    /// Whether entries may hold values that were read from their frames.
+    has_read: bool,
     bytes: usize,
     blocks: Blocks,
 }
+
+/// How long the tail keeps an update as a value, in microseconds. Most readers that fall behind catch up sooner, so that
+/// few frames are read again.
+const VALUES_AGE_US: Micros = 10_000_000;
+
+/// Values that a new update replaces by frames at most. More than one, so that a burst leaves no values behind.
+const PACKED_PER_PUSH: usize = 2;
 
 /// The next step of a reader through the tail: one update, or a merged block.
 #[derive(Debug, Clone)]
@@ -111,11 +123,13 @@ struct TailEntry {
     weight: usize,
 }
 
-/// An update in the tail: a value, or its frame of before a restart until a reader needs it.
+/// An update in the tail. A frame takes about a third of the memory of the value.
 #[derive(Debug)]
 enum TailUpdate {
-    Ready(Arc<Update>),
-    Framed(Box<FramedUpdate>),
+    /// The value of an update of the last seconds, and the publication that has its frame.
+    Value(Arc<Update>, Option<Arc<Publication>>),
+    /// The frame of an earlier update, or of one before a restart; and its value while readers need it.
+    Frame(FramedUpdate, Option<Arc<Update>>),
 }
 
 /// The frame of an update as it was published before a restart: JSON text.
@@ -140,30 +154,54 @@ pub enum TailError {
 impl TailUpdate {
     fn seq(&self) -> Seq {
         match self {
-            Self::Ready(update) => update.seq,
-            Self::Framed(framed) => framed.seq,
+            Self::Value(update, _) => update.seq,
+            Self::Frame(frame, _) => frame.seq,
         }
     }
 
     fn published(&self) -> Micros {
         match self {
-            Self::Ready(update) => update.stamp.published,
-            Self::Framed(framed) => framed.stamp.published,
+            Self::Value(update, _) => update.stamp.published,
+            Self::Frame(frame, _) => frame.published,
+        }
+    }
+
+    fn value(&self) -> Option<&Arc<Update>> {
+        match self {
+            Self::Value(update, _) => Some(update),
+            Self::Frame(_, update) => update.as_ref(),
         }
     }
 }
 
 impl TailEntry {
-    /// The update. `None` if its frame cannot be read.
-    fn update(&mut self) -> Option<&Arc<Update>> {
-        if let TailUpdate::Framed(framed) = &self.update {
-            let update = framed.read().ok()?;
-            self.weight = update.weight();
-            self.update = TailUpdate::Ready(Arc::new(update));
-        }
-        match &self.update {
-            TailUpdate::Ready(update) => Some(update),
-            TailUpdate::Framed(_) => None,
+    fn of_frame(frame: FramedUpdate) -> Self {
+        let weight = size_of::<Self>() + frame.bytes();
+        Self { update: TailUpdate::Frame(frame, None), weight }
+    }
+
+    /// Reads the frame, if the value is not there. False if it cannot be read.
+    fn read(&mut self, channel: &ChannelId) -> bool {
+        let TailUpdate::Frame(frame, value @ None) = &mut self.update else { return true };
+        let Ok(update) = frame.read(channel) else { return false };
+        self.weight += update.weight();
+        *value = Some(Arc::new(update));
+        true
+    }
+
+    /// Drops the value where the frame is known.
+    fn pack(&mut self) {
+        match &mut self.update {
+            TailUpdate::Value(update, Some(publication)) => {
+                let frame = payload(publication.frame());
+                *self =
+                    Self::of_frame(FramedUpdate::new(update.seq, update.stamp.published, &frame));
+            }
+            TailUpdate::Frame(frame, value @ Some(_)) => {
+                self.weight = size_of::<Self>() + frame.bytes();
+                *value = None;
+            }
+            TailUpdate::Value(_, None) | TailUpdate::Frame(_, None) => {}
         }
     }
 }
@@ -181,7 +219,15 @@ impl Update {
 impl Sequence {
     #[must_use]
     pub fn new(channel: Channel) -> Self {
-        Self { channel, head: 0, tail: VecDeque::new(), bytes: 0, blocks: Blocks::default() }
+        Self {
+            channel,
+            head: 0,
+            tail: VecDeque::new(),
+            packed: 0,
+            has_read: false,
+            bytes: 0,
+            blocks: Blocks::default(),
+        }
     }
 
     /// A sequence that has reached this number, without a tail.
@@ -197,7 +243,7 @@ impl Sequence {
 
     fn clear_tail(&mut self) {
         self.tail.clear();
-        self.bytes = 0;
+        (self.packed, self.has_read, self.bytes) = (0, false, 0);
         self.blocks = Blocks::default();
     }
 
@@ -224,15 +270,17 @@ impl Sequence {
         if seq != self.oldest() || prev.checked_add(1) != Some(seq) {
             return Err(TailError::OutOfOrder);
         }
-        let framed = FramedUpdate::begin(&self.channel.name, seq, payload);
-        let framed = framed.map_err(|NotOurs| TailError::Malformed)?;
-        let (published, weight) = (framed.stamp.published, framed.weight());
+        let frame = FramedUpdate::check(&self.channel.name, seq, payload);
+        let frame = frame.map_err(|NotOurs| TailError::Malformed)?;
+        let published = frame.published;
         let newest = self.tail.back().map_or(published, |newest| newest.update.published());
-        if self.bytes + weight > window.bytes || newest - published > window.age_us {
+        let entry = TailEntry::of_frame(frame);
+        if self.bytes + entry.weight > window.bytes || newest - published > window.age_us {
             return Ok(false);
         }
-        self.bytes += weight;
-        self.tail.push_front(TailEntry { update: TailUpdate::Framed(Box::new(framed)), weight });
+        self.bytes += entry.weight;
+        self.tail.push_front(entry);
+        self.packed += 1;
         Ok(true)
     }
 
@@ -248,21 +296,65 @@ impl Sequence {
         let update = Arc::new(Update { seq: self.head, stamp, patch, events });
         let weight = update.weight();
         self.bytes += weight;
-        self.tail.push_back(TailEntry { update: TailUpdate::Ready(Arc::clone(&update)), weight });
+        self.tail
+            .push_back(TailEntry { update: TailUpdate::Value(Arc::clone(&update), None), weight });
         self.trim(stamp.published, window);
         update
     }
 
-    /// Drops updates that have left the window.
+    /// Tells it the publication of the update that was pushed last. Its frame takes the place of the value some seconds
+    /// later.
+    pub fn set_publication(&mut self, publication: &Arc<Publication>) {
+        if let Some(TailEntry { update: TailUpdate::Value(update, of), .. }) = self.tail.back_mut()
+        {
+            let now = update.stamp.published;
+            *of = Some(Arc::clone(publication));
+            self.pack(now, PACKED_PER_PUSH);
+        }
+    }
+
+    /// Drops updates that have left the window. Values that were read from frames go first.
     pub fn trim(&mut self, now: Micros, window: TailWindow) {
+        if self.bytes > window.bytes {
+            self.drop_read();
+        }
         while let Some(oldest) = self.tail.front()
             && (self.bytes > window.bytes || now - oldest.update.published() > window.age_us)
         {
             self.bytes -= oldest.weight;
             self.tail.pop_front();
+            self.packed = self.packed.saturating_sub(1);
         }
         let oldest = self.oldest();
         self.blocks.trim(oldest);
+    }
+
+    /// Replaces at most `max` values by their frames, those that were published some seconds ago. Returns how many it
+    /// replaced.
+    pub fn pack(&mut self, now: Micros, max: usize) -> usize {
+        let from = self.packed;
+        while self.packed - from < max
+            && let Some(entry) = self.tail.get_mut(self.packed)
+            && now - entry.update.published() > VALUES_AGE_US
+        {
+            self.bytes -= entry.weight;
+            entry.pack();
+            self.bytes += entry.weight;
+            self.packed += 1;
+        }
+        self.packed - from
+    }
+
+    /// Drops values that were read from frames. Readers that still need them read the frames again.
+    fn drop_read(&mut self) {
+        if !mem::take(&mut self.has_read) {
+            return;
+        }
+        for entry in self.tail.range_mut(..self.packed) {
+            self.bytes -= entry.weight;
+            entry.pack();
+            self.bytes += entry.weight;
+        }
     }
 
     /// The step after `from`, which must be in the tail and before the head: a block if one begins
@@ -276,22 +368,24 @@ impl Sequence {
         }
         // The block may have had a frame that cannot be read.
         let place = (from >= self.oldest()).then(|| self.place(from))?;
-        let entry = self.ready(place)?;
-        let TailUpdate::Ready(update) = &entry.update else { return None };
-        Some(TailStep::Update(Arc::clone(update), entry.weight))
+        let entry = self.read(place)?;
+        let update = Arc::clone(entry.update.value()?);
+        Some(TailStep::Update(update, entry.weight))
     }
 
-    /// The entry at this place of the tail, read if it is a frame. One that cannot be read is dropped with
-    /// all before it, so that readers from there get an image.
-    fn ready(&mut self, place: usize) -> Option<&TailEntry> {
+    /// The entry at this place of the tail, with its value. One that cannot be read is dropped with all before it, so that
+    /// readers from there get an image.
+    fn read(&mut self, place: usize) -> Option<&TailEntry> {
         let entry = self.tail.get_mut(place)?;
         let before = entry.weight;
-        if entry.update().is_none() {
+        if !entry.read(&self.channel.name) {
             let dropped = self.tail.drain(..=place);
             self.bytes -= dropped.map(|entry| entry.weight).sum::<usize>();
+            self.packed = self.packed.saturating_sub(place + 1);
             self.blocks.trim(self.oldest());
             return None;
         }
+        self.has_read |= entry.weight > before;
         self.bytes = self.bytes - before + entry.weight;
         self.tail.get(place)
     }
@@ -300,15 +394,12 @@ impl Sequence {
         let skip = self.place(from);
         let block = usize::try_from(BLOCK).unwrap_or(usize::MAX);
         for place in skip..skip + block {
-            self.ready(place)?;
+            self.read(place)?;
         }
-        let updates = || self.tail.iter().skip(skip).take(block);
+        let updates = || self.tail.range(skip..skip + block);
         let weight: usize = updates().map(|entry| entry.weight).sum();
         *work += weight;
-        let updates = updates().filter_map(|entry| match &entry.update {
-            TailUpdate::Ready(update) => Some(update),
-            TailUpdate::Framed(_) => None,
-        });
+        let updates = updates().filter_map(|entry| entry.update.value());
         self.blocks.make(from, updates, weight)
     }
 
@@ -324,7 +415,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::document::Object;
+    use crate::{dialect::stream::UpdateFrame, document::Object};
 
     fn sequence() -> Sequence {
         let name = ChannelId::new("football/1");
@@ -341,21 +432,47 @@ mod tests {
         Stamp { source: None, received: published, published }
     }
 
+    /// Pushes a change and publishes it, as a channel does.
+    fn publish(sequence: &mut Sequence, now: Micros, patch: Object, window: TailWindow) {
+        let prev = sequence.head();
+        let update = sequence.push(stamp(now), patch.into(), Vec::new(), window);
+        let channel = sequence.channel.clone();
+        let frame = UpdateFrame { channel: channel.name.clone(), prev, update };
+        let publication = Publication::new(channel, prev, prev + 1, Box::new(frame));
+        sequence.set_publication(&Arc::new(publication));
+    }
+
+    fn text(patch: &Patch) -> String {
+        let mut text = Vec::new();
+        patch.write(&mut text);
+        String::from_utf8(text).expect("what is written is UTF-8")
+    }
+
     proptest! {
-        /// From every position in the window on, the tail has every number up to the head, once;
-        /// and it never outgrows its window.
+        /// From every position in the window on, the tail has every number up to the head, once, with its patch, whether
+        /// it keeps values or frames; and it never outgrows its window.
         #[test]
-        fn tail_has_no_hole(steps in prop::collection::vec((0_i64..50, 0_usize..6), 1..200)) {
-            let window = TailWindow { bytes: 2000, age_us: 300 };
-            let (mut sequence, mut now) = (sequence(), 0);
-            for (later, fields) in steps {
+        fn tail_has_no_hole(
+            steps in prop::collection::vec((0_i64..5_000_000, 0_usize..6, any::<bool>()), 1..200),
+        ) {
+            let window = TailWindow { bytes: 2000, age_us: 30_000_000 };
+            let (mut sequence, mut now, mut patches) = (sequence(), 0, Vec::new());
+            for (later, fields, is_tick) in steps {
                 now += later;
                 let mut patch = Object::default();
                 for field in 0..fields {
-                    patch.set(crate::document::FieldKey::Int(field as u64), true);
+                    patch.set(crate::document::FieldKey::Int(field as u64), now);
                 }
-                sequence.push(stamp(now), patch.into(), Vec::new(), window);
+                patches.push(text(&patch.clone().into()));
+                publish(&mut sequence, now, patch, window);
+                if is_tick {
+                    sequence.pack(now, usize::MAX);
+                    let mut values = sequence.tail.iter().skip(sequence.packed);
+                    prop_assert!(values.all(|it| now - it.update.published() <= VALUES_AGE_US));
+                }
+                sequence.trim(now, window);
                 prop_assert!(sequence.bytes <= window.bytes);
+                prop_assert_eq!(sequence.bytes, sequence.tail.iter().map(|it| it.weight).sum::<usize>());
                 prop_assert!(sequence.tail.iter().all(|entry| now - entry.update.published() <= window.age_us));
                 for from in sequence.oldest()..=sequence.head() {
                     let (mut at, mut work) = (from, 0);
@@ -363,12 +480,35 @@ mod tests {
                         let step = sequence.step(at, &mut work).expect("it is in the tail");
                         let is_block = matches!(step, TailStep::Block(_));
                         prop_assert_eq!(step.seq(), at + if is_block { BLOCK } else { 1 });
+                        if !is_block {
+                            prop_assert_eq!(&text(step.patch()), &patches[usize::try_from(at).unwrap()]);
+                        }
                         at = step.seq();
                     }
                     prop_assert_eq!(at, sequence.head());
                 }
             }
         }
+    }
+
+    #[test]
+    fn tail_keeps_frames_of_what_is_older_than_some_seconds() {
+        let (mut sequence, window) = (sequence(), TailWindow { bytes: 1 << 20, age_us: i64::MAX });
+        for number in 0..100 {
+            let mut patch = Object::default();
+            patch.set("price", number);
+            publish(&mut sequence, number * 1_000_000, patch, window);
+        }
+        assert_eq!(sequence.packed, 89, "values are those of the last ten seconds");
+        let packed = sequence.bytes;
+        steps(&mut sequence, 0, &mut 0);
+        assert!(sequence.bytes > packed, "a reader gets values");
+        sequence.trim(0, TailWindow { bytes: packed, age_us: i64::MAX });
+        assert_eq!(
+            (sequence.bytes, sequence.oldest()),
+            (packed, 0),
+            "these values go before updates do"
+        );
     }
 
     /// One value that changes again and again, and an event where `has_event` returns true.
