@@ -60,6 +60,18 @@ pub struct FrameOrigin {
     pub channel: u32,
     /// The reader's position before it; `None` if the reader has nothing of the channel.
     pub before: Option<Position>,
+    /// It is an image in place of what follows `before`, as a `resync` frame before it says. A reader that has that frame
+    /// needs an image.
+    pub is_resync: bool,
+}
+
+/// The state of a reader whose queued frames of a channel were removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Withdrawn {
+    /// The position of its document; `None` if it has none.
+    pub before: Option<Position>,
+    /// It has been told to expect an image, and cannot go on from its position.
+    pub needs_image: bool,
 }
 
 /// The queued frames of one channel.
@@ -235,10 +247,10 @@ impl Outbox {
     }
 
     /// Removes the frames of a channel that have not been partly written. Without `image`, its last image
-    /// and everything before it stay. Returns the reader's position without the removed frames, or `None`
-    /// if there were none.
-    pub fn withdraw(&mut self, channel: u32, image: bool) -> Option<Option<Position>> {
-        let (mut count, mut bytes, mut position) = (0, 0, None);
+    /// and everything before it stay, unless that image is for a resync. Returns the reader's state without the removed
+    /// frames, or `None` if there were none.
+    pub fn withdraw(&mut self, channel: u32, image: bool) -> Option<Withdrawn> {
+        let (mut count, mut bytes, mut withdrawn) = (0, 0, None);
         let is_image = |queued: &QueuedFrame| {
             queued.origin().is_some_and(|it| it.channel == channel && it.before.is_none())
         };
@@ -248,16 +260,17 @@ impl Outbox {
             count += 1;
             let own = queued.origin().filter(|it| it.channel == channel && count > first);
             let Some(origin) = own else { return true };
-            position = position.or(Some(origin.before));
+            let FrameOrigin { before, is_resync, .. } = origin;
+            withdrawn = withdrawn.or(Some(Withdrawn { before, needs_image: is_resync }));
             bytes += queued.frame.len();
             false
         });
         self.bytes -= bytes;
-        if position.is_some() {
+        if withdrawn.is_some() {
             // Queued beats contain positions that are no longer true.
             self.drop_all(FrameKind::Beat);
         }
-        position
+        withdrawn
     }
 
     /// Removes all frames of a kind that have not been partly written.
@@ -422,7 +435,7 @@ mod tests {
     const BUDGET: Budget = Budget { bytes: 100, frame_bytes: 0, age_us: 1000 };
 
     fn origin(channel: u32, before: Seq) -> FrameOrigin {
-        FrameOrigin { channel, before: Some(position(before)) }
+        FrameOrigin { channel, before: Some(position(before)), is_resync: false }
     }
 
     fn position(seq: Seq) -> Position {
@@ -592,7 +605,8 @@ mod tests {
         }
         // The first frame of channel 1 is partly written, so it stays.
         take(&mut outbox, 1);
-        assert_eq!(outbox.withdraw(1, false), Some(Some(position(4))));
+        let withdrawn = Withdrawn { before: Some(position(4)), needs_image: false };
+        assert_eq!(outbox.withdraw(1, false), Some(withdrawn));
         assert_eq!(outbox.bytes(), 9 + 30);
         assert_eq!(outbox.withdraw(1, false), None);
     }

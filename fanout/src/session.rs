@@ -399,7 +399,7 @@ impl Session {
             self.report_limit(wildcard, context);
             return None;
         }
-        let origin = FrameOrigin { channel: channel.number, before: None };
+        let origin = FrameOrigin { channel: channel.number, before: None, is_resync: false };
         let view = self.view(&options);
         let frame = context.renderer.frame(&view, image.frame().clone(), None, true)?;
         context.tally.images = context.tally.images.saturating_add(1);

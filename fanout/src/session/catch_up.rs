@@ -307,12 +307,13 @@ impl Session {
         let epoch = Some(sub.channel.epoch);
         let (topic, options) = (sub.topic(), sub.options.clone());
         let view = self.view(&options);
-        let frames = context.renderer.catch_up(&view, frames, from.map(|from| from.seq));
-        context.note_caught_up(&name, (from.map(|from| from.seq), to), why, &frames);
-        let mut before = from;
+        let resumed_at = from.filter(|_| verdict == Verdict::Resumed).map(|from| from.seq);
+        let frames = context.renderer.catch_up(&view, frames, resumed_at);
+        context.note_caught_up(&name, (resumed_at, to), why, &frames);
+        let (mut before, is_resync) = (from, from.is_some() && resumed_at.is_none());
         let frames = frames.into_iter().map(|CatchUpFrame { frame, to }| {
             let before = before.replace(Position { epoch, seq: to });
-            let origin = FrameOrigin { channel, before };
+            let origin = FrameOrigin { channel, before, is_resync };
             (frame, Some(origin))
         });
         if urgent {
@@ -392,8 +393,8 @@ impl Session {
             return (None, Vec::new());
         }
         let sub = &mut self.subscriptions[key];
-        let lost = matches!(catch_up.verdict, Verdict::Refused(_))
-            || sub.options.on_slow == OnSlow::Resync && why == "slow";
+        // A reader without a position waits for its image already.
+        let lost = from.is_some() && catch_up.verdict != Verdict::Resumed;
         // A dialect of the host has no such frame: its snapshot is enough.
         if lost && self.dialect.is_stream() {
             let why = match catch_up.verdict {
@@ -406,7 +407,7 @@ impl Session {
             let frame = protocol::resync(name, why, had, catch_up.head);
             let event = JournalEvent::Resync { why, from: had, to: catch_up.head };
             context.note(Some(&sub.channel.name), event);
-            let origin = Some(FrameOrigin { channel, before: from });
+            let origin = Some(FrameOrigin { channel, before: from, is_resync: false });
             if urgent {
                 context.outbox.add_first(channel, vec![(frame, origin)], context.now);
             } else {

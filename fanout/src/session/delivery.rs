@@ -7,7 +7,7 @@ use super::{
 use crate::{
     batch::BatchFrame,
     journal::{Behind, JournalEvent},
-    outbox::{FrameOrigin, Outbox},
+    outbox::{FrameOrigin, Outbox, Withdrawn},
     protocol::OnSlow,
     topics::FollowerRef,
 };
@@ -40,7 +40,8 @@ impl Session {
             return self.preempt(key, context);
         }
         let sub = &mut self.subscriptions[key];
-        let origin = FrameOrigin { channel: sub.channel.number, before: Some(sub.at(position)) };
+        let (channel, before) = (sub.channel.number, Some(sub.at(position)));
+        let origin = FrameOrigin { channel, before, is_resync: false };
         let (waiting_bytes, waiting_us) = (context.outbox.bytes(), context.outbox.age(context.now));
         if context.outbox.push(bytes.clone(), origin, context.budget, context.now).is_ok() {
             sub.delivered = Some(publication.seq);
@@ -157,11 +158,10 @@ impl Session {
     /// Removes the queued frames of a subscription that is behind. Returns whether there were any.
     pub(super) fn withdraw(&mut self, key: usize, outbox: &mut Outbox) -> bool {
         let sub = &mut self.subscriptions[key];
-        let Some(before) = outbox.withdraw(sub.channel.number, sub.channel.deliver_last) else {
-            return false;
-        };
+        let withdrawn = outbox.withdraw(sub.channel.number, sub.channel.deliver_last);
+        let Some(Withdrawn { before, needs_image }) = withdrawn else { return false };
         if let SubscriptionState::Behind(behind) = &mut sub.state {
-            behind.from = before;
+            behind.from = before.filter(|_| !needs_image);
             sub.delivered = before.map(|position| position.seq);
         }
         true

@@ -101,7 +101,8 @@ impl<S> Subscriber<S> {
                 let publication = &frame.publication;
                 let Channel { number: channel, epoch, .. } = publication.channel;
                 let before = Some(Position { epoch: Some(epoch), seq: frame.prev });
-                self.outbox.add(bytes, Some(FrameOrigin { channel, before }), now);
+                let origin = FrameOrigin { channel, before, is_resync: false };
+                self.outbox.add(bytes, Some(origin), now);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! A client of the shard.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fanout::Seq;
 
@@ -19,6 +19,8 @@ pub(crate) struct Client {
     events: BTreeMap<u32, Vec<Seq>>,
     /// The sequence of each channel's last image: events before it are not missed.
     images: BTreeMap<u32, Seq>,
+    /// The channels of which a `resync` frame has announced an image.
+    announced: BTreeSet<u32>,
     /// It follows all channels from the start to the end.
     pub(crate) follows_all: bool,
     /// Received data frames.
@@ -47,15 +49,17 @@ impl Client {
         let words: Vec<&str> = text.split(' ').collect();
         let number = |place: usize| words[place].parse::<Seq>().expect("a number");
         let channel = || u32::try_from(number(1)).expect("a small number");
-        self.data += u64::from(!text.starts_with('{') || text.contains("\"resync\""));
+        self.data += u64::from(!text.starts_with('{') || text.contains("\"type\":\"resync\""));
         match words[0] {
             "image" => {
+                self.announced.remove(&channel());
                 self.positions.insert(channel(), number(2));
                 self.images.insert(channel(), number(2));
                 self.events.entry(channel()).or_default().retain(|event| *event <= number(2));
             }
             "update" => {
                 let (prev, seq) = (number(2), number(3));
+                assert!(!self.announced.contains(&channel()), "{text} came in place of an image");
                 let known = self.positions.get_mut(&channel()).expect("an update follows an image");
                 assert!(prev <= *known, "a hole before {text}, at {known}");
                 assert!(seq > *known, "{text} came again, at {known}");
@@ -75,11 +79,26 @@ impl Client {
         }
     }
 
+    /// Whether a `resync` frame has announced the image of a channel.
+    pub(crate) fn waits_for_image(&self, channel: u32) -> bool {
+        self.announced.contains(&channel)
+    }
+
     /// A beat contains exactly the positions after the frames before it.
     fn check_beat(&mut self, text: &str) {
         let frame: serde_json::Value = serde_json::from_str(text).expect("a control frame");
         if let Some(code) = frame["code"].as_str() {
             self.refusals.push(code.to_owned());
+        }
+        match frame["type"].as_str() {
+            Some("resync") => {
+                let name = frame["ch"].as_str().expect("it is of a channel");
+                let is_new = self.announced.insert(name[2..].parse().expect("a number"));
+                assert!(is_new, "{text} came again before the image");
+            }
+            // None of its tests unsubscribes while it waits for an image of another channel.
+            Some("unsubscribed") => self.announced.clear(),
+            _ => {}
         }
         if frame["id"] == "hash" {
             self.hashes.1 += 1;

@@ -172,6 +172,39 @@ fn suspension_goes_before_queued_frames() {
     assert_eq!(world.clients[0].positions, world.host.heads);
 }
 
+/// A client has read that an image comes in place of what it has missed. Before it reads the image, publications are lost,
+/// and the channel is suspended, so that the queued image goes.
+#[test]
+fn image_that_was_announced_comes_whatever_happens_before_it() {
+    let mut world = World::new();
+    for number in 0..2 {
+        (0..8).for_each(|_| world.publish(number));
+        let subscribe = format!(r#"{{"op":"subscribe","ch":"c/{number}","on_slow":"resync"}}"#);
+        world.command(0, &subscribe);
+        world.respond();
+    }
+    world.read(0, usize::MAX);
+    world.clients[0].pipe.0.borrow_mut().takes = 0;
+    for _ in 8..15 {
+        (0..2).for_each(|number| world.publish(number));
+        world.turn();
+    }
+    for _ in 0..2000 {
+        world.respond();
+        world.read(0, 1);
+        if world.clients[0].waits_for_image(0) {
+            break;
+        }
+    }
+    assert!(world.clients[0].waits_for_image(0), "it kept up");
+    world.lose_publications();
+    world.publish(0);
+    world.turn();
+    // The client finds an update in place of the image.
+    world.settle();
+    assert_eq!(world.clients[0].positions, world.host.heads);
+}
+
 /// A channel is suspended before each response to the reader's requests.
 #[test]
 fn reader_gets_its_image_however_often_the_channel_is_suspended() {

@@ -55,11 +55,14 @@ impl World {
 
     /// A command about a channel at a rate.
     fn command_at(&mut self, op: &str, subscriber: usize, channel: &str, rate: Rate) {
-        let every = rate.every_ms();
-        self.command(
-            subscriber,
-            &format!(r#"{{"op":"{op}","ch":"{channel}","every_ms":{every}}}"#),
-        );
+        let (every, on_slow) = (rate.every_ms(), Self::on_slow(subscriber));
+        let options = format!(r#""every_ms":{every},"on_slow":"{on_slow}""#);
+        self.command(subscriber, &format!(r#"{{"op":"{op}","ch":"{channel}",{options}}}"#));
+    }
+
+    /// Half of the clients want an image in place of what they missed.
+    fn on_slow(subscriber: usize) -> &'static str {
+        if subscriber.is_multiple_of(2) { "merge" } else { "resync" }
     }
 
     /// Sends a command, unless the client's last one is still carried out. Returns whether it was sent.
@@ -106,7 +109,9 @@ impl World {
             entries.push(r#""c/*""#.to_owned());
         }
         let (entries, every) = (entries.join(","), rate.every_ms());
-        let command = format!(r#"{{"op":"subscribe","chs":[{entries}],"every_ms":{every}}}"#);
+        let on_slow = Self::on_slow(subscriber);
+        let options = format!(r#""every_ms":{every},"on_slow":"{on_slow}""#);
+        let command = format!(r#"{{"op":"subscribe","chs":[{entries}],{options}}}"#);
         self.command(subscriber, &command);
     }
 
@@ -177,7 +182,7 @@ impl World {
         self.turn();
     }
 
-    fn lose_publications(&mut self) {
+    pub(crate) fn lose_publications(&mut self) {
         self.subscribers.mark_all_behind(self.now);
         self.take_effects();
     }
