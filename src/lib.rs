@@ -40,7 +40,9 @@ mod table;
 pub mod telemetry;
 mod test_match;
 
-/// The hub allocates on one thread and frees on others: patches, frames and records cross threads. This allocator does that
-/// faster than glibc's, and returns memory that glibc keeps after a burst. `benches/ingest` and `benches/lists.py` show both.
+/// The hub allocates on one thread and frees on others: patches, frames and records cross threads, and most of its threads
+/// allocate little. This allocator shares pages between threads: the demo takes a quarter less memory with it than with
+/// glibc's or mimalloc, which keep pages for each thread, at the same processor time (`benches/rest_memory.py`,
+/// `benches/threads.py`). `.cargo/config.toml` has its settings.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
