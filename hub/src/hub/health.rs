@@ -247,8 +247,7 @@ impl Hub {
         self.tiers_open = 0;
         let of_matches = self.matches.values_mut().flat_map(|known| known.channels.iter_mut());
         for entry in of_matches.chain(self.channels.all_shared_mut()) {
-            entry.sequence.trim(now, window);
-            pack_max -= entry.sequence.pack(now, pack_max);
+            pack_max -= entry.sequence.tick(now, window, pack_max);
             entry.tiers.close_unfollowed();
             self.tiers_open += entry.tiers.len();
         }

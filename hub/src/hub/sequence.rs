@@ -2,7 +2,7 @@
 //!
 //! Treats updates as values with a weight and a timestamp. Does not know their meaning.
 
-use std::{collections::VecDeque, mem, sync::Arc};
+use std::{collections::VecDeque, sync::Arc};
 
 use borsh::{BorshDeserialize, BorshSerialize};
 use bytes::Bytes;
@@ -53,8 +53,8 @@ pub struct Sequence {
     tail: VecDeque<TailEntry>,
     /// The number of entries at the front whose values were replaced by frames.
     packed: usize,
-    /// Whether entries may hold values that were read from their frames.
-    has_read: bool,
+    /// Ticks since a reader needed the value of a frame. `None`: no frame has its value.
+    unread_ticks: Option<u8>,
     bytes: usize,
     blocks: Blocks,
 }
@@ -62,6 +62,9 @@ pub struct Sequence {
 /// How long the tail keeps an update as a value, in microseconds. Most readers that fall behind catch up sooner, so that
 /// few frames are read again.
 const VALUES_AGE_US: Micros = 10_000_000;
+
+/// Ticks after which values that were read from frames are dropped, if no reader has needed one meanwhile.
+const UNREAD_TICKS_MAX: u8 = 10;
 
 /// Values that a new update replaces by frames at most. More than one, so that a burst leaves no values behind.
 const PACKED_PER_PUSH: usize = 2;
@@ -224,7 +227,7 @@ impl Sequence {
             head: 0,
             tail: VecDeque::new(),
             packed: 0,
-            has_read: false,
+            unread_ticks: None,
             bytes: 0,
             blocks: Blocks::default(),
         }
@@ -243,7 +246,7 @@ impl Sequence {
 
     fn clear_tail(&mut self) {
         self.tail.clear();
-        (self.packed, self.has_read, self.bytes) = (0, false, 0);
+        (self.packed, self.unread_ticks, self.bytes) = (0, None, 0);
         self.blocks = Blocks::default();
     }
 
@@ -329,9 +332,20 @@ impl Sequence {
         self.blocks.trim(oldest);
     }
 
+    /// What is due each second: drops updates that have left the window and values that readers no longer need, and replaces
+    /// at most `pack_max` values by their frames. Returns how many it replaced.
+    pub fn tick(&mut self, now: Micros, window: TailWindow, pack_max: usize) -> usize {
+        self.trim(now, window);
+        self.unread_ticks = self.unread_ticks.map(|ticks| ticks + 1);
+        if self.unread_ticks > Some(UNREAD_TICKS_MAX) {
+            self.drop_read();
+        }
+        self.pack(now, pack_max)
+    }
+
     /// Replaces at most `max` values by their frames, those that were published some seconds ago. Returns how many it
     /// replaced.
-    pub fn pack(&mut self, now: Micros, max: usize) -> usize {
+    fn pack(&mut self, now: Micros, max: usize) -> usize {
         let from = self.packed;
         while self.packed - from < max
             && let Some(entry) = self.tail.get_mut(self.packed)
@@ -347,7 +361,7 @@ impl Sequence {
 
     /// Drops values that were read from frames. Readers that still need them read the frames again.
     fn drop_read(&mut self) {
-        if !mem::take(&mut self.has_read) {
+        if self.unread_ticks.take().is_none() {
             return;
         }
         for entry in self.tail.range_mut(..self.packed) {
@@ -385,7 +399,9 @@ impl Sequence {
             self.blocks.trim(self.oldest());
             return None;
         }
-        self.has_read |= entry.weight > before;
+        if let TailUpdate::Frame(..) = entry.update {
+            self.unread_ticks = Some(0);
+        }
         self.bytes = self.bytes - before + entry.weight;
         self.tail.get(place)
     }
@@ -466,7 +482,7 @@ mod tests {
                 patches.push(text(&patch.clone().into()));
                 publish(&mut sequence, now, patch, window);
                 if is_tick {
-                    sequence.pack(now, usize::MAX);
+                    sequence.tick(now, window, usize::MAX);
                     let mut values = sequence.tail.iter().skip(sequence.packed);
                     prop_assert!(values.all(|it| now - it.update.published() <= VALUES_AGE_US));
                 }
@@ -509,6 +525,11 @@ mod tests {
             (packed, 0),
             "these values go before updates do"
         );
+        steps(&mut sequence, 0, &mut 0);
+        (0..UNREAD_TICKS_MAX).for_each(|_| assert_eq!(sequence.tick(0, window, 0), 0));
+        assert!(sequence.bytes > packed, "another reader may need them");
+        sequence.tick(0, window, 0);
+        assert_eq!(sequence.bytes, packed, "nobody has needed them for some seconds");
     }
 
     /// One value that changes again and again, and an event where `has_event` returns true.
