@@ -40,12 +40,12 @@ test("after some seconds offline all that was missed arrives", async ({ page }) 
 });
 
 test("a reader that stops is merged and not closed, and has the right documents", async ({ page }) => {
-  await page.fill("#slow-s", "8");
-  let said = await press(page, "slow", "slow-outcome", ["good", "open"]);
-  // On a busy machine what lies between may hold all of it; the page then says so.
-  if (/buffers on the way took everything/.test(said)) {
-    await page.fill("#slow-s", "20");
-    said = await press(page, "slow", "slow-outcome");
+  let said = "";
+  // On a busy machine, or while little happens in the match, what lies between may hold all of it; the page then says so.
+  for (const seconds of ["8", "20", "25", "25"]) {
+    await page.fill("#slow-s", seconds);
+    said = await press(page, "slow", "slow-outcome", ["good", "open"]);
+    if (!/buffers on the way took everything/.test(said)) break;
   }
   assert(/^Not closed, \d+ changes merged into others because it was slow,/.test(said), said);
   const [, merged] = /, (\d+) changes merged/.exec(said);
