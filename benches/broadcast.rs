@@ -100,7 +100,7 @@ fn outbox(c: &mut Criterion) {
         b.iter(|| {
             for seq in 0..64 {
                 let before = Position { epoch: Some(Epoch(1)), seq };
-                let origin = FrameOrigin { channel: 1, before: Some(before) };
+                let origin = FrameOrigin { channel: 1, before: Some(before), is_resync: false };
                 outbox.push(Bytes::clone(&frame), origin, LIMITS.budget, 0).expect("there is room");
             }
             outbox

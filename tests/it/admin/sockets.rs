@@ -131,8 +131,11 @@ async fn resume_rate_and_refusals_have_their_reasons() {
     let page = format!("/admin/sockets/{conn}/");
     ada.get(&page).await;
     let from = json!({"epoch": state.epoch, "seq": state.seq});
-    again.ask(&json!({"op": "subscribe", "id": 1, "ch": name, "from": from})).await;
-    again.ask(&json!({"op": "set", "id": 2, "ch": name, "every_ms": 1000})).await;
+    // The rate is changed while the socket catches up, so the command is there before that can end.
+    again.send(&json!({"op": "subscribe", "id": 1, "ch": name, "from": from})).await;
+    again.send(&json!({"op": "set", "id": 2, "ch": name, "every_ms": 1000})).await;
+    again.next_of("subscribed").await;
+    again.next_of("subscribed").await;
     again.ask(&json!({"op": "subscribe", "id": 3, "ch": "tennis/0"})).await;
     again.ask(&json!({"op": "unsubscribe", "id": 4, "ch": name})).await;
     let from = json!({"epoch": "zzz", "seq": 3});

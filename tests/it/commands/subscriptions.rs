@@ -167,8 +167,8 @@ async fn channel_covered_by_several_subscriptions_is_delivered_once() {
     // No client falls behind, however busy the machine is: a client that falls behind and requests
     // an image misses the events before it.
     let settings = [("FANOUT_OUTBOX_BYTES", "67108864"), ("FANOUT_OUTBOX_AGE_MS", "600000")];
-    // Ten seconds of changes in two, so that there are more after the last command.
-    let (hub, key) = held_at("5", &Market { event: 30 }.busy(10_000, 100), &settings);
+    // Ten seconds of changes in five, so that there are more after the last command.
+    let (hub, key) = held_at("2", &Market { event: 30 }.busy(10_000, 100), &settings);
     let mut client = Client::connect(&hub.address, &key).await;
     client.subscribe("tennis/*/odds/betfair").await;
     client.subscribe("feeds").await;
