@@ -271,8 +271,8 @@ impl Hub {
 
     /// Puts `update` frames that were published before a restart back into the tail of their channel, the newest
     /// first, as far back as the window reaches. They lead to where the tail begins, which is the head if nothing
-    /// was published since. A frame is read when a reader needs it; until then the tail holds its payload and what
-    /// that is a part of.
+    /// was published since. A frame is read when a reader needs it; until then the tail holds its payload, as a
+    /// copy if that is shared.
     ///
     /// # Errors
     ///
