@@ -66,12 +66,12 @@ class Part:
 
     def __init__(self, name, folder, command, env=None):
         self.name, self.folder, self.command, self.env = name, folder, command, env or {}
-        self.process, self.ended_at = None, None
+        self.process, self.ended_at, self.starts = None, None, 0
         self.stop_signal = signal.SIGTERM
         folder.mkdir(exist_ok=True)
 
     def start(self):
-        self.ended_at = None
+        self.ended_at, self.starts = None, self.starts + 1
         with self.log.open("ab") as log:
             # A session, so that Ctrl-C reaches this script alone, which then ends the parts in order.
             self.process = subprocess.Popen(
