@@ -74,6 +74,24 @@ async fn next_seven_days_are_the_default() {
 }
 
 #[tokio::test]
+async fn match_in_play_since_yesterday_is_found_by_its_status() {
+    let mut stage = Stage::new();
+    stage.fixture("tennis", "night", ["A. One", "B. Two"], -25 * HOUR);
+    stage.add_fact("tennis", "night", json!({"tennis": {"status": "live"}}));
+    stage.push().await;
+    stage.until(&format!("{P}/matches/live/"), |live| live[0]["status"] == "live").await;
+    for status in ["live", "interrupted,live,finished"] {
+        let page = stage.get(&format!("{P}/matches/?status={status}")).await;
+        assert_eq!(page["count"], 1, "{status}: {page}");
+    }
+    let next_days = stage.get(&format!("{P}/matches/?status=live,scheduled")).await;
+    assert_eq!(
+        next_days["count"], 0,
+        "scheduled matches are those of the next seven days: {next_days}"
+    );
+}
+
+#[tokio::test]
 async fn players_are_ranked_and_predicted_by_results_and_prices() {
     let stage = tour().await;
     let rankings = stage.get(&format!("{P}/rankings/?limit=900")).await;

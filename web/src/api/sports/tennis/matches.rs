@@ -14,6 +14,7 @@ use crate::{
     clock::now,
 };
 use history::query::MatchQuery;
+use record::Status;
 
 const LIST: Spec = Spec {
     // Old clients send `player_id`, which never had an effect.
@@ -40,7 +41,7 @@ const LIVE: Spec = Spec {
 
 endpoints! {
     /// Matches. The default range is from today to seven days ahead, unless dates, a tournament, a
-    /// player or the status of a finished match are requested.
+    /// player or only statuses of matches that have started are requested.
     "/tennis/api/v2/matches/", params(LIST), answers(Page<TennisMatch>),
         |request| list(&request).await;
 
@@ -55,9 +56,12 @@ endpoints! {
 
 async fn list(request: &ApiRequest) -> ApiResult {
     let mut filter = request.filter(Sport::Tennis)?;
-    let wants_over =
-        filter.statuses.as_ref().is_some_and(|statuses| statuses.iter().all(|it| it.is_over()));
-    let is_narrow = filter.competition.is_some() || filter.team.is_some() || wants_over;
+    // Matches in play may have started yesterday.
+    let has_started =
+        |statuses: &Vec<Status>| statuses.iter().all(|it| it.is_over() || it.is_live());
+    let is_narrow = filter.competition.is_some()
+        || filter.team.is_some()
+        || filter.statuses.as_ref().is_some_and(has_started);
     if filter.from.is_none() && filter.before.is_none() && !is_narrow {
         let now = now();
         filter.from = Some(now - now.rem_euclid(DAY));
