@@ -44,7 +44,7 @@ use self::{
     relay::Relay,
     sequence::{Stamp, TailWindow},
     signals::SignalEngine,
-    state::{Life, Match, MatchDelta, Moment, Origin},
+    state::{LadderKind, Life, Match, MatchDelta, Moment, Origin},
 };
 use crate::{
     channels::{ChannelEntry, Channels, Subject},
@@ -286,7 +286,7 @@ impl Hub {
     pub fn rungs(&self) -> usize {
         let books = self.matches.values().flat_map(|known| &known.state.books);
         let selections = books.flat_map(|book| &book.markets).flat_map(|market| &market.selections);
-        let ladders = selections.flat_map(|it| [&it.back, &it.lay, &it.traded]);
+        let ladders = selections.flat_map(|it| LadderKind::ALL.map(|kind| it.ladder(kind)));
         ladders.map(|ladder| ladder.levels().len()).sum()
     }
 

@@ -45,7 +45,7 @@ fn selection_image(out: &mut Object, selection: &Selection) {
     best_prices(selection).into_iter().for_each(|(name, value)| out.set_some(name, value));
     out.set_some("last", selection.last);
     out.set_some("volume", selection.volume);
-    for rung in [LadderKind::Back, LadderKind::Lay, LadderKind::Traded] {
+    for rung in LadderKind::ALL {
         ladder(out, rung, selection.ladder(rung));
     }
 }

@@ -265,6 +265,10 @@ impl Book {
         market.status = definition.status;
         market.in_play = definition.in_play;
         self.tally.add(market);
+        // Few markets get selections later, and growth by doubling leaves room for one more or two.
+        market
+            .selections
+            .reserve_exact(definition.selections.len().saturating_sub(market.selections.len()));
         for new in &definition.selections {
             let selection = market.selection(&new.id).unwrap_or_else(|| {
                 market.selections.push(Selection::new(Arc::clone(&new.id)));
@@ -346,16 +350,14 @@ impl Book {
             (LadderKind::Lay, &change.lay),
             (LadderKind::Traded, &change.traded),
         ] {
-            let ladder = selection.ladder_mut(rung);
             for level in levels {
-                if ladder.set(*level) {
+                if selection.ladder_mut(rung).set(*level) {
                     parts.push(BookPart::Rung(market, number, rung, *level));
                 }
             }
         }
         let ladder_moved = !change.back.is_empty();
-        let top = selection.back.levels.last().map(|level| level.price);
-        let price = if ladder_moved { top } else { change.price };
+        let price = if ladder_moved { selection.best_back() } else { change.price };
         let price_moved =
             (ladder_moved || change.price.is_some()) && selection.set_price(price, at);
         if price_moved || lay_before != selection.best_lay() {

@@ -6,7 +6,7 @@ use ingest::event::{
     Fact, MarketChange, MarketDefinition, OddsFact, SelectionChange, SelectionDefinition,
 };
 
-use super::{Book, Market, Match, Moment, Selection};
+use super::{Book, LadderKind, Market, Match, Moment, Selection};
 use crate::hub::feeds::FactKind;
 
 impl Match {
@@ -61,14 +61,15 @@ impl Market {
 
 impl Selection {
     fn change(&self) -> SelectionChange {
+        let levels = |kind| self.ladder(kind).levels().to_vec();
         SelectionChange {
             id: Arc::clone(&self.id),
             price: self.price,
             last: self.last,
             volume: self.volume,
-            back: self.back.levels().to_vec(),
-            lay: self.lay.levels().to_vec(),
-            traded: self.traded.levels().to_vec(),
+            back: levels(LadderKind::Back),
+            lay: levels(LadderKind::Lay),
+            traded: levels(LadderKind::Traded),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! One market of a book: its definition, its history, and the prices and ladders of its selections.
 
-use std::sync::Arc;
+use std::{io, sync::Arc};
 
 use borsh::{BorshDeserialize, BorshSerialize};
 use fanout::Micros;
@@ -78,10 +78,13 @@ pub struct Selection {
     pub volume: Option<Decimal>,
     /// When the price was last reported.
     pub priced_at: Micros,
-    pub back: Ladder,
-    pub lay: Ladder,
-    pub traded: Ladder,
+    pub(super) ladders: Ladders,
 }
+
+/// The ladders of a selection, by [`LadderKind`]. Those of bookmakers, which are most, have none, and without the box a
+/// hub that has a million prices would take 80 MB more.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Ladders(Option<Box<[Ladder; LadderKind::ALL.len()]>>);
 
 /// Sizes by price, lowest price first.
 #[derive(Debug, Default, Clone, PartialEq, BorshSerialize, BorshDeserialize)]
@@ -97,6 +100,11 @@ pub enum LadderKind {
     Back,
     Lay,
     Traded,
+}
+
+impl LadderKind {
+    /// In the order of the saved state.
+    pub const ALL: [Self; 3] = [Self::Back, Self::Lay, Self::Traded];
 }
 
 impl Market {
@@ -192,33 +200,29 @@ impl Selection {
             last: None,
             volume: None,
             priced_at: 0,
-            back: Ladder::default(),
-            lay: Ladder::default(),
-            traded: Ladder::default(),
+            ladders: Ladders::default(),
         }
     }
 
     /// The best price at which one can lay.
     #[must_use]
     pub fn best_lay(&self) -> Option<Decimal> {
-        self.lay.levels.first().map(|level| level.price)
+        self.ladder(LadderKind::Lay).levels.first().map(|level| level.price)
+    }
+
+    /// The best price at which one can back, by the ladder.
+    pub(super) fn best_back(&self) -> Option<Decimal> {
+        self.ladder(LadderKind::Back).levels.last().map(|level| level.price)
     }
 
     #[must_use]
-    pub fn ladder(&self, rung: LadderKind) -> &Ladder {
-        match rung {
-            LadderKind::Back => &self.back,
-            LadderKind::Lay => &self.lay,
-            LadderKind::Traded => &self.traded,
-        }
+    pub fn ladder(&self, kind: LadderKind) -> &Ladder {
+        static ABSENT: Ladder = Ladder::ABSENT;
+        self.ladders.0.as_ref().map_or(&ABSENT, |ladders| &ladders[kind as usize])
     }
 
-    pub(super) fn ladder_mut(&mut self, rung: LadderKind) -> &mut Ladder {
-        match rung {
-            LadderKind::Back => &mut self.back,
-            LadderKind::Lay => &mut self.lay,
-            LadderKind::Traded => &mut self.traded,
-        }
+    pub(super) fn ladder_mut(&mut self, kind: LadderKind) -> &mut Ladder {
+        &mut self.ladders.0.get_or_insert_default()[kind as usize]
     }
 
     /// Sets the price; returns whether it changed.
@@ -234,7 +238,25 @@ impl Selection {
     }
 }
 
+impl BorshSerialize for Ladders {
+    fn serialize<W: io::Write>(&self, writer: &mut W) -> io::Result<()> {
+        match &self.0 {
+            Some(ladders) => ladders.serialize(writer),
+            None => LadderKind::ALL.map(|_| Ladder::ABSENT).serialize(writer),
+        }
+    }
+}
+
+impl BorshDeserialize for Ladders {
+    fn deserialize_reader<R: io::Read>(reader: &mut R) -> io::Result<Self> {
+        let ladders = <[Ladder; LadderKind::ALL.len()]>::deserialize_reader(reader)?;
+        Ok(Self(ladders.iter().any(Ladder::is_present).then(|| Box::new(ladders))))
+    }
+}
+
 impl Ladder {
+    const ABSENT: Self = Self { levels: Vec::new(), present: false };
+
     #[must_use]
     pub fn levels(&self) -> &[Level] {
         &self.levels
