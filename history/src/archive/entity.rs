@@ -4,8 +4,9 @@ use std::{collections::HashMap, sync::Arc};
 
 use ingest::event::Sport;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use super::properties::Properties;
 use record::{EntityRef, Key, MatchRecord, PlayRecord};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -64,18 +65,26 @@ pub struct Entity {
     pub parent: Option<Key>,
     pub country: Option<Arc<str>>,
     /// `position`, `number`, `city`, `surface`, `category`: properties that some feed provides.
-    pub about: Map<String, Value>,
+    pub about: Properties,
 }
 
 impl Entity {
     fn new(kind: EntityKind, sport: Sport, named: &EntityRef) -> Self {
         let name = Arc::clone(&named.name);
-        Self { id: named.id, kind, sport, name, parent: None, country: None, about: Map::new() }
+        Self {
+            id: named.id,
+            kind,
+            sport,
+            name,
+            parent: None,
+            country: None,
+            about: Properties::default(),
+        }
     }
 
     fn with(mut self, key: &str, value: Option<impl Into<Value>>) -> Self {
         if let Some(value) = value {
-            self.about.insert(key.to_owned(), value.into());
+            self.about.insert(key, value.into());
         }
         self
     }
@@ -218,7 +227,9 @@ impl Directory {
         merged.name = Arc::clone(&reported.name);
         merged.parent = reported.parent.or(known.parent);
         merged.country = reported.country.clone().or_else(|| known.country.clone());
-        merged.about.extend(reported.about.clone());
+        for (name, value) in reported.about.iter() {
+            merged.about.insert(name, value.clone());
+        }
         Some(merged)
     }
 

@@ -120,6 +120,10 @@ impl Index {
         for posting in Posting::all_of(brief) {
             let orders = self.postings.entry(posting).or_default();
             if let Err(place) = orders.binary_search(&order) {
+                // There are thousands of short ones, which doubling would make a third larger.
+                if orders.len() == orders.capacity() {
+                    orders.reserve_exact(orders.len() / 4 + 1);
+                }
                 orders.insert(place, order);
             }
         }

@@ -12,6 +12,7 @@ mod inbox;
 mod index;
 mod odds;
 mod page;
+mod properties;
 mod rows;
 pub mod signals;
 mod store;
@@ -37,6 +38,7 @@ pub use self::{
     inbox::Inbox,
     index::Index,
     odds::{Movement, OddsFilter, OddsRow, Period, Tick},
+    properties::Properties,
     worker::ArchiveWorker,
 };
 use self::{

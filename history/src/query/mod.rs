@@ -27,7 +27,7 @@ use crate::{archive::Archive, reader::Reader};
 pub use crate::{
     archive::{
         Appearance, AppearanceFilter, Entity, EntityKind, Leader, LeaderRow, Movement, OddsFilter,
-        OddsRow, Period, Tick,
+        OddsRow, Period, Properties, Tick,
     },
     match_query::{GROUP_STAGE, MatchPage, MatchQuery, Window},
 };
