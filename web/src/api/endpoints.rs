@@ -1,9 +1,10 @@
 //! The declaration of endpoints.
 
+use futures_util::future::BoxFuture;
 use utoipa::openapi::RefOr;
 use utoipa_axum::router::UtoipaMethodRouter;
 
-use super::{Api, Spec};
+use super::{Api, ApiRequest, ApiResult, Spec};
 
 /// Declares the `GET` endpoints of a module, each of them once: its description, its path, its parameters,
 /// what it answers, and its handler. From this follow the module's `routes` and its part of the OpenAPI
@@ -43,12 +44,16 @@ macro_rules! endpoints {
                         get, path = $path,
                         responses((status = 200, body = $($answer)*) $(, ($($other)*))*)
                     )]
-                    async fn handler(
+                    fn handler(
                         request: $crate::api::ApiRequest,
-                    ) -> $crate::api::ApiResult {
-                        let $request = request.read($spec)?;
-                        $respond
+                    ) -> futures_util::future::BoxFuture<'static, $crate::api::ApiResult> {
+                        Box::pin(async move {
+                            let $request = request.read($spec)?;
+                            $respond
+                        })
                     }
+                    // One type for all endpoints, so that the code of the router exists once.
+                    let handler: $crate::api::endpoints::Handler = handler;
                     let routes = utoipa_axum::routes!(handler);
                     router.routes($crate::api::endpoints::documented(routes, $spec))
                 };
@@ -57,6 +62,9 @@ macro_rules! endpoints {
         }
     };
 }
+
+/// What answers the requests to an endpoint.
+pub(super) type Handler = fn(ApiRequest) -> BoxFuture<'static, ApiResult>;
 
 /// The routes of an endpoint with its parameters in the OpenAPI document.
 pub(super) fn documented(
