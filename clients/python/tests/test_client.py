@@ -223,6 +223,8 @@ class TestFollowing:
                 await two.next_change(timeout=30)
                 two.close()
                 assert client._session.subscriptions == {}
+                # The changes that waited when it was closed are there still.
+                one.take()
                 with pytest.raises(matchwire.ClientClosed):
                     await one.next_change()
 

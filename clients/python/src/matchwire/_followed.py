@@ -46,7 +46,10 @@ class LiveDocument(View[D], Generic[D]):
         return _Loop(self._reader, self._reader.get)
 
     async def next_change(self, *, timeout: float | None = None) -> Change:
-        """The next change. Raises `Timeout`, and what iterating raises; `ClientClosed` after `close()`."""
+        """The next change. Raises `Timeout`, and what iterating raises.
+
+        After `close()` come the changes that waited then, and after them `ClientClosed`.
+        """
         return await next_change(self._reader, timeout, self.name)
 
     def take(self) -> list[Change]:
