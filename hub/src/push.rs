@@ -75,33 +75,81 @@ const LINES_REMEMBERED: usize = 50_000;
 ///
 /// A push may be on its way to the leader for seconds. Meanwhile its source may have sent it again to another node, and
 /// newer lines after it. Taken then, the older ones would undo the newer. Times of nodes differ as their clocks do, so
-/// lines are compared as well.
+/// lines are compared as well: with those that this node has taken, and with those that the leaders before it took.
 #[derive(Debug, Default)]
 pub(crate) struct PushOrder {
     /// When this node began to lead.
     since: Micros,
     newest: HashMap<SourceNumber, Micros>,
-    /// `None` without a cluster, where each line comes here directly.
-    taken: Option<HashMap<SourceNumber, RecentFingerprints>>,
+    taken: HashMap<SourceNumber, TakenLines>,
+    /// Without a cluster each line comes here directly, and none is remembered.
+    is_in_cluster: bool,
+}
+
+/// The lines of a source that were taken.
+#[derive(Debug)]
+struct TakenLines {
+    /// By this node, while it led.
+    own: RecentFingerprints,
+    /// By other leaders. The log has their facts, but neither their ids nor their text.
+    followed: RecentFingerprints,
+    /// The latest time of a line, by the source's clock.
+    newest_at: Micros,
+}
+
+impl Default for TakenLines {
+    fn default() -> Self {
+        let [own, followed] = [(); 2].map(|()| RecentFingerprints::new(LINES_REMEMBERED));
+        Self { own, followed, newest_at: Micros::MIN }
+    }
+}
+
+impl TakenLines {
+    /// Whether another leader took these facts, and newer ones after them. Facts of the latest time are none, since a
+    /// source whose clock is coarse may repeat them after others of the same time.
+    fn has_followed(&self, batch: &Batch) -> bool {
+        batch.at.is_some_and(|at| at < self.newest_at)
+            && self.followed.holds(Fingerprint::of_batch(batch))
+    }
 }
 
 impl PushOrder {
-    pub(crate) fn since(since: Micros) -> Self {
-        Self { since, newest: HashMap::new(), taken: Some(HashMap::new()) }
+    /// This node leads from now on.
+    pub(crate) fn lead(&mut self, since: Micros) {
+        self.since = since;
+        self.newest.clear();
+        self.is_in_cluster = true;
     }
 
     /// Whether a line was taken before.
-    pub(crate) fn has_taken(&self, source: SourceNumber, line: Option<Fingerprint>) -> bool {
-        let taken = self.taken.as_ref().and_then(|taken| taken.get(&source));
-        line.zip(taken).is_some_and(|(line, taken)| taken.holds(line))
+    pub(crate) fn has_taken(&self, source: SourceNumber, line: &PushedLine) -> bool {
+        self.taken.get(&source).is_some_and(|taken| {
+            line.fingerprint.is_some_and(|line| taken.own.holds(line))
+                || taken.has_followed(&line.batch)
+        })
     }
 
-    /// Notes a line that was taken.
-    pub(crate) fn take(&mut self, source: SourceNumber, line: Option<Fingerprint>) {
-        if let (Some(taken), Some(line)) = (&mut self.taken, line) {
-            let taken = taken.entry(source);
-            taken.or_insert_with(|| RecentFingerprints::new(LINES_REMEMBERED)).remember(line);
+    /// Notes a line that was taken. `at`: its time by the source's clock.
+    pub(crate) fn take(
+        &mut self,
+        source: SourceNumber,
+        line: Option<Fingerprint>,
+        at: Option<Micros>,
+    ) {
+        if !self.is_in_cluster {
+            return;
         }
+        let taken = self.taken.entry(source).or_default();
+        line.into_iter().for_each(|line| taken.own.remember(line));
+        taken.newest_at = taken.newest_at.max(at.unwrap_or(Micros::MIN));
+    }
+
+    /// Notes facts of a line that another leader has taken.
+    pub(crate) fn follow(&mut self, source: SourceNumber, batch: &Batch) {
+        let Some(at) = batch.at else { return };
+        let taken = self.taken.entry(source).or_default();
+        taken.followed.remember(Fingerprint::of_batch(batch));
+        taken.newest_at = taken.newest_at.max(at);
     }
 
     /// Notes a push. `false` if one that was received later came before: it was on its way for so long that the source
@@ -428,26 +476,56 @@ mod tests {
         (PushSources::new(settings, hub_handle, fanout.expect("it starts")), receivers)
     }
 
+    /// A line without facts.
+    fn line(id: Option<&str>, at: Option<Micros>) -> PushedLine {
+        PushedLine {
+            batch: Batch { at, price_changes: 0, events: Vec::new() },
+            place: Place { file: "acme".into(), line: 1 },
+            bytes: Bytes::new(),
+            fingerprint: id.map(Fingerprint::of_id),
+        }
+    }
+
     #[test]
     fn line_is_taken_once_whatever_the_clocks_of_nodes_say() {
-        let (mut order, source) = (PushOrder::since(1_000), SourceNumber(0));
-        let [older, newer] = ["a-1", "a-2"].map(|id| Some(Fingerprint::of_id(id)));
+        let (mut order, source) = (PushOrder::default(), SourceNumber(0));
+        order.lead(1_000);
+        let [older, newer] = ["a-1", "a-2"].map(|id| line(Some(id), None));
         assert!(order.admits(source, 2_000));
-        for line in [older, newer] {
+        for line in [&older, &newer] {
             assert!(!order.has_taken(source, line));
-            order.take(source, line);
+            order.take(source, line.fingerprint, None);
         }
         // By a node whose clock is ahead, which was asked first.
         assert!(order.admits(source, 700_000));
-        assert!(order.has_taken(source, older) && order.has_taken(source, newer));
-        assert!(!order.has_taken(SourceNumber(1), older), "the line of another source");
-        order.take(source, None);
-        assert!(!order.has_taken(source, None), "without an id and a time it may be news");
+        assert!(order.has_taken(source, &older) && order.has_taken(source, &newer));
+        assert!(!order.has_taken(SourceNumber(1), &older), "the line of another source");
+        let untimed = line(None, None);
+        order.take(source, untimed.fingerprint, None);
+        assert!(!order.has_taken(source, &untimed), "without an id and a time it may be news");
+    }
+
+    #[test]
+    fn line_that_another_leader_took_is_not_taken_after_newer_ones() {
+        let (mut order, source) = (PushOrder::default(), SourceNumber(0));
+        let [older, newer, newest] = [10, 20, 30].map(|at| line(Some(&at.to_string()), Some(at)));
+        order.follow(source, &older.batch);
+        order.follow(source, &newer.batch);
+        order.lead(1_000);
+        assert!(order.has_taken(source, &older));
+        assert!(!order.has_taken(source, &newer), "nothing newer would be undone");
+        assert!(!order.has_taken(source, &newest) && !order.has_taken(SourceNumber(1), &older));
+        order.take(source, newest.fingerprint, newest.batch.at);
+        assert!(order.has_taken(source, &newer) && order.has_taken(source, &newest));
+        // It led, followed, and leads again.
+        order.lead(2_000);
+        assert!([older, newer, newest].iter().all(|line| order.has_taken(source, line)));
     }
 
     #[test]
     fn push_that_was_overtaken_is_not_admitted() {
-        let mut order = PushOrder::since(100);
+        let mut order = PushOrder::default();
+        order.lead(100);
         let (one, other) = (SourceNumber(0), SourceNumber(1));
         assert!(!order.admits(one, 99), "before this node led");
         assert!(order.admits(one, 110));

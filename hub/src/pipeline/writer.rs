@@ -254,7 +254,7 @@ impl Writer {
             ClusterInput::Records(records) => self.follow(records),
             ClusterInput::Lead { settings, signals, reply } => {
                 self.leads = true;
-                self.push_order = PushOrder::since(self.time());
+                self.push_order.lead(self.time());
                 self.builder.hub.forget_idle_times();
                 self.end_waits();
                 let hub = &self.builder.hub;
@@ -294,6 +294,11 @@ impl Writer {
             let inputs =
                 inputs.unwrap_or_else(|problem| panic!("cannot follow the leader: {problem}"));
             for input in inputs {
+                if let HubInput::Batch { source, batch, .. } = &input
+                    && self.builder.hub.sources()[source.0].kind == push::KIND
+                {
+                    self.push_order.follow(*source, batch);
+                }
                 self.builder.take(input);
             }
             let Some(turn) = self.builder.end(record.at) else { continue };
@@ -375,18 +380,20 @@ impl Writer {
             self.refused(source, refusal);
         }
         let mut verdicts = Vec::with_capacity(lines.len());
-        for PushedLine { batch, place, bytes, fingerprint } in lines {
-            if self.push_order.has_taken(source, fingerprint) {
+        for line in lines {
+            if self.push_order.has_taken(source, &line) {
                 verdicts.push(None);
                 continue;
             }
+            let PushedLine { batch, place, bytes, fingerprint } = line;
+            let at = batch.at;
             let errors = self.apply(source, batch, received);
             let reason = errors.first().map(ToString::to_string);
             if let Some(reason) = &reason {
                 let error = DecodeError::new(RefusalKind::Unknown, reason.clone());
                 self.refused(source, &Refusal::new(error, place, &bytes));
             } else {
-                self.push_order.take(source, fingerprint);
+                self.push_order.take(source, fingerprint, at);
             }
             verdicts.push(reason);
         }

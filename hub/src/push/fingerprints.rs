@@ -3,6 +3,7 @@
 use std::collections::{HashSet, VecDeque};
 
 use borsh::{BorshDeserialize, BorshSerialize};
+use ingest::event::Batch;
 use sha2::{Digest, Sha256};
 
 /// Identifies a line or a body: 128 bits of a cryptographic digest, so that no sender can produce a
@@ -17,6 +18,11 @@ impl Fingerprint {
 
     pub(super) fn of_content(line: &[u8]) -> Self {
         Self::of(b"content", line)
+    }
+
+    /// Of the facts of a line and their time, as every node of a cluster has them in the log.
+    pub(super) fn of_batch(batch: &Batch) -> Self {
+        Self::of(b"batch", &borsh::to_vec(batch).expect("writing to memory does not fail"))
     }
 
     pub(super) fn of_body(body: &[u8]) -> Self {
