@@ -132,8 +132,9 @@ async fn resume_rate_and_refusals_have_their_reasons() {
     ada.get(&page).await;
     let from = json!({"epoch": state.epoch, "seq": state.seq});
     // The rate is changed while the socket catches up, so the command is there before that can end.
-    again.send(&json!({"op": "subscribe", "id": 1, "ch": name, "from": from})).await;
-    again.send(&json!({"op": "set", "id": 2, "ch": name, "every_ms": 1000})).await;
+    let subscribe = json!({"op": "subscribe", "id": 1, "ch": name, "from": from});
+    let set = json!({"op": "set", "id": 2, "ch": name, "every_ms": 1000});
+    again.send_together(&[subscribe, set]).await;
     again.next_of("subscribed").await;
     again.next_of("subscribed").await;
     again.ask(&json!({"op": "subscribe", "id": 3, "ch": "tennis/0"})).await;

@@ -95,6 +95,15 @@ impl Client {
         self.send_text(&command.to_string()).await;
     }
 
+    /// Sends commands in one write, so that the hub reads all of them at once.
+    pub(crate) async fn send_together(&mut self, commands: &[Value]) {
+        for command in commands {
+            let fed = self.socket.feed(Message::text(command.to_string())).await;
+            fed.expect("the socket takes a command");
+        }
+        self.socket.flush().await.expect("the socket takes commands");
+    }
+
     pub(crate) async fn send_text(&mut self, text: &str) {
         self.send_message(Message::text(text)).await;
     }
