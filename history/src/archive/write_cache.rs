@@ -11,7 +11,7 @@ use super::{
     appearance::Appearance,
     completed,
     odds::Tick,
-    stored_price::{PriceChanges, StoredPrice},
+    stored_price::{PriceChanges, StoredPrice, StoredPrices},
 };
 use database::WriteBudget;
 use record::{Key, MatchRecord};
@@ -31,7 +31,7 @@ struct CachedMatch {
     /// The stored record from before this program received the match, until it is reported
     /// completely again.
     earlier: Option<Arc<MatchRecord>>,
-    prices: HashMap<Key, StoredPrice>,
+    prices: StoredPrices,
     appearances: BTreeMap<Key, Appearance>,
 }
 
@@ -79,10 +79,7 @@ impl WriteCache {
             let cached = self.matches.entry(record.brief.id).or_default();
             cached.earlier = Some(Arc::clone(record));
         }
-        for stored in prices {
-            let cached = self.matches.entry(stored.row.match_id).or_default();
-            cached.prices.insert(stored.row.id, stored);
-        }
+        self.put_prices(prices);
         for appearance in appearances {
             let cached = self.matches.entry(appearance.match_id).or_default();
             cached.appearances.insert(appearance.player, appearance);
@@ -130,10 +127,7 @@ impl WriteCache {
 
     /// Records that these rows were written.
     pub(super) fn note(&mut self, rows: PendingRows) {
-        for stored in rows.prices {
-            let cached = self.matches.entry(stored.row.match_id).or_default();
-            cached.prices.insert(stored.row.id, stored);
-        }
+        self.put_prices(rows.prices);
         for (match_id, player) in rows.gone {
             if let Some(cached) = self.matches.get_mut(&match_id) {
                 cached.appearances.remove(&player);
@@ -142,6 +136,16 @@ impl WriteCache {
         for appearance in rows.appearances {
             let cached = self.matches.entry(appearance.match_id).or_default();
             cached.appearances.insert(appearance.player, appearance);
+        }
+    }
+
+    fn put_prices(&mut self, prices: Vec<StoredPrice>) {
+        let mut of_matches: HashMap<Key, Vec<StoredPrice>> = HashMap::new();
+        for stored in prices {
+            of_matches.entry(stored.row.match_id).or_default().push(stored);
+        }
+        for (match_id, prices) in of_matches {
+            self.matches.entry(match_id).or_default().prices.put(prices);
         }
     }
 
