@@ -70,6 +70,11 @@ impl Steam {
         }
         self.prices.iter().position(is_own).unwrap_or_else(|| {
             let Quote { outcome, bookmaker, .. } = quote.clone();
+            // Grows by a quarter: a hub has hundreds of thousands of prices, and a market's rarely
+            // become more.
+            if self.prices.len() == self.prices.capacity() {
+                self.prices.reserve_exact(self.prices.len() / 4 + 1);
+            }
             self.prices.push(PriceHistory { outcome, bookmaker, now, before: VecDeque::new() });
             self.prices.len() - 1
         })
@@ -143,6 +148,9 @@ impl PriceHistory {
     fn forget(&mut self, since: Micros) {
         while self.before.front().is_some_and(|(moved, _)| *moved <= since) {
             self.before.pop_front();
+        }
+        if self.before.is_empty() {
+            self.before = VecDeque::new();
         }
     }
 
