@@ -14,7 +14,7 @@ use tokio::{
 };
 
 use super::{
-    Failure, SHORTER_TIMEOUT, Stored, Stream, StreamEnd, StreamError, join::Joiner,
+    Failure, SHORTER_TIMEOUT, Stored, Stream, StreamEnd, StreamError, Unavailable, join::Joiner,
     read::StoredBytes,
 };
 use crate::message::Message;
@@ -50,6 +50,7 @@ pub struct Followed {
 /// At most 256 messages wait for the reader. A slow reader misses nothing while the stream still has the messages.
 #[derive(Debug)]
 pub struct Following {
+    stream: Stream,
     messages: mpsc::Receiver<Result<Followed, StreamError>>,
     /// The greatest sequence that somebody reported.
     end: watch::Sender<u64>,
@@ -63,6 +64,34 @@ struct ReadProgress {
     whole: u64,
     /// The last message, maybe a part of records whose other parts follow, or never do.
     last: u64,
+    /// How often the connection had been made when the stream was last known to have what was read.
+    verified: u64,
+}
+
+/// Asks for the end of a stream that is followed.
+#[derive(Debug, Clone)]
+pub struct FollowedEnd {
+    stream: Stream,
+    read: watch::Receiver<ReadProgress>,
+}
+
+impl FollowedEnd {
+    /// As [`Stream::current_end`], of a stream that has all that was read of it. One that lost messages ends before what
+    /// others have read, so its end tells nothing about them.
+    ///
+    /// # Errors
+    ///
+    /// As [`Stream::current_end`], and [`Unavailable::Behind`] if the stream ends before what was read, or if the
+    /// connection was made again and it is not known yet whether the stream is the same.
+    pub async fn current(&self) -> Result<StreamEnd, StreamError> {
+        let connects = || self.stream.connection().connects();
+        let ReadProgress { last: read, verified, .. } = *self.read.borrow();
+        let end = self.stream.current_end().await?;
+        if end.last < read || connects() != verified {
+            return Err(Unavailable::Behind.into());
+        }
+        Ok(end)
+    }
 }
 
 impl Following {
@@ -81,8 +110,14 @@ impl Following {
     /// `seq`. The rest may never come: the node that was to append it may have ended. Nobody has seen such records.
     #[must_use]
     pub fn end_behind(&self, seq: u64) -> u64 {
-        let ReadProgress { whole, last } = *self.read.borrow();
+        let ReadProgress { whole, last, .. } = *self.read.borrow();
         if whole <= seq { last.max(seq) } else { seq }
+    }
+
+    /// What asks for the end of the stream.
+    #[must_use]
+    pub fn stream_end(&self) -> FollowedEnd {
+        FollowedEnd { stream: self.stream.clone(), read: self.read.clone() }
     }
 
     /// As [`Self::recv`], but returns `None` as soon as more was read, which may be parts of records.
@@ -124,7 +159,9 @@ impl Stream {
         let published = subscribed.map_err(|_| StreamError::Ended)?;
         let (tx, messages) = mpsc::channel(QUEUE_MESSAGES_MAX);
         let (end_tx, end) = watch::channel(0);
-        let (read_tx, read) = watch::channel(ReadProgress { whole: after, last: after });
+        let connects = self.connection().connects();
+        let progress = ReadProgress { whole: after, last: after, verified: connects };
+        let (read_tx, read) = watch::channel(progress);
         let follower = Follower {
             stream: self.clone(),
             tx,
@@ -132,12 +169,11 @@ impl Stream {
             joiner: Joiner::default(),
             next: after + 1,
             ids: VecDeque::with_capacity(IDS_MAX),
-            connects: self.connection().connects(),
             shorter_since: None,
             missing_since: None,
         };
         tokio::spawn(follower.run(published, end));
-        Ok(Following { messages, end: end_tx, read })
+        Ok(Following { stream: self.clone(), messages, end: end_tx, read })
     }
 }
 
@@ -150,8 +186,6 @@ struct Follower {
     next: u64,
     /// Those of the messages before `next`, the last at the back.
     ids: VecDeque<String>,
-    /// How often the connection had been made when the stream was last known to have what was delivered.
-    connects: u64,
     /// Since when the stream ends before `next - 1`.
     shorter_since: Option<Instant>,
     /// Since when the stream does not have the next message, although others follow it.
@@ -243,7 +277,7 @@ impl Follower {
     /// it and stored others meanwhile. Returns whether this is known.
     async fn verify(&mut self) -> Result<bool, End> {
         let connects = self.stream.connection().connects();
-        if connects == self.connects {
+        if connects == self.read.borrow().verified {
             return Ok(true);
         }
         let seq = self.next - 1;
@@ -265,7 +299,7 @@ impl Follower {
                 Err(failure) => return Err(StreamError::from(failure).into()),
             }
         }
-        self.connects = connects;
+        self.read.send_modify(|read| read.verified = connects);
         Ok(true)
     }
 
@@ -358,12 +392,17 @@ impl Follower {
             self.ids.pop_front();
         }
         self.ids.push_back(id);
-        let mut whole = self.read.borrow().whole;
-        if let Some(followed) = self.joiner.push(seq, message) {
+        let followed = self.joiner.push(seq, message);
+        let is_whole = followed.is_some();
+        if let Some(followed) = followed {
             self.tx.send(Ok(followed)).await.map_err(|_| End::Dropped)?;
-            whole = seq;
         }
-        self.read.send_replace(ReadProgress { whole, last: seq });
+        self.read.send_modify(|read| {
+            read.last = seq;
+            if is_whole {
+                read.whole = seq;
+            }
+        });
         Ok(())
     }
 }

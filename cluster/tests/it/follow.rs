@@ -1,4 +1,4 @@
-use cluster::{Stream, StreamError};
+use cluster::{Stream, StreamError, Unavailable};
 use tempfile::TempDir;
 
 use crate::support::{Server, append, config, records, stream, with_each_server};
@@ -103,9 +103,18 @@ fn stream_that_lost_messages_is_an_error() {
         for number in 1..=2 {
             assert_eq!(following.recv().await.expect("it is there").seq, number);
         }
+        let end = following.stream_end();
+        assert_eq!(end.current().await.expect("it has what was read").last, 2);
         server.kill();
         server.restore();
         server.run();
+        // The stream ends at 1, and who has read message 2 does not take that for its end.
+        while log.current_end().await.is_err() {
+            let ended = end.current().await;
+            assert!(ended.is_err(), "{ended:?}");
+        }
+        let ended = end.current().await;
+        assert!(matches!(ended, Err(StreamError::Unavailable(Unavailable::Behind))), "{ended:?}");
         match following.recv().await {
             Err(StreamError::Lost { seen: 2, last: 1 }) => {}
             other => panic!("{other:?}"),

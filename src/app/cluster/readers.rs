@@ -5,7 +5,7 @@
 
 use std::{pin::Pin, time::Duration};
 
-use cluster::Stream;
+use cluster::FollowedEnd;
 use hub::pipeline::ReaderNumber;
 use tokio::{
     sync::watch,
@@ -30,7 +30,7 @@ pub(super) struct ReadPoint {
 /// Finds out when the readers that wait on a node that follows can be answered: the read index of Raft, with the stream in
 /// the place of the leader.
 pub(super) struct ReadIndex {
-    stream: Stream,
+    end: FollowedEnd,
     /// The last reader that came.
     last: watch::Receiver<ReaderNumber>,
     asking: Option<Pin<Box<dyn Future<Output = ReadPoint> + Send>>>,
@@ -42,8 +42,8 @@ pub(super) struct ReadIndex {
 }
 
 impl ReadIndex {
-    pub(super) fn new(stream: Stream, last: watch::Receiver<ReaderNumber>) -> Self {
-        Self { stream, last, asking: None, awaited: None, answered: 0, asked_at: None }
+    pub(super) fn new(end: FollowedEnd, last: watch::Receiver<ReaderNumber>) -> Self {
+        Self { end, last, asking: None, awaited: None, answered: 0, asked_at: None }
     }
 
     /// Waits for the next answer of the stream about readers that wait. Can be dropped at any time without a loss.
@@ -60,7 +60,7 @@ impl ReadIndex {
                 return std::future::pending().await;
             }
             let not_before = self.asked_at.map_or_else(Instant::now, |at| at + ASK_EVERY);
-            self.asking = Some(Box::pin(ask(self.stream.clone(), self.last.clone(), not_before)));
+            self.asking = Some(Box::pin(ask(self.end.clone(), self.last.clone(), not_before)));
         }
         let asking = self.asking.as_mut().expect("it was set above");
         let awaited = asking.await;
@@ -79,16 +79,17 @@ impl ReadIndex {
 }
 
 /// The end of the stream, by an answer to a question that was asked after the readers had come. A server that no longer leads
-/// the stream could answer with an older end.
+/// the stream could answer with an older end, and so could one that has lost messages: this node then ends, and its readers
+/// come again.
 async fn ask(
-    stream: Stream,
+    end: FollowedEnd,
     last: watch::Receiver<ReaderNumber>,
     not_before: Instant,
 ) -> ReadPoint {
     sleep_until(not_before).await;
     loop {
         let readers = *last.borrow();
-        match stream.current_end().await {
+        match end.current().await {
             Ok(end) => return ReadPoint { readers, seq: end.last },
             Err(_) => sleep(RETRY_DELAY).await,
         }
