@@ -1,7 +1,12 @@
 //! `subscriptions/listen`: tells which resources have changed, coalesced. It never sends values: the client
 //! reads, or calls `wait_for_change`, and knows from the sequence whether it has to.
 
-use std::{collections::HashMap, time::Duration};
+use std::{
+    collections::HashMap,
+    mem,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 use futures_util::future::select_all;
 use hub::watch::{ChannelWatch, Head};
@@ -15,10 +20,7 @@ use rmcp::{
     service::{SubscriptionContext, SubscriptionSink},
 };
 use serde_json::json;
-use tokio::{
-    sync::Mutex,
-    time::{Instant, sleep_until},
-};
+use tokio::time::{Instant, sleep_until};
 
 use crate::{
     refusal::Refusal,
@@ -40,6 +42,31 @@ struct LiveList {
     at: Instant,
     ids: Vec<record::Key>,
     generation: u64,
+}
+
+/// What a stream follows.
+#[derive(Debug, Default)]
+struct Followed {
+    watched: Vec<Watched>,
+    /// The generation of the list of matches in play that the client knows, if it follows that.
+    list: Option<u64>,
+}
+
+/// What the stream of a request follows, from before its filter is acknowledged: clients read after that, and hear of all
+/// that changes later. A clone of the server is for another request.
+#[derive(Debug, Default)]
+pub(crate) struct BegunStream(Mutex<Followed>);
+
+impl BegunStream {
+    fn replace(&self, followed: Followed) -> Followed {
+        mem::replace(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner), followed)
+    }
+}
+
+impl Clone for BegunStream {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
 }
 
 /// A watched resource.
@@ -68,8 +95,8 @@ impl Watched {
 }
 
 impl Server {
-    /// The part of a requested filter that this server honours. Whether the account may see a resource is
-    /// known only in [`Server::follow`].
+    /// The part of a requested filter that this server honours, which it follows from now on. Whether the account may
+    /// see a resource is known only in [`Server::follow`].
     pub(crate) fn accepted(&self, requested: &SubscriptionFilter) -> SubscriptionFilter {
         let uris = requested.resource_subscriptions.as_ref();
         let uris = uris.into_iter().flatten().filter(
@@ -79,8 +106,19 @@ impl Server {
             uris.take(self.shared.parts.config.listen_resources_max).cloned().collect();
         let mut accepted = SubscriptionFilter::new();
         accepted.resources_list_changed = requested.resources_list_changed.filter(|wanted| *wanted);
+        let begun = Followed {
+            watched: uris.iter().map(|uri| self.watch(uri)).collect(),
+            list: accepted.resources_list_changed.map(|_| self.live_list()),
+        };
         accepted.resource_subscriptions = (!uris.is_empty()).then_some(uris);
+        self.begun.replace(begun);
         accepted
+    }
+
+    fn watch(&self, uri: &str) -> Watched {
+        let channel = uri.split_once("://").map_or("", |(_, path)| path);
+        let watch = self.shared.live.watch(channel);
+        Watched { uri: uri.to_owned(), watch, notified: None, latest: None, next: Instant::now() }
     }
 
     fn has_channel(&self, channel: &str) -> bool {
@@ -94,30 +132,20 @@ impl Server {
         let context = subscription.request_context();
         let caller = Self::caller(context)?;
         let config = &self.shared.parts.config;
-        let uris = subscription.accepted().resource_subscriptions.clone().unwrap_or_default();
-        for uri in &uris {
-            if let Some(ResourceName::Channel(channel)) = named(uri) {
+        let followed = self.begun.replace(Followed::default());
+        for it in &followed.watched {
+            if let Some(ResourceName::Channel(channel)) = named(&it.uri) {
                 self.may_follow(&channel, &caller).map_err(|refusal| refusal.error())?;
             }
         }
-        let is_full = self.shared.live.watched() + uris.len() > config.watched_channels_max;
+        let is_full = self.shared.live.watched() > config.watched_channels_max;
         let slot = self.shared.listens.take(caller.account).filter(|_| !is_full);
         let _slot = slot.ok_or_else(|| {
             let message =
                 format!("At most {} streams of one account.", config.listens_max_per_account);
             Refusal::new("too_many_streams", message).error()
         })?;
-        let now = Instant::now();
-        let mut watched: Vec<Watched> = uris
-            .into_iter()
-            .map(|uri| {
-                let channel = uri.split_once("://").map_or("", |(_, path)| path);
-                let watch = self.shared.live.watch(channel);
-                Watched { uri, watch, notified: None, latest: None, next: now }
-            })
-            .collect();
-        let follows_list = subscription.accepted().resources_list_changed == Some(true);
-        let notify = self.notify(subscription.sink(), &mut watched, follows_list);
+        let notify = self.notify(subscription.sink(), followed);
         tokio::select! {
             result = notify => result,
             () = subscription.cancelled() => Ok(()),
@@ -130,11 +158,9 @@ impl Server {
     async fn notify(
         &self,
         sink: &SubscriptionSink,
-        watched: &mut [Watched],
-        follows_list: bool,
+        Followed { mut watched, list: mut generation }: Followed,
     ) -> Result<(), ErrorData> {
         let every = Duration::from_millis(self.shared.parts.config.notify_ms);
-        let mut generation = if follows_list { Some(self.live_list().await) } else { None };
         let mut list_at = Instant::now() + LISTS_EVERY;
         loop {
             let now = Instant::now();
@@ -147,7 +173,7 @@ impl Server {
                 }
             };
             tokio::select! {
-                (head, place) = any_change(watched) => watched[place].latest = Some(head),
+                (head, place) = any_change(&mut watched) => watched[place].latest = Some(head),
                 () = alarm => {}
             }
             let now = Instant::now();
@@ -164,7 +190,7 @@ impl Server {
             }
             if let Some(known) = generation.filter(|_| now >= list_at) {
                 list_at = now + LISTS_EVERY;
-                let current = self.live_list().await;
+                let current = self.live_list();
                 generation = Some(current);
                 if current != known && sink.notify_resource_list_changed().await.is_err() {
                     return Ok(());
@@ -174,8 +200,9 @@ impl Server {
     }
 
     /// The generation of the list of matches in play.
-    async fn live_list(&self) -> u64 {
-        let mut lists = self.shared.live_lists.lists.lock().await;
+    fn live_list(&self) -> u64 {
+        let lists = self.shared.live_lists.lists.lock();
+        let mut lists = lists.unwrap_or_else(PoisonError::into_inner);
         let known = lists.get(&self.kind.sport);
         if let Some(known) = known.filter(|known| known.at.elapsed() < LISTS_EVERY / 2) {
             return known.generation;

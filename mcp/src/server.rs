@@ -27,7 +27,7 @@ use crate::{
     admission::Admission,
     call::Call,
     envelope::{DataState, RenderedCache, ToolResult},
-    listen::LiveLists,
+    listen::{BegunStream, LiveLists},
     live::Live,
     names::Names,
     refusal::Refusal,
@@ -57,6 +57,8 @@ pub(crate) struct Shared {
 pub(crate) struct Server {
     pub shared: Arc<Shared>,
     pub kind: Arc<SportServer>,
+    /// What the stream of the request follows that this clone serves.
+    pub begun: BegunStream,
 }
 
 /// What is the same for every request to the server.
