@@ -132,8 +132,18 @@ async fn hub_outlives_its_database() {
     hub.revoke(&revoked);
     until("the revocation", async || image(&hub, &revoked).await.status == 401).await;
 
+    let (feed, new_feed) = (hub.feed_key("acme", &[]), hub.feed_key("acme", &[]));
+    let push = async |key: &str| {
+        let header = format!("Token {key}");
+        hub.post("/ingest/v1/acme", &[("authorization", &header)], b"").await.status
+    };
+    assert_eq!(push(&feed).await, 200);
+
     cluster.stop();
     assert_eq!(image(&hub, &known).await.status, 200);
+    assert_eq!((push(&feed).await, push(&new_feed).await), (200, 503));
+    let url = format!("ws://{}/ingest/v1/acme?token={feed}", hub.address);
+    let (mut pushing, _) = connect_async(url).await.expect("a key that works opens a socket");
     client.ask(&json!({"op": "ping", "id": 1})).await;
     let mut second = Client::connect(&hub.address, &known).await;
     second.next_of("hello").await;
@@ -151,7 +161,11 @@ async fn hub_outlives_its_database() {
     assert_eq!(answer.status(), 503);
     assert_eq!(answer.headers()["retry-after"], "5");
 
+    pushing.close(None).await.expect("it was open");
+
     cluster.start();
+    hub.revoke_feed_keys("acme");
+    until("the revocation of the feed", async || push(&feed).await == 401).await;
     hub.revoke(&known);
     assert_eq!(client.next_of("bye").await["why"], "token_revoked");
     assert_eq!(image(&hub, &known).await.status, 401);

@@ -3,11 +3,29 @@
 //! A feed key has its own prefix, is stored in its own table, and names one source. So it opens no
 //! channel, and a client's key cannot push. Like the others it is stored as a keyed hash.
 
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use database::within;
+use tokio::time::Instant;
+
 use super::{
     Accounts, AccountsError, Micros,
-    key::{self, Key, PresentedKey},
+    key::{self, Key, KeyHash, PresentedKey},
     store::StoredFeedKey,
 };
+
+/// How long the database may take to say whether a key that it knew before still works.
+const ANSWER_WITHIN: Duration = Duration::from_millis(500);
+
+/// A database that did not answer is not asked about known keys for this time.
+const ASK_AGAIN_AFTER: Duration = Duration::from_secs(1);
+
+/// Keys that are known at a time; usually there is one per source.
+const KNOWN_MAX: usize = 1_024;
 
 /// What a valid feed key allows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +35,51 @@ pub struct FeedGrant {
     pub source: String,
     /// Whether it may refer to matches by other providers' keys.
     pub all_matches: bool,
+}
+
+/// The feed keys that worked here when the database last said so. They count while it does not answer: an outage does not stop
+/// the feeds.
+#[derive(Debug, Default)]
+pub(super) struct KnownFeedKeys(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    grants: HashMap<KeyHash, FeedGrant>,
+    /// When the database may be asked about them again, if it has just failed to answer.
+    ask_at: Option<Instant>,
+}
+
+impl KnownFeedKeys {
+    fn get(&self, hash: &KeyHash) -> Option<FeedGrant> {
+        self.lock().grants.get(hash).cloned()
+    }
+
+    /// The database has said what this key allows.
+    fn learn(&self, hash: KeyHash, grant: Option<&FeedGrant>) {
+        let mut known = self.lock();
+        let Some(grant) = grant else {
+            known.grants.remove(&hash);
+            return;
+        };
+        while known.grants.len() >= KNOWN_MAX && !known.grants.contains_key(&hash) {
+            let Some(victim) = known.grants.keys().next().copied() else { break };
+            known.grants.remove(&victim);
+        }
+        known.grants.insert(hash, grant.clone());
+    }
+
+    fn database_failed(&self) {
+        self.lock().ask_at = Some(Instant::now() + ASK_AGAIN_AFTER);
+    }
+
+    fn has_database_failed(&self) -> bool {
+        self.lock().ask_at.is_some_and(|at| Instant::now() < at)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        // It is complete after each statement.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A feed key, for display.
@@ -86,30 +149,58 @@ impl Accounts {
     }
 
     /// Returns what this key allows; `None` if it is malformed, a client's, unknown or revoked.
-    /// Each call queries the store, which is acceptable for a push.
+    ///
+    /// Each call queries the store, which is acceptable for a push. If that fails, or does not answer within half a second, a
+    /// key counts that worked when it last answered; for a second, such keys do not wait for it again.
     ///
     /// # Errors
     ///
-    /// If the store fails.
+    /// If the store fails, and the key has not worked here.
     pub async fn authenticate_feed(&self, key: &str) -> Result<Option<FeedGrant>, AccountsError> {
         let Some(key) = PresentedKey::parse_of_feed(key) else { return Ok(None) };
         let hash = self.shared.pepper.hash(key);
-        let stored = self.shared.store.feed_key_by_prefix(key.prefix()).await?;
+        let keys = &self.shared.feed_keys;
+        let reading = self.shared.store.feed_key_by_prefix(key.prefix());
+        let stored = match keys.get(&hash) {
+            None => reading.await?,
+            Some(known) if keys.has_database_failed() => return Ok(Some(known)),
+            Some(known) => match within(ANSWER_WITHIN, reading).await {
+                Ok(stored) => stored,
+                Err(_) => {
+                    keys.database_failed();
+                    return Ok(Some(known));
+                }
+            },
+        };
         let stored = stored.filter(|it| hash.matches(&it.hash) && it.revoked.is_none());
-        Ok(stored.map(|StoredFeedKey { id, source, all_matches, .. }| FeedGrant {
+        let grant = stored.map(|StoredFeedKey { id, source, all_matches, .. }| FeedGrant {
             id,
             source,
             all_matches,
-        }))
+        });
+        keys.learn(hash, grant.as_ref());
+        Ok(grant)
     }
 
-    /// Whether the key of this grant is still valid.
-    ///
-    /// # Errors
-    ///
-    /// If the store fails.
-    pub async fn stands(&self, grant: &FeedGrant) -> Result<bool, AccountsError> {
-        Ok(self.shared.store.feed_key_stands(grant.id).await?)
+    /// Whether this key worked here when the store last answered.
+    #[must_use]
+    pub fn knows_feed_key(&self, key: &str) -> bool {
+        let hash = PresentedKey::parse_of_feed(key).map(|key| self.shared.pepper.hash(key));
+        hash.is_some_and(|hash| self.shared.feed_keys.get(&hash).is_some())
+    }
+
+    /// Whether the key of this grant is still valid. A store that fails, or does not answer in time, does not count against it,
+    /// as in [`Self::authenticate_feed`].
+    pub async fn stands(&self, grant: &FeedGrant) -> bool {
+        let keys = &self.shared.feed_keys;
+        if keys.has_database_failed() {
+            return true;
+        }
+        let stands = within(ANSWER_WITHIN, self.shared.store.feed_key_stands(grant.id)).await;
+        stands.unwrap_or_else(|_| {
+            keys.database_failed();
+            true
+        })
     }
 }
 
@@ -140,11 +231,16 @@ mod tests {
             assert_eq!(accounts.authenticate_feed(client.expose()).await.unwrap(), None);
             assert_eq!(accounts.authenticate(key.expose(), HERE, 4).await.unwrap(), None);
 
+            assert!(
+                accounts.knows_feed_key(key.expose()) && !accounts.knows_feed_key(other.expose())
+            );
+
             let prefix = Some(key.prefix());
             assert_eq!(accounts.revoke_feed_keys("other", prefix, 5).await.unwrap(), 0);
             assert_eq!(accounts.revoke_feed_keys("acme", prefix, 5).await.unwrap(), 1);
-            assert!(!accounts.stands(&grant).await.unwrap());
+            assert!(!accounts.stands(&grant).await);
             assert_eq!(accounts.authenticate_feed(key.expose()).await.unwrap(), None);
+            assert!(!accounts.knows_feed_key(key.expose()), "it was revoked");
             assert!(accounts.authenticate_feed(other.expose()).await.unwrap().unwrap().all_matches);
             assert_eq!(accounts.revoke_feed_keys("acme", None, 6).await.unwrap(), 1);
             let revoked: Vec<_> =

@@ -88,6 +88,7 @@ pub use self::{
 use self::{
     cache::Cache,
     device::DeviceKey,
+    feed::KnownFeedKeys,
     hasher::Hasher,
     key::{KeyHash, Pepper, PresentedKey},
     link::LinkKey,
@@ -113,6 +114,7 @@ struct Shared {
     store: AccountStore,
     pepper: Pepper,
     cache: Cache,
+    feed_keys: KnownFeedKeys,
     changes: broadcast::Sender<KeyId>,
     /// The number of the last change that was broadcast. Locked during a broadcast, so that none is
     /// repeated.
@@ -209,6 +211,7 @@ impl Accounts {
             store,
             pepper,
             cache,
+            feed_keys: KnownFeedKeys::default(),
             changes,
             latest_broadcast,
             hasher,

@@ -3,13 +3,7 @@
 //! The key of the feed decides here who may push; `push` interprets the messages. One body of a source is
 //! read and applied at a time: another one waits, and gets 409 after `ingest.wait_ms`.
 
-use std::{
-    collections::VecDeque,
-    hash::{BuildHasher as _, RandomState},
-    io::Read,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{io::Read, sync::Arc, time::Duration};
 
 use axum::{
     Extension, Json,
@@ -28,7 +22,7 @@ use hyper::{
 use hyper_util::rt::TokioIo;
 use serde::Serialize;
 use tokio::{
-    sync::{Mutex as AsyncMutex, OwnedMutexGuard},
+    sync::{Mutex, OwnedMutexGuard},
     time::{Instant, MissedTickBehavior, interval, timeout},
 };
 use tokio_tungstenite::{
@@ -55,8 +49,6 @@ use accounts::FeedGrant;
 
 /// How often a push socket is checked: does its key still work, is the peer alive?
 const CHECK_EVERY: Duration = Duration::from_secs(1);
-/// How long a message waits for the database to say that its key still works.
-const CHECK_WITHIN: Duration = Duration::from_millis(500);
 /// Silence after which the peer is pinged.
 const PING_AFTER: Duration = Duration::from_secs(30);
 /// Silence after which the peer counts as dead; also the time it has to accept an answer.
@@ -129,20 +121,12 @@ async fn grant(
 ) -> Result<FeedGrant, HttpError> {
     let refused = |detail| HttpError::Refused(StatusCode::UNAUTHORIZED, detail);
     let grant = match presented {
-        PresentedCredential::One(Credential::Key(key)) if shared.feed_keys.contains(key) => {
-            let grant = shared.parts.accounts.authenticate_feed(key).await?;
-            if grant.is_none() {
-                shared.feed_keys.forget(key);
-            }
-            grant
-        }
         PresentedCredential::One(Credential::Key(key)) => {
-            shared.parts.limits.new_feed_key(address).map_err(HttpError::RateLimited)?;
-            let grant = shared.parts.accounts.authenticate_feed(key).await?;
-            if grant.is_some() {
-                shared.feed_keys.remember(key);
+            let accounts = &shared.parts.accounts;
+            if !accounts.knows_feed_key(key) {
+                shared.parts.limits.new_feed_key(address).map_err(HttpError::RateLimited)?;
             }
-            grant
+            accounts.authenticate_feed(key).await?
         }
         PresentedCredential::One(Credential::Ticket(_)) | PresentedCredential::Nothing => None,
         PresentedCredential::Conflicting => return Err(refused(credential::DIFFERENT)),
@@ -155,48 +139,12 @@ async fn grant(
     Ok(grant)
 }
 
-/// Keys of feeds that worked once, as keyed hashes. Each use is still authenticated.
-#[derive(Debug, Default)]
-pub(super) struct KnownFeedKeys {
-    hasher: RandomState,
-    hashes: Mutex<VecDeque<u64>>,
-}
-
-/// Keys remembered at a time; usually there is one per source.
-const KNOWN_FEED_KEYS_MAX: usize = 1_024;
-
-impl KnownFeedKeys {
-    fn contains(&self, key: &str) -> bool {
-        let hash = self.hasher.hash_one(key);
-        self.lock().contains(&hash)
-    }
-
-    fn remember(&self, key: &str) {
-        let hash = self.hasher.hash_one(key);
-        let mut hashes = self.lock();
-        if hashes.len() >= KNOWN_FEED_KEYS_MAX {
-            hashes.pop_front();
-        }
-        hashes.push_back(hash);
-    }
-
-    fn forget(&self, key: &str) {
-        let hash = self.hasher.hash_one(key);
-        self.lock().retain(|known_hash| *known_hash != hash);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, VecDeque<u64>> {
-        // Even after a panic elsewhere this is a valid list of numbers.
-        self.hashes.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 /// Waits until no other push of the source is running.
 async fn lock_source(
     shared: &Shared,
     grant: &FeedGrant,
 ) -> Result<OwnedMutexGuard<PushSource>, HttpError> {
-    let source: Arc<AsyncMutex<PushSource>> = shared.pushing.source(&grant.source);
+    let source: Arc<Mutex<PushSource>> = shared.pushing.source(&grant.source);
     let patience = Duration::from_millis(shared.pushing.settings().wait_ms);
     timeout(patience, source.lock_owned()).await.map_err(|_| {
         HttpError::Refused(StatusCode::CONFLICT, "another push of this source is under way")
@@ -275,7 +223,7 @@ pub(super) async fn socket(
     let refused = |why| HttpError::Refused(StatusCode::SERVICE_UNAVAILABLE, why);
     let permit = shared.push_limits.acquire(&grant.source).map_err(refused)?;
     let upgrade = hyper::upgrade::on(&mut request);
-    let socket = PushSocket { shared, grant, next_check: Instant::now(), _permit: permit };
+    let socket = PushSocket { shared, grant, _permit: permit };
     tokio::spawn(socket.serve(upgrade));
     let mut response = StatusCode::SWITCHING_PROTOCOLS.into_response();
     response.headers_mut().extend(upgrade_request.fields());
@@ -286,8 +234,6 @@ pub(super) async fn socket(
 struct PushSocket {
     shared: Arc<Shared>,
     grant: FeedGrant,
-    /// The key is not checked before: the database did not answer.
-    next_check: Instant,
     _permit: PushPermit,
 }
 
@@ -295,7 +241,7 @@ type Socket = WebSocketStream<TokioIo<Upgraded>>;
 type SocketError = tokio_tungstenite::tungstenite::Error;
 
 impl PushSocket {
-    async fn serve(mut self, upgrade: OnUpgrade) {
+    async fn serve(self, upgrade: OnUpgrade) {
         let upgraded = match upgrade.await {
             Ok(upgraded) => upgraded,
             Err(error) => return debug!(%error, "upgrade was not completed"),
@@ -320,7 +266,7 @@ impl PushSocket {
 
     /// Applies messages until the socket closes; returns what to close it with.
     async fn converse(
-        &mut self,
+        &self,
         socket: &mut Socket,
     ) -> Result<Option<(CloseCode, &'static str)>, SocketError> {
         let mut stop = self.shared.stop.clone();
@@ -331,7 +277,7 @@ impl PushSocket {
             let message = tokio::select! {
                 message = socket.next() => message,
                 _ = check.tick() => {
-                    if !self.stands().await {
+                    if !self.shared.parts.accounts.stands(&self.grant).await {
                         return Ok(Some((CloseCode::from(REVOKED), "the key was revoked")));
                     }
                     if heard.elapsed() >= DEAD_AFTER {
@@ -357,26 +303,11 @@ impl PushSocket {
                 Some(Err(error)) => return Err(error),
             };
             number += 1;
-            if !self.stands().await {
+            if !self.shared.parts.accounts.stands(&self.grant).await {
                 return Ok(Some((CloseCode::from(REVOKED), "the key was revoked")));
             }
             let answer = self.answer(number, &body).await;
             send(socket, Message::text(answer)).await?;
-        }
-    }
-
-    /// Whether the key still works. A database that fails or does not answer in time does not count against it, and is not
-    /// asked again for a while: the messages that follow do not wait for it.
-    async fn stands(&mut self) -> bool {
-        if Instant::now() < self.next_check {
-            return true;
-        }
-        match timeout(CHECK_WITHIN, self.shared.parts.accounts.stands(&self.grant)).await {
-            Ok(Ok(stands)) => stands,
-            Ok(Err(_)) | Err(_) => {
-                self.next_check = Instant::now() + CHECK_EVERY;
-                true
-            }
         }
     }
 

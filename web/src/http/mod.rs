@@ -74,9 +74,9 @@ use tokio::{sync::watch, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use self::{
-    acceptor::Acceptor, admin::FigureHistory, connections::Connections, ingest::KnownFeedKeys,
-    known_paths::KnownPaths, push_limits::PushLimits, schema::Documents, service::HttpService,
-    site::FormKey, ticket::Tickets,
+    acceptor::Acceptor, admin::FigureHistory, connections::Connections, known_paths::KnownPaths,
+    push_limits::PushLimits, schema::Documents, service::HttpService, site::FormKey,
+    ticket::Tickets,
 };
 pub use self::{
     admin::{ClusterNode, ClusterState, NodeState, ViewCluster},
@@ -198,7 +198,6 @@ struct Shared {
     /// The sources that push.
     pushing: PushSources,
     push_limits: PushLimits,
-    feed_keys: KnownFeedKeys,
     /// Turns true when the hub is to stop.
     stop: watch::Receiver<bool>,
 }
@@ -242,7 +241,6 @@ pub async fn serve(
             parts.fanout.clone(),
         ),
         push_limits: PushLimits::new(parts.ingest.sockets_max, parts.ingest.sockets_max_per_source),
-        feed_keys: KnownFeedKeys::default(),
         stop: stop.clone(),
         parts,
     });
