@@ -7,6 +7,8 @@
 mod afterwards;
 mod checker;
 mod client;
+#[path = "../clock/mod.rs"]
+mod clock_offset;
 mod cluster;
 mod damage;
 mod faults;

@@ -15,12 +15,12 @@ mod upgrade;
 use std::{
     fs,
     net::SocketAddr,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, atomic::Ordering},
     time::Duration,
 };
 
-use base::clock::now;
+use base::{Micros, clock::now};
 use cluster::{Beats, ClusterConfig, Stream};
 use tokio::{
     sync::watch,
@@ -33,6 +33,7 @@ use crate::{
     afterwards::{self, TickLimits},
     checker,
     client::{self, Behaviour, Phase},
+    clock_offset::ClockOffset,
     faults::FaultLog,
     history::History,
     http,
@@ -74,8 +75,8 @@ const NODES: [(&str, &str); 5] =
 /// PostgreSQL is away and all clients come back.
 const ALL_NODES_FROM: Duration = Duration::from_secs(300);
 
-/// By how many seconds the clocks of nodes differ from that of the machine. From 2 s on a node would not lead.
-const CLOCKS: [(&str, &str); 2] = [("b", "+0.7"), ("d", "-0.7")];
+/// By how many microseconds the clocks of nodes differ from that of the machine. From 2 s on a node would not lead.
+const CLOCKS: [(&str, Micros); 2] = [("b", 700_000), ("d", -700_000)];
 
 /// PostgreSQL, and the programs of NATS to run a round with.
 pub(crate) use self::{
@@ -123,7 +124,8 @@ pub(crate) async fn round(
             relays.push(relay);
         }
         let addresses: Vec<String> = relays.iter().map(|relay| relay.address.clone()).collect();
-        let settings = settings(kind, name, role, &urls(&addresses));
+        let mut settings = settings(kind, name, role, &urls(&addresses));
+        settings.extend(clock_of(name, stores.path()));
         let relay = Relay::start(plan.seed).await;
         relay.set_targets(vec![database.address]);
         let url = database.url_at(&relay.address);
@@ -289,23 +291,19 @@ fn settings(kind: RoundKind, node: &str, role: &str, nats: &str) -> Vec<(String,
         // long for a connection that calls are served uncounted.
         settings.push(("MATCHWIRE_DATABASE_ACQUIRE_MS".to_owned(), "1000".to_owned()));
     }
-    if let Some((_, offset)) = CLOCKS.into_iter().find(|(name, _)| *name == node) {
-        settings.extend(clock(offset));
-    }
     settings
 }
 
-/// Lets a process have another time of day, with libfaketime from Debian's `faketime`. Nothing without it.
-fn clock(offset: &str) -> Vec<(String, String)> {
-    let folders = fs::read_dir("/usr/lib").into_iter().flatten().flatten();
-    let libraries = folders.map(|folder| folder.path().join("faketime/libfaketimeMT.so.1"));
-    let Some(library) = libraries.into_iter().find(|path| path.exists()) else {
-        return Vec::new();
-    };
-    let library = library.display().to_string();
-    [("LD_PRELOAD", &*library), ("FAKETIME", offset), ("FAKETIME_DONT_FAKE_MONOTONIC", "1")]
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .to_vec()
+/// The environment in which a node has the clock of [`CLOCKS`]. Empty without the means for it.
+fn clock_of(node: &str, folder: &Path) -> Vec<(String, String)> {
+    let offset = CLOCKS.into_iter().find(|(name, _)| *name == node);
+    let clock = offset.and_then(|(_, offset)| {
+        let clock = ClockOffset::in_file_or_skipped(folder.join(format!("clock-{node}")))?;
+        clock.set(offset);
+        Some(clock)
+    });
+    let variables = clock.iter().flat_map(ClockOffset::variables);
+    variables.map(|(name, path)| (name.to_owned(), path.display().to_string())).collect()
 }
 
 /// Creates the stream, once the servers have elected a leader.

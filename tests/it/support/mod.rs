@@ -4,6 +4,8 @@ pub(crate) mod bank;
 mod browser;
 mod client;
 pub(crate) mod clock;
+#[path = "../../clock/mod.rs"]
+mod clock_offset;
 pub(crate) mod cluster;
 pub(crate) mod feed;
 mod http;
