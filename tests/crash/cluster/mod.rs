@@ -13,7 +13,6 @@ mod servers;
 mod upgrade;
 
 use std::{
-    fs,
     net::SocketAddr,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, atomic::Ordering},
