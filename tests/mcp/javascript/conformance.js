@@ -32,9 +32,9 @@ const GENERATIONS = {
 };
 /** Far more than a suite takes, so that one that hangs is a failure. */
 const SUITE_MS_MAX = 120_000;
-/** Where a suite itself waits for half a second only, which a busy machine may need for an answer, it runs this often. */
+/** Where a suite itself waits for half a second or 1.5 s only, which a busy machine may need for an answer, it runs this often. */
 const RUNS_MAX = 3;
-const TOO_LATE = /failed to (receive progressive stream chunk|yield frame structures)/i;
+const TOO_LATE = /failed to (receive progressive stream chunk|yield frame structures|return communication frames|open or receive frames)/i;
 
 const { values } = parseArgs({ options: Object.fromEntries(["fixture", "url", "key"].map((name) => [name, { type: "string" }])) });
 const report = new Report();
