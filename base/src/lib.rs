@@ -1,6 +1,6 @@
 //! What every crate may use.
 //!
-//! **In:** nothing. **Out:** the clock, the supervisor of long-lived parts, secrets, back-off, percent
+//! **In:** nothing. **Out:** the clock, the supervisor of long-lived parts, secrets, back-off, a limit on repeated lines of the log, percent
 //! encoding, time formats, TLS trust, which addresses are public, and the parts of settings that several crates share. **Must not
 //! know** sports, channels, accounts or SQL.
 //!
@@ -23,6 +23,7 @@ pub mod address;
 pub mod backoff;
 pub mod clock;
 pub mod config;
+pub mod log_limit;
 pub mod percent;
 pub mod redact;
 pub mod secret;

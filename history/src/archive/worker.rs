@@ -2,7 +2,7 @@
 
 use std::{error::Error, time::Duration};
 
-use base::Micros;
+use base::{Micros, log_limit::LogLimit};
 use metrics::{counter, gauge};
 use tokio::{
     sync::watch,
@@ -98,11 +98,12 @@ impl ArchiveWorker {
             // node may end before it has, and this one may lead next.
             Err(error) if is_deposed(&error) => {}
             Err(error) => {
+                static FAILED: LogLimit = LogLimit::new();
                 counter!("matchwire_archive_failures_total").increment(1);
-                warn!(
-                    error = &error as &dyn Error,
-                    "cannot write matches to the archive; will retry"
-                );
+                if let Some(left_out) = FAILED.admit() {
+                    let error = &error as &dyn Error;
+                    warn!(error, left_out, "cannot write matches to the archive; will retry");
+                }
                 self.queue.put_back(pending);
             }
         }

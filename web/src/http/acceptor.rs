@@ -6,7 +6,6 @@
 
 use std::{
     convert::Infallible,
-    error::Error,
     io::{self, ErrorKind},
     net::{self, IpAddr},
     panic::{self, AssertUnwindSafe},
@@ -28,11 +27,12 @@ use tokio::{
     time::timeout,
 };
 use tokio_rustls::TlsAcceptor;
-use tracing::{debug, error, warn};
+use tracing::{debug, warn};
 
 use super::{
     Shared,
     connections::{ConnectionPermit, RouterPermit, WriteProgress},
+    error::log_failure,
     head::{self, Head, Upgrade},
     peer::Peer,
     service::HttpService,
@@ -222,7 +222,7 @@ impl Acceptor {
                 // The router would wait for the database a second time. It would redeem a ticket again, and call it wrong: it may
                 // be used up although there was no answer.
                 Err(error) if request.presented().is_ticket() || error.is_away() => {
-                    error!(error = &error as &dyn Error, "the account store failed");
+                    log_failure(&error);
                     return connection.answer(TRY_LATER).await;
                 }
                 // The router has the answers, and a rate limit, for requests without a valid key.

@@ -19,6 +19,7 @@ use crate::{
     usage::UsageError,
 };
 use accounts::{AccountsError, Addon, Scope};
+use base::log_limit::LogLimit;
 
 #[derive(Debug)]
 pub(super) enum HttpError {
@@ -129,9 +130,19 @@ impl HttpError {
     }
 }
 
+/// Says that the accounts could not be read or changed. A database that is away fails every request, so that is said once in a
+/// while.
+pub(super) fn log_failure(error: &AccountsError) {
+    static AWAY: LogLimit = LogLimit::new();
+    let left_out = if error.is_away() { AWAY.admit() } else { Some(0) };
+    if let Some(left_out) = left_out {
+        error!(error = error as &dyn std::error::Error, left_out, "the account store failed");
+    }
+}
+
 impl From<AccountsError> for HttpError {
     fn from(error: AccountsError) -> Self {
-        error!(error = &error as &dyn std::error::Error, "the account store failed");
+        log_failure(&error);
         if error.is_away() { Self::NoDatabase } else { Self::Internal }
     }
 }
