@@ -53,7 +53,8 @@ pub(super) struct HistoryFeed {
     decisions: StoredCount,
     caught_up: Option<oneshot::Sender<()>>,
     hub_handle: HubHandle,
-    /// Whether it writes to the database: this node led at the last look.
+    /// Whether it writes to the database: this node led last, as of the last look. One that has given up the lead writes what
+    /// it did until then, as there may be no other.
     writes: bool,
 }
 
@@ -112,7 +113,7 @@ impl HistoryFeed {
         let (caught_up, is_caught_up) = oneshot::channel();
         let (live, caught_up) = (LiveRecords::default(), Some(caught_up));
         let (films_failed, unwritten) = (false, VecDeque::new());
-        let writes = hub_handle.leads();
+        let writes = hub_handle.led_last();
         let own = Self {
             live,
             reader,
@@ -273,11 +274,11 @@ impl LogConsumer for HistoryFeed {
     }
 
     fn wants_everything(&mut self, at: Micros) -> bool {
-        let begins = self.hub_handle.leads() && !self.writes;
+        let begins = self.hub_handle.led_last() && !self.writes;
         if begins {
             self.begin_to_write(at);
         } else {
-            self.writes = self.hub_handle.leads();
+            self.writes = self.hub_handle.led_last();
         }
         begins
     }

@@ -138,7 +138,34 @@ pub struct HubHandle {
     pub(crate) leader: mpsc::Sender<LeaderRequest>,
     /// The last reader that began to wait for what the log of a cluster has.
     pub waiting_readers: watch::Receiver<ReaderNumber>,
-    leads: Arc<AtomicBool>,
+    leading: Arc<Leading>,
+}
+
+/// Whether this hub leads, for other threads.
+#[derive(Debug)]
+pub(super) struct Leading {
+    leads: AtomicBool,
+    /// It leads, or has led and no other hub has since.
+    led_last: AtomicBool,
+}
+
+impl Leading {
+    fn new() -> Self {
+        Self { leads: AtomicBool::new(true), led_last: AtomicBool::new(true) }
+    }
+
+    pub(super) fn set(&self, leads: bool) {
+        self.leads.store(leads, Ordering::Release);
+        if leads {
+            self.led_last.store(true, Ordering::Release);
+        }
+    }
+
+    /// Another hub leads.
+    pub(super) fn follow(&self) {
+        self.leads.store(false, Ordering::Release);
+        self.led_last.store(false, Ordering::Release);
+    }
 }
 
 /// Sends inputs to the hub. Replaces digests by public ids, on the thread or task of the source.
@@ -233,7 +260,7 @@ pub struct HubReceivers {
     pub(super) cluster: mpsc::Receiver<ClusterInput>,
     pub(super) leader: mpsc::Sender<LeaderRequest>,
     pub(super) waiting_readers: watch::Sender<ReaderNumber>,
-    pub(super) leads: Arc<AtomicBool>,
+    pub(super) leading: Arc<Leading>,
     leader_requests: Option<mpsc::Receiver<LeaderRequest>>,
 }
 
@@ -247,7 +274,14 @@ impl HubHandle {
     /// Whether this hub applies inputs of its own sources. Always, except on nodes of a cluster that follow.
     #[must_use]
     pub fn leads(&self) -> bool {
-        self.leads.load(Ordering::Acquire)
+        self.leading.leads.load(Ordering::Acquire)
+    }
+
+    /// Whether this hub leads, or has given up the lead and has not seen anything of another one since: nobody else writes
+    /// what it did last.
+    #[must_use]
+    pub fn led_last(&self) -> bool {
+        self.leading.led_last.load(Ordering::Acquire)
     }
 
     /// Whether other nodes take pushes too.
@@ -312,7 +346,7 @@ pub fn channel(
     let (cluster, cluster_queue) = mpsc::channel(CLUSTER_INPUTS_MAX);
     let (leader, leader_requests) = mpsc::channel(LEADER_REQUESTS_MAX);
     let (waiting, waiting_readers) = watch::channel(0);
-    let leads = Arc::new(AtomicBool::new(true));
+    let leading = Arc::new(Leading::new());
     let receivers = HubReceivers {
         inputs: input_queue,
         requests: request_queue,
@@ -320,10 +354,10 @@ pub fn channel(
         cluster: cluster_queue,
         leader: leader.clone(),
         waiting_readers: waiting,
-        leads: Arc::clone(&leads),
+        leading: Arc::clone(&leading),
         leader_requests: Some(leader_requests),
     };
-    let handle = HubHandle { inputs, requests, watches, cluster, leader, waiting_readers, leads };
+    let handle = HubHandle { inputs, requests, watches, cluster, leader, waiting_readers, leading };
     (handle, receivers)
 }
 
@@ -358,5 +392,24 @@ impl Host for HubHandle {
 
     fn time_of_day(&self) -> Micros {
         clock::wall()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hub_that_gives_up_the_lead_has_led_last_until_it_follows_another_one() {
+        let (handle, receivers) = channel(1, 1, PublicIds::default());
+        let state = || (handle.leads(), handle.led_last());
+        receivers.leading.follow();
+        assert_eq!(state(), (false, false));
+        receivers.leading.set(true);
+        receivers.leading.set(false);
+        assert_eq!(state(), (false, true));
+        receivers.leading.follow();
+        receivers.leading.set(false);
+        assert_eq!(state(), (false, false));
     }
 }

@@ -3,11 +3,7 @@
 //! They end one after another: the writer when it is asked to stop, the committer when it has finished what the
 //! writer handed over, and the follower when it has applied all records.
 
-use std::{
-    io,
-    sync::{atomic::Ordering, mpsc::sync_channel},
-    thread,
-};
+use std::{io, sync::mpsc::sync_channel, thread};
 
 use fanout::Fanout;
 use log::{Log, LogPosition};
@@ -94,7 +90,11 @@ pub fn start<C: LogConsumer + 'static>(
     // The follower makes them.
     builder.hub.stop_exports();
     let WriterParts { fanout, receivers, quarantine, decisions, push_terms, tracer, .. } = parts;
-    receivers.leads.store(parts.leads, Ordering::Release);
+    if parts.leads {
+        receivers.leading.set(true);
+    } else {
+        receivers.leading.follow();
+    }
     let (follower_queue, queue) = sync_channel(FOLLOWER_TURNS_MAX);
     let (outputs, waiting) = sync_channel(WRITER_OUTPUTS_MAX);
     let state = LogState::default();

@@ -6,7 +6,7 @@
 use std::{
     collections::HashMap,
     io, iter, mem,
-    sync::{Arc, atomic::Ordering, mpsc::SyncSender},
+    sync::{Arc, mpsc::SyncSender},
     time::Duration,
 };
 
@@ -146,7 +146,7 @@ impl Writer {
     }
 
     pub(super) async fn run(mut self, receivers: HubReceivers) {
-        let HubReceivers { mut inputs, mut requests, mut cluster, leads, .. } = receivers;
+        let HubReceivers { mut inputs, mut requests, mut cluster, leading, .. } = receivers;
         let mut tick = tokio::time::interval(TICK_EVERY);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         // Creates `feeds` before any request can reach it.
@@ -161,8 +161,11 @@ impl Writer {
                 Some(request) = requests.recv() => question = Some(request),
                 Some(input) = inputs.recv() => self.input(input),
                 Some(input) = cluster.recv() => {
+                    if matches!(input, ClusterInput::Records(_)) {
+                        leading.follow();
+                    }
                     self.cluster_input(input);
-                    leads.store(self.leads, Ordering::Release);
+                    leading.set(self.leads);
                 }
                 _ = tick.tick() => self.tick(),
                 () = std::future::ready(()), if self.waiting.has_due() => {}
