@@ -274,12 +274,13 @@ impl LogConsumer for HistoryFeed {
     }
 
     fn wants_everything(&mut self, at: Micros) -> bool {
-        let begins = self.hub_handle.led_last() && !self.writes;
+        // Looked at once: it may change at any time, and a node that begins to write exports everything.
+        let led_last = self.hub_handle.led_last();
+        let begins = led_last && !self.writes;
         if begins {
             self.begin_to_write(at);
-        } else {
-            self.writes = self.hub_handle.led_last();
         }
+        self.writes = led_last;
         begins
     }
 

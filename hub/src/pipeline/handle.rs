@@ -138,33 +138,28 @@ pub struct HubHandle {
     pub(crate) leader: mpsc::Sender<LeaderRequest>,
     /// The last reader that began to wait for what the log of a cluster has.
     pub waiting_readers: watch::Receiver<ReaderNumber>,
-    leading: Arc<Leading>,
+    leadership: Arc<Leadership>,
 }
 
 /// Whether this hub leads, for other threads.
 #[derive(Debug)]
-pub(super) struct Leading {
+pub(super) struct Leadership {
     leads: AtomicBool,
     /// It leads, or has led and no other hub has since.
     led_last: AtomicBool,
 }
 
-impl Leading {
+impl Leadership {
     fn new() -> Self {
         Self { leads: AtomicBool::new(true), led_last: AtomicBool::new(true) }
     }
 
-    pub(super) fn set(&self, leads: bool) {
+    /// `follows`: records of another hub have come.
+    pub(super) fn set(&self, leads: bool, follows: bool) {
         self.leads.store(leads, Ordering::Release);
-        if leads {
-            self.led_last.store(true, Ordering::Release);
+        if leads || follows {
+            self.led_last.store(leads, Ordering::Release);
         }
-    }
-
-    /// Another hub leads.
-    pub(super) fn follow(&self) {
-        self.leads.store(false, Ordering::Release);
-        self.led_last.store(false, Ordering::Release);
     }
 }
 
@@ -260,7 +255,7 @@ pub struct HubReceivers {
     pub(super) cluster: mpsc::Receiver<ClusterInput>,
     pub(super) leader: mpsc::Sender<LeaderRequest>,
     pub(super) waiting_readers: watch::Sender<ReaderNumber>,
-    pub(super) leading: Arc<Leading>,
+    pub(super) leadership: Arc<Leadership>,
     leader_requests: Option<mpsc::Receiver<LeaderRequest>>,
 }
 
@@ -274,14 +269,14 @@ impl HubHandle {
     /// Whether this hub applies inputs of its own sources. Always, except on nodes of a cluster that follow.
     #[must_use]
     pub fn leads(&self) -> bool {
-        self.leading.leads.load(Ordering::Acquire)
+        self.leadership.leads.load(Ordering::Acquire)
     }
 
     /// Whether this hub leads, or has given up the lead and has not seen anything of another one since: nobody else writes
     /// what it did last.
     #[must_use]
     pub fn led_last(&self) -> bool {
-        self.leading.led_last.load(Ordering::Acquire)
+        self.leadership.led_last.load(Ordering::Acquire)
     }
 
     /// Whether other nodes take pushes too.
@@ -346,7 +341,7 @@ pub fn channel(
     let (cluster, cluster_queue) = mpsc::channel(CLUSTER_INPUTS_MAX);
     let (leader, leader_requests) = mpsc::channel(LEADER_REQUESTS_MAX);
     let (waiting, waiting_readers) = watch::channel(0);
-    let leading = Arc::new(Leading::new());
+    let leadership = Arc::new(Leadership::new());
     let receivers = HubReceivers {
         inputs: input_queue,
         requests: request_queue,
@@ -354,10 +349,11 @@ pub fn channel(
         cluster: cluster_queue,
         leader: leader.clone(),
         waiting_readers: waiting,
-        leading: Arc::clone(&leading),
+        leadership: Arc::clone(&leadership),
         leader_requests: Some(leader_requests),
     };
-    let handle = HubHandle { inputs, requests, watches, cluster, leader, waiting_readers, leading };
+    let handle =
+        HubHandle { inputs, requests, watches, cluster, leader, waiting_readers, leadership };
     (handle, receivers)
 }
 
@@ -403,13 +399,14 @@ mod tests {
     fn hub_that_gives_up_the_lead_has_led_last_until_it_follows_another_one() {
         let (handle, receivers) = channel(1, 1, PublicIds::default());
         let state = || (handle.leads(), handle.led_last());
-        receivers.leading.follow();
+        receivers.leadership.set(false, true);
         assert_eq!(state(), (false, false));
-        receivers.leading.set(true);
-        receivers.leading.set(false);
-        assert_eq!(state(), (false, true));
-        receivers.leading.follow();
-        receivers.leading.set(false);
-        assert_eq!(state(), (false, false));
+        receivers.leadership.set(true, false);
+        assert_eq!(state(), (true, true));
+        receivers.leadership.set(false, false);
+        assert_eq!(state(), (false, true), "it gives up the lead");
+        receivers.leadership.set(false, true);
+        receivers.leadership.set(false, false);
+        assert_eq!(state(), (false, false), "another one leads");
     }
 }

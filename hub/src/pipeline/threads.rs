@@ -90,11 +90,7 @@ pub fn start<C: LogConsumer + 'static>(
     // The follower makes them.
     builder.hub.stop_exports();
     let WriterParts { fanout, receivers, quarantine, decisions, push_terms, tracer, .. } = parts;
-    if parts.leads {
-        receivers.leading.set(true);
-    } else {
-        receivers.leading.follow();
-    }
+    receivers.leadership.set(parts.leads, true);
     let (follower_queue, queue) = sync_channel(FOLLOWER_TURNS_MAX);
     let (outputs, waiting) = sync_channel(WRITER_OUTPUTS_MAX);
     let state = LogState::default();

@@ -146,7 +146,7 @@ impl Writer {
     }
 
     pub(super) async fn run(mut self, receivers: HubReceivers) {
-        let HubReceivers { mut inputs, mut requests, mut cluster, leading, .. } = receivers;
+        let HubReceivers { mut inputs, mut requests, mut cluster, leadership, .. } = receivers;
         let mut tick = tokio::time::interval(TICK_EVERY);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         // Creates `feeds` before any request can reach it.
@@ -161,11 +161,9 @@ impl Writer {
                 Some(request) = requests.recv() => question = Some(request),
                 Some(input) = inputs.recv() => self.input(input),
                 Some(input) = cluster.recv() => {
-                    if matches!(input, ClusterInput::Records(_)) {
-                        leading.follow();
-                    }
+                    let follows = matches!(input, ClusterInput::Records(_));
                     self.cluster_input(input);
-                    leading.set(self.leads);
+                    leadership.set(self.leads, follows);
                 }
                 _ = tick.tick() => self.tick(),
                 () = std::future::ready(()), if self.waiting.has_due() => {}
