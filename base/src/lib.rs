@@ -1,8 +1,8 @@
 //! What every crate may use.
 //!
-//! **In:** nothing. **Out:** the clock, the supervisor of long-lived parts, secrets, back-off, a limit on repeated lines of the log, percent
-//! encoding, time formats, TLS trust, which addresses are public, and the parts of settings that several crates share. **Must not
-//! know** sports, channels, accounts or SQL.
+//! **In:** nothing. **Out:** the clock, the supervisor of long-lived parts, secrets, back-off, the rate limit of repeated log
+//! lines, percent encoding, time formats, TLS trust, which addresses are public, and the parts of settings that several crates share.
+//! **Must not know** sports, channels, accounts or SQL.
 //!
 //! # Time
 //!
@@ -23,7 +23,7 @@ pub mod address;
 pub mod backoff;
 pub mod clock;
 pub mod config;
-pub mod log_limit;
+pub mod log_rate_limit;
 pub mod percent;
 pub mod redact;
 pub mod secret;

@@ -12,15 +12,15 @@ const EVERY: Duration = Duration::from_secs(10);
 
 /// Lets one message through every ten seconds, and counts the others. Usually a `static` beside what is logged.
 #[derive(Debug, Default)]
-pub struct LogLimit(Mutex<Option<Logged>>);
+pub struct LogRateLimit(Mutex<Option<LastLogged>>);
 
 #[derive(Debug)]
-struct Logged {
+struct LastLogged {
     at: Instant,
     left_out: u64,
 }
 
-impl LogLimit {
+impl LogRateLimit {
     #[must_use]
     pub const fn new() -> Self {
         Self(Mutex::new(None))
@@ -35,12 +35,12 @@ impl LogLimit {
         // It is complete after each statement.
         let mut logged = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &mut *logged {
-            Some(Logged { at, left_out }) if now.saturating_duration_since(*at) < EVERY => {
+            Some(LastLogged { at, left_out }) if now.saturating_duration_since(*at) < EVERY => {
                 *left_out += 1;
                 None
             }
             last => {
-                let last = last.replace(Logged { at: now, left_out: 0 });
+                let last = last.replace(LastLogged { at: now, left_out: 0 });
                 Some(last.map_or(0, |last| last.left_out))
             }
         }
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn one_message_in_ten_seconds_counts_the_others() {
-        let (limit, first) = (LogLimit::new(), Instant::now());
+        let (limit, first) = (LogRateLimit::new(), Instant::now());
         assert_eq!(limit.admit_at(first), Some(0));
         for seconds in [0, 1, 9] {
             assert_eq!(limit.admit_at(first + Duration::from_secs(seconds)), None);

@@ -65,7 +65,7 @@ pub use self::{
     message::{Body, Formats, Message, MessageError, Part, Records},
     peer::{ChannelDigest, PeerError, PeerHandler, PeerReply, PeerRequest, Peers, SnapshotInfo},
     stream::{
-        AppendError, Followed, FollowedEnd, Following, Stored, Stream, StreamEnd, StreamError,
+        AppendError, EndReader, Followed, Following, Stored, Stream, StreamEnd, StreamError,
         StreamState, Unavailable,
     },
 };

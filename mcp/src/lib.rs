@@ -159,8 +159,8 @@ pub fn routes<S: Clone + Send + Sync + 'static>(parts: McpParts, openapi: &Value
     let mut router = Router::new();
     for (product, tools) in tables::SERVERS {
         let kind = Arc::new(SportServer::new(product, tools, &shared.parts.history, openapi));
-        let begun = listen::BegunStream::default();
-        let server = Server { shared: Arc::clone(&shared), kind, begun };
+        let pending = listen::PendingSubscription::default();
+        let server = Server { shared: Arc::clone(&shared), kind, pending };
         let (hosts, bytes_max) = (options.hosts.clone(), options.request_bytes_max);
         let unusual = mount::service(server.clone(), &options);
         let service = tower::service_fn(move |request: Request| {

@@ -46,7 +46,7 @@ struct LiveList {
 
 /// What a stream follows.
 #[derive(Debug, Default)]
-struct Followed {
+struct Subscription {
     watched: Vec<Watched>,
     /// The generation of the list of matches in play that the client knows, if it follows that.
     list: Option<u64>,
@@ -55,15 +55,15 @@ struct Followed {
 /// What the stream of a request follows, from before its filter is acknowledged: clients read after that, and hear of all
 /// that changes later. A clone of the server is for another request.
 #[derive(Debug, Default)]
-pub(crate) struct BegunStream(Mutex<Followed>);
+pub(crate) struct PendingSubscription(Mutex<Subscription>);
 
-impl BegunStream {
-    fn replace(&self, followed: Followed) -> Followed {
+impl PendingSubscription {
+    fn replace(&self, followed: Subscription) -> Subscription {
         mem::replace(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner), followed)
     }
 }
 
-impl Clone for BegunStream {
+impl Clone for PendingSubscription {
     fn clone(&self) -> Self {
         Self::default()
     }
@@ -106,12 +106,12 @@ impl Server {
             uris.take(self.shared.parts.config.listen_resources_max).cloned().collect();
         let mut accepted = SubscriptionFilter::new();
         accepted.resources_list_changed = requested.resources_list_changed.filter(|wanted| *wanted);
-        let begun = Followed {
+        let subscription = Subscription {
             watched: uris.iter().map(|uri| self.watch(uri)).collect(),
             list: accepted.resources_list_changed.map(|_| self.live_list()),
         };
         accepted.resource_subscriptions = (!uris.is_empty()).then_some(uris);
-        self.begun.replace(begun);
+        self.pending.replace(subscription);
         accepted
     }
 
@@ -132,7 +132,7 @@ impl Server {
         let context = subscription.request_context();
         let caller = Self::caller(context)?;
         let config = &self.shared.parts.config;
-        let followed = self.begun.replace(Followed::default());
+        let followed = self.pending.replace(Subscription::default());
         for it in &followed.watched {
             if let Some(ResourceName::Channel(channel)) = named(&it.uri) {
                 self.may_follow(&channel, &caller).map_err(|refusal| refusal.error())?;
@@ -158,7 +158,7 @@ impl Server {
     async fn notify(
         &self,
         sink: &SubscriptionSink,
-        Followed { mut watched, list: mut generation }: Followed,
+        Subscription { mut watched, list: mut generation }: Subscription,
     ) -> Result<(), ErrorData> {
         let every = Duration::from_millis(self.shared.parts.config.notify_ms);
         let mut list_at = Instant::now() + LISTS_EVERY;

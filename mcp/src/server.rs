@@ -27,7 +27,7 @@ use crate::{
     admission::Admission,
     call::Call,
     envelope::{DataState, RenderedCache, ToolResult},
-    listen::{BegunStream, LiveLists},
+    listen::{LiveLists, PendingSubscription},
     live::Live,
     names::Names,
     refusal::Refusal,
@@ -58,7 +58,7 @@ pub(crate) struct Server {
     pub shared: Arc<Shared>,
     pub kind: Arc<SportServer>,
     /// What the stream of the request follows that this clone serves.
-    pub begun: BegunStream,
+    pub pending: PendingSubscription,
 }
 
 /// What is the same for every request to the server.

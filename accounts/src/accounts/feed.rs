@@ -40,16 +40,16 @@ pub struct FeedGrant {
 /// The feed keys that worked here when the database last said so. They count while it does not answer: an outage does not stop
 /// the feeds.
 #[derive(Debug, Default)]
-pub(super) struct KnownFeedKeys(Mutex<Known>);
+pub(super) struct FeedKeyCache(Mutex<CachedGrants>);
 
 #[derive(Debug, Default)]
-struct Known {
+struct CachedGrants {
     grants: HashMap<KeyHash, FeedGrant>,
     /// When the database may be asked about them again, if it has just failed to answer.
     ask_at: Option<Instant>,
 }
 
-impl KnownFeedKeys {
+impl FeedKeyCache {
     fn get(&self, hash: &KeyHash) -> Option<FeedGrant> {
         self.lock().grants.get(hash).cloned()
     }
@@ -76,7 +76,7 @@ impl KnownFeedKeys {
         self.lock().ask_at.is_some_and(|at| Instant::now() < at)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Known> {
+    fn lock(&self) -> MutexGuard<'_, CachedGrants> {
         // It is complete after each statement.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -88,7 +88,7 @@ pub use self::{
 use self::{
     cache::Cache,
     device::DeviceKey,
-    feed::KnownFeedKeys,
+    feed::FeedKeyCache,
     hasher::Hasher,
     key::{KeyHash, Pepper, PresentedKey},
     link::LinkKey,
@@ -114,7 +114,7 @@ struct Shared {
     store: AccountStore,
     pepper: Pepper,
     cache: Cache,
-    feed_keys: KnownFeedKeys,
+    feed_keys: FeedKeyCache,
     changes: broadcast::Sender<KeyId>,
     /// The number of the last change that was broadcast. Locked during a broadcast, so that none is
     /// repeated.
@@ -211,7 +211,7 @@ impl Accounts {
             store,
             pepper,
             cache,
-            feed_keys: KnownFeedKeys::default(),
+            feed_keys: FeedKeyCache::default(),
             changes,
             latest_broadcast,
             hasher,

@@ -70,12 +70,12 @@ struct ReadProgress {
 
 /// Asks for the end of a stream that is followed.
 #[derive(Debug, Clone)]
-pub struct FollowedEnd {
+pub struct EndReader {
     stream: Stream,
     read: watch::Receiver<ReadProgress>,
 }
 
-impl FollowedEnd {
+impl EndReader {
     /// As [`Stream::current_end`], of a stream that has all that was read of it. One that lost messages ends before what
     /// others have read, so its end tells nothing about them.
     ///
@@ -116,8 +116,8 @@ impl Following {
 
     /// What asks for the end of the stream.
     #[must_use]
-    pub fn stream_end(&self) -> FollowedEnd {
-        FollowedEnd { stream: self.stream.clone(), read: self.read.clone() }
+    pub fn end_reader(&self) -> EndReader {
+        EndReader { stream: self.stream.clone(), read: self.read.clone() }
     }
 
     /// As [`Self::recv`], but returns `None` as soon as more was read, which may be parts of records.

@@ -27,7 +27,7 @@ use crate::{
 
 pub use self::{
     append::AppendError,
-    follow::{Followed, FollowedEnd, Following},
+    follow::{EndReader, Followed, Following},
 };
 
 /// The log of one cluster. A clone uses the same connection.

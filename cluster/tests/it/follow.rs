@@ -103,7 +103,7 @@ fn stream_that_lost_messages_is_an_error() {
         for number in 1..=2 {
             assert_eq!(following.recv().await.expect("it is there").seq, number);
         }
-        let end = following.stream_end();
+        let end = following.end_reader();
         assert_eq!(end.current().await.expect("it has what was read").last, 2);
         server.kill();
         server.restore();

@@ -2,7 +2,7 @@
 
 use std::{error::Error, time::Duration};
 
-use base::{Micros, log_limit::LogLimit};
+use base::{Micros, log_rate_limit::LogRateLimit};
 use metrics::{counter, gauge};
 use tokio::{
     sync::watch,
@@ -98,7 +98,7 @@ impl ArchiveWorker {
             // node may end before it has, and this one may lead next.
             Err(error) if is_deposed(&error) => {}
             Err(error) => {
-                static FAILED: LogLimit = LogLimit::new();
+                static FAILED: LogRateLimit = LogRateLimit::new();
                 counter!("matchwire_archive_failures_total").increment(1);
                 if let Some(left_out) = FAILED.admit() {
                     let error = &error as &dyn Error;

@@ -154,7 +154,7 @@ impl Node {
         let mut heard = self.last_heard().await;
         let mut probing: Option<JoinHandle<bool>> = None;
         let waiting = self.parts.hub.waiting_readers.clone();
-        let mut readers = ReadIndex::new(following.stream_end(), waiting);
+        let mut readers = ReadIndex::new(following.end_reader(), waiting);
         // What was made while the node restored its state.
         let mut end = None;
         loop {
@@ -261,7 +261,7 @@ impl Node {
     /// Notes whether the node has what the stream had when this was first called.
     async fn catch_up(&mut self, following: &Following, last: &mut Option<u64>) {
         if last.is_none()
-            && let Ok(Ok(end)) = timeout(ANSWER_WITHIN, following.stream_end().current()).await
+            && let Ok(Ok(end)) = timeout(ANSWER_WITHIN, following.end_reader().current()).await
         {
             *last = Some(end.last);
         }

@@ -5,7 +5,7 @@
 
 use std::{pin::Pin, time::Duration};
 
-use cluster::FollowedEnd;
+use cluster::EndReader;
 use hub::pipeline::ReaderNumber;
 use tokio::{
     sync::watch,
@@ -30,7 +30,7 @@ pub(super) struct ReadPoint {
 /// Finds out when the readers that wait on a node that follows can be answered: the read index of Raft, with the stream in
 /// the place of the leader.
 pub(super) struct ReadIndex {
-    end: FollowedEnd,
+    end: EndReader,
     /// The last reader that came.
     last: watch::Receiver<ReaderNumber>,
     asking: Option<Pin<Box<dyn Future<Output = ReadPoint> + Send>>>,
@@ -42,7 +42,7 @@ pub(super) struct ReadIndex {
 }
 
 impl ReadIndex {
-    pub(super) fn new(end: FollowedEnd, last: watch::Receiver<ReaderNumber>) -> Self {
+    pub(super) fn new(end: EndReader, last: watch::Receiver<ReaderNumber>) -> Self {
         Self { end, last, asking: None, awaited: None, answered: 0, asked_at: None }
     }
 
@@ -82,7 +82,7 @@ impl ReadIndex {
 /// the stream could answer with an older end, and so could one that has lost messages: this node then ends, and its readers
 /// come again.
 async fn ask(
-    end: FollowedEnd,
+    end: EndReader,
     last: watch::Receiver<ReaderNumber>,
     not_before: Instant,
 ) -> ReadPoint {

@@ -31,7 +31,7 @@ use crate::{
     usage::Call,
 };
 use accounts::{AccountId, AccountsError, Caller, Micros, Scope};
-use base::log_limit::LogLimit;
+use base::log_rate_limit::LogRateLimit;
 
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
@@ -200,7 +200,7 @@ async fn count(
         Ok(None) => Err(HttpError::Exhausted(quota.status(0, now))),
         // If counting fails, the request is free: the failure is the hub's, not the client's.
         Err(error) => {
-            static FAILED: LogLimit = LogLimit::new();
+            static FAILED: LogRateLimit = LogRateLimit::new();
             if let Some(left_out) = FAILED.admit() {
                 let error = &error as &dyn Error;
                 warn!(error, left_out, "a request could not be counted against its quota");

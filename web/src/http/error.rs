@@ -19,7 +19,7 @@ use crate::{
     usage::UsageError,
 };
 use accounts::{AccountsError, Addon, Scope};
-use base::log_limit::LogLimit;
+use base::log_rate_limit::LogRateLimit;
 
 #[derive(Debug)]
 pub(super) enum HttpError {
@@ -133,7 +133,7 @@ impl HttpError {
 /// Says that the accounts could not be read or changed. A database that is away fails every request, so that is said once in a
 /// while.
 pub(super) fn log_failure(error: &AccountsError) {
-    static AWAY: LogLimit = LogLimit::new();
+    static AWAY: LogRateLimit = LogRateLimit::new();
     let left_out = if error.is_away() { AWAY.admit() } else { Some(0) };
     if let Some(left_out) = left_out {
         error!(error = error as &dyn std::error::Error, left_out, "the account store failed");
