@@ -21,9 +21,8 @@ use crate::hub::{
 };
 
 /// What a channel shows.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, BorshSerialize, BorshDeserialize,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(BorshSerialize, BorshDeserialize)]
 pub enum Subject {
     Match(Id),
     Consensus(Id),

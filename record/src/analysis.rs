@@ -11,9 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::EntityRef;
 
-#[derive(
-    Debug, Clone, PartialEq, Default, Serialize, Deserialize, BorshSerialize, BorshDeserialize,
-)]
+#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 #[serde(default)]
 pub struct AnalysisRecord {
     /// In the order in which they became known.

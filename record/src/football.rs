@@ -11,9 +11,8 @@ use serde::{Deserialize, Serialize};
 use super::{AnalysisRecord, ClockRecord, Counters, EntityRef};
 
 /// Each field has a row in the table `football_fields!` below; one without a row does not compile.
-#[derive(
-    Debug, Clone, PartialEq, Default, Serialize, Deserialize, BorshSerialize, BorshDeserialize,
-)]
+#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 pub struct FootballRecord {
     /// Whether a feed follows the play. If not, there is no score, instead of 0-0.
     pub followed: bool,
@@ -29,9 +28,8 @@ pub struct FootballRecord {
     pub analysis: Option<Box<AnalysisRecord>>,
 }
 
-#[derive(
-    Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, BorshSerialize, BorshDeserialize,
-)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 pub struct IncidentRecord {
     pub eid: Arc<str>,
     /// As in the stream protocol: `goal`, `yellow`, `second_yellow`, `red`, `substitution`,

@@ -79,18 +79,8 @@ pub use self::{
 pub type Key = u64;
 
 /// Something with an id and a name: a team, a player, a referee.
-#[derive(
-    Debug,
-    Clone,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Serialize,
-    Deserialize,
-    BorshSerialize,
-    BorshDeserialize,
-)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 pub struct EntityRef {
     pub id: Key,
     pub name: Arc<str>,
@@ -157,9 +147,8 @@ pub struct MatchRecord {
 }
 
 /// The names behind the ids of a [`MatchSummary`].
-#[derive(
-    Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, BorshSerialize, BorshDeserialize,
-)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 pub struct Names {
     pub competition: Option<EntityRef>,
     /// ISO 3166-1 alpha-2 if a feed provides it, otherwise the country's name.

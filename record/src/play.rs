@@ -122,9 +122,8 @@ impl PlayRecord {
 }
 
 /// The match clock: it showed `second` at the time `at`, and runs or is stopped.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, BorshSerialize, BorshDeserialize,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 pub struct ClockRecord {
     pub at: Micros,
     pub second: u32,
@@ -140,9 +139,8 @@ impl ClockRecord {
     }
 }
 
-#[derive(
-    Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, BorshSerialize, BorshDeserialize,
-)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 pub struct TennisRecord {
     pub followed: bool,
     /// 0 or 1.
@@ -153,9 +151,8 @@ pub struct TennisRecord {
     pub points: Vec<PointRecord>,
 }
 
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, BorshSerialize, BorshDeserialize,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 pub struct SetRecord {
     pub games: [u8; 2],
     pub tie_break: Option<[u16; 2]>,
@@ -179,9 +176,8 @@ pub struct PointRecord {
     pub ended_set: bool,
 }
 
-#[derive(
-    Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, BorshSerialize, BorshDeserialize,
-)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 pub struct ScoreboardRecord {
     pub followed: bool,
     /// The period in progress, as the feed names it.
@@ -189,9 +185,8 @@ pub struct ScoreboardRecord {
     pub clock: Option<ClockRecord>,
 }
 
-#[derive(
-    Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, BorshSerialize, BorshDeserialize,
-)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 pub struct RaceRecord {
     pub followed: bool,
     pub runners: Vec<RunnerRecord>,

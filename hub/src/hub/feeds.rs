@@ -8,9 +8,8 @@ use ingest::codec;
 use ingest::event::Id;
 
 /// The index of a source in the hub's list.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, BorshSerialize, BorshDeserialize,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(BorshSerialize, BorshDeserialize)]
 pub struct SourceNumber(pub usize);
 
 /// The state of a feed.

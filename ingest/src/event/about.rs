@@ -9,18 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::{Id, Pair, Participant, references::NamedVenue};
 
 /// Particulars of the match. What is omitted is unknown, and takes nothing back.
-#[derive(
-    Debug,
-    Clone,
-    PartialEq,
-    Eq,
-    Default,
-    Serialize,
-    Deserialize,
-    JsonSchema,
-    BorshSerialize,
-    BorshDeserialize,
-)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct About {
     /// The number of the round or matchday, from 1.
@@ -67,18 +57,8 @@ pub struct About {
 }
 
 /// The weather at the ground.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    JsonSchema,
-    BorshSerialize,
-    BorshDeserialize,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Weather {
     /// 1 clear, 2 partly cloudy, 3 cloudy, 4 fog, 5 light rain, 6 rain, 7 snow, 8 thunderstorm.
@@ -90,17 +70,8 @@ pub struct Weather {
 }
 
 /// A ground, a court, a race course.
-#[derive(
-    Debug,
-    Clone,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    JsonSchema,
-    BorshSerialize,
-    BorshDeserialize,
-)]
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
 #[serde(try_from = "NamedVenue", into = "NamedVenue")]
 pub struct Venue {
     pub id: Id,

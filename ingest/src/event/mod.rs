@@ -87,9 +87,8 @@ pub struct Event {
 }
 
 /// What is reported. All facts are absolute: to report one twice changes nothing.
-#[derive(
-    Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize,
-)]
+#[derive(Debug, Clone, PartialEq)]
+#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fact {
     /// Sides, place and time: the first fact of each match. A later one corrects it.
@@ -111,9 +110,8 @@ pub enum Fact {
 /// In a source's events, ids are digests ([`Id::derive`]). A hub replaces each digest by a public
 /// number of 31 bits when it receives the event, and only uses those numbers; see
 /// [`Batch::each_id`].
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, BorshSerialize, BorshDeserialize,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(BorshSerialize, BorshDeserialize)]
 pub struct Id(pub u64);
 
 impl Id {
@@ -142,21 +140,8 @@ impl fmt::Display for Id {
 }
 
 /// Which of the two: home and away in football, player 1 and player 2 in tennis.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    Hash,
-    PartialOrd,
-    Ord,
-    Serialize,
-    Deserialize,
-    JsonSchema,
-    BorshSerialize,
-    BorshDeserialize,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
 pub enum Side {
     #[serde(rename = "home")]
     First,
@@ -188,34 +173,16 @@ impl Side {
 /// A value of each side: `[home, away]`, `[player 1, player 2]`.
 pub type Pair<T> = [T; 2];
 
-#[derive(
-    Debug,
-    Clone,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    JsonSchema,
-    BorshSerialize,
-    BorshDeserialize,
-)]
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
 #[serde(try_from = "NamedParticipant", into = "NamedParticipant")]
 pub struct Participant {
     pub id: Id,
     pub name: Arc<str>,
 }
 
-#[derive(
-    Debug,
-    Clone,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    JsonSchema,
-    BorshSerialize,
-    BorshDeserialize,
-)]
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
 #[serde(try_from = "NamedCompetition", into = "NamedCompetition")]
 pub struct Competition {
     pub id: Id,
@@ -223,18 +190,8 @@ pub struct Competition {
     pub season: Option<Arc<str>>,
 }
 
-#[derive(
-    Debug,
-    Clone,
-    PartialEq,
-    Eq,
-    Default,
-    Serialize,
-    Deserialize,
-    JsonSchema,
-    BorshSerialize,
-    BorshDeserialize,
-)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Fixture {
     /// The provider's slug and its own key of the match: `("wyscout", "2058017")`. Lines have both

@@ -14,9 +14,8 @@ use super::{
 use crate::codec;
 
 /// What one bookmaker says of one market of the match.
-#[derive(
-    Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize,
-)]
+#[derive(Debug, Clone, PartialEq)]
+#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Odds")]
 pub struct OddsFact {
@@ -28,9 +27,8 @@ pub struct OddsFact {
     pub change: MarketChange,
 }
 
-#[derive(
-    Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize,
-)]
+#[derive(Debug, Clone, PartialEq)]
+#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 #[schemars(rename = "Change")]
 pub enum MarketChange {
@@ -53,9 +51,8 @@ pub enum MarketChange {
     },
 }
 
-#[derive(
-    Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize,
-)]
+#[derive(Debug, Clone, PartialEq)]
+#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Definition")]
 pub struct MarketDefinition {
@@ -90,17 +87,8 @@ words! {
     }
 }
 
-#[derive(
-    Debug,
-    Clone,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    JsonSchema,
-    BorshSerialize,
-    BorshDeserialize,
-)]
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Selection")]
 pub struct SelectionDefinition {
@@ -150,17 +138,8 @@ impl Outcome {
 }
 
 /// What changed on one selection; what is omitted did not.
-#[derive(
-    Debug,
-    Clone,
-    PartialEq,
-    Default,
-    Serialize,
-    Deserialize,
-    JsonSchema,
-    BorshSerialize,
-    BorshDeserialize,
-)]
+#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "SelectionPrices")]
 pub struct SelectionChange {
@@ -199,18 +178,8 @@ pub struct SelectionChange {
 
 /// One rung of a ladder: price and the whole size at it, `["1.90", "250"]`. Size `"0"` removes the
 /// rung.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    JsonSchema,
-    BorshSerialize,
-    BorshDeserialize,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
 #[serde(from = "line::Rung", into = "line::Rung")]
 pub struct Level {
     #[borsh(serialize_with = "codec::decimal::write", deserialize_with = "codec::decimal::read")]

@@ -9,17 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::{Pair, Side, words::words};
 
 /// The whole scoreboard, absolute: what is absent in a later one is no longer so.
-#[derive(
-    Debug,
-    Clone,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    JsonSchema,
-    BorshSerialize,
-    BorshDeserialize,
-)]
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scoreboard {
     pub status: ScoreboardStatus,
@@ -40,18 +31,8 @@ pub struct Scoreboard {
 }
 
 /// A match clock at the moment of the batch.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    JsonSchema,
-    BorshSerialize,
-    BorshDeserialize,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MatchClock {
     /// Seconds shown: played, or left, as is the sport's custom.

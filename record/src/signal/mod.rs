@@ -55,20 +55,8 @@ impl SignalRecord {
     }
 }
 
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    Hash,
-    PartialOrd,
-    Ord,
-    Serialize,
-    Deserialize,
-    BorshSerialize,
-    BorshDeserialize,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SignalKind {
     Arbitrage,
@@ -104,19 +92,8 @@ impl SignalKind {
 }
 
 /// The key of a market across bookmakers: its kind, its part of the match, its line.
-#[derive(
-    Debug,
-    Clone,
-    PartialEq,
-    Eq,
-    Hash,
-    PartialOrd,
-    Ord,
-    Serialize,
-    Deserialize,
-    BorshSerialize,
-    BorshDeserialize,
-)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 pub struct MarketKey {
     pub kind: Arc<str>,
     pub period: Option<Arc<str>>,
@@ -128,18 +105,8 @@ pub struct MarketKey {
 }
 
 /// The topic of a signal; each has at most one active signal.
-#[derive(
-    Debug,
-    Clone,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Serialize,
-    Deserialize,
-    BorshSerialize,
-    BorshDeserialize,
-)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 pub struct Topic {
     pub kind: SignalKind,
     pub market: Option<MarketKey>,
@@ -261,9 +228,8 @@ pub struct Leg {
     pub stake: Decimal,
 }
 
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, BorshSerialize, BorshDeserialize,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
     /// Prices fall: it has become likelier.
