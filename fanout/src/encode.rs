@@ -2,9 +2,9 @@
 //!
 //! Frames of a server are not masked (RFC 6455, section 5.1), so all followers get the same bytes.
 
-use std::fmt;
+use std::{cell::RefCell, fmt};
 
-use bytes::{Buf, Bytes};
+use bytes::Bytes;
 
 /// A payload that the host renders, at most once for each publication.
 pub trait Encode: fmt::Debug + Send + Sync {
@@ -22,20 +22,27 @@ const FIN_CLOSE: u8 = 0x88;
 const FIN_PING: u8 = 0x89;
 const FIN_PONG: u8 = 0x8a;
 
+/// Bytes of the buffer that each thread reuses; a longer one is freed after its frame.
+const REUSED_BYTES_MAX: usize = 64 << 10;
+
+thread_local! {
+    static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
 /// A text message in one frame; `write` appends its payload.
 pub fn text_frame(write: impl FnOnce(&mut Vec<u8>)) -> Bytes {
-    frame(FIN_TEXT, 512, write)
+    frame(FIN_TEXT, write)
 }
 
 /// A text message in one frame, whose payload has been compressed.
 pub(crate) fn deflated_text_frame(deflated: &[u8]) -> Bytes {
-    frame(FIN_TEXT_DEFLATED, deflated.len(), |out| out.extend_from_slice(deflated))
+    frame(FIN_TEXT_DEFLATED, |out| out.extend_from_slice(deflated))
 }
 
 /// A binary message in one frame.
 #[must_use]
 pub fn binary_frame(payload: &[u8]) -> Bytes {
-    frame(FIN_BINARY, payload.len(), |out| out.extend_from_slice(payload))
+    frame(FIN_BINARY, |out| out.extend_from_slice(payload))
 }
 
 /// The payload of a frame made by this module, sharing its bytes.
@@ -52,7 +59,7 @@ pub fn payload(frame: &Bytes) -> Bytes {
 /// A close frame. The reason is truncated to what a control frame may contain.
 #[must_use]
 pub fn close_frame(code: u16, reason: &str) -> Bytes {
-    frame(FIN_CLOSE, 2 + reason.len(), |out| {
+    frame(FIN_CLOSE, |out| {
         out.extend_from_slice(&code.to_be_bytes());
         out.extend(reason.bytes().take(123));
     })
@@ -60,31 +67,31 @@ pub fn close_frame(code: u16, reason: &str) -> Bytes {
 
 #[must_use]
 pub fn ping_frame() -> Bytes {
-    frame(FIN_PING, 0, |_| {})
+    frame(FIN_PING, |_| {})
 }
 
 /// The answer to a ping with this payload.
 #[must_use]
 pub fn pong_frame(payload: &[u8]) -> Bytes {
-    frame(FIN_PONG, payload.len(), |out| out.extend_from_slice(payload))
+    frame(FIN_PONG, |out| out.extend_from_slice(payload))
 }
 
-/// The payload is written after room for the longest header. The header then goes directly before it
-/// and the rest of the room is cut off, without a second buffer or a copy. A frame may be stored for
-/// long, in an outbox or in a tail, so its unused capacity is freed. `capacity`: the expected bytes of the
-/// payload.
-fn frame(first: u8, capacity: usize, write: impl FnOnce(&mut Vec<u8>)) -> Bytes {
-    let mut buffer = Vec::with_capacity(HEADER_BYTES_MAX + capacity);
+/// The payload is written after room for the longest header, and the header then goes directly before it. That is done in a buffer
+/// of the thread, from which the frame is copied: it may be stored for long, in an outbox or in a tail, so it has no unused capacity.
+fn frame(first: u8, write: impl FnOnce(&mut Vec<u8>)) -> Bytes {
+    let mut buffer = BUFFER.take();
     buffer.resize(HEADER_BYTES_MAX, 0);
     write(&mut buffer);
     let length = buffer.len() - HEADER_BYTES_MAX;
     let (header, used) = header(first, length);
     let start = HEADER_BYTES_MAX - used;
     buffer[start..HEADER_BYTES_MAX].copy_from_slice(&header[..used]);
-    buffer.shrink_to_fit();
-    let mut bytes = Bytes::from(buffer);
-    bytes.advance(start);
-    bytes
+    let frame = Bytes::copy_from_slice(&buffer[start..]);
+    if buffer.capacity() <= REUSED_BYTES_MAX {
+        buffer.clear();
+        BUFFER.replace(buffer);
+    }
+    frame
 }
 
 fn header(first: u8, length: usize) -> ([u8; HEADER_BYTES_MAX], usize) {

@@ -6,10 +6,10 @@
 
 mod binary;
 mod json;
+pub(crate) mod text;
 
 use std::{
     fmt::{self, Write as _},
-    io::Write as _,
     sync::Arc,
 };
 
@@ -45,7 +45,7 @@ pub enum FieldKey {
     Word(&'static str),
     Text(Arc<str>),
     Int(u64),
-    /// A rung of a ladder. Trailing zeros are cut, so that one price has one text.
+    /// A level of a ladder without trailing zeros, so that one price has one text: see [`FieldKey::price`].
     Price(Decimal),
 }
 
@@ -262,15 +262,15 @@ impl Node {
         match self {
             Self::Null => out.extend_from_slice(b"null"),
             Self::Bool(value) => out.extend_from_slice(if *value { b"true" } else { b"false" }),
-            Self::Int(value) => display(out, value),
-            Self::Number(value) => display(out, value),
+            Self::Int(value) => text::integer(out, *value),
+            Self::Number(value) => text::decimal(out, *value),
             Self::Decimal(value) => {
                 out.push(b'"');
-                display(out, value);
+                text::decimal(out, *value);
                 out.push(b'"');
             }
-            Self::Text(text) => string(out, text),
-            Self::Word(text) => string(out, text),
+            Self::Text(text) => text::string(out, text),
+            Self::Word(word) => text::word(out, word),
             Self::Object(object) => object.write(out),
             Self::List(nodes) => {
                 out.push(b'[');
@@ -287,6 +287,11 @@ impl Node {
 }
 
 impl FieldKey {
+    /// The level of a ladder at this price.
+    pub fn price(price: Decimal) -> Self {
+        Self::Price(text::without_trailing_zeros(price))
+    }
+
     /// The text of a key that is no number.
     fn text(&self) -> Option<&str> {
         match self {
@@ -304,10 +309,18 @@ impl FieldKey {
 
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         match self {
-            Self::Word(word) => string(out, word),
-            Self::Text(text) => string(out, text),
-            Self::Int(number) => quoted(out, number),
-            Self::Price(price) => quoted(out, price),
+            Self::Word(word) => text::word(out, word),
+            Self::Text(text) => text::string(out, text),
+            Self::Int(number) => {
+                out.push(b'"');
+                text::unsigned(out, *number);
+                out.push(b'"');
+            }
+            Self::Price(price) => {
+                out.push(b'"');
+                text::decimal(out, *price);
+                out.push(b'"');
+            }
         }
     }
 }
@@ -342,20 +355,6 @@ impl fmt::Write for Digits {
         self.len = end;
         Ok(())
     }
-}
-
-fn quoted(out: &mut Vec<u8>, value: &impl fmt::Display) {
-    out.push(b'"');
-    display(out, value);
-    out.push(b'"');
-}
-
-fn display(out: &mut Vec<u8>, value: &impl fmt::Display) {
-    write!(out, "{value}").expect("writing to memory does not fail");
-}
-
-fn string(out: &mut Vec<u8>, text: &str) {
-    serde_json::to_writer(out, text).expect("writing to memory does not fail");
 }
 
 impl fmt::Display for Object {

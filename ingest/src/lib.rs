@@ -47,6 +47,7 @@ pub mod decode;
 pub mod normalize;
 
 pub mod codec;
+pub mod decimal;
 pub mod event;
 pub mod football;
 pub mod tennis;

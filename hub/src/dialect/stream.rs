@@ -6,7 +6,7 @@ use bytes::Bytes;
 use fanout::{ChannelId, Epoch, Micros, Seq, channel::Channel, encode::Encode};
 
 use crate::{
-    document::{Node, NotOurs, Object, Reader},
+    document::{Node, NotOurs, Object, Reader, text},
     hub::sequence::{self, Stamp},
     patch::Patch,
 };
@@ -76,9 +76,15 @@ pub fn update(
     why: Option<&str>,
 ) {
     let SeqRange { channel, prev, seq } = span;
-    write(out, format_args!(r#"{{"type":"update","ch":"{channel}","seq":{seq},"prev":{prev},"#));
+    out.extend_from_slice(br#"{"type":"update","ch":""#);
+    out.extend_from_slice(channel.as_str().as_bytes());
+    number(out, r#"","seq":"#, *seq);
+    number(out, r#","prev":"#, *prev);
     if let Some(why) = why {
-        write(out, format_args!(r#""n":{},"why":"{why}","#, seq - prev));
+        number(out, r#","n":"#, seq - prev);
+        out.extend_from_slice(br#","why":""#);
+        out.extend_from_slice(why.as_bytes());
+        out.push(b'"');
     }
     at(out, Some(stamp));
     if !patch.is_empty() {
@@ -182,7 +188,8 @@ pub fn image(
     stamp: Option<Stamp>,
     data: &Object,
 ) {
-    write(out, format_args!(r#"{{"type":"image","ch":"{channel}","epoch":"{epoch}","seq":{seq},"#));
+    let head = format_args!(r#"{{"type":"image","ch":"{channel}","epoch":"{epoch}","seq":{seq}"#);
+    out.write_fmt(head).expect("writing to memory does not fail");
     at(out, stamp);
     out.extend_from_slice(br#","data":"#);
     data.write(out);
@@ -190,19 +197,23 @@ pub fn image(
 }
 
 fn at(out: &mut Vec<u8>, stamp: Option<Stamp>) {
-    let Some(Stamp { source, received, published }) = stamp else {
-        return write(out, format_args!(r#""at":{{"src":null,"in":null,"pub":null}}"#));
-    };
-    write(out, format_args!(r#""at":{{"src":"#));
-    match source {
-        Some(source) => write(out, format_args!("{source}")),
-        None => write(out, format_args!("null")),
-    }
-    write(out, format_args!(r#","in":{received},"pub":{published}}}"#));
+    time(out, r#","at":{"src":"#, stamp.and_then(|stamp| stamp.source));
+    time(out, r#","in":"#, stamp.map(|stamp| stamp.received));
+    time(out, r#","pub":"#, stamp.map(|stamp| stamp.published));
+    out.push(b'}');
 }
 
-fn write(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
-    out.write_fmt(text).expect("writing to memory does not fail");
+fn number(out: &mut Vec<u8>, before: &str, number: u64) {
+    out.extend_from_slice(before.as_bytes());
+    text::unsigned(out, number);
+}
+
+fn time(out: &mut Vec<u8>, before: &str, time: Option<Micros>) {
+    out.extend_from_slice(before.as_bytes());
+    match time {
+        Some(time) => text::integer(out, time),
+        None => out.extend_from_slice(b"null"),
+    }
 }
 
 #[cfg(test)]

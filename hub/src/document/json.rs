@@ -116,7 +116,7 @@ impl<'a> Reader<'a> {
         let mut values = serde_json::Deserializer::from_slice(self.rest).into_iter::<String>();
         let text: Arc<str> = values.next().and_then(Result::ok).ok_or(NotOurs)?.into();
         let mut written = Vec::new();
-        super::string(&mut written, &text);
+        super::text::string(&mut written, &text);
         self.expect(&written)?;
         Ok(text)
     }

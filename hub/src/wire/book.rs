@@ -142,7 +142,7 @@ fn selection_numbers(out: &mut FieldList, selection: &Selection, parts: &[BookPa
                 BookPart::SelectionVolume(..) => out.set_or_null(4, "volume", selection.volume),
                 BookPart::Rung(.., level) => {
                     let size = (!level.size.is_zero()).then_some(level.size);
-                    out.set_or_null(5, FieldKey::Price(level.price.normalize()), size);
+                    out.set_or_null(5, FieldKey::price(level.price), size);
                 }
                 BookPart::Definition(_) | BookPart::Transition(..) | BookPart::Volume(_) => {}
             }
@@ -235,7 +235,7 @@ fn ladder(out: &mut Object, rung: LadderKind, ladder: &Ladder) {
     let out = out.object(rung_name(rung));
     out.reserve(ladder.levels().len());
     for level in ladder.levels() {
-        out.add(FieldKey::Price(level.price.normalize()), level.size);
+        out.add(FieldKey::price(level.price), level.size);
     }
 }
 

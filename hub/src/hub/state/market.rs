@@ -5,6 +5,7 @@ use std::{io, sync::Arc};
 use borsh::{BorshDeserialize, BorshSerialize};
 use fanout::Micros;
 use ingest::codec;
+use ingest::decimal::{compare, is_equal};
 use ingest::event::{
     Level, MarketDefinition, MarketStatus, Outcome, SelectionDefinition, SelectionStatus,
 };
@@ -269,7 +270,7 @@ impl Ladder {
     }
 
     fn find(&self, price: Decimal) -> Result<usize, usize> {
-        self.levels.binary_search_by(|level| level.price.cmp(&price))
+        self.levels.binary_search_by(|level| compare(level.price, price))
     }
 
     /// Sets or removes a rung; returns whether anything changed.
@@ -280,7 +281,7 @@ impl Ladder {
                 true
             }
             // An equal size with other digits is unchanged and keeps the digits that readers have.
-            Ok(place) if self.levels[place].size == level.size => false,
+            Ok(place) if is_equal(self.levels[place].size, level.size) => false,
             Ok(place) => {
                 self.levels[place].size = level.size;
                 true

@@ -199,6 +199,13 @@ impl<'a> Json<'a> {
     #[inline]
     fn plain_end(&mut self) -> Option<u8> {
         let bytes = self.text.as_bytes();
+        while let Some(eight) = bytes.get(self.at..).and_then(<[u8]>::first_chunk) {
+            let plain = plain_bytes(u64::from_le_bytes(*eight));
+            self.at += plain;
+            if plain < 8 {
+                return bytes.get(self.at).copied();
+            }
+        }
         while let Some(&byte) = bytes.get(self.at) {
             if byte == b'"' || byte == b'\\' || byte < b' ' {
                 return Some(byte);
@@ -234,6 +241,18 @@ impl<'a> Json<'a> {
             _ => syntax(format!("{what} at byte {}", self.at)),
         }
     }
+}
+
+/// How many of eight bytes of a string come before a quote, a backslash or a control character. The first byte is the lowest.
+#[inline]
+fn plain_bytes(eight: u64) -> usize {
+    const ONES: u64 = u64::MAX / 0xff;
+    const HIGH: u64 = ONES * 0x80;
+    // A byte below `limit` borrows, which sets its highest bit and perhaps, wrongly, those of later bytes.
+    let below = |bytes: u64, limit: u64| bytes.wrapping_sub(ONES * limit) & !bytes & HIGH;
+    let equal = |byte: u8| below(eight ^ (ONES * u64::from(byte)), 1);
+    let found = below(eight, b' '.into()) | equal(b'"') | equal(b'\\');
+    (found.trailing_zeros() / 8) as usize
 }
 
 fn syntax(reason: String) -> BoxedDecodeError {

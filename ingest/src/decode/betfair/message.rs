@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use rust_decimal::Decimal;
 
-use crate::error::DecodeError;
+use crate::{decimal::is_equal, error::DecodeError};
 
 /// One market change message (`op: mcm`).
 #[derive(Debug, Default)]
@@ -133,10 +133,17 @@ pub struct RunnerDefinition<'a> {
 }
 
 /// A runner exists once for each handicap (`hc`); without one that is 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, Eq, Default)]
 pub struct RunnerKey {
     pub id: u64,
     pub hc: Decimal,
+}
+
+impl PartialEq for RunnerKey {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id && is_equal(self.hc, other.hc)
+    }
 }
 
 /// What changed on one runner.

@@ -6,6 +6,7 @@
 //! the worse one are removed first.
 
 use crate::{
+    decimal::is_equal,
     decode::betfair::{LevelPriceSize, PriceSize},
     event::Level,
 };
@@ -88,7 +89,7 @@ impl LevelTable {
     fn rungs(&self) -> Vec<Level> {
         let mut rungs: Vec<Level> = Vec::with_capacity(self.0.len());
         for level in self.0.iter().flatten() {
-            if rungs.iter().all(|rung| rung.price != level.price) {
+            if !rungs.iter().any(|rung| is_equal(rung.price, level.price)) {
                 rungs.push(*level);
             }
         }
@@ -97,9 +98,13 @@ impl LevelTable {
 }
 
 fn difference(before: &[Level], after: &[Level]) -> Vec<Level> {
-    let gone = before.iter().filter(|old| after.iter().all(|new| new.price != old.price));
+    let has_price = |of: &[Level], price| of.iter().any(|level| is_equal(level.price, price));
+    let gone = before.iter().filter(|old| !has_price(after, old.price));
     let removals = gone.map(|old| Level { size: Decimal::ZERO, ..*old });
-    removals.chain(after.iter().filter(|new| !before.contains(new)).copied()).collect()
+    let is_unchanged = |new: &&Level| {
+        before.iter().any(|old| is_equal(old.price, new.price) && is_equal(old.size, new.size))
+    };
+    removals.chain(after.iter().filter(|new| !is_unchanged(new)).copied()).collect()
 }
 
 #[cfg(test)]

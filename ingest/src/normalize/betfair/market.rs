@@ -122,9 +122,12 @@ impl Market {
         let kind = Kind::of(definition);
         let outcomes = kind.outcomes(definition, self.sport);
         let mut selections = Vec::with_capacity(definition.runners.len());
-        for (runner, outcome) in definition.runners.iter().zip(outcomes) {
-            match self.runner(runner.key) {
-                Ok(known) => selections.push(selection(known, runner, outcome, notices)),
+        for (index, (runner, outcome)) in definition.runners.iter().zip(outcomes).enumerate() {
+            match self.place(runner.key, index) {
+                Ok(place) => {
+                    let known = &self.runners[place];
+                    selections.push(selection(known, runner, outcome, notices));
+                }
                 Err(refused) => notices.push(refused),
             }
         }
@@ -147,9 +150,13 @@ impl Market {
         notices: &mut Vec<DecodeError>,
     ) -> Option<MarketChange> {
         let mut selections = Vec::with_capacity(changes.len());
+        let mut next = 0;
         for change in changes {
-            match self.runner(change.key) {
-                Ok(runner) => runner.apply(change, &mut selections),
+            match self.place(change.key, next) {
+                Ok(place) => {
+                    self.runners[place].apply(change, &mut selections);
+                    next = place + 1;
+                }
                 Err(refused) => notices.push(refused),
             }
         }
@@ -157,19 +164,21 @@ impl Market {
         says_something.then_some(MarketChange::Prices { selections, volume })
     }
 
-    /// The runner, made known if it is not. Definitions name all runners, but a price of another
-    /// is worth more than the order.
-    fn runner(&mut self, key: RunnerKey) -> Result<&mut Runner, DecodeError> {
+    /// The index of the runner, added if it is not known. Definitions name all runners, but a price of another is worth more
+    /// than the order. It is looked for at `guess` first: definitions and images name all runners in the same order.
+    fn place(&mut self, key: RunnerKey, guess: usize) -> Result<usize, DecodeError> {
+        if self.runners.get(guess).is_some_and(|runner| runner.key == key) {
+            return Ok(guess);
+        }
         let known = self.runners.iter().position(|runner| runner.key == key);
         if known.is_none() && self.runners.len() >= RUNNERS_MAX {
             let reason = format!("market {} has more than {RUNNERS_MAX} runners", self.id);
             return Err(DecodeError::new(RefusalKind::Value, reason));
         }
-        let index = known.unwrap_or_else(|| {
+        Ok(known.unwrap_or_else(|| {
             self.runners.push(Runner::new(key));
             self.runners.len() - 1
-        });
-        Ok(&mut self.runners[index])
+        }))
     }
 }
 

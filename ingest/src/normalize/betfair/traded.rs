@@ -7,7 +7,7 @@
 
 use rust_decimal::Decimal;
 
-use crate::decode::betfair::PriceSize;
+use crate::{decimal, decode::betfair::PriceSize};
 
 /// Prices of one runner. Betfair's ladder has 350; beyond this many nothing is stored, and `tv` is
 /// reported as received.
@@ -27,7 +27,7 @@ pub(super) struct Traded {
 impl Traded {
     pub(super) fn apply(&mut self, changes: &[PriceSize]) {
         for change in changes {
-            match self.sizes.binary_search_by_key(&change.price, |(price, _)| *price) {
+            match self.sizes.binary_search_by(|(price, _)| decimal::compare(*price, change.price)) {
                 Ok(at) => {
                     self.add(change.size, self.sizes[at].1);
                     self.sizes[at].1 = change.size;
