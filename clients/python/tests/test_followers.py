@@ -39,6 +39,28 @@ async def slow_down(client, changes, ch=MATCH):
     return loop
 
 
+class TestBeginning:
+    @pytest.mark.parametrize("lossless", [True, False])
+    def test_changes_begin_after_the_document_that_follow_returns(self, lossless):
+        async def test(client):
+            task = asyncio.ensure_future(client.follow(MATCH, lossless=lossless))
+            await asyncio.sleep(0)
+            client.subscribed(epoch="e", seq=1, resumed=False)
+            # One read of the socket can have all of these.
+            client.image(MATCH, 1)
+            client.update(MATCH, 2, {"score": 1}, [{"kind": "goal"}])
+            match = await task
+            assert (match.seq, match.data["score"]) == (2, 1)
+            assert match.take() == []
+            client.update(MATCH, 3, {"score": 2}, [{"kind": "goal"}])
+            client.update(MATCH, 4)
+            changes = match.take()
+            assert [it.seq for it in changes] == ([3, 4] if lossless else [4])
+            assert [len(it.events) for it in changes] == ([1, 0] if lossless else [1])
+
+        run(test)
+
+
 class TestRates:
     def test_the_fastest_decides_and_the_others_when_it_has_left(self):
         async def test(client):

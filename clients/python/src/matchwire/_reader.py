@@ -125,6 +125,18 @@ class Reader:
         self._events -= len(change.events)
         return change
 
+    def skip(self, seq: int) -> None:
+        """Drops the waiting changes of a document up to this number: the consumer has the document with them."""
+        waiting = list(self._queue)
+        self._queue.clear()
+        self._newest.clear()
+        self._events = 0
+        for change, since in waiting:
+            if change.kind == "health" or (change.seq is not None and change.seq > seq):
+                self._queue.append((change, since))
+                self._newest[change.channel] = change
+                self._events += len(change.events)
+
     async def get_once(self) -> Change:
         """Waits for the next change. One consumer at a time."""
         while not self._queue:

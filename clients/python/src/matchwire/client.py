@@ -339,6 +339,8 @@ class Client:
                 return channel.is_complete and channel.synced
 
             await self._until(is_here, timeout, what=ch)
+            # More may have come before this task was continued.
+            reader.skip(channel.seq)
             handle = cls(self, subscription, reader, self._view(channel))
             return handle
         finally:
