@@ -36,13 +36,13 @@ pub fn text_frame(write: impl FnOnce(&mut Vec<u8>)) -> Bytes {
 
 /// A text message in one frame, whose payload has been compressed.
 pub(crate) fn deflated_text_frame(deflated: &[u8]) -> Bytes {
-    frame(FIN_TEXT_DEFLATED, |out| out.extend_from_slice(deflated))
+    copied(FIN_TEXT_DEFLATED, deflated)
 }
 
 /// A binary message in one frame.
 #[must_use]
 pub fn binary_frame(payload: &[u8]) -> Bytes {
-    frame(FIN_BINARY, |out| out.extend_from_slice(payload))
+    copied(FIN_BINARY, payload)
 }
 
 /// The payload of a frame made by this module, sharing its bytes.
@@ -67,13 +67,13 @@ pub fn close_frame(code: u16, reason: &str) -> Bytes {
 
 #[must_use]
 pub fn ping_frame() -> Bytes {
-    frame(FIN_PING, |_| {})
+    copied(FIN_PING, &[])
 }
 
 /// The answer to a ping with this payload.
 #[must_use]
 pub fn pong_frame(payload: &[u8]) -> Bytes {
-    frame(FIN_PONG, |out| out.extend_from_slice(payload))
+    copied(FIN_PONG, payload)
 }
 
 /// The payload is written after room for the longest header, and the header then goes directly before it. That is done in a buffer
@@ -92,6 +92,12 @@ fn frame(first: u8, write: impl FnOnce(&mut Vec<u8>)) -> Bytes {
         BUFFER.replace(buffer);
     }
     frame
+}
+
+/// A frame of a payload that exists, copied once.
+fn copied(first: u8, payload: &[u8]) -> Bytes {
+    let (header, used) = header(first, payload.len());
+    [&header[..used], payload].concat().into()
 }
 
 fn header(first: u8, length: usize) -> ([u8; HEADER_BYTES_MAX], usize) {

@@ -265,9 +265,7 @@ impl Node {
             Self::Int(value) => text::integer(out, *value),
             Self::Number(value) => text::decimal(out, *value),
             Self::Decimal(value) => {
-                out.push(b'"');
-                text::decimal(out, *value);
-                out.push(b'"');
+                text::in_quotes(out, |out| text::decimal(out, *value));
             }
             Self::Text(text) => text::string(out, text),
             Self::Word(word) => text::word(out, word),
@@ -311,16 +309,8 @@ impl FieldKey {
         match self {
             Self::Word(word) => text::word(out, word),
             Self::Text(text) => text::string(out, text),
-            Self::Int(number) => {
-                out.push(b'"');
-                text::unsigned(out, *number);
-                out.push(b'"');
-            }
-            Self::Price(price) => {
-                out.push(b'"');
-                text::decimal(out, *price);
-                out.push(b'"');
-            }
+            Self::Int(number) => text::in_quotes(out, |out| text::unsigned(out, *number)),
+            Self::Price(price) => text::in_quotes(out, |out| text::decimal(out, *price)),
         }
     }
 }
