@@ -13,8 +13,8 @@ use metrics_process::Collector as Process;
 use tokio::{sync::watch, time};
 use tracing::Metadata;
 use tracing_subscriber::{
-    EnvFilter, Registry,
-    filter::{FilterFn, filter_fn},
+    Registry,
+    filter::{FilterFn, Targets, filter_fn},
     fmt,
     layer::SubscriberExt,
     reload,
@@ -36,11 +36,11 @@ pub enum TelemetryError {
 
 /// Which events are logged, from now on or until it is replaced.
 #[derive(Debug, Clone)]
-pub struct LogFilter(reload::Handle<EnvFilter, Registry>);
+pub struct LogFilter(reload::Handle<Targets, Registry>);
 
 impl LogFilter {
     /// Logs by another filter from now on.
-    pub fn replace(&self, filter: EnvFilter) {
+    pub fn replace(&self, filter: Targets) {
         // It fails only without a logger, which lives as long as the process.
         self.0.reload(filter).ok();
     }
@@ -51,9 +51,9 @@ impl LogFilter {
 /// # Errors
 ///
 /// If it is no valid filter.
-pub fn filter(config: &LoggingConfig) -> Result<EnvFilter, TelemetryError> {
-    EnvFilter::try_new(&config.filter)
-        .map_err(|source| TelemetryError::Filter { filter: config.filter.clone(), source })
+pub fn filter(config: &LoggingConfig) -> Result<Targets, TelemetryError> {
+    let parsed = config.filter.parse();
+    parsed.map_err(|source| TelemetryError::Filter { filter: config.filter.clone(), source })
 }
 
 /// Starts logging to standard error, one line per event.

@@ -2,7 +2,7 @@
 
 use std::{
     io::{self, Read},
-    sync::{Arc, LazyLock},
+    sync::LazyLock,
 };
 
 use axum::{
@@ -14,7 +14,6 @@ use hyper::{
     StatusCode,
     header::{ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderValue, VARY},
 };
-use utoipa_swagger_ui::Config;
 
 use crate::http::{asset::Asset, error::HttpError};
 
@@ -56,9 +55,19 @@ const START: &str = r##"SwaggerUIBundle({
 
 const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 
-/// The files of Swagger UI that the page needs, and their content types.
-const FILES: [(&str, &str); 2] =
-    [("swagger-ui.css", "text/css; charset=utf-8"), ("swagger-ui-bundle.js", JAVASCRIPT)];
+/// The files of Swagger UI that the page needs, their content types, and their content.
+const FILES: [(&str, &str, &[u8]); 2] = [
+    (
+        "swagger-ui.css",
+        "text/css; charset=utf-8",
+        include_bytes!("../../../assets/swagger-ui/swagger-ui.css.gz"),
+    ),
+    (
+        "swagger-ui-bundle.js",
+        JAVASCRIPT,
+        include_bytes!("../../../assets/swagger-ui/swagger-ui-bundle.js.gz"),
+    ),
+];
 
 /// `/api/docs/`. A client that accepts only JSON gets an error instead of HTML: SERVICE section 6.
 pub(super) async fn page(request: Request) -> Result<Response, HttpError> {
@@ -84,15 +93,13 @@ fn takes_html(accept: &str) -> bool {
 }
 
 static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
-    let config = Arc::new(Config::from("/api/schema/"));
-    let own = FILES.into_iter().filter_map(|(name, kind)| {
-        let found = utoipa_swagger_ui::serve(name, Arc::clone(&config)).ok()?;
-        Some(Asset::new(name, kind, gunzipped(&found?.bytes).ok()?))
+    let files = FILES.into_iter().filter_map(|(name, kind, compressed)| {
+        Some(Asset::new(name, kind, gunzipped(compressed).ok()?))
     });
-    own.chain([Asset::new("start.js", JAVASCRIPT, START.as_bytes())]).collect()
+    files.chain([Asset::new("start.js", JAVASCRIPT, START.as_bytes())]).collect()
 });
 
-/// The program holds the files compressed: as they are they have 4 MB, most of which no page needs.
+/// The program holds the files compressed, since few visitors need their 1.7 MB.
 fn gunzipped(bytes: &[u8]) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
     GzDecoder::new(bytes).read_to_end(&mut content)?;
