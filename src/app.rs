@@ -1,5 +1,6 @@
 //! Builds the parts, wires them and stops them. The only file that knows every part.
 
+#[cfg_attr(not(feature = "cluster"), path = "app/no_cluster.rs")]
 mod cluster;
 mod customers;
 mod error;
@@ -22,6 +23,9 @@ use fanout::{ChannelId, Epoch, Fanout, catch_up::Host};
 use tokio::{sync::watch, time::timeout};
 use tracing::info;
 
+#[cfg(feature = "cluster")]
+pub use self::cluster::HistoryError;
+pub use self::{cluster::ClusterFailure, error::AppError, reload::Reloadable};
 use self::{
     cluster::{Cluster, RunningNode},
     listening::{Socket, bench_listener},
@@ -33,11 +37,6 @@ use self::{
     reload::{ReloadedParts, Reloader},
     signals::{SignalRequest, Signals},
     webhooks::{RunningWebhooks, WebhookParts},
-};
-pub use self::{
-    cluster::{ClusterFailure, HistoryError},
-    error::AppError,
-    reload::Reloadable,
 };
 use crate::{
     banner,
@@ -249,7 +248,6 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
         leads,
     };
     let running = pipeline::start(startup, parts, followed, feed)?;
-    let mut numbers = Vec::new();
     let per_account = match mode {
         // A load tool opens all its sockets with the one printed key.
         RunMode::Load(_) => config.fanout.sockets_max,
@@ -263,17 +261,17 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
         Some(_) => limits::LimitsKey::shared(accounts.derived_secret("limits of all nodes")),
     };
     let rate_limits = limits::Limits::new(&config.limits, key);
-    let mut node = match cluster.zip(place) {
+    let (mut node, numbers) = match cluster.zip(place) {
         None => {
             // Nobody is asked: this hub sees all pushes itself.
             drop(requests);
             let announced = playing::announce_live(&live, &hub_handle).await;
-            numbers = announced.map_err(|HubStopped| AppError::Part)?;
+            let numbers = announced.map_err(|HubStopped| AppError::Part)?;
             let played = sources.iter().map(|source| source.number);
             let retired =
                 playing::retire_others(played.chain(numbers.iter().copied()), &hub_handle);
             retired.await.map_err(|HubStopped| AppError::Part)?;
-            None
+            (None, numbers)
         }
         Some((cluster, place)) => {
             let parts = cluster::NodeParts {
@@ -289,7 +287,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
                 settings: (hub_start.settings, hub_start.signals),
             };
             let requests = requests.expect("they are taken once");
-            Some(RunningNode::start(cluster, (place, leads), parts, requests))
+            (Some(RunningNode::start(cluster, (place, leads), parts, requests)), Vec::new())
         }
     };
     let fenced = archived.clone();

@@ -10,7 +10,7 @@ pub mod log;
 pub mod operator;
 pub mod orders;
 
-use std::{ffi::OsString, net::SocketAddr, path::PathBuf};
+use std::{ffi::OsString, net::SocketAddr, path::PathBuf, sync::LazyLock};
 
 use base::config::SecretRef;
 use clap::{Args, Parser, Subcommand};
@@ -30,13 +30,35 @@ use database::DatabaseName;
 ///
 /// Without a command it serves.
 #[derive(Debug, Clone, PartialEq, Parser)]
-#[command(name = "matchwire", version, args_conflicts_with_subcommands = true)]
+#[command(name = "matchwire", version, long_version = LONG_VERSION.as_str(), args_conflicts_with_subcommands = true)]
 pub struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
     #[command(flatten)]
     serve: ServeArgs,
 }
+
+/// The version and the Cargo features of the build, for `--version`; `-V` prints the version alone.
+static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
+    let features = [
+        ("acme", cfg!(feature = "acme")),
+        ("amqp", cfg!(feature = "amqp")),
+        ("cluster", cfg!(feature = "cluster")),
+        ("jemalloc", cfg!(feature = "jemalloc")),
+        ("postgres", cfg!(feature = "postgres")),
+        ("receipts", cfg!(feature = "receipts")),
+    ];
+    let list = |is_there: bool| {
+        let names: Vec<_> = features
+            .iter()
+            .filter(|(_, there)| *there == is_there)
+            .map(|(name, _)| *name)
+            .collect();
+        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+    };
+    let version = env!("CARGO_PKG_VERSION");
+    format!("{version}\nfeatures: {}\nnot built: {}", list(true), list(false))
+});
 
 impl Cli {
     /// The command; `serve` if none is given.

@@ -2,13 +2,14 @@
 //!
 //! - [`key`], [`feeds`] and [`quarantine`], [`mod@matches`], [`operator`], [`backup`]: on the database of a hub.
 //! - [`import`]: recordings and tables of results into the archive.
-//! - [`log`]: the files of the log. [`cluster`]: a cluster of hubs, by its NATS servers.
+//! - [`log`]: the files of the log. `cluster`: a cluster of hubs, by its NATS servers, with the feature `cluster`.
 //! - [`record`]: a live source into a file.
 //! - [`probe`]: whether a hub is ready.
 //! - [`mcp`]: the bridge between a local host of MCP servers and a hub, which it knows only by its URL.
 //! - [`conformance`]: grades a client of the stream protocol.
 
 pub mod backup;
+#[cfg(feature = "cluster")]
 pub mod cluster;
 pub mod conformance;
 pub mod feeds;

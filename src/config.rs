@@ -23,11 +23,14 @@ pub use accounts::config::{
     AccountsConfig, LimitsConfig, MailConfig, OAuthConfig, PaymentsConfig, PepperSetting,
     ProductsConfig, UsageConfig,
 };
-use base::config::{BoundExceeded, FAULT_VARIABLE, SecretError, at_most};
+use base::{
+    config::{BoundExceeded, FAULT_VARIABLE, SecretError, at_most},
+    feature::MissingFeature,
+};
 pub use cluster::config::{ClusterConfig, ClusterConfigError};
 pub use database::DatabaseConfig;
 pub use history::config::{ArchiveConfig, PredictionsConfig};
-use hub::config::sources::SourceConfig;
+use hub::config::sources::{SourceConfig, SourceKind};
 pub use hub::config::{FeedsConfig, HubConfig, IngestConfig, SignalsConfig};
 pub use log::config::{LogConfig, LogConfigError, LogEngine};
 pub use mcp::McpConfig;
@@ -148,6 +151,8 @@ pub enum ConfigError {
     #[error(transparent)]
     BoundExceeded(#[from] BoundExceeded),
     #[error(transparent)]
+    MissingFeature(#[from] MissingFeature),
+    #[error(transparent)]
     Log(#[from] LogConfigError),
     #[error(transparent)]
     Cluster(#[from] ClusterConfigError),
@@ -261,6 +266,7 @@ impl Config {
     }
 
     fn check(&self) -> Result<(), ConfigError> {
+        self.check_features()?;
         self.check_zeros()?;
         self.check_relations()?;
         self.signals.check()?;
@@ -284,6 +290,24 @@ impl Config {
         self.payments.check(self.products.currencies()).map_err(wrong)?;
         Table::try_from(self).map_err(|_| ConfigError::PathNotText)?;
         self.check_address(self.server.listen)
+    }
+
+    /// Rejects settings that need a feature without which the program was built.
+    fn check_features(&self) -> Result<(), MissingFeature> {
+        let has_acme_domains = self.acme.names().next().is_some();
+        let follows_amqp =
+            self.sources.iter().any(|it| matches!(it.kind, SourceKind::SportradarUof(_)));
+        let needs = [
+            (has_acme_domains, cfg!(feature = "acme"), "acme.domains", "acme"),
+            (follows_amqp, cfg!(feature = "amqp"), "kind = \"sportradar-uof\"", "amqp"),
+            (self.cluster.is_enabled(), cfg!(feature = "cluster"), "cluster.name", "cluster"),
+        ];
+        for (is_needed, is_there, needed_by, feature) in needs {
+            if is_needed && !is_there {
+                return Err(MissingFeature { needed_by, feature });
+            }
+        }
+        self.server.db.check_feature()
     }
 
     /// Rejects an address at which others than this machine would reach the demo or the steady load. The service manager

@@ -43,6 +43,8 @@ mod test_match;
 /// The hub allocates on one thread and frees on others: patches, frames and records cross threads, and most of its threads
 /// allocate little. This allocator shares pages between threads: the demo takes a quarter less memory with it than with
 /// glibc's or mimalloc, which keep pages for each thread, at the same processor time (`benches/rest_memory.py`,
-/// `benches/threads.py`). The libraries in C use it too. `.cargo/config.toml` has its settings.
+/// `benches/threads.py`). The libraries in C use it too. `.cargo/config.toml` has its settings. It takes a tenth of a build,
+/// so only programs with the feature have it.
+#[cfg(feature = "jemalloc")]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;

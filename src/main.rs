@@ -7,6 +7,8 @@ use std::{
     time::Duration,
 };
 
+#[cfg(not(feature = "cluster"))]
+use base::feature::MissingFeature;
 use base::{clock::wall, supervisor};
 use clap::Parser;
 use matchwire::{
@@ -151,6 +153,7 @@ fn log(command: &LogCommand) -> Result<(), Box<dyn Error>> {
 }
 
 /// The exit code of `status` says how the cluster is.
+#[cfg(feature = "cluster")]
 fn cluster(command: &ClusterCommand) -> ExitCode {
     let run = || -> Result<_, Box<dyn Error>> {
         let config = Config::load(command.cluster().config.as_deref(), &Flags::default())?;
@@ -166,6 +169,12 @@ fn cluster(command: &ClusterCommand) -> ExitCode {
             ended_by(&*error, if error.is::<ConfigError>() { WRONG_USAGE } else { FAILED })
         }
     }
+}
+
+#[cfg(not(feature = "cluster"))]
+fn cluster(_: &ClusterCommand) -> ExitCode {
+    let needed_by = "`matchwire cluster`";
+    ended_by(&MissingFeature { needed_by, feature: "cluster" }, WRONG_USAGE)
 }
 
 /// The exit code says how the client did.

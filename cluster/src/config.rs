@@ -203,7 +203,11 @@ impl ClusterConfig {
     }
 
     /// The user and the password; `None` if nobody logs in.
-    pub(crate) fn login(&self) -> Result<Option<(String, String)>, SecretError> {
+    ///
+    /// # Errors
+    ///
+    /// If one of them cannot be read.
+    pub fn login(&self) -> Result<Option<(String, String)>, SecretError> {
         if self.nats_user.is_empty() {
             return Ok(None);
         }

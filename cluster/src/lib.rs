@@ -11,7 +11,8 @@
 //!
 //! # Modules, in reading order
 //!
-//! - [`config`]: `[cluster]`, the settings.
+//! - [`config`]: `[cluster]`, the settings. Without the feature `nats` there is nothing else, so that a program without
+//!   clusters can read and refuse them.
 //! - [`message`]: the messages of the log, as bytes.
 //! - `connection`: the connection to NATS, and when it is interrupted.
 //! - [`stream`]: the log: create, append, read, find, follow.
@@ -48,19 +49,29 @@
 //! Without a connection nothing is queued: appends and requests wait for at most `answer_ms`, or 2 s for peers, and
 //! fail; beats and reports are not sent.
 
-pub mod beat;
 pub mod config;
+
+#[cfg(feature = "nats")]
+pub mod beat;
+#[cfg(feature = "nats")]
 mod connection;
+#[cfg(feature = "nats")]
 pub mod limits;
+#[cfg(feature = "nats")]
 pub mod message;
+#[cfg(feature = "nats")]
 pub mod node_log;
+#[cfg(feature = "nats")]
 pub mod peer;
+#[cfg(feature = "nats")]
 pub mod sockets;
+#[cfg(feature = "nats")]
 pub mod stream;
 
+pub use self::config::{ClusterConfig, ClusterConfigError, Role};
+#[cfg(feature = "nats")]
 pub use self::{
     beat::{Beat, BeatSender, Beats, CLOCK_UNFIT_US, Heard},
-    config::{ClusterConfig, ClusterConfigError, Role},
     connection::ClusterError,
     message::{Body, Formats, Message, MessageError, Part, Records},
     peer::{ChannelDigest, PeerError, PeerHandler, PeerReply, PeerRequest, Peers, SnapshotInfo},

@@ -18,7 +18,7 @@ use sqlx::{AnyConnection, Connection, Executor};
 use tempfile::{NamedTempFile, TempPath};
 
 use super::{DatabaseName, PostgresUrl, sqlite};
-use crate::percent;
+use base::{feature::MissingFeature, percent};
 
 /// PostgreSQL's backup program.
 const PG_DUMP: &str = "pg_dump";
@@ -43,6 +43,8 @@ const PARAMETERS: [(&str, &str); 10] = [
 pub enum BackupError {
     #[error("no database at {0}")]
     Missing(DatabaseName),
+    #[error(transparent)]
+    MissingFeature(#[from] MissingFeature),
     #[error("{} already exists and is not overwritten", .0.display())]
     Exists(PathBuf),
     #[error("cannot write {}", .path.display())]
@@ -70,6 +72,7 @@ pub enum BackupError {
 /// If there is no such database, if the file exists already, or if the copy fails; no new file is
 /// left behind then.
 pub async fn back_up(name: &DatabaseName, to: &Path) -> Result<u64, BackupError> {
+    name.check_feature()?;
     if to.exists() {
         return Err(BackupError::Exists(to.to_owned()));
     }

@@ -54,7 +54,7 @@ pub use self::{
     time_limit::{DELETION_MAX, STATEMENT_MAX, within},
     watch::Watcher,
 };
-use base::percent;
+use base::{feature::MissingFeature, percent};
 
 /// Look-ups are short, and SQLite has one writer at a time, so a few connections suffice. Each has
 /// its own thread there, and at most about 512 KiB of page cache.
@@ -85,6 +85,8 @@ pub enum DatabaseError {
     Newer { found: i64, known: i64 },
     #[error("cannot migrate the database")]
     Migrate(#[from] sqlx::migrate::MigrateError),
+    #[error(transparent)]
+    MissingFeature(#[from] MissingFeature),
     #[error("the database failed")]
     Store(#[from] sqlx::Error),
 }
@@ -136,6 +138,7 @@ impl Database {
     }
 
     async fn connect(name: &DatabaseName, config: &DatabaseConfig) -> Result<Self, DatabaseError> {
+        name.check_feature()?;
         let connections =
             |own| if config.connections_max == 0 { own } else { config.connections_max };
         let options = AnyPoolOptions::new().acquire_timeout(config.acquire());

@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use base::feature::MissingFeature;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The prefixes of PostgreSQL URLs. Anything else is a path.
@@ -22,6 +23,20 @@ pub enum DatabaseName {
 pub struct PostgresUrl(String);
 
 impl DatabaseName {
+    /// Rejects a URL of PostgreSQL in a program that was built without it.
+    ///
+    /// # Errors
+    ///
+    /// If it is one.
+    pub fn check_feature(&self) -> Result<(), MissingFeature> {
+        match self {
+            Self::Postgres(_) if !cfg!(feature = "postgres") => {
+                Err(MissingFeature { needed_by: "a postgres:// URL", feature: "postgres" })
+            }
+            Self::File(_) | Self::Postgres(_) => Ok(()),
+        }
+    }
+
     /// The path that related files are stored next to; in the working directory for PostgreSQL.
     #[must_use]
     pub fn beside(&self) -> &Path {

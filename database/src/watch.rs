@@ -6,23 +6,11 @@
 
 use std::time::Duration;
 
-use sqlx::{
-    AnyConnection, Connection,
-    postgres::{PgListener, PgPoolOptions},
-};
-use tokio::time::{self, Interval, MissedTickBehavior, timeout};
+use sqlx::{AnyConnection, Connection};
+use tokio::time::{self, Interval, MissedTickBehavior};
 
-use super::{Database, DatabaseName, sqlite, within};
-
-/// The channel on which triggers notify of changes.
-const CHANNEL: &str = "matchwire";
-
-/// How long PostgreSQL may take to accept a connection, and then to let it listen. Short, because
-/// the caller retries, and the delays between attempts within it grow with it.
-const LISTEN_MAX: Duration = Duration::from_secs(2);
-/// A broken connection is silent, like one without changes, and a pooler may drop notifications. So
-/// PostgreSQL is checked at this interval anyway, which costs one short query.
-const SILENCE_MAX: Duration = Duration::from_secs(1);
+use self::postgres::Listener;
+use super::{Database, DatabaseName, sqlite};
 
 /// Waits for changes, on its own connection.
 #[derive(Debug)]
@@ -35,7 +23,7 @@ pub struct Watcher {
 #[derive(Debug)]
 enum WatchBackend {
     Sqlite { connection: AnyConnection, ticks: Interval, seen: Option<i64> },
-    Postgres(PgListener),
+    Postgres(Listener),
 }
 
 impl Database {
@@ -56,13 +44,7 @@ impl Database {
                 let connection = AnyConnection::connect_with(&sqlite::options(path)?).await?;
                 WatchBackend::Sqlite { connection, ticks, seen: None }
             }
-            DatabaseName::Postgres(url) => {
-                let options = PgPoolOptions::new().max_connections(1).acquire_timeout(LISTEN_MAX);
-                let pool = options.connect(url.expose()).await?;
-                let mut listener = PgListener::connect_with(&pool).await?;
-                within(LISTEN_MAX, listener.listen(CHANNEL)).await?;
-                WatchBackend::Postgres(listener)
-            }
+            DatabaseName::Postgres(url) => WatchBackend::Postgres(Listener::connect(url).await?),
         };
         Ok(Watcher { new: true, backend })
     }
@@ -87,13 +69,72 @@ impl Watcher {
                 }
             },
             WatchBackend::Postgres(_) if new => Ok(()),
-            // The connection was lost and restored. Notifications sent meanwhile are lost.
-            WatchBackend::Postgres(listener) => {
-                match timeout(SILENCE_MAX, listener.try_recv()).await {
-                    Ok(notification) => notification.map(|_| ()),
-                    Err(_) => Ok(()),
-                }
+            WatchBackend::Postgres(listener) => listener.changed().await,
+        }
+    }
+}
+
+#[cfg(feature = "postgres")]
+mod postgres {
+    use std::time::Duration;
+
+    use sqlx::postgres::{PgListener, PgPoolOptions};
+    use tokio::time::timeout;
+
+    use crate::{PostgresUrl, within};
+
+    /// The channel on which triggers notify of changes.
+    const CHANNEL: &str = "matchwire";
+
+    /// How long PostgreSQL may take to accept a connection, and then to let it listen. Short, because
+    /// the caller retries, and the delays between attempts within it grow with it.
+    const LISTEN_MAX: Duration = Duration::from_secs(2);
+    /// A broken connection is silent, like one without changes, and a pooler may drop notifications. So
+    /// PostgreSQL is checked at this interval anyway, which costs one short query.
+    const SILENCE_MAX: Duration = Duration::from_secs(1);
+
+    /// A connection to PostgreSQL that listens for notifications.
+    #[derive(Debug)]
+    pub(super) struct Listener(PgListener);
+
+    impl Listener {
+        pub(super) async fn connect(url: &PostgresUrl) -> Result<Self, sqlx::Error> {
+            let options = PgPoolOptions::new().max_connections(1).acquire_timeout(LISTEN_MAX);
+            let pool = options.connect(url.expose()).await?;
+            let mut listener = PgListener::connect_with(&pool).await?;
+            within(LISTEN_MAX, listener.listen(CHANNEL)).await?;
+            Ok(Self(listener))
+        }
+
+        pub(super) async fn changed(&mut self) -> Result<(), sqlx::Error> {
+            match timeout(SILENCE_MAX, self.0.try_recv()).await {
+                // `None`: the connection was lost and restored. Notifications sent meanwhile are lost.
+                Ok(notification) => notification.map(|_| ()),
+                Err(_) => Ok(()),
             }
+        }
+    }
+}
+
+/// Without the feature no PostgreSQL database can be opened, so none is watched.
+#[cfg(not(feature = "postgres"))]
+mod postgres {
+    use std::convert::Infallible;
+
+    use crate::PostgresUrl;
+
+    #[derive(Debug)]
+    pub(super) struct Listener(Infallible);
+
+    impl Listener {
+        #[expect(clippy::unused_async, reason = "as with the feature")]
+        pub(super) async fn connect(_: &PostgresUrl) -> Result<Self, sqlx::Error> {
+            Err(sqlx::Error::PoolClosed)
+        }
+
+        #[expect(clippy::unused_async, reason = "as with the feature")]
+        pub(super) async fn changed(&mut self) -> Result<(), sqlx::Error> {
+            match self.0 {}
         }
     }
 }

@@ -299,6 +299,7 @@ pub(super) struct RestoredState {
 
 impl RestoredState {
     /// Whether it is what was published.
+    #[cfg(feature = "cluster")]
     pub(super) fn is_as_logged(&self) -> bool {
         self.renders_alike && self.hub.differences == 0
     }

@@ -113,10 +113,8 @@ impl RenderedEmail {
         let alternative = MultiPart::alternative()
             .singlepart(text_part(ContentType::TEXT_PLAIN, &self.text))
             .singlepart(text_part(ContentType::TEXT_HTML, &self.html));
-        let content = match &context.receipt {
-            Some(receipt) => {
-                MultiPart::mixed().multipart(alternative).singlepart(attached(receipt))
-            }
+        let content = match context.receipt.as_ref().and_then(attachment) {
+            Some(attachment) => MultiPart::mixed().multipart(alternative).singlepart(attachment),
             None => alternative,
         };
         let domain = sender.address().domain();
@@ -136,9 +134,9 @@ impl RenderedEmail {
     }
 }
 
-fn attached(receipt: &Receipt) -> SinglePart {
+fn attachment(receipt: &Receipt) -> Option<SinglePart> {
     let kind = ContentType::parse("application/pdf").expect("it is a type");
-    Attachment::new(receipt.file_name()).body(receipt.pdf(), kind)
+    Some(Attachment::new(receipt.file_name()).body(receipt.pdf()?, kind))
 }
 
 /// Leaves lines unencoded where that is allowed: the library would break the longer ones, and a link

@@ -1,22 +1,14 @@
-//! Receipts of payments: as text for a mail, and as a PDF of one page.
+//! Receipts of payments: as text for a mail, and with the feature `receipts` as a PDF of one page.
+
+#[cfg(feature = "receipts")]
+mod pdf;
 
 use jiff::Timestamp;
-use pdf_writer::{Content, Finish, Name, Pdf, Rect, Ref, Str, TextStr};
 use rust_decimal::{Decimal, RoundingStrategy};
 use serde::{Deserialize, Serialize};
 
 use super::Order;
 use crate::{accounts::Micros, config::PaymentsConfig};
-
-/// A page of A4, and where its text begins, in points.
-const PAGE: Rect = Rect { x1: 0.0, y1: 0.0, x2: 595.0, y2: 842.0 };
-const LEFT: f32 = 72.0;
-const TOP: f32 = 760.0;
-/// Where values begin beside their names.
-const VALUES: f32 = 150.0;
-const LINE: f32 = 18.0;
-const TITLE_SIZE: f32 = 20.0;
-const TEXT_SIZE: f32 = 11.0;
 
 /// Characters of a name beside its value in text.
 const NAME_WIDTH: usize = 12;
@@ -119,78 +111,32 @@ impl Receipt {
         lines.join("\n")
     }
 
+    /// Whether receipts are made as PDF.
+    pub const HAS_PDF: bool = cfg!(feature = "receipts");
+
+    /// The receipt as a PDF; `None` in a program without the feature `receipts`. Characters beyond those of western Europe
+    /// are shown as question marks.
+    #[must_use]
+    pub fn pdf(&self) -> Option<Vec<u8>> {
+        #[cfg(feature = "receipts")]
+        return Some(pdf::render(self));
+        #[cfg(not(feature = "receipts"))]
+        None
+    }
+
     /// A name for the file.
     #[must_use]
     pub fn file_name(&self) -> String {
         let short: String = self.order.chars().take(8).collect();
         format!("receipt-{short}.pdf")
     }
-
-    /// The receipt as a PDF. Characters beyond those of western Europe are shown as question marks.
-    #[must_use]
-    pub fn pdf(&self) -> Vec<u8> {
-        let [catalog, pages, page, font, text, information] = [1, 2, 3, 4, 5, 6].map(Ref::new);
-        let name = Name(b"F1");
-        let mut pdf = Pdf::new();
-        pdf.catalog(catalog).pages(pages);
-        pdf.pages(pages).kids([page]).count(1);
-        let mut writer = pdf.page(page);
-        writer.media_box(PAGE).parent(pages).contents(text);
-        writer.resources().fonts().pair(name, font);
-        writer.finish();
-        // One of the fonts that every reader has.
-        let mut writer = pdf.type1_font(font);
-        writer.base_font(Name(b"Helvetica")).encoding_predefined(Name(b"WinAnsiEncoding"));
-        writer.finish();
-        pdf.document_info(information).title(TextStr("Receipt"));
-        pdf.stream(text, &self.page(name));
-        pdf.finish()
-    }
-
-    fn page(&self, font: Name<'_>) -> Vec<u8> {
-        let mut content = Content::new();
-        let mut y = TOP;
-        let mut write = |x: f32, y: f32, size: f32, text: &str| {
-            content.begin_text();
-            content.set_font(font, size);
-            content.next_line(x, y);
-            content.show(Str(&win_ansi(text)));
-            content.end_text();
-        };
-        write(LEFT, y, TITLE_SIZE, "Receipt");
-        y -= 2.0 * LINE;
-        for line in self.seller.lines() {
-            write(LEFT, y, TEXT_SIZE, line);
-            y -= LINE;
-        }
-        y -= LINE;
-        for (name, value) in self.rows() {
-            write(LEFT, y, TEXT_SIZE, &name);
-            write(VALUES, y, TEXT_SIZE, &value);
-            y -= LINE;
-        }
-        content.finish().to_vec()
-    }
-}
-
-/// Text in the encoding of the font.
-fn win_ansi(text: &str) -> Vec<u8> {
-    let byte = |character: char| match character {
-        '€' => 0x80,
-        '–' => 0x96,
-        '\u{20}'..='\u{7e}' | '\u{a0}'..='\u{ff}' => {
-            u8::try_from(u32::from(character)).unwrap_or(b'?')
-        }
-        _ => b'?',
-    };
-    text.chars().map(byte).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn receipt(refunded: &str, tax_percent: &str) -> Receipt {
+    pub(super) fn receipt(refunded: &str, tax_percent: &str) -> Receipt {
         let number = |text: &str| text.parse::<Decimal>().expect("a number");
         Receipt {
             order: "0123456789abcdef".to_owned(),
@@ -218,14 +164,5 @@ mod tests {
             "{refunded}"
         );
         assert!(!refunded.contains("Tax"), "{refunded}");
-    }
-
-    #[test]
-    fn pdf_has_the_same_in_the_encoding_of_its_font() {
-        let pdf = receipt("0", "19").pdf();
-        assert!(pdf.starts_with(b"%PDF-1.7") && pdf.ends_with(b"%%EOF"), "{pdf:?}");
-        let has = |part: &[u8]| pdf.windows(part.len()).any(|window| window == part);
-        assert!(has(b"(30.00 EUR) Tj") && has(b"(22 November 2026) Tj"));
-        assert_eq!(win_ansi("Söhne × €–漢"), b"S\xf6hne \xd7 \x80\x96?");
     }
 }

@@ -1,35 +1,38 @@
 //! Creates live sources from their settings.
 
+#[cfg(feature = "amqp")]
+mod unified_odds;
+
 use std::{
     future::Future,
     path::{Path, PathBuf},
     pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
 use base::config::{SecretError, SecretRef};
+#[cfg(not(feature = "amqp"))]
+use base::feature::MissingFeature;
 use ingest::{
-    error::DecodeError,
     event::Micros,
-    normalize::{
-        Interpret, Interpretation, api_football, events, matchwire, sportradar_uof, the_odds_api,
-    },
+    normalize::{api_football, events, matchwire, the_odds_api},
     source::{
         ReportSender, betfair,
         poll::{self, Credential, Quota, Request},
         secret::Secret,
-        sportradar_uof as uof,
         tls::{self, TrustError},
         upstream, websocket,
     },
 };
 use rustls::ClientConfig;
 
+#[cfg(feature = "amqp")]
+pub use self::unified_odds::UnifiedOddsError;
 use crate::{
     config::sources::{
         ApiFootballConfig, BetfairStreamConfig, MatchwireConfig, SourceConfig, SourceKind,
-        SportradarUofConfig, TheOddsApiConfig, WebSocketConfig,
+        TheOddsApiConfig, WebSocketConfig,
     },
     hub::feeds::{FactKind, Ranks, SourcePolicy},
 };
@@ -47,10 +50,12 @@ pub enum FollowError {
     Poll(#[from] poll::RequestError),
     #[error("the URL {0}")]
     Socket(#[from] websocket::AddressError),
-    #[error("the API {0}")]
-    Api(#[from] uof::ApiError),
-    #[error("unknown product {0}: 1 is live odds, 3 pre-match odds")]
-    Product(u32),
+    #[cfg(feature = "amqp")]
+    #[error(transparent)]
+    UnifiedOdds(#[from] UnifiedOddsError),
+    #[cfg(not(feature = "amqp"))]
+    #[error(transparent)]
+    MissingFeature(#[from] MissingFeature),
 }
 
 /// The task of a source. It runs until its receiver is dropped.
@@ -103,7 +108,12 @@ pub fn follow(config: &SourceConfig, outlet: ReportSender) -> Result<SourceFutur
         SourceKind::ApiFootball(it) => follow_api_football(it, outlet),
         SourceKind::WebSocket(it) => follow_websocket(it, outlet),
         SourceKind::Matchwire(it) => follow_matchwire(it, outlet),
-        SourceKind::SportradarUof(it) => follow_uof(it, outlet),
+        #[cfg(feature = "amqp")]
+        SourceKind::SportradarUof(it) => unified_odds::follow(it, outlet),
+        #[cfg(not(feature = "amqp"))]
+        SourceKind::SportradarUof(_) => {
+            Err(MissingFeature { needed_by: "kind = \"sportradar-uof\"", feature: "amqp" }.into())
+        }
     }
 }
 
@@ -233,78 +243,6 @@ fn follow_matchwire(
     Ok(Box::pin(upstream::run(settings, Box::new(interpreter), outlet)))
 }
 
-fn follow_uof(
-    config: &SportradarUofConfig,
-    outlet: ReportSender,
-) -> Result<SourceFuture, FollowError> {
-    let token = config.token.resolve()?;
-    let trust = trust(config.authority.as_ref())?;
-    let vhost = format!("/unifiedfeed/{}", config.bookmaker);
-    let api = uof::Api::new(&config.api, &token, Arc::clone(&trust))?;
-    let usual_port = if config.tls { 5671 } else { 5672 };
-    let mut broker = uof::Broker::new(config.host.clone(), vhost, token, Arc::clone(&trust));
-    broker.port = config.port.unwrap_or(usual_port);
-    broker.tls = config.tls.then_some(trust);
-    broker.routing_keys.clone_from(&config.keys);
-    if let Some(password) = &config.password {
-        broker.password = password.resolve()?;
-    }
-    let products = config.products.iter().map(|id| match id {
-        1 => Ok(uof::Product::live_odds()),
-        3 => Ok(uof::Product::pre_match()),
-        other => Err(FollowError::Product(*other)),
-    });
-    let settings = uof::UofSettings {
-        fixtures: config.fixtures,
-        descriptions: config.descriptions,
-        alive_within: Duration::from_millis(config.alive_ms),
-        ..uof::UofSettings::new(broker, api, products.collect::<Result<_, _>>()?)
-    };
-    let interpreter = RoutedInterpreter::default();
-    let route = interpreter.clone();
-    let route = move |key: &str| route.hint(key);
-    Ok(Box::pin(uof::run(settings, Box::new(interpreter), route, outlet)))
-}
-
 fn trust(authority: Option<&PathBuf>) -> Result<Arc<ClientConfig>, TrustError> {
     tls::client(authority.map(PathBuf::as_path).map(Path::new))
-}
-
-/// The Unified Odds Feed's interpreter, which learns the sport of an event from the routing key of
-/// its messages.
-#[derive(Debug, Clone, Default)]
-struct RoutedInterpreter(Arc<Mutex<sportradar_uof::Interpreter>>);
-
-impl RoutedInterpreter {
-    /// `hi.-.live.odds_change.1.sr:match.12345.-`: the fifth part is the sport's number, and the
-    /// two behind it the event.
-    fn hint(&self, key: &str) {
-        let parts: Vec<&str> = key.split('.').collect();
-        let [_, _, _, _, sport, urn, id, ..] = parts[..] else { return };
-        // Keys of alive messages and the like have dashes there.
-        if sport.parse::<u32>().is_ok() {
-            let sport = sportradar_uof::sport(&format!("sr:sport:{sport}"));
-            self.interpreter().hint(&format!("{urn}:{id}"), sport);
-        }
-    }
-
-    fn interpreter(&self) -> std::sync::MutexGuard<'_, sportradar_uof::Interpreter> {
-        // Messages are interpreted one by one; a panic in one leaves the others usable.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Interpret for RoutedInterpreter {
-    fn message(
-        &mut self,
-        bytes: &[u8],
-        received: Micros,
-        out: &mut Interpretation,
-    ) -> Result<(), DecodeError> {
-        self.interpreter().message(bytes, received, out)
-    }
-
-    fn restart(&mut self) {
-        self.interpreter().restart();
-    }
 }

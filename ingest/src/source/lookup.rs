@@ -3,7 +3,7 @@
 //! A task sends one request after the other, and repeats those that fail. Its answers are interpreted like messages of the
 //! stream. The source is live without them.
 
-use std::{error::Error, future, ops::RangeInclusive, sync::Arc, time::Duration};
+use std::{error::Error, ops::RangeInclusive, sync::Arc, time::Duration};
 
 use base::backoff::{self, BackoffPolicy};
 use reqwest::{Client, Response, StatusCode, redirect::Policy};
@@ -87,11 +87,12 @@ impl<T: Send + Sync + 'static> Lookup<T> {
     }
 
     /// The next answer. Cancel safe.
+    #[cfg(feature = "amqp")]
     pub(super) async fn answer(&mut self) -> Vec<u8> {
         match self.answers.recv().await {
             Some(answer) => answer,
             // The task has failed, and no answer comes.
-            None => future::pending().await,
+            None => std::future::pending().await,
         }
     }
 }

@@ -6,6 +6,7 @@
 
 pub mod betfair;
 pub mod poll;
+#[cfg(feature = "amqp")]
 pub mod sportradar_uof;
 pub mod upstream;
 pub mod websocket;

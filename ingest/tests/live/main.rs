@@ -2,13 +2,16 @@
 //! misbehave on purpose, and a RabbitMQ broker. The tests wait only for reports of a source or for
 //! events at a peer.
 
+#[cfg(feature = "amqp")]
 mod broker;
 mod http;
 mod poll;
 #[path = "../../../tests/ports/mod.rs"]
 mod ports;
+#[cfg(feature = "amqp")]
 mod provider;
 mod socket;
+#[cfg(feature = "amqp")]
 mod sportradar_uof;
 mod support;
 mod upstream;

@@ -1,5 +1,6 @@
 //! TLS without a proxy: the certificate, which can be replaced while the hub runs, and the server's configuration.
 
+#[cfg_attr(not(feature = "acme"), path = "tls/no_acme.rs")]
 pub mod acme;
 
 use std::{
@@ -150,6 +151,7 @@ impl CurrentCertificate {
         *current = Some(certificate);
     }
 
+    #[cfg(feature = "acme")]
     /// Answers these checks of an authority from now on.
     fn set_challenges(&self, challenges: Challenges) {
         *self.challenges.write().unwrap_or_else(PoisonError::into_inner) = challenges;

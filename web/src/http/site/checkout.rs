@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     http::Shared,
-    payments::{Order, OrderState, PaymentError, PaymentMethod},
+    payments::{Order, OrderState, PaymentError, PaymentMethod, Receipt},
     products::Price,
 };
 
@@ -40,6 +40,8 @@ struct CheckoutPage<'a> {
     addon: &'static str,
     refunded: Option<String>,
     paid: Option<Moment>,
+    /// Whether the receipt can be downloaded.
+    has_receipt: bool,
     /// When the add-on currently ends.
     expiry: Option<Moment>,
     /// The provider's page, while the order is open.
@@ -81,7 +83,7 @@ pub(super) async fn show(OrderId(id): OrderId, signed_in: SignedIn) -> Result<Re
     page(signed_in, &order, title, note).await
 }
 
-/// `/checkout/{order}/receipt.pdf`, for an order that is paid.
+/// `/checkout/{order}/receipt.pdf`, for an order that is paid; with the feature `receipts`.
 pub(super) async fn receipt(
     OrderId(id): OrderId,
     signed_in: SignedIn,
@@ -95,7 +97,8 @@ pub(super) async fn receipt(
         (CACHE_CONTROL, HeaderValue::from_static("no-store")),
         (CONTENT_DISPOSITION, HeaderValue::try_from(disposition).map_err(|_| SiteError::NotFound)?),
     ];
-    Ok((headers, receipt.pdf()).into_response())
+    let pdf = receipt.pdf().ok_or(SiteError::NotFound)?;
+    Ok((headers, pdf).into_response())
 }
 
 /// `/checkout/{order}/return/`: the customer returns from the provider, whose state of the order is fetched
@@ -180,6 +183,7 @@ async fn page(
         addon: offer::title(order.addon),
         refunded: (!order.refunded.is_zero()).then(|| exact(&refunded)),
         paid: order.paid.map(Moment::minute),
+        has_receipt: Receipt::HAS_PDF,
         expiry: order.paid.and(expiry).map(Moment::day),
         pay_url: pay_url(order),
         pay_words: match order.method {
