@@ -4,7 +4,7 @@
 Starts a hub with its demo on a free port, then alternates rounds of both, each over four connections of one client
 process. A round's figure is also given per second of the hub's processor time, which does not depend on the client.
 
-    cargo build --profile dist
+    cargo build --profile dist --features full
     python3 benches/mcp.py target/dist/matchwire
 """
 

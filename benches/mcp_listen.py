@@ -4,7 +4,7 @@
 The hub plays a steady load of 10 changes a second of one channel to 10,000 sockets, pinned to core 0; the load tool has
 core 1. Rounds alternate. With the streams, each listens to the book that changes and gets a notification every second.
 
-    cargo build --profile dist --workspace
+    cargo build --profile dist --workspace --features matchwire/full
     python3 benches/mcp_listen.py --programs target/dist
 """
 

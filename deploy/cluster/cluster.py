@@ -76,7 +76,7 @@ class Cluster:
 
     def start(self):
         if not self.program.exists():
-            raise Failed(f"there is no {self.program}: cargo build --release makes it, or --program names another")
+            raise Failed(f"there is no {self.program}: cargo build --release --features full makes it, or --program names another")
         if not postgres.programs():
             raise Failed("PostgreSQL is not installed; on Debian: apt-get install postgresql")
         self.start_nats()

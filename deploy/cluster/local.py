@@ -2,7 +2,7 @@
 """Starts a cluster on this machine, to try it out: three NATS servers, PostgreSQL, two nodes that may lead, edges, and
 HAProxy or nginx in front of them if one is installed. A simulated day of sports is pushed to it.
 
-    cargo build --release
+    cargo build --release --features full
     deploy/cluster/local.py
 
 Ctrl-C ends all of it, and removes its files unless `--dir` names a folder for them. A part that ends by itself, or that
