@@ -21,6 +21,7 @@ use hub::sources::Speed;
 
 use crate::{
     config::{DemoSpeed, Flags},
+    features,
     table::Format,
 };
 use ::accounts::{Accounts, Addon, Scope};
@@ -40,24 +41,8 @@ pub struct Cli {
 
 /// The version and the Cargo features of the build, for `--version`; `-V` prints the version alone.
 static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
-    let features = [
-        ("acme", cfg!(feature = "acme")),
-        ("amqp", cfg!(feature = "amqp")),
-        ("cluster", cfg!(feature = "cluster")),
-        ("jemalloc", cfg!(feature = "jemalloc")),
-        ("postgres", cfg!(feature = "postgres")),
-        ("receipts", cfg!(feature = "receipts")),
-    ];
-    let list = |is_there: bool| {
-        let names: Vec<_> = features
-            .iter()
-            .filter(|(_, there)| *there == is_there)
-            .map(|(name, _)| *name)
-            .collect();
-        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
-    };
     let version = env!("CARGO_PKG_VERSION");
-    format!("{version}\nfeatures: {}\nnot built: {}", list(true), list(false))
+    format!("{version}\nfeatures: {}\nnot built: {}", features::list(true), features::list(false))
 });
 
 impl Cli {

@@ -41,6 +41,7 @@ pub use self::{
     demo_speed::{DemoSpeed, WrongDemoSpeed},
     sections::{BenchConfig, DemoConfig, LogFormat, LoggingConfig, TracesConfig},
 };
+use crate::features;
 use database::DatabaseName;
 
 const VARIABLE_PREFIX: &str = "MATCHWIRE_";
@@ -266,7 +267,7 @@ impl Config {
     }
 
     fn check(&self) -> Result<(), ConfigError> {
-        self.check_features()?;
+        self.missing_feature(features::is_built).map_or(Ok(()), Err)?;
         self.check_zeros()?;
         self.check_relations()?;
         self.signals.check()?;
@@ -292,22 +293,19 @@ impl Config {
         self.check_address(self.server.listen)
     }
 
-    /// Rejects settings that need a feature without which the program was built.
-    fn check_features(&self) -> Result<(), MissingFeature> {
+    /// The first setting that needs a feature without which the program was built.
+    fn missing_feature(&self, is_built: impl Fn(&str) -> bool) -> Option<MissingFeature> {
         let has_acme_domains = self.acme.names().next().is_some();
         let follows_amqp =
             self.sources.iter().any(|it| matches!(it.kind, SourceKind::SportradarUof(_)));
         let needs = [
-            (has_acme_domains, cfg!(feature = "acme"), "acme.domains", "acme"),
-            (follows_amqp, cfg!(feature = "amqp"), "kind = \"sportradar-uof\"", "amqp"),
-            (self.cluster.is_enabled(), cfg!(feature = "cluster"), "cluster.name", "cluster"),
+            (has_acme_domains, "acme.domains", "acme"),
+            (follows_amqp, "kind = \"sportradar-uof\"", "amqp"),
+            (self.cluster.is_enabled(), "cluster.name", "cluster"),
+            (matches!(self.server.db, DatabaseName::Postgres(_)), "a postgres:// URL", "postgres"),
         ];
-        for (is_needed, is_there, needed_by, feature) in needs {
-            if is_needed && !is_there {
-                return Err(MissingFeature { needed_by, feature });
-            }
-        }
-        self.server.db.check_feature()
+        let missing = needs.into_iter().find(|(is_set, _, feature)| *is_set && !is_built(feature));
+        missing.map(|(_, needed_by, feature)| MissingFeature { needed_by, feature })
     }
 
     /// Rejects an address at which others than this machine would reach the demo or the steady load. The service manager

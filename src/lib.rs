@@ -10,6 +10,7 @@
 //!   settings file.
 //! - `app`: builds the parts, connects them, and stops them. The only code that knows every part. Its thread
 //!   `exports` adds what changed in the hub to records, for the reader and the archive.
+//! - `features`: the Cargo features of the build.
 //! - `demo`: the simulated days on loopback, their past, and the resumption of a run. Within its day, a
 //!   restarted demo replays the day up to now: the same facts make the same changes, so it continues in
 //!   the same epoch and clients resume. `demo::chronicle` writes the past season and the next seven days
@@ -34,6 +35,7 @@ pub mod commands;
 pub mod config;
 
 pub mod demo;
+pub mod features;
 
 mod banner;
 mod table;

@@ -253,6 +253,27 @@ fn recordings_have_their_log_in_memory_unless_a_folder_is_set() {
 }
 
 #[test]
+fn settings_that_need_an_absent_feature_are_refused_with_its_name() {
+    let source =
+        "[[source]]\nname = \"odds\"\nkind = \"sportradar-uof\"\ntoken = \"t\"\nbookmaker = 1\n";
+    for (text, feature, needed_by) in [
+        ("[acme]\ndomains = \"a.example.org\"", "acme", "acme.domains"),
+        (source, "amqp", "sportradar-uof"),
+        ("[cluster]\nname = \"c\"", "cluster", "cluster.name"),
+        ("[server]\ndb = \"postgres://h/db\"", "postgres", "postgres://"),
+    ] {
+        let config: Config = toml::from_str(text).unwrap();
+        let missing = config.missing_feature(|_| false).expect(text);
+        assert_eq!(missing.feature, feature);
+        let message = missing.to_string();
+        let command = format!("`cargo build --release --features {feature}`");
+        assert!(message.contains(needed_by) && message.contains(&command), "{message}");
+        assert_eq!(config.missing_feature(|built| built == feature), None, "{text}");
+    }
+    assert_eq!(Config::default().missing_feature(|_| false), None);
+}
+
+#[test]
 fn certificate_is_of_files_or_of_an_authority() {
     let tls = "[tls]\ncertificate = \"a.pem\"\nkey = \"a.key\"\n";
     let acme = "[acme]\ndomains = \"a.example.org\"\n";
