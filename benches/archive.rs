@@ -11,7 +11,7 @@ use ::history::{
     query::{MatchQuery, Window},
 };
 use criterion::{Criterion, criterion_group, criterion_main};
-use ingest::event::Sport;
+use facts::event::Sport;
 use record::{Key, MatchSummary, Status};
 
 use self::history::{FIRST_US, HOUR_US};

@@ -5,9 +5,9 @@ mod support;
 use std::hint::black_box;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use facts::event::Timed;
 use fanout::{Change, ChannelId, Epoch, encode::text_frame};
 use hub::{channels::Subject, dialect::stream, sequence::TailWindow};
-use ingest::event::Timed;
 
 use support::{Stage, Workload, workloads};
 

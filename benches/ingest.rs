@@ -17,13 +17,13 @@ use std::{
 };
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use facts::event::{Fact, Id, Timed};
 use flate2::read::MultiGzDecoder;
 use hub::{
     feeds::{Source, SourceNumber, SourcePolicy},
     state::{Match, MatchDelta, Moment, Origin},
 };
 use ingest::{
-    event::{Fact, Id, Timed},
     normalize::betfair::Normalizer,
     recording::{Limits, Recording, Step},
 };
@@ -144,7 +144,7 @@ fn known(lines: &[&[u8]]) -> Vec<Match> {
     matches
 }
 
-fn place<'a>(matches: &'a mut Vec<Match>, event: &ingest::event::Event) -> Option<&'a mut Match> {
+fn place<'a>(matches: &'a mut Vec<Match>, event: &facts::event::Event) -> Option<&'a mut Match> {
     let id: Id = event.match_id;
     let place = matches.iter().position(|known| known.id == id);
     let place = place.or_else(|| {

@@ -10,9 +10,9 @@ use std::{
     io::{self, Write},
 };
 
+use facts::event::{Id, Timed};
 use fanout::Change;
 use hub::sequence::TailWindow;
-use ingest::event::{Id, Timed};
 use support::{Stage, Workload};
 
 /// Warm-up markets, until the process has allocated its working memory.

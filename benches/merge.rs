@@ -6,12 +6,12 @@ mod support;
 use std::sync::Arc;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use facts::event::Timed;
 use fanout::{
     Change, ChannelId, Pattern, Position, Publication,
     catch_up::{HostRequest, HostResponse, Lease, Verdict},
     channel::Rate,
 };
-use ingest::event::Timed;
 
 use support::{Stage, Workload, workloads};
 

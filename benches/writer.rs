@@ -7,12 +7,12 @@ mod support;
 use std::{hint::black_box, sync::Arc};
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use fanout::{Change, Micros};
-use hub::sequence::TailWindow;
-use ingest::event::{
+use facts::event::{
     Batch, Event, Fact, Fixture, Id, MarketChange, MarketDefinition, MarketStatus, OddsFact,
     Outcome, SelectionChange, SelectionDefinition, SelectionStatus, Sport, Timed,
 };
+use fanout::{Change, Micros};
+use hub::sequence::TailWindow;
 use rust_decimal::Decimal;
 
 use support::Stage;

@@ -14,7 +14,7 @@ use std::{ffi::OsString, net::SocketAddr, path::PathBuf, sync::LazyLock};
 
 use base::config::SecretRef;
 use clap::{Args, Parser, Subcommand};
-use ingest::event::Sport;
+use facts::event::Sport;
 
 use self::operator::OperatorCommand;
 use hub::sources::Speed;

@@ -8,8 +8,9 @@ mod pace;
 
 use std::{collections::VecDeque, env, fs, iter::Peekable, time::UNIX_EPOCH};
 
+use facts::event::Timed;
 use fanout::Micros;
-use ingest::{event::Timed, recording::Step};
+use ingest::recording::Step;
 use serde::{Deserialize, Serialize};
 use simulator::{Simulator, World};
 

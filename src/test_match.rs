@@ -1,7 +1,7 @@
 //! The match of the channels below `test/`: in each round a football match of the simulator, 25 times as fast as a
 //! real one and without long pauses.
 
-use ingest::event::{Micros, Sport, Timed};
+use facts::event::{Micros, Sport, Timed};
 use simulator::World;
 
 use crate::{config::DemoSpeed, demo::WorldClock};
@@ -47,8 +47,8 @@ fn play(round: RoundNumber) -> Vec<Timed> {
 
 #[cfg(test)]
 mod tests {
+    use facts::event::{Fact, FootballFact, FootballStatus};
     use hub::test_channels::ROUND_US;
-    use ingest::event::{Fact, FootballFact, FootballStatus};
 
     use super::*;
 

@@ -9,29 +9,30 @@ use std::{
 use toml::Table;
 
 /// Each crate of the program, with the crates that it may use. A crate that is not listed may use none.
-const LAYERS: [(&str, &[&str]); 16] = [
+const LAYERS: [(&str, &[&str]); 17] = [
     ("base", &[]),
     ("fanout", &[]),
     ("conformance", &[]),
     ("database", &["base"]),
-    ("ingest", &["base"]),
-    ("simulator", &["ingest"]),
-    ("record", &["base", "database", "ingest"]),
+    ("facts", &[]),
+    ("ingest", &["base", "facts"]),
+    ("simulator", &["facts"]),
+    ("record", &["base", "database", "facts"]),
     ("log", &["base", "fanout"]),
     ("cluster", &["base", "log"]),
-    ("hub", &["base", "database", "fanout", "ingest", "log", "record"]),
-    ("history", &["base", "database", "ingest", "record"]),
+    ("hub", &["base", "database", "facts", "fanout", "ingest", "log", "record"]),
+    ("history", &["base", "database", "facts", "record"]),
     ("accounts", &["base", "database"]),
-    ("mcp", &["accounts", "base", "fanout", "history", "hub", "ingest", "log", "record"]),
+    ("mcp", &["accounts", "base", "facts", "fanout", "history", "hub", "log", "record"]),
     ("webhooks", &["base", "database", "fanout"]),
     (
         "web",
         &[
-            "accounts", "base", "database", "fanout", "history", "hub", "ingest", "log", "mcp",
+            "accounts", "base", "database", "facts", "fanout", "history", "hub", "log", "mcp",
             "record", "webhooks",
         ],
     ),
-    ("schema", &["accounts", "fanout", "hub", "ingest", "record"]),
+    ("schema", &["accounts", "facts", "fanout", "hub", "record"]),
 ];
 
 fn manifest(folder: &str) -> Table {

@@ -1,6 +1,6 @@
 //! The matches of a large archive: one every twenty minutes since 2010.
 
-use ingest::event::Sport;
+use facts::event::Sport;
 use record::{MatchSummary, Status};
 
 pub(crate) const HOUR_US: i64 = 3_600_000_000;

@@ -6,11 +6,9 @@ mod feeds;
 #[path = "stage.rs"]
 mod stage;
 
+use facts::event::Timed;
 use fanout::Micros;
-use ingest::{
-    event::Timed,
-    recording::{Limits, Recording, Step},
-};
+use ingest::recording::{Limits, Recording, Step};
 use simulator::Simulator;
 
 pub(crate) use self::stage::Stage;

@@ -1,5 +1,6 @@
 //! A hub to apply batches to.
 
+use facts::event::Timed;
 use fanout::{Change, Epoch};
 use hub::{
     Epochs, Hub, HubSettings,
@@ -7,7 +8,6 @@ use hub::{
     identity::Identity,
     sequence::TailWindow,
 };
-use ingest::event::Timed;
 
 /// A hub without any state yet, and its one source.
 pub(crate) struct Stage {

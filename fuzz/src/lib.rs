@@ -6,12 +6,12 @@
 
 use std::{collections::HashSet, sync::Arc};
 
+use facts::event::{
+    Event, Fact, FootballFact, Id, Incident, Level, MarketChange, Micros, OddsFact,
+    SelectionChange, Sport,
+};
 use ingest::{
     error::DecodeError,
-    event::{
-        Event, Fact, FootballFact, Id, Incident, Level, MarketChange, Micros, OddsFact,
-        SelectionChange, Sport,
-    },
     normalize::{Interpret, Interpretation},
 };
 use rust_decimal::Decimal;
@@ -80,7 +80,11 @@ impl Witness {
     /// If a guarantee is broken.
     pub fn check(&mut self, played: &Interpretation) {
         let notices = played.notices.len();
-        assert!(notices <= self.promises.notices_max, "{notices} notices, first {:?}", played.notices[0]);
+        assert!(
+            notices <= self.promises.notices_max,
+            "{notices} notices, first {:?}",
+            played.notices[0]
+        );
         if !self.promises.clock_never_falls {
             self.clock_us = Micros::MIN;
         }

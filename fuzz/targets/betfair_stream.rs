@@ -29,7 +29,7 @@ fn recorded<'a>(lines: impl Iterator<Item = &'a [u8]>) {
     for line in lines {
         let Ok(Some(normalized)) = normalizer.line(line) else { continue };
         let clock_us = normalized.pt.unwrap_or_default();
-        let timed = ingest::event::Timed { clock_us, batch: normalized.batch };
+        let timed = facts::event::Timed { clock_us, batch: normalized.batch };
         let notices = normalized.notices;
         witness.check(&Interpretation {
             batches: vec![timed],

@@ -4,12 +4,10 @@
 
 use std::sync::Arc;
 
-use ingest::{
-    event::Timed,
-    normalize::{
-        Interpretation,
-        events::{Interpreter, LineWriter, ReadLine},
-    },
+use facts::{event::Timed, line::LineWriter};
+use ingest::normalize::{
+    Interpretation,
+    events::{Interpreter, ReadLine},
 };
 use libfuzzer_sys::fuzz_target;
 use matchwire_fuzz::{Promises, Witness};

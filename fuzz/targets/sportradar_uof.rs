@@ -3,10 +3,8 @@
 
 #![no_main]
 
-use ingest::{
-    event::Sport,
-    normalize::sportradar_uof::{Interpreter, control},
-};
+use facts::event::Sport;
+use ingest::normalize::sportradar_uof::{Interpreter, control};
 use libfuzzer_sys::fuzz_target;
 use matchwire_fuzz::{Promises, choice, interpret, messages};
 

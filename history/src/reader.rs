@@ -12,7 +12,7 @@ use std::{
     },
 };
 
-use ingest::event::Sport;
+use facts::event::Sport;
 
 use crate::archive::completed;
 use record::{Key, MatchRecord};

@@ -145,7 +145,7 @@ impl BoardState {
 
 #[cfg(test)]
 mod tests {
-    use ingest::event::{Id, Sport};
+    use facts::event::{Id, Sport};
 
     use super::*;
     use record::signal::{Finding, Signal, SignalKind, Topic};

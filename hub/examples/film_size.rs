@@ -9,11 +9,11 @@
 use std::{collections::HashSet, io::Write as _};
 
 use bytes::Bytes;
+use facts::event::{Id, Timed};
 use fanout::{Change, Epoch, Publication, channel::Rate, encode::payload};
 use hub::{
     Epochs, Hub, HubSettings, feeds::SourcePolicy, identity::Identity, sequence::TailWindow,
 };
-use ingest::event::{Id, Timed};
 use log::{
     film::{FilmQuery, FilmSettings, FilmWriter},
     record::{Output, Record},

@@ -7,11 +7,11 @@
 use std::{collections::HashMap, sync::Arc};
 
 use borsh::{BorshDeserialize, BorshSerialize};
+use facts::event::{Id, Sport};
 use fanout::{
     ChannelId, Classes, Epoch, Seq,
     channel::{Channel, TEST_ROOT},
 };
-use ingest::event::{Id, Sport};
 use rustc_hash::FxHashMap;
 
 use crate::hub::{

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use borsh::{BorshDeserialize, BorshSerialize};
 use bytes::Bytes;
+use facts::event::Batch;
 use fanout::Micros;
-use ingest::{error::Place, event::Batch};
+use ingest::error::Place;
 use tokio::sync::oneshot;
 
 use crate::{

@@ -17,11 +17,11 @@ use std::{
     time::Duration,
 };
 
-use fanout::Micros;
-use ingest::event::{
+use facts::event::{
     Batch, Event, Fact, Fixture, Id, MarketChange, MarketDefinition, MarketStatus, OddsFact,
     Participant, SelectionChange, SelectionDefinition, SelectionStatus, Sport,
 };
+use fanout::Micros;
 use rust_decimal::Decimal;
 
 use crate::{

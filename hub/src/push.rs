@@ -9,10 +9,10 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use dashmap::DashMap;
+use facts::event::Batch;
 use fanout::{Fanout, Micros};
 use ingest::{
     error::{DecodeError, Place, Refusal, RefusalKind},
-    event::Batch,
     normalize::events::Interpreter,
 };
 use metrics::counter;

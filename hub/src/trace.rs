@@ -10,8 +10,8 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use facts::event::Batch;
 use fanout::{Micros, probe::Probe};
-use ingest::event::Batch;
 use log::RecordNumber;
 use metrics::counter;
 use tokio::sync::mpsc::{self, OwnedPermit};

@@ -1,8 +1,8 @@
 //! Feed bytes in, facts out.
 //!
-//! **In:** bytes of live feeds, recordings and pushed lines. **Out:** [`event::Batch`]es of facts, each
-//! with all facts of one message; [`error::Refusal`]s for unusable input, with their place; the health of
-//! live sources. **Must not know** channels, clients, sequences or the hub's documents.
+//! **In:** bytes of live feeds, recordings and pushed lines. **Out:** batches of [`facts`], each with
+//! all facts of one message; [`error::Refusal`]s for unusable input, with their place; the health of live
+//! sources. **Must not know** channels, clients, sequences or the hub's documents.
 //!
 //! # From bytes to facts
 //!
@@ -11,8 +11,6 @@
 //! - [`normalize`]: messages to facts: order, duplicates, corrections, stable ids. Pure, with the state
 //!   that a feed needs between messages. The time of receipt is an argument, so a recorded day replays
 //!   identically.
-//! - [`event`]: our vocabulary. Every fact is **absolute** ("the score is 2-1"), so applying one twice
-//!   changes nothing. Providers' field names do not appear here.
 //!
 //! [`normalize::Interpret`] joins both: one message in; facts, notices and signals (alive, complete,
 //! late, recovering) out. Live sources, recordings and the retry of quarantined messages share it, so the
@@ -28,11 +26,6 @@
 //! - [`recording`]: files. Format and compression are recognised from the content. Streams are read line
 //!   by line, so memory does not grow with their length. Pacing is the player's task.
 //!
-//! # Ids
-//!
-//! An id is a 52-bit digest of the provider's key ([`event::Id::derive`]). The hub replaces it by a
-//! public number.
-//!
 //! # Limits
 //!
 //! | resource | limit | beyond it |
@@ -45,11 +38,5 @@ pub mod source;
 
 pub mod decode;
 pub mod normalize;
-
-pub mod codec;
-pub mod decimal;
-pub mod event;
-pub mod football;
-pub mod tennis;
 
 pub mod error;

@@ -12,13 +12,11 @@ use std::{
 };
 
 use data_encoding::HEXLOWER;
-use ingest::{
-    event::{
-        Event, Fact, Id, Level, MarketChange, MarketDefinition, MarketStatus, SelectionChange,
-        SelectionStatus,
-    },
-    normalize::betfair::Normalizer,
+use facts::event::{
+    Event, Fact, Id, Level, MarketChange, MarketDefinition, MarketStatus, SelectionChange,
+    SelectionStatus,
 };
+use ingest::normalize::betfair::Normalizer;
 use rust_decimal::Decimal;
 use serde_json::Value;
 use sha2::{Digest, Sha256};

@@ -4,8 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use accounts::{Addon, Caller, Scope, products::Product};
 use base::{Micros, time_format};
+use facts::event::Sport;
 use fanout::Position;
-use ingest::event::Sport;
 use record::{Key, MatchRecord, MatchSummary, Vocabulary};
 use rmcp::{RoleServer, service::RequestContext};
 use rust_decimal::Decimal;

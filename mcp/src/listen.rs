@@ -8,9 +8,9 @@ use std::{
     time::Duration,
 };
 
+use facts::event::Sport;
 use futures_util::future::select_all;
 use hub::watch::{ChannelWatch, Head};
-use ingest::event::Sport;
 use rmcp::{
     ErrorData,
     model::{

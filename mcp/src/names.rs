@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use base::{Micros, clock};
+use facts::event::Sport;
 use history::query::{Entity, EntityKind, History, MatchQuery, Window};
-use ingest::event::Sport;
 use record::{Key, MatchSummary};
 use serde::Serialize;
 use serde_json::{Value, json};

@@ -3,9 +3,9 @@
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 use accounts::{Caller, limits::QuotaStatus, products::Product};
+use facts::event::Sport;
 use history::query::History;
 use hyper::http::request::Parts;
-use ingest::event::Sport;
 use metrics::counter;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use ingest::{
+use facts::{
     event::{BodyPart, ExpectedGoals, ShotOutcome, ShotSituation, Stat},
     football::Period,
 };
@@ -50,10 +50,10 @@ pub struct ShotRecord {
     pub expected_goals: Option<ExpectedGoals>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_on_target: Option<ExpectedGoals>,
-    /// `[x, y]` in tenths of a percent, as in `ingest::event::PitchPlace`.
+    /// `[x, y]` in tenths of a percent, as in `facts::event::PitchPlace`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<[u16; 2]>,
-    /// `[y, z]`, as in `ingest::event::GoalMouth`.
+    /// `[y, z]`, as in `facts::event::GoalMouth`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goal_mouth: Option<[u16; 2]>,
 }

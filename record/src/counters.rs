@@ -8,7 +8,7 @@ use std::{borrow::Borrow, collections::BTreeMap, sync::Arc};
 
 use super::FootballRecord;
 
-/// By the names of `ingest::event::Stat`.
+/// By the names of `facts::event::Stat`.
 pub type Counters = BTreeMap<Arc<str>, u32>;
 
 const POSSESSION: &str = "ball_possession";

@@ -1,6 +1,6 @@
 //! Public ids derived from other ids or from names.
 
-use ingest::event::Id;
+use facts::event::Id;
 
 use super::Key;
 use crate::ids::PublicIds;

@@ -19,7 +19,7 @@ pub struct FootballRecord {
     pub clock: Option<ClockRecord>,
     /// In the order in which they became known; withdrawn ones stay and are marked.
     pub incidents: Vec<IncidentRecord>,
-    /// By the names of `ingest::event::Stat`.
+    /// By the names of `facts::event::Stat`.
     pub stats: [Counters; 2],
     pub ball: Option<BallRecord>,
     pub line_ups: [Option<LineUpRecord>; 2],
@@ -58,7 +58,7 @@ pub struct BallRecord {
     pub x: f64,
     pub y: f64,
     pub side: u8,
-    /// As in `ingest::event::Situation`.
+    /// As in `facts::event::Situation`.
     pub situation: Arc<str>,
 }
 
@@ -86,7 +86,7 @@ pub struct LineUpPlayerRecord {
 pub struct PlayerRecord {
     pub player: EntityRef,
     pub side: u8,
-    /// By the names of `ingest::event::PlayerStat`; absent values are unknown. Also `rating` in
+    /// By the names of `facts::event::PlayerStat`; absent values are unknown. Also `rating` in
     /// hundredths, and `expected_goals` and `expected_goals_on_target` in hundred-thousandths.
     pub values: BTreeMap<Arc<str>, u32>,
 }

@@ -52,7 +52,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use base::Micros;
 use borsh::{BorshDeserialize, BorshSerialize};
-use ingest::event::{ExpectedGoals, Sport, Weather};
+use facts::event::{ExpectedGoals, Sport, Weather};
 use serde::{Deserialize, Serialize};
 
 pub use self::{
@@ -75,7 +75,7 @@ pub use self::{
     status::{Status, Vocabulary},
 };
 
-/// A public id; see [`ingest::event::Id`].
+/// A public id; see [`facts::event::Id`].
 pub type Key = u64;
 
 /// Something with an id and a name: a team, a player, a referee.
@@ -177,8 +177,8 @@ pub struct Freshness {
     pub position: Position,
     /// The state of the source that leads: `live`, `late`, `down`, `recovering`.
     #[borsh(
-        serialize_with = "ingest::codec::word::write",
-        deserialize_with = "ingest::codec::word::read"
+        serialize_with = "facts::codec::word::write",
+        deserialize_with = "facts::codec::word::read"
     )]
     pub feed: &'static str,
     /// When the last change happened, if the source reports it.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::Micros;
 use borsh::{BorshDeserialize, BorshSerialize};
-use ingest::event::{Id, Outcome};
+use facts::event::{Id, Outcome};
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
@@ -24,8 +24,8 @@ pub struct PriceRecord {
     /// A part of the match, `1h`; absent for all of it.
     pub period: Option<Arc<str>>,
     #[borsh(
-        serialize_with = "ingest::codec::optional_decimal::write",
-        deserialize_with = "ingest::codec::optional_decimal::read"
+        serialize_with = "facts::codec::optional_decimal::write",
+        deserialize_with = "facts::codec::optional_decimal::read"
     )]
     pub line: Option<Decimal>,
     /// `home`, `draw`, `away`, `p1`, `p2`, `over`, `under`, `yes`, `no`; otherwise the bookmaker's
@@ -33,8 +33,8 @@ pub struct PriceRecord {
     pub outcome: Arc<str>,
     /// The best price to back; absent while none is on offer.
     #[borsh(
-        serialize_with = "ingest::codec::optional_decimal::write",
-        deserialize_with = "ingest::codec::optional_decimal::read"
+        serialize_with = "facts::codec::optional_decimal::write",
+        deserialize_with = "facts::codec::optional_decimal::read"
     )]
     pub price: Option<Decimal>,
     /// Whether it is available: the market is open, the selection is active, and nothing suspends

@@ -214,16 +214,16 @@ pub struct RunnerPriceRecord {
     pub name: Option<Arc<str>>,
     /// The best price to back, and the one before it; absent while none is on offer.
     #[borsh(
-        serialize_with = "ingest::codec::optional_decimal::write",
-        deserialize_with = "ingest::codec::optional_decimal::read"
+        serialize_with = "facts::codec::optional_decimal::write",
+        deserialize_with = "facts::codec::optional_decimal::read"
     )]
     pub price: Option<Decimal>,
     #[borsh(
-        serialize_with = "ingest::codec::optional_decimal::write",
-        deserialize_with = "ingest::codec::optional_decimal::read"
+        serialize_with = "facts::codec::optional_decimal::write",
+        deserialize_with = "facts::codec::optional_decimal::read"
     )]
     pub previous: Option<Decimal>,
-    /// As in `ingest::event::SelectionStatus`.
+    /// As in `facts::event::SelectionStatus`.
     pub status: Arc<str>,
     /// Whether it is available.
     pub open: bool,
@@ -244,7 +244,7 @@ pub struct RunnerRecord {
     /// The saddlecloth number.
     pub number: Option<u16>,
     pub jockey: Option<Arc<str>>,
-    /// As in `ingest::event::RunnerStatus`.
+    /// As in `facts::event::RunnerStatus`.
     pub status: Arc<str>,
     /// 1 is first.
     pub position: Option<u16>,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ingest::event::Id;
+use facts::event::Id;
 
 use super::{
     EntityRef, Key, MatchRecord, PlayRecord,

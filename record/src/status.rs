@@ -3,7 +3,7 @@
 mod words;
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use ingest::event::{FootballStatus, RaceStatus, ScoreboardStatus, TennisStatus};
+use facts::event::{FootballStatus, RaceStatus, ScoreboardStatus, TennisStatus};
 use serde::{Deserialize, Serialize};
 
 pub use self::words::Vocabulary;

@@ -1,7 +1,7 @@
 //! Records for tests.
 
 use base::Micros;
-use ingest::event::Sport;
+use facts::event::Sport;
 use rust_decimal::Decimal;
 
 use crate::{

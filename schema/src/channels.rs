@@ -1,6 +1,6 @@
 //! Which documents and events a channel has, by its name.
 
-use ingest::event::{PlayKind, Sport};
+use facts::event::{PlayKind, Sport};
 use serde_json::{Map, Value, json};
 
 use crate::patch::{self, Definitions};

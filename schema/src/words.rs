@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use accounts::Addon;
+use facts::event;
 use fanout::{
     catch_up::Gap,
     channel::Rate,
@@ -10,7 +11,6 @@ use fanout::{
     replay::ReplayEnd,
 };
 use hub::{feeds, state};
-use ingest::event;
 use record::signal;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};

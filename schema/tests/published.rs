@@ -1,15 +1,30 @@
-//! The published file is that of the types, and complete.
+//! The published files are those of the types, and complete.
 
+use std::{fs, path::Path};
+
+use facts::line::Line;
+use schemars::schema_for;
 use serde_json::Value;
+
+/// Writes the file again if it is not up to date.
+#[track_caller]
+fn check(file: &str, schema: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(file);
+    if fs::read_to_string(&path).unwrap_or_default() != schema {
+        fs::write(&path, schema).unwrap();
+        panic!("{file} was not up to date; it is now");
+    }
+}
 
 #[test]
 fn published_schema_is_that_of_the_types() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/documents.schema.json");
-    let schema = schema::text();
-    if std::fs::read_to_string(path).unwrap_or_default() != schema {
-        std::fs::write(path, schema).unwrap();
-        panic!("schema/documents.schema.json was not up to date; it is now");
-    }
+    check("schema/documents.schema.json", &schema::text());
+}
+
+#[test]
+fn published_schema_of_lines_is_that_of_the_types() {
+    let schema = serde_json::to_string_pretty(&schema_for!(Line<'_>)).unwrap();
+    check("docs/events.schema.json", &(schema + "\n"));
 }
 
 #[test]

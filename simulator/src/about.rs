@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ingest::event::{About, Id, Pair, Sport, Venue, Weather};
+use facts::event::{About, Id, Pair, Sport, Venue, Weather};
 
 use super::{
     day::{Entry, GameKind},
@@ -97,7 +97,7 @@ impl Entry {
         Some(Venue { id, name: name.into(), city: city.map(Into::into) })
     }
 
-    fn referee(&self) -> Option<ingest::event::Participant> {
+    fn referee(&self) -> Option<facts::event::Participant> {
         let sport = self.sport();
         let has_one = matches!(
             sport,

@@ -4,7 +4,7 @@
 //! possessions is nearly normal, from which the probabilities follow: H. S. Stern, "A Brownian Motion
 //! Model for the Progress of Sports Scores", Journal of the American Statistical Association 89 (1994).
 
-use ingest::event::{MatchClock, Micros, Pair, Participant, Side};
+use facts::event::{MatchClock, Micros, Pair, Participant, Side};
 
 use super::{
     board::Board,

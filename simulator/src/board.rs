@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ingest::event::{Fact, MatchClock, Pair, Scoreboard, ScoreboardStatus, Side};
+use facts::event::{Fact, MatchClock, Pair, Scoreboard, ScoreboardStatus, Side};
 
 use super::{play::Chance, truth::ScoreboardTruth};
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::{Timestamp, civil::date, tz::TimeZone};
 
-use ingest::event::{Micros, Pair};
+use facts::event::{Micros, Pair};
 
 use super::day::DAY;
 

@@ -5,7 +5,7 @@
 //! probability that depends on its class and on which side it plays, so that every map and match is
 //! a race whose probabilities are exact.
 
-use ingest::event::{Micros, Pair, Participant, Side};
+use facts::event::{Micros, Pair, Participant, Side};
 
 use super::{
     board::Board,

@@ -4,7 +4,7 @@
 //! from 170 down it may end the leg instead. How many visits a player needs is a distribution that is
 //! computed once, and with it how likely each wins a leg in which either begins.
 
-use ingest::event::{Micros, Pair, Participant, ScoreboardStatus, Side};
+use facts::event::{Micros, Pair, Participant, ScoreboardStatus, Side};
 
 use super::{
     board::Board,

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use ingest::{
+use facts::{
     event::{Competition, Fixture, Id, Micros, Pair, Participant, Sport},
     tennis,
 };

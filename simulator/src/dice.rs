@@ -6,7 +6,7 @@
 use rand::{RngExt, SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
 
-use ingest::event::{Micros, Side};
+use facts::event::{Micros, Side};
 
 /// Microseconds in a second.
 pub(super) const SECOND: Micros = 1_000_000;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ingest::event::{Competition, Id, Micros, Pair, Participant};
+use facts::event::{Competition, Id, Micros, Pair, Participant};
 
 use super::{
     calendar::{Season, round_robin},

@@ -15,7 +15,7 @@ mod report;
 mod strength;
 mod tally;
 
-use ingest::event::{
+use facts::event::{
     Ball, Fact, FootballStatus, GoalKind, Half, Micros, Pair, Participant, PlayerStat, ShotOutcome,
     Side, Situation, Stat, VarDecision,
 };

@@ -1,6 +1,6 @@
 //! One match as the hub receives it: announced, played, and traded by every bookmaker.
 
-use ingest::event::{
+use facts::event::{
     Batch, Event, Fact, FootballFact, FootballStatus, MarketChange, Micros, OddsFact, Race,
     RaceStatus, TennisFact, TennisStatus, Timed,
 };

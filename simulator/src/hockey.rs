@@ -4,7 +4,7 @@
 //! The clock shows what was played, and stands between whistle and face-off. Goals of both sides are
 //! independent and Poisson distributed, as in football.
 
-use ingest::event::{MatchClock, Micros, Pair, Participant, Side};
+use facts::event::{MatchClock, Micros, Pair, Participant, Side};
 
 use super::{
     board::Board,

@@ -1,6 +1,6 @@
 //! A seeded world of seven sports with bookmakers' odds: a source without a feed.
 //!
-//! **In:** a seed and the start of a day. **Out:** timed batches of the same facts as `ingest`, identical
+//! **In:** a seed and the start of a day. **Out:** timed batches of facts, as from a feed, identical
 //! every time and on every platform; the past before the first day and the fixtures after it; and the
 //! *truth*, the expected results for tests. **Must not know** clocks, pacing or subscribers.
 //!
@@ -50,7 +50,7 @@ use std::{
     mem, vec,
 };
 
-use ingest::event::{Micros, Timed};
+use facts::event::{Micros, Timed};
 
 use self::{
     bookmaker::BOOKMAKERS,

@@ -7,7 +7,7 @@ use std::io;
 
 use serde_json::{Value, json};
 
-use ingest::event::{
+use facts::event::{
     About, Analysis, AveragePosition, Event, ExpectedGoals, Fact, FootballFact, FootballScore,
     GameScore, Incident, MarketChange, MatchMinute, Momentum, OddsFact, Participant, PlayerRating,
     PointKind, RaceRunner, RaceStatus, Scoreboard, SetScore, Shot, Side, TennisFact, TennisScore,

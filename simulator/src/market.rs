@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rust_decimal::Decimal;
 
-use ingest::event::{
+use facts::event::{
     MarketDefinition, MarketStatus, Outcome, Pair, Participant, SelectionDefinition,
     SelectionStatus,
 };

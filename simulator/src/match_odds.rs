@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use ingest::event::{MarketChange, MarketStatus, Micros, OddsFact, SelectionChange};
+use facts::event::{MarketChange, MarketStatus, Micros, OddsFact, SelectionChange};
 
 use super::{
     bookmaker::{BOOKMAKERS, Bookmaker, decimal},

@@ -1,7 +1,7 @@
 //! The few functions that probabilities need, from `+ - * /` and `sqrt` alone: those are exact to the
 //! last bit everywhere, the platform's own `exp` is not, and a day must be the same on all.
 
-use ingest::event::Pair;
+use facts::event::Pair;
 
 /// Goals of one side from here on; more are so rare that no price feels them.
 pub(super) const GOALS_MAX: usize = 12;

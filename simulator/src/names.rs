@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use ingest::{
+use facts::{
     event::{Competition, Id, Participant},
     tennis::{FinalSet, MatchFormat},
 };

@@ -5,7 +5,7 @@
 
 use std::fmt::Debug;
 
-use ingest::event::{Fact, Micros};
+use facts::event::{Fact, Micros};
 
 use super::truth::Ending;
 

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use ingest::event::{Fact, Micros, Participant, Race, RaceRunner, RaceStatus, RunnerStatus};
+use facts::event::{Fact, Micros, Participant, Race, RaceRunner, RaceStatus, RunnerStatus};
 
 use super::{
     dice::{Dice, MINUTE, SECOND},

@@ -2,9 +2,9 @@
 
 use std::{collections::BinaryHeap, io};
 
-use ingest::{
+use facts::{
     event::{Batch, Micros, Sport, Timed},
-    normalize::events::LineWriter,
+    line::LineWriter,
 };
 
 use super::{Simulator, day::Plan, scheduled_match::quoted_by};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ingest::event::{
+use facts::event::{
     Analysis, Eid, Event, Fact, FootballFact, Half, Id, MatchMinute, Micros, Participant,
     PlayerRating, PlayerStat, Side, Sport, Stat, TennisFact, Timed,
 };

@@ -1,11 +1,11 @@
-//! A tennis match: point by point, scored by [`ingest::tennis`].
+//! A tennis match: point by point, scored by [`facts::tennis`].
 //!
 //! Each player wins points on the own serve with a probability that is fixed for the match. Rarely
 //! the umpire takes the last point back, a player retires, or does not appear at all.
 
 mod model;
 
-use ingest::{
+use facts::{
     event::{
         Eid, Fact, Micros, Pair, Participant, Point, PointKind, Side, TennisFact, TennisScore,
         TennisStatus,

@@ -1,15 +1,17 @@
 //! The simulated day, held against its own truth and against plausibility.
 
 mod checker;
+mod event_lines;
 mod past;
 mod rules;
+mod swap;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
 
-use ingest::event::{
+use facts::event::{
     Eid, FootballStatus, GoalKind, Incident, IncidentKind, MarketStatus, Participant, Side, Sport,
     TennisStatus,
 };

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use ingest::event::{
+use facts::event::{
     Competition, Eid, FootballStatus, GoalKind, Id, Micros, Pair, Participant, RaceRunner,
     RaceStatus, ScoreboardStatus, SetScore, Side, Sport, TennisStatus,
 };

@@ -4,7 +4,7 @@ use std::io;
 
 use serde_json::{Value, json};
 
-use ingest::event::{Sport, TennisStatus};
+use facts::event::{Sport, TennisStatus};
 
 use super::{
     lines::{football_side, name, number, present, race, sets},

@@ -3,7 +3,7 @@
 //! All of it is a function of a seed and of when the first day begins; what lies before is one of the
 //! seed and the season alone, and the first day only says how far it has come.
 
-use ingest::event::{Id, Micros};
+use facts::event::{Id, Micros};
 
 use super::{
     Simulator,

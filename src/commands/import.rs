@@ -12,10 +12,10 @@ use std::{
     sync::Arc,
 };
 
+use facts::event::{Fact, Timed};
 use fanout::{Epoch, Micros};
 use ingest::{
     error::Refusal,
-    event::{Fact, Timed},
     recording::{Format, Limits, OpenError, Recording, Step, plan},
 };
 

@@ -7,15 +7,15 @@ use std::{
 };
 
 use base::time_format;
+use facts::{
+    event::{Batch, Id, Timed},
+    line::LineWriter,
+};
 use fanout::Micros;
 use hub::{
     Hub, HubInput,
     recovery::{self, RecoveryError},
     turn::{self, InputsError},
-};
-use ingest::{
-    event::{Batch, Id, Timed},
-    normalize::events::LineWriter,
 };
 use log::{
     LogPosition,

@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use ingest::event::Id;
+use facts::event::Id;
 
 use crate::{
     cli::{MatchesArgs, MatchesCommand, MatchesJoinArgs, MatchesSplitArgs},

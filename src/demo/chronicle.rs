@@ -5,8 +5,8 @@
 
 use std::{error::Error, sync::Arc, time::Duration};
 
+use facts::event::Timed;
 use fanout::{Epoch, Micros};
-use ingest::event::Timed;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use simulator::{ScheduledMatch, World};
@@ -359,7 +359,7 @@ mod tests {
     #[test]
     fn tables_add_up() {
         let mut planned = World::new(2, NOW).past();
-        planned.retain(|it| it.sport() == ingest::event::Sport::Football);
+        planned.retain(|it| it.sport() == facts::event::Sport::Football);
         // One league of ten teams, that of the first match, to keep the test short.
         let records = records(&planned[..330], RecordScope::Result, PLAYED, &PublicIds::default());
         let mut played: BTreeMap<Key, BTreeMap<Key, u32>> = BTreeMap::new();

@@ -1,7 +1,7 @@
 //! The demo's clock, which may run faster than the wall clock.
 
+use facts::event::{Fact, Timed};
 use fanout::Micros;
-use ingest::event::{Fact, Timed};
 use serde::{Deserialize, Serialize};
 
 use crate::config::DemoSpeed;

@@ -6,6 +6,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use facts::event::Batch;
 use fanout::{
     Change, Epoch, Micros, Pattern, Position, Publication,
     catch_up::{CatchUp, Gap, HostRequest, HostResponse, Verdict},
@@ -18,7 +19,6 @@ use hub::{
     sequence::TailWindow,
     turn::{self, Turn},
 };
-use ingest::event::Batch;
 use log::record::Record;
 use schema::Contract;
 use serde_json::Value;

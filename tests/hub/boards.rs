@@ -1,7 +1,7 @@
 //! Matches that are followed by their scoreboard, and races: the events of a change, and how it is
 //! retracted.
 
-use ingest::event::{
+use facts::event::{
     Batch, Event, Fact, Fixture, Id, Participant, Race, RaceRunner, RaceStatus, RunnerStatus,
     Scoreboard, ScoreboardStatus, Side, Sport,
 };

@@ -5,9 +5,10 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
+use facts::event::Batch;
 use fanout::Micros;
 use hub::feeds::{FeedState, Health};
-use ingest::{event::Batch, normalize::events::Interpreter};
+use ingest::normalize::events::Interpreter;
 use schema::Contract;
 use simulator::Simulator;
 

@@ -3,8 +3,7 @@
 
 use std::sync::Arc;
 
-use fanout::Micros;
-use ingest::event::{
+use facts::event::{
     Ball, Batch, Competition, Event, Fact, Fixture, FootballFact, FootballScore, FootballStatus,
     GameScore, GoalKind, Id, Incident, IncidentKind, Level, MarketChange, MarketDefinition,
     MarketStatus, MatchClock, OddsFact, Outcome, Pair, Participant, Point, PointKind, Race,
@@ -12,6 +11,7 @@ use ingest::event::{
     SelectionDefinition, SelectionStatus, SetScore, Side, Situation, Sport, Stat, TennisFact,
     TennisScore, TennisStatus, VarDecision,
 };
+use fanout::Micros;
 use proptest::{
     collection::{btree_map, vec},
     option,

@@ -3,16 +3,16 @@
 
 use std::sync::Arc;
 
-use fanout::Micros;
-use hub::{
-    feeds::{FactKind, Ranks, SourceNumber, SourcePolicy},
-    identity::{MatchOrder, NumberedOrder, own},
-};
-use ingest::event::{
+use facts::event::{
     Batch, Event, Fact, Fixture, FootballFact, FootballScore, FootballStatus, GoalKind, Id,
     Incident, IncidentKind, MarketChange, MarketDefinition, MarketStatus, OddsFact, Outcome,
     Participant, SelectionChange, SelectionDefinition, SelectionStatus, Side, Sport, TennisFact,
     TennisScore, TennisStatus,
+};
+use fanout::Micros;
+use hub::{
+    feeds::{FactKind, Ranks, SourceNumber, SourcePolicy},
+    identity::{MatchOrder, NumberedOrder, own},
 };
 use serde_json::json;
 

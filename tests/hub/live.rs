@@ -2,6 +2,12 @@
 
 use std::sync::Arc;
 
+use facts::event::{
+    Ball, Batch, Event, Fact, Fixture, FootballFact, FootballScore, FootballStatus, GoalKind, Id,
+    Incident, IncidentKind, MarketChange, MarketDefinition, MarketStatus, OddsFact, Outcome,
+    Participant, PlayerStat, SelectionChange, SelectionDefinition, SelectionStatus, Side,
+    Situation, Sport, Stat,
+};
 use fanout::{
     Change, ChannelId, Position, Seq,
     catch_up::{CatchUp, HostRequest, HostResponse},
@@ -11,12 +17,6 @@ use hub::{
     Epochs, Hub, HubInput,
     dialect::live::protocol::EventChannel,
     feeds::{FeedState, Health, SourceNumber, SourcePolicy},
-};
-use ingest::event::{
-    Ball, Batch, Event, Fact, Fixture, FootballFact, FootballScore, FootballStatus, GoalKind, Id,
-    Incident, IncidentKind, MarketChange, MarketDefinition, MarketStatus, OddsFact, Outcome,
-    Participant, PlayerStat, SelectionChange, SelectionDefinition, SelectionStatus, Side,
-    Situation, Sport, Stat,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};

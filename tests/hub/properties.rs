@@ -1,8 +1,8 @@
 //! What holds for any facts in any order.
 
+use facts::event::Batch;
 use fanout::Change;
 use hub::{HubSettings, sequence::TailWindow};
-use ingest::event::Batch;
 use proptest::{prelude::*, sample::Index};
 
 use crate::{

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use facts::event::{Batch, Event, Fact, Id, MarketStatus, Sport};
 use fanout::{
     Change, Micros, Pattern,
     catch_up::{HostRequest, HostResponse, Lease},
@@ -11,7 +12,6 @@ use hub::{
     ApplyError, Hub,
     feeds::{FeedState, Health},
 };
-use ingest::event::{Batch, Event, Fact, Id, MarketStatus, Sport};
 use proptest::{prelude::*, sample::Index};
 use serde_json::Value;
 
@@ -208,7 +208,7 @@ fn only_suspensions_are_urgent() {
 /// An interrupted tennis match is itself suspended.
 #[test]
 fn interruption_is_urgent() {
-    use ingest::event::{TennisFact, TennisStatus};
+    use facts::event::{TennisFact, TennisStatus};
     let mut bench = Bench::new(SETTINGS);
     let status = |status| {
         let fact = Fact::Tennis(TennisFact::Status(status));

@@ -2,10 +2,8 @@
 
 use std::path::PathBuf;
 
-use ingest::{
-    event::Batch,
-    recording::{Limits, Recording, Step},
-};
+use facts::event::Batch;
+use ingest::recording::{Limits, Recording, Step};
 
 use crate::bench::{Bench, SETTINGS, START};
 

@@ -1,12 +1,12 @@
 //! The hub's cost of catching up readers who are far behind: counted, not timed.
 
+use facts::event::{Fact, MarketChange, MarketStatus, OddsFact};
 use fanout::{
     Pattern, Position,
     catch_up::{HostRequest, HostResponse, Verdict},
     channel::Rate,
 };
 use hub::catch_up::WorkBudget;
-use ingest::event::{Fact, MarketChange, MarketStatus, OddsFact};
 use serde_json::Value;
 
 use crate::{

@@ -1,11 +1,11 @@
 //! When matches are evicted, and what follows: rules that a generator would rarely reach.
 
-use fanout::Micros;
-use hub::{ApplyError, HubSettings, feeds::SourcePolicy};
-use ingest::event::{
+use facts::event::{
     Batch, Event, Fact, Fixture, FootballFact, FootballStatus, Id, MarketChange, MarketDefinition,
     MarketStatus, OddsFact, Sport,
 };
+use fanout::Micros;
+use hub::{ApplyError, HubSettings, feeds::SourcePolicy};
 
 use crate::bench::{Bench, SETTINGS, START};
 

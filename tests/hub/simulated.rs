@@ -3,8 +3,8 @@
 
 use std::collections::HashSet;
 
+use facts::event::{GoalKind, Id, Pair, Side, Timed};
 use fanout::Micros;
-use ingest::event::{GoalKind, Id, Pair, Side, Timed};
 use serde_json::{Value, json};
 use simulator::{Ending, FootballTruth, Goal, MatchTruth, Simulator, TennisTruth};
 

@@ -1,15 +1,15 @@
 //! Several sources of one match: which one is believed, what is held back, and takeovers.
 
-use fanout::{Change, Micros};
-use hub::{
-    HubSettings,
-    feeds::{FactKind, FeedState, Ranks, SourceNumber, SourcePolicy},
-};
-use ingest::event::{
+use facts::event::{
     Batch, Event, Fact, FootballFact, FootballScore, FootballStatus, GoalKind, Incident,
     IncidentKind, Level, MarketChange, MarketDefinition, MarketStatus, OddsFact, Outcome, Point,
     SelectionChange, SelectionDefinition, SelectionStatus, Side, Sport, TennisFact, TennisScore,
     TennisStatus, VarDecision,
+};
+use fanout::{Change, Micros};
+use hub::{
+    HubSettings,
+    feeds::{FactKind, FeedState, Ranks, SourceNumber, SourcePolicy},
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -162,7 +162,7 @@ fn classes(catalogue: &Catalogue, caller: &Caller, now: Micros) -> Classes {
 
 #[cfg(test)]
 mod tests {
-    use ingest::event::{Id, Sport};
+    use facts::event::{Id, Sport};
 
     use super::*;
     use hub::channels::{Channels, Subject};

@@ -133,7 +133,7 @@ fn renumbered(stored: &StoredPrice, match_id: Key) -> StoredPrice {
 async fn adopt_decisions(database: &Database, ids: &PublicIds) -> Result<(), IdsError> {
     let most = i64::from(NUMBERS_MAX);
     let number = |id: i64| {
-        let number = ids.number(ingest::event::Id(id.cast_unsigned()));
+        let number = ids.number(facts::event::Id(id.cast_unsigned()));
         number.map(|id| id.0.cast_signed()).ok_or(IdsError::TooMany)
     };
     let pool = database.pool();
@@ -198,7 +198,7 @@ async fn adopt_decisions(database: &Database, ids: &PublicIds) -> Result<(), Ids
 
 #[cfg(test)]
 mod tests {
-    use ingest::event::Id;
+    use facts::event::Id;
     use rust_decimal::dec;
 
     use record::testing::{football, line_up, price, record};

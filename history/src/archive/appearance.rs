@@ -32,7 +32,7 @@ pub struct Appearance {
     pub yellow: u32,
     pub red: u32,
     pub fouls: u32,
-    /// Statistics by the names of `ingest::event::PlayerStat`; absent values are unknown.
+    /// Statistics by the names of `facts::event::PlayerStat`; absent values are unknown.
     pub stats: BTreeMap<Arc<str>, u32>,
 }
 

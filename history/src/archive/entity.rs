@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use ingest::event::Sport;
+use facts::event::Sport;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -6,7 +6,7 @@
 
 use std::{iter::Peekable, sync::Arc, vec};
 
-use ingest::event::Sport;
+use facts::event::Sport;
 
 use super::rows::{IndexRow, RowRun, SortKey, StatusCount};
 use crate::match_query::{MatchPage, MatchQuery, Window};

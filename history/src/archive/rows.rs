@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use base::Micros;
-use ingest::event::Sport;
+use facts::event::Sport;
 
 use record::{Key, MatchSummary, Status};
 

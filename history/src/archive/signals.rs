@@ -99,7 +99,7 @@ async fn write(
 mod tests {
     use std::collections::BTreeSet;
 
-    use ingest::event::{Id, Outcome, Sport};
+    use facts::event::{Id, Outcome, Sport};
     use rust_decimal::dec;
 
     use super::*;

@@ -15,7 +15,7 @@ use std::{
 };
 
 use base::Micros;
-use ingest::event::Sport;
+use facts::event::Sport;
 use tokio::{sync::watch, task::JoinHandle, time};
 use tracing::{debug, error};
 

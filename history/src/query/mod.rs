@@ -12,7 +12,7 @@ mod view;
 
 use std::sync::Arc;
 
-use ingest::event::Sport;
+use facts::event::Sport;
 
 pub use self::{
     seasons::{Calendar, CurrentSeason, SeasonSpan, latest_season, season_name, season_year},

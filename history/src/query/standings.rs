@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use ingest::event::ExpectedGoals;
+use facts::event::ExpectedGoals;
 
 use super::{FORM, Outcome};
 use crate::rating;

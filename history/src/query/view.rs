@@ -9,7 +9,7 @@ use std::{
     sync::Arc,
 };
 
-use ingest::event::Sport;
+use facts::event::Sport;
 use rustc_hash::FxHashMap;
 
 use super::{History, MatchPage, MatchQuery, Window};

@@ -154,7 +154,7 @@ pub fn winner(brief: &MatchSummary) -> Option<u8> {
 
 #[cfg(test)]
 mod tests {
-    use ingest::event::Sport;
+    use facts::event::Sport;
 
     use record::testing;
 

@@ -220,11 +220,9 @@ fn time(out: &mut Vec<u8>, before: &str, time: Option<Micros>) {
 mod tests {
     use std::path::PathBuf;
 
+    use facts::event::Batch;
     use fanout::{Change, channel::Rate};
-    use ingest::{
-        event::Batch,
-        recording::{Limits, Recording, Step},
-    };
+    use ingest::recording::{Limits, Recording, Step};
     use simulator::Simulator;
 
     use super::*;

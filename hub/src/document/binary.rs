@@ -6,7 +6,7 @@ use std::{
 };
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use ingest::codec;
+use facts::codec;
 
 use super::{DEPTH_MAX, FieldKey, Node, Object};
 

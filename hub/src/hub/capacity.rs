@@ -3,8 +3,8 @@
 //! Each source has its own limit below the total, so that one with too many matches leaves capacity
 //! for the others. Only ended matches are evicted; without one, new matches are refused.
 
+use facts::event::{Event, Fact, Id};
 use fanout::{Change, Micros};
-use ingest::event::{Event, Fact, Id};
 
 use super::{
     ApplyError, Hub, MatchEntry, MatchSlot,

@@ -10,14 +10,14 @@ mod tests;
 
 use std::{collections::BTreeMap, mem, sync::Arc};
 
-use fanout::Micros;
-use ingest::{
+use facts::{
     event::{
         AveragePosition, Competition, Fixture, Id, MarketStatus, Pair, Participant,
         SelectionStatus, Shot, Side, Sport,
     },
     football::Period,
 };
+use fanout::Micros;
 
 use super::{
     Hub, MatchEntry,
@@ -321,7 +321,7 @@ fn football(state: &Football) -> FootballRecord {
         side: number(ball.side),
         situation: ball.situation.as_str().into(),
     });
-    let line_up = |line_up: &ingest::event::LineUp| LineUpRecord {
+    let line_up = |line_up: &facts::event::LineUp| LineUpRecord {
         formation: line_up.formation.clone(),
         players: line_up.players.iter().map(line_up_player).collect(),
     };
@@ -337,7 +337,7 @@ fn football(state: &Football) -> FootballRecord {
     }
 }
 
-fn line_up_player(it: &ingest::event::LineUpPlayer) -> LineUpPlayerRecord {
+fn line_up_player(it: &facts::event::LineUpPlayer) -> LineUpPlayerRecord {
     LineUpPlayerRecord {
         player: named(&it.player),
         number: it.number,

@@ -3,9 +3,9 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use borsh::{BorshDeserialize, BorshSerialize};
+use facts::codec;
+use facts::event::Id;
 use fanout::Micros;
-use ingest::codec;
-use ingest::event::Id;
 
 /// The index of a source in the hub's list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,6 +1,6 @@
 //! The header fields of every document: its life cycle and the state of its feed.
 
-use ingest::event::{FootballStatus, Sport};
+use facts::event::{FootballStatus, Sport};
 
 use super::{
     Header, Hub, MatchEntry,

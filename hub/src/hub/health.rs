@@ -1,8 +1,8 @@
 //! The health of sources: counted, published on the `feeds` channel, and shown in every document
 //! that depends on one.
 
+use facts::event::{Id, Sport};
 use fanout::{Change, Micros};
-use ingest::event::{Id, Sport};
 
 use super::{
     FEEDS_EVERY_US, Header, Hub, HubInput, MatchEntry, MatchSlot, PACKED_PER_TICK,

@@ -1,6 +1,6 @@
 //! Complete documents, as last published.
 
-use ingest::event::Sport;
+use facts::event::Sport;
 
 use super::{Header, Hub};
 use crate::{channels::Subject, document::Object, wire};

@@ -7,11 +7,11 @@
 use std::sync::Arc;
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use fanout::{Change, ChannelId, Micros};
-use ingest::{
+use facts::{
     codec,
     event::{Batch, Id},
 };
+use fanout::{Change, ChannelId, Micros};
 
 use super::{
     ApplyError, Epochs, Hub, HubSettings,

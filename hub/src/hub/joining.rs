@@ -4,8 +4,8 @@
 
 use std::{borrow::Cow, mem};
 
+use facts::event::{Event, Fact, Fixture, Id};
 use fanout::{Change, Micros};
-use ingest::event::{Event, Fact, Fixture, Id};
 
 use super::{
     ApplyError, Hub, MatchEntry, MatchSlot,

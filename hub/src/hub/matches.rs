@@ -3,7 +3,7 @@
 use std::ops::{Index, IndexMut};
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use ingest::event::Id;
+use facts::event::Id;
 use rustc_hash::FxHashMap;
 
 use super::{Match, feeds::SourceNumber};

@@ -26,9 +26,9 @@ pub mod state;
 use std::{io, sync::Arc};
 
 use borsh::{BorshDeserialize, BorshSerialize};
+use facts::codec;
+use facts::event::{Batch, Event, Id};
 use fanout::{Change, Epoch, Micros};
-use ingest::codec;
-use ingest::event::{Batch, Event, Id};
 use rustc_hash::FxHashMap;
 
 pub use self::{

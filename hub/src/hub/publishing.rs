@@ -3,8 +3,8 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
+use facts::event::{Id, Sport};
 use fanout::{Change, Publication, channel::Rate};
-use ingest::event::{Id, Sport};
 
 use super::{
     Header, Hub, MatchEntry, MatchSlot, channel_mut,

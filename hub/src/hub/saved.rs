@@ -11,7 +11,7 @@
 //!
 //! # Changing a type
 //!
-//! The bytes follow from the types of the state and of `ingest::event`, field by field. To add, remove or reorder
+//! The bytes follow from the types of the state and of `facts::event`, field by field. To add, remove or reorder
 //! fields or variants of one of them, raise [`STATE_FORMAT`], and either keep reading the previous format, or leave
 //! it unreadable: then a hub begins new epochs after the upgrade. `docs/CONTRIBUTING.md` has the steps. The test
 //! `tests/saved` of this crate reads files of the current format, and fails if a type has changed.
@@ -22,8 +22,8 @@ use std::{
 };
 
 use borsh::{BorshDeserialize, BorshSerialize};
+use facts::{codec::invalid, event::Sport};
 use fanout::{Change, ChannelId, Epoch, Publication, Seq, channel::Channel};
-use ingest::{codec::invalid, event::Sport};
 use sha2::{Digest, Sha256};
 
 use super::{

@@ -9,8 +9,8 @@ use std::{
 };
 
 use borsh::{BorshDeserialize, BorshSerialize};
+use facts::event::{Id, MarketStatus, SelectionStatus, Sport};
 use fanout::{Change, Micros};
-use ingest::event::{Id, MarketStatus, SelectionStatus, Sport};
 use rustc_hash::FxHashMap;
 
 use self::number::SignalNumbers;

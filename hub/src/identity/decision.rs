@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use ingest::codec;
-use ingest::event::{Fixture, Id};
+use facts::codec;
+use facts::event::{Fixture, Id};
 
 /// The match that a provider's match is mapped to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use ingest::event::Id;
+use facts::event::Id;
 use rustc_hash::FxHashSet;
 
 /// Maximum number of doubts, in memory (40 bytes each) and in the store. Beyond it, the oldest is

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use ingest::event::Id;
+use facts::event::Id;
 use rustc_hash::FxHashMap;
 
 #[derive(Debug, Clone, Default, BorshSerialize, BorshDeserialize)]

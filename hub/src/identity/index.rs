@@ -2,7 +2,7 @@
 
 use std::hash::{Hash, Hasher};
 
-use ingest::event::{Id, Sport};
+use facts::event::{Id, Sport};
 use rustc_hash::{FxHashMap, FxHasher};
 
 use super::rule::Reading;

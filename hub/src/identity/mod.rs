@@ -32,7 +32,7 @@ mod writer;
 use std::{borrow::Cow, sync::Arc};
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use ingest::event::{Fact, Fixture, Id, Sport};
+use facts::event::{Fact, Fixture, Id, Sport};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::{

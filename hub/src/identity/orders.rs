@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ingest::event::Id;
+use facts::event::Id;
 
 use super::{
     DecidedBy, Decision, Identity, MatchDescription, MatchMapping, MatchOrder, Move, NewBinding,

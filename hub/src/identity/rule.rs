@@ -4,7 +4,7 @@
 //! another. So two fixtures are the same only if all their facts agree; anything close is doubtful
 //! and left to the operator. The result does not depend on their order.
 
-use ingest::event::{Fixture, Micros, Pair, Sport};
+use facts::event::{Fixture, Micros, Pair, Sport};
 
 use super::{
     country, fold,

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use ingest::event::{Id, Micros};
+use facts::event::{Id, Micros};
 
 use super::{
     Identity, MatchMapping, ProviderMatch,

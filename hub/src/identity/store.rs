@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use ingest::event::{Id, Micros};
+use facts::event::{Id, Micros};
 use sqlx::{AnyConnection, FromRow, Row, any::AnyRow};
 
 use super::{

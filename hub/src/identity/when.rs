@@ -1,6 +1,6 @@
 //! The start of a match, in the precision of its feed.
 
-use ingest::event::{Fixture, Micros, Sport};
+use facts::event::{Fixture, Micros, Sport};
 use jiff::{civil::Date, tz::TimeZone};
 
 const HOUR_US: Micros = 3_600_000_000;

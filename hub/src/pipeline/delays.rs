@@ -2,8 +2,8 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use facts::event::{Batch, Fact, MarketChange};
 use fanout::Micros;
-use ingest::event::{Batch, Fact, MarketChange};
 use metrics::{Histogram, histogram};
 
 use crate::hub::feeds::{Source, SourceNumber};

@@ -8,12 +8,13 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
+use facts::event::Batch;
 use fanout::{
     Micros, Seq,
     catch_up::{Host, HostRequest, HostResponse, ShardRequest},
     channel::ChannelId,
 };
-use ingest::{error::Refusal, event::Batch};
+use ingest::error::Refusal;
 use log::EncodedRecords;
 use metrics::counter;
 use tokio::sync::{mpsc, oneshot, watch};

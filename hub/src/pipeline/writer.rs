@@ -10,14 +10,12 @@ use std::{
     time::Duration,
 };
 
+use facts::event::Batch;
 use fanout::{
     ChannelId, Micros, Seq,
     catch_up::{HostRequest, HostResponse, ShardRequest},
 };
-use ingest::{
-    error::{DecodeError, Place, Refusal, RefusalKind},
-    event::Batch,
-};
+use ingest::error::{DecodeError, Place, Refusal, RefusalKind};
 use log::{EncodedRecords, codec::Decoder};
 use metrics::{counter, gauge};
 use tokio::{sync::oneshot, time::MissedTickBehavior};

@@ -3,7 +3,7 @@
 use std::collections::{HashSet, VecDeque};
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use ingest::event::Batch;
+use facts::event::Batch;
 use sha2::{Digest, Sha256};
 
 /// Identifies a line or a body: 128 bits of a cryptographic digest, so that no sender can produce a

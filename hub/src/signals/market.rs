@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use ingest::event::Outcome;
+use facts::event::Outcome;
 use rust_decimal::{Decimal, RoundingStrategy};
 
 use super::{

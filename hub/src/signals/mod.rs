@@ -24,8 +24,8 @@ mod tests;
 use std::sync::Arc;
 
 use borsh::{BorshDeserialize, BorshSerialize};
+use facts::event::Outcome;
 use fanout::Micros;
-use ingest::event::Outcome;
 use rust_decimal::Decimal;
 
 pub use self::watch::{SignalChange, SignalTracker};

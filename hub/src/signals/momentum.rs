@@ -12,8 +12,8 @@
 use std::collections::VecDeque;
 
 use borsh::{BorshDeserialize, BorshSerialize};
+use facts::event::{Ball, Side, Situation};
 use fanout::Micros;
-use ingest::event::{Ball, Side, Situation};
 use rust_decimal::{Decimal, prelude::FromPrimitive};
 
 use super::{Finding, Signal, SignalKind, Topic};

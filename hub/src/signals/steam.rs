@@ -8,9 +8,9 @@ use std::{
 };
 
 use borsh::{BorshDeserialize, BorshSerialize};
+use facts::codec;
+use facts::event::Outcome;
 use fanout::Micros;
-use ingest::codec;
-use ingest::event::Outcome;
 use rust_decimal::{Decimal, RoundingStrategy};
 
 use super::{

@@ -129,7 +129,7 @@ fn suspension_is_signalled_while_others_trade() {
 
 #[test]
 fn momentum_change_ends_one_signal_and_begins_another() {
-    use ingest::event::Side;
+    use facts::event::Side;
     let mut tracker = SignalTracker::default();
     let mut play = |side, times: i64| -> Vec<SignalChange> {
         (0..times).flat_map(|at| tracker.point(side, at)).collect()

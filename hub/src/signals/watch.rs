@@ -6,8 +6,8 @@ use std::{
 };
 
 use borsh::{BorshDeserialize, BorshSerialize};
+use facts::event::{Ball, Side};
 use fanout::Micros;
-use ingest::event::{Ball, Side};
 
 use super::{
     MarketKey, Quote, Signal, SignalKind, SignalSettings, Topic, market, momentum::MomentumTracker,

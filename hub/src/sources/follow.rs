@@ -14,8 +14,8 @@ use std::{
 use base::config::{SecretError, SecretRef};
 #[cfg(not(feature = "amqp"))]
 use base::feature::MissingFeature;
+use facts::event::Micros;
 use ingest::{
-    event::Micros,
     normalize::{api_football, events, matchwire, the_odds_api},
     source::{
         ReportSender, betfair,

@@ -11,8 +11,9 @@ use std::{
     time::Duration,
 };
 
+use facts::event::Timed;
 use fanout::{Fanout, Micros};
-use ingest::{event::Timed, recording::Step};
+use ingest::recording::Step;
 use tokio::runtime::Handle;
 
 use crate::{

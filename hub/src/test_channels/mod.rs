@@ -16,13 +16,13 @@ mod tests;
 
 use std::{fmt, sync::Arc, time::Duration};
 
+use facts::event::Timed;
 use fanout::{
     ChannelId, Epoch, Fanout, Micros, Position,
     catch_up::{Host, HostRequest, HostResponse, Located, Requester, ShardRequest},
     channel::is_test,
     replay::ReplayRequest,
 };
-use ingest::event::Timed;
 use metrics::counter;
 use tokio::sync::{mpsc, oneshot, watch};
 

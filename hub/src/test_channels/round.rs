@@ -2,8 +2,8 @@
 
 use std::{iter::Peekable, vec};
 
+use facts::event::Timed;
 use fanout::{Change, Micros};
-use ingest::event::Timed;
 
 use super::{ROUND_US, RoundNumber, TestMatch, begins, epoch_of};
 use crate::{

@@ -12,7 +12,7 @@ fn test_match() -> TestMatch {
     TestMatch::new(|round| {
         let begins = begins(round);
         let programme = World::new(round.into(), begins).programme(0);
-        let scheduled = programme.iter().find(|it| it.sport() == ingest::event::Sport::Football);
+        let scheduled = programme.iter().find(|it| it.sport() == facts::event::Sport::Football);
         let scheduled = scheduled.expect("a day has football");
         let notice = 60_000_000;
         let first = scheduled.start() - notice;

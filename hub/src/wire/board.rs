@@ -1,6 +1,6 @@
 //! The boards: one row for each match of the day.
 
-use ingest::event::Fixture;
+use facts::event::Fixture;
 
 use super::{competition_node, football, participant, race, scoreboard, set, side_names, tennis};
 use crate::{

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use ingest::event::{MarketStatus, Outcome, SelectionStatus};
+use facts::event::{MarketStatus, Outcome, SelectionStatus};
 use rust_decimal::Decimal;
 
 use crate::{

@@ -1,6 +1,6 @@
 //! The consensus of all bookmakers: the `.../odds` channel.
 
-use ingest::event::MarketStatus;
+use facts::event::MarketStatus;
 
 use crate::{
     document::{Node, Object},

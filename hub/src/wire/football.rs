@@ -1,6 +1,6 @@
 //! A football match: `clock`, `score`, `incidents`, `stats`, `ball`, and its events.
 
-use ingest::event::{Ball, FootballScore, Incident, IncidentKind, Pair, Side};
+use facts::event::{Ball, FootballScore, Incident, IncidentKind, Pair, Side};
 use rust_decimal::Decimal;
 
 use super::participant;

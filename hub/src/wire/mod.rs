@@ -15,7 +15,7 @@ pub mod tennis;
 
 use std::sync::Arc;
 
-use ingest::event::{Competition, Fixture, Id, Participant};
+use facts::event::{Competition, Fixture, Id, Participant};
 
 use crate::{
     document::{Node, Object},

@@ -1,6 +1,6 @@
 //! A race: `runners`, and its events.
 
-use ingest::event::RaceRunner;
+use facts::event::RaceRunner;
 
 use super::{scoreboard::named, set};
 use crate::{

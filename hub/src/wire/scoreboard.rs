@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ingest::event::{Pair, Scoreboard};
+use facts::event::{Pair, Scoreboard};
 
 use super::football;
 use crate::{

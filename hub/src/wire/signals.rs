@@ -1,6 +1,6 @@
 //! The channel `signals`: `signals{id:{..}}`, and its events.
 
-use ingest::event::Outcome;
+use facts::event::Outcome;
 use rust_decimal::Decimal;
 
 use crate::{

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ingest::event::{GameScore, Pair, Point, PointKind, SetScore, TennisScore};
+use facts::event::{GameScore, Pair, Point, PointKind, SetScore, TennisScore};
 
 use crate::{
     document::{FieldKey, Node, Object},

@@ -7,9 +7,9 @@
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
+use facts::event::{Batch, Fact, Id, Sport};
 use fanout::{Change, channel::Rate};
 use hub::recovery::DOCUMENT_FORMAT;
-use ingest::event::{Batch, Fact, Id, Sport};
 use sha2::{Digest, Sha256};
 use simulator::Simulator;
 

@@ -1,7 +1,7 @@
 //! A state as a file, so that a type that changes is noticed.
 //!
-//! The inputs are a file too, so that the simulator may change. If they cannot be read, a type of `ingest::event`
-//! has changed. If this test fails because a type of the state or of `ingest::event` has changed: raise `STATE_FORMAT`,
+//! The inputs are a file too, so that the simulator may change. If they cannot be read, a type of `facts::event`
+//! has changed. If this test fails because a type of the state or of `facts::event` has changed: raise `STATE_FORMAT`,
 //! keep this file and read it as the previous format (or, if that is not worth it, let the hub begin new epochs
 //! and say so in the changelog), and write new files beside it with
 //! `cargo test -p matchwire-hub --test saved -- --ignored write_the_file`.
@@ -10,7 +10,7 @@ use std::{fs, path::PathBuf};
 
 use hub::STATE_FORMAT;
 
-use ingest::event::{Event, Fact, Id, Sport};
+use facts::event::{Event, Fact, Id, Sport};
 
 use crate::{
     simulated::inputs,

@@ -1,5 +1,6 @@
 //! A hub that is saved and restored does exactly what it would have done otherwise.
 
+mod batches;
 mod damage;
 mod documents;
 mod format;

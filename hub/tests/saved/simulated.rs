@@ -1,10 +1,10 @@
 //! Over the simulator's days: one provider, and two of the same matches that fail in turn.
 
+use facts::event::{Batch, Fact, Sport};
 use hub::{
     feeds::FeedState,
     identity::{MatchOrder, NumberedOrder},
 };
-use ingest::event::{Batch, Fact, Sport};
 use proptest::prelude::*;
 use simulator::Simulator;
 

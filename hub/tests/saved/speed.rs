@@ -4,13 +4,13 @@
 
 use std::{fs, time::Duration};
 
-use fanout::{Change, Epoch, channel::Rate};
-use hub::{Epochs, Hub, feeds::SourcePolicy, identity::Identity, sequence::TailFrame};
-use ingest::event::{
+use facts::event::{
     Batch, Competition, Event, Fact, Fixture, FootballFact, FootballScore, FootballStatus, Id,
     MarketChange, MarketDefinition, MarketStatus, OddsFact, Outcome, Participant, SelectionChange,
     SelectionDefinition, SelectionStatus, Sport,
 };
+use fanout::{Change, Epoch, channel::Rate};
+use hub::{Epochs, Hub, feeds::SourcePolicy, identity::Identity, sequence::TailFrame};
 use record::ids::PublicIds;
 use rust_decimal::Decimal;
 

@@ -3,6 +3,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use borsh::{BorshDeserialize, BorshSerialize};
+use facts::event::{Batch, Fact, Id, Sport};
 use fanout::{
     Change, ChannelId, Epoch, Micros, Pattern, Publication,
     catch_up::{CatchUp, HostRequest, HostResponse, Lease},
@@ -14,7 +15,6 @@ use hub::{
     identity::{Identity, NumberedOrder},
     sequence::TailWindow,
 };
-use ingest::event::{Batch, Fact, Id, Sport};
 use record::ids::PublicIds;
 
 pub(crate) const SETTINGS: HubSettings = HubSettings {

@@ -1,7 +1,7 @@
 //! Bytes to each feed's own messages.
 //!
 //! One module for each format, named after it. All are pure and take bytes; they do not know each
-//! other, and only [`events`], Matchwire's own format, knows the types of [`crate::event`]. Whatever
+//! other, and only [`events`], Matchwire's own format, reads the lines of [`facts::line`]. Whatever
 //! the bytes are, they return a message or a [`DecodeError`] and never panic.
 
 pub mod api_football;

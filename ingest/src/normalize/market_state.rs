@@ -2,11 +2,10 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use rust_decimal::Decimal;
-
-use crate::event::{
+use facts::event::{
     Fact, MarketChange, MarketDefinition, MarketStatus, OddsFact, SelectionChange, SelectionStatus,
 };
+use rust_decimal::Decimal;
 
 /// The last reported state of a bookmaker's market.
 #[derive(Debug, Default)]

@@ -7,7 +7,7 @@ pub mod api_football;
 pub mod betfair;
 pub mod betfair_scores;
 pub mod events;
-pub mod football;
+mod football;
 pub mod football_data_couk;
 mod market_state;
 pub mod matchwire;
@@ -19,10 +19,9 @@ pub mod statsperform;
 pub mod the_odds_api;
 pub mod wyscout;
 
-use crate::{
-    error::DecodeError,
-    event::{Batch, Event, Fact, Id, Micros, Sport, Timed},
-};
+use facts::event::{Batch, Event, Fact, Id, Micros, Sport, Timed};
+
+use crate::error::DecodeError;
 
 /// Converts a feed's messages to facts. Shared by its live source and its recordings.
 pub trait Interpret: Send {

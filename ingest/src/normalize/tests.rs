@@ -3,8 +3,9 @@
 
 use std::collections::BTreeSet;
 
+use facts::event::{Fact, MarketChange, Sport};
+
 use super::{Interpret, Interpretation, football_data_couk, sportradar_uof, the_odds_api};
-use crate::event::{Fact, MarketChange, Sport};
 
 const ODDS_API: &str = r#"[{"id":"e","sport_key":"soccer_epl","home_team":"A","away_team":"B","bookmakers":[{"key":"pinnacle","markets":[
     {"key":"h2h","outcomes":[{"name":"A","price":2.1},{"name":"Draw","price":3.2},{"name":"B","price":3.9}]},

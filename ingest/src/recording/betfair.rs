@@ -2,11 +2,10 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
+use facts::event::{Micros, Timed};
+
 use super::{OpenError, Opening, Step, bytes::Bytes, lines::LineReader, read_line, refused};
-use crate::{
-    event::{Micros, Timed},
-    normalize::betfair::Normalizer,
-};
+use crate::normalize::betfair::Normalizer;
 
 pub(super) struct BetfairFeed {
     file: Arc<str>,

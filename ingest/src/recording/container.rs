@@ -21,6 +21,7 @@ use std::{
 };
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
+use facts::event::Micros;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -28,7 +29,6 @@ use super::{
 };
 use crate::{
     error::{DecodeError, RefusalKind},
-    event::Micros,
     normalize::{Interpret, Interpretation},
 };
 

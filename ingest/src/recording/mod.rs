@@ -26,6 +26,8 @@ use std::{
     sync::Arc,
 };
 
+use facts::event::{Micros, Sport, Timed};
+
 use self::{
     betfair::BetfairFeed,
     bytes::{Bytes, Whole},
@@ -40,12 +42,10 @@ use self::{
 };
 use crate::{
     error::{DecodeError, Place, Refusal, RefusalKind},
-    event::{Micros, Sport},
     normalize::{self, Interpret, the_odds_api::PriceFormat},
 };
 
 pub use self::companion::plan;
-pub use crate::event::Timed;
 
 /// A recording that is being read.
 pub struct Recording {

@@ -2,8 +2,10 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
+use facts::event::Micros;
+
 use super::{OpenError, Opening, Step, bytes::Bytes, lines::LineReader, read_line, stem};
-use crate::{event::Micros, normalize::events::Interpreter};
+use crate::normalize::events::Interpreter;
 
 pub(super) struct OwnEventFeed {
     file: Arc<str>,

@@ -3,13 +3,14 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
+use facts::event::Micros;
+
 use super::{
     Format, OpenError, Opening, Step, bytes::Bytes, lines::LineReader, read_line, refused,
 };
 use crate::{
     decode::slam::{self, MatchRow, PointColumns, PointRow},
     error::{DecodeError, RefusalKind},
-    event::Micros,
     normalize::{Interpretation, slam::Normalizer},
 };
 

@@ -28,6 +28,7 @@ mod settings;
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
+use facts::event::Micros;
 use rustls::{ClientConfig, pki_types::ServerName};
 use tokio::time::{sleep, timeout};
 
@@ -48,7 +49,6 @@ use crate::{
         control::{self, Op},
     },
     error::{DecodeError, Place, Refusal, RefusalKind},
-    event::Micros,
     normalize::betfair::Live,
 };
 

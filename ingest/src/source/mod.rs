@@ -20,11 +20,11 @@ mod signal_capture;
 
 use std::{convert::Infallible, sync::Arc};
 
+use facts::event::{Batch, Micros};
 use tokio::sync::mpsc;
 
 use crate::{
     error::{DecodeError, Place, Refusal},
-    event::{Batch, Micros},
     normalize::{Interpret, Interpretation, Signal},
 };
 

@@ -5,9 +5,10 @@
 //! that it is complete; only the source knows whether all are. So these signals are not sent as
 //! reports, and the source evaluates them. Heartbeats pass through.
 
+use facts::event::Micros;
+
 use crate::{
     error::DecodeError,
-    event::Micros,
     normalize::{Interpret, Interpretation, Signal},
 };
 

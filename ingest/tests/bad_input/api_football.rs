@@ -1,6 +1,6 @@
 //! Responses of API-Football with invalid fixtures and events.
 
-use ingest::event::FootballStatus;
+use facts::event::FootballStatus;
 
 use super::{Outcome, Scratch, statsbomb::shown};
 use ingest::recording::Limits;

@@ -1,9 +1,7 @@
 //! Recordings of sources: written, read back, cut, damaged.
 
-use ingest::{
-    event::Id,
-    recording::{Limits, Recording, Step, container::Writer},
-};
+use facts::event::Id;
+use ingest::recording::{Limits, Recording, Step, container::Writer};
 
 use proptest::prelude::*;
 

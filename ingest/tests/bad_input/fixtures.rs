@@ -3,11 +3,11 @@
 use std::io::Write;
 
 use bzip2::write::BzEncoder;
-use flate2::write::GzEncoder;
-use ingest::{
+use facts::{
     event::{GameScore, Side, TennisScore},
     tennis::MatchFormat,
 };
+use flate2::write::GzEncoder;
 
 pub(crate) fn gz(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::default());

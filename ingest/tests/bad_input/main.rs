@@ -22,9 +22,9 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
+use facts::event::{Event, Fact};
 use ingest::{
     error::Refusal,
-    event::{Event, Fact},
     recording::{Limits, OpenError, Recording, Step},
 };
 

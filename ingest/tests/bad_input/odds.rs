@@ -1,9 +1,7 @@
 //! Odds of three formats with parts that are wrong, missing, cut or far too large.
 
-use ingest::{
-    event::{Fact, MarketChange, OddsFact},
-    recording::Limits,
-};
+use facts::event::{Fact, MarketChange, OddsFact};
+use ingest::recording::Limits;
 
 use super::{
     Outcome, Scratch,
@@ -17,7 +15,7 @@ impl Outcome {
         for fact in self.facts() {
             let Fact::Odds(OddsFact { book, market, change }) = fact else { continue };
             let MarketChange::Prices { selections, .. } = change else { continue };
-            let price = |it: &ingest::event::SelectionChange| {
+            let price = |it: &facts::event::SelectionChange| {
                 format!("{book} {market} {} {}", it.id, it.price.unwrap())
             };
             prices.extend(selections.iter().map(price));

@@ -1,9 +1,7 @@
 //! Point strings that are damaged, cut, or contradict the rules and the other columns.
 
-use ingest::{
-    event::{Fact, Side, TennisFact, TennisScore, TennisStatus},
-    normalize::{Interpret, Interpretation, point_strings::Interpreter},
-};
+use facts::event::{Fact, Side, TennisFact, TennisScore, TennisStatus};
+use ingest::normalize::{Interpret, Interpretation, point_strings::Interpreter};
 use proptest::{collection::vec, prelude::*};
 
 use super::Outcome;

@@ -1,14 +1,16 @@
 //! For any bytes, decoders and normalisers return, and the clock never goes back.
 
+use facts::{
+    event::Sport,
+    tennis::{FinalSet, MatchFormat},
+};
 use ingest::{
     decode::{slam, sportradar_uof::control, statsbomb, statsperform, wyscout},
-    event::Sport,
     normalize::{
         Interpret, Interpretation, api_football, football_data_couk, slam::Normalizer as Tennis,
         sportradar_uof, statsbomb as from_statsbomb, statsperform as from_statsperform,
         the_odds_api, wyscout::Normalizer as Football,
     },
-    tennis::{FinalSet, MatchFormat},
 };
 use proptest::{collection::vec, prelude::*, sample::Index};
 

@@ -1,9 +1,7 @@
 //! Documents of Betfair's polls that are cut, of the wrong kind, or partly unusable.
 
-use ingest::{
-    event::Fact,
-    recording::{Format, Limits, Recording},
-};
+use facts::event::Fact;
+use ingest::recording::{Format, Limits, Recording};
 
 use super::{Outcome, Scratch, fixtures::gz};
 

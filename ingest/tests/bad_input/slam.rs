@@ -1,10 +1,10 @@
 //! Points that are wrong, missing, or contradict the rules.
 
-use ingest::{
+use facts::{
     event::{Fact, Side, TennisFact, TennisScore, TennisStatus},
-    recording::Limits,
     tennis::{FinalSet, MatchFormat},
 };
+use ingest::recording::Limits;
 
 use super::{
     Outcome, Scratch,

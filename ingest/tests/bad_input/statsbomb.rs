@@ -1,9 +1,7 @@
 //! StatsBomb documents with parts that are wrong, missing or out of order.
 
-use ingest::{
-    event::{Fact, FootballFact, FootballScore, FootballStatus, Incident, IncidentKind},
-    recording::Limits,
-};
+use facts::event::{Fact, FootballFact, FootballScore, FootballStatus, Incident, IncidentKind};
+use ingest::recording::Limits;
 
 use super::{Outcome, Scratch, check_cut, fixtures::gz};
 
@@ -69,7 +67,7 @@ fn played(events: &[String]) -> Outcome {
 
 pub(crate) fn shown(incidents: &[&Incident]) -> Vec<String> {
     let shown = |it: &&Incident| {
-        let name = |player: &Option<ingest::event::Participant>| {
+        let name = |player: &Option<facts::event::Participant>| {
             player.as_ref().map_or("-", |it| &*it.name).to_owned()
         };
         let added = it.added.map_or(String::new(), |added| format!("+{added}"));

@@ -1,9 +1,7 @@
 //! Stats Perform documents with parts that are wrong, deleted, missing or contradict the result.
 
-use ingest::{
-    event::{Fact, FootballScore, GoalKind, IncidentKind},
-    recording::Limits,
-};
+use facts::event::{Fact, FootballScore, GoalKind, IncidentKind};
+use ingest::recording::Limits;
 
 use super::{
     Outcome, Scratch, check_cut,

@@ -1,9 +1,7 @@
 //! Wyscout documents with parts that are wrong, missing or contradict the match record.
 
-use ingest::{
-    event::{Fact, FootballFact, FootballScore, FootballStatus, Incident, IncidentKind},
-    recording::Limits,
-};
+use facts::event::{Fact, FootballFact, FootballScore, FootballStatus, Incident, IncidentKind};
+use ingest::recording::Limits;
 
 use super::{
     Outcome, Scratch, check_cut,

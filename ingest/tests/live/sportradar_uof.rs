@@ -11,9 +11,9 @@ use super::{
     provider::{Provider, Recovery},
     support::{Listener, SECRET, Small, goals, now},
 };
+use facts::event::Micros;
 use ingest::{
     error::DecodeError,
-    event::Micros,
     normalize::{Interpret, Interpretation},
     source::{
         Report,

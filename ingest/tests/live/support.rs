@@ -2,9 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
+use facts::event::{Batch, Event, Fact, FootballFact, FootballScore, Id, Micros, Sport, Timed};
 use ingest::{
     error::{DecodeError, RefusalKind},
-    event::{Batch, Event, Fact, FootballFact, FootballScore, Id, Micros, Sport, Timed},
     normalize::{Interpret, Interpretation, Signal},
     source::{Report, ReportSender, SourceMessage},
 };

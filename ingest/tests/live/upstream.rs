@@ -2,9 +2,9 @@
 
 use std::{net::SocketAddr, time::Duration};
 
+use facts::event::{Fact, MarketChange, MarketStatus};
 use futures_util::{SinkExt, StreamExt};
 use ingest::{
-    event::{Fact, MarketChange, MarketStatus},
     normalize::matchwire::Matchwire,
     source::{
         Report,

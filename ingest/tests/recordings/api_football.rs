@@ -2,12 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use ingest::{
-    event::{
-        Analysis, Event, Fact, Fixture, FootballFact, FootballScore, FootballStatus, GoalKind, Id,
-        Incident, IncidentKind, Pair, Participant, Side, Stat,
-    },
-    recording::Timed,
+use facts::event::{
+    Analysis, Event, Fact, Fixture, FootballFact, FootballScore, FootballStatus, GoalKind, Id,
+    Incident, IncidentKind, Pair, Participant, Side, Stat, Timed,
 };
 use serde_json::{Value, json};
 

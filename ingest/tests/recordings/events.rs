@@ -1,9 +1,9 @@
 //! StatsBomb and Stats Perform matches: goals, cards and substitutions to the second, and the result.
 
-use ingest::{
-    event::{FootballStatus, GoalKind, Incident, IncidentKind, Pair, Participant, Side, Stat},
-    recording::{Limits, Recording, Timed, plan},
+use facts::event::{
+    FootballStatus, GoalKind, Incident, IncidentKind, Pair, Participant, Side, Stat, Timed,
 };
+use ingest::recording::{Limits, Recording, plan};
 use serde_json::{Value, json};
 
 use super::{

@@ -2,12 +2,9 @@
 
 use std::fs;
 
-use ingest::{
-    event::{
-        Fact, FootballFact, FootballScore, FootballStatus, GoalKind, Incident, IncidentKind, Pair,
-        Participant, Side, Stat,
-    },
-    recording::Timed,
+use facts::event::{
+    Fact, FootballFact, FootballScore, FootballStatus, GoalKind, Incident, IncidentKind, Pair,
+    Participant, Side, Stat, Timed,
 };
 use serde_json::{Value, json};
 

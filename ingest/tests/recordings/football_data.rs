@@ -2,12 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use ingest::{
-    event::{
-        Fact, FootballFact, FootballScore, FootballStatus, MarketChange, OddsFact, SelectionStatus,
-        Side, Stat,
-    },
-    recording::Timed,
+use facts::event::{
+    Fact, FootballFact, FootballScore, FootballStatus, MarketChange, OddsFact, SelectionStatus,
+    Side, Stat, Timed,
 };
 use rust_decimal::{Decimal, prelude::ToPrimitive};
 use serde_json::{Value, json};

@@ -21,10 +21,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ingest::{
-    event::{Fact, Fixture},
-    recording::{Limits, Recording, Step, Timed, plan},
-};
+use facts::event::{Fact, Fixture, Timed};
+use ingest::recording::{Limits, Recording, Step, plan};
 use serde_json::Value;
 
 const FEEDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/feeds");

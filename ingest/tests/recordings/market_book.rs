@@ -2,13 +2,11 @@
 
 use std::fs;
 
-use ingest::{
-    event::{
-        Fact, Level, MarketChange, MarketDefinition, MarketStatus, SelectionChange, SelectionStatus,
-    },
-    normalize::{Interpret, Interpretation, Signal, betfair::book::Interpreter},
-    recording::Timed,
+use facts::event::{
+    Fact, Level, MarketChange, MarketDefinition, MarketStatus, SelectionChange, SelectionStatus,
+    Timed,
 };
+use ingest::normalize::{Interpret, Interpretation, Signal, betfair::book::Interpreter};
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
 

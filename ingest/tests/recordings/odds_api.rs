@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ingest::{
-    event::{Event, Fact, Id, MarketChange, OddsFact, Scoreboard, ScoreboardStatus, Sport},
-    recording::Timed,
+use facts::event::{
+    Event, Fact, Id, MarketChange, OddsFact, Scoreboard, ScoreboardStatus, Sport, Timed,
 };
 use rust_decimal::Decimal;
 use serde_json::{Value, json};

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use ingest::{
-    event::{About, Fact, FootballFact, LineUp, Pair, PlayerStat, Side, Stat},
-    normalize::events::{Interpreter, LineWriter},
-    recording::Timed,
+use facts::{
+    event::{About, Fact, FootballFact, LineUp, Pair, PlayerStat, Side, Stat, Timed},
+    line::LineWriter,
 };
+use ingest::normalize::events::Interpreter;
 use serde_json::Value;
 
 use super::{
@@ -143,7 +143,7 @@ fn substitutes_were_on_the_bench() {
         let Some((batches, _)) = recording(file) else { return };
         let people = People::of(&batches);
         for (_, incident) in incidents(&batches) {
-            let ingest::event::IncidentKind::Substitution = incident.kind else { continue };
+            let facts::event::IncidentKind::Substitution = incident.kind else { continue };
             let side = incident.side.expect("a side");
             let on = incident.assist.as_ref().expect("who comes on");
             let players = &people.line_ups[side.index()].players;

@@ -2,12 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use ingest::{
-    event::{
-        Event, Fact, Fixture, Id, Point, PointKind, SetScore, Side, TennisFact, TennisScore,
-        TennisStatus,
-    },
-    recording::Timed,
+use facts::event::{
+    Event, Fact, Fixture, Id, Point, PointKind, SetScore, Side, TennisFact, TennisScore,
+    TennisStatus, Timed,
 };
 use serde_json::{Value, json};
 

@@ -2,14 +2,11 @@
 
 use std::fs;
 
-use ingest::{
-    event::{
-        Fact, FootballFact, FootballScore, FootballStatus, GameScore, Id, IncidentKind, Point,
-        PointKind, Side, Stat, TennisFact, TennisScore, TennisStatus,
-    },
-    normalize::{Interpret, Interpretation, Signal, betfair_scores::Interpreter},
-    recording::Timed,
+use facts::event::{
+    Fact, FootballFact, FootballScore, FootballStatus, GameScore, Id, IncidentKind, Point,
+    PointKind, Side, Stat, TennisFact, TennisScore, TennisStatus, Timed,
 };
+use ingest::normalize::{Interpret, Interpretation, Signal, betfair_scores::Interpreter};
 use serde_json::{Value, json};
 
 use super::{facts, fixture, recording, shared};

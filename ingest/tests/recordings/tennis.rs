@@ -1,11 +1,8 @@
 //! Matches of the majors, point by point.
 
-use ingest::{
-    event::{
-        Fact, GameScore, Pair, Point, PointKind, SetScore, Side, TennisFact, TennisScore,
-        TennisStatus,
-    },
-    recording::Timed,
+use facts::event::{
+    Fact, GameScore, Pair, Point, PointKind, SetScore, Side, TennisFact, TennisScore, TennisStatus,
+    Timed,
 };
 use serde_json::{Value, json};
 

@@ -2,12 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use ingest::{
-    event::{
-        Event, Fact, FootballFact, FootballStatus, MarketChange, MarketDefinition, MarketStatus,
-        OddsFact, SelectionStatus, Side, Sport, Stat,
-    },
-    recording::Timed,
+use facts::event::{
+    Event, Fact, FootballFact, FootballStatus, MarketChange, MarketDefinition, MarketStatus,
+    OddsFact, SelectionStatus, Side, Sport, Stat, Timed,
 };
 use serde_json::{Value, json};
 

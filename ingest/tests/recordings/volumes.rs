@@ -2,10 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use ingest::{
-    event::{Fact, MarketChange, SelectionChange},
-    recording::{Limits, Recording, Step},
-};
+use facts::event::{Fact, MarketChange, SelectionChange};
+use ingest::recording::{Limits, Recording, Step};
 use rust_decimal::Decimal;
 
 use super::{START, shared};

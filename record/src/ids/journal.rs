@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ingest::event::Id;
+use facts::event::Id;
 
 /// Bytes of an entry: the digest, and its number.
 const ENTRY: usize = 12;

@@ -32,7 +32,7 @@ use std::{
     time::Duration,
 };
 
-use ingest::event::{Batch, Id};
+use facts::event::{Batch, Id};
 use metrics::{counter, gauge};
 use tokio::sync::{Notify, watch};
 use tracing::{error, warn};

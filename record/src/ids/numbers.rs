@@ -1,6 +1,6 @@
 //! Which number each digest has: pure state, without a clock, a lock or a database.
 
-use ingest::event::Id;
+use facts::event::Id;
 use rustc_hash::FxHashMap;
 
 /// How many numbers there are: 1 to 2^31 - 1, which fit a signed 32-bit integer. It is a prime, so that a

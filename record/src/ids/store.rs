@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use ingest::event::Id;
+use facts::event::Id;
 use sqlx::{AnyConnection, AssertSqlSafe};
 
 use database::{Database, WriteBudget};

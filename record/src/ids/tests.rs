@@ -1,4 +1,4 @@
-use ingest::event::{
+use facts::event::{
     About, Competition, Event, Fact, Fixture, FootballFact, Incident, IncidentKind, LineUp,
     LineUpPlayer, Participant, Race, RaceRunner, RaceStatus, RunnerStatus, Side, Sport, Venue,
 };

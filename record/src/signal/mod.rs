@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::Micros;
 use borsh::{BorshDeserialize, BorshSerialize};
-use ingest::event::{Id, Outcome, Sport};
+use facts::event::{Id, Outcome, Sport};
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
@@ -98,8 +98,8 @@ pub struct MarketKey {
     pub kind: Arc<str>,
     pub period: Option<Arc<str>>,
     #[borsh(
-        serialize_with = "ingest::codec::optional_decimal::write",
-        deserialize_with = "ingest::codec::optional_decimal::read"
+        serialize_with = "facts::codec::optional_decimal::write",
+        deserialize_with = "facts::codec::optional_decimal::read"
     )]
     pub line: Option<Decimal>,
 }
@@ -131,53 +131,53 @@ pub enum Finding {
     Arbitrage {
         /// The profit as a share of the total stake, for every outcome.
         #[borsh(
-            serialize_with = "ingest::codec::decimal::write",
-            deserialize_with = "ingest::codec::decimal::read"
+            serialize_with = "facts::codec::decimal::write",
+            deserialize_with = "facts::codec::decimal::read"
         )]
         profit: Decimal,
         legs: Vec<Leg>,
     },
     PriceGap {
         #[borsh(
-            serialize_with = "ingest::codec::decimal::write",
-            deserialize_with = "ingest::codec::decimal::read"
+            serialize_with = "facts::codec::decimal::write",
+            deserialize_with = "facts::codec::decimal::read"
         )]
         price: Decimal,
         /// The best price of the other bookmakers, and its bookmaker.
         #[borsh(
-            serialize_with = "ingest::codec::decimal::write",
-            deserialize_with = "ingest::codec::decimal::read"
+            serialize_with = "facts::codec::decimal::write",
+            deserialize_with = "facts::codec::decimal::read"
         )]
         next: Decimal,
         next_bookmaker: Arc<str>,
         /// `price / next - 1`.
         #[borsh(
-            serialize_with = "ingest::codec::decimal::write",
-            deserialize_with = "ingest::codec::decimal::read"
+            serialize_with = "facts::codec::decimal::write",
+            deserialize_with = "facts::codec::decimal::read"
         )]
         gap: Decimal,
     },
     Value {
         #[borsh(
-            serialize_with = "ingest::codec::decimal::write",
-            deserialize_with = "ingest::codec::decimal::read"
+            serialize_with = "facts::codec::decimal::write",
+            deserialize_with = "facts::codec::decimal::read"
         )]
         price: Decimal,
         /// The price implied by the medians without their margin.
         #[borsh(
-            serialize_with = "ingest::codec::decimal::write",
-            deserialize_with = "ingest::codec::decimal::read"
+            serialize_with = "facts::codec::decimal::write",
+            deserialize_with = "facts::codec::decimal::read"
         )]
         fair_price: Decimal,
         #[borsh(
-            serialize_with = "ingest::codec::decimal::write",
-            deserialize_with = "ingest::codec::decimal::read"
+            serialize_with = "facts::codec::decimal::write",
+            deserialize_with = "facts::codec::decimal::read"
         )]
         probability: Decimal,
         /// `price * probability - 1`.
         #[borsh(
-            serialize_with = "ingest::codec::decimal::write",
-            deserialize_with = "ingest::codec::decimal::read"
+            serialize_with = "facts::codec::decimal::write",
+            deserialize_with = "facts::codec::decimal::read"
         )]
         value: Decimal,
         bookmakers: u32,
@@ -188,8 +188,8 @@ pub enum Finding {
         bookmakers: Vec<Arc<str>>,
         /// The mean of their moves: below 0 where prices fell.
         #[borsh(
-            serialize_with = "ingest::codec::decimal::write",
-            deserialize_with = "ingest::codec::decimal::read"
+            serialize_with = "facts::codec::decimal::write",
+            deserialize_with = "facts::codec::decimal::read"
         )]
         change: Decimal,
     },
@@ -203,8 +203,8 @@ pub enum Finding {
         side: u8,
         /// Of all attacks, or points.
         #[borsh(
-            serialize_with = "ingest::codec::decimal::write",
-            deserialize_with = "ingest::codec::decimal::read"
+            serialize_with = "facts::codec::decimal::write",
+            deserialize_with = "facts::codec::decimal::read"
         )]
         share: Decimal,
     },
@@ -216,14 +216,14 @@ pub struct Leg {
     pub outcome: Outcome,
     pub bookmaker: Arc<str>,
     #[borsh(
-        serialize_with = "ingest::codec::decimal::write",
-        deserialize_with = "ingest::codec::decimal::read"
+        serialize_with = "facts::codec::decimal::write",
+        deserialize_with = "facts::codec::decimal::read"
     )]
     pub price: Decimal,
     /// The share of all that is staked; those of all legs add up to 1.
     #[borsh(
-        serialize_with = "ingest::codec::decimal::write",
-        deserialize_with = "ingest::codec::decimal::read"
+        serialize_with = "facts::codec::decimal::write",
+        deserialize_with = "facts::codec::decimal::read"
     )]
     pub stake: Decimal,
 }

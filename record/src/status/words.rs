@@ -1,6 +1,6 @@
 //! The words for statuses: the `status` and `period` of public documents, and the filter `status=`.
 
-use ingest::event::Sport;
+use facts::event::Sport;
 
 use super::Status;
 

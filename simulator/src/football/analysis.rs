@@ -7,14 +7,13 @@ use std::collections::BTreeMap;
 
 use super::{line_up::LineUp, players::Players, tally::Tally};
 use crate::{dice::Dice, truth::Minute};
-use ingest::{
+use facts::{
     event::{
         Analysis, AveragePosition, Ball, BodyPart, ExpectedGoals, FootballFact, FootballStatus,
         GoalMouth, Half, Id, MatchMinute, Momentum, Pair, Participant, PitchPlace, Shot,
         ShotOutcome, ShotSituation, Side, Situation, Stat,
     },
-    football::Period,
-    normalize::football::{momentum, pressure},
+    football::{Period, momentum, pressure},
 };
 
 /// Average positions, halves and ratings are reported once in this many minutes, and at the

@@ -1,7 +1,7 @@
 //! The match clock: which period, which second, which minute, how much is left.
 
 use crate::{dice::SECOND, truth::Minute};
-use ingest::event::{FootballStatus, Micros};
+use facts::event::{FootballStatus, Micros};
 
 const HALF_S: u32 = 45 * 60;
 /// The expected stoppage time of the halves, until it is known.

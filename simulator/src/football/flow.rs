@@ -4,7 +4,7 @@
 //! good they are shows in what becomes of a shot.
 
 use crate::dice::Dice;
-use ingest::event::{Ball, Side, Situation};
+use facts::event::{Ball, Side, Situation};
 
 /// What comes of a situation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

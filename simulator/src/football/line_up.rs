@@ -1,7 +1,7 @@
 //! One side's players: on the pitch, on the bench, booked, sent off.
 
 use crate::{dice::Dice, names};
-use ingest::event::{self, LineUpPlayer, Participant, PlayerPosition};
+use facts::event::{self, LineUpPlayer, Participant, PlayerPosition};
 
 /// Substitutions that the laws allow a side, and the seconds of the match near which they are made
 /// when no player is injured: half-time, and three breaks of the second half.

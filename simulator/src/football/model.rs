@@ -12,7 +12,7 @@ use crate::{
     maths::{self, exp_minus, poisson},
     play::Chance,
 };
-use ingest::event::Pair;
+use facts::event::Pair;
 
 /// The state of a match that determines its prices.
 #[derive(Debug, Clone, Copy)]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ingest::event::{FootballFact, Pair, Participant, PlayerRating, PlayerStat, Side};
+use facts::event::{FootballFact, Pair, Participant, PlayerRating, PlayerStat, Side};
 
 /// Minutes of the match between two reports.
 const EVERY_MIN: u16 = 5;

@@ -3,7 +3,7 @@
 use crate::truth::{
     Card, Colour, FootballTruth, Goal, Minute, OverturnedGoal, PenaltyMissed, Substitution,
 };
-use ingest::event::{
+use facts::event::{
     Ball, Eid, FootballStatus, GoalKind, LineUp, Pair, Participant, Side, VarDecision,
 };
 

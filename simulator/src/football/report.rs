@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::truth::{Card, Colour, Goal, Minute, PenaltyMissed, Substitution};
-use ingest::event::{
+use facts::event::{
     Ball, Eid, FootballFact, FootballScore, FootballStatus, Incident, IncidentKind, LineUp, Pair,
     Participant, Side, VarDecision,
 };

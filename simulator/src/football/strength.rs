@@ -1,7 +1,7 @@
 //! How many goals the sides are worth, by their class, the players they have left, and the ball.
 
 use crate::names;
-use ingest::event::{Ball, Pair, Participant, Side, Situation};
+use facts::event::{Ball, Pair, Participant, Side, Situation};
 
 /// Goals of an average home and away side in a match: 2.7 together, as in most leagues.
 const GOALS_BASE: Pair<f64> = [1.5, 1.2];

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ingest::event::{FootballFact, Half, Side, Situation, Stat};
+use facts::event::{FootballFact, Half, Side, Situation, Stat};
 
 /// Seconds of the match between two reports of the counts that rise all the time.
 const SLOW_EVERY_S: u32 = 60;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ingest::event::{Competition, Id, Participant};
+use facts::event::{Competition, Id, Participant};
 
 use super::{PROVIDER, SURNAME_HEADS, TOWNS, competition, person, placed};
 use crate::darts;

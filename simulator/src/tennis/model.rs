@@ -6,7 +6,7 @@
 //! Studies in Applied Mathematics 114 (2005). They also show that who serves first does not change
 //! the probability of winning a set, which is why sets to come need no server here.
 
-use ingest::{
+use facts::{
     event::{GameScore, Pair, Side, TennisScore},
     tennis::{FinalSet, MatchFormat},
 };

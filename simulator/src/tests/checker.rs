@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rust_decimal::Decimal;
 
 use crate::names;
-use ingest::{
+use facts::{
     event::{
         About, Analysis, Ball, Batch, Event, Fact, FootballFact, FootballScore, FootballStatus,
         GoalKind, Half, Id, Incident, IncidentKind, LineUp, MarketChange, MarketStatus,

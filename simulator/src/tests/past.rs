@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ingest::event::{Event, Fact, FootballFact, Id, Micros, Sport};
+use facts::event::{Event, Fact, FootballFact, Id, Micros, Sport};
 
 use super::{
     super::{

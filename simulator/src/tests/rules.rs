@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use ingest::event::{
+use facts::event::{
     Pair, Race, RaceStatus, RunnerStatus, Scoreboard, ScoreboardStatus, Side, Sport,
 };
 

@@ -1,4 +1,4 @@
-use ingest::event::{Competition, Fixture, Participant, Sport};
+use facts::event::{Competition, Fixture, Participant, Sport};
 use serde_json::{Value, json};
 
 use super::*;

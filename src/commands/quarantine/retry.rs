@@ -6,8 +6,9 @@ use std::{
     sync::Arc,
 };
 
+use facts::line::LineWriter;
 use ingest::{
-    normalize::{Interpret, Interpretation, events::LineWriter},
+    normalize::{Interpret, Interpretation},
     recording::Format,
     source::tls,
 };

@@ -3,7 +3,7 @@
 //! Version 1 and the other sports have names and time zones of their own: `v1::request` and
 //! `sports::request` read theirs. All of them make the same `MatchQuery`.
 
-use ingest::event::Sport;
+use facts::event::Sport;
 
 use super::{ApiError, Params};
 use history::query::MatchQuery;

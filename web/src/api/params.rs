@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
+use facts::event::Sport;
 use fanout::Micros;
-use ingest::event::Sport;
 use utoipa::openapi::{
     KnownFormat, ObjectBuilder, Required, SchemaFormat, Type,
     path::{Parameter, ParameterBuilder, ParameterIn},

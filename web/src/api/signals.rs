@@ -1,8 +1,8 @@
 //! The Signals API, `/signals/api/`: signals from odds and play. docs/SIGNALS.md documents the shapes and the
 //! formulas.
 
+use facts::event::{Outcome, Sport};
 use fanout::Micros;
-use ingest::event::{Outcome, Sport};
 use serde::Serialize;
 use utoipa::ToSchema;
 

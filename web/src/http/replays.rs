@@ -7,9 +7,9 @@ use axum::{
     extract::{Query, Request, State},
     response::{IntoResponse, Response},
 };
+use facts::event::Sport;
 use fanout::Micros;
 use hyper::header::{CACHE_CONTROL, HeaderValue};
-use ingest::event::Sport;
 use log::film::{FilmQuery, FilmSummary};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -10,7 +10,7 @@ use super::{
     pages::LiveShell,
     site::{SiteError, Visit},
 };
-use ingest::event::Sport;
+use facts::event::Sport;
 
 #[derive(Debug, Template)]
 #[template(path = "trade.html")]

@@ -1,7 +1,7 @@
 //! The types of images, as in their URLs.
 
+use facts::event::Sport;
 use history::query::EntityKind;
-use ingest::event::Sport;
 
 /// SERVICE section 4.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -6,7 +6,7 @@ use proptest::{collection::vec, option, prelude::*, sample::select};
 
 use super::*;
 use crate::match_query::Window;
-use ingest::event::Sport;
+use facts::event::Sport;
 use record::{Status, testing as records};
 
 /// A change of the index.

@@ -12,7 +12,7 @@ mod sweep;
 use std::{collections::HashMap, sync::Arc};
 
 use base::Micros;
-use ingest::event::Sport;
+use facts::event::Sport;
 use serde::de::DeserializeOwned;
 use sqlx::{AnyConnection, AssertSqlSafe, Row, any::AnyRow};
 

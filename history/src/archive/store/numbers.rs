@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use ingest::event::Id;
+use facts::event::Id;
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};
 
 use super::{

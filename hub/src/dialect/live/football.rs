@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use fanout::Micros;
-use ingest::event::{
+use facts::event::{
     Ball, FootballStatus, GoalKind, Incident, IncidentKind, Pair, Participant, Side, Situation,
     Stat, VarDecision,
 };
+use fanout::Micros;
 use rust_decimal::Decimal;
 
 use super::{MatchScene, frame, kickoff, uts};

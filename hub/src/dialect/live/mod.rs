@@ -14,8 +14,8 @@ mod tests;
 
 use std::io::Write as _;
 
+use facts::event::{Participant, Sport};
 use fanout::{Epoch, Micros, Seq, encode::Encode};
-use ingest::event::{Participant, Sport};
 
 use base::time_format as time;
 

@@ -2,8 +2,8 @@
 //!
 //! A price that is not available is omitted: its outcome is `null`, and the frame gives the reason.
 
+use facts::event::{MarketStatus, Outcome, SelectionStatus, Sport};
 use fanout::Micros;
-use ingest::event::{MarketStatus, Outcome, SelectionStatus, Sport};
 use rust_decimal::{Decimal, prelude::ToPrimitive};
 
 use super::{frame, late, uts};

@@ -1,7 +1,7 @@
 //! Tennis: `event` and `score`.
 
+use facts::event::{PointKind, Side, Sport, TennisScore};
 use fanout::Micros;
-use ingest::event::{PointKind, Side, Sport, TennisScore};
 
 use super::{MatchScene, frame, kickoff, uts};
 use crate::{

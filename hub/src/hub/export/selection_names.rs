@@ -1,13 +1,13 @@
 //! Names of selections without a common meaning across bookmakers: correct scores, runners of a
 //! race, scorers.
 //!
-//! An outcome that is the same everywhere has its own word ([`Outcome`](ingest::event::Outcome)).
+//! An outcome that is the same everywhere has its own word ([`Outcome`](facts::event::Outcome)).
 //! Others use the bookmaker's name, or its id if there is no name, so that their prices can be
 //! stored, compared and queried like all others.
 
 use std::sync::Arc;
 
-use ingest::event::Sport;
+use facts::event::Sport;
 
 use super::super::state::{Market, Selection};
 

@@ -2,8 +2,9 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use facts::event::Timed;
 use fanout::{Epoch, Micros};
-use ingest::{event::Timed, normalize::events::Interpreter};
+use ingest::normalize::events::Interpreter;
 use record::{Key, LiveRecords, MatchRecord, PlayRecord, Status};
 use simulator::Simulator;
 

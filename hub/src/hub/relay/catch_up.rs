@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use facts::event::{Id, Sport};
 use fanout::{
     ChannelId, Classes, Epoch, Micros, Position, Seq,
     catch_up::{CatchUp, CatchUpFrame, HostResponse, Verdict},
     channel::Channel,
     encode::{Encode, text_frame},
 };
-use ingest::event::{Id, Sport};
 
 use super::{LegacyChannel, football};
 use crate::{

@@ -15,8 +15,8 @@ mod recent;
 use std::{collections::BTreeMap, sync::Arc};
 
 use borsh::{BorshDeserialize, BorshSerialize};
+use facts::event::{Id, Sport};
 use fanout::{Change, ChannelId, Micros};
-use ingest::event::{Id, Sport};
 use rustc_hash::FxHashMap;
 
 use self::{

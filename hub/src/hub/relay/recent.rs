@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use borsh::{BorshDeserialize, BorshSerialize};
+use facts::event::Ball;
 use fanout::Micros;
-use ingest::event::Ball;
 
 use crate::{
     dialect::live::football::{self, BallMove, MatchTime},

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use ingest::event::Id;
+use facts::event::Id;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::ids::{NUMBERS_MAX, choices};

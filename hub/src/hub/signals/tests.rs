@@ -2,11 +2,9 @@
 
 use std::{collections::BTreeSet, path::PathBuf};
 
+use facts::event::Outcome;
 use fanout::Epoch;
-use ingest::{
-    event::Outcome,
-    recording::{Limits, Recording, Step},
-};
+use ingest::recording::{Limits, Recording, Step};
 use rust_decimal::Decimal;
 
 use super::*;

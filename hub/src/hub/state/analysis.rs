@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use ingest::event::{
+use facts::event::{
     Analysis, AveragePosition, ExpectedGoals, Half, Id, MatchMinute, Momentum, Pair, Participant,
     PlayerRating, Shot, Side, Stat,
 };
@@ -100,7 +100,7 @@ impl MatchAnalysis {
 
 #[cfg(test)]
 mod tests {
-    use ingest::event::{Fact, FootballFact};
+    use facts::event::{Fact, FootballFact};
     use simulator::Simulator;
 
     use super::*;

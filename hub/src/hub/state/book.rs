@@ -3,11 +3,11 @@
 use std::{collections::HashMap, sync::Arc};
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use fanout::Micros;
-use ingest::event::{
+use facts::event::{
     Level, MarketChange, MarketDefinition, MarketStatus, OddsFact, SelectionChange,
     SelectionDefinition, SelectionStatus,
 };
+use fanout::Micros;
 use rust_decimal::Decimal;
 
 use super::{

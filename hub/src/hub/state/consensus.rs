@@ -16,9 +16,9 @@ use std::{
 };
 
 use borsh::{BorshDeserialize, BorshSerialize};
+use facts::codec;
+use facts::event::{MarketStatus, Outcome, SelectionStatus};
 use fanout::Micros;
-use ingest::codec;
-use ingest::event::{MarketStatus, Outcome, SelectionStatus};
 use rust_decimal::{Decimal, RoundingStrategy};
 use rustc_hash::FxHashMap;
 

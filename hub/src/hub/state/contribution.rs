@@ -3,7 +3,7 @@
 use std::{mem, sync::Arc};
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use ingest::event::{Fact, Fixture, Id, Outcome};
+use facts::event::{Fact, Fixture, Id, Outcome};
 
 use super::{
     Book, Match, MatchDelta, Moment,

@@ -3,11 +3,11 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use fanout::Micros;
-use ingest::event::{
+use facts::event::{
     Ball, Eid, FootballFact, FootballScore, FootballStatus, Id, Incident, LineUp, Pair,
     Participant, PlayerStat, Side, Stat,
 };
+use fanout::Micros;
 
 use super::{MatchAnalysis, Moment};
 use crate::hub::feeds::{FactKind, SourceNumber};

@@ -3,7 +3,7 @@
 //! A goal is published once the primary score includes it, so incidents never contradict the
 //! published score. A goal that no other source confirms stays in the view of its source.
 
-use ingest::event::{Eid, Fact, FootballFact, Incident, IncidentKind};
+use facts::event::{Eid, Fact, FootballFact, Incident, IncidentKind};
 
 use super::{Match, MatchDelta, Moment, Play, football::Football};
 use crate::hub::feeds::{FactKind, SourceNumber};

@@ -4,8 +4,8 @@
 //! A hold covers the whole book. The bookmaker's own market statuses are unchanged beneath it.
 
 use borsh::{BorshDeserialize, BorshSerialize};
+use facts::event::{Eid, Incident, IncidentKind, VarDecision};
 use fanout::Micros;
-use ingest::event::{Eid, Incident, IncidentKind, VarDecision};
 
 use super::Moment;
 

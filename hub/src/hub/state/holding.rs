@@ -1,7 +1,7 @@
 //! Suspends and resumes the books of a match on behalf of the hub.
 
+use facts::event::MarketStatus;
 use fanout::Micros;
-use ingest::event::MarketStatus;
 
 use super::{
     Book, BookDelta, BookEvent, FootballEvent, HoldReason, Life, Match, MatchDelta, Moment, Play,

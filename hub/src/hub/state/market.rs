@@ -3,12 +3,12 @@
 use std::{io, sync::Arc};
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use fanout::Micros;
-use ingest::codec;
-use ingest::decimal::{compare, is_equal};
-use ingest::event::{
+use facts::codec;
+use facts::decimal::{compare, is_equal};
+use facts::event::{
     Level, MarketDefinition, MarketStatus, Outcome, SelectionDefinition, SelectionStatus,
 };
+use fanout::Micros;
 use rust_decimal::Decimal;
 
 /// No bookmaker offers more, so a higher price is an error of the feed and ignored. This also keeps

@@ -12,7 +12,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use ingest::event::{
+use facts::event::{
     About, Eid, Fact, Fixture, FootballFact, Id, Incident, IncidentKind, MarketChange, OddsFact,
 };
 

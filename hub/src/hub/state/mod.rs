@@ -10,12 +10,12 @@ mod book;
 mod consensus;
 mod contribution;
 mod coverage;
-mod facts;
 mod football;
 mod goals;
 mod guard;
 mod holding;
 mod market;
+mod match_facts;
 mod merge;
 mod primary;
 mod race;
@@ -26,11 +26,11 @@ mod touched;
 use std::sync::Arc;
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use fanout::Micros;
-use ingest::event::{
+use facts::event::{
     About, Fact, Fixture, FootballFact, FootballStatus, Id, Participant, PlayKind, RaceStatus,
     ScoreboardStatus, Side, Sport, TennisFact, TennisStatus,
 };
+use fanout::Micros;
 
 use self::merge::IncidentNames;
 use super::feeds::{FactKind, SourceNumber};

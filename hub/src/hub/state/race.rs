@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use ingest::event::{Id, Race, RaceRunner, RaceStatus};
+use facts::event::{Id, Race, RaceRunner, RaceStatus};
 
 use super::Life;
 

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use ingest::event::{Pair, Scoreboard, ScoreboardStatus};
+use facts::event::{Pair, Scoreboard, ScoreboardStatus};
 
 use super::{Life, MatchClock, Moment};
 

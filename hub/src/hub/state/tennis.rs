@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use fanout::Micros;
-use ingest::event::{
+use facts::event::{
     Eid, GameScore, Pair, Point, PointKind, Side, TennisFact, TennisScore, TennisStatus,
 };
+use fanout::Micros;
 
 use super::Moment;
 

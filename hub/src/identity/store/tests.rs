@@ -1,6 +1,6 @@
 use std::{future::pending, time::Duration};
 
-use ingest::event::{Fixture, Participant, Sport};
+use facts::event::{Fixture, Participant, Sport};
 use tokio::sync::mpsc;
 
 use super::*;

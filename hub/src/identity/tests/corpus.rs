@@ -2,11 +2,9 @@
 
 use std::{fs::File, io::Read, path::PathBuf};
 
+use facts::event::Fact;
 use flate2::read::GzDecoder;
-use ingest::{
-    event::Fact,
-    recording::{Limits, Recording, Step},
-};
+use ingest::recording::{Limits, Recording, Step};
 
 use super::*;
 use crate::identity::rule::Comparison;

@@ -5,7 +5,7 @@ mod resolve;
 mod rule;
 mod speed;
 
-use ingest::event::{Competition, Fixture, Id, Micros, Participant, Sport};
+use facts::event::{Competition, Fixture, Id, Micros, Participant, Sport};
 use jiff::Timestamp;
 
 use super::*;

@@ -5,9 +5,9 @@ use std::{
     time::Duration,
 };
 
+use facts::event::Micros;
 use ingest::{
     error::DecodeError,
-    event::Micros,
     normalize::{Interpret, Interpretation, sportradar_uof},
     source::{ReportSender, sportradar_uof as uof},
 };

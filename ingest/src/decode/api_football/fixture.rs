@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use facts::event::{ExpectedGoals, Micros, Pair};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -11,10 +12,7 @@ use super::{
     people::{self, PlayerStatistics, Sheet},
     value,
 };
-use crate::{
-    error::DecodeError,
-    event::{ExpectedGoals, Micros, Pair},
-};
+use crate::error::DecodeError;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApiFootballFixture {

@@ -5,9 +5,10 @@
 
 use std::borrow::Cow;
 
+use facts::decimal::is_equal;
 use rust_decimal::Decimal;
 
-use crate::{decimal::is_equal, error::DecodeError};
+use crate::error::DecodeError;
 
 /// One market change message (`op: mcm`).
 #[derive(Debug, Default)]

@@ -12,6 +12,7 @@ mod when;
 use std::borrow::Cow;
 
 use csv::ByteRecord;
+use facts::event::{Micros, Pair};
 use jiff::civil::Date;
 use rust_decimal::Decimal;
 
@@ -21,10 +22,7 @@ pub use self::{
     when::london,
 };
 use super::{csv_error, decimal};
-use crate::{
-    error::{DecodeError, RefusalKind},
-    event::{Micros, Pair},
-};
+use crate::error::{DecodeError, RefusalKind};
 
 /// Rows of one file that are read: a season has 552 at most, the extra leagues 12 seasons in one.
 const ROWS_MAX: usize = 20_000;

@@ -1,8 +1,7 @@
 //! Dates, and the time of day in the United Kingdom.
 
+use facts::event::Micros;
 use jiff::civil::{Date, Time, Weekday};
-
-use crate::event::Micros;
 
 /// `DD/MM/YY` or `DD/MM/YYYY`. Two digits from 90 on are of the last century: the files begin in
 /// 1993.

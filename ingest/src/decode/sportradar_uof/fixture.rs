@@ -1,11 +1,12 @@
 //! The fixture of an event, as the REST interface returns it.
 
+use facts::event::Micros;
+
 use super::{
     Element,
     message::{ITEMS_MAX, Notices},
     value::moment,
 };
-use crate::event::Micros;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct UofFixture {

@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use facts::event::Micros;
 use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 use rust_decimal::Decimal;
 
@@ -9,7 +10,6 @@ use super::{Element, NOTICES_MAX, message::Notices};
 use crate::{
     decode::decimal,
     error::{DecodeError, RefusalKind},
-    event::Micros,
 };
 
 pub(super) fn id(element: &Element, notices: &mut Notices) -> Option<String> {

@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
+use facts::{
+    event::{BodyPart, ExpectedGoals, Micros, ShotSituation},
+    football::Period,
+};
+
 use super::{
     super::json_error,
     raw::{Raw, RawEvent},
 };
-use crate::{
-    error::DecodeError,
-    event::{BodyPart, ExpectedGoals, Micros, ShotSituation},
-    football::Period,
-};
+use crate::error::DecodeError;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct StatsBombEvent {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use facts::event::{BodyPart, ExpectedGoals, ShotSituation};
 use serde::Deserialize;
 
 use super::{
@@ -11,7 +12,6 @@ use super::{
         StatsBombShot, Tactics,
     },
 };
-use crate::event::{BodyPart, ExpectedGoals, ShotSituation};
 
 /// Every object that has an id and a name.
 #[derive(Deserialize)]

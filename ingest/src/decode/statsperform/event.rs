@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use facts::{event::Micros, football::Period};
 use serde::Deserialize;
 
 use super::{
@@ -10,7 +11,7 @@ use super::{
     sheet::Sheet,
     time, value,
 };
-use crate::{error::DecodeError, event::Micros, football::Period};
+use crate::error::DecodeError;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct StatsPerformEvent {

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
+use facts::{
+    event::{Micros, Pair},
+    football::Period,
+};
 use jiff::civil::Date;
 use serde::Deserialize;
 
 use super::{super::json, NamedEntity, time};
-use crate::{
-    event::{Micros, Pair},
-    football::Period,
-};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MatchInfo {

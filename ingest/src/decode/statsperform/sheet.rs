@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use facts::event::PlayerPosition;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::{super::json, NamedEntity};
-use crate::event::PlayerPosition;
 
 /// Everybody of one team who was there.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -3,6 +3,10 @@
 
 use std::sync::Arc;
 
+use facts::{
+    event::{Micros, Pair},
+    football::{self, Period},
+};
 use serde::Deserialize;
 
 use super::{
@@ -11,11 +15,7 @@ use super::{
     event::since_start_us,
     time, value,
 };
-use crate::{
-    error::DecodeError,
-    event::{Micros, Pair},
-    football::{self, Period},
-};
+use crate::error::DecodeError;
 
 /// An element of one of the lists.
 #[derive(Debug, Clone, PartialEq, Eq)]

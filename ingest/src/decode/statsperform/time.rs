@@ -1,8 +1,7 @@
 //! Times as the provider writes them.
 
+use facts::event::Micros;
 use jiff::{Timestamp, civil, tz::TimeZone};
-
-use crate::event::Micros;
 
 /// `2021-09-11T18:30:06Z`, with milliseconds or without; one without a zone is UTC as well.
 pub(super) fn instant(text: &str) -> Option<Micros> {

@@ -8,12 +8,10 @@
 
 mod wire;
 
+use facts::event::Micros;
 use rust_decimal::Decimal;
 
-use crate::{
-    error::{DecodeError, RefusalKind},
-    event::Micros,
-};
+use crate::error::{DecodeError, RefusalKind};
 
 /// The whole of one answer.
 #[derive(Debug, Clone, PartialEq, Default)]

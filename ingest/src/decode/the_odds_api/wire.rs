@@ -2,6 +2,7 @@
 
 use std::{fmt, marker::PhantomData};
 
+use facts::event::Micros;
 use jiff::Timestamp;
 use rust_decimal::Decimal;
 use serde::{
@@ -14,7 +15,6 @@ use super::{Answer, Bookmaker, EventResult, Market, OddsApiEvent, OddsApiOutcome
 use crate::{
     decode::{decimal, json_error},
     error::DecodeError,
-    event::Micros,
 };
 
 /// An object: a historical wrapper, one event, or the reason why there is no answer.

@@ -2,13 +2,11 @@
 
 use std::borrow::Cow;
 
+use facts::football::Period;
 use serde::Deserialize;
 
 use super::{super::json_error, lenient};
-use crate::{
-    error::{DecodeError, RefusalKind},
-    football::Period,
-};
+use crate::error::{DecodeError, RefusalKind};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WyscoutEvent {

@@ -2,17 +2,20 @@
 
 use std::collections::BTreeMap;
 
+use facts::{
+    event::{
+        Competition, ExpectedGoals, Fact, Fixture, FootballFact, FootballScore, FootballStatus, Id,
+        Incident, IncidentKind, Pair, Participant, Side, Stat,
+    },
+    football::Period,
+};
+
 use super::{
     PROVIDER, image, incident_history::IncidentHistory, people::People, statistics, status,
 };
 use crate::{
     decode::api_football::{ApiFootballFixture, NamedEntity, TeamStatistics},
     error::{DecodeError, RefusalKind},
-    event::{
-        Competition, ExpectedGoals, Fact, Fixture, FootballFact, FootballScore, FootballStatus, Id,
-        Incident, IncidentKind, Pair, Participant, Side, Stat,
-    },
-    football::Period,
     normalize::football::{add, period_name},
 };
 

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use facts::event::{GoalKind, Id, Incident, IncidentKind, Pair, Participant, Side, VarDecision};
+
 use super::PROVIDER;
 use crate::{
     decode::api_football::{ApiFootballEvent, Kind, NamedEntity},
     error::{DecodeError, RefusalKind},
-    event::{GoalKind, Id, Incident, IncidentKind, Pair, Participant, Side, VarDecision},
     normalize::football::add,
 };
 

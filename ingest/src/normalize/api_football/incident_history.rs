@@ -2,8 +2,9 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use facts::event::{Eid, FootballFact, FootballScore, IncidentKind, Side, VarDecision};
+
 use super::image::{IncidentClass, IncidentImage};
-use crate::event::{Eid, FootballFact, FootballScore, IncidentKind, Side, VarDecision};
 
 #[derive(Debug, Default)]
 pub(super) struct IncidentHistory {

@@ -16,12 +16,13 @@ mod tests;
 
 use std::{collections::HashMap, sync::Arc};
 
+use facts::event::{Micros, Sport};
+
 use self::fixture_state::FixtureState;
 use super::{Interpret, Interpretation, Signal, batch};
 use crate::{
     decode::api_football::{self, ApiFootballFixture},
     error::DecodeError,
-    event::{Micros, Sport},
 };
 
 const PROVIDER: &str = "api-football";

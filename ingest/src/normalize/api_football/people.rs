@@ -2,13 +2,14 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use facts::event::{
+    About, Analysis, FootballFact, Id, LineUp, LineUpPlayer, Pair, Participant, PlayerPosition,
+    PlayerRating, PlayerStat, Side, Venue,
+};
+
 use super::{PROVIDER, image::player};
-use crate::{
-    decode::api_football::{ApiFootballFixture, NamedEntity, PlayerStatistics, Sheet, SheetPlayer},
-    event::{
-        About, Analysis, FootballFact, Id, LineUp, LineUpPlayer, Pair, Participant, PlayerPosition,
-        PlayerRating, PlayerStat, Side, Venue,
-    },
+use crate::decode::api_football::{
+    ApiFootballFixture, NamedEntity, PlayerStatistics, Sheet, SheetPlayer,
 };
 
 /// The reported state of the people of a match.

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::{
-    decode::api_football::TeamStatistics,
-    event::{Analysis, ExpectedGoals, FootballFact, Side, Stat},
-};
+use facts::event::{Analysis, ExpectedGoals, FootballFact, Side, Stat};
+
+use crate::decode::api_football::TeamStatistics;
 
 /// The counts that differ from the last ones, which they replace.
 pub(super) fn changed(

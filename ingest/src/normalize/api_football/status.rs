@@ -6,7 +6,7 @@
 //! the second half of extra time from minute 106 on, or after its break. `LIVE` is a match of which
 //! no more is known than that it is on. `AWD` and `WO` have a result that was not played: finished.
 
-use crate::event::FootballStatus as Status;
+use facts::event::FootballStatus as Status;
 
 /// The status, and whether the match clock runs; `None` if the provider's is unknown to us.
 /// `before` is the last reported status.

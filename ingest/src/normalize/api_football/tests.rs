@@ -1,9 +1,10 @@
 //! Images of one fixture, one after the other.
 
+use facts::event::{Fact, FootballFact, FootballScore, Incident};
+
 use super::Interpreter;
 use crate::{
     error::RefusalKind,
-    event::{Fact, FootballFact, FootballScore, Incident},
     normalize::{Interpret, Interpretation, Signal},
 };
 

@@ -18,6 +18,9 @@ use std::{
     sync::Arc,
 };
 
+use facts::event::{
+    Batch, Event, Fact, MarketChange, MarketDefinition, Micros, OddsFact, SelectionChange,
+};
 use rust_decimal::Decimal;
 
 use super::{
@@ -32,9 +35,6 @@ use crate::{
         quoted,
     },
     error::{DecodeError, RefusalKind},
-    event::{
-        Batch, Event, Fact, MarketChange, MarketDefinition, Micros, OddsFact, SelectionChange,
-    },
     normalize::{Interpret, Interpretation, Signal},
 };
 

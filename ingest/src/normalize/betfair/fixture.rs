@@ -4,11 +4,12 @@
 
 use std::sync::Arc;
 
+use facts::event::{Competition, Event, Fact, Fixture, Id, Micros, Pair, Participant, Sport};
+
 use super::time;
 use crate::{
     decode::betfair::{StreamMarketDefinition, quoted},
     error::{DecodeError, RefusalKind},
-    event::{Competition, Event, Fact, Fixture, Id, Micros, Pair, Participant, Sport},
 };
 
 /// Our slug of Betfair, as a provider of matches and as a bookmaker.

@@ -5,12 +5,10 @@
 
 use std::{borrow::Cow, sync::Arc};
 
+use facts::event::{Outcome, Sport};
 use rust_decimal::Decimal;
 
-use crate::{
-    decode::betfair::{RunnerDefinition, RunnerKey, StreamMarketDefinition},
-    event::{Outcome, Sport},
-};
+use crate::decode::betfair::{RunnerDefinition, RunnerKey, StreamMarketDefinition};
 
 /// Ids that Betfair gives to "The Draw", to the "Tie" of corners, "Yes" and "No" in all markets. Live
 /// streams have no names.

@@ -5,11 +5,9 @@
 //! side of the runner: by price over displayed over raw. When a better form arrives, the levels of
 //! the worse one are removed first.
 
-use crate::{
-    decimal::is_equal,
-    decode::betfair::{LevelPriceSize, PriceSize},
-    event::Level,
-};
+use facts::{decimal::is_equal, event::Level};
+
+use crate::decode::betfair::{LevelPriceSize, PriceSize};
 
 use rust_decimal::Decimal;
 

@@ -8,11 +8,12 @@
 
 use std::sync::Arc;
 
+use facts::event::{Micros, Timed};
+
 use super::{Normalized, Normalizer, position, position::Position};
 use crate::{
     decode::betfair::{self as decode, ChangeType, MarketMessage, catalogue},
     error::DecodeError,
-    event::{Micros, Timed},
     normalize::{Interpret, Interpretation, Signal},
 };
 
@@ -208,13 +209,11 @@ impl Interpret for Live {
 
 #[cfg(test)]
 mod tests {
+    use facts::event::{Fact, MarketChange, OddsFact};
     use proptest::{collection::vec, prelude::*, sample::Index};
 
     use super::*;
-    use crate::{
-        event::{Fact, MarketChange, OddsFact},
-        normalize::betfair::tests::{definition, fact, prices, seeds},
-    };
+    use crate::normalize::betfair::tests::{definition, fact, prices, seeds};
 
     struct Source(Live);
 

@@ -13,6 +13,10 @@
 
 use std::{mem, sync::Arc};
 
+use facts::event::{
+    Id, MarketChange, MarketDefinition, MarketStatus, Outcome, SelectionChange,
+    SelectionDefinition, SelectionStatus, Sport,
+};
 use rust_decimal::Decimal;
 
 use super::{
@@ -24,10 +28,6 @@ use super::{
 use crate::{
     decode::betfair::{RunnerChange, RunnerDefinition, RunnerKey, StreamMarketDefinition, quoted},
     error::{DecodeError, RefusalKind},
-    event::{
-        Id, MarketChange, MarketDefinition, MarketStatus, Outcome, SelectionChange,
-        SelectionDefinition, SelectionStatus, Sport,
-    },
 };
 
 /// Runners of one market. The largest recorded market has 338 (a scorecast). One costs 150 bytes,

@@ -33,6 +33,10 @@ mod traded;
 
 use std::{collections::HashMap, sync::Arc};
 
+use facts::event::{
+    Batch, Event, Fact, MarketChange, MarketDefinition, MarketStatus, Micros, OddsFact,
+};
+
 pub use self::live::Live;
 use self::{
     fixture::Match,
@@ -48,7 +52,6 @@ use crate::{
         quoted,
     },
     error::{DecodeError, RefusalKind},
-    event::{Batch, Event, Fact, MarketChange, MarketDefinition, MarketStatus, Micros, OddsFact},
 };
 
 /// Markets open at a time. A subscription is limited to 200 markets, or 1,000 by arrangement; ten

@@ -2,10 +2,9 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use crate::{
-    decode::betfair::{StreamMarketDefinition, catalogue::CatalogueMarket},
-    event::Micros,
-};
+use facts::event::Micros;
+
+use crate::decode::betfair::{StreamMarketDefinition, catalogue::CatalogueMarket};
 
 /// How long the names of a market are awaited before they are requested again.
 const REQUEST_AGAIN_US: Micros = 60_000_000;

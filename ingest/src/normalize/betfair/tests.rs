@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
+use facts::event::{Level, MarketDefinition, SelectionChange, Sport};
 use proptest::{collection::vec, prelude::*, sample::Index};
 
 use super::*;
-use crate::event::{Level, MarketDefinition, SelectionChange, Sport};
 
 /// Plays lines to one normaliser and compares what it says.
 #[derive(Default)]

@@ -1,6 +1,6 @@
 //! Betfair's times (ISO 8601 in UTC, `2020-05-02T09:00:00.000Z`) to microseconds.
 
-use crate::event::Micros;
+use facts::event::Micros;
 
 /// `None` for what is not such a time. The fraction may be missing, and has at most six digits.
 pub(in crate::normalize) fn micros(text: &str) -> Option<Micros> {

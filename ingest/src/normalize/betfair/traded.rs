@@ -5,9 +5,10 @@
 //! recordings), which is no running total of anything; the market's `tv` is not there at all. The
 //! sum of the ladder is right in both, so it is the volume wherever a `tv` falls short of it.
 
+use facts::decimal;
 use rust_decimal::Decimal;
 
-use crate::{decimal, decode::betfair::PriceSize};
+use crate::decode::betfair::PriceSize;
 
 /// Prices of one runner. Betfair's ladder has 350; beyond this many nothing is stored, and `tv` is
 /// reported as received.

@@ -13,6 +13,11 @@ mod image;
 
 use std::collections::{BTreeMap, HashSet};
 
+use facts::event::{
+    Eid, Fact, FootballFact, FootballScore, FootballStatus, Id, Incident, IncidentKind, Micros,
+    Pair, Participant, Side, Stat,
+};
+
 use super::{
     Match,
     period::{first_second, goes_on, minute, runs, second_of},
@@ -21,10 +26,6 @@ use super::{
 use crate::{
     decode::betfair_scores::{Board, Update},
     error::DecodeError,
-    event::{
-        Eid, Fact, FootballFact, FootballScore, FootballStatus, Id, Incident, IncidentKind, Micros,
-        Pair, Participant, Side, Stat,
-    },
     normalize::{
         Interpretation,
         betfair::{fixture::PROVIDER, time},

@@ -16,6 +16,8 @@ mod tests;
 
 use std::collections::HashMap;
 
+use facts::event::{Batch, Event, Fact, Fixture, Id, Micros, Pair, Participant, Sport, Timed};
+
 use self::{football::Football, tennis::Tennis};
 use super::{
     Interpret, Interpretation, Signal,
@@ -24,7 +26,6 @@ use super::{
 use crate::{
     decode::betfair_scores::{self as decode, EventContent, ScoresEvent},
     error::{DecodeError, RefusalKind},
-    event::{Batch, Event, Fact, Fixture, Id, Micros, Pair, Participant, Sport, Timed},
 };
 
 /// The most events tracked; beyond it the least recently updated is evicted. One costs some kilobytes.

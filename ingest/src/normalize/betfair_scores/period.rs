@@ -3,11 +3,10 @@
 //! Minutes are minutes in progress, from 1: 17:58 is minute 18, and in Betfair's `matchTime` stoppage
 //! time is counted on.
 
+use facts::event::{FootballStatus, IncidentKind};
+
 use super::status::{self, Meaning};
-use crate::{
-    decode::betfair_scores::Update,
-    event::{FootballStatus, IncidentKind},
-};
+use crate::decode::betfair_scores::Update;
 
 /// Whether play goes on with an update: extra time, or a shoot-out.
 pub(super) fn goes_on(update: &Update) -> bool {

@@ -1,9 +1,8 @@
 //! Compares the reading of a tennis scoreboard with a score, and converts it to one.
 
-use crate::{
-    decode::betfair_scores::{DisplayedPoints, Reading},
-    event::{GameScore, Pair, SetScore, Side, TennisScore},
-};
+use facts::event::{GameScore, Pair, SetScore, Side, TennisScore};
+
+use crate::decode::betfair_scores::{DisplayedPoints, Reading};
 
 /// Whether a score is one that may be shown so. What is not shown agrees. On the point that ends a
 /// set it is unknown whether the games shown are those of that set or of the next.

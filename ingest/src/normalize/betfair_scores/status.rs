@@ -4,7 +4,7 @@
 //! They are understood by their parts, so that `ExtraTimeKickOff` and `FirstHalfOfExtraTimeStart`
 //! mean the same.
 
-use crate::event::{FootballStatus, GoalKind, IncidentKind, TennisStatus};
+use facts::event::{FootballStatus, GoalKind, IncidentKind, TennisStatus};
 
 /// What a word says of a football match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

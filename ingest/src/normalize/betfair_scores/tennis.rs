@@ -10,15 +10,18 @@
 
 use std::collections::VecDeque;
 
+use facts::{
+    event::{
+        Eid, Fact, Micros, Point, PointKind, SetScore, Side, TennisFact, TennisScore, TennisStatus,
+    },
+    tennis::{FinalSet, MatchFormat},
+};
+
 use super::{Match, reading, status};
 use crate::{
     decode::betfair_scores::{Board, Kind, Reading, TennisIncident},
     error::DecodeError,
-    event::{
-        Eid, Fact, Micros, Point, PointKind, SetScore, Side, TennisFact, TennisScore, TennisStatus,
-    },
     normalize::{Interpretation, betfair::time},
-    tennis::{FinalSet, MatchFormat},
 };
 
 /// The most points that can still be retracted. Only one of the last few is ever undone.

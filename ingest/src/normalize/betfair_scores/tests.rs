@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
+use facts::event::{FootballFact, GameScore, Incident, Pair, TennisFact, TennisScore};
 use proptest::prelude::*;
 
 use super::*;
-use crate::event::{FootballFact, GameScore, Incident, Pair, TennisFact, TennisScore};
 
 /// Polls one source and compares the facts, a batch on each line, then the notices.
 #[derive(Default)]

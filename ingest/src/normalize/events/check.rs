@@ -1,15 +1,13 @@
 //! The values that a line may have, beyond their types.
 
+use facts::event::{
+    About, Analysis, Event, Fact, Fixture, FootballFact, GameScore, Level, LineUp, MarketChange,
+    MarketDefinition, OddsFact, PitchPlace, PlayKind, PlayerRating, Race, Scoreboard,
+    SelectionChange, Shot, TennisFact, TennisScore,
+};
 use rust_decimal::Decimal;
 
-use crate::{
-    error::{DecodeError, RefusalKind},
-    event::{
-        About, Analysis, Event, Fact, Fixture, FootballFact, GameScore, Level, LineUp,
-        MarketChange, MarketDefinition, OddsFact, PitchPlace, PlayKind, PlayerRating, Race,
-        Scoreboard, SelectionChange, Shot, TennisFact, TennisScore,
-    },
-};
+use crate::error::{DecodeError, RefusalKind};
 
 /// Sets of a match: five are played; more are no score.
 const SETS_MAX: usize = 9;

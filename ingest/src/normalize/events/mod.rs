@@ -1,4 +1,4 @@
-//! Lines of Matchwire's own format to facts, and facts to such lines.
+//! Lines of Matchwire's own format to facts.
 //!
 //! Lines contain the events themselves; this module adds the validation of values, and ids: a match
 //! is identified by its key and the provider of the key, which is the source's name unless the line
@@ -6,19 +6,21 @@
 
 mod check;
 mod resolve;
-mod write;
 
 use std::sync::Arc;
 
-pub use self::write::LineWriter;
-use super::{Interpret, Interpretation};
-use crate::{
-    decode::events::{self as decode, Line},
-    error::{DecodeError, RefusalKind},
+use facts::{
     event::{
         Batch, Event, Fact, Id, MarketChange, Micros, OddsFact, SelectionChange, Timed,
         references::Reference,
     },
+    line::{self, BatchFact, Line, MatchName},
+};
+
+use super::{Interpret, Interpretation};
+use crate::{
+    decode::events as decode,
+    error::{DecodeError, RefusalKind},
 };
 
 /// Reads the lines of one source.
@@ -61,10 +63,10 @@ impl Interpreter {
         let (line, references) = decode::line(bytes)?;
         let (at, id, facts) = match line {
             Line::One(line) => {
-                let decode::Message { at, id, provider, sport, r#match, fact } = *line;
-                (at, id, vec![decode::BatchFact { provider, sport, r#match, fact }])
+                let line::Message { at, id, provider, sport, r#match, fact } = *line;
+                (at, id, vec![BatchFact { provider, sport, r#match, fact }])
             }
-            Line::Batch(decode::Batch { at, id, batch }) => (at, id, batch),
+            Line::Batch(line::Batch { at, id, batch }) => (at, id, batch),
         };
         check::moment("at", at)?;
         id.as_deref().map_or(Ok(()), |id| check::key("id", id))?;
@@ -80,12 +82,8 @@ impl Interpreter {
         Ok(ReadLine { id, timed: Timed { clock_us, batch } })
     }
 
-    fn event(
-        &self,
-        fact: decode::BatchFact<'_>,
-        references: &[Reference],
-    ) -> Result<Event, DecodeError> {
-        let decode::BatchFact { provider, sport, r#match, fact } = fact;
+    fn event(&self, fact: BatchFact<'_>, references: &[Reference]) -> Result<Event, DecodeError> {
+        let BatchFact { provider, sport, r#match, fact } = fact;
         let provider = match provider {
             Some(other) if *other != *self.provider && !self.foreign => {
                 let reason = format!("provider {other:?} is not this source, {:?}", self.provider);
@@ -98,15 +96,15 @@ impl Interpreter {
             None => Arc::clone(&self.provider),
         };
         let (match_id, key) = match r#match {
-            decode::MatchName::Id(_) if !self.foreign => {
+            MatchName::Id(_) if !self.foreign => {
                 let reason = "this source names its matches by keys of its own, as text";
                 return Err(DecodeError::new(RefusalKind::Value, reason));
             }
-            decode::MatchName::Key(key) => {
+            MatchName::Key(key) => {
                 check::key("match", &key)?;
                 (Id::derive(&provider, "match", &key), key)
             }
-            decode::MatchName::Id(id) => (Id(check::id(id)?), id.to_string()),
+            MatchName::Id(id) => (Id(check::id(id)?), id.to_string()),
         };
         let mut event = Event { sport, match_id, fact: fact.into_owned() };
         check::sport(&event)?;

@@ -1,10 +1,9 @@
 //! The references of a line to ids.
 
+use facts::event::{EntityKind, Event, Id, Sport, references::Reference};
+
 use super::check::{self, wrong};
-use crate::{
-    error::DecodeError,
-    event::{EntityKind, Event, Id, Sport, references::Reference},
-};
+use crate::error::DecodeError;
 
 /// Replaces the places of references by ids: those in the line, or digests of the provider's keys.
 pub(super) fn references(

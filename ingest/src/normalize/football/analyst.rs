@@ -5,12 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{
+use facts::{
     event::{
         Analysis, AveragePosition, Ball, FootballFact, Half, Id, MatchMinute, Micros, Momentum,
-        Pair, Participant, PitchPlace, Side, Situation, Stat,
+        Pair, Participant, PitchPlace, Side, Stat,
     },
-    football::Period,
+    football::{Period, momentum, pressure},
 };
 
 /// Average positions and possession are reported once in this many minutes, and at the whistles.
@@ -192,46 +192,9 @@ fn share([first, second]: Pair<Micros>) -> Option<u32> {
     u32::try_from(share).ok()
 }
 
-/// What a situation is worth to the side that has the ball.
-pub fn pressure(situation: Situation) -> u32 {
-    match situation {
-        Situation::Attack | Situation::Offside => 1,
-        Situation::Dangerous => 3,
-        Situation::Corner => 4,
-        Situation::ShotOffTarget => 8,
-        Situation::ShotOnTarget => 12,
-        Situation::Goal | Situation::Penalty => 16,
-        Situation::Possession
-        | Situation::Safe
-        | Situation::FreeKick
-        | Situation::ThrowIn
-        | Situation::GoalKick
-        | Situation::Injury
-        | Situation::Substitution => 0,
-    }
-}
-
-/// From -100 to 100: the difference of what a minute was worth to both. A little of it is worth
-/// little, although the other side had nothing.
-pub fn momentum([first, second]: Pair<u32>) -> i8 {
-    const STEADY: i64 = 20;
-    let (first, second) = (i64::from(first), i64::from(second));
-    let value = 100 * (first - second) / (first + second + STEADY);
-    i8::try_from(value).unwrap_or(0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn momentum_is_between_its_ends() {
-        assert_eq!(momentum([0, 0]), 0);
-        assert_eq!(momentum([20, 0]), 50);
-        assert_eq!(momentum([0, 20]), -50);
-        assert_eq!(momentum([7, 7]), 0);
-        assert_eq!(momentum([u32::MAX, 0]), 99);
-    }
 
     #[test]
     fn stoppage_does_not_count_as_possession() {

@@ -1,16 +1,19 @@
 //! The course of one match: its state after each event, and the facts that report it.
 
-use super::{
-    add, analyst::Analyst, in_play, period_name, players::Players, tally::Tally, timeline::Timeline,
-};
-use crate::{
-    error::{DecodeError, RefusalKind},
+use facts::{
     event::{
         About, Ball, Eid, Fact, Fixture, FootballFact, FootballScore, FootballStatus, Id, Incident,
         IncidentKind, LineUp, MatchMinute, Micros, Pair, Participant, PitchPlace, PlayerStat, Shot,
         ShotOutcome, Side, Sport, Stat,
     },
     football::Period,
+};
+
+use super::{
+    add, analyst::Analyst, in_play, period_name, players::Players, tally::Tally, timeline::Timeline,
+};
+use crate::{
+    error::{DecodeError, RefusalKind},
     normalize::{Interpretation, batch},
 };
 

@@ -12,9 +12,8 @@ mod timeline;
 
 use std::sync::Arc;
 
-use crate::event::{FootballStatus, Pair, Side};
+use facts::event::{FootballStatus, Pair, Side};
 
-pub use self::analyst::{momentum, pressure};
 pub(super) use self::{
     course::{Course, Recorded},
     pitch::open_play,

@@ -1,6 +1,6 @@
 //! The pitch, from the side that has the ball.
 
-use crate::event::Situation;
+use facts::event::Situation;
 
 /// Open play, by thirds of the pitch and the depth of the penalty area, which is 16.5 of 105
 /// metres. `x` is in tenths of a percent from the own goal line.

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::event::{
+use facts::event::{
     FootballFact, GoalKind, Id, Incident, IncidentKind, LineUp, Participant, PlayerStat, Side,
 };
 
@@ -98,8 +98,9 @@ fn played(side: Side, player: Participant, minutes: u32) -> FootballFact {
 
 #[cfg(test)]
 mod tests {
+    use facts::event::LineUpPlayer;
+
     use super::*;
-    use crate::event::LineUpPlayer;
 
     fn player(id: u64) -> Participant {
         Participant { id: Id(id), name: format!("player {id}").into() }

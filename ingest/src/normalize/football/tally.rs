@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::event::Stat;
+use facts::event::Stat;
 
 #[derive(Debug, Default)]
 pub(super) struct Tally(BTreeMap<Stat, u32>);

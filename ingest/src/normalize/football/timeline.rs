@@ -3,7 +3,7 @@
 //! Events say the time since the start of their period. Where the data does not contain when a period
 //! began, the recording is given breaks of the usual length.
 
-use crate::{event::Micros, football::Period};
+use facts::{event::Micros, football::Period};
 
 const SECOND_US: Micros = 1_000_000;
 

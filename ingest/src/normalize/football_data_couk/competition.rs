@@ -1,9 +1,9 @@
 //! The leagues of the division codes, and the season of a date.
 
+use facts::event::{Competition, Id};
 use jiff::civil::Date;
 
 use super::PROVIDER;
-use crate::event::{Competition, Id};
 
 /// `season` is what the file says; else it is that of the `first` match of the division in the file,
 /// because a season may go on for longer than usual: that of 2019 until August 2020.

@@ -2,12 +2,12 @@
 
 use std::{cmp::Ordering, sync::Arc};
 
+use facts::event::{
+    MarketDefinition, MarketStatus, Outcome, Pair, SelectionDefinition, SelectionStatus,
+};
 use rust_decimal::Decimal;
 
-use crate::{
-    decode::football_data_couk::{Bet, BetSide, Price},
-    event::{MarketDefinition, MarketStatus, Outcome, Pair, SelectionDefinition, SelectionStatus},
-};
+use crate::decode::football_data_couk::{Bet, BetSide, Price};
 
 /// The line of the totals: the files have no other.
 const GOALS: Decimal = Decimal::from_parts(25, 0, 0, false, 1);

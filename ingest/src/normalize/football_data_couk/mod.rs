@@ -17,6 +17,10 @@ use std::{
     sync::Arc,
 };
 
+use facts::event::{
+    About, Fact, Fixture, FootballFact, FootballScore, FootballStatus, Id, Micros, Participant,
+    Side, Sport, Stat, Timed,
+};
 use jiff::civil::{Date, Time};
 
 use self::market::Market;
@@ -27,10 +31,6 @@ use super::{
 use crate::{
     decode::football_data_couk::{self as decode, Price, Row, london},
     error::{DecodeError, RefusalKind},
-    event::{
-        About, Fact, Fixture, FootballFact, FootballScore, FootballStatus, Id, Micros, Participant,
-        Side, Sport, Stat, Timed,
-    },
 };
 
 const PROVIDER: &str = "football-data-couk";
@@ -228,8 +228,9 @@ impl<'a> Match<'a> {
 
 #[cfg(test)]
 mod tests {
+    use facts::event::{MarketChange, OddsFact};
+
     use super::*;
-    use crate::event::{MarketChange, OddsFact};
 
     const HEADER: &str = "Div,Date,HomeTeam,AwayTeam,FTHG,FTAG,FTR,HTHG,HTAG,HS,AS,B365H,B365D,\
         B365A,P>2.5,P<2.5,AHh,PAHH,PAHA,PSCH,PSCD,PSCA,AHCh,PCAHH,PCAHA";

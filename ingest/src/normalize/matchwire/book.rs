@@ -6,14 +6,14 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use facts::event::{
+    Level, MarketChange, MarketDefinition, MarketStatus, Outcome, SelectionChange,
+    SelectionDefinition, SelectionStatus,
+};
 use rust_decimal::Decimal;
 use serde_json::{Map, Value};
 
 use super::field::{self, decimal, flag, shared, text};
-use crate::event::{
-    Level, MarketChange, MarketDefinition, MarketStatus, Outcome, SelectionChange,
-    SelectionDefinition, SelectionStatus,
-};
 
 type Rungs = BTreeMap<Decimal, Decimal>;
 

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
+use facts::event::{Id, Pair, Participant};
 use rust_decimal::Decimal;
 use serde_json::Value;
-
-use crate::event::{Id, Pair, Participant};
 
 /// The provider's slug of ids that come from another hub's.
 pub(super) const PROVIDER: &str = "matchwire";

@@ -2,15 +2,15 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use facts::event::{
+    Ball, Eid, FootballFact, FootballScore, FootballStatus, GoalKind, Incident, IncidentKind, Pair,
+    Side, Situation, Stat, VarDecision,
+};
 use serde_json::Value;
 
 use super::{
     Moment,
     field::{flag, number, pair, participant, shared, text, word},
-};
-use crate::event::{
-    Ball, Eid, FootballFact, FootballScore, FootballStatus, GoalKind, Incident, IncidentKind, Pair,
-    Side, Situation, Stat, VarDecision,
 };
 
 const SIDES: [&str; 2] = ["home", "away"];

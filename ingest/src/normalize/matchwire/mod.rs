@@ -16,6 +16,9 @@ mod tennis;
 
 use std::{collections::HashMap, sync::Arc};
 
+use facts::event::{
+    Batch, Competition, Event, Fact, Fixture, MarketChange, Micros, OddsFact, Sport,
+};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -26,10 +29,7 @@ use self::{
     tennis::Tennis,
 };
 use super::{Interpret, Interpretation, Signal};
-use crate::{
-    error::{DecodeError, RefusalKind},
-    event::{Batch, Competition, Event, Fact, Fixture, MarketChange, Micros, OddsFact, Sport},
-};
+use crate::error::{DecodeError, RefusalKind};
 
 /// The state of another hub's channels.
 #[derive(Debug, Default)]

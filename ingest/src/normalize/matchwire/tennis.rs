@@ -2,14 +2,14 @@
 //! them and who served; the score after them is the document's. Where one update holds several
 //! points, each is emitted with the score after the last.
 
+use facts::event::{
+    GameScore, Pair, Point, PointKind, SetScore, Side, TennisFact, TennisScore, TennisStatus,
+};
 use serde_json::Value;
 
 use super::{
     field::{number, pair, shared, text},
     football::replace_if_changed,
-};
-use crate::event::{
-    GameScore, Pair, Point, PointKind, SetScore, Side, TennisFact, TennisScore, TennisStatus,
 };
 
 const SIDES: [&str; 2] = ["p1", "p2"];

@@ -1,13 +1,13 @@
 //! Frames as `docs/PROTOCOL.md` shows them, and what is made of them.
 
+use facts::event::{
+    FootballFact, FootballStatus, GameScore, GoalKind, Id, IncidentKind, MarketStatus, Side, Stat,
+    TennisFact, TennisStatus, Timed,
+};
 use proptest::prelude::*;
 use rust_decimal::Decimal;
 
 use super::*;
-use crate::event::{
-    FootballFact, FootballStatus, GameScore, GoalKind, Id, IncidentKind, MarketStatus, Side, Stat,
-    TennisFact, TennisStatus, Timed,
-};
 
 const RECEIVED: Micros = 1_795_231_975_000_000;
 

@@ -1,6 +1,6 @@
 //! The `score` column, which is written from the winner's side: `4-6 7-6(3) 6-3`.
 
-use crate::event::{Pair, SetScore, Side, TennisScore};
+use facts::event::{Pair, SetScore, Side, TennisScore};
 
 /// Games of each set, and the loser's points of its tie-break if they are given.
 type Sets = Vec<(Pair<u8>, Option<u16>)>;

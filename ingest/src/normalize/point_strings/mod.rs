@@ -15,6 +15,13 @@ mod tournament;
 
 use std::{collections::HashSet, sync::Arc};
 
+use facts::{
+    event::{
+        Competition, Eid, Fact, Fixture, GameScore, Id, Micros, Pair, Participant, Point,
+        PointKind, SetScore, Side, Sport, TennisFact, TennisScore, TennisStatus,
+    },
+    tennis::MatchFormat,
+};
 use jiff::civil::Date;
 
 use self::tournament::Tournament;
@@ -22,11 +29,6 @@ use super::{Interpret, Interpretation, Signal, batch};
 use crate::{
     decode::point_strings::{self as decode, Form, PointEnd, Row, Stroke},
     error::{DecodeError, RefusalKind},
-    event::{
-        Competition, Eid, Fact, Fixture, GameScore, Id, Micros, Pair, Participant, Point,
-        PointKind, SetScore, Side, Sport, TennisFact, TennisScore, TennisStatus,
-    },
-    tennis::MatchFormat,
 };
 
 const PROVIDER: &str = "pointbypoint-strings";

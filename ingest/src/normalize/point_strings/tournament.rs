@@ -3,10 +3,11 @@
 //! The file says no format. Majors have theirs by year; all others are best of three with
 //! tie-breaks, until the string itself shows more.
 
+use facts::tennis::{FinalSet, MatchFormat};
+
 use crate::{
     decode::point_strings::Row,
     normalize::slam::{fixture, format},
-    tennis::{FinalSet, MatchFormat},
 };
 
 /// What the names of the majors hold, in small letters, and what the rules call them.

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
+use facts::event::{Competition, Fixture, Id, Micros, Participant};
+
 use super::PROVIDER;
-use crate::{
-    decode::slam::MatchRow,
-    event::{Competition, Fixture, Id, Micros, Participant},
-};
+use crate::decode::slam::MatchRow;
 
 /// Without the match file no player has a name.
 pub(super) fn of(match_key: &Arc<str>, record: Option<&MatchRow>, start: Micros) -> Fixture {

@@ -4,7 +4,7 @@
 //! The rows do not give it, and without it the end of a match could not be distinguished from a
 //! pause. It is only an expectation: if the columns continue, the match continues.
 
-use crate::tennis::{FinalSet, MatchFormat};
+use facts::tennis::{FinalSet, MatchFormat};
 
 /// The format of a match; best of three with tie-breaks where the key does not determine it.
 pub(super) fn of(match_key: &str) -> MatchFormat {

@@ -10,15 +10,18 @@ mod score;
 
 use std::{collections::HashSet, mem, sync::Arc};
 
-use super::{Interpretation, batch};
-use crate::{
-    decode::slam::{MatchRow, PointRow},
-    error::{DecodeError, RefusalKind},
+use facts::{
     event::{
         Fact, GameScore, Id, Micros, Pair, Point, PointKind, SetScore, Side, Sport, TennisFact,
         TennisScore, TennisStatus,
     },
     tennis::MatchFormat,
+};
+
+use super::{Interpretation, batch};
+use crate::{
+    decode::slam::{MatchRow, PointRow},
+    error::{DecodeError, RefusalKind},
 };
 
 const PROVIDER: &str = "slam-pointbypoint";

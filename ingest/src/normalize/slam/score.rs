@@ -1,10 +1,11 @@
 //! Compares the state columns of a row with a score, and converts them to one.
 
-use crate::{
-    decode::slam::{PointRow, PointsCell},
+use facts::{
     event::{GameScore, Pair, SetScore, Side, TennisScore},
     tennis::{FinalSet, MatchFormat},
 };
+
+use crate::decode::slam::{PointRow, PointsCell};
 
 /// Whether a score is the one that a row shows after its point.
 pub(super) fn agrees(score: &TennisScore, row: &PointRow) -> bool {

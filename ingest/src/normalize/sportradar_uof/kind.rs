@@ -10,12 +10,10 @@
 
 use std::sync::Arc;
 
+use facts::event::{Outcome, Sport};
 use rust_decimal::Decimal;
 
-use crate::{
-    decode::{decimal, sportradar_uof::Market},
-    event::{Outcome, Sport},
-};
+use crate::decode::{decimal, sportradar_uof::Market};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Kind {

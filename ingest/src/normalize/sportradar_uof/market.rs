@@ -2,6 +2,9 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use facts::event::{
+    Fact, Fixture, MarketDefinition, MarketStatus, SelectionDefinition, SelectionStatus, Sport,
+};
 use rust_decimal::Decimal;
 
 use super::{
@@ -10,9 +13,6 @@ use super::{
 };
 use crate::{
     decode::sportradar_uof::{self as decode, UofOutcome},
-    event::{
-        Fact, Fixture, MarketDefinition, MarketStatus, SelectionDefinition, SelectionStatus, Sport,
-    },
     normalize::market_state::{MarketRef, MarketState},
 };
 

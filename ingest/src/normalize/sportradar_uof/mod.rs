@@ -25,6 +25,8 @@ mod tests;
 
 use std::{collections::HashMap, sync::Arc};
 
+use facts::event::{Competition, Fact, Fixture, Id, MarketStatus, Micros, Participant, Sport};
+
 use self::{
     market::{ClosedBy, Market},
     names::MarketNames,
@@ -34,7 +36,6 @@ pub use crate::decode::sportradar_uof::{Control, control};
 use crate::{
     decode::sportradar_uof::{self as decode, Kind, MarketDescription, Message, Range, UofFixture},
     error::{DecodeError, RefusalKind},
-    event::{Competition, Fact, Fixture, Id, MarketStatus, Micros, Participant, Sport},
 };
 
 /// Our slug of the feed, as a provider of matches and as a bookmaker.

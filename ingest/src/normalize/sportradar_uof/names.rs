@@ -16,9 +16,10 @@
 
 use std::{collections::HashMap, fmt::Write, sync::Arc};
 
+use facts::event::Fixture;
 use rust_decimal::Decimal;
 
-use crate::{decode::sportradar_uof::MarketDescription, event::Fixture};
+use crate::decode::sportradar_uof::MarketDescription;
 
 /// The descriptions of all markets, by the id of the market.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -159,8 +160,9 @@ fn ordinal(number: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use facts::event::{Id, Participant};
+
     use super::*;
-    use crate::event::{Id, Participant};
 
     fn fixture(sides: Option<[&str; 2]>) -> Fixture {
         let participant = |name: &str| Participant { id: Id(1), name: name.into() };

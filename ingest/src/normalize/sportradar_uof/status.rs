@@ -5,14 +5,13 @@
 //! Scores count what the sport counts; in football a shoot-out is taken out again where the score
 //! by periods shows that it was counted in.
 
-use crate::{
-    decode::sportradar_uof::{PeriodScore, Status},
-    event::{
-        Fact, FootballFact, FootballScore, FootballStatus, GameScore, MatchClock, Pair, PlayKind,
-        Scoreboard, ScoreboardStatus, SetScore, Side, Sport, Stat, TennisFact, TennisScore,
-        TennisStatus,
-    },
+use facts::event::{
+    Fact, FootballFact, FootballScore, FootballStatus, GameScore, MatchClock, Pair, PlayKind,
+    Scoreboard, ScoreboardStatus, SetScore, Side, Sport, Stat, TennisFact, TennisScore,
+    TennisStatus,
 };
+
+use crate::decode::sportradar_uof::{PeriodScore, Status};
 
 /// Whether markets of the event are in play; `None` where the status does not say.
 pub(super) fn in_play(status: &Status) -> Option<bool> {

@@ -1,7 +1,8 @@
 //! Messages in, facts out, written as short texts.
 
+use facts::event::{MarketChange, OddsFact};
+
 use super::*;
-use crate::event::{MarketChange, OddsFact};
 
 const NOW: Micros = 1_711_000_000_000_000;
 
@@ -35,7 +36,7 @@ fn fact(fact: &Fact) -> String {
         Fact::Fixture(fixture) => format!("fixture {}", fixture.provider_key),
         Fact::Odds(OddsFact { market, change, .. }) => match change {
             MarketChange::Define(it) => {
-                let selection = |it: &crate::event::SelectionDefinition| {
+                let selection = |it: &facts::event::SelectionDefinition| {
                     let outcome = it.outcome.map_or("-", |outcome| outcome.as_str());
                     format!(" {}={outcome}:{}", it.id, it.status.as_str())
                 };
@@ -43,7 +44,7 @@ fn fact(fact: &Fact) -> String {
                 format!("{market} is {} {}{selections}", it.kind, it.status.as_str())
             }
             MarketChange::Prices { selections, .. } => {
-                let price = |it: &crate::event::SelectionChange| {
+                let price = |it: &facts::event::SelectionChange| {
                     format!(" {}={}", it.id, it.price.unwrap())
                 };
                 format!("{market}{}", selections.iter().map(price).collect::<String>())
@@ -309,7 +310,7 @@ fn markets_get_the_names_of_their_descriptions() {
         let mut played = Interpretation::default();
         interpreter.message(text.as_bytes(), NOW, &mut played).unwrap();
         let events = played.batches.iter().flat_map(|timed| &timed.batch.events);
-        let named = |event: &crate::event::Event| match &event.fact {
+        let named = |event: &facts::event::Event| match &event.fact {
             Fact::Odds(OddsFact { change: MarketChange::Define(it), .. }) => {
                 let selections = it.selections.iter().map(|it| it.name.as_deref().unwrap_or("-"));
                 let all: Vec<_> = it.name.as_deref().into_iter().chain(selections).collect();

@@ -2,11 +2,14 @@
 //! recorded for the side without the ball, or for both, and are left out like the kicks of a
 //! shoot-out.
 
+use facts::{
+    event::{Ball, Side, Situation, Stat},
+    football::Period,
+};
+
 use super::count;
 use crate::{
     decode::statsbomb::{Kind, Position, SetPiece, StatsBombEvent, StatsBombShot},
-    event::{Ball, Side, Situation, Stat},
-    football::Period,
     normalize::football::open_play,
 };
 

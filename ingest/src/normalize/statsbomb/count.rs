@@ -3,9 +3,10 @@
 //! A throw-in is not a pass here, as in every table; other set pieces that are passed are both. Of
 //! a second yellow card the red one is counted. Possession cannot be derived from single events.
 
-use crate::{
-    decode::statsbomb::{Card, Goalkeeping, Kind, Pass, SetPiece, StatsBombEvent, StatsBombShot},
-    event::{PlayerStat, Stat},
+use facts::event::{PlayerStat, Stat};
+
+use crate::decode::statsbomb::{
+    Card, Goalkeeping, Kind, Pass, SetPiece, StatsBombEvent, StatsBombShot,
 };
 
 pub(super) fn stats(event: &StatsBombEvent) -> [Option<Stat>; 4] {

@@ -1,11 +1,12 @@
 //! What happened: goals, cards, substitutions, missed penalties and the kicks of a shoot-out.
 
-use super::{Normalizer, roster::player};
-use crate::{
-    decode::statsbomb::{Card, Kind, NamedEntity, StatsBombEvent, StatsBombShot},
+use facts::{
     event::{GoalKind, Incident, IncidentKind, Side},
     football::Period,
 };
+
+use super::{Normalizer, roster::player};
+use crate::decode::statsbomb::{Card, Kind, NamedEntity, StatsBombEvent, StatsBombShot};
 
 impl Normalizer {
     /// The incident that an event is, if it is one; the score has moved with it.

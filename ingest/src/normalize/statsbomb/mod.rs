@@ -17,6 +17,11 @@ use std::{
     sync::Arc,
 };
 
+use facts::{
+    event::{Analysis, Fixture, FootballFact, FootballStatus, Id, Micros, Side},
+    football::Period,
+};
+
 use self::roster::Roster;
 use super::{
     Interpretation,
@@ -25,8 +30,6 @@ use super::{
 use crate::{
     decode::statsbomb::{Document, Kind, NamedEntity, Squad, StatsBombEvent},
     error::{DecodeError, RefusalKind},
-    event::{Analysis, Fixture, FootballFact, FootballStatus, Id, Micros, Side},
-    football::Period,
 };
 
 const PROVIDER: &str = "statsbomb";

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use facts::event::{Id, LineUp, LineUpPlayer, Pair, Participant, PlayerPosition, Side};
+
 use super::PROVIDER;
 use crate::{
     decode::statsbomb::{Document, Kind, NamedEntity, Squad, Starter, Tactics},
     error::{DecodeError, RefusalKind},
-    event::{Id, LineUp, LineUpPlayer, Pair, Participant, PlayerPosition, Side},
     normalize::football::formation,
 };
 

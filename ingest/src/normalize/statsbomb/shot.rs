@@ -1,9 +1,10 @@
 //! Shots with their place and their expected goals.
 
+use facts::event::{GoalMouth, PitchPlace, Shot, ShotOutcome, Side};
+
 use super::roster;
 use crate::{
     decode::statsbomb::{StatsBombEvent, StatsBombShot},
-    event::{GoalMouth, PitchPlace, Shot, ShotOutcome, Side},
     normalize::football::Course,
 };
 

@@ -1,11 +1,14 @@
 //! Where the ball is, from the events of the side that has it. Fouls, duels and saves are recorded
 //! for the side without the ball, or for both, and are left out like the kicks of a shoot-out.
 
+use facts::{
+    event::{Ball, Side, Situation, Stat},
+    football::Period,
+};
+
 use super::count;
 use crate::{
     decode::statsperform::{Kind, Position, StatsPerformEvent, qualifier},
-    event::{Ball, Side, Situation, Stat},
-    football::Period,
     normalize::football::open_play,
 };
 

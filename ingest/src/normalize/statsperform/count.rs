@@ -4,10 +4,9 @@
 //! a second yellow card the red one is counted, and cards of coaches are counted. Possession cannot
 //! be derived from single events.
 
-use crate::{
-    decode::statsperform::{Kind, StatsPerformEvent, qualifier},
-    event::{PlayerStat, Stat},
-};
+use facts::event::{PlayerStat, Stat};
+
+use crate::decode::statsperform::{Kind, StatsPerformEvent, qualifier};
 
 pub(super) fn stats(event: &StatsPerformEvent) -> [Option<Stat>; 3] {
     match event.kind {

@@ -19,6 +19,11 @@ use std::{
     sync::Arc,
 };
 
+use facts::{
+    event::{Analysis, FootballFact, Id, Micros, Side},
+    football::Period,
+};
+
 use self::roster::Roster;
 use super::{Interpretation, football::Course};
 use crate::{
@@ -26,8 +31,6 @@ use crate::{
         Details, Document, Kind, Moment, MomentKind, NamedEntity, StatsPerformEvent, qualifier,
     },
     error::{DecodeError, RefusalKind},
-    event::{Analysis, FootballFact, Id, Micros, Side},
-    football::Period,
 };
 
 pub use self::summary::Summary;

@@ -3,6 +3,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use facts::{
+    event::{
+        About, Competition, Fixture, FootballStatus, Id, Micros, Pair, Participant, Side, Venue,
+    },
+    football::Period,
+};
+
 use super::{
     PROVIDER,
     roster::{self, Roster},
@@ -10,10 +17,6 @@ use super::{
 use crate::{
     decode::statsperform::{Details, Document, MatchInfo, NamedEntity, Scores},
     error::{DecodeError, RefusalKind},
-    event::{
-        About, Competition, Fixture, FootballStatus, Id, Micros, Pair, Participant, Side, Venue,
-    },
-    football::Period,
     normalize::{
         Interpretation,
         football::{Course, Recorded},

@@ -2,11 +2,12 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use facts::event::{Id, LineUp, LineUpPlayer, Pair, Participant, Side};
+
 use super::PROVIDER;
 use crate::{
     decode::statsperform::{MatchInfo, NamedEntity, Sheet, SheetPlayer},
     error::{DecodeError, RefusalKind},
-    event::{Id, LineUp, LineUpPlayer, Pair, Participant, Side},
     normalize::football::formation,
 };
 

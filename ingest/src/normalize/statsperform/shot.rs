@@ -1,9 +1,10 @@
 //! Shots with their place. MA3 has no expected goals.
 
+use facts::event::{BodyPart, GoalMouth, PitchPlace, Shot, ShotOutcome, ShotSituation, Side, Stat};
+
 use super::{count, roster};
 use crate::{
     decode::statsperform::{Kind, StatsPerformEvent, qualifier},
-    event::{BodyPart, GoalMouth, PitchPlace, Shot, ShotOutcome, ShotSituation, Side, Stat},
     normalize::football::Course,
 };
 

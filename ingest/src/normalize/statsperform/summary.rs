@@ -5,6 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use facts::{
+    event::{Eid, GoalKind, Id, Incident, IncidentKind, Micros, Pair, Side, Stat, VarDecision},
+    football::Period,
+};
+
 use super::{
     PROVIDER, played,
     roster::{Roster, player},
@@ -14,8 +19,6 @@ use crate::{
         Card, Details, Document, GoalType, Moment, MomentKind, NamedEntity, PlayedPeriod,
     },
     error::{DecodeError, RefusalKind},
-    event::{Eid, GoalKind, Id, Incident, IncidentKind, Micros, Pair, Side, Stat, VarDecision},
-    football::Period,
     normalize::{Interpretation, football::Course},
 };
 

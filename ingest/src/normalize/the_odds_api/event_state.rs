@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use facts::event::{Batch, Event, Fact, Fixture, Id, Micros, Sport};
+
 use super::{
     ResponseContext, fixture,
     market::{self, EventContext, MarketOffer},
@@ -10,7 +12,6 @@ use super::{
 use crate::{
     decode::the_odds_api::{Bookmaker, OddsApiEvent},
     error::DecodeError,
-    event::{Batch, Event, Fact, Fixture, Id, Micros, Sport},
     normalize::market_state::{MarketRef, MarketState},
 };
 

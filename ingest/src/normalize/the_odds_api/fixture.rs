@@ -1,9 +1,8 @@
 //! An event of the API as our match.
 
-use crate::{
-    decode::the_odds_api::OddsApiEvent,
-    event::{Competition, Fixture, Id, Participant, Sport},
-};
+use facts::event::{Competition, Fixture, Id, Participant, Sport};
+
+use crate::decode::the_odds_api::OddsApiEvent;
 
 pub(super) const PROVIDER: &str = "the-odds-api";
 

@@ -15,13 +15,15 @@ use std::{
     sync::Arc,
 };
 
+use facts::event::{
+    MarketDefinition, MarketStatus, Outcome, SelectionDefinition, SelectionStatus, Sport,
+};
 use rust_decimal::Decimal;
 
 use super::price::PriceFormat;
 use crate::{
     decode::the_odds_api::{self as decode, OddsApiEvent, OddsApiOutcome},
     error::{DecodeError, RefusalKind},
-    event::{MarketDefinition, MarketStatus, Outcome, SelectionDefinition, SelectionStatus, Sport},
 };
 
 /// A market as it is offered now.

@@ -22,13 +22,14 @@ mod tests;
 
 use std::collections::{HashMap, HashSet};
 
+use facts::event::{Batch, Micros};
+
 use self::event_state::EventState;
 pub use self::price::PriceFormat;
 use super::{Interpret, Interpretation, Signal};
 use crate::{
     decode::the_odds_api::{self as decode, Answer, Bookmaker, OddsApiEvent},
     error::{DecodeError, RefusalKind},
-    event::{Batch, Micros},
 };
 
 /// Events remembered at a time: all sports of the API together have about 2,000. One with twenty

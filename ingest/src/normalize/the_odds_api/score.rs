@@ -5,13 +5,12 @@
 //! their fixture. In tennis, a score of sets without their games cannot be represented, so only the
 //! status is reported.
 
-use crate::{
-    decode::the_odds_api::{EventResult, OddsApiEvent},
-    event::{
-        Fact, FootballFact, FootballScore, FootballStatus, Pair, PlayKind, Scoreboard,
-        ScoreboardStatus, Side, Sport, TennisFact, TennisStatus,
-    },
+use facts::event::{
+    Fact, FootballFact, FootballScore, FootballStatus, Pair, PlayKind, Scoreboard,
+    ScoreboardStatus, Side, Sport, TennisFact, TennisStatus,
 };
+
+use crate::decode::the_odds_api::{EventResult, OddsApiEvent};
 
 /// The phase of a match, as far as the API gives it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,8 @@
 //! Answers in, facts out, written as short texts.
 
+use facts::event::{Fact, MarketChange, OddsFact};
+
 use super::*;
-use crate::event::{Fact, MarketChange, OddsFact};
 
 const NOW: Micros = 1_711_000_000_000_000;
 
@@ -40,7 +41,7 @@ fn text(fact: &Fact) -> String {
         Fact::Fixture(fixture) => format!("fixture {}", fixture.provider_key),
         Fact::Odds(OddsFact { book, market, change }) => match change {
             MarketChange::Define(it) => {
-                let outcome = |it: &crate::event::SelectionDefinition| {
+                let outcome = |it: &facts::event::SelectionDefinition| {
                     let outcome = it.outcome.map_or("-", |outcome| outcome.as_str());
                     format!("{}={outcome}", it.id)
                 };
@@ -56,7 +57,7 @@ fn text(fact: &Fact) -> String {
             }
             MarketChange::Prices { selections, .. } => {
                 let price =
-                    |it: &crate::event::SelectionChange| format!("{}={}", it.id, it.price.unwrap());
+                    |it: &facts::event::SelectionChange| format!("{}={}", it.id, it.price.unwrap());
                 let prices: Vec<_> = selections.iter().map(price).collect();
                 format!("{book} {market} {}", prices.join(" "))
             }

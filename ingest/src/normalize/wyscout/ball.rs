@@ -4,11 +4,14 @@
 //! the ball, and a save has a corner of the pitch as its position. So are the kicks of a shoot-out,
 //! half of which the data places at the wrong end.
 
+use facts::{
+    event::{Ball, Side, Situation, Stat},
+    football::Period,
+};
+
 use super::tally;
 use crate::{
     decode::wyscout::{Kind, Position, SetPiece, Tag, WyscoutEvent},
-    event::{Ball, Side, Situation, Stat},
-    football::Period,
     normalize::football::open_play,
 };
 

@@ -1,11 +1,12 @@
 //! What happened: goals, cards, missed penalties and the kicks of a shoot-out.
 
-use super::Normalizer;
-use crate::{
-    decode::wyscout::{Kind, SetPiece, Tag, WyscoutEvent},
+use facts::{
     event::{GoalKind, Incident, IncidentKind, Micros, Participant, Side},
     football::Period,
 };
+
+use super::Normalizer;
+use crate::decode::wyscout::{Kind, SetPiece, Tag, WyscoutEvent};
 
 /// An assist waits for its goal no longer than this. The provider tags the pass itself; in the
 /// recordings the goal follows within four seconds.

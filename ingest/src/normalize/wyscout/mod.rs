@@ -13,6 +13,11 @@ mod tally;
 
 use std::collections::{HashSet, VecDeque};
 
+use facts::{
+    event::{Analysis, FootballFact, FootballStatus, Id, Micros, Side},
+    football::Period,
+};
+
 use self::{incident::Assist, record::Substitution, roster::Roster};
 use super::{
     Interpretation,
@@ -21,8 +26,6 @@ use super::{
 use crate::{
     decode::wyscout::{Document, WyscoutEvent, record::MatchRecord},
     error::{DecodeError, RefusalKind},
-    event::{Analysis, FootballFact, FootballStatus, Id, Micros, Side},
-    football::Period,
 };
 
 const PROVIDER: &str = "wyscout";

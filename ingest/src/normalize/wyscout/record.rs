@@ -2,6 +2,10 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
+use facts::{
+    event::{About, Competition, Fixture, Id, Incident, IncidentKind, Micros, Side, Venue},
+    football::{self, Period},
+};
 use jiff::{civil::DateTime, tz::TimeZone};
 
 use super::{PROVIDER, roster::Roster};
@@ -10,8 +14,6 @@ use crate::{
         self, Document,
         record::{MatchRecord, TeamRecord},
     },
-    event::{About, Competition, Fixture, Id, Incident, IncidentKind, Micros, Side, Venue},
-    football::{self, Period},
     normalize::football::Recorded,
 };
 

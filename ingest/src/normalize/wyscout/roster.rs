@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use facts::event::{Id, LineUp, LineUpPlayer, Pair, Participant, PlayerPosition, Side};
+
 use super::PROVIDER;
 use crate::{
     decode::wyscout::{
@@ -9,7 +11,6 @@ use crate::{
         record::{MatchRecord, TeamRecord},
     },
     error::{DecodeError, RefusalKind},
-    event::{Id, LineUp, LineUpPlayer, Pair, Participant, PlayerPosition, Side},
 };
 
 #[derive(Debug)]

@@ -1,10 +1,13 @@
 //! Shots with their place. This form of the provider's data has no expected goals.
 
+use facts::{
+    event::{BodyPart, Participant, PitchPlace, Shot, ShotOutcome, ShotSituation, Side, Stat},
+    football::Period,
+};
+
 use super::tally;
 use crate::{
     decode::wyscout::{Kind, SetPiece, Tag, WyscoutEvent},
-    event::{BodyPart, Participant, PitchPlace, Shot, ShotOutcome, ShotSituation, Side, Stat},
-    football::Period,
     normalize::football::Course,
 };
 

@@ -3,10 +3,9 @@
 //! Possession is not among them: the events are touches, and the time between two of them belongs
 //! to neither side. Of a second yellow card the red one is counted, as every table does.
 
-use crate::{
-    decode::wyscout::{Detail, Kind, SetPiece, Tag, WyscoutEvent},
-    event::{PlayerStat, Stat},
-};
+use facts::event::{PlayerStat, Stat};
+
+use crate::decode::wyscout::{Detail, Kind, SetPiece, Tag, WyscoutEvent};
 
 pub(super) fn stats(event: &WyscoutEvent) -> [Option<Stat>; 2] {
     match event.kind {

@@ -6,13 +6,11 @@
 
 use std::time::Duration;
 
+use facts::event::Micros;
 use rand_chacha::ChaCha8Rng;
 
 use super::error::Remedy;
-use crate::{
-    event::Micros,
-    source::backoff::{self, Backoff},
-};
+use crate::source::backoff::{self, Backoff};
 
 #[derive(Debug)]
 pub(super) struct RetryTimer {

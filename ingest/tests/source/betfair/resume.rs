@@ -1,7 +1,7 @@
 //! Facts from several connections equal the facts from a single one.
 
+use facts::event::{Event, MarketStatus};
 use ingest::{
-    event::{Event, MarketStatus},
     normalize::betfair::Normalizer,
     source::{RawMessage, ReportSender},
 };

@@ -1,9 +1,7 @@
 //! Open connections in trouble: silence, lateness, losses, unusable lines.
 
-use ingest::{
-    error::RefusalKind,
-    event::{Fact, MarketChange},
-};
+use facts::event::{Fact, MarketChange};
+use ingest::error::RefusalKind;
 use serde_json::{Value, json};
 use tokio::time::{Duration, Instant};
 

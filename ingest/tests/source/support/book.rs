@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use ingest::event::{
+use facts::event::{
     Event, Fact, Level, MarketChange, MarketDefinition, MarketStatus, SelectionChange,
 };
 use rust_decimal::Decimal;

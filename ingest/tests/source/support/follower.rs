@@ -5,9 +5,9 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
+use facts::event::{Event, Micros};
 use ingest::{
     error::Refusal,
-    event::{Event, Micros},
     source::{Report, ReportSender, SourceMessage},
 };
 use tokio::sync::mpsc;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ingest::{
+use facts::{
     event::{BodyPart, ExpectedGoals, ShotOutcome, ShotSituation},
     football::Period,
 };

@@ -80,7 +80,7 @@ pub(super) struct Weather {
 }
 
 impl Weather {
-    fn of(weather: ingest::event::Weather) -> Self {
+    fn of(weather: facts::event::Weather) -> Self {
         Self {
             code: weather.code,
             description: match weather.code {

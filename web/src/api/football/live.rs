@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use facts::event::Sport;
 use fanout::Micros;
 use hyper::header::{HeaderName, HeaderValue};
-use ingest::event::Sport;
 use serde::Serialize;
 use tokio::time::Instant;
 use utoipa::ToSchema;

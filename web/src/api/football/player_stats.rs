@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use ingest::event::ExpectedGoals;
+use facts::event::ExpectedGoals;
 use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
 
@@ -155,7 +155,7 @@ fn expected_goals<S: Serializer>(value: &OptionalCount, out: S) -> Result<S::Ok,
     value.map(|it| ExpectedGoals(it).goals()).serialize(out)
 }
 
-/// By the names of `ingest::event::PlayerStat`.
+/// By the names of `facts::event::PlayerStat`.
 type CountsByName = BTreeMap<Arc<str>, u32>;
 
 impl PlayerStats {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use ingest::event::Sport;
+use facts::event::Sport;
 
 use crate::api::{ApiError, ApiRequest, Param, Spec, match_filter};
 use history::query::MatchQuery;

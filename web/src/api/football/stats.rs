@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use ingest::{
+use facts::{
     event::{ExpectedGoals, Stat},
     football::Period,
 };
@@ -99,7 +99,7 @@ pub(super) struct Counters {
     xg: Option<Xg>,
 }
 
-/// Keyed by the names of `ingest::event::Stat`.
+/// Keyed by the names of `facts::event::Stat`.
 type StatCounts = BTreeMap<Arc<str>, u32>;
 
 impl Stats {

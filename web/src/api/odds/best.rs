@@ -1,8 +1,8 @@
 //! `/api/v2/odds/best/`: the highest price of each outcome. SERVICE section 3.4, which does not say what
 //! a row has: ours is named as in the comparison.
 
+use facts::event::Sport;
 use fanout::Micros;
-use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use facts::event::Sport;
 use fanout::Micros;
-use ingest::event::Sport;
 use rust_decimal::Decimal;
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -15,7 +15,7 @@ pub(in crate::api) mod quote;
 
 use std::sync::Arc;
 
-use ingest::event::Sport;
+use facts::event::Sport;
 use utoipa_axum::router::OpenApiRouter;
 
 use super::{Api, ApiError, Param, Spec};

@@ -5,7 +5,7 @@
 
 pub(in crate::api) mod row;
 
-use ingest::event::Sport;
+use facts::event::Sport;
 
 use self::row::{Names, Prediction, Recommendations, confidence};
 use super::{

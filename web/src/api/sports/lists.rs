@@ -2,7 +2,7 @@
 
 use std::{cmp::Reverse, sync::Arc};
 
-use ingest::event::Sport;
+use facts::event::Sport;
 use serde::Serialize;
 
 use super::{

@@ -1,6 +1,6 @@
 //! Lists of matches, one match, and endpoints below one match, shared by several sports.
 
-use ingest::event::Sport;
+use facts::event::Sport;
 use serde::Serialize;
 
 use super::{match_odds::StickOdds, price, sport_stats::SportStats};

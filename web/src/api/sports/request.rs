@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use facts::event::Sport;
 use fanout::Micros;
-use ingest::event::Sport;
 use serde::Serialize;
 
 use super::{

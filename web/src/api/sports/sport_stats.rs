@@ -5,8 +5,8 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use facts::event::Sport;
 use fanout::Micros;
-use ingest::event::Sport;
 use tokio::sync::Mutex;
 use tracing::error;
 

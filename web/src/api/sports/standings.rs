@@ -1,6 +1,6 @@
 //! The table of a league, computed from its results.
 
-use ingest::event::Sport;
+use facts::event::Sport;
 use serde::Serialize;
 
 use super::request;

@@ -1,6 +1,6 @@
 //! Prices: the rows of version 2 with the names and paging of version 1.
 
-use ingest::event::Sport;
+use facts::event::Sport;
 
 use super::request::{self, LEAGUE, NONE, V1Query};
 use crate::{

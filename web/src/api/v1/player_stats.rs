@@ -1,6 +1,6 @@
 //! Statistics of players in single matches.
 
-use ingest::event::Sport;
+use facts::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 

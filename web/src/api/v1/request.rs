@@ -1,7 +1,7 @@
 //! Reading requests of version 1: SERVICE sections 1.2, 1.3 and 1.6.
 
+use facts::event::Sport;
 use fanout::Micros;
-use ingest::event::Sport;
 use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
 use serde::Serialize;
 

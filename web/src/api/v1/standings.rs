@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ingest::event::Sport;
+use facts::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -1,7 +1,8 @@
 //! Answers in, facts out, written down in short.
 
+use facts::event::{Id, Level, Sport};
+
 use super::*;
-use crate::event::{Id, Level, Sport};
 
 fn book(status: &str, runner: &str) -> String {
     format!(

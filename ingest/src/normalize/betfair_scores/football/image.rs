@@ -1,11 +1,12 @@
 //! What a scoreboard of football shows: the phase, the clock, the score and the counts, as an image
 //! that has the last word over what its timeline adds up to.
 
+use facts::event::{FootballFact, FootballScore, FootballStatus, Pair, Side, Stat};
+
 use super::Football;
 use crate::{
     decode::betfair_scores::{Board, Team},
     error::DecodeError,
-    event::{FootballFact, FootballScore, FootballStatus, Pair, Side, Stat},
     normalize::betfair_scores::{
         period::{in_extra_time, is_over, runs, second_of},
         status::{self, Meaning},

@@ -1,6 +1,6 @@
 //! `/odds/api/sports/`.
 
-use ingest::event::Sport;
+use facts::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -1,6 +1,6 @@
 //! `/basketball/api/v2/events/`.
 
-use ingest::event::Sport;
+use facts::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -1,6 +1,6 @@
 //! Players, teams, tournaments and predictions of CS2.
 
-use ingest::event::Sport;
+use facts::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 

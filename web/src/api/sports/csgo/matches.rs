@@ -1,6 +1,6 @@
 //! `/csgo/api/v2/matches/`.
 
-use ingest::event::Sport;
+use facts::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 

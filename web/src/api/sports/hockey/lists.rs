@@ -1,6 +1,6 @@
 //! Leagues, teams, people, standings and predictions of hockey.
 
-use ingest::event::Sport;
+use facts::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 

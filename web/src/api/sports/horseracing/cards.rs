@@ -7,8 +7,8 @@ use std::{
     sync::Arc,
 };
 
+use facts::event::Sport;
 use fanout::Micros;
-use ingest::event::Sport;
 use tokio::sync::Mutex;
 
 use super::card::RaceCard;

@@ -1,6 +1,6 @@
 //! `/horseracing/api/v2/races/`, meetings and tracks.
 
-use ingest::event::Sport;
+use facts::event::Sport;
 
 use super::{
     super::request::{self, DATE, DATE_FROM, DATE_TO, DAY, NONE, SEARCH},

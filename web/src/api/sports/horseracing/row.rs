@@ -1,6 +1,6 @@
 //! Races, meetings and tracks as rows of lists.
 
-use ingest::event::Sport;
+use facts::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 

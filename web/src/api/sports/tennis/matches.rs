@@ -1,6 +1,6 @@
 //! `/tennis/api/v2/matches/`: the list, matches in play, and one match.
 
-use ingest::event::Sport;
+use facts::event::Sport;
 
 use super::{
     super::{

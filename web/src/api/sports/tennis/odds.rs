@@ -1,6 +1,6 @@
 //! `/tennis/api/v2/matches/{id}/odds/` and `/tennis/api/v2/odds/best/`.
 
-use ingest::event::Sport;
+use facts::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -1,6 +1,6 @@
 //! `/tennis/api/v2/players/`.
 
-use ingest::event::Sport;
+use facts::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -1,7 +1,7 @@
 //! `/tennis/api/v2/rankings/`: the hub's own rankings, since no feed provides the circuits'.
 
+use facts::event::Sport;
 use fanout::Micros;
-use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 

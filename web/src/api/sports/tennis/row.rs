@@ -1,6 +1,6 @@
 //! A tennis match as a row of lists and as a detail.
 
-use ingest::event::Sport;
+use facts::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 

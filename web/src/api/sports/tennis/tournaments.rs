@@ -1,7 +1,7 @@
 //! `/tennis/api/v2/tournaments/`.
 
+use facts::event::Sport;
 use fanout::Micros;
-use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -1,7 +1,7 @@
 //! Constraints of parameters, which follow from their names and paths.
 
+use facts::event::Sport;
 use fanout::channel::NAME_BYTES_MAX;
-use ingest::event::Sport;
 use serde_json::{Value, json};
 
 use super::FOOTBALL_V1;

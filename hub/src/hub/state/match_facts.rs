@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ingest::event::{
+use facts::event::{
     Fact, MarketChange, MarketDefinition, OddsFact, SelectionChange, SelectionDefinition,
 };
 

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use ingest::event::Batch;
+use facts::event::Batch;
 use proptest::prelude::*;
 use simulator::Simulator;
 

@@ -4,10 +4,8 @@
 
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
-use crate::{
-    decode::events::{self as decode, Line, MatchName},
-    event::{Batch, Event, Fact, Fixture, Id, Micros, Timed},
-};
+use super::{BatchFact, Line, MatchName, Message};
+use crate::event::{Batch, Event, Fact, Fixture, Id, Micros, Timed};
 
 /// Writes batches as lines. It keeps the provider's key of each match of which it saw the fixture.
 #[derive(Debug, Default)]
@@ -29,20 +27,20 @@ impl LineWriter {
     fn line(&mut self, at: Option<Micros>, batch: &Batch) -> String {
         let mut all: Vec<_> = batch.events.iter().map(|event| self.batch_fact(event)).collect();
         let line = match (all.pop(), all.is_empty()) {
-            (Some(decode::BatchFact { provider, sport, r#match, fact }), true) => {
+            (Some(BatchFact { provider, sport, r#match, fact }), true) => {
                 let id = None;
-                let line = decode::Message { at, id, provider, sport, r#match, fact };
+                let line = Message { at, id, provider, sport, r#match, fact };
                 Line::One(Box::new(line))
             }
             (last, _) => {
                 all.extend(last);
-                Line::Batch(decode::Batch { at, id: None, batch: all })
+                Line::Batch(super::Batch { at, id: None, batch: all })
             }
         };
         serde_json::to_string(&line).expect("a line is JSON")
     }
 
-    fn batch_fact<'a>(&mut self, event: &'a Event) -> decode::BatchFact<'a> {
+    fn batch_fact<'a>(&mut self, event: &'a Event) -> BatchFact<'a> {
         if let Fact::Fixture(Fixture { provider, provider_key, .. }) = &event.fact
             && Id::derive(provider, "match", provider_key) == event.match_id
         {
@@ -54,6 +52,6 @@ impl LineWriter {
             None => (None, MatchName::Id(event.match_id.0)),
         };
         let fact = Cow::Borrowed(&event.fact);
-        decode::BatchFact { provider, sport: event.sport, r#match: name, fact }
+        BatchFact { provider, sport: event.sport, r#match: name, fact }
     }
 }

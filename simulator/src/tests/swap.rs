@@ -1,6 +1,6 @@
 //! Facts seen from the other side.
 
-use simulator::Simulator;
+use crate::Simulator;
 
 #[test]
 fn swapping_twice_restores_the_fact() {

@@ -1,19 +1,14 @@
 //! Matchwire's own feed format: one JSON object on each line, each a fact or several as one piece.
 //!
-//! A line contains facts of [`crate::event`], whose types define the format, and an envelope: when,
-//! and of which match. Operators push their own data in it, and recordings of any format can be
-//! converted to it. `docs/INGEST.md` explains it, and its JSON Schema, `docs/events.schema.json`, is
-//! made from these types. An unknown name is an error, never ignored: it is most often a mistyped
-//! one.
+//! The types of [`facts::line`] define the format. An unknown name is an error, never ignored: it is
+//! most often a mistyped one.
 
-mod line;
-
-use crate::{
-    error::DecodeError,
+use facts::{
     event::references::{self, Reference},
+    line::Line,
 };
 
-pub use self::line::{Batch, BatchFact, Line, MatchName, Message};
+use crate::error::DecodeError;
 
 /// Reads one line. The ids in its facts are places in the list of its references.
 ///
@@ -33,15 +28,4 @@ pub(crate) fn line(bytes: &[u8]) -> Result<(Line<'static>, Vec<Reference>), Deco
         None => serde_json::from_slice(bytes).map(|one| Line::One(Box::new(one))),
     });
     Ok((line.map_err(wrong)?, references))
-}
-
-/// The JSON Schema of a line, as `docs/events.schema.json` has it.
-///
-/// # Panics
-///
-/// Never: a schema is JSON.
-#[must_use]
-pub fn schema() -> String {
-    let schema = schemars::schema_for!(Line<'_>);
-    serde_json::to_string_pretty(&schema).expect("a schema is JSON") + "\n"
 }

@@ -1,12 +1,12 @@
-//! The periods of a football match, and how scoreboards count its minutes.
+//! The periods of a football match, how scoreboards count its minutes, and its momentum.
 //!
-//! What the laws and custom say and no feed has to: pure, without any state.
+//! Rules and conventions that no feed reports: pure functions.
 
 use borsh::{BorshDeserialize, BorshSerialize};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::event::{FootballStatus, Micros};
+use crate::event::{FootballStatus, Micros, Pair, Situation};
 
 const SECOND_US: Micros = 1_000_000;
 const MINUTE_US: Micros = 60 * SECOND_US;
@@ -118,6 +118,36 @@ pub fn moment_of_minute(minute: u16, last: Period) -> (Period, Micros) {
     (period, Micros::from(before) * MINUTE_US)
 }
 
+/// What a situation is worth to the side that has the ball.
+#[must_use]
+pub fn pressure(situation: Situation) -> u32 {
+    match situation {
+        Situation::Attack | Situation::Offside => 1,
+        Situation::Dangerous => 3,
+        Situation::Corner => 4,
+        Situation::ShotOffTarget => 8,
+        Situation::ShotOnTarget => 12,
+        Situation::Goal | Situation::Penalty => 16,
+        Situation::Possession
+        | Situation::Safe
+        | Situation::FreeKick
+        | Situation::ThrowIn
+        | Situation::GoalKick
+        | Situation::Injury
+        | Situation::Substitution => 0,
+    }
+}
+
+/// From -100 to 100: the difference of what a minute was worth to both. A little of it is worth
+/// little, although the other side had nothing.
+#[must_use]
+pub fn momentum([first, second]: Pair<u32>) -> i8 {
+    const STEADY: i64 = 20;
+    let (first, second) = (i64::from(first), i64::from(second));
+    let value = 100 * (first - second) / (first + second + STEADY);
+    i8::try_from(value).unwrap_or(0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,5 +175,14 @@ mod tests {
         assert_eq!(moment(92, Period::SecondHalf), (Period::SecondHalf, 46 * 60 * SECOND_US));
         assert_eq!(moment(92, Period::ExtraSecond), (Period::ExtraFirst, 60 * SECOND_US));
         assert_eq!(moment(0, Period::SecondHalf), (Period::FirstHalf, 0));
+    }
+
+    #[test]
+    fn momentum_is_between_its_ends() {
+        assert_eq!(momentum([0, 0]), 0);
+        assert_eq!(momentum([20, 0]), 50);
+        assert_eq!(momentum([0, 20]), -50);
+        assert_eq!(momentum([7, 7]), 0);
+        assert_eq!(momentum([u32::MAX, 0]), 99);
     }
 }

@@ -17,7 +17,7 @@ mod line_up;
 mod number;
 mod odds;
 mod race;
-pub(crate) mod references;
+pub mod references;
 mod scoreboard;
 mod sport;
 mod swap;
@@ -42,6 +42,7 @@ pub use self::{
         Ball, FootballFact, FootballScore, FootballStatus, GoalKind, Incident, IncidentKind,
         Situation, Stat, VarDecision,
     },
+    ids::EntityKind,
     line_up::{LineUp, LineUpPlayer, PlayerPosition, PlayerStat},
     odds::{
         Level, MarketChange, MarketDefinition, MarketStatus, OddsFact, Outcome, SelectionChange,
@@ -53,7 +54,6 @@ pub use self::{
     tennis::{GameScore, Point, PointKind, SetScore, TennisFact, TennisScore, TennisStatus},
 };
 
-pub(crate) use self::ids::EntityKind;
 use self::references::{NamedCompetition, NamedParticipant};
 use crate::codec;
 

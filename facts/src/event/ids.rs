@@ -6,7 +6,7 @@ use super::{
 
 /// What an id in a fact identifies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum EntityKind {
+pub enum EntityKind {
     Competition,
     /// A side of a fixture: a team or a player, by sport.
     Side,
@@ -39,7 +39,7 @@ impl Fact {
     }
 
     /// Visits every entity in the fact: what it is, its id and its name.
-    pub(crate) fn each_entity(&mut self, visit: &mut impl FnMut(EntityKind, &mut Id, &str)) {
+    pub fn each_entity(&mut self, visit: &mut impl FnMut(EntityKind, &mut Id, &str)) {
         match self {
             Self::Fixture(fixture) => fixture.each_entity(visit),
             Self::About(about) => about.each_entity(visit),

@@ -27,14 +27,14 @@ thread_local! {
 
 /// A reference as a line has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Reference {
+pub struct Reference {
     /// The sender's key; the name is the key if there is neither a key nor an id.
-    pub(crate) key: Option<Arc<str>>,
-    pub(crate) id: Option<u64>,
+    pub key: Option<Arc<str>>,
+    pub id: Option<u64>,
 }
 
 /// Reads a line, and returns the references in it: the ids of what was read are places in the list.
-pub(crate) fn collect<T>(read: impl FnOnce() -> T) -> (T, Vec<Reference>) {
+pub fn collect<T>(read: impl FnOnce() -> T) -> (T, Vec<Reference>) {
     READ.set(Some(Vec::new()));
     let line = read();
     (line, READ.take().unwrap_or_default())

@@ -1,10 +1,17 @@
-//! A line: when, which match, and the fact.
+//! Lines of Matchwire's own format, `matchwire-events`: one JSON object each, a fact or several as one piece.
+//!
+//! A line contains facts of [`crate::event`], whose types define the format, and an envelope: when, and of
+//! which match. Operators push their own data in it, and recordings of any format can be converted to it.
+//! `docs/INGEST.md` explains it, and its JSON Schema, `docs/events.schema.json`, is made from these types.
+
+mod write;
 
 use std::borrow::Cow;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use self::write::LineWriter;
 use crate::event::{Fact, Sport};
 
 /// One line of the format `matchwire-events`.
