@@ -1,1 +1,1 @@
-"""The parts of `tests/run` that do not know which suites there are."""
+"""The parts of `tests/run`."""

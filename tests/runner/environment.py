@@ -1,0 +1,32 @@
+"""Where things are, and the environment in which commands run."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parent.parent.parent
+TOOLS = TOP / ".tools"
+LOGS = TOP / "test-results"
+CI = bool(os.environ.get("CI"))
+
+# What our scripts hand on must not change what is tested: the hub reads every MATCHWIRE_ variable.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("MATCHWIRE_")}
+ENVIRONMENT["CARGO_TERM_COLOR"] = "never"
+# A clean checkout is compiled once: what would speed up the next time takes time and space.
+if CI:
+    ENVIRONMENT["CARGO_INCREMENTAL"] = "0"
+# A snapshot that differs is a failure, and nothing is written next to it.
+ENVIRONMENT["INSTA_UPDATE"] = "no"
+ENVIRONMENT["INSTA_WORKSPACE_ROOT"] = str(TOP)
+
+
+def target_directory():
+    command = ["cargo", "metadata", "--format-version", "1", "--no-deps", "--offline"]
+    said = subprocess.run(command, cwd=TOP, env=ENVIRONMENT, stdout=subprocess.PIPE, check=True).stdout
+    return Path(json.loads(said)["target_directory"])
+
+
+def git(*arguments):
+    said = subprocess.run(["git", *arguments], cwd=TOP, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    return said.stdout.splitlines() if said.returncode == 0 else []

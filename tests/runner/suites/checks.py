@@ -1,0 +1,68 @@
+"""Suites that check the code without running the hub."""
+
+import re
+import sys
+
+from runner.build import compile_tests, run_program
+from runner.cargo import has_doc_test
+from runner.environment import TOP, git
+from runner.install import tool
+from runner.report import Counts, at_least_failed, libtest_counts
+from runner.suites.common import check, passed
+
+CLIPPY = ("clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings")
+
+
+def format_(log):
+    return check(log, "cargo", "fmt", "--all", "--check")
+
+
+def clippy(log):
+    return passed(log.cargo(*CLIPPY, low_priority=True))
+
+
+def interleavings(log):
+    """What threads share, in every order in which they can meet."""
+    counts = Counts()
+    selection = ("-p", "matchwire-fanout", "--features", "loom", "--lib")
+    for program in filter(lambda it: it.is_test, compile_tests(log, *selection, low_priority=True)):
+        code, printed = run_program(log, program, "interleaved", low_priority=True)
+        counts += at_least_failed(libtest_counts(printed), code)
+    return counts
+
+
+def docs(log):
+    """The documentation of the code, and the examples in it. Cargo compiles every crate again to find that none has
+    an example, so it looks only if there is one."""
+    selection = ("--locked", "--workspace")
+    counts = passed(log.cargo("doc", *selection, "--no-deps", env={"RUSTDOCFLAGS": "-D warnings"}, low_priority=True))
+    sources = git("ls-files", "*.rs")
+    if sources and not any(has_doc_test(TOP.joinpath(path).read_text()) for path in sources):
+        return counts
+    code, printed = log.cargo("test", *selection, "--doc", low_priority=True)
+    return counts + at_least_failed(libtest_counts(printed), code)
+
+
+def runner(log):
+    """The tests of this script's own parts."""
+    code, printed = log.run(sys.executable, "-m", "unittest", "discover", "-s", "tests/runner", "-t", "tests")
+    ran = re.search(r"^Ran (\d+) tests? ", printed, re.MULTILINE)
+    failed = sum(map(int, re.findall(r"(?:failures|errors)=(\d+)", printed)))
+    return at_least_failed(Counts(int(ran[1]) - failed if ran else 0, failed), code)
+
+
+def deny(log):
+    """Advisories need a database from the network; deny.toml says how to check those."""
+    return check(log, tool(log, "cargo-deny"), "--locked", "check", "bans", "licenses", "sources")
+
+
+def unused(log):
+    """Dependencies that no code uses. cargo-shear parses the code, so a word in a string or in a comment does
+    not count as a use. fuzz/ is a workspace of its own."""
+    shear, workspaces = tool(log, "cargo-shear"), (TOP, TOP / "fuzz")
+    return sum((check(log, shear, "--locked", "--color=never", workspace) for workspace in workspaces), Counts())
+
+
+def fuzz(log):
+    """Every decoder for half a minute each."""
+    return check(log, sys.executable, TOP / "fuzz" / "run", "--seconds", "30")

@@ -1,0 +1,50 @@
+"""What suites have in common."""
+
+import re
+from dataclasses import dataclass
+
+from runner.environment import TOP
+from runner.install import npm_packages, python_with, tool
+from runner.report import Counts, at_least_failed
+
+
+def passed(result):
+    code, _ = result
+    return Counts(passed=int(code == 0), failed=int(code != 0))
+
+
+def check(log, *command, **options):
+    """A command that is one test: it succeeds or it does not."""
+    return passed(log.run(*command, **options))
+
+
+@dataclass(frozen=True)
+class Suite:
+    run: object
+    lane: str
+    # Whether it uses the programs that `BUILD` compiles, the past of `DEMO`, and the hub that suites share.
+    uses_build: bool = False
+    uses_past: bool = False
+    shares_hub: bool = False
+    # What it needs from elsewhere, which is fetched while others compile. The suite asks for the same again and
+    # reports what is missing.
+    needs: tuple = ()
+
+
+def needs_python(folder):
+    return lambda log: python_with(log, TOP / "tests" / folder / "requirements.txt")
+
+
+def needs_npm(folder):
+    return lambda log: npm_packages(log, TOP / folder)
+
+
+def needs_tool(name):
+    return lambda log: tool(log, name)
+
+
+def node_tests(log, node, *folders, **options):
+    tests = [path for folder in folders for path in sorted(folder.glob("*.test.js"))]
+    code, said = log.run(node, "--test", "--test-reporter=tap", *tests, **options)
+    count = lambda word: sum(map(int, re.findall(rf"^# {word} (\d+)$", said, re.MULTILINE)))
+    return at_least_failed(Counts(count("pass"), count("fail") + count("cancelled"), count("skipped") + count("todo")), code)
