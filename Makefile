@@ -1,7 +1,7 @@
 # `make test` is all that a fresh clone needs; tests/run installs what the tests need and reports what it
 # skipped. Single suites: `make test SUITES="rust web"`.
 
-.PHONY: run check test test-long image-test package-test fuzz fmt clean
+.PHONY: run check test test-systems test-long image-test package-test fuzz fmt clean
 
 run:
 	cargo run --release
@@ -13,7 +13,11 @@ check:
 test:
 	@python3 tests/run $(SUITES)
 
-# Too long for `make test`: all cases of the Autobahn test suite, fuzzing, and the Rust tests with all databases,
+# The rest: PostgreSQL and other servers, clients and browsers of other people, crashes, clusters, packages.
+test-systems:
+	@python3 tests/run --systems
+
+# Too long for every push: all cases of the Autobahn test suite, fuzzing, and the Rust tests with all databases,
 # customers and random cases.
 test-long:
 	@python3 tests/run --long

@@ -1,8 +1,8 @@
-//! Databases for tests: a new, empty one of each kind that is available.
+//! Databases for tests: new, empty ones.
 //!
-//! PostgreSQL is available if the variable `TEST_POSTGRES_URL` names a server on which databases
-//! may be created and dropped; `make test` starts one. Otherwise tests run on SQLite only and say
-//! so.
+//! Tests run on SQLite, unless the variable `TEST_POSTGRES_URL` names a server on which databases
+//! may be created and dropped: then they run there. `make test` does the one, and
+//! `make test-systems`, which starts a server, the other.
 //!
 //! Migrating takes most of the time of a short test, so it is done once: files are copies of one, and on the server databases
 //! are made of a template. It stays there, for other test programs and for the next run.
@@ -20,18 +20,25 @@ use tokio::sync::OnceCell;
 
 use super::{Database, DatabaseName, migrations};
 
-/// Runs a test on a new database of each kind.
+/// Runs a test on a new database. Each kind of database takes a run of its own.
 pub async fn on_each(test: impl AsyncFn(Database)) {
+    match postgres_server() {
+        Some(server) => on_postgres(&server, test).await,
+        None => on_sqlite(test).await,
+    }
+}
+
+pub(crate) async fn on_sqlite(test: impl AsyncFn(Database)) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("test.db");
     fs::write(&file, migrated_file().await).expect("a file in a temporary folder");
     let database = Database::open(&DatabaseName::File(file)).await.expect("SQLite opens");
     test(database.clone()).await;
     database.close().await;
-    // The test that needs PostgreSQL reports once for all tests that they ran on SQLite only.
-    let Some(server) = postgres_server() else { return };
-    let migrated =
-        PostgresTestDatabase::create_from(&server, migrated_template(&server).await).await;
+}
+
+pub(crate) async fn on_postgres(server: &str, test: impl AsyncFn(Database)) {
+    let migrated = PostgresTestDatabase::create_from(server, migrated_template(server).await).await;
     let database = Database::open(&migrated.name).await.expect("PostgreSQL opens");
     test(database.clone()).await;
     database.close().await;

@@ -170,6 +170,7 @@ async fn shown(
 }
 
 #[tokio::test]
+#[ignore = "needs Pebble: make test-systems runs it"]
 async fn certificate_is_obtained_kept_and_refused_for_names_of_others() {
     let Some(authority) = Authority::start_or_skipped().await else { return };
     let root = authority.root().await;
@@ -204,6 +205,7 @@ async fn certificate_is_obtained_kept_and_refused_for_names_of_others() {
 }
 
 #[tokio::test]
+#[ignore = "needs Pebble: make test-systems runs it"]
 async fn account_that_the_authority_no_longer_knows_is_replaced() {
     let Some(mut authority) = Authority::start_or_skipped().await else { return };
     let folder = Arc::new(tempfile::tempdir().expect("a temporary folder"));

@@ -44,6 +44,7 @@ async fn key_works_until_another_program_revokes_it() {
 
 /// PostgreSQL notifies; there is no polling. The polling interval of SQLite does not matter there.
 #[tokio::test]
+#[ignore = "needs PostgreSQL: make test-systems runs it"]
 async fn postgresql_notifies_of_a_revocation() {
     const AT_ONCE: Duration = Duration::from_secs(60);
     let Some(server) = postgres_or_skipped() else { return };
@@ -116,6 +117,7 @@ async fn demo_keeps_its_key_over_a_restart() {
 /// Cached keys keep working, sockets stay open, and an unknown key is not called wrong. Changes
 /// made before the hub listens again are found.
 #[tokio::test]
+#[ignore = "needs PostgreSQL: make test-systems runs it"]
 async fn hub_outlives_its_database() {
     let Some(mut cluster) = Cluster::start_or_skipped() else { return };
     let place = TestDatabase::postgres(&cluster.url());
@@ -190,6 +192,7 @@ async fn one_connection_is_enough() {
 }
 
 #[tokio::test]
+#[ignore = "needs PostgreSQL: make test-systems runs it"]
 async fn password_of_the_database_is_shown_nowhere() {
     let Some(server) = postgres_or_skipped() else { return };
     let place = TestDatabase::postgres(&server);

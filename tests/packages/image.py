@@ -84,7 +84,7 @@ def make_root(context, root):
     expect(found == FILES, f"the image has other files: {sorted(found ^ FILES)}")
     libraries = re.findall(r"(/\S+) \(0x", subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout)
     expect(not libraries or not context.must_be_static, f"the program is not static: it needs {libraries}")
-    # `make test` has no static program: it takes the time of a second build. `make image-test` has.
+    # `make test-systems` has no static program: it takes the time of a second build. `make image-test` has.
     for library in libraries:
         target = root / library.lstrip("/")
         target.parent.mkdir(parents=True, exist_ok=True)

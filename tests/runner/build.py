@@ -1,10 +1,12 @@
 """Compiles the tests, and runs their programs."""
 
+import re
+import shutil
 import threading
 import time
 
 from runner.cargo import compiled_programs
-from runner.environment import TOP
+from runner.environment import FEATURES, TOP
 from runner.log import STEP_S_MAX, Failed, Log
 from runner.report import durations
 
@@ -18,11 +20,18 @@ RUST_CLIENT = "conformance_client"
 FEW_CASES = ("accounts", "simulator")
 
 
+def linker_wrapper():
+    """mold takes the place of any linker where it is installed. As flags of the compiler, it would make cargo compile everything
+    again when cargo runs without this script. On x86_64 Rust links with its own lld anyway."""
+    mold = shutil.which("mold")
+    return (mold, "-run") if mold else ()
+
+
 def compile_tests(log, *selection, low_priority=False):
     """Compiles the test programs of a selection of crates, and the programs that they start."""
     code, messages = log.cargo(
         "test", "--locked", "--no-run", "--message-format=json-render-diagnostics", *selection,
-        low_priority=low_priority, captured=True,
+        low_priority=low_priority, captured=True, wrapper=linker_wrapper(),
     )
     if code != 0:
         raise Failed("the tests do not compile")
@@ -43,7 +52,9 @@ class Build:
                 began = time.monotonic()
                 try:
                     # Integration tests bring the programs along that they start.
-                    self.programs = compile_tests(Log("build"), "--workspace", "--tests", "--example", MCP_FIXTURE, "--example", RUST_CLIENT)
+                    self.programs = compile_tests(
+                        Log("build"), "--workspace", *FEATURES, "--tests", "--example", MCP_FIXTURE, "--example", RUST_CLIENT,
+                    )
                 except Failed as error:
                     self.error = error
                 self.took_s = time.monotonic() - began
@@ -51,12 +62,14 @@ class Build:
             raise Failed(f"{self.error}; see test-results/build.log")
         return self.programs
 
+
 BUILD = Build()
 
 
 def hub_binary(log):
     """The program under test."""
     return next(it.path for it in BUILD.wait(log) if it.target == "matchwire" and not it.is_test)
+
 
 # Times of tests are unstable in libtest, and accepted from a stable toolchain with RUSTC_BOOTSTRAP. The variable
 # is set for the test program alone: seen by cargo, it would make cargo compile everything again. cargo-nextest
@@ -77,3 +90,9 @@ def run_program(log, program, *arguments, env=None, low_priority=False, limit_s=
     )
     log.durations += [(seconds, f"{program.name(TOP)} {test}") for seconds, test in durations(printed)]
     return code, printed
+
+
+def listed_tests(log, program):
+    """The paths of a program's tests, ignored ones too."""
+    _, listed = log.run(program.path, "--list", "--format=terse", cwd=program.folder, captured=True)
+    return re.findall(r"^(\S+): test$", listed, re.MULTILINE)

@@ -8,10 +8,12 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Program:
-    """A compiled program: the folder of its package, the name of its target, and whether it is a test program."""
+    """A compiled program: the folder of its package, the name of its target and the root of its sources, and whether it is a
+    test program."""
 
     folder: Path
     target: str
+    source: Path
     path: Path
     is_test: bool
 
@@ -26,8 +28,9 @@ def compiled_programs(messages):
     for line in messages.splitlines():
         message = json.loads(line) if line.startswith("{") else {}
         if message.get("reason") == "compiler-artifact" and message["executable"]:
-            folder = Path(message["manifest_path"]).parent
-            programs.append(Program(folder, message["target"]["name"], Path(message["executable"]), message["profile"]["test"]))
+            folder, target = Path(message["manifest_path"]).parent, message["target"]
+            executable = Path(message["executable"])
+            programs.append(Program(folder, target["name"], Path(target["src_path"]), executable, message["profile"]["test"]))
     return programs
 
 

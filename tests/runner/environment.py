@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -12,6 +13,8 @@ CI = bool(os.environ.get("CI"))
 
 # What our scripts hand on must not change what is tested: the hub reads every MATCHWIRE_ variable.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("MATCHWIRE_")}
+# Which database unit tests run on is the choice of their suite.
+ENVIRONMENT.pop("TEST_POSTGRES_URL", None)
 ENVIRONMENT["CARGO_TERM_COLOR"] = "never"
 # A clean checkout is compiled once: what would speed up the next time takes time and space.
 if CI:
@@ -20,6 +23,9 @@ if CI:
 ENVIRONMENT["INSTA_UPDATE"] = "no"
 ENVIRONMENT["INSTA_WORKSPACE_ROOT"] = str(TOP)
 
+# What tests and lints are compiled with: everything. In the default features is what one machine needs, and they are only checked.
+FEATURES = ()
+
 
 def target_directory():
     command = ["cargo", "metadata", "--format-version", "1", "--no-deps", "--offline"]
@@ -27,6 +33,9 @@ def target_directory():
     return Path(json.loads(said)["target_directory"])
 
 
-def git(*arguments):
-    said = subprocess.run(["git", *arguments], cwd=TOP, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+def git(*arguments, folder=TOP):
+    """The lines that git prints; none if it fails or is not here."""
+    if not shutil.which("git"):
+        return []
+    said = subprocess.run(["git", *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     return said.stdout.splitlines() if said.returncode == 0 else []

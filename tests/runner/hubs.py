@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from runner.build import hub_binary
-from runner.environment import ENVIRONMENT
+from runner.environment import ENVIRONMENT, LOGS
 from runner.log import Failed, Log
 from runner.ports import free_ports
 
@@ -20,6 +20,8 @@ from runner.ports import free_ports
 ANSWER_S_MAX = 600
 # How long a hub may take to log what a suite waits for: on a busy machine the demo writes its past for minutes.
 LOGGED_S_MAX = 900
+# How old the demo's past may be when a run begins: a demo goes on where its past ends.
+PAST_S_MAX = 3600
 # How long suites wait for a hub's predictions, without which they test less.
 PREDICTS_S_MAX = 60
 
@@ -45,41 +47,59 @@ def hub_on(log, db, **settings):
     finally:
         late.cancel()
         hub.terminate()
+        # What it still prints must not block it.
+        threading.Thread(target=hub.stdout.read, daemon=True).start()
         try:
-            hub.communicate(timeout=ANSWER_S_MAX)
+            log.reap(hub, ANSWER_S_MAX)
         except subprocess.TimeoutExpired:
             hub.kill()
-            hub.communicate()
+            log.reap(hub, ANSWER_S_MAX)
 
 
 class DemoDatabase:
     """The database of a demo that has written its past: a season of some ten thousand matches, which takes a hub
-    minutes of processor time. One hub writes it, and every hub that needs a past starts with a copy."""
+    minutes of processor time. One hub writes it, and every hub that needs a past starts with a copy. It stays for a while:
+    `make test-systems` after `make test` finds it."""
 
-    def __init__(self):
-        self.lock, self.folder, self.error = threading.Lock(), None, None
+    def __init__(self, folder=LOGS / "demo"):
+        self.lock, self.folder, self.error, self.is_ready = threading.Lock(), folder, None, False
 
     def path(self, log):
         """The file. The first suite that asks starts the hub that writes it, and the others wait."""
-        hub_binary(log)
+        program = hub_binary(log)
         with log.waiting(), self.lock:
-            if self.folder is None:
-                self.folder, hub = tempfile.TemporaryDirectory(prefix="matchwire-demo-"), Log("demo")
+            if not self.is_ready and not self.error and not self.is_current(program):
                 try:
-                    with hub_on(hub, self.file()):
-                        wait_until_logged(hub, "the demo's past and programme are in the archive")
+                    self.write(Log("demo"), program)
                 except Failed as error:
                     self.error = error
+            self.is_ready = not self.error
         if self.error:
             raise Failed(f"{self.error}; see test-results/demo.log")
         return self.file()
 
-    def file(self):
-        return Path(self.folder.name, "hub.db")
+    def write(self, log, program):
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True)
+        with hub_on(log, self.file()):
+            wait_until_logged(log, "the demo's past and programme are in the archive")
+        self.stamp().write_text(identity(program))
 
-    def remove(self):
-        if self.folder:
-            self.folder.cleanup()
+    def is_current(self, program):
+        """Whether this program wrote it, not long ago."""
+        stamp = self.stamp()
+        return stamp.exists() and stamp.read_text() == identity(program) and time.time() - stamp.stat().st_mtime < PAST_S_MAX
+
+    def file(self):
+        return self.folder / "hub.db"
+
+    def stamp(self):
+        return self.folder / "written-by"
+
+
+def identity(program):
+    status = Path(program).stat()
+    return f"{program} {status.st_size} {status.st_mtime_ns}"
 
 
 DEMO = DemoDatabase()

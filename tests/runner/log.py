@@ -1,10 +1,11 @@
-"""Runs the commands of suites, and keeps what they print."""
+"""Runs the commands of suites, and keeps what they print and the processor time that they take."""
 
 import os
 import signal
 import subprocess
 import threading
 import time
+from collections import Counter
 from contextlib import contextmanager
 
 from runner.environment import ENVIRONMENT, LOGS, TOP
@@ -13,6 +14,8 @@ from runner.environment import ENVIRONMENT, LOGS, TOP
 COMPILING = threading.Lock()
 # Far more than any step takes: a suite that hangs is always stopped and reported.
 STEP_S_MAX = 50 * 60
+# Between two looks at a process that runs.
+LOOK_S_MAX = 0.05
 
 
 class Missing(Exception):
@@ -24,19 +27,27 @@ class Failed(Exception):
 
 
 class Log:
-    """The output of one suite, in a file of its own."""
+    """The output of one suite, or of a part of it, in a file of its own."""
 
     # The commands that are running, in all suites; and whether no more may start.
     running, stopped = set(), False
+    # Seconds of processor time of what has ended, for each suite.
+    processor_s, charging = Counter(), threading.Lock()
 
-    def __init__(self, name):
+    def __init__(self, name, suite=None):
         LOGS.mkdir(exist_ok=True)
-        self.path = LOGS / f"{name}.log"
+        self.path, self.suite = LOGS / f"{name}.log", suite or name
         self.path.write_text("")
         # How long the suite has waited for others to finish compiling.
         self.waited_s = 0
         # Seconds and name of each Rust test that it ran.
         self.durations = []
+        # What the report says of the suite.
+        self.notes = []
+
+    def part(self, name):
+        """A further file of the same suite."""
+        return Log(name, self.suite)
 
     def run(self, *command, cwd=TOP, env=None, text=None, low_priority=False, captured=False, limit_s=STEP_S_MAX):
         """Runs a command to its end; returns its exit code and its output. With `captured` only stderr goes to
@@ -57,26 +68,65 @@ class Log:
             )
             Log.running.add(process)
             try:
-                output, _ = process.communicate(text.encode() if text else None, timeout=limit_s)
+                output = self.communicate(process, text, limit_s)
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+                self.reap(process, limit_s)
                 raise Failed(f"stopped after {limit_s} s: {' '.join(command)}") from None
             finally:
                 Log.running.discard(process)
         if captured:
-            return process.returncode, output.decode(errors="replace")
+            return process.returncode, output
         with self.path.open("rb") as log:
             log.seek(start)
             return process.returncode, log.read().decode(errors="replace")
+
+    def communicate(self, process, text, limit_s):
+        """Gives a process its input and waits for its end; returns its output, if that is a pipe."""
+        read = []
+        reading = threading.Thread(target=lambda: read.append(process.stdout.read()), daemon=True)
+        if process.stdout:
+            reading.start()
+        if text:
+            try:
+                with process.stdin:
+                    process.stdin.write(text.encode())
+            except BrokenPipeError:
+                pass
+        self.reap(process, limit_s)
+        if not process.stdout:
+            return ""
+        # Unless a process that it left behind holds the pipe, its output ends with it.
+        reading.join(limit_s)
+        process.stdout.close()
+        return b"".join(read).decode(errors="replace")
+
+    def reap(self, process, limit_s):
+        """Waits for the end of a process and charges the suite for its processor time, and for that of the processes that it
+        waited for itself."""
+        deadline, look_s = time.monotonic() + limit_s, 0.001
+        while process.returncode is None:
+            pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+            if pid:
+                process.returncode = os.waitstatus_to_exitcode(status)
+                with Log.charging:
+                    Log.processor_s[self.suite] += usage.ru_utime + usage.ru_stime
+            elif time.monotonic() > deadline:
+                raise subprocess.TimeoutExpired(process.args, limit_s)
+            else:
+                time.sleep(look_s)
+                look_s = min(2 * look_s, LOOK_S_MAX)
 
     @staticmethod
     def stop_all():
         """Ends every running command. What runs on its own, such as a hub, is stopped by the code that started it."""
         Log.stopped = True
         for process in list(Log.running):
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGTERM)
+            if process.returncode is None:
+                try:
+                    os.killpg(process.pid, signal.SIGTERM)
+                except ProcessLookupError:
+                    pass
 
     @contextmanager
     def waiting(self):
@@ -86,12 +136,12 @@ class Log:
         finally:
             self.waited_s += time.monotonic() - began
 
-    def cargo(self, *arguments, **options):
-        """A command of cargo's that compiles."""
+    def cargo(self, *arguments, wrapper=(), **options):
+        """A command of cargo's that compiles. `wrapper` is put before it."""
         with self.waiting():
             COMPILING.acquire()
         try:
-            return self.run("cargo", *arguments, **options)
+            return self.run(*wrapper, "cargo", *arguments, **options)
         finally:
             COMPILING.release()
 
@@ -104,6 +154,10 @@ class Log:
     def write(self, text):
         with self.path.open("a") as log:
             log.write(text + "\n")
+
+    def note(self, text):
+        self.notes.append(text)
+        self.write(text)
 
     def text(self):
         return self.path.read_text(errors="replace")

@@ -63,15 +63,15 @@ def wait_until_ready(server, folder):
         time.sleep(0.05)
 
 
-def stop(server):
+def stop(server, reap=subprocess.Popen.wait):
     """SIGINT ends its sessions and stops it in order; setpriv has become the server itself, so it is the
     server's pid. What does not obey is ended by force, with its children, which are of one session."""
     server.send_signal(signal.SIGINT)
     try:
-        server.wait(timeout=ANSWER_S_MAX)
+        reap(server, ANSWER_S_MAX)
     except subprocess.TimeoutExpired:
         os.killpg(server.pid, signal.SIGKILL)
-        server.wait()
+        reap(server, ANSWER_S_MAX)
 
 
 def unprivileged():

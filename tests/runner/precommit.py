@@ -6,7 +6,7 @@ import time
 from runner.build import compile_tests, run_program
 from runner.cargo import changed_packages
 from runner.cargo import packages as workspace_packages
-from runner.environment import ENVIRONMENT, TOP, git
+from runner.environment import ENVIRONMENT, FEATURES, TOP, git
 from runner.log import Failed, Log
 from runner.report import Counts, at_least_failed, failed_tests, libtest_counts
 from runner.suites.checks import CLIPPY
@@ -27,7 +27,7 @@ def unit_tests(log):
     if not changed:
         return Counts(), []
     # The package at the top is tested as `make test` compiles it, so that neither compiles what the other has.
-    selection = ["--workspace"] if any(not it.folder for it in changed) else [word for it in changed for word in ("-p", it.name)]
+    selection = ["--workspace", *FEATURES] if any(not it.folder for it in changed) else [word for it in changed for word in ("-p", it.name)]
     selection += ["--lib"] * any(it.has_library for it in changed) + ["--bins"] * any(not it.has_library for it in changed)
     folders, counts = {TOP / it.folder for it in changed}, Counts()
     for program in compile_tests(log, *selection):

@@ -1,11 +1,13 @@
 """Runs suites in their lanes, and reports them."""
 
 import re
+import resource
 import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from runner import stamps
 from runner.build import BUILD
 from runner.environment import CI, LOGS, TOP
 from runner.hubs import DEMO, SHARED_HUB
@@ -53,7 +55,7 @@ def compile_first():
 def write_past_first():
     """While suites run that do not need it. Those that do report why there is none."""
     try:
-        DEMO.path(Log("past"))
+        DEMO.path(Log("demo"))
     except Failed:
         pass
 
@@ -75,11 +77,17 @@ class Result:
     durations: list
 
 
-def run_suite(name):
-    """Runs one suite and reports it when it has ended; a failing one shows the end of its log."""
-    log, began, remark = Log(name), time.monotonic(), None
+def run_suite(name, always=True):
+    """Runs one suite and reports it when it has ended; a failing one shows the end of its log. Unless it runs always, one that has
+    passed with the same inputs does not run again."""
+    suite, log, began, remark = ALL_SUITES[name], Log(name), time.monotonic(), None
+    if suite.inputs and not always and stamps.has_passed(name, suite.inputs):
+        line = f"  {name}: not run: inputs unchanged since they last passed"
+        report([line])
+        return Result(Counts(), line, [], [])
+    stamps.forget(name)
     try:
-        counts = ALL_SUITES[name].run(log)
+        counts = suite.run(log)
     except Missing as missing:
         counts = Counts(failed=1) if CI else Counts(skipped=1)
         remark = f"not run: {missing}"
@@ -87,52 +95,65 @@ def run_suite(name):
         counts, remark = Counts(failed=1), f"{type(error).__name__}: {error}"
     if remark:
         log.write(remark)
+    if suite.inputs and not counts.failed and not counts.skipped:
+        stamps.remember(name, suite.inputs)
     took_s, printed, lines = time.monotonic() - began - log.waited_s, log.text(), []
     if counts.failed:
         lines += [f"\n==== {log.path.relative_to(TOP)}, its last lines", *printed.splitlines()[-200:], "====\n"]
     elif remark:
         lines.append(f"  {remark}")
     lines += [f"  {reason}" for reason in sorted(set(re.findall(r"^skipped\b.*", printed, re.MULTILINE)))]
-    waited = f", after {log.waited_s:.0f} s of waiting for compiles" if log.waited_s >= 1 else ""
-    line = f"  {name}: passed {counts.passed}, failed {counts.failed}, skipped {counts.skipped}, {took_s:.0f} s{waited}"
+    lines += [f"  {note}" for note in log.notes]
+    line = f"  {name}: passed {counts.passed}, failed {counts.failed}, skipped {counts.skipped}, {took_s:.0f} s"
+    line += f", {Log.processor_s[name]:.0f} s of processor time"
+    if log.waited_s >= 1:
+        line += f", after {log.waited_s:.0f} s of waiting for compiles"
     report([*lines, line])
     return Result(counts, line, failed_tests(printed), log.durations)
 
 
-def run_step(name):
-    if name == COMPILE:
-        return compile_first()
-    if name == PAST:
-        return write_past_first()
-    if name == FETCH:
-        return fetch([name for name in CHOSEN if ALL_SUITES[name].needs])
-    return run_suite(name)
+# What suites share, by the name of its log.
+SHARED = {"build": "compiling all of these", "demo": "the demo's past", "hub": "the hub that suites share", "fetch": "what was installed"}
 
 
-CHOSEN = []
-
-
-def run_all(names, serial):
-    CHOSEN.extend(names)
+def run_all(chosen, serial, always):
+    """Runs the chosen suites and prints what became of them; the exit code."""
     began = time.monotonic()
-    SHARED_HUB.users = sum(ALL_SUITES[name].shares_hub for name in CHOSEN)
+    SHARED_HUB.users = sum(ALL_SUITES[name].shares_hub for name in chosen)
+
+    def run_step(name):
+        if name == COMPILE:
+            return compile_first()
+        if name == PAST:
+            return write_past_first()
+        if name == FETCH:
+            return fetch([name for name in chosen if ALL_SUITES[name].needs])
+        return run_suite(name, always)
+
     try:
-        results = run_lanes(lanes_of(CHOSEN, serial), run_step, Log.stop_all)
+        results = run_lanes(lanes_of(chosen, serial), run_step, Log.stop_all)
     finally:
         SHARED_HUB.stop()
-        DEMO.remove()
-    results = [results[name] for name in ALL_SUITES if name in CHOSEN]
+    results = [results[name] for name in ALL_SUITES if name in chosen]
     print()
     for result in results:
         print("\n".join([result.line] + [f"    failed: {test}" for test in result.failed]))
-    if BUILD.took_s:
-        print(f"  compiling all of these: {BUILD.took_s:.0f} s")
+    for name, title in SHARED.items():
+        if Log.processor_s[name] >= 1:
+            took = f"{BUILD.took_s:.0f} s, " if name == "build" else ""
+            print(f"  {title}: {took}{Log.processor_s[name]:.0f} s of processor time")
     slowest = sorted((it for result in results for it in result.durations), reverse=True)[:10]
     if slowest:
         print("the slowest Rust tests:")
     for seconds, test in slowest:
         print(f"  {seconds:6.1f} s  {test}")
     total = sum((result.counts for result in results), Counts())
-    print(f"all of it took {time.monotonic() - began:.0f} s")
+    print(f"all of it took {time.monotonic() - began:.0f} s, and {processor_s():.0f} s of processor time")
     print(f"total: {total}", flush=True)
     return 1 if total.failed else 0
+
+
+def processor_s():
+    """Seconds of processor time of this process and of all that have ended below it, if somebody waited for their end."""
+    usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)

@@ -97,7 +97,7 @@ def postgres(log):
             log.write(str(error))
             raise Failed("PostgreSQL did not start") from None
         finally:
-            postgres_server.stop(server)
+            postgres_server.stop(server, log.reap)
 
 
 @once

@@ -424,6 +424,7 @@ async fn programs_can_create_the_file_and_keys_concurrently() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+#[ignore = "needs PostgreSQL: make test-systems runs it"]
 async fn programs_can_create_the_tables_and_keys_concurrently() {
     let Some(server) = postgres_or_skipped() else { return };
     let empty = PostgresTestDatabase::create_empty(&server).await;

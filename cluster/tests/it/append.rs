@@ -10,6 +10,7 @@ use crate::support::{
 };
 
 #[test]
+#[ignore = "needs NATS: make test-systems runs it"]
 fn racing_writers_never_get_the_same_sequence() {
     with_each_server(async |program| {
         let dir = TempDir::new().expect("a directory");
@@ -21,6 +22,7 @@ fn racing_writers_never_get_the_same_sequence() {
 }
 
 #[test]
+#[ignore = "needs NATS: make test-systems runs it"]
 fn racing_writers_never_get_the_same_sequence_while_the_leader_of_the_stream_is_killed() {
     with_each_server(async |program| {
         let dir = TempDir::new().expect("a directory");
@@ -95,6 +97,7 @@ async fn race(config: &ClusterConfig, log: &Stream, fault: impl AsyncFnOnce()) {
 }
 
 #[test]
+#[ignore = "needs NATS: make test-systems runs it"]
 fn repeated_append_gives_the_same_sequence() {
     with_each_server(async |program| {
         let dir = TempDir::new().expect("a directory");
@@ -121,6 +124,7 @@ fn repeated_append_gives_the_same_sequence() {
 }
 
 #[test]
+#[ignore = "needs NATS: make test-systems runs it"]
 fn refusal_names_the_message_that_is_there() {
     with_each_server(async |program| {
         let dir = TempDir::new().expect("a directory");
@@ -145,6 +149,7 @@ fn refusal_names_the_message_that_is_there() {
 }
 
 #[test]
+#[ignore = "needs NATS: make test-systems runs it"]
 fn large_records_are_stored_in_parts_and_followed_as_one() {
     with_each_server(async |program| {
         let dir = TempDir::new().expect("a directory");

@@ -25,6 +25,7 @@ fn beat(node: &str, term: u64, leads: bool) -> Beat {
 }
 
 #[test]
+#[ignore = "needs NATS: make test-systems runs it"]
 fn nodes_hear_each_other_and_notice_who_is_gone() {
     with_each_server(async |program| {
         let dir = TempDir::new().expect("a directory");
@@ -50,6 +51,7 @@ fn nodes_hear_each_other_and_notice_who_is_gone() {
 }
 
 #[test]
+#[ignore = "needs NATS: make test-systems runs it"]
 fn clock_that_differs_from_the_others_is_found() {
     with_each_server(async |program| {
         let dir = TempDir::new().expect("a directory");

@@ -18,17 +18,20 @@ enum Fault {
 }
 
 #[test]
+#[ignore = "needs NATS: make test-systems runs it"]
 fn killed_leader_of_the_stream_loses_and_doubles_nothing() {
     with_each_server(async |program| check(&program, Fault::Kill).await);
 }
 
 #[test]
+#[ignore = "needs NATS: make test-systems runs it"]
 fn leader_of_the_stream_that_hangs_and_wakes_loses_and_doubles_nothing() {
     with_each_server(async |program| check(&program, Fault::Hang).await);
 }
 
 /// A leader of the stream that nobody follows may have been replaced, and then has no current end.
 #[test]
+#[ignore = "needs NATS: make test-systems runs it"]
 fn end_is_current_only_while_most_servers_follow_their_leader() {
     with_each_server(async |program| {
         let dir = TempDir::new().expect("a directory");

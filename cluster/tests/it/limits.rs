@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 use crate::support::{Server, config, with_each_server};
 
 #[test]
+#[ignore = "needs NATS: make test-systems runs it"]
 fn node_hears_what_was_used_at_another_one() {
     with_each_server(async |program| {
         let dir = TempDir::new().expect("a directory");

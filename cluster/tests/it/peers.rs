@@ -56,6 +56,7 @@ impl PeerHandler for Node {
 }
 
 #[test]
+#[ignore = "needs NATS: make test-systems runs it"]
 fn snapshot_is_downloaded_exactly() {
     with_each_server(async |program| {
         let dir = TempDir::new().expect("a directory");
@@ -109,6 +110,7 @@ fn snapshot_is_downloaded_exactly() {
 }
 
 #[test]
+#[ignore = "needs NATS: make test-systems runs it"]
 fn node_that_is_away_is_noticed_at_once() {
     with_each_server(async |program| {
         let dir = TempDir::new().expect("a directory");

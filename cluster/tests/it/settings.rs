@@ -7,6 +7,7 @@ use tempfile::TempDir;
 use crate::support::{Server, config, stream, with_each_server};
 
 #[test]
+#[ignore = "needs NATS: make test-systems runs it"]
 fn wrong_settings_of_the_stream_are_reported() {
     with_each_server(async |program| {
         let dir = TempDir::new().expect("a directory");
@@ -27,6 +28,7 @@ fn wrong_settings_of_the_stream_are_reported() {
 }
 
 #[test]
+#[ignore = "needs NATS: make test-systems runs it"]
 fn server_that_cannot_be_reached_is_named() {
     with_each_server(async |program| {
         let dir = TempDir::new().expect("a directory");
@@ -38,6 +40,7 @@ fn server_that_cannot_be_reached_is_named() {
 }
 
 #[test]
+#[ignore = "needs NATS: make test-systems runs it"]
 fn login_and_certificate_are_used() {
     with_each_server(async |program| {
         let dir = TempDir::new().expect("a directory");
@@ -70,6 +73,7 @@ fn login_and_certificate_are_used() {
 }
 
 #[test]
+#[ignore = "needs NATS: make test-systems runs it"]
 fn server_that_takes_only_small_messages_is_refused() {
     with_each_server(async |program| {
         let dir = TempDir::new().expect("a directory");

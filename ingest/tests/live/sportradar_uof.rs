@@ -74,6 +74,7 @@ fn start(settings: UofSettings, keys: &Arc<Mutex<Vec<String>>>) -> Listener {
 
 /// One broker for all tests, because starting one takes seconds.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs RabbitMQ: make test-systems runs it"]
 async fn the_feed_is_followed_through_gaps_and_crashes_of_its_broker() {
     let Some(mut broker) = Broker::start() else { return };
     untrusted_connections_are_refused(&broker).await;

@@ -1,7 +1,7 @@
 //! The database and the clock of a test hub.
 //!
 //! A test database outlives the hubs that are started on it: a file in a folder, or a database on
-//! the PostgreSQL that `TEST_POSTGRES_URL` names, which `make test` starts.
+//! the PostgreSQL that `TEST_POSTGRES_URL` names, which `make test-systems` starts.
 
 use std::{
     process::Command,
@@ -33,17 +33,15 @@ struct Postgres {
     url: String,
 }
 
-/// Runs a test on each kind of database.
-#[expect(clippy::print_stderr, reason = "half a test says so")]
+/// Runs a test on SQLite, or on PostgreSQL if there is a server. Each kind takes a run of its own.
 pub(crate) async fn on_each(test: impl AsyncFn(TestDatabase)) {
-    test(TestDatabase::file()).await;
     match postgres_server() {
         Some(server) => test(TestDatabase::postgres(&server)).await,
-        None => eprintln!("on SQLite alone: TEST_POSTGRES_URL is not set"),
+        None => test(TestDatabase::file()).await,
     }
 }
 
-/// Runs a test on SQLite, and in long runs on each kind of database. Unit tests run what such a test
+/// Runs a test on SQLite, and in long runs as `on_each` does. Unit tests run what such a test
 /// makes of the database on each kind, and `databases` runs the program on each.
 pub(crate) async fn on_sqlite(test: impl AsyncFn(TestDatabase)) {
     if is_long() {

@@ -1,7 +1,6 @@
 """The suites: what runs each, in which lane, and what it needs."""
 
-from runner.install import program
-from runner.servers import prometheus
+from runner.servers import authority, broker, installed_postgres, mail_server, nats_servers, prometheus, proxies
 from runner.suites.checks import clippy, deny, docs, format_, fuzz, interleavings, runner, unused
 from runner.suites.clients import (
     client_js, client_js_long, client_python, client_python_long, clients, conformance, mcp, protocol, protocol_all, python_client_tools,
@@ -10,36 +9,48 @@ from runner.suites.clients import (
 from runner.suites.common import Suite, needs_npm, needs_python, needs_tool
 from runner.suites.deploy import image, installs, monitoring, monitoring_python, package, packages_python
 from runner.suites.deploy import deploy as deploy_cluster
-from runner.suites.pages import browser, readme, web
-from runner.suites.rust import cluster, cluster_long, crash, crash_long, rust, rust_long
+from runner.suites.pages import browser, browser_smoke, chromium, readme, web
+from runner.suites.rust import cluster, cluster_long, crash, crash_long, rust, rust_long, rust_systems
 
-SUITES = {
+# The servers that the Rust tests start.
+SERVERS = (broker, mail_server, authority, proxies, installed_postgres, nats_servers)
+
+# Each list is in the order in which the lanes run it. What fails soonest comes first, and what needs the demo's past after what
+# does not.
+
+# `make test`: what everyone runs. It needs no server of other people.
+TEST_SUITES = {
     "format": Suite(format_, "hubs"),
     "runner": Suite(runner, "hubs"),
     "web": Suite(web, "hubs"),
     "deny": Suite(deny, "hubs"),
     "unused": Suite(unused, "hubs"),
     "clippy": Suite(clippy, "build"),
-    "interleavings": Suite(interleavings, "build"),
-    "docs": Suite(docs, "build"),
-    "rust": Suite(rust, "rust", uses_build=True, uses_past=True),
+    "rust": Suite(rust, "rust", uses_build=True, uses_past=True, needs=(mail_server,)),
     "client-python": Suite(client_python, "hubs", uses_build=True, needs=(python_client_tools,)),
+    "readme": Suite(readme, "hubs", uses_build=True, needs=(needs_python("clients"), needs_tool("websocat"))),
+    "client-js": Suite(client_js, "pages", uses_build=True, needs=(needs_npm("clients/js"),)),
+    "browser-smoke": Suite(browser_smoke, "pages", uses_build=True, needs=(chromium, needs_npm("tests/browser"))),
+}
+
+# `make test-systems`: with the servers, clients and browsers of other people, and with parts that fail.
+SYSTEM_SUITES = {
+    "interleavings": Suite(interleavings, "build", inputs=("fanout", "Cargo.toml", "Cargo.lock")),
+    "docs": Suite(docs, "build", inputs=("*.rs", "*Cargo.toml", "Cargo.lock")),
+    "rust-systems": Suite(rust_systems, "rust", uses_build=True, needs=SERVERS),
     "monitoring": Suite(monitoring, "hubs", uses_build=True, needs=(prometheus, monitoring_python)),
-    "readme": Suite(readme, "hubs", uses_build=True),
-    "deploy": Suite(deploy_cluster, "hubs", uses_build=True),
+    "deploy": Suite(deploy_cluster, "hubs", uses_build=True, needs=(proxies, installed_postgres, nats_servers)),
     "packages": Suite(installs, "hubs", uses_build=True, needs=(packages_python, needs_tool("cargo-deb"))),
     "conformance": Suite(conformance, "hubs", uses_build=True, needs=(python_client_tools, needs_npm("clients/js"))),
     "clients": Suite(clients, "hubs", uses_build=True, uses_past=True, shares_hub=True, needs=(needs_python("clients"),)),
     "websocat": Suite(websocat, "hubs", uses_build=True, uses_past=True, shares_hub=True, needs=(needs_tool("websocat"),)),
     "protocol": Suite(protocol, "hubs", uses_build=True, uses_past=True, shares_hub=True),
-    "client-js": Suite(client_js, "pages", uses_build=True, needs=(needs_npm("clients/js"),)),
-    "browser": Suite(
-        browser, "pages", uses_build=True, uses_past=True, needs=(lambda log: program(log, "chromium", "chromium"), needs_npm("tests/browser")),
-    ),
+    "browser": Suite(browser, "pages", uses_build=True, uses_past=True, needs=(chromium, needs_npm("tests/browser"))),
+    # Two suites with hubs follow the Rust tests, so that the lanes end at about the same time.
     "strangers": Suite(strangers, "rust", uses_build=True, uses_past=True, needs=(needs_npm("tests/clients/javascript"),)),
-    "mcp": Suite(mcp, "hubs", uses_build=True, uses_past=True, needs=(needs_python("mcp/python"), needs_npm("tests/mcp/javascript"))),
     "schemathesis": Suite(schemathesis, "rust", uses_build=True, uses_past=True, needs=(needs_python("schema"),)),
-    # It needs the machine, so it comes last in the lane that takes longest.
+    "mcp": Suite(mcp, "hubs", uses_build=True, uses_past=True, needs=(needs_python("mcp/python"), needs_npm("tests/mcp/javascript"))),
+    # They need the machine, so they come last in the lane that takes longest.
     "crash": Suite(crash, "hubs", uses_build=True),
     "cluster": Suite(cluster, "hubs", uses_build=True),
 }
@@ -56,5 +67,5 @@ LONG_SUITES = {
     "crash-long": Suite(crash_long, "rust", uses_build=True),
     "cluster-long": Suite(cluster_long, "rust", uses_build=True),
 }
-ALL_SUITES = SUITES | LONG_SUITES
+ALL_SUITES = TEST_SUITES | SYSTEM_SUITES | LONG_SUITES
 LANES = ("build", "rust", "hubs", "pages")

@@ -5,12 +5,15 @@ import sys
 
 from runner.build import compile_tests, run_program
 from runner.cargo import has_doc_test
-from runner.environment import TOP, git
+from runner.environment import FEATURES, TOP, git
 from runner.install import tool
 from runner.report import Counts, at_least_failed, libtest_counts
 from runner.suites.common import check, passed
 
-CLIPPY = ("clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings")
+CLIPPY = ("clippy", "--locked", "--workspace", *FEATURES, "--all-targets", "--", "-D", "warnings")
+# With the default features, of the program alone. Clippy hands `-D warnings` to our crates only: as flags of the compiler, it would
+# make cargo check everybody's crates again.
+CLIPPY_OF_DEFAULT_FEATURES = ("clippy", "--locked", "--", "-D", "warnings")
 
 
 def format_(log):
@@ -18,7 +21,11 @@ def format_(log):
 
 
 def clippy(log):
-    return passed(log.cargo(*CLIPPY, low_priority=True))
+    """Everything with its tests; and the program with the default features, if those are not all."""
+    counts = passed(log.cargo(*CLIPPY, low_priority=True))
+    if FEATURES:
+        counts += passed(log.cargo(*CLIPPY_OF_DEFAULT_FEATURES, low_priority=True))
+    return counts
 
 
 def interleavings(log):
@@ -34,7 +41,7 @@ def interleavings(log):
 def docs(log):
     """The documentation of the code, and the examples in it. Cargo compiles every crate again to find that none has
     an example, so it looks only if there is one."""
-    selection = ("--locked", "--workspace")
+    selection = ("--locked", "--workspace", *FEATURES)
     counts = passed(log.cargo("doc", *selection, "--no-deps", env={"RUSTDOCFLAGS": "-D warnings"}, low_priority=True))
     sources = git("ls-files", "*.rs")
     if sources and not any(has_doc_test(TOP.joinpath(path).read_text()) for path in sources):

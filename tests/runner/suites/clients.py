@@ -14,7 +14,7 @@ from runner.build import BUILD, MCP_FIXTURE, RUST_CLIENT, hub_binary
 from runner.environment import ENVIRONMENT, LOGS, TOP
 from runner.hubs import ANSWER_S_MAX, DEMO, SHARED_HUB, hub_with_past, running_hub, said_by, wait_for_predictions
 from runner.install import node_22, npm_packages, python_with, tool
-from runner.log import Failed, Log
+from runner.log import Failed
 from runner.report import Counts, at_least_failed, pytest_counts, script_counts
 from runner.suites.common import check, node_tests
 
@@ -101,7 +101,7 @@ def conformance(log):
     }
 
     def grade(name):
-        own = Log(f"conformance-{name}")
+        own = log.part(f"conformance-{name}")
         env = {"PYTHONPATH": str(PYTHON_CLIENT / "src")} if name == "python" else {}
         code, said = own.run(hub, "conformance", "--json", "--", *clients[name], env=env, captured=True)
         own.write(said)
@@ -125,7 +125,7 @@ def strangers(log):
     DEMO.path(log)
 
     def walk(name, *client):
-        own = Log(f"strangers-{name}")
+        own = log.part(f"strangers-{name}")
         with running_hub(own) as (address, key, key_without_addon):
             code, said = own.run(*client, "--url", f"http://{address}", "--key", key, "--key-without-addon", key_without_addon)
         for line in re.findall(r"^FAILED.*$", said, re.MULTILINE):
@@ -163,13 +163,13 @@ def mcp(log):
     conformance = (node, folder / "javascript" / "conformance.js")
 
     def run(name, *command):
-        own = Log(f"mcp-{name}")
+        own = log.part(f"mcp-{name}")
         code, said = own.run(*command)
         for line in re.findall(r"^(?:FAILED|skipped).*$", said, re.MULTILINE):
             log.write(line.replace(": ", f": {name}: ", 1))
         return script_counts(said, code)
 
-    with hub_with_past(Log("mcp-hub"), **MCP_SETTINGS) as (address, key, create_key), mcp_fixture(log) as fixture:
+    with hub_with_past(log.part("mcp-hub"), **MCP_SETTINGS) as (address, key, create_key), mcp_fixture(log) as fixture:
         wait_for_predictions(address, key)
         url = f"http://{address}"
         runs = {}
@@ -195,7 +195,7 @@ def mcp_fixture(log):
     finally:
         late.cancel()
         server.kill()
-        server.communicate()
+        log.reap(server, ANSWER_S_MAX)
 
 
 def schemathesis(log):

@@ -29,6 +29,8 @@ class Suite:
     # What it needs from elsewhere, which is fetched while others compile. The suite asks for the same again and
     # reports what is missing.
     needs: tuple = ()
+    # Patterns of git's: if it has passed with these files and this compiler, it need not run again.
+    inputs: tuple = ()
 
 
 def needs_python(folder):

@@ -7,10 +7,10 @@ import tempfile
 from pathlib import Path
 
 from runner.build import hub_binary
-from runner.environment import TOP, target_directory
+from runner.environment import FEATURES, TOP, target_directory
 from runner.hubs import hub_on
 from runner.install import python_with, tool, wanted
-from runner.log import Failed, Log, Missing
+from runner.log import Failed, Missing
 from runner.ports import free_ports
 from runner.report import script_counts
 from runner.servers import installed_postgres, nats_servers, prometheus, proxies
@@ -33,7 +33,7 @@ def monitoring(log):
             "MATCHWIRE_DEMO_PAST": "false", "MATCHWIRE_DEMO_HEAD_START_MINUTES": "20",
             "MATCHWIRE_TRACES_URL": f"http://{collector}", "MATCHWIRE_TRACES_EVERY": "10",
         }
-        with hub_on(Log("monitoring-hub"), Path(folder, "hub.db"), **settings) as (address, key):
+        with hub_on(log.part("monitoring-hub"), Path(folder, "hub.db"), **settings) as (address, key):
             options += ["--collector", collector]
             code, said = log.run(python, TOP / "tests" / "monitoring" / "check.py", "--hub", address, "--key", key, *options)
     return script_counts(said, code)
@@ -68,7 +68,7 @@ def installs(log):
 def image(log):
     """The image with the static program that its Dockerfile builds."""
     host = re.search(r"^host: (\S+)$", log.must("rustc", "-vV"), re.MULTILINE)[1]
-    build = ("build", "--locked", "--bin", "matchwire", "--profile", "release", "--target", host)
+    build = ("build", "--locked", *FEATURES, "--bin", "matchwire", "--profile", "release", "--target", host)
     if log.cargo(*build, env={"RUSTFLAGS": "-C target-feature=+crt-static"}, low_priority=True)[0] != 0:
         raise Failed("the static program does not compile")
     return check_packages(log, target_directory() / host / "release" / "matchwire", "--static", "image")

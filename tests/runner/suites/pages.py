@@ -6,7 +6,6 @@ from runner.build import hub_binary
 from runner.environment import TOP
 from runner.hubs import DEMO
 from runner.install import npm_packages, program, python_with, tool
-from runner.log import Log
 from runner.report import Counts, script_counts
 from runner.suites.common import node_tests
 
@@ -25,22 +24,38 @@ def readme(log):
     return script_counts(said, code)
 
 
-def browser(log):
-    """The live pages and the customers' pages in Chromium; each script starts a hub and a browser of its own."""
-    folder = TOP / "tests" / "browser"
-    chromium = program(log, "chromium", "chromium")
-    node = npm_packages(log, folder)
-    env = {"HUB_BIN": str(hub_binary(log)), "CHROMIUM_BIN": chromium, "DEMO_DATABASE": str(DEMO.path(log))}
+# Each starts a hub and a browser of its own. The longest come first.
+BROWSER_SCRIPTS = ("match", "truth", "page", "customer", "replay", "board", "trade", "client")
+# It opens a page of every kind, those of visitors, customers, traders and operators, at one hub, which needs no past.
+SMOKE_SCRIPT = "production"
 
-    def pages(script):
-        own = Log(f"browser-{script}")
-        code, said = own.run(node, f"{script}.js", cwd=folder, env=env)
+
+def browser_smoke(log):
+    """One script of tests/browser/, in Chromium."""
+    return browser_scripts(log, [SMOKE_SCRIPT])
+
+
+def browser(log):
+    """The other scripts."""
+    return browser_scripts(log, BROWSER_SCRIPTS, DEMO_DATABASE=str(DEMO.path(log)))
+
+
+def browser_scripts(log, scripts, **variables):
+    folder = TOP / "tests" / "browser"
+    browser = chromium(log)
+    node = npm_packages(log, folder)
+    env = variables | {"HUB_BIN": str(hub_binary(log)), "CHROMIUM_BIN": browser}
+
+    def run(script):
+        part = log.part(f"browser-{script}")
+        code, said = part.run(node, f"{script}.js", cwd=folder, env=env)
         log.write(f"{script}:\n{said}")
         return script_counts(said, code)
 
-    # Two at a time: mostly they wait for something to happen in a match. The longest come first.
+    # Two at a time: mostly they wait for something to happen in a match.
     with ThreadPoolExecutor(2) as pool:
-        return sum(pool.map(pages, BROWSER_SCRIPTS), Counts())
+        return sum(pool.map(run, scripts), Counts())
 
 
-BROWSER_SCRIPTS = ("match", "truth", "page", "customer", "production", "replay", "board", "trade", "client")
+def chromium(log):
+    return program(log, "chromium", "chromium")

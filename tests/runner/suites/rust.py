@@ -1,41 +1,85 @@
 """The Rust tests, and the crashes of hubs and clusters, which are Rust tests that take long."""
 
 import os
+import re
 
-from runner.build import BUILD, MCP_FIXTURE, RUST_CLIENT, run_program
+from runner.build import BUILD, MCP_FIXTURE, RUST_CLIENT, listed_tests, run_program
 from runner.environment import TOP
 from runner.hubs import DEMO
 from runner.log import STEP_S_MAX
 from runner.report import Counts, at_least_failed, libtest_counts
+from runner.rust_tests import selected, tests_of_servers
 from runner.servers import authority, broker, installed_postgres, mail_server, nats_servers, postgres, proxies
 
 
 def rust(log):
-    """The unit tests and integration tests of the workspace."""
+    """The unit tests and integration tests of the workspace, on SQLite."""
     return rust_programs(log)
 
 
+def rust_systems(log):
+    """The tests that need servers of other people, and what runs on either database on PostgreSQL."""
+    return rust_programs_with_servers(log)
+
+
 def rust_long(log):
-    """The same with all databases at the level of processes too, with more customers and with far more random cases."""
-    return rust_programs(log, TEST_LONG="true", PROPTEST_CASES="2048")
+    """Both with PostgreSQL at the level of processes too, with more customers and with far more random cases."""
+    variables = {"TEST_LONG": "true", "PROPTEST_CASES": "2048"}
+    return rust_programs(log, **variables) + rust_programs_with_servers(log, **variables)
+
+
+def test_programs(log):
+    """The tests of running hubs last: they need the demo's database, which is being written meanwhile."""
+    programs = [it for it in BUILD.wait(log) if it.is_test and it.target not in (MCP_FIXTURE, RUST_CLIENT)]
+    return sorted(programs, key=is_demo_tested)
+
+
+def is_demo_tested(program):
+    return program.folder == TOP and program.target == "it"
+
+
+# Most tests wait most of the time. With more threads some would be starved, as other suites run beside them.
+THREADS = {"RUST_TEST_THREADS": str(2 * os.cpu_count())}
 
 
 def rust_programs(log, **variables):
-    broker(log)
     mail_server(log)
-    authority(log)
-    proxies(log)
-    programs = [it for it in BUILD.wait(log) if it.is_test and it.target not in (MCP_FIXTURE, RUST_CLIENT)]
-    counts = Counts()
-    with postgres(log) as environment:
-        # Most tests wait most of the time. With more threads some would be starved, as other suites run beside them.
-        environment = environment | variables | nats_servers(log) | {"RUST_TEST_THREADS": str(2 * os.cpu_count())}
-        # The integration tests last: they need the demo's database, which is being written meanwhile.
-        for program in sorted(programs, key=lambda it: it.target == "it"):
-            if program.target == "it":
-                environment["TEST_DEMO_DATABASE"] = str(DEMO.path(log))
-            code, printed = run_program(log, program, env=environment)
-            counts += at_least_failed(libtest_counts(printed), code)
+    counts, left = Counts(), 0
+    for program in test_programs(log):
+        environment = THREADS | variables
+        if is_demo_tested(program):
+            environment |= {"TEST_DEMO_DATABASE": str(DEMO.path(log))}
+        code, printed = run_program(log, program, env=environment)
+        counts += at_least_failed(libtest_counts(printed), code)
+        left += len(re.findall(r"^test \S+ \.\.\. ignored, needs ", printed, re.MULTILINE))
+    if left:
+        log.note(f"{left} Rust tests need servers of other people: the suite rust-systems runs them")
+    return counts
+
+
+def rust_programs_with_servers(log, **variables):
+    for install in (broker, mail_server, authority, proxies):
+        install(log)
+    tests = tests_of_servers(TOP, long="TEST_LONG" in variables)
+    counts, found = Counts(), set()
+    with postgres(log) as server:
+        if not server:
+            # On SQLite they have been run already.
+            left = [test for test in tests if not test.server]
+            counts.skipped += len(left)
+            log.write(f"skipped: {len(left)} tests on PostgreSQL, for want of it")
+            tests = [test for test in tests if test.server]
+        environment = THREADS | variables | server | nats_servers(log)
+        for program in test_programs(log):
+            chosen = selected(tests, program, listed_tests(log, program))
+            found.update(test for _, test in chosen)
+            if chosen:
+                paths = [path for path, _ in chosen]
+                code, printed = run_program(log, program, "--include-ignored", "--exact", *paths, env=environment)
+                counts += at_least_failed(libtest_counts(printed), code)
+    for test in set(tests) - found:
+        log.write(f"FAILED: no program has the test {test.name} of {test.file.relative_to(TOP)}")
+        counts.failed += 1
     return counts
 
 
