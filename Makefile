@@ -1,14 +1,23 @@
 # `make test` is all that a fresh clone needs; tests/run installs what the tests need and reports what it
 # skipped. Single suites: `make test SUITES="rust web"`.
 
-.PHONY: run check test test-systems test-long image-test package-test fuzz fmt clean
+.PHONY: run check budgets lower-budgets test test-systems test-long image-test package-test fuzz fmt clean
 
 run:
 	cargo run --release
 
-# Before each commit: format, lints, and the unit tests of the crates that differ from origin/main.
+# Before each commit: budgets, format, lints, and the unit tests of the crates that differ from origin/main.
 check:
 	@python3 tests/run --check
+
+# Measures a cold build and `make test`, which takes an hour, and writes the figures into budgets.toml. Single steps:
+# `make budgets STEPS=build_default`.
+budgets:
+	@python3 tests/run --budgets $(STEPS)
+
+# Lowers the limits of budgets.toml to what is counted now.
+lower-budgets:
+	@python3 tests/run --lower-budgets
 
 test:
 	@python3 tests/run $(SUITES)

@@ -3,6 +3,7 @@
 import subprocess
 import time
 
+from runner.budgets import compare
 from runner.build import compile_tests, run_program
 from runner.cargo import changed_packages
 from runner.cargo import packages as workspace_packages
@@ -38,15 +39,19 @@ def unit_tests(log):
 
 
 def check_before_commit():
-    """Stops at the first of the three that fails, shows why, and prints one line."""
+    """Stops at the first step that fails, shows why, and prints one line below the budgets."""
     log, began, done = Log("check"), time.monotonic(), []
-    steps = {"format": ("fmt", "--all", "--check"), "clippy": CLIPPY}
     failed = None
-    for name, command in steps.items():
+    budgets = compare()
+    if any(budget.is_exceeded() for budget in budgets):
+        failed = "budgets"
+    for name, command in {"format": ("fmt", "--all", "--check"), "clippy": CLIPPY}.items():
+        if failed:
+            break
         if log.cargo(*command)[0] != 0:
             failed = name
-            break
-        done.append(name)
+        else:
+            done.append(name)
     if not failed:
         try:
             counts, names = unit_tests(log)
@@ -54,9 +59,10 @@ def check_before_commit():
             done += [f"{counts} in {', '.join(names)}" if names else "no crate changed"]
         except Failed as error:
             failed = str(error)
-    if failed:
+    if failed and failed != "budgets":
         print("\n".join(log.text().splitlines()[-100:]))
         print("\n".join(f"failed: {test}" for test in failed_tests(log.text())))
+    print("\n".join(f"  {budget}" for budget in budgets))
     took = f"{time.monotonic() - began:.0f} s"
     print(f"check: {failed} FAILED, {took}; all of it is in test-results/check.log" if failed else f"check: ok, {', '.join(done)}, {took}")
     return 1 if failed else 0

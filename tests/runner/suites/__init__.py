@@ -1,7 +1,7 @@
 """The suites: what runs each, in which lane, and what it needs."""
 
 from runner.servers import authority, broker, installed_postgres, mail_server, nats_servers, prometheus, proxies
-from runner.suites.checks import clippy, deny, docs, format_, fuzz, interleavings, runner, unused
+from runner.suites.checks import budgets, clippy, deny, docs, format_, fuzz, interleavings, runner, unused
 from runner.suites.clients import (
     client_js, client_js_long, client_python, client_python_long, clients, conformance, mcp, protocol, protocol_all, python_client_tools,
     schemathesis, strangers, websocat,
@@ -21,6 +21,7 @@ SERVERS = (broker, mail_server, authority, proxies, installed_postgres, nats_ser
 # `make test`: what everyone runs. It needs no server of other people.
 TEST_SUITES = {
     "format": Suite(format_, "hubs"),
+    "budgets": Suite(budgets, "hubs"),
     "runner": Suite(runner, "hubs"),
     "web": Suite(web, "hubs"),
     "deny": Suite(deny, "hubs"),

@@ -3,6 +3,7 @@
 import re
 import sys
 
+from runner.budgets import compare as budgets_of_project
 from runner.build import compile_tests, run_program
 from runner.cargo import has_doc_test
 from runner.environment import FEATURES, TOP, git
@@ -48,6 +49,17 @@ def docs(log):
         return counts
     code, printed = log.cargo("test", *selection, "--doc", low_priority=True)
     return counts + at_least_failed(libtest_counts(printed), code)
+
+
+def budgets(log):
+    """What can be counted, beside its limits in budgets.toml."""
+    found = budgets_of_project()
+    for budget in found:
+        log.write(str(budget))
+        if budget.is_loose():
+            log.note(f"{budget}: make lower-budgets does it")
+    failed = sum(budget.is_exceeded() for budget in found)
+    return Counts(passed=len(found) - failed, failed=failed)
 
 
 def runner(log):

@@ -1,0 +1,1 @@
+//! Nothing: compiling the dependencies is what is measured.
