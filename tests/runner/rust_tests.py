@@ -14,7 +14,8 @@ from pathlib import Path
 
 from runner.environment import git
 
-TEST = re.compile(r"^[ \t]*#\[(?:tokio::)?test\b", re.MULTILINE)
+# From the attribute to the end of the function, as rustfmt indents it, or to the next attribute after one of a line.
+TEST = re.compile(r"^( *)#\[(?:tokio::)?test\b.*?(?=\n\1\}$|^ *#\[(?:tokio::)?test\b|\Z)", re.MULTILINE | re.DOTALL)
 NEEDS = re.compile(r'#\[ignore = "needs ([^":]+)')
 ON_EACH = re.compile(r"\bon_each\w*\(")
 # Only long runs do this on PostgreSQL too.
@@ -49,12 +50,12 @@ class RustTest:
 def tests_of(file, source, long=False):
     """The tests of a file with this content that need a server or PostgreSQL."""
     found = []
-    starts = [match.start() for match in TEST.finditer(source)]
-    for start, end in zip(starts, [*starts[1:], len(source)]):
-        text = source[start:end]
+    for test in TEST.finditer(source):
+        text = test[0]
         name, needs = re.search(r"\bfn (\w+)", text), NEEDS.search(text)
         on_postgres = bool(ON_EACH.search(text) or long and ON_SQLITE.search(text))
-        if name and (needs or on_postgres):
+        # One that is ignored for another reason is run by hand, or by another suite.
+        if name and (needs or on_postgres and "#[ignore" not in text):
             found.append(RustTest(file, name[1], needs[1] if needs else None, on_postgres))
     return found
 

@@ -29,7 +29,13 @@ mod inside {
 
 #[test]
 #[ignore = "a measurement"]
-fn speed() {}
+fn speed() {
+    on_each(async |database| measure(database).await);
+}
+
+async fn helper() {
+    on_each(async |_| ()).await;
+}
 
 #[tokio::test]
 async fn in_long_runs() {
