@@ -83,6 +83,7 @@ def run_suite(name, always=True):
     suite, log, began, remark = ALL_SUITES[name], Log(name), time.monotonic(), None
     if suite.inputs and not always and stamps.has_passed(name, suite.inputs):
         line = f"  {name}: not run: inputs unchanged since they last passed"
+        log.write(line.strip())
         report([line])
         return Result(Counts(), line, [], [])
     stamps.forget(name)
