@@ -2,6 +2,7 @@
 
 import json
 import re
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,6 +51,24 @@ def packages(metadata, top):
         library = any("lib" in target["kind"] for target in package["targets"])
         found.append(Package(package["name"], "" if folder == "." else folder, library))
     return found
+
+
+def member_features(manifest, feature="full"):
+    """The features of other packages that a feature of the package at the top turns on: for each package, as cargo takes them if
+    only that package is selected."""
+    manifest = tomllib.loads(manifest)
+    features, dependencies = manifest.get("features", {}), manifest["workspace"]["dependencies"]
+    found, open_ = {}, [feature]
+    while open_:
+        name = open_.pop()
+        if "/" not in name:
+            open_ += features.get(name, [])
+            continue
+        dependency, wanted = name.split("/")
+        specification = dependencies.get(dependency, {})
+        package = specification.get("package", dependency) if isinstance(specification, dict) else dependency
+        found.setdefault(package, set()).add(f"{package}/{wanted}")
+    return {package: sorted(names) for package, names in found.items()}
 
 
 # Everything depends on these, and no unit test on those below.

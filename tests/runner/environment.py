@@ -24,7 +24,7 @@ ENVIRONMENT["INSTA_UPDATE"] = "no"
 ENVIRONMENT["INSTA_WORKSPACE_ROOT"] = str(TOP)
 
 # What tests and lints are compiled with: everything. In the default features is what one machine needs, and they are only checked.
-FEATURES = ()
+FEATURES = ("--features", "matchwire/full")
 
 
 def target_directory():

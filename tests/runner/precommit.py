@@ -5,7 +5,7 @@ import time
 
 from runner.budgets import compare
 from runner.build import compile_tests, run_program
-from runner.cargo import changed_packages
+from runner.cargo import changed_packages, member_features
 from runner.cargo import packages as workspace_packages
 from runner.environment import ENVIRONMENT, FEATURES, TOP, git
 from runner.log import Failed, Log
@@ -28,7 +28,12 @@ def unit_tests(log):
     if not changed:
         return Counts(), []
     # The package at the top is tested as `make test` compiles it, so that neither compiles what the other has.
-    selection = ["--workspace", *FEATURES] if any(not it.folder for it in changed) else [word for it in changed for word in ("-p", it.name)]
+    if any(not it.folder for it in changed):
+        selection = ["--workspace", *FEATURES]
+    else:
+        features = member_features((TOP / "Cargo.toml").read_text())
+        selection = [word for it in changed for word in ("-p", it.name)]
+        selection += [word for it in changed for name in features.get(it.name, []) for word in ("--features", name)]
     selection += ["--lib"] * any(it.has_library for it in changed) + ["--bins"] * any(not it.has_library for it in changed)
     folders, counts = {TOP / it.folder for it in changed}, Counts()
     for program in compile_tests(log, *selection):

@@ -5,7 +5,7 @@ import threading
 import unittest
 from pathlib import Path
 
-from runner.cargo import Package, changed_packages, compiled_programs, has_doc_test, packages
+from runner.cargo import Package, changed_packages, compiled_programs, has_doc_test, member_features, packages
 from runner.lanes import once, run_lanes
 from runner.report import Counts, durations, failed_tests, libtest_counts, pytest_counts, script_counts
 
@@ -112,6 +112,19 @@ class Cargo(unittest.TestCase):
     def test_documents_and_integration_tests_have_no_unit_tests(self):
         paths = ("README.md", "docs/API.md", "tests/it/main.rs", "ingest/tests/betfair.rs", "benches/rest.rs", "fuzz/run")
         self.assertEqual(self.changed(*paths, "deploy/cluster/local.py"), [])
+
+    def test_features_of_the_top_turn_on_those_of_members(self):
+        manifest = """
+            [workspace.dependencies]
+            hub = { path = "hub", package = "matchwire-hub" }
+            sqlx = "1"
+            [features]
+            full = ["amqp", "all-of-hub"]
+            amqp = ["hub/amqp", "dep:lapin"]
+            all-of-hub = ["amqp", "hub/more", "sqlx/postgres"]
+        """
+        expected = {"matchwire-hub": ["matchwire-hub/amqp", "matchwire-hub/more"], "sqlx": ["sqlx/postgres"]}
+        self.assertEqual(member_features(manifest), expected)
 
     def test_a_new_dependency_affects_every_package(self):
         self.assertEqual(self.changed("Cargo.lock"), ["hub", "hub-ingest", "hub-floor"])
