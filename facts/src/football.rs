@@ -3,7 +3,6 @@
 //! Rules and conventions that no feed reports: pure functions.
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::event::{FootballStatus, Micros, Pair, Situation};
@@ -13,7 +12,8 @@ const MINUTE_US: Micros = 60 * SECOND_US;
 
 /// A part of a match, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Period {
     FirstHalf,

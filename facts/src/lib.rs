@@ -15,6 +15,11 @@
 //!
 //! An id is a 52-bit digest of the provider's key ([`event::Id::derive`]). The hub replaces it by a public
 //! number.
+//!
+//! # Features
+//!
+//! - `schema`: the types implement `schemars::JsonSchema`. Only the crate `schema` needs it, whose tests write
+//!   `docs/events.schema.json`.
 
 pub mod event;
 pub mod line;

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Id, Pair, Participant, references::NamedVenue};
 
 /// Particulars of the match. What is omitted is unknown, and takes nothing back.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct About {
     /// The number of the round or matchday, from 1.
@@ -58,7 +58,8 @@ pub struct About {
 
 /// The weather at the ground.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Weather {
     /// 1 clear, 2 partly cloudy, 3 cloudy, 4 fog, 5 light rain, 6 rain, 7 snow, 8 thunderstorm.
@@ -71,7 +72,8 @@ pub struct Weather {
 
 /// A ground, a court, a race course.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "NamedVenue", into = "NamedVenue")]
 pub struct Venue {
     pub id: Id,

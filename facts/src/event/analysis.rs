@@ -4,10 +4,7 @@
 //! None of it is part of the stream's match document: it belongs to the record of the match and to
 //! the answers over HTTP.
 
-use std::collections::BTreeMap;
-
 use borsh::{BorshDeserialize, BorshSerialize};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Eid, Participant, Side, Stat, counts};
@@ -15,7 +12,8 @@ use crate::football::Period;
 
 /// Shots, momentum, halves and the like, which belong to the record of a match but not to its stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Analysis {
     Shot(Shot),
@@ -23,7 +21,7 @@ pub enum Analysis {
     ExpectedGoals {
         side: Side,
         #[serde(with = "total")]
-        #[schemars(with = "f64", range(min = 0, max = 30))]
+        #[cfg_attr(feature = "schema", schemars(with = "f64", range(min = 0, max = 30)))]
         goals: ExpectedGoals,
     },
     /// How the match swayed in one minute.
@@ -33,7 +31,7 @@ pub enum Analysis {
         half: Half,
         side: Side,
         #[serde(with = "counts")]
-        #[schemars(with = "BTreeMap<Stat, u32>")]
+        #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<Stat, u32>"))]
         values: Vec<(Stat, u32)>,
     },
     /// Where the players of a side have been on average so far. A later one replaces it.
@@ -123,7 +121,8 @@ mod probability {
 
 /// A shot. One with the same `eid` replaces the one before.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Shot {
     /// Its stable name, unique among the shots of the match.
@@ -143,11 +142,11 @@ pub struct Shot {
     pub body_part: Option<BodyPart>,
     /// The probability that a shot like this is a goal.
     #[serde(default, with = "probability", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<f64>", range(min = 0, max = 1))]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>", range(min = 0, max = 1)))]
     pub expected_goals: Option<ExpectedGoals>,
     /// The same, given where the ball went.
     #[serde(default, with = "probability", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<f64>", range(min = 0, max = 1))]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>", range(min = 0, max = 1)))]
     pub expected_on_target: Option<ExpectedGoals>,
     /// Where it was taken, in tenths of a percent of the pitch, seen from the side that shoots.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -158,29 +157,32 @@ pub struct Shot {
 
 /// In tenths of a percent of the pitch: `x` 0 is the own goal line, `y` 0 the left touch line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PitchPlace {
-    #[schemars(range(max = 1000))]
+    #[cfg_attr(feature = "schema", schemars(range(max = 1000)))]
     pub x: u16,
-    #[schemars(range(max = 1000))]
+    #[cfg_attr(feature = "schema", schemars(range(max = 1000)))]
     pub y: u16,
 }
 
 /// Where a shot crossed the goal line, or would have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct GoalMouth {
     /// In tenths of a percent of the width of the pitch, from the left of the one who shoots.
-    #[schemars(range(max = 1000))]
+    #[cfg_attr(feature = "schema", schemars(range(max = 1000)))]
     pub y: u16,
     /// In tenths of a percent of the height of the crossbar: 1000 is the bar.
     pub z: u16,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ShotOutcome {
     Goal,
@@ -191,7 +193,8 @@ pub enum ShotOutcome {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ShotSituation {
     /// Open play, after a pass of a team mate.
@@ -210,7 +213,8 @@ pub enum ShotSituation {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BodyPart {
     RightFoot,
@@ -221,7 +225,8 @@ pub enum BodyPart {
 
 /// How a match swayed in one minute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(from = "MinuteMomentum", into = "MinuteMomentum")]
 pub struct Momentum {
     pub minute: MatchMinute,
@@ -230,9 +235,10 @@ pub struct Momentum {
 }
 
 /// How lines write a momentum.
-#[derive(Serialize, Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "Momentum")]
+#[cfg_attr(feature = "schema", schemars(rename = "Momentum"))]
 struct MinuteMomentum {
     /// From 1.
     minute: u16,
@@ -240,7 +246,7 @@ struct MinuteMomentum {
     #[serde(default)]
     added: bool,
     /// From -100 to 100; positive is home.
-    #[schemars(range(min = -100, max = 100))]
+    #[cfg_attr(feature = "schema", schemars(range(min = -100, max = 100)))]
     value: i8,
 }
 
@@ -265,7 +271,8 @@ pub struct MatchMinute {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Half {
     First,
@@ -296,7 +303,8 @@ impl Half {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct AveragePosition {
     pub player: Participant,
@@ -304,12 +312,13 @@ pub struct AveragePosition {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PlayerRating {
     pub player: Participant,
     /// In hundredths: 725 is 7.25 of 10.
-    #[schemars(range(max = 1000))]
+    #[cfg_attr(feature = "schema", schemars(range(max = 1000)))]
     pub rating: u16,
 }
 

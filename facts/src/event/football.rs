@@ -1,9 +1,8 @@
 //! Events of a football match.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -11,9 +10,10 @@ use super::{
 };
 
 #[derive(Debug, Clone, PartialEq)]
-#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-#[schemars(rename = "Football")]
+#[cfg_attr(feature = "schema", schemars(rename = "Football"))]
 pub enum FootballFact {
     Status(FootballStatus),
     /// The match clock at the moment of the line. The hub decides whether its anchor must move.
@@ -38,13 +38,13 @@ pub enum FootballFact {
     Stats {
         side: Side,
         #[serde(with = "counts")]
-        #[schemars(with = "BTreeMap<Stat, u32>")]
+        #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<Stat, u32>"))]
         values: Vec<(Stat, u32)>,
     },
     Ball(Ball),
     /// Who starts for a side and who sits on the bench; a later one replaces it.
     #[serde(with = "line_up::of_side")]
-    #[schemars(with = "line_up::LineUpOfSide")]
+    #[cfg_attr(feature = "schema", schemars(with = "line_up::LineUpOfSide"))]
     LineUp {
         side: Side,
         line_up: LineUp,
@@ -54,7 +54,10 @@ pub enum FootballFact {
         side: Side,
         player: Participant,
         #[serde(with = "counts")]
-        #[schemars(with = "BTreeMap<PlayerStat, u32>")]
+        #[cfg_attr(
+            feature = "schema",
+            schemars(with = "std::collections::BTreeMap<PlayerStat, u32>")
+        )]
         values: Vec<(PlayerStat, u32)>,
     },
     /// Shots, momentum, halves and the like.
@@ -79,7 +82,8 @@ words! {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FootballScore {
     /// All goals in play, without the shoot-out.
@@ -107,7 +111,8 @@ impl FootballScore {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Incident {
     /// Its stable name, unique within the match.
@@ -148,7 +153,8 @@ impl Incident {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum IncidentKind {
     Goal(GoalKind),
@@ -256,21 +262,23 @@ words! {
 
 /// Where the ball is, in tenths of a percent of the pitch, seen from the side that has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Ball {
     /// 0 is its own goal line, 1000 the other.
-    #[schemars(range(max = 1000))]
+    #[cfg_attr(feature = "schema", schemars(range(max = 1000)))]
     pub x: u16,
     /// 0 is its left touch line.
-    #[schemars(range(max = 1000))]
+    #[cfg_attr(feature = "schema", schemars(range(max = 1000)))]
     pub y: u16,
     pub side: Side,
     pub situation: Situation,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Situation {
     Possession,

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Participant, Side, words::words};
@@ -18,7 +17,8 @@ pub struct LineUp {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct LineUpPlayer {
     pub player: Participant,
@@ -36,9 +36,10 @@ pub struct LineUpPlayer {
 }
 
 /// A line-up and its side as one object, which is how lines write it.
-#[derive(Serialize, Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "LineUp")]
+#[cfg_attr(feature = "schema", schemars(rename = "LineUp"))]
 pub(super) struct LineUpOfSide {
     side: Side,
     /// `4-3-3`.

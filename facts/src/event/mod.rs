@@ -28,7 +28,6 @@ use std::{fmt, sync::Arc};
 
 use borsh::{BorshDeserialize, BorshSerialize};
 use jiff::civil::Date;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -88,7 +87,8 @@ pub struct Event {
 
 /// What is reported. All facts are absolute: to report one twice changes nothing.
 #[derive(Debug, Clone, PartialEq)]
-#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Fact {
     /// Sides, place and time: the first fact of each match. A later one corrects it.
@@ -141,7 +141,8 @@ impl fmt::Display for Id {
 
 /// Which of the two: home and away in football, player 1 and player 2 in tennis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Side {
     #[serde(rename = "home")]
     First,
@@ -174,7 +175,8 @@ impl Side {
 pub type Pair<T> = [T; 2];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "NamedParticipant", into = "NamedParticipant")]
 pub struct Participant {
     pub id: Id,
@@ -182,7 +184,8 @@ pub struct Participant {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "NamedCompetition", into = "NamedCompetition")]
 pub struct Competition {
     pub id: Id,
@@ -191,7 +194,8 @@ pub struct Competition {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Fixture {
     /// The provider's slug and its own key of the match: `("wyscout", "2058017")`. Lines have both
@@ -207,7 +211,7 @@ pub struct Fixture {
     pub start: Option<Micros>,
     /// The day on which it is played, where no more is known: `2026-08-30`.
     #[serde(with = "day", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     #[borsh(
         serialize_with = "codec::optional_day::write",
         deserialize_with = "codec::optional_day::read"

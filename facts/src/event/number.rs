@@ -5,7 +5,6 @@
 use std::fmt;
 
 use rust_decimal::Decimal;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// A decimal, written as text: `"2.10"`. A JSON number is refused, because most programs that write
@@ -73,13 +72,14 @@ fn shown(text: &str) -> &str {
     &text[..text.floor_char_boundary(SHOWN_MAX)]
 }
 
-impl JsonSchema for Number {
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Number {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Number".into()
     }
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
             "type": "string",
             "description": "A decimal as text, such as \"2.10\". Never a JSON number.",
             "pattern": "^-?[0-9]+(\\.[0-9]+)?$",

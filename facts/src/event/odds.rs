@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use borsh::{BorshDeserialize, BorshSerialize};
 use rust_decimal::Decimal;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -15,12 +14,13 @@ use crate::codec;
 
 /// What one bookmaker says of one market of the match.
 #[derive(Debug, Clone, PartialEq)]
-#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "Odds")]
+#[cfg_attr(feature = "schema", schemars(rename = "Odds"))]
 pub struct OddsFact {
     /// The bookmaker's slug, part of a channel's name: lower-case letters, digits, `-`, `_`, `.`.
-    #[schemars(regex(pattern = r"^[a-z0-9._-]{1,64}$"))]
+    #[cfg_attr(feature = "schema", schemars(regex(pattern = r"^[a-z0-9._-]{1,64}$")))]
     pub book: Arc<str>,
     /// The bookmaker's own id of the market, opaque.
     pub market: Arc<str>,
@@ -28,9 +28,10 @@ pub struct OddsFact {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-#[schemars(rename = "Change")]
+#[cfg_attr(feature = "schema", schemars(rename = "Change"))]
 pub enum MarketChange {
     /// The whole definition; it replaces the one before. Prices stay.
     Define(MarketDefinition),
@@ -42,7 +43,7 @@ pub enum MarketChange {
         selections: Vec<SelectionChange>,
         /// Matched on the whole market so far.
         #[serde(default, with = "number::optional", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "Option<Number>")]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<Number>"))]
         #[borsh(
             serialize_with = "codec::optional_decimal::write",
             deserialize_with = "codec::optional_decimal::read"
@@ -52,9 +53,10 @@ pub enum MarketChange {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "Definition")]
+#[cfg_attr(feature = "schema", schemars(rename = "Definition"))]
 pub struct MarketDefinition {
     /// `match_winner`, `over_under`, `both_teams_to_score`, `asian_handicap`, or the provider's own
     /// name of the kind, in lower case.
@@ -63,7 +65,7 @@ pub struct MarketDefinition {
     pub name: Option<Arc<str>>,
     /// The line of a market that has one: `"2.5"` goals.
     #[serde(default, with = "number::optional", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Number>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Number>"))]
     #[borsh(
         serialize_with = "codec::optional_decimal::write",
         deserialize_with = "codec::optional_decimal::read"
@@ -88,9 +90,10 @@ words! {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "Selection")]
+#[cfg_attr(feature = "schema", schemars(rename = "Selection"))]
 pub struct SelectionDefinition {
     /// The provider's id; `id@handicap` where it exists once for each handicap.
     pub id: Arc<str>,
@@ -139,14 +142,15 @@ impl Outcome {
 
 /// What changed on one selection; what is omitted did not.
 #[derive(Debug, Clone, PartialEq, Default)]
-#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "SelectionPrices")]
+#[cfg_attr(feature = "schema", schemars(rename = "SelectionPrices"))]
 pub struct SelectionChange {
     pub id: Arc<str>,
     /// A bookmaker's one price. Exchanges have ladders instead, and the best of them is the price.
     #[serde(default, with = "number::optional", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Number>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Number>"))]
     #[borsh(
         serialize_with = "codec::optional_decimal::write",
         deserialize_with = "codec::optional_decimal::read"
@@ -154,7 +158,7 @@ pub struct SelectionChange {
     pub price: Option<Decimal>,
     /// Last traded price.
     #[serde(default, with = "number::optional", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Number>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Number>"))]
     #[borsh(
         serialize_with = "codec::optional_decimal::write",
         deserialize_with = "codec::optional_decimal::read"
@@ -162,7 +166,7 @@ pub struct SelectionChange {
     pub last: Option<Decimal>,
     /// Matched on this selection so far.
     #[serde(default, with = "number::optional", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Number>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Number>"))]
     #[borsh(
         serialize_with = "codec::optional_decimal::write",
         deserialize_with = "codec::optional_decimal::read"
@@ -179,7 +183,8 @@ pub struct SelectionChange {
 /// One rung of a ladder: price and the whole size at it, `["1.90", "250"]`. Size `"0"` removes the
 /// rung.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(from = "line::Rung", into = "line::Rung")]
 pub struct Level {
     #[borsh(serialize_with = "codec::decimal::write", deserialize_with = "codec::decimal::read")]
@@ -190,13 +195,13 @@ pub struct Level {
 
 /// How lines write a rung.
 mod line {
-    use schemars::JsonSchema;
     use serde::{Deserialize, Serialize};
 
     use super::Number;
 
-    #[derive(Serialize, Deserialize, JsonSchema)]
-    #[schemars(rename = "Level")]
+    #[derive(Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[cfg_attr(feature = "schema", schemars(rename = "Level"))]
     pub(super) struct Rung(pub Number, pub Number);
 
     impl From<Rung> for super::Level {

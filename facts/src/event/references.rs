@@ -15,7 +15,6 @@
 
 use std::{cell::RefCell, sync::Arc};
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Competition, Id, Participant, Venue};
@@ -49,9 +48,10 @@ fn place(reference: Reference) -> Result<Id, &'static str> {
 }
 
 /// A side, a player, a horse. Without `key` and `id` it is known by its name.
-#[derive(Serialize, Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "Participant")]
+#[cfg_attr(feature = "schema", schemars(rename = "Participant"))]
 pub(super) struct NamedParticipant {
     name: Arc<str>,
     /// The sender's own key of it.
@@ -79,9 +79,10 @@ impl From<Participant> for NamedParticipant {
 }
 
 /// Without `key` and `id` it is known by its name.
-#[derive(Serialize, Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "Competition")]
+#[cfg_attr(feature = "schema", schemars(rename = "Competition"))]
 pub(super) struct NamedCompetition {
     name: Arc<str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -108,9 +109,10 @@ impl From<Competition> for NamedCompetition {
 }
 
 /// A ground, a court, a race course. Without `key` and `id` it is known by its name.
-#[derive(Serialize, Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "Venue")]
+#[cfg_attr(feature = "schema", schemars(rename = "Venue"))]
 pub(super) struct NamedVenue {
     name: Arc<str>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Pair, Side, words::words};
 
 /// The whole scoreboard, absolute: what is absent in a later one is no longer so.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Scoreboard {
     pub status: ScoreboardStatus,
@@ -32,7 +32,8 @@ pub struct Scoreboard {
 
 /// A match clock at the moment of the batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct MatchClock {
     /// Seconds shown: played, or left, as is the sport's custom.

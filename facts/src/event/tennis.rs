@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Eid, Pair, Side, words::words};
 
 #[derive(Debug, Clone, PartialEq)]
-#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-#[schemars(rename = "Tennis")]
+#[cfg_attr(feature = "schema", schemars(rename = "Tennis"))]
 pub enum TennisFact {
     Status(TennisStatus),
     /// A point was played; `score` is what stands after it.
@@ -40,16 +40,17 @@ words! {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Point {
     /// Its stable name, unique within the match.
     pub eid: Eid,
     #[serde(with = "player")]
-    #[schemars(with = "Player")]
+    #[cfg_attr(feature = "schema", schemars(with = "Player"))]
     pub winner: Side,
     #[serde(with = "player")]
-    #[schemars(with = "Player")]
+    #[cfg_attr(feature = "schema", schemars(with = "Player"))]
     pub server: Side,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub how: Option<PointKind>,
@@ -65,12 +66,13 @@ words! {
 
 /// The whole score. Pairs are player 1 and player 2.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TennisScore {
     /// Who serves the next point; absent before the first point, when the feed does not say.
     #[serde(default, with = "player::optional", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Player>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Player>"))]
     pub server: Option<Side>,
     /// Every set begun, the current one last; at most nine.
     pub sets: Vec<SetScore>,
@@ -79,14 +81,15 @@ pub struct TennisScore {
     /// Points played in the match. A point whose number is not ahead of the score is a repetition.
     pub points: u32,
     #[serde(default, with = "player::optional", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Player>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Player>"))]
     pub winner: Option<Side>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "Set")]
+#[cfg_attr(feature = "schema", schemars(rename = "Set"))]
 pub struct SetScore {
     pub games: Pair<u8>,
     /// The points of its tie-break, while it is played and for ever after.
@@ -95,9 +98,10 @@ pub struct SetScore {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[derive(Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-#[schemars(rename = "Game")]
+#[cfg_attr(feature = "schema", schemars(rename = "Game"))]
 pub enum GameScore {
     /// Points won in an ordinary game: 0, 1, 2, 3 are love, 15, 30, 40; `[4, 3]` is advantage
     /// (kept between 3 and 4 from deuce on).
@@ -113,7 +117,8 @@ impl Default for GameScore {
 }
 
 /// The word for a side of a tennis match in lines.
-#[derive(Clone, Copy, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 enum Player {
     P1,

@@ -10,9 +10,9 @@ macro_rules! words {
     ) => {
         #[derive(
             Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize,
-            serde::Deserialize, schemars::JsonSchema, borsh::BorshSerialize,
-            borsh::BorshDeserialize,
+            serde::Deserialize, borsh::BorshSerialize, borsh::BorshDeserialize,
         )]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         $(#[$meta])*
         pub enum $name {
             $($(#[$attribute])* #[serde(rename = $word)] $variant,)+

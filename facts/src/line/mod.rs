@@ -8,14 +8,14 @@ mod write;
 
 use std::borrow::Cow;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::write::LineWriter;
 use crate::event::{Fact, Sport};
 
 /// One line of the format `matchwire-events`.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Line<'a> {
     One(Box<Message<'a>>),
@@ -23,7 +23,8 @@ pub enum Line<'a> {
 }
 
 /// One fact about one match.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Message<'a> {
     /// When it happened, in microseconds since the Unix epoch, UTC.
@@ -41,7 +42,8 @@ pub struct Message<'a> {
 }
 
 /// Several facts that are applied as one piece.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Batch<'a> {
     /// When all of it happened, in microseconds since the Unix epoch, UTC.
@@ -54,10 +56,11 @@ pub struct Batch<'a> {
 }
 
 /// A fact within a batch.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 // The name in the published schema.
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "Told")]
+#[cfg_attr(feature = "schema", schemars(rename = "Told"))]
 pub struct BatchFact<'a> {
     /// Whose key `match` is; the source's own where it is left out.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,7 +71,8 @@ pub struct BatchFact<'a> {
 }
 
 /// The provider's key of the match; a number is an id of Matchwire's own.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged, expecting = "`match` is the match's key as text, or an id of ours as a number")]
 pub enum MatchName {
     Key(String),
