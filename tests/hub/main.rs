@@ -1,4 +1,5 @@
-//! The hub as plain data: batches of facts in, frames out, without socket or clock.
+//! What needs no process. `docs` and `layers` hold the documentation and the dependencies of crates against the sources; the
+//! rest is the hub as plain data: batches of facts in, frames out, without socket or clock.
 //!
 //! A reader that knows only the protocol page follows every channel from its first change. At any
 //! moment, and from any position that it resumes at, it must hold what the hub's image shows.
@@ -6,9 +7,11 @@
 mod bench;
 mod boards;
 mod contract;
+mod docs;
 mod facts;
 mod joining;
 mod json;
+mod layers;
 mod live;
 mod properties;
 mod rate_tiers;

@@ -9,6 +9,7 @@ mod disk_full;
 mod follow;
 mod format;
 mod memory;
+mod replay;
 mod retention;
 mod snapshot;
 mod version;

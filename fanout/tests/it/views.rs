@@ -1,9 +1,6 @@
 //! Picks and compression against a model: in any order of events, and however little a client reads at a time,
 //! it has the selected part of the document, every selected event once, and no gap.
 
-#[path = "subscribers/pipe.rs"]
-mod pipe;
-
 use std::{collections::VecDeque, sync::Arc};
 
 use fanout::{
@@ -20,7 +17,7 @@ use flate2::{Decompress, FlushDecompress};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use self::pipe::Pipe;
+use crate::subscribers::pipe::Pipe;
 
 const LIMITS: SubscriberLimits = SubscriberLimits {
     budget: Budget { bytes: 900, frame_bytes: 0, age_us: 50 },

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use schema::Contract;
 use serde_json::{Deserializer, Value};
 
-const PROTOCOL: &str = include_str!("../../docs/PROTOCOL.md");
+const PROTOCOL: &str = include_str!("../../../docs/PROTOCOL.md");
 
 /// The tables of documents: a text shortly before the table, and the definitions whose fields it has, with tables that have
 /// others of their fields.

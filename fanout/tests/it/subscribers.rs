@@ -3,7 +3,7 @@
 
 mod client;
 mod host;
-mod pipe;
+pub(crate) mod pipe;
 mod world;
 
 use std::{

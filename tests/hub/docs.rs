@@ -4,15 +4,15 @@ use std::{fs, path::Path};
 
 use serde_json::Value;
 
-const PROTOCOL: &str = include_str!("../docs/PROTOCOL.md");
-const INGEST: &str = include_str!("../docs/INGEST.md");
-const ACCOUNTS: &str = include_str!("../docs/ACCOUNTS.md");
-const PAYMENTS: &str = include_str!("../docs/PAYMENTS.md");
-const WEBHOOKS: &str = include_str!("../docs/WEBHOOKS.md");
-const OPERATING: &str = include_str!("../docs/OPERATING.md");
-const EXAMPLE: &str = include_str!("../matchwire.toml.example");
+const PROTOCOL: &str = include_str!("../../docs/PROTOCOL.md");
+const INGEST: &str = include_str!("../../docs/INGEST.md");
+const ACCOUNTS: &str = include_str!("../../docs/ACCOUNTS.md");
+const PAYMENTS: &str = include_str!("../../docs/PAYMENTS.md");
+const WEBHOOKS: &str = include_str!("../../docs/WEBHOOKS.md");
+const OPERATING: &str = include_str!("../../docs/OPERATING.md");
+const EXAMPLE: &str = include_str!("../../matchwire.toml.example");
 
-const ARCHITECTURE: &str = include_str!("../docs/ARCHITECTURE.md");
+const ARCHITECTURE: &str = include_str!("../../docs/ARCHITECTURE.md");
 
 /// The text between two marks, at each occurrence.
 fn all_between<'a>(text: &'a str, open: &'a str, close: &'a str) -> Vec<&'a str> {
@@ -63,11 +63,11 @@ fn examples_form_a_consistent_conversation() {
 
 #[test]
 fn every_close_code_is_in_the_table() {
-    let source = include_str!("../fanout/src/close.rs");
+    let source = include_str!("../../fanout/src/close.rs");
     let code = source.split("fn code").nth(1).and_then(|rest| rest.split("\n    }").next());
     let mut codes = all_between(code.expect("the function `code`"), "=> ", ",");
     // Those of the program itself.
-    codes.extend(all_between(include_str!("../web/src/http/close.rs"), "code: ", ","));
+    codes.extend(all_between(include_str!("../../web/src/http/close.rs"), "code: ", ","));
     assert!(codes.len() > 8, "the codes were not found: {codes:?}");
     // The last arm echoes the code of the client, which is no literal.
     for code in codes.iter().filter(|code| code.parse::<u16>().is_ok()) {
@@ -77,13 +77,13 @@ fn every_close_code_is_in_the_table() {
 
 #[test]
 fn every_error_code_is_in_the_table() {
-    let source = include_str!("../fanout/src/protocol.rs");
+    let source = include_str!("../../fanout/src/protocol.rs");
     let codes = source.split("pub enum Code {").nth(1).and_then(|rest| rest.split('}').next());
     let codes = codes.expect("the enum `Code`").lines().map(str::trim);
     let codes = codes.filter_map(|line| line.strip_suffix(','));
     let codes = codes.filter(|it| it.chars().all(char::is_alphanumeric)).map(snake_case);
     // Those of the program itself.
-    let hosts = all_between(include_str!("../web/src/http/ws.rs"), "Code::Host(\"", "\"");
+    let hosts = all_between(include_str!("../../web/src/http/ws.rs"), "Code::Host(\"", "\"");
     let codes: Vec<String> = codes.chain(hosts.into_iter().map(str::to_owned)).collect();
     assert!(codes.len() > 6, "the codes were not found: {codes:?}");
     for code in codes {
@@ -93,7 +93,7 @@ fn every_error_code_is_in_the_table() {
 
 #[test]
 fn every_metric_is_documented_and_every_documented_one_exists() {
-    let described = all_between(include_str!("../src/telemetry.rs"), "\"matchwire_", "\"");
+    let described = all_between(include_str!("../../src/telemetry.rs"), "\"matchwire_", "\"");
     let mut explained = all_between(OPERATING, "\n| `matchwire_", "`");
     assert!(described.len() > 10, "the metrics were not found: {described:?}");
     for name in described {
