@@ -11,6 +11,8 @@ use std::{
     thread::{self, JoinHandle},
 };
 
+use accounts::{Accounts, Addon, RevokeOutcome, config::AccountsConfig};
+use database::DatabaseName;
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::time::timeout;
@@ -39,6 +41,9 @@ pub(crate) type Setting = (&'static str, &'static str);
 
 /// Every add-on, for a key that may follow everything.
 pub(crate) const ALL_ADDONS: [&str; 3] = ["websocket", "sports", "odds"];
+
+/// How long the add-ons of a key last, as with `matchwire key create`.
+const KEY_DAYS: u32 = 30;
 
 /// `serve` without the demo: the `feeds` channel is the only one, and it never changes.
 pub(crate) const QUIET: Setting = ("DEMO_ENABLED", "false");
@@ -157,15 +162,49 @@ impl Hub {
         Self { process, address, folder, place, printed, collectors }
     }
 
-    /// Makes a key in the hub's database, with these add-ons.
+    /// Makes a key of a new account in the hub's database, with these add-ons.
+    ///
+    /// As `matchwire key create` does, from another process than the hub: from this one, since starting the program once more
+    /// takes much longer. With a clock of the hub's own it has to be the program, whose clock can be set.
     pub(crate) fn key(&self, addons: &[&str]) -> String {
-        let addons = addons.iter().flat_map(|addon| ["--addon", addon]);
-        self.key_command("create", addons)
+        if self.place.has_own_clock() {
+            return self.key_command("create", addons.iter().flat_map(|addon| ["--addon", addon]));
+        }
+        let addons = addons.iter().map(|addon| addon.parse().expect("an add-on"));
+        let addons: Vec<(Addon, u32)> = addons.map(|addon| (addon, KEY_DAYS)).collect();
+        self.in_accounts(async move |accounts| {
+            let key = accounts.create_key(None, &addons, base::clock::now()).await;
+            key.expect("a key is made").expose().to_owned()
+        })
     }
 
     /// Revokes a key, as an operator does: from another process.
     pub(crate) fn revoke(&self, key: &str) {
-        self.key_command("revoke", [key]);
+        let key = key.to_owned();
+        let outcome = self.in_accounts(async move |accounts| {
+            accounts.revoke(&key, base::clock::now()).await.expect("the database answers")
+        });
+        assert_ne!(outcome, RevokeOutcome::Unknown);
+    }
+
+    /// Changes the accounts in the hub's database, beside the hub. On a thread of its own, because a test may already be in a
+    /// runtime.
+    fn in_accounts<T: Send + 'static, F: Future<Output = T>>(
+        &self,
+        change: impl FnOnce(Accounts) -> F + Send + 'static,
+    ) -> T {
+        let database = DatabaseName::from(&*self.db());
+        let changing = thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.expect("a runtime").block_on(async {
+                let accounts = Accounts::open_existing(&database, &AccountsConfig::default()).await;
+                let accounts = accounts.expect("the hub's database opens");
+                let changed = change(accounts.clone()).await;
+                accounts.close().await;
+                changed
+            })
+        });
+        changing.join().expect("the accounts are changed")
     }
 
     /// Runs `matchwire key` on the hub's database; returns what it prints.
@@ -247,7 +286,14 @@ impl Hub {
 
     /// Makes a key for a pushing source.
     pub(crate) fn feed_key(&self, source: &str, more: &[&str]) -> String {
-        self.feeds_key_command("create", source, more)
+        if !more.is_empty() || self.place.has_own_clock() {
+            return self.feeds_key_command("create", source, more);
+        }
+        let source = source.to_owned();
+        self.in_accounts(async move |accounts| {
+            let key = accounts.create_feed_key(&source, false, base::clock::now()).await;
+            key.expect("a key is made").expose().to_owned()
+        })
     }
 
     /// Revokes the keys of a source, from another process.

@@ -93,6 +93,11 @@ impl TestDatabase {
         Self { clock: Some(Arc::clone(clock)), ..self.clone() }
     }
 
+    /// Whether programs in this environment have a clock that a test sets.
+    pub(super) fn has_own_clock(&self) -> bool {
+        self.clock.is_some()
+    }
+
     /// The database as `--db` takes it.
     pub(crate) fn db(&self) -> String {
         match &self.postgres {
