@@ -10,6 +10,10 @@ mod sources;
 use std::{
     io::Write,
     process::{Command, Output, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
 };
 
 use crate::support::{Browser, Hub, Setting, TestDatabase, program};
@@ -23,8 +27,9 @@ const QUICK: [Setting; 3] = [
     ("DEMO_ENABLED", "false"),
 ];
 
-fn hub() -> Hub {
-    Hub::start_with(&["serve"], &QUICK)
+/// The hub that tests share, so each has operators and customers of its own.
+fn hub() -> Arc<Hub> {
+    Hub::shared(&["serve"], &QUICK)
 }
 
 fn hub_on(place: &TestDatabase) -> Hub {
@@ -88,11 +93,18 @@ fn create_admin(hub: &Hub, name: &str) {
     assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
 }
 
-/// An operator's browser session.
+/// A name that no other operator has.
+fn new_name() -> String {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    format!("ada-{}", COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// The browser session of a new operator.
 async fn operator(hub: &Hub) -> Browser<'_> {
-    create_admin(hub, "ada");
+    let name = new_name();
+    create_admin(hub, &name);
     let mut browser = Browser::new(hub);
-    let answer = log_in(&mut browser, "ada", PASSWORD).await;
+    let answer = log_in(&mut browser, &name, PASSWORD).await;
     assert_eq!((answer.status, answer.header("location")), (303, Some("/admin/")), "{answer:?}");
     browser
 }

@@ -26,7 +26,7 @@ pub(crate) mod seasons;
 mod state;
 mod versions;
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 use serde_json::Value;
 
@@ -37,26 +37,29 @@ use crate::{
 
 /// A hub with the data of recordings, and a customer's key.
 struct RecordedHub {
-    hub: Hub,
+    hub: Arc<Hub>,
     key: String,
 }
 
 impl RecordedHub {
     /// On a database with every recording that [`imported`] contains.
     fn imported() -> Option<Self> {
-        Some(Self::of(Hub::start_on(&imported()?.copy(), &["serve"], &[QUIET])))
+        Some(Self::of(imported()?.hub()))
     }
 
     /// On a database with these imported; `None`, with a message, if they are missing.
     fn import(files: &[&str]) -> Option<Self> {
         let files: Vec<PathBuf> = files.iter().map(|file| shared(file)).collect::<Option<_>>()?;
-        let place = TestDatabase::file();
-        let output = place.program().args(["import", "--db", &place.db()]).args(&files).output();
-        let output = output.expect("the program runs");
-        let said = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
-        assert_eq!(said.matches(", 0 messages refused").count(), files.len(), "{said}");
-        Some(Self::of(Hub::start_on(&place, &["serve"], &[QUIET])))
+        Some(Self::of(Hub::shared_from(&format!("import {files:?}"), || {
+            let place = TestDatabase::file();
+            let output =
+                place.program().args(["import", "--db", &place.db()]).args(&files).output();
+            let output = output.expect("the program runs");
+            let said = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+            assert_eq!(said.matches(", 0 messages refused").count(), files.len(), "{said}");
+            Hub::start_on(&place, &["serve"], &[QUIET])
+        })))
     }
 
     /// Plays these at full speed, and keeps running.
@@ -64,10 +67,10 @@ impl RecordedHub {
         let files: Vec<PathBuf> = files.iter().map(|file| shared(file)).collect::<Option<_>>()?;
         let files = files.iter().map(|file| file.to_str().expect("a path of text"));
         let arguments: Vec<_> = ["replay", "--speed", "max"].into_iter().chain(files).collect();
-        Some(Self::of(Hub::start(&arguments)))
+        Some(Self::of(Hub::shared(&arguments, &[])))
     }
 
-    fn of(hub: Hub) -> Self {
+    fn of(hub: Arc<Hub>) -> Self {
         let key = hub.key(&["sports", "odds"]);
         Self { hub, key }
     }

@@ -5,10 +5,13 @@ mod named_keys;
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::{client::IntoClientRequest, handshake::client::Request};
 
-use crate::support::{Client, Closed, Hub, QUIET};
+use crate::support::{Client, Closed, Hub, QUIET, Setting};
 
 /// A well-formed key that does not exist.
 const WRONG: &str = "mw_000000000000000000000000000000000000000000000000";
+
+/// An account may have two sockets.
+pub(crate) const TWO_SOCKETS: [Setting; 2] = [QUIET, ("FANOUT_SOCKETS_MAX_PER_ACCOUNT", "2")];
 
 /// An upgrade request to `/stream/v1` with these headers and this query.
 fn upgrade(hub: &Hub, headers: &[(&'static str, &str)], query: &str) -> Request {
@@ -47,7 +50,7 @@ fn auth_failed() -> (Value, u16) {
 
 #[tokio::test]
 async fn key_is_accepted_in_header_subprotocol_and_query() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let key = &hub.key(&["websocket"]);
     let protocol = "sec-websocket-protocol";
     let check = async |headers: &[(&'static str, &str)], query: &str, selected: Option<&str>| {
@@ -65,7 +68,7 @@ async fn key_is_accepted_in_header_subprotocol_and_query() {
 /// Issue 5, point 4: if a client sends two keys, they must be the same.
 #[tokio::test]
 async fn header_subprotocol_and_query_must_agree() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let key = &hub.key(&["websocket"]);
     let request = |header: Option<&str>, protocol: Option<&str>, query: &str| {
         let header = header.map(|key| ("authorization", format!("Token {key}")));
@@ -86,7 +89,7 @@ async fn header_subprotocol_and_query_must_agree() {
 
 #[tokio::test]
 async fn refused_client_gets_the_reason() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let (revoked, poor) = (hub.key(&["websocket"]), hub.key(&["odds", "sports"]));
     hub.revoke(&revoked);
     let header = |value: &str| upgrade(&hub, &[("authorization", value)], "");
@@ -103,8 +106,7 @@ async fn refused_client_gets_the_reason() {
 
 #[tokio::test]
 async fn sockets_per_account_are_limited() {
-    let settings = [QUIET, ("FANOUT_SOCKETS_MAX_PER_ACCOUNT", "2")];
-    let hub = Hub::start_with(&["serve"], &settings);
+    let hub = Hub::shared(&["serve"], &TWO_SOCKETS);
     let (key, other) = (hub.key(&["websocket"]), hub.key(&["websocket"]));
     let header = format!("Token {key}");
     let request = || upgrade(&hub, &[("authorization", &header)], "");
@@ -123,7 +125,7 @@ async fn sockets_per_account_are_limited() {
 
 #[tokio::test]
 async fn revoking_a_key_closes_its_sockets_and_no_others() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let (key, other) = (hub.key(&["websocket"]), hub.key(&["websocket"]));
     let mut sockets = Vec::new();
     for _ in 0..3 {
@@ -152,7 +154,7 @@ async fn ticket(hub: &Hub, key: &str) -> String {
 
 #[tokio::test]
 async fn ticket_opens_one_socket() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let key = hub.key(&["websocket"]);
     let in_query = |ticket: &str| upgrade(&hub, &[], &format!("?ticket={ticket}"));
     let in_list = |list: &str| upgrade(&hub, &[("sec-websocket-protocol", list)], "");
@@ -183,7 +185,7 @@ async fn ticket_opens_one_socket() {
 
 #[tokio::test]
 async fn ticket_requires_a_rest_credential() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let key = hub.key(&["websocket"]);
     let path = "/api/v2/stream/ticket/";
     let bearer = format!("Bearer {key}");
@@ -199,7 +201,7 @@ async fn ticket_requires_a_rest_credential() {
 
 #[tokio::test]
 async fn plain_http_request_gets_upgrade_required() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let key = hub.key(&["websocket"]);
     let answer = hub.get(&format!("/stream/v1?token={key}")).await;
     assert_eq!(answer.status, 426);

@@ -4,13 +4,19 @@ mod limits;
 mod messages;
 mod subscriptions;
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::support::{Client, Hub, QUIET, Setting, feed};
 
-async fn quiet() -> (Hub, Client) {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+/// Limits that a test reaches.
+const LIMITED: [Setting; 4] =
+    [QUIET, ("FANOUT_CHANNELS_MAX", "7"), ("FANOUT_PATTERNS_MAX", "2"), ("FANOUT_BEAT_MS", "1234")];
+
+async fn quiet() -> (Arc<Hub>, Client) {
+    let hub = Hub::quiet();
     let key = hub.key(&crate::support::ALL_ADDONS);
     let mut client = Client::connect(&hub.address, &key).await;
     client.next_of("hello").await;
@@ -30,7 +36,7 @@ fn held(lines: &[String], settings: &[Setting]) -> (Hub, String) {
 
 /// The same, played at this speed then.
 fn held_at(speed: &str, lines: &[String], settings: &[Setting]) -> (Hub, String) {
-    let folder = std::sync::Arc::new(tempfile::tempdir().expect("a temporary folder"));
+    let folder = Arc::new(tempfile::tempdir().expect("a temporary folder"));
     let path = feed::write(folder.path(), "feed.json", lines);
     let path = path.to_str().expect("a path of text");
     let arguments = ["replay", "--speed", speed, "--hold", path];
@@ -46,8 +52,7 @@ async fn image(hub: &Hub, key: &str, channel: &str) -> Value {
 
 #[tokio::test]
 async fn hello_comes_first_with_its_fields() {
-    let settings = [QUIET, ("FANOUT_CHANNELS_MAX", "7"), ("FANOUT_BEAT_MS", "1234")];
-    let hub = Hub::start_with(&["serve"], &settings);
+    let hub = Hub::shared(&["serve"], &LIMITED);
     let mut client = Client::connect(&hub.address, &hub.key(&crate::support::ALL_ADDONS)).await;
     let hello = client.next().await.expect("a frame");
     assert_eq!(hello["type"], "hello");
@@ -56,7 +61,7 @@ async fn hello_comes_first_with_its_fields() {
     assert!(hello["now"].as_i64().is_some_and(|now| now > 1_700_000_000_000_000), "{hello}");
     assert_eq!(hello["beat_ms"], 1234);
     let limits =
-        json!({"channels": 7, "patterns": 1000, "command_bytes": 16384, "from_bytes": 262144});
+        json!({"channels": 7, "patterns": 2, "command_bytes": 16384, "from_bytes": 262144});
     assert_eq!(hello["limits"], limits);
 }
 

@@ -7,7 +7,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::support::{Hub, PATIENCE, QUIET};
+use crate::support::{Hub, PATIENCE, QUIET, Setting};
 
 const PAGES: [(&str, &str); 6] = [
     ("/docs/", "/docs.md"),
@@ -18,11 +18,12 @@ const PAGES: [(&str, &str); 6] = [
     ("/mcp-info/", "/mcp-info.md"),
 ];
 
-const PUBLIC: (&str, &str) = ("SERVER_PUBLIC_URL", "https://api.test");
+/// A hub that clients know by another address.
+pub(crate) const PUBLIC: Setting = ("SERVER_PUBLIC_URL", "https://api.test");
 
 #[tokio::test]
 async fn every_page_is_available_as_markdown() {
-    let hub = Hub::start_with(&["serve"], &[QUIET, PUBLIC]);
+    let hub = Hub::shared(&["serve"], &[QUIET, PUBLIC]);
     for (page, markdown) in PAGES {
         let html = hub.get(page).await;
         assert_eq!(html.header("content-type"), Some("text/html; charset=utf-8"), "{page}");
@@ -59,7 +60,7 @@ fn count(text: &str, part: &str) -> usize {
 
 #[tokio::test]
 async fn llms_text_leads_to_pages_that_exist() {
-    let hub = Hub::start_with(&["serve"], &[QUIET, PUBLIC]);
+    let hub = Hub::shared(&["serve"], &[QUIET, PUBLIC]);
     let text = hub.get("/llms.txt").await;
     assert_eq!(text.header("content-type"), Some("text/plain; charset=utf-8"));
     assert_eq!(text.body, hub.get("/.well-known/llms.txt").await.body);
@@ -75,7 +76,7 @@ async fn llms_text_leads_to_pages_that_exist() {
 
 #[tokio::test]
 async fn catalog_leads_to_the_card_of_each_server() {
-    let hub = Hub::start_with(&["serve"], &[QUIET, PUBLIC]);
+    let hub = Hub::shared(&["serve"], &[QUIET, PUBLIC]);
     let catalog = hub.get("/.well-known/mcp/catalog.json").await;
     assert_eq!(catalog.header("access-control-allow-origin"), Some("*"));
     let catalog = catalog.json();
@@ -112,7 +113,7 @@ fn check_remote(document: &Value) {
 
 #[tokio::test]
 async fn snippets_are_for_the_chosen_server() {
-    let hub = Hub::start_with(&["serve"], &[QUIET, PUBLIC]);
+    let hub = Hub::shared(&["serve"], &[QUIET, PUBLIC]);
     let football = hub.get("/mcp-info.md").await.body;
     assert!(football.contains("claude mcp add --transport http matchwire https://api.test/mcp"));
     let tennis = hub.get("/mcp-info.md?server=tennis").await.body;
@@ -125,7 +126,7 @@ async fn snippets_are_for_the_chosen_server() {
 /// A page of another host whose name was rebound to this address must not read the key.
 #[tokio::test]
 async fn key_of_a_demo_is_shown_on_loopback_only() {
-    let hub = Hub::start(&["serve"]);
+    let hub = Hub::demo();
     for path in ["/mcp-info/", "/mcp-info.md"] {
         let key = |page: &str| {
             let rest = page.split("Bearer ").nth(1).expect("a header");

@@ -3,7 +3,7 @@
 
 use tokio::{io::AsyncWriteExt, net::TcpStream};
 
-use crate::support::{Hub, QUIET, read_until};
+use crate::support::{Hub, read_until};
 
 /// A valid upgrade request to this path.
 fn upgrade(path: &str, key: &str) -> String {
@@ -22,7 +22,7 @@ fn frame(text: &str) -> Vec<u8> {
 
 #[tokio::test]
 async fn head_may_arrive_in_pieces_and_with_frames_after_it() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let request = upgrade("/stream/v1", &hub.key(&["websocket"]));
     let ping = frame(r#"{"op":"ping","id":7}"#);
     for cut in [1, 20, request.len() / 2, request.len() - 1, request.len()] {
@@ -40,7 +40,7 @@ async fn head_may_arrive_in_pieces_and_with_frames_after_it() {
 
 #[tokio::test]
 async fn socket_may_follow_requests_on_the_same_connection() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let mut stream = TcpStream::connect(&hub.address).await.expect("it connects");
     let plain = b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
     stream.write_all(plain).await.expect("it takes a request");
@@ -53,7 +53,7 @@ async fn socket_may_follow_requests_on_the_same_connection() {
 
 #[tokio::test]
 async fn requests_without_upgrade_go_to_the_router_from_the_first_byte() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let check = async |request: &str, answer: &str| {
         let mut stream = TcpStream::connect(&hub.address).await.expect("it connects");
         stream.write_all(request.as_bytes()).await.expect("it takes a request");

@@ -1,6 +1,6 @@
 //! Sockets do not give away what REST sells: add-ons on sockets, bought and missing.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::{Value, json};
 
@@ -13,9 +13,10 @@ const ODDS_COST: Setting = ("PRODUCTS_ODDS_FREE_UNTIL", "");
 const SPORTS: [&str; 7] =
     ["football", "tennis", "csgo", "darts", "hockey", "basketball", "horseracing"];
 
-/// A hub with a match of each sport, with one bookmaker's book; and the ids of the matches.
-async fn hub_of_all_sports(settings: &[Setting]) -> (Hub, BTreeMap<&'static str, u64>) {
-    let hub = Hub::start_with(&["serve"], &[&[QUIET], settings].concat());
+/// A hub with a match of each sport, with one bookmaker's book; and the ids of the matches. To a hub that another test uses
+/// too, the same is pushed again, which changes nothing.
+async fn hub_of_all_sports(settings: &[Setting]) -> (Arc<Hub>, BTreeMap<&'static str, u64>) {
+    let hub = Hub::shared_by("entitlement", &["serve"], &[&[QUIET], settings].concat());
     let feed = hub.feed_key("acme", &[]);
     let token = format!("Token {feed}");
     let mut lines = Vec::new();

@@ -1,12 +1,14 @@
 //! Football, version 1, with the demo: pages, time zone, shapes.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use crate::support::Hub;
 
 /// The hub with its demo, once lists have matches.
-async fn demo() -> (Hub, String) {
-    let hub = Hub::start(&["serve"]);
+async fn demo() -> (Arc<Hub>, String) {
+    let hub = Hub::demo();
     let key = hub.key(&[]);
     hub.json_until(&key, "/api/events/", |page| page["count"] != 0).await;
     (hub, key)

@@ -1,6 +1,6 @@
 //! Football, version 2, with the running demo and an existing client's expectations.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -8,8 +8,8 @@ use tokio::time::timeout;
 use crate::support::{Answer, Client, Hub, PATIENCE, pause};
 
 /// The demo, once its first matches are shown and archived.
-async fn demo() -> (Hub, String) {
-    let hub = Hub::start(&["serve"]);
+async fn demo() -> (Arc<Hub>, String) {
+    let hub = Hub::demo();
     let key = hub.key(&["websocket"]);
     for list in ["/api/v2/events/live/", "/api/v2/teams/", "/api/v2/players/"] {
         hub.json_until(&key, list, |page| page["count"] != 0).await;

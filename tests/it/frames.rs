@@ -84,7 +84,7 @@ impl RawSocket {
 
 #[tokio::test]
 async fn endless_message_is_closed_as_too_large() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let key = hub.key(&crate::support::ALL_ADDONS);
     for fragment in [&b""[..], b"x", b"a hundred bytes and some more, to reach the limit of bytes"]
     {
@@ -132,7 +132,7 @@ async fn client_is_answered_while_others_flood_the_shard() {
 
 #[tokio::test]
 async fn close_frames_are_answered_by_rfc_6455() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let key = hub.key(&crate::support::ALL_ADDONS);
     let check = async |payload: &[u8], code: u16| {
         let mut socket = RawSocket::connect(&hub, &key).await;

@@ -10,7 +10,10 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-use crate::support::{Client, Hub, PATIENCE, QUIET, Setting, raw, read_until, until};
+use crate::{
+    docs_formats::PUBLIC,
+    support::{Client, Hub, PATIENCE, QUIET, Setting, raw, read_until, until},
+};
 
 /// The hub's largest file: 1.5 MB.
 const LARGE: &str = "/api/docs/swagger-ui-bundle.js";
@@ -186,7 +189,7 @@ async fn idle_connection_is_closed() {
 async fn forged_host_is_not_cached() {
     let forged = [("x-forwarded-host", "evil.test"), ("x-forwarded-proto", "https")];
     let proxy = ("SERVER_FORWARDED_HEADER", "x-forwarded-for");
-    let hub = Hub::start_with(&["serve"], &[QUIET, proxy]);
+    let hub = Hub::shared(&["serve"], &[QUIET, proxy]);
     for path in ["/api/schema/", "/api/schema/?format=yaml", "/api/asyncapi/"] {
         let answer = hub.request("GET", path, &forged).await;
         assert_eq!(answer.header("cache-control"), Some("private, no-store"), "{path}");
@@ -197,8 +200,7 @@ async fn forged_host_is_not_cached() {
     let own = format!("http://{}/register/", hub.address);
     assert_eq!(refused.json()["register"], own, "401 names the address that is listened on");
 
-    let public = ("SERVER_PUBLIC_URL", "https://api.test");
-    let hub = Hub::start_with(&["serve"], &[QUIET, proxy, public]);
+    let hub = Hub::start_with(&["serve"], &[QUIET, proxy, PUBLIC]);
     let headers = [&forged[..], &[("host", "evil.test")]].concat();
     for path in ["/api/schema/", "/api/schema/?format=yaml", "/api/asyncapi/", "/docs/rest/"] {
         let answer = hub.request("GET", path, &headers).await;
@@ -222,22 +224,21 @@ async fn forged_host_is_not_cached() {
 #[tokio::test]
 async fn hsts_is_sent_where_clients_use_tls() {
     let check = async |settings: &[Setting], expected: Option<&str>| {
-        let hub = Hub::start_with(&["serve"], &[&[QUIET], settings].concat());
+        let hub = Hub::shared(&["serve"], &[&[QUIET], settings].concat());
         for path in ["/healthz", "/", "/nothing"] {
             let answer = hub.get(path).await;
             assert_eq!(answer.header("strict-transport-security"), expected, "{settings:?} {path}");
         }
     };
-    let public = ("SERVER_PUBLIC_URL", "https://api.test");
-    check(&[public], Some("max-age=31536000")).await;
-    check(&[public, ("SERVER_HSTS_DAYS", "0")], None).await;
+    check(&[PUBLIC], Some("max-age=31536000")).await;
+    check(&[PUBLIC, ("SERVER_HSTS_DAYS", "0")], None).await;
     check(&[("SERVER_PUBLIC_URL", "https://localhost:8443")], None).await;
     check(&[], None).await;
 }
 
 #[tokio::test]
 async fn errors_are_pages_for_browsers_and_json_for_programs() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let long = format!("/{}", "a".repeat(3_000));
     for (method, path, status) in
         [("GET", "/nothing", 404), ("POST", "/pricing/", 405), ("GET", &*long, 414)]
@@ -259,7 +260,7 @@ async fn errors_are_pages_for_browsers_and_json_for_programs() {
 
 #[tokio::test]
 async fn icon_and_robots_are_served() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let icon = raw(&hub.address, "GET", "/favicon.ico", &[]).await;
     assert_eq!((icon.status, icon.header("content-type")), (200, Some("image/x-icon")));
     assert_eq!(icon.body[..6], [0, 0, 1, 0, 1, 0], "one image");
@@ -276,7 +277,7 @@ async fn icon_and_robots_are_served() {
 /// Every prefix in the README serves its paths, and each of the addresses exists.
 #[tokio::test]
 async fn prefixes_answer_an_index() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let key = format!("Token {}", hub.key(&["sports"]));
     let sports = ["tennis", "csgo", "darts", "hockey", "basketball", "horseracing"];
     let prefixes = sports.map(|sport| format!("/{sport}/api/v2/"));
@@ -301,7 +302,7 @@ async fn prefixes_answer_an_index() {
 /// A 404 and a 405 do not count as usage, neither as a REST call nor over MCP.
 #[tokio::test]
 async fn unknown_paths_are_not_counted() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let key = format!("Token {}", hub.key(&["sports"]));
     let authorization = [("authorization", &*key)];
     let ask = async |path: &str| hub.request("GET", path, &authorization).await;

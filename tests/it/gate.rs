@@ -76,7 +76,7 @@ fn check_401(hub: &Hub, answer: &Answer, what: &str) {
 /// these fields, on each path of each product, there or not, with a slash at the end or without.
 #[tokio::test]
 async fn without_a_valid_key_everything_is_401() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let revoked = hub.key(&["sports", "odds", "websocket"]);
     hub.revoke(&revoked);
     for path in PRODUCTS {
@@ -99,7 +99,7 @@ async fn without_a_valid_key_everything_is_401() {
 /// SPEC section 5, rule 2, and section 7: 402, not 403, with exactly these fields.
 #[tokio::test]
 async fn without_the_addon_a_valid_key_is_402() {
-    let hub = Hub::start_with(&["serve"], &[QUIET, ODDS_COST]);
+    let hub = Hub::shared(&["serve"], &[QUIET, ODDS_COST]);
     let key = hub.key(&[]);
     let check = async |path: &str, error: &str, detail: &str| {
         for path in [path, path.trim_end_matches('/')] {
@@ -129,7 +129,7 @@ async fn without_the_addon_a_valid_key_is_402() {
 /// unknown path is 404, and a GET of an MCP server 405.
 #[tokio::test]
 async fn each_addon_opens_only_its_products() {
-    let hub = Hub::start_with(&["serve"], &[QUIET, ODDS_COST]);
+    let hub = Hub::shared(&["serve"], &[QUIET, ODDS_COST]);
     let free = ["/api/v2/nothing/", "/api/nothing/", "/signals/api/nothing/", "/mcp/"];
     let odds = ["/odds/api/nothing/"];
     let sports =
@@ -199,7 +199,7 @@ async fn blocked_account_is_401_at_once_and_unblocked_again() {
 /// are a 401 that says so. SPEC section 5.
 #[tokio::test]
 async fn equal_tokens_are_accepted_and_conflicting_ones_refused() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let (key, other) = (&hub.key(&[]), &hub.key(&[]));
     let ask = async |query: &str, headers: &[String]| {
         let fields: String = headers.iter().map(|field| format!("{field}\r\n")).collect();
@@ -254,7 +254,7 @@ async fn equal_tokens_are_accepted_and_conflicting_ones_refused() {
 /// The same rule on the stream, with close code 4401, by both ways in.
 #[tokio::test]
 async fn socket_with_two_different_tokens_is_refused() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let (key, other) = (&hub.key(&["websocket"]), &hub.key(&["websocket"]));
     let upgrade = async |query: &str, fields: &str, first: &str| {
         let mut stream = TcpStream::connect(&hub.address).await.expect("it connects");
@@ -307,7 +307,7 @@ async fn socket_with_two_different_tokens_is_refused() {
 /// Issue 5, point 4: a response to a request with its token in the URL is not cacheable.
 #[tokio::test]
 async fn response_to_a_token_in_the_url_is_not_cacheable() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let key = hub.key(&["websocket"]);
     for path in ["/stream/v1/channels/feeds", "/api/nothing/", "/tennis/api/", "/", "/healthz"] {
         for key in [key.as_str(), WRONG] {
@@ -323,7 +323,7 @@ async fn response_to_a_token_in_the_url_is_not_cacheable() {
 /// SERVICE section 0: a cross-origin GET with an Authorization header, its preflight included.
 #[tokio::test]
 async fn cross_origin_requests_are_allowed_for_products_only() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let key = hub.key(&[]);
     let origin = ("origin", "https://elsewhere.example");
     for path in PRODUCTS {
@@ -360,7 +360,7 @@ async fn cross_origin_requests_are_allowed_for_products_only() {
 /// A path that only resembles a product's path is unknown.
 #[tokio::test]
 async fn no_path_spelling_bypasses_the_gate() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     for (path, status) in [
         ("//api//v2//events//", 401),
         ("/stream//v1/channels/feeds", 401),
@@ -386,7 +386,7 @@ async fn no_path_spelling_bypasses_the_gate() {
 /// For any path, method, query and headers, the response is never a server error.
 #[tokio::test]
 async fn no_request_causes_a_server_error() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let key = hub.key(&["sports", "odds"]);
     let path = prop_oneof![
         "/[!-~&&[^#]]{0,30}",

@@ -4,12 +4,10 @@ use std::{fs, sync::Arc};
 
 use serde_json::Value;
 
-use crate::support::{Client, Hub, Raw, Setting, raw};
+use crate::support::{Client, Hub, Raw, raw};
 
-/// A hub that plays its demo, and the ids of a football team, of its competition and of a tennis player.
-async fn demo(settings: &[Setting], folder: Option<Arc<tempfile::TempDir>>) -> (Hub, [u64; 3]) {
-    let folder = folder.unwrap_or_else(|| Arc::new(tempfile::tempdir().expect("a folder")));
-    let hub = Hub::start_in_with(folder, &["serve"], settings);
+/// Of a hub that plays its demo: the ids of a football team, of its competition and of a tennis player.
+async fn demo(hub: &Hub) -> [u64; 3] {
     let key = hub.key(&["websocket"]);
     let mut client = Client::connect(&hub.address, &key).await;
     client.subscribe("*/*").await;
@@ -27,11 +25,11 @@ async fn demo(settings: &[Setting], folder: Option<Arc<tempfile::TempDir>>) -> (
     // The subject of the image is archived with a delay.
     let types = ["team", "league", "tennis-player"];
     for (kind, id) in types.into_iter().zip(ids) {
-        while get(&hub, &format!("/img/{kind}/{id}/"), &[]).await.status == 404 {
+        while get(hub, &format!("/img/{kind}/{id}/"), &[]).await.status == 404 {
             client.next().await.expect("the hub does not close");
         }
     }
-    (hub, ids)
+    ids
 }
 
 async fn get(hub: &Hub, path: &str, headers: &[(&str, &str)]) -> Raw {
@@ -40,7 +38,8 @@ async fn get(hub: &Hub, path: &str, headers: &[(&str, &str)]) -> Raw {
 
 #[tokio::test]
 async fn images_are_public_and_cacheable_for_a_year() {
-    let (hub, [team, league, player]) = demo(&[], None).await;
+    let hub = Hub::demo();
+    let [team, league, player] = demo(&hub).await;
     for path in
         [format!("team/{team}"), format!("league/{league}"), format!("tennis-player/{player}")]
     {
@@ -68,7 +67,8 @@ async fn images_are_public_and_cacheable_for_a_year() {
 
 #[tokio::test]
 async fn unknown_subject_has_no_image() {
-    let (hub, [team, ..]) = demo(&[], None).await;
+    let hub = Hub::demo();
+    let [team, ..] = demo(&hub).await;
     for path in [
         "/img/team/1/".to_owned(),
         format!("/img/referee/{team}/"),
@@ -99,7 +99,8 @@ async fn own_file_replaces_the_drawing_and_drawing_can_be_disabled() {
     fs::create_dir_all(images.join("team")).expect("a folder");
     let own: &'static str = images.to_str().expect("text").to_owned().leak();
     let settings = [("IMAGES_FOLDER", own), ("IMAGES_DRAW", "false")];
-    let (hub, [team, league, _]) = demo(&settings, Some(folder)).await;
+    let hub = Hub::start_in_with(folder, &["serve"], &settings);
+    let [team, league, _] = demo(&hub).await;
     let path = format!("/img/team/{team}/?format=png");
     assert_eq!(get(&hub, &path, &[]).await.status, 204);
     let svg = r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><path fill="red" d="M0 0H1V1H0Z"/></svg>"#;

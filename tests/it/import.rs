@@ -51,6 +51,11 @@ pub(crate) struct Imported {
 }
 
 impl Imported {
+    /// The hub on a copy that tests share.
+    pub(crate) fn hub(&self) -> Arc<Hub> {
+        Hub::shared_from("imported", || Hub::start_on(&self.copy(), &["serve"], &[QUIET]))
+    }
+
     /// A copy that the test may change.
     pub(crate) fn copy(&self) -> TestDatabase {
         let place = TestDatabase::file();

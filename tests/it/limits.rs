@@ -132,7 +132,7 @@ async fn wrong_keys_are_limited_and_good_ones_are_not() {
 /// `RateLimit` fields, which are absent for paying accounts: absent means no quota.
 #[tokio::test]
 async fn free_account_gets_its_remaining_quota() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let key = hub.key(&[]);
     for left in [7_499, 7_498] {
         let answer = hub.get_as(&key, FOOTBALL).await;
@@ -211,7 +211,7 @@ async fn quota_resets_at_midnight_utc() {
 /// SPEC section 5, rule 2, is the default: without the add-on 402 at once.
 #[tokio::test]
 async fn free_tennis_requests_are_off_by_default() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let answer = hub.get_as(&hub.key(&[]), TENNIS).await;
     assert_eq!((answer.status, &answer.json()["code"]), (402, &json!("addon_required")));
 }

@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
 use self::{legacy_client::LegacyClient, push_hub::PushHub};
-use crate::support::{Hub, QUIET, Setting, shared};
+use crate::support::{Hub, Setting, shared};
 
 #[tokio::test]
 async fn key_is_accepted_in_query_and_subprotocol_and_never_selected() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let key = hub.key(&crate::support::ALL_ADDONS);
     for path in ["/live/football/", "/live/football", "/ws/live/", "/ws/live"] {
         let mut client = LegacyClient::connect(&hub, &format!("{path}?token={key}"), None).await;
@@ -29,7 +29,7 @@ async fn key_is_accepted_in_query_and_subprotocol_and_never_selected() {
 
 #[tokio::test]
 async fn unauthorized_client_gets_an_error_and_is_closed() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let wrong = format!("mw_{}", "0".repeat(48));
     for path in ["/live/football/", "/ws/live/"] {
         let check = async |path: &str, code: &str, close: u16| {
@@ -64,7 +64,7 @@ async fn unauthorized_client_gets_an_error_and_is_closed() {
 
 #[tokio::test]
 async fn key_that_is_revoked_ends_the_socket() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let key = hub.key(&crate::support::ALL_ADDONS);
     let mut client = LegacyClient::football(&hub, &key).await;
     client.send(&json!({"action": "ping"})).await;
@@ -75,7 +75,7 @@ async fn key_that_is_revoked_ends_the_socket() {
 
 #[tokio::test]
 async fn match_is_published_live() {
-    let mut feed = PushHub::start(&[]);
+    let mut feed = PushHub::shared();
     let id = feed.football("one").await;
     let mut client = LegacyClient::football(&feed.hub, &feed.key).await;
     client.subscribe(id).await;
@@ -143,9 +143,9 @@ async fn match_is_published_live() {
 
 #[tokio::test]
 async fn prices_are_numbers_with_their_digits_and_none_while_suspended() {
-    let mut feed = PushHub::start(&[]);
-    let id = feed.football("one").await;
-    feed.prices("one", "open", "2.10").await;
+    let mut feed = PushHub::shared();
+    let id = feed.football("priced").await;
+    feed.prices("priced", "open", "2.10").await;
     let mut client = LegacyClient::football(&feed.hub, &feed.key).await;
     client.send(&json!({"action": "subscribe", "event_id": id, "bookmaker_slug": "acmebet"})).await;
     let begun = client.next_of("subscribed").await;
@@ -159,11 +159,11 @@ async fn prices_are_numbers_with_their_digits_and_none_while_suspended() {
     );
     assert_eq!(book["odds"]["match_winner"], winner);
 
-    feed.prices("one", "open", "2.25").await;
+    feed.prices("priced", "open", "2.25").await;
     let odds = client.next_of("odds").await;
     assert_eq!(odds["odds"]["match_winner"]["home"], 2.25);
     assert_eq!(odds["update_reason"], "change");
-    feed.prices("one", "suspended", "2.25").await;
+    feed.prices("priced", "suspended", "2.25").await;
     let nothing = json!({"home": null, "draw": null, "away": null});
     let is_held = |it: &Value| it["odds"]["match_winner"] == nothing;
     let mut held = vec![];
@@ -183,8 +183,8 @@ async fn prices_are_numbers_with_their_digits_and_none_while_suspended() {
 
 #[tokio::test]
 async fn errors_leave_the_socket_open() {
-    let mut feed = PushHub::start(&[]);
-    let id = feed.football("one").await;
+    let mut feed = PushHub::shared();
+    let id = feed.football("erring").await;
     let mut client = LegacyClient::football(&feed.hub, &feed.key).await;
     let mut check = async |text: &str, code: &str, message: &str| {
         client.send_text(text).await;
@@ -210,7 +210,7 @@ async fn errors_leave_the_socket_open() {
 
 #[tokio::test]
 async fn eleventh_match_is_refused_and_the_socket_stays_open() {
-    let mut feed = PushHub::start(&[]);
+    let mut feed = PushHub::shared();
     let mut ids = Vec::new();
     for number in 0..12 {
         ids.push(feed.football(&format!("m{number}")).await);
@@ -243,8 +243,8 @@ async fn eleventh_match_is_refused_and_the_socket_stays_open() {
 
 #[tokio::test]
 async fn tennis_and_football_share_a_socket() {
-    let mut feed = PushHub::start(&[]);
-    let (football, tennis) = (feed.football("one").await, feed.tennis("final").await);
+    let mut feed = PushHub::shared();
+    let (football, tennis) = (feed.football("both").await, feed.tennis("final").await);
     let mut client = LegacyClient::both(&feed.hub, &feed.key).await;
     client.subscribe(football).await;
     let begun = client.next_of("subscribed").await;
@@ -266,7 +266,7 @@ async fn tennis_and_football_share_a_socket() {
     assert_eq!((&score["sets"], &score["sport"]), (&json!([[0, 0]]), &json!("tennis")));
     feed.push("tennis", "final", point(2, [2, 0])).await;
     assert_eq!(client.next_of("score").await["point"], "30-0");
-    feed.push("football", "one", json!({"football": {"score": {"goals": [0, 1]}}})).await;
+    feed.push("football", "both", json!({"football": {"score": {"goals": [0, 1]}}})).await;
     let event = client.next_of("event").await;
     assert_eq!((&event["event_id"], &event["score"]["away"]), (&json!(football), &json!(1)));
 
@@ -284,17 +284,17 @@ async fn tennis_and_football_share_a_socket() {
 
 #[tokio::test]
 async fn reconnecting_client_gets_the_missed_frames() {
-    let mut feed = PushHub::start(&[]);
-    let id = feed.football("one").await;
+    let mut feed = PushHub::shared();
+    let id = feed.football("missed").await;
     let score = |home: u32| json!({"football": {"score": {"goals": [home, 0]}}});
     let mut client = LegacyClient::football(&feed.hub, &feed.key).await;
     client.subscribe(id).await;
     client.next_of("subscribed").await;
-    feed.push("football", "one", score(1)).await;
+    feed.push("football", "missed", score(1)).await;
     let last = client.next_of("event").await;
     drop(client);
     for home in 2..=4 {
-        feed.push("football", "one", score(home)).await;
+        feed.push("football", "missed", score(home)).await;
     }
     let subscribe = |from: Value| json!({"action": "subscribe", "event_id": id, "from": from});
     let mut client = LegacyClient::football(&feed.hub, &feed.key).await;
@@ -426,7 +426,7 @@ async fn recording_is_published_point_by_point() {
 
 #[tokio::test]
 async fn demo_is_published_in_full() {
-    let hub = Hub::start(&["serve"]);
+    let hub = Hub::demo();
     let key = hub.key(&crate::support::ALL_ADDONS);
     let board = hub.get(&format!("/stream/v1/channels/football?token={key}")).await.json();
     let matches = board["data"]["matches"].as_object().expect("a board has matches").clone();

@@ -3,7 +3,6 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 use accounts::{
@@ -12,7 +11,7 @@ use accounts::{
 };
 use base::clock::now;
 
-use crate::support::{Hub, PATIENCE, QUIET, smtp::Server};
+use crate::support::{Hub, QUIET, smtp::Server};
 
 /// Another program on the hub's database, such as a page that registers a customer.
 async fn beside(hub: &Hub) -> Accounts {
@@ -39,16 +38,10 @@ async fn enqueue(accounts: &Accounts, address: &str) {
     tx.commit().await.expect("it does");
 }
 
-/// Waits until the hub has printed this.
+/// All that the hub has printed, once this is in it.
 async fn until_printed(hub: &Hub, text: &str) -> String {
-    let coming = async {
-        while !hub.printed().contains(text) {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-        hub.printed()
-    };
-    let printed = tokio::time::timeout(PATIENCE, coming).await;
-    printed.unwrap_or_else(|_| panic!("{text:?} was not printed: {}", hub.printed()))
+    hub.until_printed(text).await;
+    hub.printed()
 }
 
 /// The text after `?link=`, up to the end of the line.

@@ -23,7 +23,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::support::{Hub, PATIENCE, QUIET, program};
+use crate::support::{Hub, PATIENCE, program};
 
 const KEY: &str = "mw_000102030405060708090a0b0c0d0e0f1011121314151617";
 
@@ -446,7 +446,7 @@ async fn wrong_arguments_are_refused() {
 /// The whole way: a host that writes lines, the bridge, and the hub's own server.
 #[tokio::test]
 async fn host_calls_the_tools_of_a_hub_through_the_bridge() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let key = hub.key(&["sports"]);
     let url = format!("http://{}", hub.address);
     let mut bridge = Bridge::start_with(&url, &["--sport", "darts"], &key);

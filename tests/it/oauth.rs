@@ -9,12 +9,9 @@ use serde_json::{Value, json};
 
 use self::client::{REDIRECT, TestClient, parameter};
 use crate::{
-    site::{QUICK, customer},
-    support::{Answer, Browser, Hub, Setting, between, on_each, until},
+    site::{QUICK, customer, demo},
+    support::{Answer, Browser, Hub, between, on_each, until},
 };
-
-/// The documents of test clients are on loopback.
-const PRIVATE: Setting = ("OAUTH_ALLOW_PRIVATE_CLIENTS", "true");
 
 const MCP_SERVERS: [&str; 9] = [
     "/mcp",
@@ -27,11 +24,6 @@ const MCP_SERVERS: [&str; 9] = [
     "/basketball/mcp",
     "/horseracing/mcp",
 ];
-
-/// A demo whose customers can connect clients on loopback.
-fn hub() -> Hub {
-    Hub::start_with(&["serve"], &[&QUICK[..], &[PRIVATE]].concat())
-}
 
 async fn bearer(hub: &Hub, token: &str, path: &str) -> Answer {
     hub.request("POST", path, &[("authorization", &format!("Bearer {token}"))]).await
@@ -57,7 +49,7 @@ fn text<'a>(json: &'a Value, name: &str) -> &'a str {
 /// A client that knows only the address of an MCP server finds the token endpoint.
 #[tokio::test]
 async fn challenge_leads_to_the_authorization_server() {
-    let hub = hub();
+    let hub = demo();
     let base = format!("http://{}", hub.address);
     for path in MCP_SERVERS {
         let answer = hub.request("POST", path, &[]).await;
@@ -113,8 +105,8 @@ async fn challenge_leads_to_the_authorization_server() {
 #[tokio::test]
 async fn customer_connects_an_application() {
     on_each(async |place| {
-        let hub = Hub::start_on(&place, &["serve"], &[&QUICK[..], &[PRIVATE]].concat());
-        let (_, key) = customer(&hub, "ann@example.org", 1).await;
+        let hub = Hub::start_on(&place, &["serve"], &QUICK);
+        let (_, key) = customer(&hub, "ann@example.org").await;
         let client = TestClient::start(&hub).await;
         let path = client.authorize_path(&[("scope", "football odds offline_access")]);
 
@@ -201,8 +193,8 @@ async fn customer_connects_an_application() {
 /// Clients that send no `resource`, or only the address of the hub, mean the first server.
 #[tokio::test]
 async fn client_without_resource_gets_football() {
-    let hub = hub();
-    let (mut browser, _) = customer(&hub, "ann@example.org", 1).await;
+    let hub = demo();
+    let (mut browser, _) = customer(&hub, "ann@resource.example.org").await;
     let client = TestClient::start(&hub).await;
     let bare = format!("http://{}/", hub.address);
     for resource in ["", &bare] {
@@ -220,8 +212,8 @@ async fn client_without_resource_gets_football() {
 /// A token has what its scopes allow and the account has, on the server that it was issued for.
 #[tokio::test]
 async fn token_has_its_scopes_and_the_addons_of_the_account() {
-    let hub = hub();
-    let (mut browser, _) = customer(&hub, "ann@example.org", 1).await;
+    let hub = demo();
+    let (mut browser, _) = customer(&hub, "ann@scopes.example.org").await;
     let client = TestClient::start(&hub).await;
     let tennis = format!("http://{}/tennis/mcp", hub.address);
     let path = client.authorize_path(&[("resource", &tennis)]);
@@ -235,7 +227,7 @@ async fn token_has_its_scopes_and_the_addons_of_the_account() {
     assert_eq!(bearer(&hub, sports, "/darts/mcp").await.status, 401, "another server");
     assert_eq!(bearer(&hub, sports, "/mcp").await.status, 401, "another server");
 
-    gift(&hub, "ann@example.org", "sports");
+    gift(&hub, "ann@scopes.example.org", "sports");
     until("the gift", async || is_admitted(&hub, sports, "/tennis/mcp").await).await;
 
     let odds = [("resource", &*tennis), ("scope", "odds")];

@@ -10,6 +10,9 @@ use crate::support::{Hub, PATIENCE, Setting, poll_until};
 /// By default the odds are free for everyone until a certain day.
 const ODDS_COST: Setting = ("PRODUCTS_ODDS_FREE_UNTIL", "");
 
+/// The demo, where odds cost and predictions have too few results.
+const FEW_RESULTS: [Setting; 2] = [ODDS_COST, ("PREDICTIONS_MATCHES_MIN", "1000")];
+
 /// Repeats the request until the response has rows: data is written with a delay.
 async fn rows(hub: &Hub, path: &str, key: &str) -> Value {
     hub.json_until(key, path, |page| page["count"].as_u64() > Some(0)).await
@@ -18,7 +21,7 @@ async fn rows(hub: &Hub, path: &str, key: &str) -> Value {
 /// SERVICE section 3, over the demo: an account with the odds, and one without.
 #[tokio::test]
 async fn bookmaker_prices_require_the_addon() {
-    let hub = Hub::start_with(&["serve"], &[ODDS_COST]);
+    let hub = Hub::shared(&["serve"], &FEW_RESULTS);
     let (key, free) = (hub.key(&["odds"]), hub.key(&[]));
 
     let all = rows(&hub, "/api/v2/odds/?limit=200&market=1x2", &key).await;
@@ -91,7 +94,7 @@ async fn bookmaker_prices_require_the_addon() {
 /// Every price of a match, its history, and that a price with two decimal places keeps them.
 #[tokio::test]
 async fn odds_api_shows_all_prices_and_their_history() {
-    let hub = Hub::start(&["serve"]);
+    let hub = Hub::shared(&["serve"], &FEW_RESULTS);
     let key = hub.key(&["odds"]);
     let sports = hub.json(&key, "/odds/api/sports/").await;
     let named =
@@ -139,7 +142,7 @@ async fn odds_api_shows_all_prices_and_their_history() {
 /// SERVICE section 6: 503 without enough results for predictions, and lists are empty.
 #[tokio::test]
 async fn without_results_there_is_no_prediction() {
-    let hub = Hub::start_with(&["serve"], &[("PREDICTIONS_MATCHES_MIN", "1000")]);
+    let hub = Hub::shared(&["serve"], &FEW_RESULTS);
     let key = hub.key(&["odds"]);
     let live = rows(&hub, "/odds/api/events/?sport=football&status=live", &key).await;
     let id = &live["results"][0]["event_id"];

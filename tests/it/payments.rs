@@ -1,10 +1,10 @@
 //! Webhooks of payment providers on the hub's endpoints.
 
-use crate::support::{Hub, QUIET};
+use crate::support::Hub;
 
 #[tokio::test]
 async fn unsigned_webhook_is_refused() {
-    let hub = Hub::start(&["serve"]);
+    let hub = Hub::demo();
     for (path, body) in [
         (
             "/webhooks/stripe/",
@@ -28,14 +28,14 @@ async fn unsigned_webhook_is_refused() {
 
 #[tokio::test]
 async fn webhook_that_is_too_long_is_refused() {
-    let hub = Hub::start(&["serve"]);
+    let hub = Hub::demo();
     let body = vec![b' '; 300 * 1024];
     assert_eq!(hub.post("/webhooks/stripe/", &[], &body).await.status, 400);
 }
 
 #[tokio::test]
 async fn payment_method_without_keys_is_absent() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     for path in ["/webhooks/stripe/", "/webhooks/paypal/"] {
         assert_eq!(hub.post(path, &[], b"{}").await.status, 404, "{path}");
     }

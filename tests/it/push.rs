@@ -1,6 +1,12 @@
 //! Pushing sources: over requests and sockets, with lines that are refused, repeated, too many.
 
-use std::io::Write as _;
+use std::{
+    io::Write as _,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+};
 
 use flate2::{Compression, write::GzEncoder};
 use futures_util::{SinkExt, StreamExt};
@@ -38,6 +44,15 @@ fn hub_with(settings: &[Setting]) -> (Hub, String) {
     let hub = Hub::start_with(&["serve"], &[&[QUIET], settings].concat());
     let key = hub.feed_key("acme", &[]);
     (hub, key)
+}
+
+/// The hub that tests share, a source that no other test has, and its key.
+fn shared() -> (Arc<Hub>, String, String) {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let hub = Hub::shared_by("push", &["serve"], &[QUIET]);
+    let source = format!("acme{}", COUNT.fetch_add(1, Ordering::Relaxed));
+    let key = hub.feed_key(&source, &[]);
+    (hub, source, key)
 }
 
 async fn post(hub: &Hub, key: &str, body: impl AsRef<[u8]>) -> Answer {
@@ -102,14 +117,14 @@ async fn pushed_lines_are_published() {
 /// How late messages are is measured by source and by bookmaker, if they say when it happened.
 #[tokio::test]
 async fn delays_of_pushed_lines_are_measured() {
-    let (hub, key) = hub_with(&[]);
+    let (hub, source, key) = shared();
     let lines = |at: Option<i64>| {
         let selections =
             ["home", "away"].map(|id| json!({"id": id, "status": "active", "outcome": id}));
         let define = json!({"kind": "match_winner", "status": "open", "selections": selections});
         let prices = json!({"selections": [{"id": "home", "price": "1.90"}]});
         let odds =
-            |change: Value| json!({"odds": {"book": "one", "market": "m", "change": change}});
+            |change: Value| json!({"odds": {"book": "delayed", "market": "m", "change": change}});
         let facts = [
             json!({"fixture": {"sides": [{"name": "Bears"}, {"name": "Wolves"}]}}),
             odds(json!({"define": define})),
@@ -124,12 +139,12 @@ async fn delays_of_pushed_lines_are_measured() {
     const SECOND_US: i64 = 1_000_000;
     // Without a time, of another day, and late by more than 30 s.
     for at in [None, Some(now - 48 * 3600 * SECOND_US), Some(now - 40 * SECOND_US)] {
-        let answer = post(&hub, &key, lines(at)).await;
+        let answer = post_with(&hub, &source, &key, &[], lines(at)).await;
         assert_eq!(answer.status, 200, "{answer:?}");
     }
     let names = [
-        r#"matchwire_source_delay_seconds_bucket{source="acme""#,
-        r#"matchwire_bookmaker_delay_seconds_bucket{bookmaker="one""#,
+        &*format!(r#"matchwire_source_delay_seconds_bucket{{source="{source}""#),
+        r#"matchwire_bookmaker_delay_seconds_bucket{bookmaker="delayed""#,
     ];
     for name in names {
         let counts = [
@@ -143,12 +158,12 @@ async fn delays_of_pushed_lines_are_measured() {
 
 #[tokio::test]
 async fn every_example_of_the_page_is_accepted() {
-    let (hub, key) = hub_with(&[]);
+    let (hub, source, key) = shared();
     let page = include_str!("../../docs/INGEST.md");
     let blocks = page.split("```json\n").skip(1).filter_map(|rest| rest.split("```").next());
     let mut lines = 0;
     for block in blocks.filter(|block| block.contains("\"fact\"")) {
-        let answer = post(&hub, &key, block).await.json();
+        let answer = post_with(&hub, &source, &key, &[], block).await.json();
         let all = block.lines().count() as u64;
         assert_eq!(counts(&answer), [all, 0, 0], "{answer}, of {block}");
         lines += all;
@@ -188,7 +203,7 @@ async fn invalid_lines_do_not_affect_others() {
 
 #[tokio::test]
 async fn repeated_push_changes_nothing() {
-    let (hub, key) = hub_with(&[]);
+    let (hub, source, key) = shared();
     let bare = |text: &str| {
         format!(
             r#"{{"sport":"hockey","match":"m1","fact":{{"scoreboard":{{"status":"{text}"}}}}}}"#
@@ -196,7 +211,7 @@ async fn repeated_push_changes_nothing() {
     };
     let named = |status: &str| bare(status).replacen('{', "{\"id\":\"n1\",", 1);
     let check = async |body: &[String], expected: [u64; 3]| {
-        let answer = post(&hub, &key, body.join("\n")).await.json();
+        let answer = post_with(&hub, &source, &key, &[], body.join("\n")).await.json();
         assert_eq!(counts(&answer), expected, "{answer}, of {body:?}");
     };
     let whole = [fixture(), score(1), named("live"), bare("interrupted"), bare("live")];
@@ -222,29 +237,30 @@ async fn number_of_remembered_lines_is_limited() {
 
 #[tokio::test]
 async fn feed_key_is_valid_only_for_its_source() {
-    let (hub, key) = hub_with(&[]);
+    let (hub, source, key) = shared();
     let client_key = hub.key(&crate::support::ALL_ADDONS);
     let body = fixture();
+    let path = format!("/ingest/v1/{source}");
     assert_eq!(post_with(&hub, "other", &key, &[], &body).await.status, 403);
-    assert_eq!(post(&hub, &client_key, &body).await.status, 401);
-    assert_eq!(post(&hub, "nonsense", &body).await.status, 401);
-    assert_eq!(hub.post("/ingest/v1/acme", &[], body.as_bytes()).await.status, 401);
+    assert_eq!(post_with(&hub, &source, &client_key, &[], &body).await.status, 401);
+    assert_eq!(post_with(&hub, &source, "nonsense", &[], &body).await.status, 401);
+    assert_eq!(hub.post(&path, &[], body.as_bytes()).await.status, 401);
     let token = format!("Token {key}");
     let headers = [("authorization", &*token)];
     assert_eq!(hub.request("GET", "/stream/v1/channels/feeds", &headers).await.status, 401);
     assert_eq!(hub.request("POST", "/api/v2/stream/ticket/", &headers).await.status, 401);
-    assert_eq!(hub.request("GET", "/ingest/v1/acme", &headers).await.status, 426);
-    assert_eq!(hub.request("PUT", "/ingest/v1/acme", &headers).await.status, 405);
-    assert_eq!(post(&hub, &key, &body).await.status, 200);
-    hub.revoke_feed_keys("acme");
-    assert_eq!(post(&hub, &key, &body).await.status, 401);
+    assert_eq!(hub.request("GET", &path, &headers).await.status, 426);
+    assert_eq!(hub.request("PUT", &path, &headers).await.status, 405);
+    assert_eq!(post_with(&hub, &source, &key, &[], &body).await.status, 200);
+    hub.revoke_feed_keys(&source);
+    assert_eq!(post_with(&hub, &source, &key, &[], &body).await.status, 401);
 }
 
 #[tokio::test]
 async fn key_for_all_matches_may_name_other_providers() {
-    let (hub, _) = hub_with(&[]);
+    let (hub, source, _) = shared();
     let key = hub.feed_key("wide", &["--all-matches"]);
-    let body = fixture().replace("\"match\"", "\"provider\":\"acme\",\"match\"");
+    let body = fixture().replace("\"match\"", &format!("\"provider\":\"{source}\",\"match\""));
     let answer = post_with(&hub, "wide", &key, &[], body).await.json();
     assert_eq!(counts(&answer), [1, 0, 0], "{answer}");
 }

@@ -64,7 +64,7 @@ async fn customer_sees_the_prices_of_its_country() {
     };
     let hub = ReloadedHub::start(&settings("6.00"));
     assert!(hub.hub.get("/pricing/").await.body.contains("CHF 6"));
-    let (mut ann, _) = customer(&hub.hub, "ann@example.org", 1).await;
+    let (mut ann, _) = customer(&hub.hub, "ann@example.org").await;
     let offers = ann.get("/addons/").await.body;
     assert!(offers.contains("<strong>$5</strong>") && !offers.contains("CHF"), "{offers}");
     let choose = async |browser: &mut Browser<'_>, country: &str| {

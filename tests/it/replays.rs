@@ -1,9 +1,16 @@
 //! Replays on the socket: what a live reader got is listed, recorded, and played again.
 
-use std::{collections::BTreeMap, iter, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    iter,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use serde_json::{Value, json};
-use tokio::time::timeout;
+use tokio::{sync::OnceCell, time::timeout};
 
 use crate::support::{
     ALL_ADDONS, Client, Closed, Hub, PATIENCE, QUIET, json_schema::problems, pause,
@@ -14,22 +21,46 @@ const PATTERNS: [&str; 3] = ["football/*", "football/*/odds", "football/*/odds/*
 
 /// A hub to which a test pushes matches.
 struct Stadium {
-    hub: Hub,
+    hub: Arc<Hub>,
     feed_key: String,
     key: String,
-    lines: u64,
+    lines: AtomicU64,
 }
 
 impl Stadium {
     fn start() -> Self {
-        let hub = Hub::start_with(&["serve"], &[QUIET]);
+        let hub = Arc::new(Hub::start_with(&["serve"], &[QUIET]));
         let (feed_key, key) = (hub.feed_key("acme", &[]), hub.key(&ALL_ADDONS));
-        Self { hub, feed_key, key, lines: 0 }
+        Self { hub, feed_key, key, lines: AtomicU64::new(0) }
+    }
+
+    /// One with a film on disk of a running match, and the match's channel. Tests share it.
+    async fn with_film() -> &'static (Self, String) {
+        static FILMED: OnceCell<(Stadium, String)> = OnceCell::const_new();
+        let film = async || {
+            let mut stadium = Self::start();
+            let mut client = stadium.follow_all().await;
+            stadium.push("derby", kick_off("derby")).await;
+            stadium.push("derby", play(1..=5)).await;
+            let name = first_match(&mut client, &mut Texts::default()).await;
+            // Ends all films on disk.
+            stadium.own_hub().stop();
+            let hub = Hub::start_in_with(Arc::clone(&stadium.hub.folder), &["serve"], &[QUIET]);
+            stadium.hub = hub.into_shared();
+            (stadium, name)
+        };
+        FILMED.get_or_init(film).await
+    }
+
+    /// Its hub, which no other test uses.
+    fn own_hub(&mut self) -> &mut Hub {
+        Arc::get_mut(&mut self.hub).expect("a hub that is not shared")
     }
 
     /// Starts the hub again in the same folder.
     fn restart(&mut self) {
-        self.hub = Hub::start_in_with(Arc::clone(&self.hub.folder), &["serve"], &[QUIET]);
+        let folder = Arc::clone(&self.hub.folder);
+        self.hub = Arc::new(Hub::start_in_with(folder, &["serve"], &[QUIET]));
     }
 
     async fn connect(&self) -> Client {
@@ -46,11 +77,11 @@ impl Stadium {
         client
     }
 
-    async fn push(&mut self, name: &str, facts: impl IntoIterator<Item = Value>) {
+    async fn push(&self, name: &str, facts: impl IntoIterator<Item = Value>) {
         for fact in facts {
-            self.lines += 1;
-            let at = 1_788_280_000_000_000 + self.lines * 10_000_000;
-            let line = json!({"id": self.lines.to_string(), "at": at, "sport": "football",
+            let number = self.lines.fetch_add(1, Ordering::Relaxed) + 1;
+            let at = 1_788_280_000_000_000 + number * 10_000_000;
+            let line = json!({"id": number.to_string(), "at": at, "sport": "football",
                 "match": name, "fact": fact});
             self.hub.push(&self.feed_key, &[line.to_string()]).await;
         }
@@ -58,7 +89,7 @@ impl Stadium {
 
     /// Pushes to another match until the film of `name` satisfies the condition: the writer of films
     /// follows the log, and writes blocks as records come.
-    async fn film_until(&mut self, name: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+    async fn film_until(&self, name: &str, is_so: impl Fn(&Value) -> bool) -> Value {
         let (mut last, mut corner_kicks) = (Value::Null, 0);
         self.push("other", [fixture("other")]).await;
         let growing = async {
@@ -211,7 +242,7 @@ fn ends(name: &str) -> impl Fn(&Value) -> bool {
 
 #[tokio::test]
 async fn finished_match_is_listed_and_played_byte_for_byte_as_it_was_live() {
-    let mut stadium = Stadium::start();
+    let stadium = Stadium::start();
     let mut client = stadium.follow_all().await;
     stadium.push("derby", kick_off("derby")).await;
     stadium.push("derby", play(1..=5)).await;
@@ -253,20 +284,11 @@ async fn finished_match_is_listed_and_played_byte_for_byte_as_it_was_live() {
 
 #[tokio::test]
 async fn paused_and_sought_next_to_a_live_subscription() {
-    let mut stadium = Stadium::start();
-    let mut client = stadium.follow_all().await;
-    stadium.push("derby", kick_off("derby")).await;
-    stadium.push("derby", play(1..=5)).await;
-    let mut live = Texts::default();
-    let name = first_match(&mut client, &mut live).await;
-    // Ends all films on disk.
-    stadium.hub.stop();
-    stadium.restart();
-
+    let (stadium, name) = Stadium::with_film().await;
     let mut client = stadium.connect().await;
-    client.subscribe(&name).await;
+    client.subscribe(name).await;
     client.next_of("image").await;
-    let live = client.channels[&name].clone();
+    let live = client.channels[name].clone();
     let command = json!({"op": "subscribe", "id": 1, "ch": name, "replay": {"speed": 0.1}});
     // The recording is short even at this speed, so the pause does not wait for the answer.
     let pause = json!({"op": "replay", "id": 2, "replay": "r1", "pause": true});
@@ -304,14 +326,14 @@ async fn paused_and_sought_next_to_a_live_subscription() {
     let is_live = |frame: &Value| is_data(frame) && frame["replay"].is_null();
     let mut texts = Texts::default();
     read_until(&mut client, &mut texts, is_live).await;
-    let change = parse(&texts.of(&name)[0]);
+    let change = parse(&texts.of(name)[0]);
     assert!(change["seq"].as_u64() > Some(live.seq), "{change}");
 
     let on = json!({"op": "replay", "id": 5, "replay": "r1", "pause": false, "speed": "max"});
     client.send(&on).await;
     let (rest, why) = read_replay(&mut client, "r1").await;
     assert_eq!(why, "end");
-    let rest: Vec<Value> = rest.of(&name).iter().map(|text| parse(text)).collect();
+    let rest: Vec<Value> = rest.of(name).iter().map(|text| parse(text)).collect();
     for (update, seq) in iter::zip(&rest, 7_u64..) {
         assert_eq!((&update["seq"], &update["prev"]), (&json!(seq), &json!(seq - 1)), "{update}");
     }
@@ -340,7 +362,7 @@ async fn film_survives_a_kill_without_a_gap_or_a_doubled_frame() {
         frame["ch"] == name && events.into_iter().any(|event| event["eid"] == "g6")
     };
     read_until(&mut client, &mut live, is_sixth).await;
-    stadium.hub.kill();
+    stadium.own_hub().kill();
     stadium.restart();
     stadium.push("derby", play(7..=9)).await;
     stadium.push("derby", [status("finished")]).await;
@@ -387,7 +409,7 @@ async fn film_that_was_lost_begins_again_with_images_of_all_channels() {
     stadium.push("derby", play(1..=3)).await;
     let mut live = Texts::default();
     let name = first_match(&mut client, &mut live).await;
-    stadium.hub.stop();
+    stadium.own_hub().stop();
     let folders = std::fs::read_dir(stadium.hub.folder.path()).expect("a folder");
     let mut folders = folders.map(|entry| entry.expect("an entry").path());
     let log = folders.find(|path| path.to_string_lossy().ends_with("-log")).expect("the log");
@@ -419,7 +441,7 @@ async fn film_that_was_lost_begins_again_with_images_of_all_channels() {
 
 #[tokio::test]
 async fn running_match_is_played_from_the_kick_off_and_resumed_live() {
-    let mut stadium = Stadium::start();
+    let stadium = Stadium::start();
     let mut client = stadium.follow_all().await;
     stadium.push("derby", kick_off("derby")).await;
     stadium.push("derby", play(1..=3)).await;
@@ -455,13 +477,7 @@ async fn running_match_is_played_from_the_kick_off_and_resumed_live() {
 
 #[tokio::test]
 async fn replay_frames_match_the_document() {
-    let mut stadium = Stadium::start();
-    let mut client = stadium.follow_all().await;
-    stadium.push("derby", kick_off("derby")).await;
-    stadium.push("derby", play(1..=3)).await;
-    let name = first_match(&mut client, &mut Texts::default()).await;
-    stadium.hub.stop();
-    stadium.restart();
+    let (stadium, name) = Stadium::with_film().await;
     let document = stadium.hub.get("/api/asyncapi/").await.json();
     let check = |message: &str, value: &Value| {
         let schema = &document["components"]["messages"][message]["payload"];
@@ -513,13 +529,7 @@ async fn replay_frames_match_the_document() {
 
 #[tokio::test]
 async fn replays_need_the_add_ons_of_the_live_channels() {
-    let mut stadium = Stadium::start();
-    let mut client = stadium.follow_all().await;
-    stadium.push("derby", kick_off("derby")).await;
-    stadium.push("derby", play(1..=3)).await;
-    let name = first_match(&mut client, &mut Texts::default()).await;
-    stadium.hub.stop();
-    stadium.restart();
+    let (stadium, name) = Stadium::with_film().await;
     let hub = &stadium.hub;
 
     let without = hub.key(&["sports", "odds"]);
@@ -533,9 +543,9 @@ async fn replays_need_the_add_ons_of_the_live_channels() {
     let unknown = hub.get_as(&only_socket, "/stream/v1/replays/?sport=chess").await;
     assert_eq!(unknown.status, 400, "{unknown:?}");
     let list = hub.json(&only_socket, "/stream/v1/replays/").await;
-    let listed = channels_of(film(&list, &name).expect("the match is listed"));
+    let listed = channels_of(film(&list, name).expect("the match is listed"));
     let book = format!("{name}/odds/acmebet");
-    assert!(listed.contains(&name) && !listed.contains(&book), "{list}");
+    assert!(listed.contains(name) && !listed.contains(&book), "{list}");
     let mut client = Client::connect(&hub.address, &only_socket).await;
     let command = json!({"op": "subscribe", "id": 1, "ch": book, "replay": {}});
     let refusal = client.ask(&command).await;
@@ -543,5 +553,5 @@ async fn replays_need_the_add_ons_of_the_live_channels() {
     let command = json!({"op": "subscribe", "id": 2, "chs": [name, book], "replay": {}});
     let answer = client.ask(&command).await;
     assert_eq!(answer["chs"][&book]["error"], "not_entitled", "{answer}");
-    assert!(answer["chs"][&name]["seq"].is_u64(), "{answer}");
+    assert!(answer["chs"][name]["seq"].is_u64(), "{answer}");
 }

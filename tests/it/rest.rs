@@ -3,13 +3,13 @@
 use serde_json::json;
 
 use crate::support::{
-    Answer, Client, Hub, QUIET, ended,
+    Answer, Client, Hub, ended,
     feed::{self, Market},
 };
 use std::sync::Arc;
 
-async fn quiet() -> (Hub, String) {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+async fn quiet() -> (Arc<Hub>, String) {
+    let hub = Hub::quiet();
     let key = hub.key(&crate::support::ALL_ADDONS);
     // The channel opens in the hub's first turn.
     Client::connect(&hub.address, &key).await.next_of("hello").await;

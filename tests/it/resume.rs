@@ -1,7 +1,7 @@
 //! A client that is cut off resumes at its position: every event once, in order, and the same
 //! documents; or the hub refuses the resume and sends the image.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use fanout::{ChannelId, Pattern};
 use serde_json::{Value, json};
@@ -214,10 +214,10 @@ impl Chance {
 // ---------------------------------------------------------------------------- out of the window
 
 /// A hub with a minimal history, its recording finished, and the name and position of the match.
-async fn forgetful() -> Option<(Hub, String, ChannelState)> {
+async fn forgetful() -> Option<(Arc<Hub>, String, ChannelState)> {
     let path = shared(FILES[0])?;
     let arguments = ["replay", "--speed", "max", path.to_str().expect("a path of text")];
-    let hub = Hub::start_with(&arguments, &[("HUB_TAIL_BYTES", "20000")]);
+    let hub = Hub::shared(&arguments, &[("HUB_TAIL_BYTES", "20000")]);
     let mut client = connect(&hub).await;
     // The channel of the sources opens at the start or shortly after.
     client.subscribe("*").await;

@@ -17,7 +17,7 @@ const EVERY: [(&str, &str); 1] = [("accept", "*/*")];
 
 #[tokio::test]
 async fn openapi_document_is_public_in_each_format() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let json = hub.get("/api/schema/").await;
     assert_eq!((json.status, json.header("content-type")), (200, Some("application/json")));
     assert_eq!(json.header("access-control-allow-origin"), Some("*"));
@@ -41,7 +41,7 @@ async fn openapi_document_is_public_in_each_format() {
 /// Requests every path that needs no id: it exists, for a key with all add-ons.
 #[tokio::test]
 async fn every_path_of_the_document_is_served() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let key = hub.key(&["sports", "odds", "websocket"]);
     let authorization = format!("Token {key}");
     let document = hub.get("/api/schema/").await.json();
@@ -77,7 +77,7 @@ async fn every_path_of_the_document_is_served() {
 /// are searched for as well.
 #[tokio::test]
 async fn every_path_has_the_methods_of_the_document() {
-    let hub = Hub::start_with(&["serve"], &[QUIET, ("LIMITS_ADDRESS_PER_SECOND", "0")]);
+    let hub = Hub::quiet();
     let authorization = format!("Token {}", hub.key(&["sports", "odds", "websocket"]));
     let key = [("authorization", authorization.as_str())];
     let document = hub.get("/api/schema/").await.json();
@@ -105,7 +105,7 @@ async fn every_path_has_the_methods_of_the_document() {
 
 #[tokio::test]
 async fn swagger_page_loads_nothing_from_elsewhere() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let page = hub.request("GET", "/api/docs/", &[("accept", "text/html")]).await;
     assert_eq!(page.status, 200);
     let policy = page.header("content-security-policy").expect("a policy");
@@ -170,7 +170,7 @@ fn assert_documented(document: &Value, message: &str) {
 /// The schema of the stream protocol has an address of its own. The AsyncAPI document contains it.
 #[tokio::test]
 async fn schema_of_the_stream_protocol_is_public() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let answer = hub.get("/api/schema/documents/").await;
     let kind = answer.header("content-type");
     assert_eq!((answer.status, kind), (200, Some("application/schema+json")));

@@ -110,7 +110,7 @@ async fn arbitrage_begins_and_ends_on_channel_and_over_http() {
 
 #[tokio::test]
 async fn invalid_requests_are_reported() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let key = hub.key(&[]);
     let token = format!("Token {key}");
     for (path, status) in [

@@ -5,6 +5,8 @@ mod recordings;
 mod scoreboards;
 mod tennis;
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -15,7 +17,7 @@ const HOUR: i64 = DAY / 24;
 
 /// A hub without its own sources, a customer's key, and a pushing source.
 struct Stage {
-    hub: Hub,
+    hub: Arc<Hub>,
     key: String,
     feed: String,
     now: i64,
@@ -24,7 +26,15 @@ struct Stage {
 
 impl Stage {
     fn new() -> Self {
-        let hub = Hub::start_with(&["serve"], &[QUIET]);
+        Self::on(Arc::new(Hub::start_with(&["serve"], &[QUIET])))
+    }
+
+    /// On the hub that tests share, to which nobody pushes.
+    fn empty() -> Self {
+        Self::on(Hub::quiet())
+    }
+
+    fn on(hub: Arc<Hub>) -> Self {
         let (key, feed) = (hub.key(&["sports"]), hub.feed_key("acme", &[]));
         let now = Timestamp::now().as_microsecond();
         Self { hub, key, feed, now, lines: Vec::new() }
@@ -101,7 +111,7 @@ fn first_id(page: &Value) -> u64 {
 
 #[tokio::test]
 async fn unknown_paths_are_404_and_invalid_parameters_are_400() {
-    let stage = Stage::new();
+    let stage = Stage::empty();
     for path in [
         "/tennis/api/v2/matches/7/",
         "/tennis/api/v2/matches/nonsense/",
@@ -130,7 +140,7 @@ async fn unknown_paths_are_404_and_invalid_parameters_are_400() {
 /// Each list of an empty hub is an empty page.
 #[tokio::test]
 async fn lists_without_data_are_empty() {
-    let stage = Stage::new();
+    let stage = Stage::empty();
     for path in [
         "tennis/api/v2/matches",
         "tennis/api/v2/players",

@@ -6,8 +6,11 @@ use reqwest::{Client as HttpClient, Response};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::support::{
-    ALL_ADDONS, ChannelState, Client, Hub, PATIENCE, QUIET, Setting, ended, shared, until,
+use crate::{
+    auth::TWO_SOCKETS,
+    support::{
+        ALL_ADDONS, ChannelState, Client, Hub, PATIENCE, QUIET, Setting, ended, shared, until,
+    },
 };
 
 /// Tennis matches and the market of another one: six seconds at this speed.
@@ -200,7 +203,7 @@ async fn stopping_hub_names_the_time_to_reconnect() {
 
 #[tokio::test]
 async fn streams_are_refused_like_any_request() {
-    let hub = Hub::start_with(&["serve"], &[QUIET, ("FANOUT_SOCKETS_MAX_PER_ACCOUNT", "1")]);
+    let hub = Hub::shared(&["serve"], &TWO_SOCKETS);
     let key = hub.key(&ALL_ADDONS);
     let status = async |key: &str, query: &str| get(&hub, key, query, "").await.status().as_u16();
     assert_eq!(status("", "ch=feeds").await, 401);
@@ -208,8 +211,11 @@ async fn streams_are_refused_like_any_request() {
     for query in ["", "ch=a//b", "ch=feeds&every_ms=7", "ch=feeds&on_slow=skip"] {
         assert_eq!(status(&key, query).await, 400, "{query}");
     }
-    let stream = EventStream::open(&hub, &key, "ch=feeds", None).await;
-    assert_eq!(status(&key, "ch=feeds").await, 429, "it counts as a socket");
-    drop(stream);
+    let streams = [
+        EventStream::open(&hub, &key, "ch=feeds", None).await,
+        EventStream::open(&hub, &key, "ch=feeds", None).await,
+    ];
+    assert_eq!(status(&key, "ch=feeds").await, 429, "they count as sockets");
+    drop(streams);
     until("room for another", async || status(&key, "ch=feeds").await == 200).await;
 }

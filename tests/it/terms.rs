@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde_json::{Value, json};
 
 use crate::support::{
-    ChannelState, Client, Hub, QUIET, ended,
+    ChannelState, Client, Hub, ended,
     feed::{self, Market},
 };
 
@@ -111,7 +111,7 @@ async fn set_of_a_pattern_applies_to_channels_it_alone_covers() {
 
 #[tokio::test]
 async fn set_requires_a_subscription_by_the_same_name() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let mut client = Client::connect(&hub.address, &hub.key(&crate::support::ALL_ADDONS)).await;
     let set = |id: u32, ch: &str, field: &str, value: Value| {
         let mut command = json!({"op": "set", "id": id, "ch": ch});

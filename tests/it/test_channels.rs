@@ -114,7 +114,7 @@ async fn test_match_is_what_its_list_says_also_after_the_hub_was_killed() {
 
 #[tokio::test]
 async fn patterns_of_real_channels_do_not_cover_test_channels() {
-    let hub = Hub::start(&["serve"]);
+    let hub = Hub::demo();
     let mut client = Client::connect(&hub.address, &hub.key(&ALL_ADDONS)).await;
     for (id, pattern) in [(1, "*/*"), (2, "*/*/odds"), (3, "*")] {
         client.ask(&json!({"op": "subscribe", "id": id, "ch": pattern})).await;
@@ -136,7 +136,7 @@ async fn hub_without_test_channels_says_so() {
     let answer = client.ask(&command).await;
     assert_eq!((&answer["type"], &answer["code"]), (&json!("error"), &json!("not_tracked")));
     assert_eq!(hub.get("/test/").await.status, 404);
-    let hub = Hub::start(&["serve"]);
+    let hub = Hub::demo();
     for path in ["/test/nothing/", "/test/1/", "/test/-/"] {
         assert_eq!(hub.get(path).await.status, 404, "{path}");
     }

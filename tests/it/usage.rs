@@ -120,7 +120,7 @@ async fn stop_writes_all_usage_and_kill_loses_what_was_unwritten() {
 /// SPEC section 5, rule 1.
 #[tokio::test]
 async fn account_is_shown_only_to_its_key() {
-    let hub = Hub::start_with(&["serve"], &[QUIET, UNLIMITED]);
+    let hub = Hub::quiet();
     let key = hub.key(&[]);
     let answer = hub.get("/api/v2/account/").await;
     assert_eq!((answer.status, &answer.json()["code"]), (401, &json!("authentication_required")));

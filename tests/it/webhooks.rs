@@ -512,7 +512,7 @@ async fn customer_manages_webhooks_on_the_dashboard() {
     let settings = [&QUICK[..], &SETTINGS[1..]].concat();
     let hub = Hub::start_with(&["serve"], &settings);
     let receiver = Receiver::open().await;
-    let (mut ann, key) = customer(&hub, "ann@example.org", 1).await;
+    let (mut ann, key) = customer(&hub, "ann@example.org").await;
     let list = "/dashboard/webhooks/";
     let fields = [("url", "nonsense"), ("goal", "yes"), ("channels", "football/*")];
     let refused = ann.fill(list, list, &fields).await;
@@ -558,7 +558,7 @@ async fn customer_manages_webhooks_on_the_dashboard() {
     hub.until_printed("mail for ann@example.org: Your webhook was disabled").await;
     assert_eq!(hub.printed().matches("Your webhook was disabled").count(), 1);
     assert!(ann.get(&page).await.body.contains("answered 410 Gone"));
-    let (mut bob, _) = customer(&hub, "bob@example.org", 2).await;
+    let (mut bob, _) = customer(&hub, "bob@example.org").await;
     assert_eq!(bob.get(&page).await.status, 404);
     assert_eq!(ann.send_with(&page, &[("do", "delete")], &[]).await.status, 403, "no token");
     ann.send(&page, &[("do", "delete")]).await;

@@ -1,6 +1,6 @@
 //! Commands on the database of a running hub, which notices at once.
 
-use super::{command, hub_on, id, key, refused, run};
+use super::{command, hub, hub_on, id, key, refused, run};
 use crate::support::{Client, Closed, TestDatabase, on_sqlite};
 
 #[tokio::test]
@@ -24,13 +24,13 @@ async fn block_closes_sockets_and_unblock_allows_them_again() {
 
 #[tokio::test]
 async fn deletion_closes_sockets() {
-    let hub = hub_on(&TestDatabase::file());
-    let key = key(&hub, "ann@example.org", &["websocket"]);
+    let hub = hub();
+    let key = key(&hub, "ann@deletion.example.org", &["websocket"]);
     let mut client = Client::connect(&hub.address, &key).await;
     client.next_of("hello").await;
-    assert_eq!(command(&hub, &["account", "delete", "ann@example.org"]), "deleted\n");
+    assert_eq!(command(&hub, &["account", "delete", "ann@deletion.example.org"]), "deleted\n");
     assert_eq!(client.until_closed().await, Closed(Some((4410, "token_revoked".to_owned()))));
-    assert!(!command(&hub, &["account", "list"]).contains("ann@example.org"));
+    assert!(!command(&hub, &["account", "list"]).contains("ann@deletion.example.org"));
 }
 
 #[tokio::test]
@@ -83,7 +83,7 @@ async fn founders_are_granted_once() {
 
 #[tokio::test]
 async fn missing_objects_are_reported_with_exit_code_1() {
-    let hub = hub_on(&TestDatabase::file());
+    let hub = hub();
     assert!(refused(&hub, &["account", "show", "nobody@example.org"]).contains("no account"));
     assert!(refused(&hub, &["order", "show", "0a0a"]).contains("no order `0a0a`"));
     assert!(refused(&hub, &["refund", "0a0a"]).contains("no order `0a0a`"));

@@ -1,8 +1,13 @@
 //! The pages under `/admin/`: access, content, and forms.
 
-use super::{PASSWORD, QUICK, command, create_admin, hub, hub_on, id, key, log_in, operator};
-use crate::support::{
-    Browser, Client, Closed, Hub, TestDatabase, between, on_sqlite, request_with,
+use std::sync::Arc;
+
+use super::{
+    PASSWORD, QUICK, command, create_admin, hub, hub_on, id, key, log_in, new_name, operator,
+};
+use crate::{
+    site,
+    support::{Browser, Client, Closed, Hub, TestDatabase, between, on_sqlite, request_with},
 };
 
 /// Every page, including an account's.
@@ -31,37 +36,16 @@ const FORMS: [(&str, &[(&str, &str)]); 7] = [
     ("/admin/logout/", &[]),
 ];
 
-/// Gives a customer a password, and logs in.
-async fn customer<'a>(hub: &'a Hub, email: &str) -> Browser<'a> {
-    let mut browser = Browser::new(hub);
-    let fields = [("email", email), ("password", PASSWORD)];
-    browser.fill("/register/", "/register/", &fields).await;
-    let mailed = async {
-        loop {
-            let printed = hub.printed();
-            let links = printed
-                .lines()
-                .filter_map(|line| line.trim().strip_prefix(&format!("http://{}", hub.address)));
-            if let Some(link) = links.into_iter().find(|path| path.starts_with("/verify/")) {
-                return link.to_owned();
-            }
-            crate::support::pause().await;
-        }
-    };
-    let link = tokio::time::timeout(crate::support::PATIENCE, mailed).await.expect("a mail");
-    assert_eq!(browser.get(&link).await.status, 303);
-    assert_eq!(browser.get("/dashboard/").await.status, 200);
-    browser
-}
-
-fn demo() -> Hub {
-    Hub::start_with(&["serve"], &QUICK[..2])
+/// The hub of tests of the forms for the account 1, which is Ann's.
+fn hub_of_ann() -> Arc<Hub> {
+    let hub = Hub::shared_by("account 1", &["serve"], &QUICK);
+    key(&hub, "ann@example.org", &[]);
+    hub
 }
 
 #[tokio::test]
 async fn pages_require_an_operator_session() {
-    let hub = hub();
-    key(&hub, "ann@example.org", &[]);
+    let hub = hub_of_ann();
     let check = async |browser: &mut Browser<'_>, who: &str| {
         for page in PAGES {
             let answer = browser.get(page).await;
@@ -85,8 +69,8 @@ async fn pages_require_an_operator_session() {
 
 #[tokio::test]
 async fn customer_and_operator_sessions_are_not_interchangeable() {
-    let hub = demo();
-    let mut ann = customer(&hub, "ann@example.org").await;
+    let hub = site::demo();
+    let (mut ann, _) = site::customer(&hub, "ann@operators.example.org").await;
     let mut ada = operator(&hub).await;
     assert_eq!(ada.get("/admin/").await.status, 200);
     let (of_ann, of_ada) = (ann.cookies["mw_session"].clone(), ada.cookies["mw_admin"].clone());
@@ -100,9 +84,9 @@ async fn customer_and_operator_sessions_are_not_interchangeable() {
 
 #[tokio::test]
 async fn operator_cookie_is_limited_to_operator_pages() {
-    let hub = hub();
-    create_admin(&hub, "ada");
-    let answer = log_in(&mut Browser::new(&hub), "ada", PASSWORD).await;
+    let (hub, name) = (hub(), new_name());
+    create_admin(&hub, &name);
+    let answer = log_in(&mut Browser::new(&hub), &name, PASSWORD).await;
     let cookie = answer.header("set-cookie").expect("a cookie");
     for term in ["mw_admin=", "HttpOnly", "SameSite=Strict", "Path=/admin/", "Max-Age="] {
         assert!(cookie.contains(term), "{term} is missing: {cookie}");
@@ -141,8 +125,7 @@ async fn password_guesses_are_rate_limited() {
 
 #[tokio::test]
 async fn cross_site_forms_are_rejected() {
-    let hub = hub();
-    key(&hub, "ann@example.org", &[]);
+    let hub = hub_of_ann();
     let mut ada = operator(&hub).await;
     ada.get("/admin/").await;
     let mut eve = Browser::new(&hub);
@@ -168,23 +151,25 @@ async fn cross_site_forms_are_rejected() {
 
 #[tokio::test]
 async fn session_ends_at_log_out_and_when_the_operator_is_removed() {
-    let hub = hub();
-    let mut ada = operator(&hub).await;
+    let (hub, name) = (hub(), new_name());
+    create_admin(&hub, &name);
+    let mut ada = Browser::new(&hub);
+    log_in(&mut ada, &name, PASSWORD).await;
     ada.get("/admin/").await;
     let old = ada.cookies.clone();
     assert_eq!(ada.send("/admin/logout/", &[]).await.status, 303);
     ada.cookies = old;
     assert_eq!(ada.get("/admin/").await.status, 303, "the session goes on after the log-out");
-    let answer = log_in(&mut ada, "ada", PASSWORD).await;
+    let answer = log_in(&mut ada, &name, PASSWORD).await;
     assert_eq!(answer.status, 303);
     assert_eq!(ada.get("/admin/").await.status, 200);
-    command(&hub, &["admin", "remove", "ada"]);
+    command(&hub, &["admin", "remove", &name]);
     assert_eq!(ada.get("/admin/").await.status, 303, "a removed operator is still in");
 }
 
 #[tokio::test]
 async fn figures_are_live() {
-    let hub = demo();
+    let hub = Hub::start_with(&["serve"], &QUICK[..2]);
     let key = hub.key(&crate::support::ALL_ADDONS);
     let mut ada = operator(&hub).await;
     let figure = |json: &serde_json::Value, name: &str| {
@@ -279,14 +264,14 @@ async fn granted_days_are_shown_and_their_note_is_escaped() {
 #[tokio::test]
 async fn block_on_the_page_closes_sockets() {
     let hub = hub();
-    let key = key(&hub, "ann@example.org", &["websocket"]);
-    let page = format!("/admin/accounts/{}/", id(&hub, "ann@example.org"));
+    let key = key(&hub, "ann@block.example.org", &["websocket"]);
+    let page = format!("/admin/accounts/{}/", id(&hub, "ann@block.example.org"));
     let mut ada = operator(&hub).await;
     let mut client = Client::connect(&hub.address, &key).await;
     client.next_of("hello").await;
     let confirmation = ada.fill(&page, &format!("{page}block/"), &[]).await;
     assert!(
-        confirmation.status == 200 && confirmation.body.contains("Block ann@example.org?"),
+        confirmation.status == 200 && confirmation.body.contains("Block ann@block.example.org?"),
         "{confirmation:?}"
     );
     assert!(ada.get(&page).await.body.contains("Block account"), "blocked without a yes");
@@ -346,10 +331,11 @@ async fn buy(browser: &mut Browser<'_>, rail: &str) -> String {
 #[tokio::test]
 async fn refund_goes_to_the_provider_and_removes_the_granted_days() {
     for rail in ["card", "paypal"] {
-        let hub = demo();
-        let mut ann = customer(&hub, "ann@example.org").await;
+        let hub = site::demo();
+        let email = format!("ann@{rail}.example.org");
+        let (mut ann, _) = site::customer(&hub, &email).await;
         let order = buy(&mut ann, rail).await;
-        let page = format!("/admin/accounts/{}/", id(&hub, "ann@example.org"));
+        let page = format!("/admin/accounts/{}/", id(&hub, &email));
         let refund = format!("/admin/orders/{order}/refund/");
         let mut ada = operator(&hub).await;
         let more = ada.fill(&page, &refund, &[("amount", "5.01")]).await;
@@ -359,7 +345,7 @@ async fn refund_goes_to_the_provider_and_removes_the_granted_days() {
             confirmation.status == 200 && confirmation.body.contains("Refund 2.00 USD?"),
             "{rail}: {confirmation:?}"
         );
-        let ledger = command(&hub, &["ledger", "--account", "ann@example.org"]);
+        let ledger = command(&hub, &["ledger", "--account", &email]);
         assert!(!ledger.contains("refund"), "{rail}: refunded without a yes: {ledger}");
         let part = ada.send(&refund, &[("amount", "2.00"), ("confirmed", "yes")]).await;
         assert_eq!(part.header("location"), Some(&*format!("{page}?done=refund")), "{part:?}");
@@ -368,7 +354,7 @@ async fn refund_goes_to_the_provider_and_removes_the_granted_days() {
         assert!(shown.contains("days granted\t18\n"), "{rail}: {shown}");
         let rest = ada.send(&refund, &[("amount", "3.00"), ("confirmed", "yes")]).await;
         assert_eq!(rest.status, 303, "{rail}: {rest:?}");
-        let ledger = command(&hub, &["ledger", "--account", "ann@example.org"]);
+        let ledger = command(&hub, &["ledger", "--account", &email]);
         for sum in [
             "sum\tsports\tpurchase\t1\t30\t5.00\tUSD\n",
             "sum\tsports\trefund\t2\t-30\t-5.00\tUSD\n",

@@ -5,16 +5,23 @@ use std::{process::Command, time::Duration};
 use tokio::time::timeout;
 
 use super::{hub, hub_on};
-use crate::support::{Browser, Hub, PATIENCE, TestDatabase, between};
+use crate::support::{Browser, Hub, PATIENCE, QUIET, Setting, TestDatabase, between};
 
 const DOCS: [&str; 5] =
     ["/docs/", "/docs/authentication/", "/docs/rest/", "/docs/websocket/", "/docs/examples/"];
 
+/// A price and limits that pages show.
+const CONFIGURED: [Setting; 4] = [
+    QUIET,
+    ("PRODUCTS_SPORTS", "7.25"),
+    ("FANOUT_CHANNELS_MAX", "1234"),
+    ("LIMITS_FOOTBALL_PER_DAY", "4321"),
+];
+
 /// SPEC section 5, the table of products.
 #[tokio::test]
 async fn prices_are_those_of_the_settings() {
-    let hub =
-        Hub::start_with(&["serve"], &[("PRODUCTS_SPORTS", "7.25"), ("DEMO_ENABLED", "false")]);
+    let hub = Hub::shared(&["serve"], &CONFIGURED);
     let page = hub.get("/pricing/").await.body;
     for text in ["$0", "$7.25", "$3", "$5", "Free account", "Sports add-on", "Odds API add-on"] {
         assert!(page.contains(&format!(">{text}<")), "{text} is missing: {page}");
@@ -103,7 +110,7 @@ async fn a_team(hub: &Hub) -> String {
 #[tokio::test]
 async fn every_address_in_the_documentation_is_served() {
     // With its demo, so that there is a team to show.
-    let hub = Hub::start(&["serve"]);
+    let hub = Hub::demo();
     let team = a_team(&hub).await;
     let page = hub.get("/docs/rest/").await.body;
     let rows: Vec<&str> = page.split("<tr><td>").skip(1).collect();
@@ -124,12 +131,7 @@ async fn every_address_in_the_documentation_is_served() {
 
 #[tokio::test]
 async fn documentation_shows_the_configured_limits() {
-    let settings = [
-        ("FANOUT_CHANNELS_MAX", "1234"),
-        ("LIMITS_FOOTBALL_PER_DAY", "4321"),
-        ("DEMO_ENABLED", "false"),
-    ];
-    let hub = Hub::start_with(&["serve"], &settings);
+    let hub = Hub::shared(&["serve"], &CONFIGURED);
     assert!(hub.get("/docs/websocket/").await.body.contains(">1,234<"));
     let rest = hub.get("/docs/rest/").await.body;
     assert!(rest.contains("4,321 per day") && rest.contains("q=4321;w=86400"), "{rest}");

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    site::{QUICK, customer},
+    site::{customer, demo},
     support::{Answer, between},
 };
 
@@ -25,7 +25,7 @@ fn code(answer: &Answer) -> (u16, Value) {
 
 #[tokio::test]
 async fn scopes_limit_paths_and_sockets() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let paths = [
         ("/api/v2/events/", "football"),
         ("/signals/api/", "football"),
@@ -63,7 +63,7 @@ async fn scopes_limit_paths_and_sockets() {
 /// What the other scopes do not cover is not shown over sockets either.
 #[tokio::test]
 async fn stream_shows_what_the_other_scopes_cover() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let check = async |scopes: &[&str], channel: &str, is_allowed: bool| {
         let scopes: Vec<_> = scopes.iter().flat_map(|scope| ["--scope", scope]).collect();
         let key = named(&hub, &scopes);
@@ -86,7 +86,7 @@ async fn stream_shows_what_the_other_scopes_cover() {
 /// A webhook gets what the account may follow, and outlasts the key: a key that may do less must not make one.
 #[tokio::test]
 async fn webhooks_are_chosen_by_a_key_with_all_scopes() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let hooks = "/api/v2/webhooks/";
     let terms =
         json!({"url": "https://example.org/hook", "events": ["goal"], "channels": ["football/*"]});
@@ -111,7 +111,7 @@ async fn webhooks_are_chosen_by_a_key_with_all_scopes() {
 
 #[tokio::test]
 async fn key_works_from_its_networks_only() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let all = ["--scope", "football", "--scope", "stream"];
     let elsewhere = named(&hub, &[&all[..], &["--from", "192.0.2.0/24"]].concat());
     let here =
@@ -131,8 +131,8 @@ async fn key_works_from_its_networks_only() {
 
 #[tokio::test]
 async fn customer_manages_named_keys_on_the_dashboard() {
-    let hub = Hub::start_with(&["serve"], &QUICK);
-    let (mut ann, main) = customer(&hub, "ann@example.org", 1).await;
+    let hub = demo();
+    let (mut ann, main) = customer(&hub, "ann@named.example.org").await;
     let page = "/dashboard/keys/";
     for (fields, problem) in [
         (&[("name", "ci")][..], "Choose what the key may use."),
@@ -171,7 +171,7 @@ async fn customer_manages_named_keys_on_the_dashboard() {
     assert_eq!(hub.get_as(&main, "/api/v2/events/").await.status, 401);
     assert_eq!(hub.get_as(&key, "/api/v2/events/").await.status, 200);
 
-    let (mut bob, _) = customer(&hub, "bob@example.org", 2).await;
+    let (mut bob, _) = customer(&hub, "bob@named.example.org").await;
     let revoke = [("do", "revoke"), ("key", &key[..11])];
     bob.fill(page, page, &revoke).await;
     assert_eq!(hub.get_as(&key, "/api/v2/events/").await.status, 200, "it is not Bob's");

@@ -6,7 +6,7 @@ use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
-use super::{held, quiet, stays_open};
+use super::{LIMITED, held, quiet, stays_open};
 use crate::support::{Client, Closed, Hub, QUIET, ended, feed::Market};
 
 #[tokio::test]
@@ -64,7 +64,7 @@ async fn pattern_reports_too_many_new_channels_once() {
 
 #[tokio::test]
 async fn patterns_have_a_separate_limit() {
-    let hub = Hub::start_with(&["serve"], &[QUIET, ("FANOUT_PATTERNS_MAX", "2")]);
+    let hub = Hub::shared(&["serve"], &LIMITED);
     let mut client = Client::connect(&hub.address, &hub.key(&crate::support::ALL_ADDONS)).await;
     let mut ask = async |op: &str, ch: &str| {
         let answer = client.ask(&json!({"op": op, "id": ch, "ch": ch})).await;
@@ -106,7 +106,9 @@ async fn long_command_is_allowed_only_for_positions() {
 
 #[tokio::test]
 async fn ten_thousand_subscribes_are_all_answered() {
-    let (hub, client) = quiet().await;
+    // Of its own, since its memory is measured.
+    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let client = Client::connect(&hub.address, &hub.key(&crate::support::ALL_ADDONS)).await;
     let before = hub.memory_peak();
     let (mut sink, mut stream) = client.socket.split();
     const COUNT: u64 = 10_000;

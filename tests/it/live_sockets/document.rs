@@ -1,7 +1,10 @@
 //! The AsyncAPI document matches the traffic of the older sockets: every frame matches one of its
 //! messages, and every message, field and code of the document has occurred.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -147,7 +150,7 @@ const WANTED: [(&str, &str); 7] = [
 async fn frames_match_the_document() {
     let settings =
         [("HUB_ENDED_KEEP_MS", "1000"), ("DEMO_HEAD_START_MINUTES", "70"), ("DEMO_SPEED", "8")];
-    let mut feed = PushHub::to(Hub::start_with(&["serve"], &settings));
+    let mut feed = PushHub::to(Arc::new(Hub::start_with(&["serve"], &settings)));
     let document = feed.hub.get("/api/asyncapi/").await.json();
     let mut checked = Vec::new();
     let mut codes = BTreeSet::new();

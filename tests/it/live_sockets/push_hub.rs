@@ -1,26 +1,39 @@
 //! Matches that a test pushes.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering},
+};
+
 use serde_json::{Value, json};
 
 use crate::support::{Hub, QUIET, Setting};
 
-/// A hub with pushed matches, and the key of the pushing source.
+/// A hub with pushed matches, and the key of the pushing source, which no other test has.
 pub(super) struct PushHub {
-    pub(super) hub: Hub,
+    pub(super) hub: Arc<Hub>,
+    source: String,
     feed: String,
     pub(super) key: String,
     line: u64,
 }
 
 impl PushHub {
+    /// Pushes to a hub that tests share: the sides of its matches are no other test's, since the hub would join the matches.
+    pub(super) fn shared() -> Self {
+        Self::to(Hub::shared_by("pushed", &["serve"], &[QUIET]))
+    }
+
     pub(super) fn start(settings: &[Setting]) -> Self {
-        Self::to(Hub::start_with(&["serve"], &[&[QUIET], settings].concat()))
+        Self::to(Arc::new(Hub::start_with(&["serve"], &[&[QUIET], settings].concat())))
     }
 
     /// Pushes to a hub that may have its own sources.
-    pub(super) fn to(hub: Hub) -> Self {
-        let (feed, key) = (hub.feed_key("acme", &[]), hub.key(&crate::support::ALL_ADDONS));
-        Self { hub, feed, key, line: 0 }
+    pub(super) fn to(hub: Arc<Hub>) -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let source = format!("acme{}", COUNT.fetch_add(1, Ordering::Relaxed));
+        let (feed, key) = (hub.feed_key(&source, &[]), hub.key(&crate::support::ALL_ADDONS));
+        Self { hub, source, feed, key, line: 0 }
     }
 
     pub(super) async fn push(&mut self, sport: &str, name: &str, fact: Value) {
@@ -31,7 +44,8 @@ impl PushHub {
             "fact": fact});
         let token = format!("Token {}", self.feed);
         let headers = [("authorization", &*token)];
-        let answer = self.hub.post("/ingest/v1/acme", &headers, line.to_string().as_bytes()).await;
+        let path = format!("/ingest/v1/{}", self.source);
+        let answer = self.hub.post(&path, &headers, line.to_string().as_bytes()).await;
         assert_eq!(answer.json()["accepted"], 1, "{answer:?} to {line}");
     }
 

@@ -25,7 +25,7 @@ const SERVERS: [&str; 6] = [
 /// As over REST, the account needs a scope of its own; an application's token has it by the consent.
 #[tokio::test]
 async fn named_key_reads_the_account_with_its_scope_only() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let named = |scopes: &[&str]| {
         let scopes = scopes.iter().flat_map(|scope| ["--scope", scope]);
         hub.key_command("create", ["--email", "me@x.org", "--name", "ci"].into_iter().chain(scopes))
@@ -44,7 +44,7 @@ async fn named_key_reads_the_account_with_its_scope_only() {
 /// SPEC section 5, rules 1 and 2, and section 7: the same bodies as of REST, for every method.
 #[tokio::test]
 async fn servers_need_a_key_and_those_of_sports_their_addon() {
-    let hub = Hub::start_with(&["serve"], &[QUIET, ODDS_COST]);
+    let hub = Hub::shared(&["serve"], &[QUIET, ODDS_COST]);
     let (key, paid) = (hub.key(&[]), hub.key(&["sports"]));
     let register = format!("http://{}/register/", hub.address);
     let pricing = format!("http://{}/pricing/", hub.address);
@@ -90,7 +90,7 @@ async fn servers_need_a_key_and_those_of_sports_their_addon() {
 /// Keys in addresses end up in logs.
 #[tokio::test]
 async fn key_in_the_address_is_refused_with_a_hint() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let key = hub.key(&["sports"]);
     for path in ["/mcp", "/api/mcp/", "/tennis/mcp"] {
         let client = McpClient::new(&hub, &key).at(&format!("{path}?token={key}"));

@@ -197,7 +197,7 @@ async fn stop_ends_streams_with_a_result() {
         assert_eq!(last["id"], 7, "the last message is no response: {last}");
         assert!(last["result"].is_object(), "{last}");
     }
-    assert_eq!(stage.hub.wait(), Some(0));
+    assert_eq!(stage.own_hub().wait(), Some(0));
 }
 
 /// A client that does not read gets a bounded number of notifications, costs nobody else anything, and its
@@ -267,7 +267,7 @@ async fn stream_follows_so_many_resources() {
 /// An older client has no such method: it calls `wait_for_change`.
 #[tokio::test]
 async fn older_clients_are_not_promised_what_they_would_not_hear() {
-    let stage = Stage::new(&[]);
+    let stage = Stage::shared();
     let legacy = stage.client().of(super::client::Era::Legacy);
     let (_, error) = legacy.error("resources/subscribe", json!({"uri": uri("football")})).await;
     assert_eq!(error["code"], -32601, "{error}");

@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::client::{ERAS, Era, McpClient};
-use crate::support::{Hub, QUIET};
+use crate::{
+    docs_formats::PUBLIC,
+    support::{Hub, QUIET},
+};
 
 const SERVERS: [(&str, usize); 7] = [
     ("/mcp", 41),
@@ -26,8 +29,8 @@ fn names(tools: &[Value]) -> Vec<&str> {
 
 #[tokio::test]
 async fn lists_of_tools_are_stable_complete_and_short_on_request() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
-    let other = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
+    let other = Hub::shared(&["serve"], &[QUIET, PUBLIC]);
     let key = hub.key(&["sports"]);
     let other_key = other.key(&["sports"]);
     for (path, count) in SERVERS {
@@ -58,7 +61,7 @@ async fn lists_of_tools_are_stable_complete_and_short_on_request() {
 
 #[tokio::test]
 async fn tools_are_described_as_the_specification_demands() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let key = hub.key(&["sports"]);
     for (path, _) in SERVERS {
         let client = McpClient::new(&hub, &key).at(path);

@@ -107,7 +107,7 @@ async fn check_all(stage: &Stage, client: &McpClient, ids: &[u64]) {
 /// Longer names than the push interface takes are refused there, so no result is made of them.
 #[tokio::test]
 async fn names_of_5000_characters_do_not_come_in() {
-    let stage = Stage::new(&[]);
+    let stage = Stage::shared();
     let name = "x".repeat(5000);
     let body = line("football", "m", &stage.fixture([&name, "B"], 0));
     let headers = [("authorization", format!("Token {}", stage.feed_key))];

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     import::imported,
-    support::{ALL_ADDONS, Client, Hub, QUIET, ended, is_long, shared},
+    support::{ALL_ADDONS, Client, Hub, ended, is_long, shared},
 };
 
 /// Tools whose `data` is not the body of REST's address: it is computed, or of a channel.
@@ -219,7 +219,7 @@ impl<'a> Subject<'a> {
 #[tokio::test]
 async fn every_tool_answers_what_rest_answers_about_archived_matches() {
     let Some(imported) = imported() else { return };
-    let hub = Hub::start_on(&imported.copy(), &["serve"], &[QUIET]);
+    let hub = imported.hub();
     let mut football = Subject::new(
         &hub,
         "/mcp",
@@ -305,7 +305,7 @@ fn few_of_each_season(rows: Vec<Value>) -> Vec<Value> {
 #[tokio::test]
 async fn cursors_lead_through_a_season() {
     let Some(imported) = imported() else { return };
-    let hub = Hub::start_on(&imported.copy(), &["serve"], &[QUIET]);
+    let hub = imported.hub();
     let key = hub.key(&[]);
     let client = McpClient::new(&hub, &key);
     let range = json!({"date_from": "2016-08-01", "date_to": "2017-06-30", "limit": 50});

@@ -6,7 +6,7 @@ use super::{
     client::{ERAS, Era},
     stage::{Stage, goal, market, prices},
 };
-use crate::support::{Hub, QUIET};
+use crate::support::Hub;
 
 /// The contents of a resource.
 fn text(read: &Value) -> &str {
@@ -120,7 +120,7 @@ async fn documents_of_channels_are_resources() {
 /// The documentation is that of the site, page by page.
 #[tokio::test]
 async fn documentation_is_read_as_markdown() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let key = hub.key(&["sports"]);
     for path in ["/mcp", "/tennis/mcp"] {
         let client = super::client::McpClient::new(&hub, &key).at(path);
@@ -182,7 +182,7 @@ async fn arguments_of_templates_and_prompts_are_completed() {
 
 #[tokio::test]
 async fn prompts_need_their_arguments() {
-    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let hub = Hub::quiet();
     let key = hub.key(&[]);
     for era in ERAS {
         let client = super::client::McpClient::new(&hub, &key).of(era);

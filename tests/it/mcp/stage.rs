@@ -1,5 +1,10 @@
 //! A hub with matches that a test pushes.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering},
+};
+
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -10,17 +15,35 @@ pub(super) const MINUTE: i64 = 60 * 1_000_000;
 
 /// A hub without sources of its own, a key with all add-ons, and a pushing source.
 pub(super) struct Stage {
-    pub(super) hub: Hub,
+    pub(super) hub: Arc<Hub>,
     pub(super) key: String,
     pub(super) feed_key: String,
     pub(super) now: i64,
+    /// What names of matches and sides begin with.
+    prefix: String,
 }
 
 impl Stage {
     pub(super) fn new(settings: &[Setting]) -> Self {
         let hub = Hub::start_with(&["serve"], &[&[QUIET], settings].concat());
+        Self::on(Arc::new(hub), String::new())
+    }
+
+    /// On a hub that tests share, where the matches of each have names of their own.
+    pub(super) fn shared() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let prefix = format!("{}. ", COUNT.fetch_add(1, Ordering::Relaxed));
+        Self::on(Hub::shared_by("pushed over MCP", &["serve"], &[QUIET]), prefix)
+    }
+
+    fn on(hub: Arc<Hub>, prefix: String) -> Self {
         let (key, feed_key) = (hub.key(&ALL_ADDONS), hub.feed_key("acme", &[]));
-        Self { hub, key, feed_key, now: Timestamp::now().as_microsecond() }
+        Self { hub, key, feed_key, now: Timestamp::now().as_microsecond(), prefix }
+    }
+
+    /// The hub, which no other test uses.
+    pub(super) fn own_hub(&mut self) -> &mut Hub {
+        Arc::get_mut(&mut self.hub).expect("a hub that is not shared")
     }
 
     pub(super) fn client(&self) -> McpClient {
@@ -29,19 +52,21 @@ impl Stage {
 
     /// Pushes facts about a match, as one line each.
     pub(super) async fn push(&self, sport: &str, name: &str, facts: &[Value]) {
-        let lines: Vec<String> = facts.iter().map(|fact| line(sport, name, fact)).collect();
+        let name = format!("{}{name}", self.prefix);
+        let lines: Vec<String> = facts.iter().map(|fact| line(sport, &name, fact)).collect();
         self.hub.push(&self.feed_key, &lines).await;
     }
 
     /// A football match in its first half that began half an hour ago, and its id.
     pub(super) async fn football(&self, name: &str, sides: [&str; 2]) -> u64 {
+        let sides = sides.map(|side| format!("{}{side}", self.prefix));
         let facts = [
-            self.fixture(sides, -30),
+            self.fixture(sides.each_ref().map(|side| &**side), -30),
             json!({"football": {"status": "first_half"}}),
             json!({"football": {"score": {"goals": [0, 0]}}}),
         ];
         self.push("football", name, &facts).await;
-        self.id("/api/v2/events/live/", sides[0]).await
+        self.id("/api/v2/events/live/", &sides[0]).await
     }
 
     /// A fixture that begins so many minutes from now.

@@ -1,5 +1,7 @@
 //! The HTTP side: hosts, origins, methods, lengths, versions, and malformed messages.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::{
@@ -8,8 +10,8 @@ use super::{
 };
 use crate::support::{Hub, QUIET};
 
-fn quiet() -> (Hub, McpClient) {
-    let hub = Hub::start_with(
+fn quiet() -> (Arc<Hub>, McpClient) {
+    let hub = Hub::shared(
         &["serve"],
         &[
             QUIET,

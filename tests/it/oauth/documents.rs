@@ -8,9 +8,9 @@ use axum::{
 };
 use serde_json::{Value, json};
 
-use super::{client::TestClient, hub};
+use super::client::TestClient;
 use crate::{
-    site::{QUICK, customer},
+    site::{QUICK, customer, demo},
     support::Hub,
 };
 
@@ -18,8 +18,9 @@ use crate::{
 #[tokio::test]
 async fn private_documents_are_not_fetched() {
     let https = |host: &str| format!("https://{host}/client.json");
-    let hub = Hub::start_with(&["serve"], &QUICK);
-    let (mut browser, _) = customer(&hub, "ann@example.org", 1).await;
+    let settings = [&QUICK[..], &[("OAUTH_ALLOW_PRIVATE_CLIENTS", "false")]].concat();
+    let hub = Hub::start_with(&["serve"], &settings);
+    let (mut browser, _) = customer(&hub, "ann@example.org").await;
     let client = TestClient::start(&hub).await;
     let page = browser.get(&client.authorize_path(&[])).await;
     assert!(page.status == 400 && page.body.contains("not the https address"), "{page:?}");
@@ -38,8 +39,8 @@ async fn private_documents_are_not_fetched() {
 
 #[tokio::test]
 async fn unusable_documents_are_refused() {
-    let hub = hub();
-    let (mut browser, _) = customer(&hub, "ann@example.org", 1).await;
+    let hub = demo();
+    let (mut browser, _) = customer(&hub, "ann@documents.example.org").await;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = listener.local_addr().expect("an address");
     let id = |name: &str| format!("http://{address}/{name}");

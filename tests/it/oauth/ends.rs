@@ -5,18 +5,18 @@ use serde_json::json;
 use super::{
     bearer,
     client::{TestClient, parameter, post},
-    hub, is_admitted, text,
+    is_admitted, text,
 };
 use crate::{
-    site::{PASSWORD, QUICK, customer},
+    site::{PASSWORD, QUICK, customer, demo},
     support::{Hub, on_each, until},
 };
 
 /// The second use revokes what the first one has yielded.
 #[tokio::test]
 async fn code_works_once_and_its_reuse_ends_the_grant() {
-    let hub = hub();
-    let (mut browser, _) = customer(&hub, "ann@example.org", 1).await;
+    let hub = demo();
+    let (mut browser, _) = customer(&hub, "ann@code.example.org").await;
     let client = TestClient::start(&hub).await;
     let location = client.allow(&mut browser, &client.authorize_path(&[])).await;
     let code = parameter(&location, "code").expect("a code");
@@ -33,8 +33,8 @@ async fn code_works_once_and_its_reuse_ends_the_grant() {
 /// Whoever uses an old refresh token has stolen it, or it was stolen from them.
 #[tokio::test]
 async fn reuse_of_a_refresh_token_ends_the_grant() {
-    let hub = hub();
-    let (mut browser, _) = customer(&hub, "ann@example.org", 1).await;
+    let hub = demo();
+    let (mut browser, _) = customer(&hub, "ann@refresh.example.org").await;
     let client = TestClient::start(&hub).await;
     let first = client.connect(&hub, &mut browser, &[]).await;
     let second = client.refresh(&hub, text(&first, "refresh_token"), &[]).await.json();
@@ -52,10 +52,9 @@ async fn reuse_of_a_refresh_token_ends_the_grant() {
 #[tokio::test]
 async fn customer_ends_all_connections_at_once() {
     on_each(async |place| {
-        let settings = [&QUICK[..], &[super::PRIVATE]].concat();
-        let hub = Hub::start_on(&place, &["serve"], &settings);
-        let (mut other, _) = customer(&hub, "bob@example.org", 1).await;
-        let (mut browser, _) = customer(&hub, "ann@example.org", 2).await;
+        let hub = Hub::start_on(&place, &["serve"], &QUICK);
+        let (mut other, _) = customer(&hub, "bob@example.org").await;
+        let (mut browser, _) = customer(&hub, "ann@example.org").await;
         let client = TestClient::start(&hub).await;
         let others = client.connect(&hub, &mut other, &[]).await;
         let (new, settings) = ("another four words here", "/dashboard/settings/");
@@ -88,14 +87,15 @@ async fn customer_ends_all_connections_at_once() {
 /// An operator blocks the account from another process.
 #[tokio::test]
 async fn blocked_account_has_no_access() {
-    let hub = hub();
-    let (mut browser, _) = customer(&hub, "ann@example.org", 1).await;
+    let hub = demo();
+    let (mut browser, _) = customer(&hub, "ann@blocked.example.org").await;
     let client = TestClient::start(&hub).await;
     let tokens = client.connect(&hub, &mut browser, &[]).await;
     let access = text(&tokens, "access_token");
     assert!(is_admitted(&hub, access, "/mcp").await);
     let mut command = hub.place.program();
-    let blocked = command.args(["account", "block", "ann@example.org", "--db", &hub.db()]).output();
+    let blocked =
+        command.args(["account", "block", "ann@blocked.example.org", "--db", &hub.db()]).output();
     let blocked = blocked.expect("it runs");
     assert!(blocked.status.success(), "{}", String::from_utf8_lossy(&blocked.stderr));
     until("the block", async || bearer(&hub, access, "/mcp").await.status == 401).await;
@@ -106,8 +106,8 @@ async fn blocked_account_has_no_access() {
 /// RFC 7009: either token ends the connection; the answer is the same for any text.
 #[tokio::test]
 async fn client_revokes_its_tokens() {
-    let hub = hub();
-    let (mut browser, _) = customer(&hub, "ann@example.org", 1).await;
+    let hub = demo();
+    let (mut browser, _) = customer(&hub, "ann@revokes.example.org").await;
     let client = TestClient::start(&hub).await;
     for kind in ["access_token", "refresh_token"] {
         let tokens = client.connect(&hub, &mut browser, &[]).await;
@@ -133,8 +133,8 @@ async fn client_revokes_its_tokens() {
 #[tokio::test]
 async fn connections_of_an_account_are_bounded() {
     let few = ("OAUTH_GRANTS_MAX_PER_ACCOUNT", "2");
-    let hub = Hub::start_with(&["serve"], &[&QUICK[..], &[super::PRIVATE, few]].concat());
-    let (mut browser, _) = customer(&hub, "ann@example.org", 1).await;
+    let hub = Hub::start_with(&["serve"], &[&QUICK[..], &[few]].concat());
+    let (mut browser, _) = customer(&hub, "ann@example.org").await;
     let client = TestClient::start(&hub).await;
     let mut all = Vec::new();
     for _ in 0..3 {

@@ -2,20 +2,17 @@
 
 use serde_json::json;
 
-use super::{
-    client::{REDIRECT, TestClient, parameter, post},
-    hub,
-};
+use super::client::{REDIRECT, TestClient, parameter, post};
 use crate::{
-    site::{QUICK, customer},
+    site::{QUICK, customer, demo},
     support::{Hub, between},
 };
 
 /// Nobody is sent to an address that the client's document does not name.
 #[tokio::test]
 async fn unverified_request_is_a_page_and_never_redirected() {
-    let hub = hub();
-    let (mut browser, _) = customer(&hub, "ann@example.org", 1).await;
+    let hub = demo();
+    let (mut browser, _) = customer(&hub, "ann@unverified.example.org").await;
     let client = TestClient::start(&hub).await;
     for (changes, part) in [
         (("client_id", ""), "not the https address"),
@@ -41,8 +38,8 @@ async fn unverified_request_is_a_page_and_never_redirected() {
 
 #[tokio::test]
 async fn other_errors_go_to_the_client() {
-    let hub = hub();
-    let (mut browser, _) = customer(&hub, "ann@example.org", 1).await;
+    let hub = demo();
+    let (mut browser, _) = customer(&hub, "ann@errors.example.org").await;
     let client = TestClient::start(&hub).await;
     let elsewhere = format!("http://{}/odds/mcp", hub.address);
     for (changes, error) in [
@@ -76,9 +73,9 @@ async fn other_errors_go_to_the_client() {
 /// The consent is a form like others: it needs the token of the page, in the session that it is for.
 #[tokio::test]
 async fn consent_cannot_be_forged() {
-    let hub = hub();
-    let (mut browser, _) = customer(&hub, "ann@example.org", 1).await;
-    let (mut other, _) = customer(&hub, "bob@example.org", 2).await;
+    let hub = demo();
+    let (mut browser, _) = customer(&hub, "ann@forged.example.org").await;
+    let (mut other, _) = customer(&hub, "bob@forged.example.org").await;
     let client = TestClient::start(&hub).await;
     other.get(&client.authorize_path(&[])).await;
     let mut fields = client.parameters(&[]);
@@ -96,8 +93,8 @@ async fn consent_cannot_be_forged() {
 
 #[tokio::test]
 async fn page_cannot_be_framed_and_escapes_what_clients_say() {
-    let hub = hub();
-    let (mut browser, _) = customer(&hub, "ann@example.org", 1).await;
+    let hub = demo();
+    let (mut browser, _) = customer(&hub, "ann@framed.example.org").await;
     let (_, id) = super::client::publish(|id| {
         json!({
             "client_id": id,
@@ -117,8 +114,8 @@ async fn page_cannot_be_framed_and_escapes_what_clients_say() {
 
 #[tokio::test]
 async fn code_is_only_for_the_client_that_proves_itself() {
-    let hub = hub();
-    let (mut browser, _) = customer(&hub, "ann@example.org", 1).await;
+    let hub = demo();
+    let (mut browser, _) = customer(&hub, "ann@proof.example.org").await;
     let client = TestClient::start(&hub).await;
     let location = client.allow(&mut browser, &client.authorize_path(&[])).await;
     let code = parameter(&location, "code").expect("a code");
@@ -150,18 +147,15 @@ async fn code_is_only_for_the_client_that_proves_itself() {
 
 #[tokio::test]
 async fn requests_for_tokens_and_documents_are_limited() {
-    let limits = [
-        ("LIMITS_TOKEN_REQUESTS_PER_MINUTE", "2"),
-        ("LIMITS_CLIENT_DOCUMENTS_PER_HOUR", "2"),
-        super::PRIVATE,
-    ];
+    let limits =
+        [("LIMITS_TOKEN_REQUESTS_PER_MINUTE", "2"), ("LIMITS_CLIENT_DOCUMENTS_PER_HOUR", "2")];
     let hub = Hub::start_with(&["serve"], &[&QUICK[..], &limits].concat());
     for status in [400, 400, 429] {
         let answer = post(&hub, "/oauth/token/", &[]).await;
         assert_eq!(answer.status, status, "{answer:?}");
         assert_eq!(answer.header("retry-after").is_some(), status == 429);
     }
-    let (mut browser, _) = customer(&hub, "ann@example.org", 1).await;
+    let (mut browser, _) = customer(&hub, "ann@example.org").await;
     for (place, status) in [200, 200, 429].into_iter().enumerate() {
         let client = TestClient::start(&hub).await;
         let path = client.authorize_path(&[]);

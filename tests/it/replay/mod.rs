@@ -167,7 +167,8 @@ fn count(object: &Value) -> usize {
 /// The documents of a recording that was played without followers.
 async fn unseen(file: &str) -> Option<BTreeMap<String, ChannelState>> {
     let path = shared(file)?;
-    let hub = Hub::start(&["replay", "--speed", "max", path.to_str().expect("a path of text")]);
+    let hub =
+        Hub::shared(&["replay", "--speed", "max", path.to_str().expect("a path of text")], &[]);
     let key = hub.key(&crate::support::ALL_ADDONS);
     // The frame that reports the end has no information about the documents.
     let mut client = Client::connect(&hub.address, &key).await;

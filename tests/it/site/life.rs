@@ -14,18 +14,18 @@ use crate::{
 async fn registration_link_leads_to_the_key() {
     let hub = demo();
     let mut browser = Browser::new(&hub);
-    let fields = [("email", " Ann@Example.org "), ("password", PASSWORD)];
+    let fields = [("email", " Ann@Link.Example.org "), ("password", PASSWORD)];
     browser.fill("/register/", "/register/", &fields).await;
     let sent = browser.get("/register/sent/").await;
     assert!(sent.body.contains("Check your inbox"), "{sent:?}");
-    let link = mailed(&hub, "/verify/", 1).await;
+    let link = mailed(&hub, "ann@link.example.org", "/verify/", 1).await;
 
     let early = browser.fill("/login/", "/login/", &fields).await;
     assert_eq!(early.status, 422, "the address is not confirmed yet: {early:?}");
 
     browser.get(&link).await;
     let dashboard = browser.get("/dashboard/").await;
-    assert!(dashboard.body.contains("ann@example.org"), "{dashboard:?}");
+    assert!(dashboard.body.contains("ann@link.example.org"), "{dashboard:?}");
     let key = between(&dashboard.body, "data-key>", "<").expect("the key in full").to_owned();
     assert!(works(&hub, &key).await);
 
@@ -40,14 +40,14 @@ async fn registration_link_leads_to_the_key() {
 #[tokio::test]
 async fn another_browser_confirms_the_address_by_choosing_the_password() {
     let hub = demo();
-    let mut browser = register(&hub, "ann@example.org").await;
-    let fields = [("email", "ann@example.org"), ("password", PASSWORD)];
-    let path = mailed(&hub, "/verify/", 1).await;
+    let mut browser = register(&hub, "ann@other.example.org").await;
+    let fields = [("email", "ann@other.example.org"), ("password", PASSWORD)];
+    let path = mailed(&hub, "ann@other.example.org", "/verify/", 1).await;
     let mut other = Browser::new(&hub);
     let answer = other.get(&path).await;
     assert!(answer.status == 200 && answer.body.contains("Choose a password"), "{answer:?}");
     let link = &path["/verify/?link=".len()..];
-    for weak in ["short", "          ", "password123", "ann@example.org"] {
+    for weak in ["short", "          ", "password123", "ann@other.example.org"] {
         let answer = other.send("/verify/", &[("link", link), ("password", weak)]).await;
         assert!(answer.status == 422 && answer.body.contains("role=\"alert\""), "{answer:?}");
     }
@@ -56,7 +56,7 @@ async fn another_browser_confirms_the_address_by_choosing_the_password() {
     assert_eq!((answer.status, answer.header("location")), (303, Some("/dashboard/")));
     let dashboard = other.get("/dashboard/").await;
     assert!(dashboard.body.contains("data-key>"), "the key in full: {dashboard:?}");
-    log_in(&hub, "ann@example.org", new).await;
+    log_in(&hub, "ann@other.example.org", new).await;
     let typed = browser.fill("/login/", "/login/", &fields).await;
     assert_eq!(typed.status, 422, "the password of the registration holds, too: {typed:?}");
 }
@@ -65,9 +65,9 @@ async fn another_browser_confirms_the_address_by_choosing_the_password() {
 #[tokio::test]
 async fn prefetching_a_link_does_not_use_it_up() {
     let hub = demo();
-    let mut browser = register(&hub, "ann@example.org").await;
-    let fields = [("email", "ann@example.org"), ("password", PASSWORD)];
-    let link = mailed(&hub, "/verify/", 1).await;
+    let mut browser = register(&hub, "ann@prefetch.example.org").await;
+    let fields = [("email", "ann@prefetch.example.org"), ("password", PASSWORD)];
+    let link = mailed(&hub, "ann@prefetch.example.org", "/verify/", 1).await;
     assert_eq!(hub.request("HEAD", &link, &[]).await.status, 200);
     for _ in 0..2 {
         let looked = hub.request("GET", &link, &[]).await;
@@ -83,7 +83,7 @@ async fn prefetching_a_link_does_not_use_it_up() {
 #[tokio::test]
 async fn regenerate_shows_the_new_key_once_and_ends_the_old_one() {
     let hub = demo();
-    let (mut browser, old) = customer(&hub, "ann@example.org", 1).await;
+    let (mut browser, old) = customer(&hub, "ann@regenerate.example.org").await;
     let answer = browser.send("/dashboard/regenerate/", &[]).await;
     assert_eq!((answer.status, answer.header("location")), (303, Some("/dashboard/")));
     assert!(!works(&hub, &old).await, "the old key still works");
@@ -107,8 +107,8 @@ async fn give_websocket(hub: &Hub, email: &str, key: &str) {
 #[tokio::test]
 async fn regenerate_ends_the_sockets_of_the_old_key() {
     let hub = demo();
-    let (mut browser, old) = customer(&hub, "ann@example.org", 1).await;
-    give_websocket(&hub, "ann@example.org", &old).await;
+    let (mut browser, old) = customer(&hub, "ann@sockets.example.org").await;
+    give_websocket(&hub, "ann@sockets.example.org", &old).await;
     let ping = json!({"action": "ping"});
     let mut older =
         vec![LegacyClient::football(&hub, &old).await, LegacyClient::both(&hub, &old).await];
@@ -139,8 +139,8 @@ async fn regenerate_ends_the_sockets_of_the_old_key() {
 #[tokio::test]
 async fn prefetched_page_does_not_use_up_the_key() {
     let hub = demo();
-    let mut browser = register(&hub, "ann@example.org").await;
-    browser.get(&mailed(&hub, "/verify/", 1).await).await;
+    let mut browser = register(&hub, "ann@page.example.org").await;
+    browser.get(&mailed(&hub, "ann@page.example.org", "/verify/", 1).await).await;
     let cookie = browser.cookies.iter().map(|(name, value)| format!("{name}={value}"));
     let cookie = cookie.collect::<Vec<_>>().join("; ");
     let early = [("cookie", &*cookie), ("sec-purpose", "prefetch")];
@@ -152,11 +152,11 @@ async fn prefetched_page_does_not_use_up_the_key() {
 #[tokio::test]
 async fn password_reset_by_mail_logs_out_everywhere() {
     let hub = demo();
-    let (mut browser, key) = customer(&hub, "ann@example.org", 1).await;
+    let (mut browser, key) = customer(&hub, "ann@reset.example.org").await;
     let mut other = Browser::new(&hub);
-    let requested = other.fill("/reset/", "/reset/", &[("email", "ANN@example.org")]).await;
+    let requested = other.fill("/reset/", "/reset/", &[("email", "ANN@reset.example.org")]).await;
     assert_eq!(requested.header("location"), Some("/reset/?asked"));
-    let link = mailed(&hub, "/reset/", 1).await;
+    let link = mailed(&hub, "ann@reset.example.org", "/reset/", 1).await;
     assert_eq!(other.get(&link).await.status, 200);
     assert_eq!(other.get(&link).await.status, 200, "looking at the form does not use the link up");
     let link =
@@ -167,7 +167,7 @@ async fn password_reset_by_mail_logs_out_everywhere() {
     let set = other.send("/reset/set/", &[("link", &link), ("password", new)]).await;
     assert_eq!(set.header("location"), Some("/login/?done=reset"), "{set:?}");
     assert_eq!(browser.get("/dashboard/").await.status, 303, "the old session goes on");
-    let mut third = log_in(&hub, "ann@example.org", new).await;
+    let mut third = log_in(&hub, "ann@reset.example.org", new).await;
     assert_eq!(third.get("/dashboard/").await.status, 200);
     assert!(works(&hub, &key).await, "the key has nothing to do with it");
     other.get("/reset/").await;
@@ -178,8 +178,8 @@ async fn password_reset_by_mail_logs_out_everywhere() {
 #[tokio::test]
 async fn changing_the_password_keeps_this_browser_and_logs_out_the_others() {
     let hub = demo();
-    let (mut browser, _) = customer(&hub, "ann@example.org", 1).await;
-    let mut other = log_in(&hub, "ann@example.org", PASSWORD).await;
+    let (mut browser, _) = customer(&hub, "ann@password.example.org").await;
+    let mut other = log_in(&hub, "ann@password.example.org", PASSWORD).await;
     let path = "/dashboard/settings/password/";
     let page = "/dashboard/settings/";
     let new = "another four words here";
@@ -196,8 +196,8 @@ async fn changing_the_password_keeps_this_browser_and_logs_out_the_others() {
 #[tokio::test]
 async fn address_changes_when_the_new_one_is_confirmed() {
     let hub = demo();
-    let (mut browser, _) = customer(&hub, "ann@example.org", 1).await;
-    let fields = [("email", "anna@example.org"), ("password", PASSWORD)];
+    let (mut browser, _) = customer(&hub, "ann@address.example.org").await;
+    let fields = [("email", "anna@address.example.org"), ("password", PASSWORD)];
     let page = "/dashboard/settings/";
     let requested = browser.fill(page, "/dashboard/settings/email/", &fields).await;
     assert_eq!(
@@ -205,23 +205,26 @@ async fn address_changes_when_the_new_one_is_confirmed() {
         Some("/dashboard/settings/?done=asked"),
         "{requested:?}"
     );
-    assert!(browser.get(page).await.body.contains("ann@example.org"));
-    let link = mailed(&hub, "/email/", 1).await;
+    assert!(browser.get(page).await.body.contains("ann@address.example.org"));
+    let link = mailed(&hub, "anna@address.example.org", "/email/", 1).await;
     let looked = hub.request("GET", &link, &[]).await;
     assert!(looked.status == 200 && looked.body.contains("Confirm email address"), "{looked:?}");
-    assert!(browser.get(page).await.body.contains("ann@example.org"), "a GET changed the address");
+    assert!(
+        browser.get(page).await.body.contains("ann@address.example.org"),
+        "a GET changed the address"
+    );
     assert_eq!(
         browser.get(&link).await.header("location"),
         Some("/dashboard/settings/?done=email")
     );
-    assert!(browser.get(page).await.body.contains("anna@example.org"));
-    log_in(&hub, "anna@example.org", PASSWORD).await;
+    assert!(browser.get(page).await.body.contains("anna@address.example.org"));
+    log_in(&hub, "anna@address.example.org", PASSWORD).await;
 }
 
 #[tokio::test]
 async fn logging_out_ends_the_session_and_everywhere_ends_all() {
     let hub = demo();
-    let (mut one, _) = customer(&hub, "ann@example.org", 1).await;
+    let (mut one, _) = customer(&hub, "ann@logout.example.org").await;
     let stolen = one.cookies.clone();
     let answer = one.send("/logout/", &[]).await;
     assert_eq!(answer.header("location"), Some("/login/?done=out"), "{answer:?}");
@@ -229,8 +232,8 @@ async fn logging_out_ends_the_session_and_everywhere_ends_all() {
     thief.cookies = stolen;
     assert_eq!(thief.get("/dashboard/").await.status, 303, "the session outlives the log-out");
 
-    let mut one = log_in(&hub, "ann@example.org", PASSWORD).await;
-    let mut other = log_in(&hub, "ann@example.org", PASSWORD).await;
+    let mut one = log_in(&hub, "ann@logout.example.org", PASSWORD).await;
+    let mut other = log_in(&hub, "ann@logout.example.org", PASSWORD).await;
     one.fill("/dashboard/settings/", "/dashboard/settings/sign-out/", &[]).await;
     assert_eq!(one.get("/dashboard/").await.status, 303);
     assert_eq!(other.get("/dashboard/").await.status, 303);
@@ -239,7 +242,7 @@ async fn logging_out_ends_the_session_and_everywhere_ends_all() {
 #[tokio::test]
 async fn deleted_account_and_its_key_are_gone() {
     let hub = demo();
-    let (mut browser, key) = customer(&hub, "ann@example.org", 1).await;
+    let (mut browser, key) = customer(&hub, "ann@deleted.example.org").await;
     let (page, path) = ("/dashboard/settings/", "/dashboard/settings/delete/");
     let unsure = browser.fill(page, path, &[("password", PASSWORD)]).await;
     assert_eq!(unsure.status, 422, "{unsure:?}");
@@ -247,13 +250,13 @@ async fn deleted_account_and_its_key_are_gone() {
     let done = browser.fill(page, path, &[("password", PASSWORD), ("sure", "yes")]).await;
     assert_eq!(done.header("location"), Some("/login/?done=deleted"), "{done:?}");
     assert!(!works(&hub, &key).await);
-    let fields = [("email", "ann@example.org"), ("password", PASSWORD)];
+    let fields = [("email", "ann@deleted.example.org"), ("password", PASSWORD)];
     assert_eq!(browser.fill("/login/", "/login/", &fields).await.status, 422);
 }
 
 #[tokio::test]
 async fn pages_without_their_slash_lead_to_the_page() {
-    let hub = Hub::start_with(&["serve"], &[crate::support::QUIET]);
+    let hub = Hub::quiet();
     for path in ["/register", "/login", "/dashboard", "/addons"] {
         let answer = hub.get(path).await;
         assert_eq!(answer.header("location"), Some(&*format!("{path}/")), "{path}");

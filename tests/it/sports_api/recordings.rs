@@ -1,6 +1,6 @@
 //! After a replay, REST shows what the answer sheets say.
 
-use std::fs;
+use std::{fs, sync::Arc};
 
 use serde_json::{Value, json};
 
@@ -11,9 +11,10 @@ const P: &str = "/tennis/api/v2";
 
 /// A hub that has played a recording, and a key; `None`, with a message, if the recording is
 /// missing.
-fn played(file: &str) -> Option<(Hub, String, Value)> {
+fn played(file: &str) -> Option<(Arc<Hub>, String, Value)> {
     let path = shared(file)?;
-    let hub = Hub::start(&["replay", "--speed", "max", path.to_str().expect("a path of text")]);
+    let hub =
+        Hub::shared(&["replay", "--speed", "max", path.to_str().expect("a path of text")], &[]);
     let key = hub.key(&["sports"]);
     let name = file.replace('/', "__");
     let name = name.trim_end_matches(".gz").trim_end_matches(".csv").trim_end_matches(".jsonl");

@@ -21,6 +21,7 @@ use super::{
     PATIENCE,
     http::{self, Answer},
     pause,
+    shared_hub::{self, Watchdog},
     test_database::TestDatabase,
     until,
 };
@@ -34,6 +35,7 @@ pub(crate) struct Hub {
     /// All its output so far, on both streams, and the thread that collects it.
     printed: Arc<Mutex<String>>,
     collectors: Vec<JoinHandle<()>>,
+    pub(super) watchdog: Option<Watchdog>,
 }
 
 /// A setting as an environment variable without its prefix: `("FANOUT_BEAT_MS", "50")`.
@@ -139,6 +141,7 @@ impl Hub {
     }
 
     fn spawn(mut command: Command, place: &TestDatabase) -> Self {
+        shared_hub::end_unused();
         let mut process = command.spawn().expect("the program starts");
         let printed = Arc::new(Mutex::new(String::new()));
         let mut stdout = BufReader::new(process.stdout.take().expect("its output is piped"));
@@ -159,7 +162,7 @@ impl Hub {
         let address = address.to_owned();
         let collectors = vec![errors, collect(stdout, Arc::clone(&printed))];
         let (folder, place) = (Arc::clone(&place.folder), place.clone());
-        Self { process, address, folder, place, printed, collectors }
+        Self { process, address, folder, place, printed, collectors, watchdog: None }
     }
 
     /// Makes a key of a new account in the hub's database, with these add-ons.
@@ -338,6 +341,17 @@ impl Hub {
         bytes("VmHWM:") - bytes("RssFile:")
     }
 
+    pub(super) fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// The panics of its threads that no test injected, as it has printed them.
+    pub(super) fn panics(&self) -> String {
+        let Ok(printed) = self.printed.lock() else { return String::new() };
+        let is_panic = |line: &&str| line.contains("panicked") && !line.contains("injected");
+        printed.lines().filter(is_panic).collect::<Vec<_>>().join("\n")
+    }
+
     /// Its database as `--db` takes it.
     pub(crate) fn db(&self) -> String {
         self.place.db()
@@ -424,14 +438,9 @@ impl Drop for Hub {
             self.process.wait().ok();
         }
         // A panicked thread of the hub would otherwise show only as something that never happened.
-        if let Ok(printed) = self.printed.lock() {
-            let panics = printed
-                .lines()
-                .filter(|line| line.contains("panicked") && !line.contains("injected"));
-            let panics: Vec<&str> = panics.collect();
-            if !panics.is_empty() {
-                writeln!(std::io::stderr(), "the hub itself: {}", panics.join("\n")).ok();
-            }
+        let panics = self.panics();
+        if !panics.is_empty() {
+            writeln!(std::io::stderr(), "the hub itself: {panics}").ok();
         }
     }
 }
@@ -447,11 +456,14 @@ pub(crate) fn program() -> Command {
     command
 }
 
-fn collect(mut output: impl Read + Send + 'static, printed: Arc<Mutex<String>>) -> JoinHandle<()> {
+/// Collects whole lines, so that those of the other stream do not tear them.
+fn collect(output: impl Read + Send + 'static, printed: Arc<Mutex<String>>) -> JoinHandle<()> {
+    let mut output = BufReader::new(output);
     thread::spawn(move || {
-        let mut part = [0; 4096];
-        while let Ok(count @ 1..) = output.read(&mut part) {
-            printed.lock().expect("no panic").push_str(&String::from_utf8_lossy(&part[..count]));
+        let mut line = Vec::new();
+        while let Ok(1..) = output.read_until(b'\n', &mut line) {
+            printed.lock().expect("no panic").push_str(&String::from_utf8_lossy(&line));
+            line.clear();
         }
     })
 }

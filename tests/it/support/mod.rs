@@ -13,6 +13,7 @@ mod hub;
 pub(crate) mod json_schema;
 pub(crate) mod merge_patch;
 mod reloaded_hub;
+mod shared_hub;
 pub(crate) mod shopper;
 #[path = "../../smtp/server.rs"]
 pub(crate) mod smtp;
