@@ -31,6 +31,9 @@ use record::{
 /// The key of the progress in the store.
 const META: &str = "demo_chronicle";
 
+/// The wait after a failure, such as a disk that stalls.
+const RETRY_AFTER: Duration = Duration::from_secs(10);
+
 /// Days after today that have fixtures and prices.
 const DAYS_AHEAD: u64 = 7;
 const DAYS_PRICED: u64 = 1;
@@ -121,27 +124,29 @@ impl Chronicle {
     /// Brings the archive up to date, and repeats that once a day.
     pub async fn keep(mut self) {
         loop {
-            match self.catch_up().await {
-                Ok(()) => {}
+            let wait = match self.catch_up().await {
+                Ok(()) => self.until_tomorrow(),
                 Err(ChronicleError::Stopped) => return,
                 Err(error) => {
-                    // The next start tries again.
+                    // It continues with what is not in the archive yet.
                     warn!(
                         error = &error as &dyn Error,
-                        "cannot write the demo's past to the archive"
+                        "cannot write the demo's past to the archive; it is tried again"
                     );
-                    return;
+                    RETRY_AFTER
                 }
-            }
-            let world = self.run.world();
-            let tomorrow = world.start_of(world.day_at(self.run.pace.in_world(now())) + 1);
-            let tomorrow = self.run.pace.ours(tomorrow);
-            let wait = u64::try_from(tomorrow - now()).unwrap_or(0);
+            };
             tokio::select! {
-                () = tokio::time::sleep(Duration::from_micros(wait)) => {}
+                () = tokio::time::sleep(wait) => {}
                 _ = self.stopped.wait_for(|stop| *stop) => return,
             }
         }
+    }
+
+    fn until_tomorrow(&self) -> Duration {
+        let world = self.run.world();
+        let tomorrow = world.start_of(world.day_at(self.run.pace.in_world(now())) + 1);
+        Duration::from_micros(u64::try_from(self.run.pace.ours(tomorrow) - now()).unwrap_or(0))
     }
 
     async fn catch_up(&self) -> Result<(), ChronicleError> {
