@@ -133,7 +133,7 @@ mod postgres {
         }
 
         #[expect(clippy::unused_async, reason = "as with the feature")]
-        pub(super) async fn changed(&mut self) -> Result<(), sqlx::Error> {
+        pub(super) async fn changed(&self) -> Result<(), sqlx::Error> {
             match self.0 {}
         }
     }

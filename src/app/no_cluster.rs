@@ -23,6 +23,7 @@ use crate::config::Config;
 /// Why a node cannot take part in its cluster: never, without a cluster.
 pub type ClusterFailure = Infallible;
 
+#[derive(Clone, Copy)]
 pub(super) enum Cluster {}
 
 impl Cluster {
@@ -79,7 +80,7 @@ impl RunningNode {
     }
 
     #[expect(clippy::unused_async, reason = "as with a cluster")]
-    pub(super) async fn caught_up(&mut self) {
+    pub(super) async fn caught_up(&self) {
         match *self {}
     }
 
