@@ -6,7 +6,7 @@
 //!
 //! - [`event`]: every fact that a feed can report. A fact is **absolute** ("the score is 2-1"), so applying one
 //!   twice changes nothing. Providers' field names do not appear here.
-//! - [`line`]: facts as lines of `matchwire-events`, Matchwire's own format. `ingest` reads them.
+//! - [`mod@line`]: facts as lines of `matchwire-events`, Matchwire's own format. `ingest` reads them.
 //! - [`football`] and [`tennis`]: the rules of periods, minutes, momentum and points, as pure functions.
 //! - [`decimal`]: comparisons of prices and sizes.
 //! - [`codec`]: the binary form of values for which `borsh` has no derive. Logs and states are written with it.

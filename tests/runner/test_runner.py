@@ -134,6 +134,7 @@ class Cargo(unittest.TestCase):
         self.assertTrue(has_doc_test("/// ```\n/// let x = 1;\n/// ```\n"))
         self.assertTrue(has_doc_test("//! ```json\n//! {}\n//! ```\n    /// ```rust,no_run\n    /// f();\n    /// ```\n"))
         self.assertFalse(has_doc_test("//! ```json\n//! {}\n//! ```\n"))
+        self.assertFalse(has_doc_test("/// ```ignore\n/// f();\n/// ```\n"))
         self.assertFalse(has_doc_test('let fence = "```";\n'))
 
 
