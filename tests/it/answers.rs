@@ -44,21 +44,21 @@ struct RecordedHub {
 impl RecordedHub {
     /// On a database with every recording that [`imported`] contains.
     fn imported() -> Option<Self> {
-        Some(Self::of(imported()?.hub()))
+        Some(Self::new(imported()?.hub()))
     }
 
     /// On a database with these imported; `None`, with a message, if they are missing.
     fn import(files: &[&str]) -> Option<Self> {
         let files: Vec<PathBuf> = files.iter().map(|file| shared(file)).collect::<Option<_>>()?;
-        Some(Self::of(Hub::shared_from(&format!("import {files:?}"), || {
-            let place = TestDatabase::file();
+        Some(Self::new(Hub::shared_from(&format!("import {files:?}"), || {
+            let database = TestDatabase::file();
             let output =
-                place.program().args(["import", "--db", &place.db()]).args(&files).output();
+                database.program().args(["import", "--db", &database.db()]).args(&files).output();
             let output = output.expect("the program runs");
             let said = String::from_utf8_lossy(&output.stdout);
             assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
             assert_eq!(said.matches(", 0 messages refused").count(), files.len(), "{said}");
-            Hub::start_on(&place, &["serve"], &[QUIET])
+            Hub::start_on(&database, &["serve"], &[QUIET])
         })))
     }
 
@@ -67,10 +67,10 @@ impl RecordedHub {
         let files: Vec<PathBuf> = files.iter().map(|file| shared(file)).collect::<Option<_>>()?;
         let files = files.iter().map(|file| file.to_str().expect("a path of text"));
         let arguments: Vec<_> = ["replay", "--speed", "max"].into_iter().chain(files).collect();
-        Some(Self::of(Hub::shared(&arguments, &[])))
+        Some(Self::new(Hub::shared(&arguments, &[])))
     }
 
-    fn of(hub: Arc<Hub>) -> Self {
+    fn new(hub: Arc<Hub>) -> Self {
         let key = hub.key(&["sports", "odds"]);
         Self { hub, key }
     }

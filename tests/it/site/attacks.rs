@@ -46,8 +46,8 @@ async fn cross_site_forms_are_rejected() {
     // Those that the forms name. Other tests use the same hub.
     let mails = || {
         let printed = hub.printed();
-        let own = ["ann", "eve"].map(|name| format!("mail for {name}@example.org: "));
-        own.iter().map(|mail| printed.matches(mail).count()).sum::<usize>()
+        let subjects = ["ann", "eve"].map(|name| format!("mail for {name}@example.org: "));
+        subjects.iter().map(|subject| printed.matches(subject).count()).sum::<usize>()
     };
     let before = mails();
     for (path, fields) in FORMS {
@@ -181,18 +181,18 @@ async fn responses_do_not_reveal_whether_an_address_is_registered() {
         [("/register/", Some(("password", PASSWORD))), ("/register/sent/", None), ("/reset/", None)]
     {
         let fields = |email| Vec::from_iter([Some(("email", email)), more].into_iter().flatten());
-        let known = submit(page, &fields("ann@reveal.example.org")).await;
-        let unknown = submit(page, &fields("nobody@reveal.example.org")).await;
-        assert_eq!(known.status, 303, "{page}: {known:?}");
-        assert_same(&known, &unknown);
+        let registered = submit(page, &fields("ann@reveal.example.org")).await;
+        let unregistered = submit(page, &fields("nobody@reveal.example.org")).await;
+        assert_eq!(registered.status, 303, "{page}: {registered:?}");
+        assert_same(&registered, &unregistered);
     }
     // The page shows the input, so both inputs have the same length.
     let wrong = |email| [("email", email), ("password", "wrong in any case")];
-    let known = submit("/login/", &wrong("ann@reveal.example.org")).await;
-    let mut unknown = submit("/login/", &wrong("bob@reveal.example.org")).await;
-    unknown.body = unknown.body.replace("bob@", "ann@");
-    assert_eq!(known.status, 422);
-    assert_same(&known, &unknown);
+    let registered = submit("/login/", &wrong("ann@reveal.example.org")).await;
+    let mut unregistered = submit("/login/", &wrong("bob@reveal.example.org")).await;
+    unregistered.body = unregistered.body.replace("bob@", "ann@");
+    assert_eq!(registered.status, 422);
+    assert_same(&registered, &unregistered);
 }
 
 #[tokio::test]

@@ -43,7 +43,7 @@ struct Slot {
 pub(super) struct Watchdog(Child);
 
 impl Watchdog {
-    fn of(hub: &Hub) -> Self {
+    fn new(hub: &Hub) -> Self {
         let mut command = Command::new("sh");
         let command = command.args(["-c", WATCHDOG, "watchdog", &hub.pid().to_string()]);
         // A reader of this program's output does not wait for the watchdog.
@@ -97,7 +97,7 @@ impl Hub {
 
     /// Lets it run until its last user is done or the test program ends, for tests that share it by other means.
     pub(crate) fn into_shared(mut self) -> Arc<Self> {
-        self.watchdog = Some(Watchdog::of(&self));
+        self.watchdog = Some(Watchdog::new(&self));
         Arc::new(self)
     }
 }
