@@ -22,6 +22,8 @@ pub struct Contract {
     validators: BTreeMap<String, OnceLock<Validator>>,
     /// Whether a value had the field, by definition and name.
     fields: BTreeMap<String, BTreeMap<String, AtomicBool>>,
+    /// Whether `fields` is kept, which takes as long as the check itself.
+    counts_fields: bool,
 }
 
 impl fmt::Debug for Contract {
@@ -50,7 +52,13 @@ impl Contract {
         let names = schema["$defs"].as_object().into_iter().flatten().map(|(name, _)| name.clone());
         let validators = names.map(|name| (name, OnceLock::new())).collect();
         let fields = declared_fields(&schema);
-        Self { schema, kinds, validators, fields }
+        Self { schema, kinds, validators, fields, counts_fields: false }
+    }
+
+    /// Notes which fields the values have that are checked, for [`Self::unseen_fields`].
+    #[must_use]
+    pub fn counting_fields(self) -> Self {
+        Self { counts_fields: true, ..self }
     }
 
     /// Checks a frame of the hub.
@@ -99,7 +107,7 @@ impl Contract {
     }
 
     /// The declared fields that no value so far had, as `Definition.field`: those of this definition and of all that it
-    /// refers to.
+    /// refers to. All of them, unless the contract is [counting](Self::counting_fields).
     #[must_use]
     pub fn unseen_fields(&self, definition: &str) -> BTreeSet<String> {
         let within = reachable(&self.schema, definition);
@@ -129,7 +137,9 @@ impl Contract {
     pub fn check(&self, definition: &str, value: &Value) -> Result<(), String> {
         let validator = self.validators[definition].get_or_init(|| self.validator(definition));
         if validator.is_valid(value) {
-            self.note(&self.schema["$defs"][definition], definition, value);
+            if self.counts_fields {
+                self.note(&self.schema["$defs"][definition], definition, value);
+            }
             return Ok(());
         }
         let errors = validator.iter_errors(value).take(3);

@@ -64,7 +64,7 @@ const UNSEEN: [(&str, &str); 12] = [
 
 #[test]
 fn every_declared_field_is_rendered() {
-    let contract = Arc::new(Contract::with_digests());
+    let contract = Arc::new(Contract::with_digests().counting_fields());
     play(&contract, simulated());
     play_rare_facts(&contract);
     for (file, batches_max) in RECORDINGS {

@@ -103,7 +103,7 @@ fn every_control_frame_conforms_and_has_every_declared_field() {
     frames.extend(["drain", "slow", "idle", "token_revoked"].map(|why| protocol::bye(why, 1)));
     frames.extend(ReplayEnd::ALL.map(|why| protocol::replay_end(1, why)));
 
-    let contract = Contract::new();
+    let contract = Contract::new().counting_fields();
     for frame in &frames {
         let frame: Value = serde_json::from_slice(&payload(frame)).expect("a frame is JSON");
         contract.check_frame(&frame).unwrap_or_else(|wrong| panic!("{wrong}"));
@@ -115,7 +115,7 @@ fn every_control_frame_conforms_and_has_every_declared_field() {
 
 #[test]
 fn every_declared_command_is_read() {
-    let contract = Contract::new();
+    let contract = Contract::new().counting_fields();
     let position = json!({"epoch": "k3f9", "seq": 8});
     for command in [
         json!({"op": "subscribe", "ch": "football/7"}),
