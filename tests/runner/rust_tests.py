@@ -1,6 +1,6 @@
-"""Finds the Rust tests that need a server of other people, or run on either database, by their source.
+"""Finds the Rust tests that need a server of other people or the demo's past, or run on either database, by their source.
 
-A test that needs a server says so, and is run by the suite `rust-systems` alone:
+A test that needs one says so, and is run by the suite `rust-systems` alone:
 
     #[tokio::test]
     #[ignore = "needs PostgreSQL: make test-systems runs it"]
@@ -28,7 +28,7 @@ ROOTS = ("lib.rs", "main.rs")
 class RustTest:
     file: Path
     name: str
-    # Whose server it needs.
+    # Whose server it needs, or what else.
     server: str | None = None
     on_postgres: bool = False
 

@@ -131,7 +131,7 @@ impl Hub {
             .env("MATCHWIRE_LIMITS_WRONG_KEYS_PER_MINUTE", "0")
             .env("MATCHWIRE_LIMITS_ACCOUNT_CPU_PERCENT", "0")
             // Enough for matches in play. A test that needs second halves sets more.
-            .env("MATCHWIRE_DEMO_HEAD_START_MINUTES", "20")
+            .env("MATCHWIRE_DEMO_HEAD_START_MINUTES", "10")
             // Playing a season takes a while, and few tests look at it.
             .env("MATCHWIRE_DEMO_PAST", "false")
             .envs(settings.iter().map(|(name, value)| (format!("MATCHWIRE_{name}"), value)))

@@ -27,7 +27,7 @@ TEST_SUITES = {
     "deny": Suite(deny, "hubs"),
     "unused": Suite(unused, "hubs"),
     "clippy": Suite(clippy, "build"),
-    "rust": Suite(rust, "rust", uses_build=True, uses_past=True, needs=(mail_server,)),
+    "rust": Suite(rust, "rust", uses_build=True, needs=(mail_server,)),
     "client-python": Suite(client_python, "hubs", uses_build=True, needs=(python_client_tools,)),
     "readme": Suite(readme, "hubs", uses_build=True, needs=(needs_python("clients"), needs_tool("websocat"))),
     "client-js": Suite(client_js, "pages", uses_build=True, needs=(needs_npm("clients/js"),)),
@@ -38,7 +38,7 @@ TEST_SUITES = {
 SYSTEM_SUITES = {
     "interleavings": Suite(interleavings, "build", inputs=("fanout", "Cargo.toml", "Cargo.lock")),
     "docs": Suite(docs, "build", inputs=("*.rs", "*Cargo.toml", "Cargo.lock")),
-    "rust-systems": Suite(rust_systems, "rust", uses_build=True, needs=SERVERS),
+    "rust-systems": Suite(rust_systems, "rust", uses_build=True, uses_past=True, needs=SERVERS),
     "monitoring": Suite(monitoring, "hubs", uses_build=True, needs=(prometheus, monitoring_python)),
     "deploy": Suite(deploy_cluster, "hubs", uses_build=True, needs=(proxies, installed_postgres, nats_servers)),
     "packages": Suite(installs, "hubs", uses_build=True, needs=(packages_python, needs_tool("cargo-deb"))),

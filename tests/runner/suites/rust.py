@@ -18,7 +18,7 @@ def rust(log):
 
 
 def rust_systems(log):
-    """The tests that need servers of other people, and what runs on either database on PostgreSQL."""
+    """The tests that need servers of other people or the demo's past, and what runs on either database on PostgreSQL."""
     return rust_programs_with_servers(log)
 
 
@@ -29,14 +29,17 @@ def rust_long(log):
 
 
 def test_programs(log):
-    """The tests of running hubs last: they need the demo's database, which is being written meanwhile."""
+    """The tests of running hubs last: some need the demo's past, which is being written meanwhile."""
     programs = [it for it in BUILD.wait(log) if it.is_test and it.target not in (MCP_FIXTURE, RUST_CLIENT)]
-    return sorted(programs, key=is_demo_tested)
+    return sorted(programs, key=has_running_hubs)
 
 
-def is_demo_tested(program):
+def has_running_hubs(program):
     return program.folder == TOP and program.target == "it"
 
+
+# What a test says that needs the past which `DEMO` writes.
+DEMO_PAST = "the demo's past"
 
 # Most tests wait most of the time. With more threads some would be starved, as other suites run beside them.
 THREADS = {"RUST_TEST_THREADS": str(2 * os.cpu_count())}
@@ -46,14 +49,11 @@ def rust_programs(log, **variables):
     mail_server(log)
     counts, left = Counts(), 0
     for program in test_programs(log):
-        environment = THREADS | variables
-        if is_demo_tested(program):
-            environment |= {"TEST_DEMO_DATABASE": str(DEMO.path(log))}
-        code, printed = run_program(log, program, env=environment)
+        code, printed = run_program(log, program, env=THREADS | variables)
         counts += at_least_failed(libtest_counts(printed), code)
         left += len(re.findall(r"^test \S+ \.\.\. ignored, needs ", printed, re.MULTILINE))
     if left:
-        log.note(f"{left} Rust tests need servers of other people: the suite rust-systems runs them")
+        log.note(f"{left} Rust tests need what only make test-systems has: its suite rust-systems runs them")
     return counts
 
 
@@ -73,6 +73,8 @@ def rust_programs_with_servers(log, **variables):
         for program in test_programs(log):
             chosen = selected(tests, program, listed_tests(log, program))
             found.update(test for _, test in chosen)
+            if any(test.server == DEMO_PAST for _, test in chosen):
+                environment |= {"TEST_DEMO_DATABASE": str(DEMO.path(log))}
             if chosen:
                 paths = [path for path, _ in chosen]
                 code, printed = run_program(log, program, "--include-ignored", "--exact", *paths, env=environment)
