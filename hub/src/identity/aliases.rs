@@ -8,12 +8,12 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 
-use super::{country, team};
+use super::{country, fold, team};
 
 static ALIASES: LazyLock<Aliases> = LazyLock::new(|| Aliases::read(include_str!("aliases.txt")));
 
 struct Aliases {
-    /// By all names of each team, in plain words.
+    /// By the keys of all names of each team.
     teams: FxHashMap<String, AliasEntry>,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct AliasEntry {
 
 /// The team of this name, in plain words, limited to a country if that is known.
 pub(super) fn find(plain: &str, country: Option<&str>) -> Option<&'static AliasEntry> {
-    let known = ALIASES.teams.get(plain)?;
+    let known = ALIASES.teams.get(&fold::key(plain))?;
     let elsewhere = known.country.zip(country).is_some_and(|(one, other)| one != other);
     (!elsewhere).then_some(known)
 }
@@ -46,9 +46,9 @@ impl Aliases {
             let mut names = names(line).map(team::plain);
             let Some(name) = names.next() else { continue };
             for other in names {
-                aliases.teams.insert(other, AliasEntry { name: name.clone(), country });
+                aliases.teams.insert(fold::key(&other), AliasEntry { name: name.clone(), country });
             }
-            aliases.teams.insert(name.clone(), AliasEntry { name, country });
+            aliases.teams.insert(fold::key(&name), AliasEntry { name, country });
         }
         aliases
     }
@@ -82,7 +82,7 @@ mod tests {
         for line in lines(TEXT).filter(|line| heading(line).is_none()) {
             for name in names(line) {
                 assert!(!team::plain(name).is_empty(), "{line}");
-                let other = owners.insert(team::plain(name), line);
+                let other = owners.insert(fold::key(&team::plain(name)), line);
                 assert_eq!(other, None, "{name} stands twice");
             }
         }

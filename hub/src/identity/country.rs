@@ -132,6 +132,19 @@ pub(super) fn mentioned_in(words: &[String]) -> Option<&'static str> {
     found
 }
 
+/// The words without those that name a country; all of them if nothing else is left.
+pub(super) fn without(words: &[String]) -> Vec<String> {
+    let mut text = format!(" {} ", words.join(" "));
+    for &(name, _) in COUNTRIES.iter().filter(|(name, _)| !LEAGUES.contains(name)) {
+        text = text.replace(&format!(" {name} "), " ");
+    }
+    let left: Vec<_> = text.split_whitespace().map(str::to_owned).collect();
+    if left.is_empty() { words.to_vec() } else { left }
+}
+
+/// Names of leagues that are as good as that of their country.
+const LEAGUES: &[&str] = &["eredivisie", "brasileiro", "brasileirao", "mls"];
+
 /// The country with this name.
 pub(super) fn named(name: &str) -> Option<&'static str> {
     COUNTRIES.iter().find(|(_, country)| *country == name).map(|(_, country)| *country)

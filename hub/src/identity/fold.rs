@@ -33,12 +33,28 @@ fn fold(c: char, plain: &mut String) {
         'Đ' | 'đ' => plain.push_str("dj"),
         'Ð' | 'ð' => plain.push('d'),
         'ı' => plain.push('i'),
+        'Ħ' | 'ħ' => plain.push('h'),
+        'Ə' | 'ə' => plain.push('a'),
         '&' => plain.push_str(" and "),
         c if c.is_alphanumeric() => {
             plain.extend(c.to_lowercase().filter(|c| !is_combining_mark(*c)))
         }
         _ => plain.push(' '),
     }
+}
+
+/// A name in plain words as a key: the same however it is spaced, and for every usual spelling of letters that are not English
+/// (`ö` as `o` or `oe`, `å` as `a` or `aa`, `đ` as `d` or `dj`, `и` as `i` or `y`).
+pub(super) fn key(plain: &str) -> String {
+    let mut key = plain.replace(' ', "");
+    for (spelling, usual) in
+        [("ae", "a"), ("oe", "o"), ("ue", "u"), ("aa", "a"), ("dj", "d"), ("y", "i")]
+    {
+        if key.contains(spelling) {
+            key = key.replace(spelling, usual);
+        }
+    }
+    key
 }
 
 fn initials_joined<'a>(words: impl Iterator<Item = &'a str>) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! The grade of a team: first team, women, youth, reserve.
+//! The grade of a team: first team, women, youth, reserve; and what is played: another discipline, a simulation.
 //!
 //! Feeds give it in the name of the team or of the competition. A first team and another team of
 //! the same club are never the same, so equal names also need equal grades.
@@ -10,6 +10,28 @@ pub(super) struct Grade {
     pub(super) youth: Option<Youth>,
     /// Not the club's first team.
     reserve: bool,
+    /// Played by people at a console, or by a program.
+    simulated: bool,
+    discipline: Option<Discipline>,
+}
+
+/// Where the mark was found. Some words are marks in the name of a competition, and a club's name elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum MarkSource {
+    Team,
+    Competition,
+}
+
+/// A game under the name of another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Discipline {
+    Futsal,
+    Beach,
+    SmallSided,
+    Indoor,
+    Inline,
+    Legends,
+    Exhibition,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,12 +42,15 @@ pub(super) enum Youth {
 }
 
 impl Grade {
+    pub(super) const SIMULATED: Self =
+        Self { women: false, youth: None, reserve: false, simulated: true, discipline: None };
+
     /// Removes the marks from the words of a name. A name that consists only of marks keeps them.
-    pub(super) fn take(words: &mut Vec<String>) -> Self {
+    pub(super) fn take(words: &mut Vec<String>, source: MarkSource) -> Self {
         let (mut grade, mut left) = (Self::default(), Vec::with_capacity(words.len()));
         let mut at = 0;
         while at < words.len() {
-            let taken = grade.read(&words[at..], at + 1 == words.len());
+            let taken = grade.read(&words[at..], at + 1 == words.len(), source);
             if taken == 0 {
                 left.push(words[at].clone());
             }
@@ -39,16 +64,39 @@ impl Grade {
     }
 
     /// The number of words from here that form a mark.
-    fn read(&mut self, words: &[String], last: bool) -> usize {
-        let second = words.get(1).and_then(|word| age(word));
+    fn read(&mut self, words: &[String], last: bool, source: MarkSource) -> usize {
+        let next = words.get(1).map(String::as_str);
+        let second = next.and_then(age);
+        let in_competition = source == MarkSource::Competition;
         match words[0].as_str() {
-            "women" | "womens" | "ladies" | "fem" | "femenino" | "femenina" | "feminino"
-            | "feminina" | "feminin" | "feminine" | "feminines" | "femminile" | "frauen"
-            | "vrouwen" | "dames" | "wfc" => self.women = true,
-            "w" if last => self.women = true,
+            word if WOMEN.contains(&word) => self.women = true,
+            word if in_competition && LEAGUES_OF_WOMEN.contains(&word) => {
+                self.women = true;
+                // It is a name, too.
+                return 0;
+            }
+            "w" if last || in_competition && next == Some("league") => self.women = true,
             "youth" => self.youth = self.youth.or(Some(Youth::Any)),
-            "res" | "reserve" | "reserves" => self.reserve = true,
-            "ii" | "iii" | "b" if last => self.reserve = true,
+            "junioren" | "primavera" | "juvenil" | "revelacao" if in_competition => {
+                self.youth = self.youth.or(Some(Youth::Any));
+            }
+            "res" | "reserve" | "reserves" | "reserva" | "jong" | "academy" => self.reserve = true,
+            "ii" | "iii" | "b" if last && !in_competition => self.reserve = true,
+            word if SIMULATED.contains(&word) => self.simulated = true,
+            "2k" if in_competition => self.simulated = true,
+            "futsal" => self.discipline = Some(Discipline::Futsal),
+            "beach" if in_competition => self.discipline = Some(Discipline::Beach),
+            "indoor" if in_competition => self.discipline = Some(Discipline::Indoor),
+            "inline" if in_competition => self.discipline = Some(Discipline::Inline),
+            "legends" | "legend" => self.discipline = Some(Discipline::Legends),
+            "exhibition" if in_competition => self.discipline = Some(Discipline::Exhibition),
+            "7s" | "3x3" | "5x5" | "6x6" | "7x7" | "8x8" => {
+                self.discipline = Some(Discipline::SmallSided);
+            }
+            "5" | "6" | "7" if next == Some("a") && words.get(2).is_some_and(|it| it == "side") => {
+                self.discipline = Some(Discipline::SmallSided);
+                return 3;
+            }
             "u" | "under" | "sub" if second.is_some() => {
                 self.youth = second;
                 return 2;
@@ -61,10 +109,26 @@ impl Grade {
         1
     }
 
-    /// Combined with the rest of the fixture: if one side is a women's team both are, and an age in
-    /// the competition's name applies to sides without one.
-    pub(super) fn within(self, women: bool, youth: Option<Youth>) -> Self {
-        Self { women: self.women || women, youth: self.youth.or(youth), ..self }
+    /// Combined with the rest of the fixture: if one side is a women's team both are, and what the competition's name says
+    /// applies to sides that do not say it.
+    pub(super) fn within(self, competition: Self) -> Self {
+        Self {
+            women: self.women || competition.women,
+            youth: self.youth.or(competition.youth),
+            reserve: self.reserve || competition.reserve,
+            simulated: self.simulated || competition.simulated,
+            discipline: self.discipline.or(competition.discipline),
+        }
+    }
+
+    /// What holds for both sides of a match if it holds for one.
+    pub(super) fn of_match(self) -> Self {
+        Self { youth: None, reserve: false, ..self }
+    }
+
+    /// Whether the same game is played.
+    pub(super) fn is_same_game(self, other: Self) -> bool {
+        (self.simulated, self.discipline) == (other.simulated, other.discipline)
     }
 
     pub(super) fn agrees(self, other: Self) -> bool {
@@ -72,9 +136,71 @@ impl Grade {
             (Some(Youth::Any), Some(_)) | (Some(_), Some(Youth::Any)) => true,
             (one, other) => one == other,
         };
-        self.women == other.women && self.reserve == other.reserve && youth
+        self.women == other.women
+            && self.reserve == other.reserve
+            && youth
+            && self.is_same_game(other)
     }
 }
+
+/// Women's teams and competitions, in the languages of feeds.
+const WOMEN: &[&str] = &[
+    "women",
+    "womens",
+    "woman",
+    "ladies",
+    "fem",
+    "femenino",
+    "femenina",
+    "femenil",
+    "feminino",
+    "feminina",
+    "feminin",
+    "feminine",
+    "feminines",
+    "femminile",
+    "frauen",
+    "vrouwen",
+    "dames",
+    "damer",
+    "kobiet",
+    "zen",
+    "zeny",
+    "kadinlar",
+    "naisten",
+    "kvenna",
+    "kvinder",
+    "dam",
+    "wfc",
+    "zhenshchiny",
+];
+/// Leagues of women whose names have no such word.
+const LEAGUES_OF_WOMEN: &[&str] = &[
+    "wsl",
+    "nwsl",
+    "wnba",
+    "uwcl",
+    "swpl",
+    "wpl",
+    "sdhl",
+    "ncaaw",
+    "damallsvenskan",
+    "toppserien",
+    "kvindeligaen",
+    "arkema",
+];
+/// Competitions, and teams in them, that nobody plays on a pitch.
+const SIMULATED: &[&str] = &[
+    "esoccer",
+    "srl",
+    "simulated",
+    "cyber",
+    "virtual",
+    "efootball",
+    "ebasketball",
+    "ehockey",
+    "ebundesliga",
+];
 
 fn age(word: &str) -> Option<Youth> {
     let age = word.parse().ok().filter(|age| (14..=23).contains(age));
@@ -89,8 +215,9 @@ mod tests {
     #[track_caller]
     fn check(text: &str, left: &str, women: bool, youth: Option<Youth>, reserve: bool) {
         let mut words = fold::words(text);
-        let grade = Grade::take(&mut words);
-        assert_eq!((words.join(" ").as_str(), grade), (left, Grade { women, youth, reserve }));
+        let grade = Grade::take(&mut words, MarkSource::Team);
+        let expected = Grade { women, youth, reserve, ..Grade::default() };
+        assert_eq!((words.join(" ").as_str(), grade), (left, expected));
     }
 
     #[test]

@@ -12,6 +12,7 @@
 //! `decision`, `groups`, `index`, `doubts`, `search`, `orders`; then `store`, `writer`, `watch`.
 
 mod aliases;
+mod competition;
 mod country;
 mod decision;
 mod doubts;

@@ -7,8 +7,9 @@
 use facts::event::{Fixture, Micros, Pair, Sport};
 
 use super::{
+    competition::{CompetitionName, CompetitionRelation},
     country, fold,
-    grade::Grade,
+    grade::{Grade, MarkSource},
     player::PlayerNames,
     team::{Likeness, TeamName},
     when::{self, StartGap, StartTime},
@@ -38,6 +39,9 @@ pub struct Reading {
     when: StartTime,
     sides: SideNames,
     country: Option<&'static str>,
+    competition: CompetitionName,
+    /// What the name of the competition says of the game.
+    game: Grade,
 }
 
 #[derive(Debug, Clone)]
@@ -57,17 +61,19 @@ impl Reading {
         }
         let competition = fixture.competition.as_ref();
         let mut competition = competition.map_or_else(Vec::new, |it| fold::words(&it.name));
-        let (sides, country) = match sport {
+        let country = country::mentioned_in(&competition).filter(|_| !sport.is_of_players());
+        let game = Grade::take(&mut competition, MarkSource::Competition);
+        let (sides, game) = match sport {
             Sport::HorseRacing | Sport::Other => return None,
-            _ if sport.is_of_players() => (SideNames::Players(names.map(PlayerNames::read)), None),
+            _ if sport.is_of_players() => players(names, game),
             _ => {
-                let country = country::mentioned_in(&competition);
                 let teams = names.map(|it| TeamName::read(it, sport == Sport::Football, country));
-                (SideNames::Teams(graded(teams, &mut competition)), country)
+                (SideNames::Teams(graded(teams, game)), game)
             }
         };
+        let competition = CompetitionName::read(&competition);
         let when = StartTime::of(fixture)?;
-        (!sides.is_empty()).then_some(Self { sport, when, sides, country })
+        (!sides.is_empty()).then_some(Self { sport, when, sides, country, competition, game })
     }
 
     /// Compares two fixtures of different providers.
@@ -75,11 +81,25 @@ impl Reading {
     pub fn compare(&self, other: &Self) -> Comparison {
         let elsewhere = self.country.zip(other.country).is_some_and(|(one, other)| one != other);
         let gap = self.when.gap(other.when, self.sport);
-        if self.sport != other.sport || elsewhere || gap == StartGap::Far {
+        let is_other_game = self.sport.is_of_players() && !self.game.is_same_game(other.game);
+        if self.sport != other.sport || elsewhere || is_other_game || gap == StartGap::Far {
             return Comparison::Different;
         }
         let (swapped, likeness) = self.sides.likeness(&other.sides);
-        self.judge(gap, swapped, likeness)
+        match self.judge(gap, swapped, likeness) {
+            Comparison::Same { swapped, .. } if self.is_apart_from(other) => {
+                let why = "the competitions are not known to be the same".to_owned();
+                Comparison::Doubtful { swapped, score: 0.85, why }
+            }
+            comparison => comparison,
+        }
+    }
+
+    /// Whether the competitions are known and not known to be the same. Those of players are called in too many ways, and nobody plays
+    /// in two at a time.
+    fn is_apart_from(&self, other: &Self) -> bool {
+        !self.sport.is_of_players()
+            && self.competition.relation(&other.competition) == CompetitionRelation::Apart
     }
 
     fn judge(&self, gap: StartGap, swapped: bool, likeness: Likeness) -> Comparison {
@@ -165,11 +185,25 @@ fn both(sides: Pair<Likeness>) -> Likeness {
 }
 
 /// Combines the grade of each team with those of the competition and of the other side.
-fn graded(teams: Pair<TeamName>, competition: &mut Vec<String>) -> Pair<TeamName> {
-    let named_for_women = competition.iter().any(|word| matches!(word.as_str(), "wsl" | "nwsl"));
-    let grade = Grade::take(competition);
-    let women = named_for_women || grade.women || teams.iter().any(|team| team.grade.women);
-    teams.map(|team| team.within(women, grade.youth))
+fn graded(teams: Pair<TeamName>, competition: Grade) -> Pair<TeamName> {
+    let of_sides = teams[0].grade.of_match().within(teams[1].grade.of_match());
+    teams.map(|team| team.within(competition.within(of_sides)))
+}
+
+/// The players, and what their names and the competition's say of the game: simulated ones are marked behind their names.
+fn players(names: Pair<&str>, competition: Grade) -> (SideNames, Grade) {
+    let mut game = competition;
+    let names = names.map(|name| {
+        let mut words: Vec<_> = name.split_whitespace().collect();
+        words.pop_if(|word| word.eq_ignore_ascii_case("srl")).map_or_else(
+            || PlayerNames::read(name),
+            |_| {
+                game = game.within(Grade::SIMULATED);
+                PlayerNames::read(&words.join(" "))
+            },
+        )
+    });
+    (SideNames::Players(names), game)
 }
 
 /// A placeholder for a side that is not known yet; many matches of a day have the same one.

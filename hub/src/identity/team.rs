@@ -2,7 +2,7 @@
 
 use super::{
     aliases, fold,
-    grade::{Grade, Youth},
+    grade::{Grade, MarkSource},
 };
 
 /// Club affixes that some feeds write and others omit. None of them distinguishes two clubs that
@@ -10,13 +10,15 @@ use super::{
 const AFFIXES: &[&str] = &[
     "fc", "afc", "cf", "sc", "ac", "as", "ssc", "ss", "cd", "ud", "sd", "rc", "rcd", "sv", "sk",
     "fk", "nk", "bk", "if", "ff", "vfl", "vfb", "tsv", "tsg", "bsc", "ogc", "aj", "kv", "rsc",
-    "ec", "cfc", "calcio",
+    "ec", "cfc", "calcio", "club", "ca", "cs", "hnk", "gnk", "pfc", "hc", "ehc", "bc", "gd",
 ];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TeamName {
     /// Two names of one team have the same key.
     pub(super) key: String,
+    /// In plain words, by which names are alike.
+    name: String,
     /// Whether it is in the table, so that no other name of the table can mean it.
     listed: bool,
     pub(super) grade: Grade,
@@ -35,25 +37,29 @@ impl TeamName {
     /// `football` enables the table of football teams, limited to this country if that is known.
     pub(super) fn read(name: &str, football: bool, country: Option<&str>) -> Self {
         let mut words = plain_words(name);
+        if !football {
+            words = words.iter().flat_map(|word| city(word)).collect();
+        }
         let find = |words: &[String]| {
             let known = football.then(|| aliases::find(&words.join(" "), country)).flatten()?;
             Some(known.name.clone())
         };
+        let new = |name: String, listed, grade| Self { key: fold::key(&name), name, listed, grade };
         // Before anything is removed: the II of Willem II is not a second team.
-        if let Some(key) = find(&words) {
-            return Self { key, listed: true, grade: Grade::default() };
+        if let Some(name) = find(&words) {
+            return new(name, true, Grade::default());
         }
-        let grade = Grade::take(&mut words);
+        let grade = Grade::take(&mut words, MarkSource::Team);
         let short = without_affixes(&words);
         match find(&words).or_else(|| find(short)) {
-            Some(key) => Self { key, listed: true, grade },
-            None => Self { key: short.join(" "), listed: false, grade },
+            Some(name) => new(name, true, grade),
+            None => new(short.join(" "), false, grade),
         }
     }
 
     /// Combined with the grade that the rest of the fixture gives.
-    pub(super) fn within(self, women: bool, youth: Option<Youth>) -> Self {
-        Self { grade: self.grade.within(women, youth), ..self }
+    pub(super) fn within(self, grade: Grade) -> Self {
+        Self { grade: self.grade.within(grade), ..self }
     }
 
     pub(super) fn likeness(&self, other: &Self) -> Likeness {
@@ -66,7 +72,7 @@ impl TeamName {
         if self.listed && other.listed {
             return Likeness::Other;
         }
-        near(&self.key, &other.key)
+        near(&self.name, &other.name)
     }
 }
 
@@ -92,16 +98,52 @@ pub(super) fn plain(name: &str) -> String {
 fn plain_words(name: &str) -> Vec<String> {
     let mut words = fold::words(name);
     for word in &mut words {
-        match word.as_str() {
-            "utd" => "united".clone_into(word),
-            "saint" => "st".clone_into(word),
-            _ => {}
+        if let Some((_, usual)) = USUAL_WORDS.iter().find(|(other, _)| other == word) {
+            (*usual).clone_into(word);
         }
     }
     if words.iter().any(|word| word != "and") {
         words.retain(|word| word != "and");
     }
     words
+}
+
+/// Words that feeds write in two ways: abbreviations, and cities under their own and their English names.
+const USUAL_WORDS: &[(&str, &str)] = &[
+    ("utd", "united"),
+    ("saint", "st"),
+    ("moskva", "moscow"),
+    ("warszawa", "warsaw"),
+    ("praha", "prague"),
+    ("wien", "vienna"),
+    ("munchen", "munich"),
+    ("muenchen", "munich"),
+    ("koln", "cologne"),
+    ("koeln", "cologne"),
+    ("bucuresti", "bucharest"),
+    ("beograd", "belgrade"),
+    ("goteborg", "gothenburg"),
+    ("goeteborg", "gothenburg"),
+    ("kobenhavn", "copenhagen"),
+    ("koebenhavn", "copenhagen"),
+    ("luzern", "lucerne"),
+    ("geneve", "geneva"),
+    ("brugge", "bruges"),
+    ("bengaluru", "bangalore"),
+    ("kiev", "kyiv"),
+];
+
+/// Cities that American sports abbreviate.
+fn city(word: &str) -> Vec<String> {
+    let words: &[&str] = match word {
+        "la" => &["los", "angeles"],
+        "ny" => &["new", "york"],
+        "nj" => &["new", "jersey"],
+        "okc" => &["oklahoma", "city"],
+        "gs" => &["golden", "state"],
+        _ => return vec![word.to_owned()],
+    };
+    words.iter().map(|word| (*word).to_owned()).collect()
 }
 
 /// Removes affixes at both ends, but never the last word.
@@ -200,8 +242,8 @@ mod tests {
     #[test]
     fn alias_applies_only_in_its_own_country() {
         let key = |country| TeamName::read("Inter", true, country).key;
-        assert_eq!(key(Some("Italy")), "inter milan");
-        assert_eq!(key(None), "inter milan");
+        assert_eq!(key(Some("Italy")), "intermilan");
+        assert_eq!(key(None), "intermilan");
         assert_eq!(key(Some("Brazil")), "inter");
         assert_eq!(TeamName::read("Inter", false, None).key, "inter");
     }

@@ -1,5 +1,6 @@
 mod corpus;
 mod orders;
+mod pairs;
 mod properties;
 mod resolve;
 mod rule;

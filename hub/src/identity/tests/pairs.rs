@@ -1,0 +1,74 @@
+//! Constructed pairs of fixtures, with the decision that is right: `pairs.tsv`, whose head explains it.
+
+use super::*;
+use crate::identity::rule::Comparison;
+
+/// Pairs that are joined and must not be: those that only a statement of the feed can tell apart (the columns country and facts),
+/// which a fixture does not have yet.
+const WRONG_MAX: usize = 15;
+/// Pairs of one match that are not joined.
+const MISSED_MAX: usize = 58;
+
+fn side(column: &str) -> Participant {
+    Participant { id: Id::derive("test", "team", column), name: column.into() }
+}
+
+fn start(column: &str) -> (Option<Micros>, Option<jiff::civil::Date>) {
+    let base: Timestamp = "2026-03-01T12:00:00Z".parse().expect("a time");
+    if let Some(days) = column.strip_prefix('d') {
+        let days: i8 = days.parse().expect("a number of days");
+        return (None, Some(jiff::civil::date(2026, 3, 1 + days)));
+    }
+    let minutes: i64 = column.parse().expect("minutes");
+    (Some(base.as_microsecond() + minutes * 60_000_000), None)
+}
+
+fn read(provider: &str, columns: &[&str]) -> Fixture {
+    let [competition, _country, home, away, at] = columns[..] else { panic!("five columns") };
+    let (start, date) = start(at);
+    let sides = match home.split_once(" @ ") {
+        Some((away, home)) => Some([side(home), side(away)]),
+        None => (!away.is_empty()).then(|| [side(home), side(away)]),
+    };
+    let unnamed = Fixture {
+        provider: provider.into(),
+        provider_key: "1".into(),
+        competition: None,
+        start,
+        date,
+        sides,
+    };
+    if competition.is_empty() { unnamed } else { within(unnamed, competition) }
+}
+
+#[test]
+fn constructed_pairs_are_decided_rightly() {
+    let (mut wrong, mut missed, mut rows) = (Vec::new(), Vec::new(), 0);
+    for line in include_str!("pairs.tsv").lines().filter(|line| !line.starts_with('#')).skip(1) {
+        let columns: Vec<_> = line.split('\t').collect();
+        let Some(sport) = Sport::ALL.into_iter().find(|sport| sport.as_str() == columns[0]) else {
+            panic!("no sport {line}")
+        };
+        rows += 1;
+        let (one, other) = (read("a", &columns[1..6]), read("b", &columns[6..11]));
+        let readings = [&one, &other].map(|fixture| Reading::of(sport, fixture));
+        let is_joined = match &readings {
+            [Some(one), Some(other)] => matches!(one.compare(other), Comparison::Same { .. }),
+            _ => false,
+        };
+        match columns[13] {
+            "same" if !is_joined => missed.push(line),
+            "doubtful" | "different" if is_joined => wrong.push(line),
+            "same" | "doubtful" | "different" => {}
+            other => panic!("{other} is no decision"),
+        }
+    }
+    let report = format!(
+        "{rows} pairs, wrong: {}\n{}\nmissed: {}\n{}",
+        wrong.len(),
+        wrong.join("\n"),
+        missed.len(),
+        missed.join("\n")
+    );
+    assert!(wrong.len() <= WRONG_MAX && missed.len() <= MISSED_MAX, "{report}");
+}
