@@ -31,9 +31,12 @@ impl TennisScore {
         Self { server: Some(server), sets: vec![SetScore::default()], ..Self::default() }
     }
 
-    /// Sets won by each side.
+    /// Sets won by each side: as the source states them, or by the games.
     #[must_use]
     pub fn sets_won(&self) -> [u8; 2] {
+        if let Some(stated) = self.stated_sets {
+            return stated;
+        }
         let mut won = [0; 2];
         for side in self.sets.iter().filter_map(SetScore::winner) {
             won[side.index()] += 1;
@@ -139,12 +142,14 @@ impl TennisScore {
 }
 
 impl SetScore {
-    /// Who won the set, once it is over: six games and two clear, or the tie-break.
+    /// Who won the set, once it is over: six games and two clear, or one game more after a tie-break, which in a fifth set may
+    /// have been played at 12-12.
     #[must_use]
     pub fn winner(&self) -> Option<Side> {
         let [first, second] = self.games;
         let (ahead, behind) = (first.max(second), first.min(second));
-        let over = ahead >= 6 && (ahead - behind >= 2 || (ahead == 7 && self.tie_break.is_some()));
+        let over = ahead >= 6 && ahead - behind >= 2
+            || ahead >= 7 && ahead - behind == 1 && self.tie_break.is_some();
         over.then_some(if first > second { Side::First } else { Side::Second })
     }
 }

@@ -143,6 +143,8 @@ impl From<FootballStatus> for Status {
             FootballStatus::Postponed => Self::Postponed,
             FootballStatus::Abandoned => Self::Abandoned,
             FootballStatus::Cancelled => Self::Cancelled,
+            FootballStatus::Live => Self::Live,
+            FootballStatus::Interrupted => Self::Interrupted,
         }
     }
 }

@@ -341,6 +341,7 @@ pub enum OddsEvent {
     Open(MarketOpen),
     Suspend(MarketSuspend),
     Resume(MarketResume),
+    Reopen(MarketReopen),
     InPlay(MarketInPlay),
     Settle(MarketSettle),
     Correct(SettlementCorrect),
@@ -391,6 +392,14 @@ event! {
 event! {
     /// A market opens again.
     MarketResume = "resume" {
+        #[serde(flatten)]
+        pub event: MarketEvent,
+    }
+}
+
+event! {
+    /// A market that was settled is not any more: it takes bets, or it is suspended. Its next settlement is a `correct`.
+    MarketReopen = "reopen" {
         #[serde(flatten)]
         pub event: MarketEvent,
     }

@@ -335,7 +335,14 @@ fn score() -> impl Strategy<Value = TennisScore> {
         [0..9_u16, 0..9_u16].prop_map(GameScore::TieBreak),
     ];
     (option::of(side()), vec(set, 0..=5), game, option::of(side())).prop_map(
-        |(server, sets, game, winner)| TennisScore { server, sets, game, points: 0, winner },
+        |(server, sets, game, winner)| TennisScore {
+            server,
+            sets,
+            stated_sets: None,
+            game,
+            points: 0,
+            winner,
+        },
     )
 }
 

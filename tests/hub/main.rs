@@ -6,6 +6,7 @@
 
 mod bench;
 mod boards;
+mod cases;
 mod contract;
 mod docs;
 mod facts;

@@ -110,23 +110,32 @@ fn check(file: &str, batches_max: usize) {
 
 /// The batches of a shared recording; `None`, with a message, if they are missing.
 pub(crate) fn batches(file: &str) -> Option<impl Iterator<Item = Batch>> {
-    let recording = Recording::open(&shared(file)?, &[], START, &Limits::default());
+    batches_with(&format!("feeds/{file}"), &[])
+}
+
+/// The batches of a recording with its companions, as paths below `../shared`; `None`, with a message, if they are missing.
+pub(crate) fn batches_with(
+    path: &str,
+    companions: &[&str],
+) -> Option<impl Iterator<Item = Batch> + use<>> {
+    let companions: Option<Vec<_>> = companions.iter().map(|path| shared(path)).collect();
+    let recording = Recording::open(&shared(path)?, &companions?, START, &Limits::default());
     Some(recording.expect("it opens").filter_map(|step| match step {
         Step::Batch(timed) => Some(timed.batch),
         Step::Refused(_) => None,
     }))
 }
 
-/// A file of the shared recordings; `None`, with a message, if they are missing.
+/// A path below `../shared`; `None`, with a message, if it is missing.
 #[expect(
     clippy::print_stderr,
     reason = "the person who runs the tests must see that one was skipped"
 )]
-fn shared(name: &str) -> Option<PathBuf> {
-    let feeds = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/feeds"));
-    if !feeds.is_dir() {
+fn shared(path: &str) -> Option<PathBuf> {
+    let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared")).join(path);
+    if !path.exists() {
         eprintln!("skipped: shared recordings are not here");
         return None;
     }
-    Some(feeds.join(name))
+    Some(path)
 }

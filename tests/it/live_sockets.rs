@@ -84,7 +84,7 @@ async fn match_is_published_live() {
     assert_eq!((&begun["source"], &begun["history"]), (&json!("basic"), &json!([])), "{begun}");
     let event = &begun["event"];
     assert_eq!(event["type"], "event");
-    assert_eq!(event["score"], json!({"home": 0, "away": 0}));
+    assert_eq!(event["score"], json!({"home": null, "away": null}), "no score has been reported");
     assert_eq!(event["home"]["name"], "Home one");
     assert_eq!(event["time"]["status"], "1st_half");
     assert_eq!(event["time"]["period"], 1);

@@ -12,9 +12,11 @@ const STATUS = {
   extra_second: "Extra time, 2nd",
   penalties: "Penalties",
   finished: "Full time",
+  live: "In play",
 };
 export const FOOTBALL_LIVE = new Set([
-  "first_half", "half_time", "second_half", "extra_first", "extra_half", "extra_second", "penalties",
+  "first_half", "half_time", "second_half", "extra_first", "extra_half", "extra_second", "penalties", "live",
+  "interrupted",
 ]);
 export const FOOTBALL_OVER = new Set(["finished", "postponed", "abandoned", "cancelled"]);
 

@@ -24,7 +24,7 @@ export type Timestamp = number
 /**
  * The status of a football match. `extra_first` and `extra_second` are the halves of extra time, `extra_half` the break between them.
  */
-export type FootballStatus = ("not_started" | "first_half" | "half_time" | "second_half" | "extra_first" | "extra_half" | "extra_second" | "penalties" | "finished" | "postponed" | "abandoned" | "cancelled")
+export type FootballStatus = ("not_started" | "first_half" | "half_time" | "second_half" | "extra_first" | "extra_half" | "extra_second" | "penalties" | "finished" | "postponed" | "abandoned" | "cancelled" | "live" | "interrupted")
 /**
  * The home or away side.
  */
@@ -128,7 +128,7 @@ export type RaceEvent = (Off | RaceFinish | RaceCorrect)
 /**
  * An event of one bookmaker's book.
  */
-export type OddsEvent = (MarketOpen | MarketSuspend | MarketResume | MarketInPlay | MarketSettle | SettlementCorrect | Hold | HoldEnd)
+export type OddsEvent = (MarketOpen | MarketSuspend | MarketResume | MarketReopen | MarketInPlay | MarketSettle | SettlementCorrect | Hold | HoldEnd)
 /**
  * Why the hub holds a book.
  */
@@ -2736,6 +2736,35 @@ in_play?: boolean
  * Always `resume`.
  */
 kind: "resume"
+/**
+ * The id of the market.
+ */
+market: string
+/**
+ * The status of the market now.
+ */
+status: MarketStatus
+}
+/**
+ * A market that was settled is not any more: it takes bets, or it is suspended. Its next settlement is a `correct`.
+ */
+export interface MarketReopen {
+/**
+ * Of a book: when it happened.
+ */
+at?: Timestamp
+/**
+ * Its permanent id: within one channel and epoch no `eid` comes twice. An incident has the same in the document.
+ */
+eid: string
+/**
+ * Of a book: whether the market takes bets while the match is played.
+ */
+in_play?: boolean
+/**
+ * Always `reopen`.
+ */
+kind: "reopen"
 /**
  * The id of the market.
  */

@@ -78,6 +78,18 @@ words! {
         Postponed = "postponed",
         Abandoned = "abandoned",
         Cancelled = "cancelled",
+        /// In play, and the source does not say in which part.
+        Live = "live",
+        /// Play has stopped and may go on.
+        Interrupted = "interrupted",
+    }
+}
+
+impl FootballStatus {
+    /// Whether the match has been played, at least in part: only then it can have a score.
+    #[must_use]
+    pub fn has_begun(self) -> bool {
+        !matches!(self, Self::NotStarted | Self::Postponed | Self::Cancelled)
     }
 }
 

@@ -52,3 +52,11 @@ words! {
         Cancelled = "cancelled",
     }
 }
+
+impl ScoreboardStatus {
+    /// Whether the match has been played, at least in part: only then it can have a score.
+    #[must_use]
+    pub fn has_begun(self) -> bool {
+        !matches!(self, Self::NotStarted | Self::Postponed | Self::Cancelled)
+    }
+}

@@ -135,6 +135,7 @@ fn swap_sets(score: &TennisScore) -> TennisScore {
     TennisScore {
         server: score.server.map(Side::other),
         sets: score.sets.iter().map(set).collect(),
+        stated_sets: score.stated_sets.map(swap),
         game: match score.game {
             GameScore::Points(points) => GameScore::Points(swap(points)),
             GameScore::TieBreak(points) => GameScore::TieBreak(swap(points)),

@@ -39,6 +39,14 @@ words! {
     }
 }
 
+impl TennisStatus {
+    /// Whether the match can have a score. A walkover has a winner, which is a part of the score.
+    #[must_use]
+    pub fn has_begun(self) -> bool {
+        !matches!(self, Self::NotStarted | Self::Cancelled)
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -76,6 +84,9 @@ pub struct TennisScore {
     pub server: Option<Side>,
     /// Every set begun, the current one last; at most nine.
     pub sets: Vec<SetScore>,
+    /// Sets won, where the source states them: they hold, whatever the games of the sets say.
+    #[serde(default, rename = "sets_won", skip_serializing_if = "Option::is_none")]
+    pub stated_sets: Option<Pair<u8>>,
     #[serde(default)]
     pub game: GameScore,
     /// Points played in the match. A point whose number is not ahead of the score is a repetition.

@@ -58,13 +58,13 @@ impl SideMatch {
         rating::winner(&self.brief).map(|winner| usize::from(winner) == self.place)
     }
 
-    /// The outcome by the winner; without one the match is drawn.
+    /// The outcome by the winner; without one a match with a score is drawn. `None` if nothing is known of the result.
     #[must_use]
-    pub fn outcome(&self) -> Outcome {
+    pub fn outcome(&self) -> Option<Outcome> {
         match self.won() {
-            Some(true) => Outcome::Won,
-            Some(false) => Outcome::Lost,
-            None => Outcome::Drawn,
+            Some(true) => Some(Outcome::Won),
+            Some(false) => Some(Outcome::Lost),
+            None => self.brief.score.map(|_| Outcome::Drawn),
         }
     }
 
@@ -92,7 +92,7 @@ impl SideMatch {
     }
 }
 
-/// The results of a side before this match, the latest first.
+/// The results of a side before this match, the latest first. A match that ended without a score or a winner that is known has none.
 #[must_use]
 pub fn earlier_results(view: &View<'_>, of: &MatchSummary, side: Key) -> Vec<SideMatch> {
     let query = MatchQuery {
@@ -103,7 +103,8 @@ pub fn earlier_results(view: &View<'_>, of: &MatchSummary, side: Key) -> Vec<Sid
         ..MatchQuery::of_sport(of.sport)
     };
     let others = view.all(&query).into_iter().filter(|brief| brief.id != of.id);
-    others.filter_map(|brief| SideMatch::of(brief, side)).collect()
+    let side_matches = others.filter_map(|brief| SideMatch::of(brief, side));
+    side_matches.filter(|side_match| side_match.outcome().is_some()).collect()
 }
 
 /// How a head-to-head record decides who won a meeting.
@@ -146,7 +147,7 @@ impl HeadToHead {
             let score = meeting.score();
             let outcome = match rule {
                 DecidedBy::Goals => score.map(Outcome::of_score),
-                DecidedBy::Winner => Some(meeting.outcome()),
+                DecidedBy::Winner => meeting.outcome(),
             };
             match outcome {
                 Some(Outcome::Won) => record.wins += 1,

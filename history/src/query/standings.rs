@@ -180,10 +180,11 @@ fn counted(brief: &MatchSummary, rule: StandingsRule) -> Option<CountedResult> {
             Some(CountedResult { score, outcomes, overtime: false })
         }
         StandingsRule::Winner { had_overtime } => {
-            let outcomes = match rating::winner(brief) {
-                Some(0) => [Outcome::Won, Outcome::Lost],
-                Some(_) => [Outcome::Lost, Outcome::Won],
-                None => [Outcome::Drawn; 2],
+            let outcomes = match (rating::winner(brief), brief.score) {
+                (Some(0), _) => [Outcome::Won, Outcome::Lost],
+                (Some(_), _) => [Outcome::Lost, Outcome::Won],
+                (None, Some(_)) => [Outcome::Drawn; 2],
+                (None, None) => return None,
             };
             let score = brief.score.unwrap_or_default();
             Some(CountedResult { score, outcomes, overtime: had_overtime(brief) })

@@ -277,7 +277,7 @@ fn summarize_play(state: &Match, brief: &mut MatchSummary) {
         Play::Scoreboard(it) => {
             brief.status = state.scoreboard_status(it).into();
             if let Some(board) = &it.board {
-                brief.score = board.score;
+                brief.score = it.reported_score();
                 brief.parts.clone_from(&board.periods);
                 brief.winner = board.winner.map(number);
             }

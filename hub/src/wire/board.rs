@@ -55,7 +55,7 @@ pub fn line_patch(
             }
             if delta.football.contains(&FootballPart::Score) {
                 let score = state.reported_score();
-                out.set_some("score", score.map(|score| football::score(&score, true)));
+                out.set_or_null("score", score.map(|score| football::score(&score, true)));
             }
         }
         Play::Tennis(state) if delta.tennis.contains(&TennisPart::Score) => {
@@ -88,7 +88,10 @@ fn fixture(out: &mut Object, m: &Match, patch: bool) {
 }
 
 fn play(out: &mut Object, state: &Tennis, patch: Option<&[TennisPart]>) {
-    let Some(score) = state.reported_score() else { return };
+    let Some(score) = state.reported_score() else {
+        let fields = ["sets", "game", "server"].into_iter().filter(|_| patch.is_some());
+        return fields.for_each(|field| out.set(field, Node::Null));
+    };
     tennis::sets(out.object("sets"), score, patch);
     out.set("game", tennis::game(score.game));
     set(out, "server", score.server.map(number), patch.is_some());

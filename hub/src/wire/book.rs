@@ -328,10 +328,8 @@ fn transition_kind(before: Option<(MarketStatus, bool)>, status: MarketStatus) -
         (Some(MarketStatus::Open) | None, MarketStatus::Suspended | MarketStatus::Inactive) => {
             "suspend"
         }
-        (
-            Some(MarketStatus::Suspended | MarketStatus::Inactive | MarketStatus::Closed),
-            MarketStatus::Open,
-        ) => "resume",
+        (Some(MarketStatus::Closed), _) => "reopen",
+        (Some(MarketStatus::Suspended | MarketStatus::Inactive), MarketStatus::Open) => "resume",
         (None, MarketStatus::Open) => "open",
         // The status is unchanged, or equivalent: the market turned in-play.
         _ => "in_play",

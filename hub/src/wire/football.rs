@@ -32,7 +32,7 @@ pub(super) fn patch(out: &mut Object, state: &Football, parts: &[FootballPart]) 
             FootballPart::Status => {}
             FootballPart::Clock => out.set_some("clock", state.clock.map(clock)),
             FootballPart::Score => {
-                out.set_some("score", state.reported_score().map(|it| score(&it, true)));
+                out.set_or_null("score", state.reported_score().map(|it| score(&it, true)));
             }
             FootballPart::Incident(place) => {
                 let entry = &state.incidents[*place];

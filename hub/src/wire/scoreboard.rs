@@ -12,7 +12,7 @@ use crate::{
 
 pub(super) fn image(out: &mut Object, state: &Scores) {
     let Some(board) = &state.board else { return };
-    out.set_some("score", board.score.map(pair));
+    out.set_some("score", state.reported_score().map(pair));
     let periods = out.object("periods");
     for (number, score) in (1..).zip(&board.periods) {
         periods.set(FieldKey::Int(number), pair(*score));
@@ -29,7 +29,7 @@ pub(super) fn patch(out: &mut Object, state: &Scores, parts: &[ScoreboardPart]) 
             // The status is in the header. If it is the first fact, `periods` exists from now on,
             // even if empty.
             ScoreboardPart::Status => drop(out.object("periods")),
-            ScoreboardPart::Score => out.set_or_null("score", board.score.map(pair)),
+            ScoreboardPart::Score => out.set_or_null("score", state.reported_score().map(pair)),
             ScoreboardPart::Part(number) => {
                 let score = board.periods.get(number - 1).map(|score| pair(*score));
                 out.object("periods").set_or_null(FieldKey::Int(number as u64), score);
@@ -50,10 +50,17 @@ pub(super) fn patch(out: &mut Object, state: &Scores, parts: &[ScoreboardPart]) 
 
 pub(super) fn events(state: &Scores, events: &[ScoreboardEvent], moment: Moment) -> Vec<Node> {
     let Some(board) = &state.board else { return Vec::new() };
-    events.iter().map(|event| Node::Object(self::event(board, event, moment))).collect()
+    let score = state.reported_score().map(pair);
+    let new_event = |event| Node::Object(self::event(board, score.clone(), event, moment));
+    events.iter().map(new_event).collect()
 }
 
-fn event(board: &Scoreboard, event: &ScoreboardEvent, moment: Moment) -> Object {
+fn event(
+    board: &Scoreboard,
+    current: Option<Object>,
+    event: &ScoreboardEvent,
+    moment: Moment,
+) -> Object {
     let mut out = match event {
         ScoreboardEvent::Score { eid, score } => {
             let mut out = named("score", eid);
@@ -64,7 +71,7 @@ fn event(board: &Scoreboard, event: &ScoreboardEvent, moment: Moment) -> Object 
         ScoreboardEvent::Finish { eid } => {
             let mut out = named("finish", eid);
             out.set("status", board.status.as_str());
-            out.set_some("score", board.score.map(pair));
+            out.set_some("score", current);
             out.set_some("winner", board.winner.map(football::side_name));
             out
         }
@@ -72,7 +79,7 @@ fn event(board: &Scoreboard, event: &ScoreboardEvent, moment: Moment) -> Object 
             let mut out = named("correct", eid);
             out.set("of", of);
             out.set("status", board.status.as_str());
-            out.set_some("score", board.score.map(pair));
+            out.set_some("score", current);
             out
         }
     };

@@ -17,8 +17,14 @@ pub(super) fn image(out: &mut Object, state: &Tennis) {
 
 pub(super) fn patch(out: &mut Object, state: &Tennis, parts: &[TennisPart]) {
     // The status is in the header.
-    if let Some(current) = state.reported_score().filter(|_| parts.contains(&TennisPart::Score)) {
-        score(out, current, Some(parts));
+    if !parts.contains(&TennisPart::Score) {
+        return;
+    }
+    match state.reported_score() {
+        Some(current) => score(out, current, Some(parts)),
+        None => ["server", "winner", "sets", "game", "points"]
+            .into_iter()
+            .for_each(|field| out.set(field, Node::Null)),
     }
 }
 

@@ -99,7 +99,8 @@ fn prices_are_text() {
     };
     assert!(read(&prices("\"2.10\"")).is_ok());
     check_refused(&prices("2.1"), "a JSON number may have lost digits");
-    check_refused(&prices("\"-2.10\""), "price -2.10 is negative");
+    check_refused(&prices("\"-2.10\""), "price -2.10 is not above 1");
+    check_refused(&prices("\"1\""), "price 1 is not above 1");
     check_refused(&prices("\"two\""), "a decimal as text");
     check_refused(&prices("\"2.10\"").replace("\"b\"", "\"a/b\""), "book \"a/b\" is not");
     check_refused(&prices("\"2.10\"").replace("\"b\"", "\"B\""), "upper-case");

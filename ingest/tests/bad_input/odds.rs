@@ -28,7 +28,7 @@ impl Outcome {
 fn whole_response_is_played() {
     let outcome = Outcome::of_bytes("odds.json", answer());
     assert_eq!(outcome.reasons(), [""; 0]);
-    assert_eq!(outcome.prices(), ["b h2h Ann 1.9091", "b h2h Bea 2.2", "c totals@5.5 Over 2"]);
+    assert_eq!(outcome.prices(), ["b h2h Ann 1.90909091", "b h2h Bea 2.2", "c totals@5.5 Over 2"]);
 }
 
 #[test]

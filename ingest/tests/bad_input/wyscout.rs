@@ -86,11 +86,11 @@ fn fixture_is_that_of_the_record() {
 }
 
 #[test]
-fn record_prevails_over_the_goals() {
+fn goals_of_a_whole_match_prevail_over_the_record() {
     let outcome = with_record(&record("3", "1"));
     let expected = "score [2, 1] by the events, [3, 1] by the match record";
     assert_eq!(outcome.reasons(), [expected]);
-    assert_eq!(outcome.last_score().goals, [3, 1]);
+    assert_eq!(outcome.last_score().goals, [2, 1]);
 }
 
 #[test]

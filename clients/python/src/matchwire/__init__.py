@@ -42,6 +42,7 @@ from .events import (
     PenaltyMissed,
     Period,
     Point,
+    Reopen,
     Resume,
     Retract,
     Score,
@@ -63,7 +64,7 @@ __all__ = [
     "CommandRejected", "ConnectTimeout", "ConnectionClosed", "Correct", "Event", "Finish", "Game", "Goal", "Health",
     "InPlay", "KeyRevoked", "LastPrice", "LimitReached", "LiveDocument", "LiveReplay", "MarketOpen", "MatchWon",
     "MatchwireError", "Merged", "Metrics", "Missed", "Named", "NoSuchSocket", "NotEntitled", "NotTracked", "OddsView",
-    "Off", "PenaltyMissed", "Period", "Point", "Proof", "RecordingError", "Refused", "ReplayEnded", "Resume", "Retract",
-    "Score", "ScoreChange", "SetWon", "Settle", "Shootout", "Signal", "SignalEnd", "State", "Substitution", "Suspend",
+    "Off", "PenaltyMissed", "Period", "Point", "Proof", "RecordingError", "Refused", "Reopen", "ReplayEnded", "Resume",
+    "Retract", "Score", "ScoreChange", "SetWon", "Settle", "Shootout", "Signal", "SignalEnd", "State", "Substitution", "Suspend",
     "Timeout", "Unsupported", "Updates", "Var", "View", "__version__",
 ]  # fmt: skip

@@ -110,6 +110,8 @@ FootballStatus: TypeAlias = Literal[
     "postponed",
     "abandoned",
     "cancelled",
+    "live",
+    "interrupted",
 ]
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 __all__ = [
     "Card", "Correct", "Event", "Finish", "Game", "Goal", "InPlay", "MarketOpen", "MatchWon", "Named", "Off",
-    "PenaltyMissed", "Period", "Point", "Resume", "Retract", "Score", "ScoreChange", "SetWon", "Settle", "Shootout",
+    "PenaltyMissed", "Period", "Point", "Reopen", "Resume", "Retract", "Score", "ScoreChange", "SetWon", "Settle", "Shootout",
     "Signal", "SignalEnd", "Substitution", "Suspend", "Var", "parse_event",
 ]  # fmt: skip
 
@@ -213,6 +213,11 @@ class Resume(_Market):
 
 
 @dataclass(frozen=True, slots=True)
+class Reopen(_Market):
+    """A market that was settled is not any more; its next settlement is a `correct`."""
+
+
+@dataclass(frozen=True, slots=True)
 class InPlay(_Market):
     """A market went in play."""
 
@@ -280,6 +285,7 @@ _KINDS: dict[str, type[Event]] = {
     "open": MarketOpen,
     "suspend": Suspend,
     "resume": Resume,
+    "reopen": Reopen,
     "in_play": InPlay,
     "settle": Settle,
     "signal": Signal,

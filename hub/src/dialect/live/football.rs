@@ -73,7 +73,9 @@ fn period(status: FootballStatus) -> Option<u8> {
         | FootballStatus::Finished
         | FootballStatus::Postponed
         | FootballStatus::Abandoned
-        | FootballStatus::Cancelled => None,
+        | FootballStatus::Cancelled
+        | FootballStatus::Live
+        | FootballStatus::Interrupted => None,
     }
 }
 
@@ -85,9 +87,7 @@ fn status(scene: &MatchScene<'_>, state: &Football) -> &'static str {
 }
 
 pub(super) fn event(out: &mut Object, scene: &MatchScene<'_>, state: &Football) {
-    // Before the kick-off there is none, as in the REST API.
-    let begun = scene.state.football_status(state) != Some(FootballStatus::NotStarted);
-    let reported = state.reported_score().filter(|_| begun);
+    let reported = state.reported_score();
     out.set("score", score(reported.map(|it| it.goals)));
     let time = MatchTime::of(state, scene.until);
     let time_out = out.object("time");

@@ -24,7 +24,7 @@ impl Play {
                 Some(own.reported_score()?.sets == other.reported_score()?.sets)
             }
             (Self::Scoreboard(own), Self::Scoreboard(other)) => {
-                Some(own.board.as_ref()?.score? == other.board.as_ref()?.score?)
+                Some(own.reported_score()? == other.reported_score()?)
             }
             _ => None,
         }

@@ -13,7 +13,7 @@ use rust_decimal::Decimal;
 use super::{
     Life, Moment,
     guard::{Guard, GuardChange},
-    market::{LadderKind, Market, Selection, Transition},
+    market::{LadderKind, Market, Selection, Transition, is_price},
 };
 use crate::hub::feeds::SourceNumber;
 
@@ -111,10 +111,10 @@ pub enum BookEvent {
         transition: Transition,
         before: Option<(MarketStatus, bool)>,
     },
-    /// A closed market was resettled with other winners.
+    /// A market was settled again: after it was reopened, or with other winners.
     Resettled {
         market: usize,
-        /// The number of the transition that had settled it.
+        /// The number of the transition that settled it first.
         number: u32,
         /// The number of resettlements, this one included.
         times: u32,
@@ -292,11 +292,16 @@ impl Book {
             let transition = Transition { at: moment.best(), status, in_play };
             let number = market.transition(transition);
             parts.push(BookPart::Transition(place, number));
-            events.push(BookEvent::Moved { market: place, number, transition, before });
+            if status == MarketStatus::Closed && market.settled.is_some() {
+                events.extend(market.resettle(place));
+            } else {
+                if status == MarketStatus::Closed {
+                    market.settled = Some(number);
+                }
+                events.push(BookEvent::Moved { market: place, number, transition, before });
+            }
         } else if market.status == MarketStatus::Closed && market.winners() != won_before {
-            market.resettled += 1;
-            let (number, times) = (market.last_number(), market.resettled);
-            events.push(BookEvent::Resettled { market: place, number, times });
+            events.extend(market.resettle(place));
         }
     }
 
@@ -350,7 +355,7 @@ impl Book {
             (LadderKind::Lay, &change.lay),
             (LadderKind::Traded, &change.traded),
         ] {
-            for level in levels {
+            for level in levels.iter().filter(|level| is_price(level.price)) {
                 if selection.ladder_mut(rung).set(*level) {
                     parts.push(BookPart::Rung(market, number, rung, *level));
                 }
@@ -363,8 +368,9 @@ impl Book {
         if price_moved || lay_before != selection.best_lay() {
             parts.push(BookPart::Price(market, number));
         }
-        if change.last.is_some() && selection.last != change.last {
-            selection.last = change.last;
+        let last = change.last.filter(|last| is_price(*last));
+        if last.is_some() && selection.last != last {
+            selection.last = last;
             parts.push(BookPart::Last(market, number));
         }
         if change.volume.is_some() && selection.volume != change.volume {

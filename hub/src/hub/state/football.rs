@@ -17,8 +17,8 @@ pub struct Football {
     /// `None` until a feed reports the play.
     pub status: Option<FootballStatus>,
     pub clock: Option<MatchClock>,
-    /// See [`Football::reported_score`].
-    score: FootballScore,
+    /// The last one that a source stated. See [`Football::reported_score`].
+    score: Option<FootballScore>,
     /// The latest source time of a score.
     scored_at: Option<Micros>,
     /// How often the score was lowered without a retracted incident.
@@ -87,17 +87,18 @@ pub enum FootballEvent {
 const DRIFT_US: Micros = 2_000_000;
 
 impl Football {
-    /// The score, once a feed reports the play: without a feed there is no score, not 0-0.
+    /// The score of a match that has begun, as a source stated it: without a statement there is none, not 0-0.
     #[must_use]
     pub fn reported_score(&self) -> Option<FootballScore> {
-        self.status.map(|_| self.score)
+        self.score.filter(|_| self.status.is_some_and(FootballStatus::has_begun))
     }
 
     /// The current state of one kind of fact, as facts of this moment.
     pub(super) fn facts(&self, kind: FactKind, moment: Moment) -> Vec<FootballFact> {
         match (kind, self.status) {
             (FactKind::Score, Some(status)) => {
-                let mut facts = vec![FootballFact::Status(status), FootballFact::Score(self.score)];
+                let mut facts = vec![FootballFact::Status(status)];
+                facts.extend(self.score.map(FootballFact::Score));
                 facts.extend(self.clock.map(|clock| clock.fact_at(moment.best())));
                 facts
             }
@@ -159,9 +160,9 @@ impl Football {
         match fact {
             FootballFact::Status(status) if self.status == Some(*status) => {}
             FootballFact::Status(status) => {
-                if self.status.replace(*status).is_none() {
-                    parts.push(FootballPart::Score);
-                }
+                let before = self.reported_score();
+                self.status = Some(*status);
+                self.score_changed(before, parts);
                 parts.push(FootballPart::Status);
             }
             FootballFact::Clock { second, running } => {
@@ -240,20 +241,27 @@ impl Football {
         parts: &mut Vec<FootballPart>,
         events: &mut Vec<FootballEvent>,
     ) {
-        if self.score.is_ahead_of(&score) {
+        if self.score.is_some_and(|current| current.is_ahead_of(&score)) {
             if moment.source < self.scored_at {
                 return;
             }
-            self.put_right += 1;
-            events.push(FootballEvent::ScoreCorrected(self.put_right));
+            if self.reported_score().is_some() {
+                self.put_right += 1;
+                events.push(FootballEvent::ScoreCorrected(self.put_right));
+            }
         }
         self.scored_at = self.scored_at.max(moment.source);
         self.score(score, parts);
     }
 
     fn score(&mut self, score: FootballScore, parts: &mut Vec<FootballPart>) {
-        if self.score != score {
-            self.score = score;
+        let before = self.reported_score();
+        self.score = Some(score);
+        self.score_changed(before, parts);
+    }
+
+    fn score_changed(&self, before: Option<FootballScore>, parts: &mut Vec<FootballPart>) {
+        if self.reported_score() != before {
             parts.push(FootballPart::Score);
         }
     }

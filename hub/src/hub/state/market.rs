@@ -11,9 +11,16 @@ use facts::event::{
 use fanout::Micros;
 use rust_decimal::Decimal;
 
+use super::BookEvent;
+
 /// No bookmaker offers more, so a higher price is an error of the feed and ignored. This also keeps
 /// computations far from overflow.
 const PRICE_MAX: Decimal = Decimal::from_parts(1_000_000, 0, 0, false, 0);
+
+/// Whether a number can be decimal odds: with odds of 1 or less nobody wins.
+pub(super) fn is_price(price: Decimal) -> bool {
+    price > Decimal::ONE && price <= PRICE_MAX
+}
 
 #[derive(Debug, Clone, BorshSerialize, BorshDeserialize)]
 pub struct Market {
@@ -38,6 +45,8 @@ pub struct Market {
     pub transitions: Vec<Transition>,
     /// Transitions that are no longer stored.
     pub transitions_dropped: u32,
+    /// The number of the transition that settled it first.
+    pub(super) settled: Option<u32>,
     /// How often it was resettled.
     pub(super) resettled: u32,
 }
@@ -125,6 +134,7 @@ impl Market {
             selections: Vec::new(),
             transitions: Vec::new(),
             transitions_dropped: 0,
+            settled: None,
             resettled: 0,
         }
     }
@@ -136,6 +146,13 @@ impl Market {
         }
         self.transitions.push(transition);
         self.last_number()
+    }
+
+    /// It is settled again: the event that corrects the first settlement. `place` is its own in the book.
+    pub(super) fn resettle(&mut self, place: usize) -> Option<BookEvent> {
+        let number = self.settled?;
+        self.resettled += 1;
+        Some(BookEvent::Resettled { market: place, number, times: self.resettled })
     }
 
     /// The number of the last transition; 0 before the first.
@@ -229,7 +246,7 @@ impl Selection {
     /// Sets the price; returns whether it changed.
     pub(super) fn set_price(&mut self, price: Option<Decimal>, at: Micros) -> bool {
         self.priced_at = at;
-        let price = price.filter(|price| price.abs() <= PRICE_MAX);
+        let price = price.filter(|price| is_price(*price));
         if self.price == price {
             return false;
         }

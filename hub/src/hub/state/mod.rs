@@ -380,7 +380,9 @@ fn football_life(status: FootballStatus) -> Life {
         | FootballStatus::ExtraFirst
         | FootballStatus::ExtraHalf
         | FootballStatus::ExtraSecond
-        | FootballStatus::Penalties => Life::Live,
+        | FootballStatus::Penalties
+        | FootballStatus::Live => Life::Live,
+        FootballStatus::Interrupted => Life::Suspended,
         FootballStatus::Finished | FootballStatus::Abandoned | FootballStatus::Cancelled => {
             Life::Ended
         }

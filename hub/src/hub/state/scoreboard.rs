@@ -53,6 +53,12 @@ pub enum ScoreboardEvent {
 }
 
 impl Scores {
+    /// The score of a match that has begun, as a source stated it: without a statement there is none, not 0-0.
+    #[must_use]
+    pub fn reported_score(&self) -> Option<Pair<u32>> {
+        self.board.as_ref().and_then(score_of)
+    }
+
     pub(super) fn apply(
         &mut self,
         board: &Scoreboard,
@@ -71,11 +77,11 @@ impl Scores {
         let same =
             |of: fn(&Scoreboard, &Scoreboard) -> bool| before.is_some_and(|it| of(it, board));
         parts.extend(differs(same(|a, b| a.status == b.status), ScoreboardPart::Status));
-        parts.extend(differs(same(|a, b| a.score == b.score), ScoreboardPart::Score));
+        parts.extend(differs(same(|a, b| score_of(a) == score_of(b)), ScoreboardPart::Score));
         parts.extend(differs(same(|a, b| a.period == b.period), ScoreboardPart::Period));
         parts.extend(differs(same(|a, b| a.winner == b.winner), ScoreboardPart::Winner));
         parts_of_the_match(before.map_or(&[], |it| &it.periods), &board.periods, parts);
-        if let Some(score) = board.score {
+        if let Some(score) = score_of(board) {
             self.score(score, events);
         }
         self.finish(before.map(|it| it.status), board.status, events);
@@ -142,6 +148,10 @@ impl Scores {
             corrections => format!("{name}-{corrections}").into(),
         }
     }
+}
+
+fn score_of(board: &Scoreboard) -> Option<Pair<u32>> {
+    board.score.filter(|_| board.status.has_begun())
 }
 
 fn parts_of_the_match(before: &[Pair<u32>], after: &[Pair<u32>], parts: &mut Vec<ScoreboardPart>) {

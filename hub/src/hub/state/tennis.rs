@@ -14,8 +14,8 @@ use super::Moment;
 pub struct Tennis {
     /// `None` until a feed reports the play.
     pub status: Option<TennisStatus>,
-    /// See [`Tennis::reported_score`].
-    score: TennisScore,
+    /// The last one that a source stated. See [`Tennis::reported_score`].
+    score: Option<TennisScore>,
     /// The last point and what it ended, for a retraction.
     last: Option<(Eid, PointEndings)>,
     /// The latest source time of a score.
@@ -76,10 +76,10 @@ pub enum TennisEvent {
 }
 
 impl Tennis {
-    /// The score, once a feed reports the play: without a feed there is no score, not 0-0.
+    /// The score of a match that has begun, as a source stated it: without a statement there is none, not 0-0.
     #[must_use]
     pub fn reported_score(&self) -> Option<&TennisScore> {
-        self.status.map(|_| &self.score)
+        self.score.as_ref().filter(|_| self.status.is_some_and(TennisStatus::has_begun))
     }
 
     pub(super) fn apply(
@@ -92,7 +92,9 @@ impl Tennis {
         match fact {
             TennisFact::Status(status) if self.status == Some(*status) => {}
             TennisFact::Status(status) => {
-                if self.status.replace(*status).is_none() {
+                let was_reported = self.reported_score().is_some();
+                self.status = Some(*status);
+                if self.reported_score().is_some() != was_reported {
                     parts.push(TennisPart::Score);
                 }
                 parts.push(TennisPart::Status);
@@ -117,7 +119,8 @@ impl Tennis {
     /// The current state as facts.
     pub(super) fn facts(&self) -> Vec<TennisFact> {
         let Some(status) = self.status else { return Vec::new() };
-        vec![TennisFact::Status(status), TennisFact::Score(self.score.clone())]
+        let score = self.score.clone().map(TennisFact::Score);
+        std::iter::once(TennisFact::Status(status)).chain(score).collect()
     }
 
     /// Sets a score. A lower score publishes an event of its own, unless its source time is before
@@ -129,22 +132,24 @@ impl Tennis {
         parts: &mut Vec<TennisPart>,
         events: &mut Vec<TennisEvent>,
     ) {
-        if self.score.is_ahead_of(score) {
+        if self.score.as_ref().is_some_and(|current| current.is_ahead_of(score)) {
             if moment.source.is_some_and(|at| Some(at) < self.scored_at) {
                 return;
             }
-            self.put_right += 1;
-            events.push(TennisEvent::Corrected(self.put_right));
+            if self.reported_score().is_some() {
+                self.put_right += 1;
+                events.push(TennisEvent::Corrected(self.put_right));
+            }
         }
         self.scored_at = self.scored_at.max(moment.source);
         self.score(score, parts);
     }
 
     fn score(&mut self, score: &TennisScore, parts: &mut Vec<TennisPart>) {
-        if self.score != *score {
-            let gone = score.sets.len() + 1..=self.score.sets.len();
-            parts.extend(gone.map(TennisPart::SetGone));
-            self.score = score.clone();
+        if self.score.as_ref() != Some(score) {
+            let sets = self.score.as_ref().map_or(0, |current| current.sets.len());
+            parts.extend((score.sets.len() + 1..=sets).map(TennisPart::SetGone));
+            self.score = Some(score.clone());
             parts.push(TennisPart::Score);
         }
     }
@@ -157,11 +162,12 @@ impl Tennis {
         parts: &mut Vec<TennisPart>,
         events: &mut Vec<TennisEvent>,
     ) {
-        if point.score.points <= self.score.points {
+        let before = self.score.clone().unwrap_or_default();
+        if point.score.points <= before.points {
             return;
         }
-        let ended = PointEndings::between(&self.score, &point.score);
-        let set = u8::try_from(self.score.sets.len().max(1)).unwrap_or(u8::MAX);
+        let ended = PointEndings::between(&before, &point.score);
+        let set = u8::try_from(before.sets.len().max(1)).unwrap_or(u8::MAX);
         self.last = Some((Arc::clone(&point.eid), ended));
         self.scored_at = self.scored_at.max(moment.source);
         let games = point.score.sets.get(usize::from(set) - 1).map_or([0, 0], |set| set.games);

@@ -80,6 +80,8 @@ pub struct StreamMarketDefinition<'a> {
     pub betting_type: Option<Cow<'a, str>>,
     pub status: Option<Cow<'a, str>>,
     pub in_play: bool,
+    /// Grows with each definition: of two copies of a market, the one with the higher version holds.
+    pub version: Option<u64>,
     /// ISO 8601, UTC.
     pub open_date: Option<Cow<'a, str>>,
     pub market_time: Option<Cow<'a, str>>,
@@ -103,6 +105,7 @@ impl StreamMarketDefinition<'_> {
             betting_type: owned(self.betting_type),
             status: owned(self.status),
             in_play: self.in_play,
+            version: self.version,
             open_date: owned(self.open_date),
             market_time: owned(self.market_time),
             name: owned(self.name),

@@ -150,6 +150,7 @@ impl<'a> Decoder<'a> {
                 "marketType" => definition.market_type = self.text("marketType")?,
                 "bettingType" => definition.betting_type = self.text("bettingType")?,
                 "status" => definition.status = self.text("market status")?,
+                "version" => definition.version = self.integer("version")?,
                 "inPlay" => definition.in_play = self.flag("inPlay")?,
                 "openDate" => definition.open_date = self.text("openDate")?,
                 "marketTime" => definition.market_time = self.text("marketTime")?,

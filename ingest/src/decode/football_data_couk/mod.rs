@@ -206,7 +206,7 @@ impl Fields<'_> {
             if column.bet.has_line() && line.is_none() {
                 continue;
             }
-            if price < Decimal::ONE {
+            if price <= Decimal::ONE {
                 self.notices
                     .push(DecodeError::value(format!("{price} of {} is no price", column.book)));
                 continue;
@@ -238,14 +238,29 @@ impl Fields<'_> {
         self.columns.role(role).map_or(Cow::Borrowed(""), |at| self.field(at))
     }
 
-    /// Trimmed. A row may be shorter than the header. Older files are in Latin-1.
+    /// Trimmed, also of no-break spaces. A row may be shorter than the header. Files that are not in UTF-8 are in Windows-1252.
     fn field(&self, at: usize) -> Cow<'_, str> {
-        let bytes = self.record.get(at).unwrap_or_default().trim_ascii();
+        let bytes = self.record.get(at).unwrap_or_default();
         match std::str::from_utf8(bytes) {
-            Ok(text) => Cow::Borrowed(text),
-            Err(_) => Cow::Owned(bytes.iter().map(|byte| char::from(*byte)).collect()),
+            Ok(text) => Cow::Borrowed(text.trim()),
+            Err(_) => {
+                let text: String = bytes.iter().map(|byte| windows_1252(*byte)).collect();
+                Cow::Owned(text.trim().to_owned())
+            }
         }
     }
+}
+
+/// The character of a byte in Windows-1252, which has others than Latin-1 from 0x80 to 0x9f (encoding.spec.whatwg.org).
+fn windows_1252(byte: u8) -> char {
+    const FROM: u8 = 0x80;
+    const OTHERS: [char; 32] = [
+        '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž',
+        '\u{8f}', '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}',
+        'ž', 'Ÿ',
+    ];
+    let other = byte.checked_sub(FROM).and_then(|place| OTHERS.get(usize::from(place)));
+    other.copied().unwrap_or(char::from(byte))
 }
 
 fn both<T>([home, away]: Pair<Option<T>>) -> Option<Pair<T>> {

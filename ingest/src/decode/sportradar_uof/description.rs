@@ -13,6 +13,8 @@ pub struct MarketDescription {
     pub id: String,
     /// `{!goalnr} goal`.
     pub name: String,
+    /// `all|score|regular_play`: which bet stops are about it.
+    pub groups: String,
     /// Ids and names: `{$competitor1}`.
     pub outcomes: Vec<(String, String)>,
 }
@@ -31,7 +33,8 @@ pub(super) fn read(
             // One without an id takes the outcomes that follow, which are not those of the market before.
             if id.is_some() || descriptions.last().is_none_or(|last| !last.id.is_empty()) {
                 let (id, name) = (id.unwrap_or_default(), name());
-                descriptions.push(MarketDescription { id, name, outcomes: Vec::new() });
+                let groups = element.get("groups").unwrap_or_default().to_owned();
+                descriptions.push(MarketDescription { id, name, groups, outcomes: Vec::new() });
             }
         }
         ("outcomes", "outcome") => {

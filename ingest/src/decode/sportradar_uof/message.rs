@@ -20,6 +20,8 @@ pub struct Message {
     /// `sr:match:1`. A document of fixtures names its events itself.
     pub event: Option<String>,
     pub timestamp_ms: Option<i64>,
+    /// Of a bet stop: `all`, or `corners|cards`.
+    pub groups: Option<String>,
     pub markets: Vec<Market>,
     pub status: Option<Status>,
     pub fixtures: Vec<UofFixture>,
@@ -60,6 +62,11 @@ pub enum Kind {
 pub struct Range {
     pub from_ms: Option<i64>,
     pub to_ms: Option<i64>,
+}
+
+impl Range {
+    /// All bets of the market, whenever they were made.
+    pub const WHOLE: Self = Self { from_ms: None, to_ms: None };
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -126,6 +133,7 @@ impl Message {
             product: number(root, "product", notices),
             event,
             timestamp_ms: number(root, "timestamp", notices),
+            groups: root.get("groups").map(str::to_owned),
             markets: Vec::new(),
             status: None,
             fixtures: Vec::new(),

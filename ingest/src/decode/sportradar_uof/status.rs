@@ -24,6 +24,8 @@ pub struct Status {
     pub tie_break: bool,
     /// 1 or 2.
     pub server: Option<u32>,
+    /// The id of a competitor: `sr:competitor:1`.
+    pub winner: Option<String>,
     pub clock: Option<Clock>,
     pub periods: Vec<PeriodScore>,
     pub yellow_cards: [Option<u32>; 2],
@@ -62,6 +64,7 @@ impl Status {
             game: both(["home_gamescore", "away_gamescore"], notices),
             tie_break: element.get("tiebreak").is_some_and(is_true),
             server: number(element, "current_server", notices),
+            winner: element.get("winner_id").map(Into::into),
             ..Self::default()
         }
     }

@@ -10,6 +10,8 @@ mod event;
 mod raw;
 mod squad;
 
+use facts::{event::Micros, football::Period};
+
 use super::{RefusedItem, json};
 use crate::error::DecodeError;
 
@@ -24,7 +26,7 @@ pub use self::{
 /// One match, as far as it could be decoded.
 #[derive(Debug, Default)]
 pub struct Document {
-    /// By `index`, which is the order of play; those that cannot be used come first.
+    /// In the order of play; those that cannot be used come first.
     pub events: Vec<Result<StatsBombEvent, RefusedItem>>,
     /// Why the document ends before its end, if it does.
     pub broken: Option<DecodeError>,
@@ -39,5 +41,25 @@ pub fn decode(bytes: &[u8]) -> Document {
     };
     let broken = json::each(bytes, take).err();
     events.sort_by_key(|event| event.as_ref().ok().map(|event| event.index));
+    if !is_in_order(&events) {
+        events.sort_by_key(|event| {
+            event.as_ref().ok().map(|event| (event.period, event.since_start_us, event.index))
+        });
+    }
     Document { events, broken }
+}
+
+/// How far time stamps fall back in the provider's own documents, where `index` is the order of play.
+const JITTER_US: Micros = 10_000_000;
+
+/// Whether the order by `index` is that of the periods and, but for [`JITTER_US`], of the time stamps. One event with a wrong
+/// index would otherwise end a period for all events after it.
+fn is_in_order(events: &[Result<StatsBombEvent, RefusedItem>]) -> bool {
+    let mut last = (Period::FirstHalf, 0);
+    events.iter().flatten().all(|event| {
+        let (period, at) = (event.period, event.since_start_us);
+        let follows = period > last.0 || period == last.0 && at >= last.1 - JITTER_US;
+        last = last.max((period, at));
+        follows
+    })
 }

@@ -18,6 +18,8 @@ pub struct MatchRecord {
     pub competition: Option<u64>,
     /// `YYYY-MM-DD HH:MM:SS` in UTC, as it stands.
     pub kick_off: Option<String>,
+    /// Whether there was extra time, perhaps with a shoot-out after it.
+    pub had_extra_time: bool,
     pub venue: Option<String>,
     /// The matchday of a league; 0 in a cup.
     pub gameweek: Option<u16>,
@@ -30,8 +32,10 @@ pub struct MatchRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TeamRecord {
     pub team: u64,
-    /// After extra time where there was one, without the shoot-out.
+    /// After 90 minutes.
     pub score: Option<u16>,
+    /// After 120 minutes, without the shoot-out; 0 where there was no extra time.
+    pub score_after_extra_time: Option<u16>,
     pub half_time: Option<u16>,
     /// Kicks scored in the shoot-out; 0 where there was none.
     pub shootout: Option<u16>,
@@ -81,6 +85,9 @@ struct RawRecord<'a> {
     competition_id: Option<u64>,
     #[serde(borrow, default)]
     dateutc: Option<Cow<'a, str>>,
+    /// `Regular`, `ExtraTime` or `Penalties`.
+    #[serde(borrow, default)]
+    duration: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     venue: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -100,6 +107,8 @@ struct RawTeam<'a> {
     side: Cow<'a, str>,
     #[serde(default, deserialize_with = "lenient::small")]
     score: Option<u16>,
+    #[serde(rename = "scoreET", default, deserialize_with = "lenient::small")]
+    score_et: Option<u16>,
     #[serde(rename = "scoreHT", default, deserialize_with = "lenient::small")]
     score_ht: Option<u16>,
     #[serde(rename = "scoreP", default, deserialize_with = "lenient::small")]
@@ -122,6 +131,7 @@ fn record(text: &str) -> Result<MatchRecord, DecodeError> {
         match_id: raw.wy_id,
         competition: raw.competition_id,
         kick_off: raw.dateutc.map(Cow::into_owned),
+        had_extra_time: matches!(raw.duration.as_deref(), Some("ExtraTime" | "Penalties")),
         venue: name(raw.venue),
         gameweek: raw.gameweek.and_then(|text| text.get().trim_matches('"').parse().ok()),
         group: name(raw.group_name),
@@ -144,6 +154,7 @@ impl From<RawTeam<'_>> for TeamRecord {
         Self {
             team: raw.team_id,
             score: raw.score,
+            score_after_extra_time: raw.score_et,
             half_time: raw.score_ht,
             shootout: raw.score_p,
             substitutions: substitutions.unwrap_or_default(),

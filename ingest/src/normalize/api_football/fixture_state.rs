@@ -98,13 +98,16 @@ impl FixtureState {
         wrong: &mut Vec<DecodeError>,
     ) -> Option<Vec<image::IncidentImage>> {
         let events = image.events.take()?;
-        let goals = image.goals.unwrap_or_default();
-        if events.is_empty() && !self.incidents.is_empty() && goals != [0, 0] {
+        let has_goals = image.goals.is_some_and(|goals| goals != [0, 0]);
+        if events.is_empty() && !self.incidents.is_empty() && has_goals {
             let reason = "a score and no events, where there were some";
             wrong.push(DecodeError::new(RefusalKind::Value, reason));
             return None;
         }
-        Some(image::incidents(events, &image.teams, wrong))
+        let short = image.status.short.as_deref().unwrap_or_default();
+        let (_, shootout) = status::beyond_full_time(short);
+        let stated = image::Stated { goals: image.goals, shootout, over: status::is_over(short) };
+        Some(image::incidents(events, &image.teams, stated, wrong))
     }
 
     fn status(
@@ -225,9 +228,11 @@ fn whistle(status: FootballStatus, elapsed: Option<u16>) -> Option<Incident> {
         FootballStatus::ExtraSecond => Period::ExtraSecond.first_minute(),
         FootballStatus::Penalties => Period::ExtraSecond.last_minute(),
         FootballStatus::Finished | FootballStatus::Abandoned => elapsed?.max(1),
-        FootballStatus::NotStarted | FootballStatus::Postponed | FootballStatus::Cancelled => {
-            return None;
-        }
+        FootballStatus::NotStarted
+        | FootballStatus::Postponed
+        | FootballStatus::Cancelled
+        | FootballStatus::Live
+        | FootballStatus::Interrupted => return None,
     };
     let eid = format!("period-{}", period_name(status));
     Some(Incident::new(eid, IncidentKind::Period(status), (minute, None), None))

@@ -35,22 +35,57 @@ pub(super) enum IncidentClass {
     Kick,
 }
 
+/// What the fixture itself states, by which its events are understood.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stated {
+    /// All goals in play, without the shoot-out.
+    pub(super) goals: Option<Pair<u16>>,
+    /// There is a shoot-out, or there was one.
+    pub(super) shootout: bool,
+    /// No play follows.
+    pub(super) over: bool,
+}
+
 /// The incidents of an image. Those of a team that does not play are skipped with a notice.
+///
+/// Where the fixture and its events contradict each other, the goals of the fixture decide: a penalty from minute 120 on
+/// is a kick of the shoot-out if the goals are complete without it, and a goal that a review cancelled is none if there
+/// is one more than the fixture has.
 pub(super) fn incidents(
-    mut events: Vec<ApiFootballEvent>,
+    events: Vec<ApiFootballEvent>,
     teams: &Pair<NamedEntity>,
+    stated: Stated,
     notices: &mut Vec<DecodeError>,
 ) -> Vec<IncidentImage> {
+    let mut events: Vec<_> = events
+        .into_iter()
+        .filter_map(|event| {
+            let is = |side: &Side| teams[side.index()].id.as_ref() == Some(&event.team);
+            let side = Side::BOTH.into_iter().find(is);
+            if side.is_none() {
+                let reason = format!("team {} does not play in this match", event.team);
+                notices.push(DecodeError::new(RefusalKind::Unknown, reason));
+            }
+            Some((side?, event))
+        })
+        .collect();
     sort(&mut events);
+    if stated.shootout {
+        recognise_kicks(&mut events, stated.goals);
+        sort(&mut events);
+    }
+    if let Some(stated_goals) = stated.goals {
+        remove_cancelled_goals(&mut events, stated_goals);
+        let counted = goals_of(&events);
+        if stated.over && !events.is_empty() && counted != stated_goals {
+            let reason =
+                format!("goals {counted:?} by the events, {stated_goals:?} by the fixture");
+            notices.push(DecodeError::new(RefusalKind::Value, reason));
+        }
+    }
     let (mut goals, mut kicks) = ([0; 2], [0; 2]);
     let mut incidents = Vec::new();
-    for event in events {
-        let is = |side: &Side| teams[side.index()].id.as_ref() == Some(&event.team);
-        let Some(side) = Side::BOTH.into_iter().find(is) else {
-            let reason = format!("team {} does not play in this match", event.team);
-            notices.push(DecodeError::new(RefusalKind::Unknown, reason));
-            continue;
-        };
+    for (side, event) in events {
         let score = match event.kind {
             Kind::Goal | Kind::OwnGoal | Kind::Penalty => {
                 add(&mut goals, side);
@@ -71,11 +106,74 @@ pub(super) fn incidents(
 
 /// By the minute. The kicks of a shoot-out come last, by their number: the provider lists them in
 /// any order.
-fn sort(events: &mut [ApiFootballEvent]) {
-    events.sort_by_key(|event| match event.kind {
+fn sort(events: &mut [(Side, ApiFootballEvent)]) {
+    events.sort_by_key(|(_, event)| match event.kind {
         Kind::Kick { .. } => (true, 0, event.extra),
         _ => (false, event.elapsed, event.extra),
     });
+}
+
+fn is_goal(kind: Kind) -> bool {
+    matches!(kind, Kind::Goal | Kind::OwnGoal | Kind::Penalty)
+}
+
+fn goals_of(events: &[(Side, ApiFootballEvent)]) -> Pair<u16> {
+    let mut goals = [0; 2];
+    for (side, _) in events.iter().filter(|(_, event)| is_goal(event.kind)) {
+        add(&mut goals, *side);
+    }
+    goals
+}
+
+/// The minute at which a shoot-out stands in the list, whose kicks the provider does not always say to be such.
+const SHOOTOUT_MINUTE: u16 = 120;
+
+/// Makes kicks of the penalties from minute 120 on that the stated goals do not need.
+fn recognise_kicks(events: &mut [(Side, ApiFootballEvent)], stated: Option<Pair<u16>>) {
+    let is_candidate = |event: &ApiFootballEvent| {
+        event.elapsed >= SHOOTOUT_MINUTE
+            && matches!(event.kind, Kind::Penalty | Kind::MissedPenalty)
+    };
+    let mut goals = [0; 2];
+    for (side, _) in events.iter().filter(|(_, event)| is_goal(event.kind) && !is_candidate(event))
+    {
+        add(&mut goals, *side);
+    }
+    for (side, event) in events.iter_mut().filter(|(_, event)| is_candidate(event)) {
+        let scored = event.kind == Kind::Penalty;
+        let is_missing = stated.is_some_and(|stated| goals[side.index()] < stated[side.index()]);
+        if scored && is_missing {
+            add(&mut goals, *side);
+        } else {
+            event.kind = Kind::Kick { scored };
+        }
+    }
+}
+
+/// Removes goals that a review cancelled and that the provider still lists, as many as there are more than stated.
+fn remove_cancelled_goals(events: &mut Vec<(Side, ApiFootballEvent)>, stated: Pair<u16>) {
+    let cancelled = |(_, event): &&(Side, ApiFootballEvent)| {
+        event.kind == Kind::Var
+            && decision(&event.detail) == VarDecision::Overturned
+            && event.detail.to_ascii_lowercase().contains("goal")
+    };
+    let reviews: Vec<_> =
+        events.iter().filter(cancelled).map(|(side, event)| (*side, event.elapsed)).collect();
+    for (side, minute) in reviews {
+        if goals_of(events)[side.index()] <= stated[side.index()] {
+            continue;
+        }
+        let reviewed = |(own, event): &(Side, ApiFootballEvent)| {
+            *own == side
+                && is_goal(event.kind)
+                && minute
+                    .checked_sub(event.elapsed)
+                    .is_some_and(|since| since <= REVIEW_MINUTES_MAX)
+        };
+        if let Some(place) = events.iter().rposition(reviewed) {
+            events.remove(place);
+        }
+    }
 }
 
 impl IncidentImage {
@@ -122,6 +220,9 @@ impl IncidentImage {
         self.incident.player.as_ref()
     }
 }
+
+/// A review takes some minutes, during which the clock keeps running.
+pub(super) const REVIEW_MINUTES_MAX: u16 = 6;
 
 /// A corrected minute differs by one or two.
 const MINUTES_APART_MAX: u16 = 2;

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use facts::event::{Eid, FootballFact, FootballScore, IncidentKind, Side, VarDecision};
 
-use super::image::{IncidentClass, IncidentImage};
+use super::image::{IncidentClass, IncidentImage, REVIEW_MINUTES_MAX};
 
 #[derive(Debug, Default)]
 pub(super) struct IncidentHistory {
@@ -101,6 +101,3 @@ fn retraction(
     let why: Arc<str> = review.unwrap_or_else(|| "no longer reported by the provider".into());
     FootballFact::Retract { of: missing.incident.eid.clone(), why, score }
 }
-
-/// A review takes some minutes, during which the clock keeps running.
-const REVIEW_MINUTES_MAX: u16 = 6;

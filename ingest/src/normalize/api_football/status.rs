@@ -2,9 +2,9 @@
 //!
 //! `BT` is any break after the 90 minutes. The one within extra time is our half-time of it; for the
 //! one before extra time and the one before a shoot-out there is no status, so the one before them
-//! stays and the clock stops. `SUSP` and `INT` also keep the status, and stop the clock. `ET` is
-//! the second half of extra time from minute 106 on, or after its break. `LIVE` is a match of which
-//! no more is known than that it is on. `AWD` and `WO` have a result that was not played: finished.
+//! stays and the clock stops. `ET` is the second half of extra time from minute 106 on, or after its
+//! break. `LIVE` is a match of which no more is known than that it is on, unless there is a minute.
+//! `AWD` and `WO` have a result that was not played: finished, with a score only if the provider states one.
 
 use facts::event::FootballStatus as Status;
 
@@ -26,8 +26,9 @@ pub(super) fn status(
         "BT" => (extra_break(elapsed, current), false),
         "P" => (Status::Penalties, false),
         "FT" | "AET" | "PEN" | "AWD" | "WO" => (Status::Finished, false),
-        "SUSP" | "INT" => (current, false),
-        "LIVE" => (by_minute(elapsed.max(1)), true),
+        "SUSP" | "INT" => (Status::Interrupted, false),
+        "LIVE" if elapsed == 0 => (Status::Live, true),
+        "LIVE" => (by_minute(elapsed), true),
         "PST" => (Status::Postponed, false),
         "CANC" => (Status::Cancelled, false),
         "ABD" => (Status::Abandoned, false),
@@ -42,6 +43,11 @@ pub(super) fn beyond_full_time(short: &str) -> (bool, bool) {
         "P" | "PEN" => (true, true),
         _ => (false, false),
     }
+}
+
+/// Whether no play follows.
+pub(super) fn is_over(short: &str) -> bool {
+    matches!(short, "FT" | "AET" | "PEN" | "AWD" | "WO" | "ABD" | "CANC")
 }
 
 fn by_minute(elapsed: u16) -> Status {
@@ -67,7 +73,9 @@ fn extra_break(elapsed: u16, before: Status) -> Status {
         91..=119 => Status::ExtraHalf,
         120.. => Status::ExtraSecond,
         _ if before == Status::ExtraFirst => Status::ExtraHalf,
-        _ if before == Status::NotStarted => Status::SecondHalf,
+        _ if matches!(before, Status::NotStarted | Status::Live | Status::Interrupted) => {
+            Status::SecondHalf
+        }
         _ => before,
     }
 }
@@ -93,11 +101,18 @@ mod tests {
     }
 
     #[test]
-    fn interruption_keeps_the_status_and_stops_the_clock() {
-        check("INT", 30, Status::FirstHalf, (Status::FirstHalf, false));
-        check("SUSP", 45, Status::HalfTime, (Status::HalfTime, false));
-        assert_eq!(status("SUSP", Some(70), None), Some((Status::SecondHalf, false)));
-        assert_eq!(status("INT", None, None), Some((Status::NotStarted, false)));
+    fn interruption_is_a_status_and_stops_the_clock() {
+        check("INT", 30, Status::FirstHalf, (Status::Interrupted, false));
+        check("SUSP", 45, Status::HalfTime, (Status::Interrupted, false));
+        check("2H", 70, Status::Interrupted, (Status::SecondHalf, true));
+        check("BT", 90, Status::Interrupted, (Status::SecondHalf, false));
+        assert_eq!(status("INT", None, None), Some((Status::Interrupted, false)));
+    }
+
+    #[test]
+    fn part_that_is_not_stated_is_not_guessed() {
+        assert_eq!(status("LIVE", None, None), Some((Status::Live, true)));
+        assert_eq!(status("LIVE", Some(50), None), Some((Status::SecondHalf, true)));
     }
 
     #[test]

@@ -219,10 +219,11 @@ fn final_whistle_comes_after_what_happened_before_it() {
 }
 
 #[test]
-fn interrupted_match_keeps_its_status() {
+fn interrupted_match_says_so_and_stops_its_clock() {
     let mut poll = Poll::default();
     poll.facts(&with("2H 60", "0-0", &[]));
-    assert_eq!(poll.facts(&with("INT 60", "0-0", &[])), ["clock 3600 false"]);
+    let facts = poll.facts(&with("INT 60", "0-0", &[]));
+    assert_eq!(facts, ["status interrupted", "clock 3600 false"]);
     let facts = poll.facts(&with("ABD 60", "0-0", &[]));
     assert_eq!(facts, ["status abandoned", "new period-abandoned 60 -"]);
 }

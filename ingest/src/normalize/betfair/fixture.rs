@@ -101,14 +101,19 @@ pub(in crate::normalize) fn sport(event_type_id: &str) -> Sport {
     }
 }
 
-/// `A v B` of a football or a tennis match. Elsewhere the name of an event is no pair (a race
-/// meeting), or has the home side second (`A @ B` in American sports).
+/// Stands before the home side, which American sports name second.
+pub(super) const AT: &str = " @ ";
+
+/// The sides of `A v B` or of `B @ A`, the home side first. A race meeting has none.
 fn sides(event_name: &str, sport: Sport) -> Option<Pair<Participant>> {
-    if !matches!(sport, Sport::Football | Sport::Tennis) {
+    if matches!(sport, Sport::HorseRacing | Sport::Other) {
         return None;
     }
-    let (first, second) = event_name.split_once(" v ")?;
-    let names = [first.trim(), second.trim()];
+    let names = match event_name.split_once(AT) {
+        Some((away, home)) => [home, away],
+        None => event_name.split_once(" v ")?.into(),
+    };
+    let names = names.map(str::trim);
     names.iter().all(|name| !name.is_empty()).then(|| names.map(participant))
 }
 

@@ -8,6 +8,7 @@ use std::{borrow::Cow, sync::Arc};
 use facts::event::{Outcome, Sport};
 use rust_decimal::Decimal;
 
+use super::fixture::AT;
 use crate::decode::betfair::{RunnerDefinition, RunnerKey, StreamMarketDefinition};
 
 /// Ids that Betfair gives to "The Draw", to the "Tie" of corners, "Yes" and "No" in all markets. Live
@@ -101,7 +102,7 @@ impl Kind {
             return vec![None; runners.len()];
         }
         let in_result = match self.runners {
-            Runners::Result => sides_of_result(runners, sport),
+            Runners::Result => sides_of_result(runners, sport, definition.event_name.as_deref()),
             Runners::Sides => sides(runners, [Outcome::Home, Outcome::Away]),
             Runners::OverUnder | Runners::YesNo | Runners::Own => None,
         };
@@ -119,14 +120,26 @@ impl Kind {
 type Sides = [(RunnerKey, Outcome); 2];
 
 /// `None` where the runners are not those of the sport's result: a football match has two and the
-/// draw, a tennis match two.
-fn sides_of_result(runners: &[RunnerDefinition<'_>], sport: Sport) -> Option<Sides> {
-    let (size, outcomes) = match sport {
-        Sport::Football => (3, [Outcome::Home, Outcome::Away]),
-        Sport::Tennis => (2, [Outcome::Player1, Outcome::Player2]),
+/// draw, others two, some of them perhaps with a draw. In which order they are, only the name of the event says in sports in
+/// which the home side may be second.
+fn sides_of_result(
+    runners: &[RunnerDefinition<'_>],
+    sport: Sport,
+    event_name: Option<&str>,
+) -> Option<Sides> {
+    let home_first = [Outcome::Home, Outcome::Away];
+    let (sizes, outcomes) = match sport {
+        Sport::Football => (3..=3, home_first),
+        Sport::Tennis => (2..=2, [Outcome::Player1, Outcome::Player2]),
+        Sport::Darts => (2..=3, home_first),
+        Sport::Basketball | Sport::Hockey => {
+            let away_first = event_name?.contains(AT);
+            let order = if away_first { [Outcome::Away, Outcome::Home] } else { home_first };
+            (2..=3, order)
+        }
         _ => return None,
     };
-    sides(runners, outcomes).filter(|_| runners.len() == size)
+    sides(runners, outcomes).filter(|_| sizes.contains(&runners.len()))
 }
 
 /// `None` unless there are exactly two apart from the draw.

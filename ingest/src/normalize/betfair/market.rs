@@ -35,6 +35,9 @@ use crate::{
 /// level.
 pub(super) const RUNNERS_MAX: usize = 2000;
 
+/// Changes of a market that are held for runners not yet named: a few messages of one runner.
+const HELD_MAX: usize = 64;
+
 #[derive(Debug)]
 pub(super) struct Market {
     pub(super) id: Arc<str>,
@@ -46,7 +49,13 @@ pub(super) struct Market {
     /// Its definition, where that is stored: as it was reported, and as it was received.
     pub(super) defined: Option<MarketDefinition>,
     pub(super) received: Option<StreamMarketDefinition<'static>>,
+    /// Of its last definition.
+    pub(super) version: Option<u64>,
     status: MarketStatus,
+    /// Whether its prices are decimal odds. Those of a `LINE` or a `RANGE` market are the line itself, such as 232.5 points.
+    has_odds: bool,
+    /// Changes of runners that no definition has named so far.
+    held: Vec<SelectionChange>,
     /// Few enough in nearly all markets that looking from the start is the fastest.
     runners: Vec<Runner>,
 }
@@ -62,6 +71,8 @@ pub(super) enum Closing {
 struct Runner {
     key: RunnerKey,
     id: Arc<str>,
+    /// As the last definition that names it has it.
+    defined: Option<SelectionDefinition>,
     trading: Trading,
     back: Ladder,
     lay: Ladder,
@@ -88,6 +99,9 @@ impl Market {
             image,
             defined: None,
             received: None,
+            version: None,
+            has_odds: true,
+            held: Vec::new(),
             status: MarketStatus::Inactive,
             runners: Vec::new(),
         }
@@ -119,18 +133,32 @@ impl Market {
         notices: &mut Vec<DecodeError>,
     ) -> MarketDefinition {
         self.status = market_status(definition.status.as_deref(), notices);
+        let has_odds = has_odds(definition.betting_type.as_deref());
+        if self.has_odds && !has_odds {
+            let betting_type = definition.betting_type.as_deref().unwrap_or_default();
+            let reason = format!("market {} is of {}: no odds", self.id, quoted(betting_type));
+            notices.push(DecodeError::new(RefusalKind::Value, reason));
+        }
+        self.has_odds = has_odds;
         let kind = Kind::of(definition);
         let outcomes = kind.outcomes(definition, self.sport);
         let mut selections = Vec::with_capacity(definition.runners.len());
+        let mut is_named = vec![false; self.runners.len() + definition.runners.len()];
         for (index, (runner, outcome)) in definition.runners.iter().zip(outcomes).enumerate() {
             match self.place(runner.key, index) {
                 Ok(place) => {
-                    let known = &self.runners[place];
-                    selections.push(selection(known, runner, outcome, notices));
+                    is_named[place] = true;
+                    let known = &mut self.runners[place];
+                    let defined = selection(known, runner, outcome, notices);
+                    selections.push(defined.clone());
+                    known.defined = Some(defined);
                 }
                 Err(refused) => notices.push(refused),
             }
         }
+        // That a definition does not name a runner is no statement about it.
+        let others = self.runners.iter().zip(is_named).filter(|(_, is_named)| !is_named);
+        selections.extend(others.filter_map(|(runner, _)| runner.defined.clone()));
         MarketDefinition {
             name: definition.name.as_deref().map(Arc::from),
             kind: kind.name,
@@ -153,6 +181,11 @@ impl Market {
         let mut next = 0;
         for change in changes {
             match self.place(change.key, next) {
+                Ok(place) if self.runners[place].defined.is_none() => {
+                    let before = selections.len();
+                    self.runners[place].apply(change, &mut selections);
+                    self.hold(selections.drain(before..).collect(), notices);
+                }
                 Ok(place) => {
                     self.runners[place].apply(change, &mut selections);
                     next = place + 1;
@@ -160,8 +193,49 @@ impl Market {
                 Err(refused) => notices.push(refused),
             }
         }
+        self.keep_odds(&mut selections);
         let says_something = !selections.is_empty() || volume.is_some();
         says_something.then_some(MarketChange::Prices { selections, volume })
+    }
+
+    /// Keeps changes of a runner that no definition has named, until one does.
+    fn hold(&mut self, changes: Vec<SelectionChange>, notices: &mut Vec<DecodeError>) {
+        for change in changes {
+            if self.held.len() < HELD_MAX {
+                self.held.push(change);
+            } else {
+                let reason = format!("market {} has no runner {}", self.id, change.id);
+                notices.push(DecodeError::new(RefusalKind::Unknown, reason));
+            }
+        }
+    }
+
+    /// What was held of runners that are named now.
+    pub(super) fn held_prices(&mut self) -> Option<MarketChange> {
+        if self.held.is_empty() {
+            return None;
+        }
+        let runners = &self.runners;
+        let is_named = |change: &mut SelectionChange| {
+            runners.iter().any(|runner| runner.id == change.id && runner.defined.is_some())
+        };
+        let mut selections: Vec<_> = self.held.extract_if(.., is_named).collect();
+        self.keep_odds(&mut selections);
+        (!selections.is_empty()).then_some(MarketChange::Prices { selections, volume: None })
+    }
+
+    /// Removes the prices where they are no odds; what was matched remains.
+    fn keep_odds(&self, selections: &mut Vec<SelectionChange>) {
+        if self.has_odds {
+            return;
+        }
+        for change in selections.iter_mut() {
+            change.last = None;
+            change.back.clear();
+            change.lay.clear();
+            change.traded.clear();
+        }
+        selections.retain(|change| change.volume.is_some());
     }
 
     /// The index of the runner, added if it is not known. Definitions name all runners, but a price of another is worth more
@@ -189,7 +263,8 @@ impl Runner {
             false => format!("{}@{}", key.id, key.hc),
         };
         let (back, lay, traded) = Default::default();
-        Self { key, id: id.into(), trading: Trading::Unheard, back, lay, traded }
+        let trading = Trading::Unheard;
+        Self { key, id: id.into(), defined: None, trading, back, lay, traded }
     }
 
     /// Adds what the change comes to, if it is anything.
@@ -219,6 +294,14 @@ impl Trading {
             Self::Unheard | Self::Traded | Self::Wiped => Self::Traded,
         }
     }
+}
+
+/// Whether the prices of a betting type are decimal odds. Historic files of a lesser kind have none.
+fn has_odds(betting_type: Option<&str>) -> bool {
+    matches!(
+        betting_type,
+        None | Some("ODDS" | "ASIAN_HANDICAP_SINGLE_LINE" | "ASIAN_HANDICAP_DOUBLE_LINE")
+    )
 }
 
 fn selection(

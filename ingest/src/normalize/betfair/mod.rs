@@ -169,6 +169,7 @@ impl Normalizer {
         if let Some(definition) = &mut change.definition {
             received = self.keeps_definitions.then(|| (**definition).clone());
             self.names.apply(&change.id, definition);
+            self.take_version(&change.id, definition, out)?;
             self.introduce(&change.id, definition, out)?;
         }
         let Some(market) = self.markets.get_mut(&*change.id) else {
@@ -190,11 +191,43 @@ impl Normalizer {
             market.defined = self.keeps_definitions.then(|| defined.clone());
             market.received = received.map(StreamMarketDefinition::into_owned);
             push(&market.id, MarketChange::Define(defined));
+            if let Some(prices) = market.held_prices() {
+                push(&market.id, prices);
+            }
         }
         if let Some(prices) = market.prices(&mut change.rc, change.tv, &mut out.notices) {
             push(&market.id, prices);
         }
         Ok(market.closing())
+    }
+
+    /// Refuses a definition that is older than the one before it, with all that comes with it. A newer one under another event
+    /// has moved: the market begins anew there.
+    fn take_version(
+        &mut self,
+        id: &str,
+        definition: &StreamMarketDefinition<'_>,
+        out: &mut Normalized,
+    ) -> Result<(), DecodeError> {
+        let Some(market) = self.markets.get_mut(id) else { return Ok(()) };
+        if let (Some(last), Some(version)) = (market.version, definition.version)
+            && version < last
+        {
+            let reason = format!("market {} of version {version} after {last}", quoted(id));
+            return Err(DecodeError::new(RefusalKind::Value, reason));
+        }
+        let is_newer = definition.version > market.version;
+        market.version = definition.version.or(market.version);
+        let has_moved =
+            definition.event_id.as_deref().is_some_and(|event| *event != *market.event_id);
+        if is_newer && has_moved {
+            let (id, sport, match_id) = (Arc::clone(&market.id), market.sport, market.match_id);
+            let change = MarketChange::Clear;
+            let fact = OddsFact { book: self.book.clone(), market: Arc::clone(&id), change };
+            out.batch.events.push(Event { sport, match_id, fact: Fact::Odds(fact) });
+            self.forget(&id);
+        }
+        Ok(())
     }
 
     /// Takes names from the catalogue, and reports what they change in markets that are known.
@@ -264,7 +297,8 @@ impl Normalizer {
         out.batch.events.extend(of_event.define(definition, &mut out.notices));
         if is_new {
             of_event.markets += 1;
-            let market = Market::new(id, event_id, of_event, self.image);
+            let mut market = Market::new(id, event_id, of_event, self.image);
+            market.version = definition.version;
             self.markets.insert(market.id.clone(), market);
         }
         Ok(())

@@ -166,8 +166,8 @@ fn price_ladders_are_emitted_in_message_order() {
         "1.2 | 7 last 2.5 back 2.5x10 2.5x0 | 7 lay 10x1",
     );
     feed.check(
-        &prices("1.2", r#"{"id":8,"hc":-1.50,"trd":[[2,3]],"tv":3}"#),
-        "1.2 | 8@-1.5 volume 3 traded 2x3",
+        &prices("1.2", r#"{"id":8,"hc":-0.0,"trd":[[2,3]],"tv":3}"#),
+        "1.2 | 8 volume 3 traded 2x3",
     );
 }
 

@@ -23,6 +23,8 @@ const KEY_BYTES_MAX: usize = 200;
 const TEXT_BYTES_MAX: usize = 1000;
 /// Bytes of a slug, which is a part of names of channels.
 const SLUG_BYTES_MAX: usize = 100;
+/// The begin of 1971: a start before it is a moment of our time in seconds or in milliseconds.
+const START_MIN: i64 = 31_536_000_000_000;
 /// The end of the year 9999: sums of moments stay far from where 64 bits end.
 const MOMENT_MAX: i64 = 253_402_300_799_999_999;
 /// Ids are exact in every JSON reader.
@@ -107,6 +109,14 @@ fn amount(name: &str, value: Decimal) -> Result {
     Ok(())
 }
 
+/// With odds of 1 or less nobody wins.
+fn decimal_odds(name: &str, value: Decimal) -> Result {
+    if value > Decimal::ONE {
+        return Ok(());
+    }
+    Err(wrong(format!("{name} {value} is not above 1, as decimal odds are")))
+}
+
 /// Whether a match of the sport can have such a fact.
 pub(super) fn sport(event: &Event) -> Result {
     let wanted = match event.fact {
@@ -138,6 +148,9 @@ pub(super) fn values(fact: &mut Fact) -> Result {
 
 fn fixture(fixture: &Fixture) -> Result {
     moment("start", fixture.start)?;
+    if let Some(start) = fixture.start.filter(|start| *start < START_MIN) {
+        return Err(wrong(format!("start {start} is before 1971: it counts microseconds")));
+    }
     let season = fixture.competition.as_ref().and_then(|it| it.season.as_deref());
     optional_text("season", season)
 }
@@ -290,14 +303,15 @@ fn definition(definition: &MarketDefinition) -> Result {
 fn prices(selection: &mut SelectionChange) -> Result {
     let SelectionChange { id, price, last, volume, back, lay, traded } = selection;
     key("selection", id)?;
-    for (name, value) in [("price", price), ("last", last), ("volume", volume)] {
-        value.map_or(Ok(()), |it| amount(name, it))?;
+    for (name, value) in [("price", price), ("last", last)] {
+        value.map_or(Ok(()), |it| decimal_odds(name, it))?;
     }
+    volume.map_or(Ok(()), |it| amount("volume", it))?;
     back.iter_mut().chain(lay).chain(traded).try_for_each(level)
 }
 
 fn level(Level { price, size }: &mut Level) -> Result {
-    amount("price", *price)?;
+    decimal_odds("price", *price)?;
     amount("size", *size)?;
     (*price, *size) = (price.normalize(), size.normalize());
     Ok(())

@@ -84,14 +84,13 @@ impl Course {
         self.timeline.clock_us()
     }
 
-    /// Emits the fixture, the status and the line-ups before the match begins.
+    /// Emits the fixture, the status and the line-ups before the match begins, when there is no score.
     pub(in crate::normalize) fn open(&self, status: FootballStatus, out: &mut Interpretation) {
         let mut facts = vec![Fact::Fixture(self.fixture.clone())];
         if self.about != About::default() {
             facts.push(Fact::About(Box::new(self.about.clone())));
         }
         facts.push(Fact::Football(FootballFact::Status(status)));
-        facts.push(Fact::Football(FootballFact::Score(self.score)));
         for side in Side::BOTH {
             let line_up = self.line_ups[side.index()].clone();
             let line_up_facts = line_up.map(|line_up| FootballFact::LineUp { side, line_up });
@@ -155,20 +154,30 @@ impl Course {
         self.emit(facts, out);
     }
 
-    /// Ends the match. Where the events say something else than the provider's result, the result
-    /// stands.
+    /// Ends the match: see [`Recorded::compare`]. Without events and without a result there is no score.
     pub(in crate::normalize) fn finish(
         &mut self,
         status: FootballStatus,
         recorded: &Recorded,
         out: &mut Interpretation,
     ) {
-        recorded.put_right(&mut self.score, &mut out.notices);
+        let has_score = self.period().is_some() || recorded.goals.is_some();
+        let events_are_whole = self.reaches_the_end(recorded);
+        recorded.compare(&mut self.score, events_are_whole, &mut out.notices);
         let mut facts = self.players.end(self.minutes_played());
         facts.extend(self.analyst.whistle());
         facts.extend(self.whistle(status));
-        facts.push(FootballFact::Score(self.score));
+        facts.extend(has_score.then_some(FootballFact::Score(self.score)));
         self.emit(facts, out);
+    }
+
+    /// Whether the events are those of a whole match: they go on until near its end, and have the goals at half time that the
+    /// provider states.
+    fn reaches_the_end(&self, recorded: &Recorded) -> bool {
+        let is_late = self.period() > Some(Period::SecondHalf)
+            || self.period() == Some(Period::SecondHalf) && self.minutes_played() >= LATE_MINUTE;
+        let at_half_time = self.score.half_time.zip(recorded.half_time);
+        is_late && at_half_time.is_none_or(|(events, record)| events == record)
     }
 
     /// The score, with one goal more for a side; and what the scoreboard shows now.
@@ -324,26 +333,40 @@ impl Course {
     }
 }
 
+/// The last event of a match that is told to its end is not before this minute.
+const LATE_MINUTE: u32 = 85;
+
 impl Recorded {
-    fn put_right(&self, score: &mut FootballScore, notices: &mut Vec<DecodeError>) {
-        stand(&mut score.goals, self.goals, "score", notices);
-        if let Some(half_time) = &mut score.half_time {
-            stand(half_time, self.half_time, "half-time score", notices);
+    /// Compares the score by the events with the provider's summary. The events of a whole match stand, and the summary is
+    /// refused with a notice; otherwise the summary stands. The kicks of a shoot-out are not always listed, so there the summary stands.
+    fn compare(
+        &self,
+        score: &mut FootballScore,
+        events_are_whole: bool,
+        notices: &mut Vec<DecodeError>,
+    ) {
+        let mut differs = |what: &str, events: Pair<u16>, recorded: Option<Pair<u16>>| {
+            let recorded = recorded.filter(|recorded| *recorded != events)?;
+            let reason =
+                format!("{what} {events:?} by the events, {recorded:?} by the match record");
+            notices.push(DecodeError::new(RefusalKind::Value, reason));
+            Some(recorded)
+        };
+        if let Some(goals) = differs("score", score.goals, self.goals)
+            && !events_are_whole
+        {
+            score.goals = goals;
         }
-        if let Some(penalties) = &mut score.penalties {
-            stand(penalties, self.shootout, "shoot-out", notices);
+        if let Some(half_time) = &mut score.half_time
+            && let Some(recorded) = differs("half-time score", *half_time, self.half_time)
+            && !events_are_whole
+        {
+            *half_time = recorded;
+        }
+        if let Some(kicks) = &mut score.penalties
+            && let Some(recorded) = differs("shoot-out", *kicks, self.shootout)
+        {
+            *kicks = recorded;
         }
     }
-}
-
-fn stand(
-    ours: &mut Pair<u16>,
-    recorded: Option<Pair<u16>>,
-    what: &str,
-    notices: &mut Vec<DecodeError>,
-) {
-    let Some(recorded) = recorded.filter(|recorded| recorded != ours) else { return };
-    let reason = format!("{what} {ours:?} by the events, {recorded:?} by the match record");
-    notices.push(DecodeError::new(RefusalKind::Value, reason));
-    *ours = recorded;
 }

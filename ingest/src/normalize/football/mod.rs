@@ -47,9 +47,11 @@ pub(super) fn period_name(status: FootballStatus) -> &'static str {
         FootballStatus::Penalties => "penalties",
         FootballStatus::Finished => "finished",
         FootballStatus::Abandoned => "abandoned",
-        FootballStatus::NotStarted | FootballStatus::Postponed | FootballStatus::Cancelled => {
-            "other"
-        }
+        FootballStatus::NotStarted
+        | FootballStatus::Postponed
+        | FootballStatus::Cancelled
+        | FootballStatus::Live
+        | FootballStatus::Interrupted => "other",
     }
 }
 

@@ -71,6 +71,7 @@ fn score(document: &Value) -> Option<TennisScore> {
         server: side(document, "server"),
         game: game(document.get("game")?, sets.last())?,
         sets,
+        stated_sets: None,
         points: number(document, "points")?,
         winner: side(document, "winner"),
     })

@@ -29,6 +29,8 @@ pub(super) struct Market {
     sport: Sport,
     state: MarketState,
     places: HashMap<Arc<str>, usize>,
+    /// The producer of its last odds.
+    producer: Option<u32>,
     /// Set when a settlement or a cancellation closed it, and not its status.
     pub(super) closed_by: Option<ClosedBy>,
 }
@@ -64,6 +66,7 @@ impl Market {
             sport,
             state: MarketState::default(),
             places: HashMap::new(),
+            producer: None,
             closed_by: None,
         }
     }
@@ -116,22 +119,32 @@ impl Market {
         self.state.is_open()
     }
 
+    /// Whether this producer offers it, as far as both are known.
+    pub(super) fn is_of_producer(&self, producer: Option<u32>) -> bool {
+        self.producer.zip(producer).is_none_or(|(own, other)| own == other)
+    }
+
     /// Applies an odds change. Returns the number of prices emitted.
     pub(super) fn change(
         &mut self,
         change: &decode::Market,
+        producer: Option<u32>,
         in_play: bool,
         facts: &mut Vec<Fact>,
     ) -> u32 {
         let known = self.state.definition().map(|it| it.status);
         let Some(status) = status(change, known) else { return 0 };
+        if change.status == Some(HANDED_OVER) && !self.is_of_producer(producer) {
+            return 0;
+        }
+        self.producer = producer.or(self.producer);
         self.closed_by = None;
         let cancelled = change.status == Some(-4);
         let mut definition = self.definition(status, in_play);
         let mut prices = Vec::new();
         for outcome in &change.outcomes {
             let Some(selection) = self.selection(outcome, &mut definition) else { continue };
-            let price = outcome.odds.filter(|odds| *odds >= Decimal::ONE);
+            let price = outcome.odds.filter(|odds| *odds > Decimal::ONE);
             let active = outcome.active.unwrap_or(true) && !cancelled;
             selection.status =
                 if active { SelectionStatus::Active } else { SelectionStatus::Removed };
@@ -255,6 +268,9 @@ impl Market {
     }
 }
 
+/// The status of a market with which another producer goes on.
+const HANDED_OVER: i32 = -2;
+
 /// A market without outcomes and without a status says nothing; with outcomes it is active. A
 /// status that we do not know must not look as if one could bet.
 fn status(change: &decode::Market, known: Option<MarketStatus>) -> Option<MarketStatus> {
@@ -262,7 +278,7 @@ fn status(change: &decode::Market, known: Option<MarketStatus>) -> Option<Market
         Some(1) => MarketStatus::Open,
         Some(0) => MarketStatus::Inactive,
         Some(-3 | -4) => MarketStatus::Closed,
-        // Among them -1 suspended, and -2: another producer goes on with it.
+        // Among them -1, suspended, and HANDED_OVER.
         Some(_) => MarketStatus::Suspended,
         None if !change.outcomes.is_empty() => MarketStatus::Open,
         None => known?,

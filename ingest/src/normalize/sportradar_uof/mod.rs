@@ -6,12 +6,13 @@
 //!   gets the default sport if there is one, and is refused otherwise. Once reported, the sport
 //!   stays.
 //! - **Markets** are known by id and specifiers and change only when they are named. They are
-//!   suspended by a bet stop (of any group: the feed does not say which market is in which group),
-//!   closed by a settlement or a cancellation, and suspended again when that is rolled back.
+//!   suspended by a bet stop of the producer that offers them and of a group that their description names (without a
+//!   description: of any group), closed by a settlement or a cancellation, and suspended again when that is rolled back.
+//! - **Producers** hand markets over with the status -2: after the odds of another producer it means nothing any more.
 //! - **Names.** Descriptions of markets, and the sides of a fixture, name the markets that we have no words for, also those
 //!   that were reported before.
-//! - **Cancellations** with an end void only bets that were made until then, and leave the market
-//!   as it is. Without an end the market is void as a whole.
+//! - **Cancellations** with a start or an end void only bets of that time, and leave the market
+//!   as it is. Without both the market is void as a whole.
 //! - `alive` and `snapshot_complete` are signals. A producer that is alive but no longer subscribed
 //!   has lost something. A `fixture_change` moves the start if it gives one; the connection has to
 //!   fetch the new fixture, and detects that by [`control`].
@@ -25,7 +26,9 @@ mod tests;
 
 use std::{collections::HashMap, sync::Arc};
 
-use facts::event::{Competition, Fact, Fixture, Id, MarketStatus, Micros, Participant, Sport};
+use facts::event::{
+    Competition, Fact, Fixture, Id, MarketStatus, Micros, Participant, Side, Sport,
+};
 
 use self::{
     market::{ClosedBy, Market},
@@ -274,7 +277,7 @@ impl EventState {
     ) {
         match message.kind {
             Kind::OddsChange => self.status(message, facts),
-            Kind::BetStop { market_status } => self.stop(market_status, facts),
+            Kind::BetStop { market_status } => self.stop(market_status, message, names, facts),
             Kind::FixtureChange { start_ms } => self.reschedule(start_ms, facts),
             _ => {}
         }
@@ -290,11 +293,13 @@ impl EventState {
             };
             market.learn_names(names, &self.fixture, &change.outcomes);
             match message.kind {
-                Kind::OddsChange => *prices += market.change(change, in_play, facts),
+                Kind::OddsChange => {
+                    *prices += market.change(change, message.product, in_play, facts);
+                }
                 Kind::BetSettlement => market.settle(change, facts),
-                Kind::BetCancel(Range { to_ms: None, .. }) => market.cancel(facts),
+                Kind::BetCancel(Range::WHOLE) => market.cancel(facts),
                 Kind::RollbackBetSettlement => market.roll_back(ClosedBy::Settlement, facts),
-                Kind::RollbackBetCancel(Range { to_ms: None, .. }) => {
+                Kind::RollbackBetCancel(Range::WHOLE) => {
                     market.roll_back(ClosedBy::Cancellation, facts);
                 }
                 // Bets of a time are void, or no longer so: the market is what it was.
@@ -308,17 +313,34 @@ impl EventState {
         let Some(status) = &message.status else { return };
         self.in_play = status::in_play(status).unwrap_or(self.in_play);
         let Some((sport, _)) = self.reported else { return };
-        let new = status::facts(status, sport);
+        let winner = status.winner.as_deref().map(participant_id).and_then(|winner| {
+            let sides = self.fixture.sides.as_ref()?;
+            Side::BOTH.into_iter().find(|side| sides[side.index()].id == winner)
+        });
+        let new = status::facts(status, winner, sport);
         facts.extend(new.iter().filter(|fact| !self.status.contains(fact)).cloned());
         self.status = new;
     }
 
-    fn stop(&mut self, market_status: Option<i32>, facts: &mut Vec<Fact>) {
+    fn stop(
+        &mut self,
+        market_status: Option<i32>,
+        message: &Message,
+        names: &MarketNames,
+        facts: &mut Vec<Fact>,
+    ) {
         let status = match market_status {
             Some(0) => MarketStatus::Inactive,
             _ => MarketStatus::Suspended,
         };
-        let mut open: Vec<_> = self.markets.iter_mut().filter(|(_, it)| it.is_open()).collect();
+        let is_meant = |key: &str, market: &Market| {
+            let id = key.split('/').next().unwrap_or(key);
+            market.is_open()
+                && market.is_of_producer(message.product)
+                && names.is_in_group(id, message.groups.as_deref())
+        };
+        let mut open: Vec<_> =
+            self.markets.iter_mut().filter(|(key, market)| is_meant(key, market)).collect();
         open.sort_by(|one, other| one.0.cmp(other.0));
         open.into_iter().for_each(|(_, market)| market.stop(status, facts));
     }
@@ -368,6 +390,10 @@ pub fn sport(urn: &str) -> Sport {
     }
 }
 
+fn participant_id(competitor: &str) -> Id {
+    Id::derive(PROVIDER, "participant", competitor)
+}
+
 fn fixture_of(fixture: &UofFixture) -> Fixture {
     let competition = fixture.tournament.as_ref().map(|(id, name)| Competition {
         id: Id::derive(PROVIDER, "competition", id),
@@ -375,7 +401,7 @@ fn fixture_of(fixture: &UofFixture) -> Fixture {
         season: fixture.season.as_deref().map(Arc::from),
     });
     let participant = |of: &decode::Competitor| Participant {
-        id: Id::derive(PROVIDER, "participant", &of.id),
+        id: participant_id(&of.id),
         name: of.name.as_str().into(),
     };
     // The first competitor is the home side if none is marked as home.

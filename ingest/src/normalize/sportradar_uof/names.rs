@@ -30,6 +30,8 @@ pub(super) struct MarketNames {
 #[derive(Debug, PartialEq, Eq)]
 struct MarketTemplates {
     name: String,
+    /// `all|score|regular_play`.
+    groups: String,
     outcomes: HashMap<String, String>,
 }
 
@@ -46,13 +48,22 @@ impl MarketNames {
     pub(super) fn new(descriptions: Vec<MarketDescription>) -> Self {
         let markets = descriptions.into_iter().filter(|it| !it.id.is_empty()).map(|it| {
             let outcomes = it.outcomes.into_iter().collect();
-            (it.id, MarketTemplates { name: it.name, outcomes })
+            (it.id, MarketTemplates { name: it.name, groups: it.groups, outcomes })
         });
         Self { markets: markets.collect() }
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.markets.is_empty()
+    }
+
+    /// Whether a market is in one of these groups, such as `corners|cards`. Without groups, or without a description that names
+    /// some, it may be.
+    pub(super) fn is_in_group(&self, market: &str, groups: Option<&str>) -> bool {
+        let known = self.markets.get(market).map(|it| it.groups.as_str());
+        let known = known.filter(|known| !known.is_empty());
+        let (Some(known), Some(groups)) = (known, groups) else { return true };
+        groups.split('|').any(|group| group == "all" || known.split('|').any(|own| own == group))
     }
 
     /// The name of a market. Specifiers that are not in it follow, since two markets must not have the same name: many
@@ -205,6 +216,7 @@ mod tests {
         let described = |id: &str, name: &str| MarketDescription {
             id: id.to_owned(),
             name: name.to_owned(),
+            groups: String::new(),
             outcomes: Vec::new(),
         };
         let names = MarketNames::new(vec![

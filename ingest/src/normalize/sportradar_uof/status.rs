@@ -18,11 +18,14 @@ pub(super) fn in_play(status: &Status) -> Option<bool> {
     Some(matches!(status.status?, 1 | 2 | 7))
 }
 
-pub(super) fn facts(status: &Status, sport: Sport) -> Vec<Fact> {
+/// `winner` is the side that the status names, if it is one of the match.
+pub(super) fn facts(status: &Status, winner: Option<Side>, sport: Sport) -> Vec<Fact> {
     match sport.play() {
         PlayKind::Football => football(status),
-        PlayKind::Tennis => tennis(status).into_iter().map(Fact::Tennis).collect(),
-        PlayKind::Scoreboard => scoreboard(status).map(Fact::Scoreboard).into_iter().collect(),
+        PlayKind::Tennis => tennis(status, winner).into_iter().map(Fact::Tennis).collect(),
+        PlayKind::Scoreboard => {
+            scoreboard(status, winner).map(Fact::Scoreboard).into_iter().collect()
+        }
         PlayKind::Race | PlayKind::None => Vec::new(),
     }
 }
@@ -72,12 +75,15 @@ fn football_status(status: &Status) -> Option<FootballStatus> {
         Some(50) => Some(Penalties),
         Some(60) => Some(Postponed),
         Some(70) => Some(Cancelled),
+        Some(80 | 81) => Some(Interrupted),
         Some(90) => Some(Abandoned),
         Some(100 | 110 | 120) => Some(Finished),
         _ => None,
     };
     by_phase.or(match status.status? {
         0 | 6 => Some(NotStarted),
+        1 => Some(Live),
+        2 | 7 => Some(Interrupted),
         3 | 4 => Some(Finished),
         5 => Some(Cancelled),
         8 => Some(Postponed),
@@ -91,8 +97,7 @@ fn football_score(status: &Status, phase: Option<FootballStatus>) -> Option<Foot
     let penalties = both(status.penalties).or_else(|| of(&[50]));
     let in_play = of(&[6, 7, 40, 41, 42]).filter(|_| penalties.is_some());
     let first = of(&[6]).filter(|_| {
-        phase
-            .is_some_and(|it| !matches!(it, FootballStatus::FirstHalf | FootballStatus::NotStarted))
+        phase.is_some_and(|phase| phase.has_begun() && phase != FootballStatus::FirstHalf)
     });
     let small = |pair: Pair<u32>| {
         let [home, away] = pair.map(|goals| u16::try_from(goals).ok());
@@ -130,9 +135,9 @@ fn stats(status: &Status, side: Side) -> Option<FootballFact> {
     (!values.is_empty()).then_some(FootballFact::Stats { side, values })
 }
 
-fn tennis(status: &Status) -> Vec<TennisFact> {
+fn tennis(status: &Status, winner: Option<Side>) -> Vec<TennisFact> {
     let phase = tennis_status(status);
-    let score = tennis_score(status, phase).map(TennisFact::Score);
+    let score = tennis_score(status, phase, winner).map(TennisFact::Score);
     phase.map(TennisFact::Status).into_iter().chain(score).collect()
 }
 
@@ -157,8 +162,13 @@ fn tennis_status(status: &Status) -> Option<TennisStatus> {
 }
 
 /// The number of points played and the scores of tie-breaks are not given.
-fn tennis_score(status: &Status, phase: Option<TennisStatus>) -> Option<TennisScore> {
+fn tennis_score(
+    status: &Status,
+    phase: Option<TennisStatus>,
+    winner: Option<Side>,
+) -> Option<TennisScore> {
     let sets = both(status.score)?;
+    let won = sets.map(|sets| u8::try_from(sets).ok());
     let mut periods: Vec<_> = status.periods.iter().filter(|it| it.number.is_some()).collect();
     periods.sort_by_key(|it| it.number);
     let small = |games: u32| u8::try_from(games).ok();
@@ -166,7 +176,9 @@ fn tennis_score(status: &Status, phase: Option<TennisStatus>) -> Option<TennisSc
         let [first, second] = both(it.score)?.map(small);
         Some(SetScore { games: [first?, second?], tie_break: None })
     };
-    let winner = ahead(sets).filter(|_| phase == Some(TennisStatus::Finished));
+    // Whoever is ahead in sets wins a match that was played to its end, and not one that was given up.
+    let is_finished = phase == Some(TennisStatus::Finished);
+    let winner = winner.or_else(|| ahead(sets).filter(|_| is_finished));
     Some(TennisScore {
         server: status.server.and_then(|server| match server {
             1 => Some(Side::First),
@@ -174,6 +186,7 @@ fn tennis_score(status: &Status, phase: Option<TennisStatus>) -> Option<TennisSc
             _ => None,
         }),
         sets: periods.iter().filter_map(set).collect(),
+        stated_sets: both(won),
         game: game(status).unwrap_or_default(),
         points: 0,
         winner,
@@ -205,7 +218,7 @@ fn ahead([first, second]: Pair<u32>) -> Option<Side> {
     }
 }
 
-fn scoreboard(status: &Status) -> Option<Scoreboard> {
+fn scoreboard(status: &Status, winner: Option<Side>) -> Option<Scoreboard> {
     let phase = match status.status? {
         0 | 6 => ScoreboardStatus::NotStarted,
         1 => ScoreboardStatus::Live,
@@ -225,7 +238,9 @@ fn scoreboard(status: &Status) -> Option<Scoreboard> {
         periods: periods.iter().filter_map(|it| both(it.score)).collect(),
         period: status.match_status.filter(|_| live).and_then(period).map(Into::into),
         clock: clock(status, live),
-        winner: score.and_then(ahead).filter(|_| phase == ScoreboardStatus::Finished),
+        winner: winner
+            .or_else(|| score.and_then(ahead))
+            .filter(|_| phase == ScoreboardStatus::Finished),
     })
 }
 

@@ -125,16 +125,18 @@ fn settlement_closes_and_its_rollback_suspends() {
 }
 
 #[test]
-fn cancellation_without_an_end_voids_the_market() {
+fn cancellation_without_a_range_voids_the_market() {
     let mut feed = football();
     interpret(&mut feed, &odds(RESULT));
     let market = r#"<market id="1" void_reason="12"/>"#;
-    let range = message("bet_cancel", r#"start_time="1" end_time="2""#, market);
-    assert_eq!(interpret(&mut feed, &range), [""; 0], "bets of a time are void, not the market");
-    let cancel = message("bet_cancel", r#"start_time="1""#, market);
+    for range in [r#"start_time="1" end_time="2""#, r#"start_time="1""#, r#"end_time="2""#] {
+        let cancel = message("bet_cancel", range, market);
+        assert_eq!(interpret(&mut feed, &cancel), [""; 0], "bets of {range} are void");
+    }
+    let cancel = message("bet_cancel", "", market);
     let expected = ["1 is match_winner closed 1=home:removed 2=draw:removed 3=away:removed"];
     assert_eq!(interpret(&mut feed, &cancel), expected);
-    let roll_back = message("rollback_bet_cancel", r#"start_time="1""#, market);
+    let roll_back = message("rollback_bet_cancel", "", market);
     let expected = ["1 is match_winner suspended 1=home:active 2=draw:active 3=away:active"];
     assert_eq!(interpret(&mut feed, &roll_back), expected);
 }

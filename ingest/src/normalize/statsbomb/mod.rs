@@ -1,8 +1,8 @@
 //! StatsBomb events to football facts.
 //!
 //! Home is the team of the first `Starting XI`. Periods begin with their first event and end with
-//! their first `Half End`, which comes once for each team; the final whistle is the end of the data.
-//! Events are taken by their index. Their time stamps fall back by a moment now and then, as the
+//! their first `Half End` after which nothing happens on the pitch; it comes once for each team, and now and then one more during
+//! play. The final whistle is the end of the data. Time stamps fall back by a moment now and then, as the
 //! provider's own documents show: then the clock waits. Players are named as the events name them.
 //! The line-ups are those of the first whistle.
 
@@ -13,7 +13,7 @@ mod roster;
 mod shot;
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::Arc,
 };
 
@@ -43,6 +43,8 @@ pub struct Normalizer {
     own_goals: HashMap<Arc<str>, NamedEntity>,
     /// The players of passes that a goal came of, by the id of the pass.
     assists: HashMap<Arc<str>, NamedEntity>,
+    /// The last event of each period that has a place on the pitch.
+    last_played: BTreeMap<Period, Arc<str>>,
     /// Ids of events, each of which counts once.
     seen: HashSet<Arc<str>>,
 }
@@ -85,10 +87,15 @@ impl Normalizer {
                 course.line_up(side, roster::line_up(tactics, squad));
             }
         }
+        let played = document.events.iter().flatten();
         Ok(Self {
             course,
             own_goals: players(|kind| matches!(kind, Kind::OwnGoalAgainst)),
             assists: players(|kind| matches!(kind, Kind::Pass(pass) if pass.assist)),
+            last_played: played
+                .filter(|event| event.location.is_some())
+                .map(|event| (event.period, event.id.clone()))
+                .collect(),
             roster,
             seen: HashSet::new(),
         })
@@ -111,7 +118,7 @@ impl Normalizer {
         self.held_by(event);
         let facts = self.facts(event, side);
         self.course.emit(facts, out);
-        if event.kind == Kind::HalfEnd {
+        if event.kind == Kind::HalfEnd && self.is_played_to_the_end(event.period) {
             self.course.leave(out);
         }
         Ok(())
@@ -126,6 +133,10 @@ impl Normalizer {
             Some(_) => FootballStatus::Finished,
         };
         self.course.finish(status, &Recorded::default(), out);
+    }
+
+    fn is_played_to_the_end(&self, period: Period) -> bool {
+        self.last_played.get(&period).is_none_or(|last| self.seen.contains(last))
     }
 
     fn check(&self, event: &StatsBombEvent) -> Result<Side, DecodeError> {

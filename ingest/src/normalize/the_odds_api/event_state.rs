@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use facts::event::{Batch, Event, Fact, Fixture, Id, Micros, Sport};
 
 use super::{
-    ResponseContext, fixture,
+    ResponseContext, ResponseKind, fixture,
     market::{self, EventContext, MarketOffer},
     score,
 };
@@ -23,14 +23,19 @@ pub(super) struct EventState {
     fixture: Option<Fixture>,
     books: BTreeMap<Arc<str>, BTreeMap<Arc<str>, BookMarket>>,
     score: Vec<Fact>,
-    /// The number of the last response that contained it.
-    pub(super) answer: u64,
+    /// The `last_update` of the score.
+    scored_at: Option<Micros>,
+    /// The number of the last response of each kind that contained it; 0 without one.
+    answers: [u64; ResponseKind::ALL.len()],
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct BookMarket {
     state: MarketState,
-    /// The number of the last response that offered it.
+    /// Its last `last_update`.
+    at: Option<Micros>,
+    /// The kind and the number of the last response that offered it.
+    kind: ResponseKind,
     answer: u64,
 }
 
@@ -43,8 +48,23 @@ impl EventState {
             fixture: None,
             books: BTreeMap::new(),
             score: Vec::new(),
-            answer: 0,
+            scored_at: None,
+            answers: Default::default(),
         }
+    }
+
+    /// The number of the last response that contained it; 0 if it left all kinds.
+    pub(super) fn last_answer(&self) -> u64 {
+        self.answers.into_iter().max().unwrap_or(0)
+    }
+
+    pub(super) fn is_listed_in(&self, kind: ResponseKind) -> bool {
+        self.answers[kind as usize] > 0
+    }
+
+    /// Whether an earlier response of this kind contained it, and this one does not.
+    pub(super) fn is_missing_in(&self, moment: ResponseContext) -> bool {
+        (1..moment.answer).contains(&self.answers[moment.kind as usize])
     }
 
     /// The batches for what changed in a response.
@@ -54,7 +74,7 @@ impl EventState {
         moment: ResponseContext,
         notices: &mut Vec<DecodeError>,
     ) -> Vec<Batch> {
-        self.answer = moment.answer;
+        self.answers[moment.kind as usize] = moment.answer;
         let mut batches = Batches::of(self.id, self.sport);
         batches.push(moment.at, self.introduce(event));
         let in_play = event.commence.is_some_and(|start| start <= moment.now);
@@ -66,13 +86,17 @@ impl EventState {
         batches.batches
     }
 
-    /// Suspends the markets that this response did not offer.
+    /// Suspends the markets of this kind of response that this one did not offer.
     pub(super) fn withdraw(&mut self, moment: ResponseContext) -> Vec<Batch> {
-        self.suspend(moment.at, |market| market.answer < moment.answer)
+        self.suspend(moment.at, |market| {
+            market.kind == moment.kind && market.answer < moment.answer
+        })
     }
 
-    pub(super) fn withdraw_all(&mut self, moment: ResponseContext) -> Vec<Batch> {
-        self.suspend(moment.at, |_| true)
+    /// It is no longer in responses of this kind: suspends the markets that they offered last.
+    pub(super) fn leave(&mut self, moment: ResponseContext) -> Vec<Batch> {
+        self.answers[moment.kind as usize] = 0;
+        self.suspend(moment.at, |market| market.kind == moment.kind)
     }
 
     /// The fixture, if it is new or has changed.
@@ -97,7 +121,7 @@ impl EventState {
         for market in &bookmaker.markets {
             let at = market.last_update.or(bookmaker.last_update).or(moment.at);
             for offer in market::offers(market, context, notices) {
-                self.record_offer(&book, offer, at, moment.answer, batches);
+                self.record_offer(&book, offer, at, moment, batches);
             }
         }
     }
@@ -107,12 +131,21 @@ impl EventState {
         book: &Arc<str>,
         offer: MarketOffer,
         at: Option<Micros>,
-        answer: u64,
+        moment: ResponseContext,
         batches: &mut Batches,
     ) {
+        let ResponseContext { kind, answer, .. } = moment;
         let markets = self.books.entry(book.clone()).or_default();
-        let market = markets.entry(offer.id.clone()).or_default();
-        market.answer = answer;
+        let new_market = || BookMarket { state: MarketState::default(), at, kind, answer };
+        let market = markets.entry(offer.id.clone()).or_insert_with(new_market);
+        if at.is_some_and(|at| Some(at) < market.at) {
+            // An older statement, which a cache may still answer. It says at least that the market is offered.
+            if market.kind == kind {
+                market.answer = answer;
+            }
+            return;
+        }
+        (market.at, market.kind, market.answer) = (at.or(market.at), kind, answer);
         let of = MarketRef { book: book.clone(), market: offer.id };
         let mut facts = Vec::new();
         let prices = market.state.update(&of, offer.definition, offer.prices, &mut facts);
@@ -141,6 +174,10 @@ impl EventState {
 
     fn result(&mut self, event: &OddsApiEvent, moment: ResponseContext, batches: &mut Batches) {
         let Some(result) = &event.result else { return };
+        if result.last_update.is_some_and(|at| Some(at) < self.scored_at) {
+            return;
+        }
+        self.scored_at = result.last_update.or(self.scored_at);
         let facts = score::facts(event, result, self.sport);
         if facts != self.score {
             self.score.clone_from(&facts);

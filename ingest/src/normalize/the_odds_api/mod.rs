@@ -1,8 +1,9 @@
 //! Answers of The Odds API to facts.
 //!
 //! Every response is a whole image, so the reported state of each event, bookmaker and market is
-//! stored, and only changes are emitted. Markets that are missing from a later response **of the same
-//! kind** are suspended, not closed, because the API never says that a market is settled. The kinds
+//! stored, and only changes are emitted. Of two statements about a market, or about a score, the one with the later
+//! `last_update` holds, whatever response it is in. Markets that are missing from a later response **of the kind**
+//! that offered them last are suspended, not closed, because the API never says that a market is settled. The kinds
 //! are the odds of one event, and the lists of odds of a sport, of coming events of several sports,
 //! and of scores. A list covers the sports that it names; an empty one covers the one sport known
 //! from such lists, and if there are several, none.
@@ -44,7 +45,7 @@ const FORGET_AFTER: u64 = 1_000;
 pub struct Interpreter {
     prices: PriceFormat,
     recorded: bool,
-    events: HashMap<(ResponseKind, String), EventState>,
+    events: HashMap<String, EventState>,
     /// Responses so far.
     answers: u64,
     clock_us: Option<Micros>,
@@ -66,6 +67,7 @@ struct ResponseContext {
     /// The timestamp of the response, for parts without one.
     at: Option<Micros>,
     format: PriceFormat,
+    kind: ResponseKind,
     /// The number of the response.
     answer: u64,
 }
@@ -85,26 +87,25 @@ impl Interpreter {
 
     fn moment(&mut self, answer: &Answer, received: Micros) -> ResponseContext {
         self.answers += 1;
+        let kind = ResponseKind::of(answer, &self.events);
         let newest = if self.recorded { newest_update(answer) } else { None };
         let now = answer.timestamp.or(newest).unwrap_or(received);
         let format = self.prices.of(answer);
-        ResponseContext { now, at: answer.timestamp, format, answer: self.answers }
+        ResponseContext { now, at: answer.timestamp, format, kind, answer: self.answers }
     }
 
     fn event(
         &mut self,
         event: &OddsApiEvent,
-        kind: ResponseKind,
         moment: ResponseContext,
         played: &mut Interpretation,
     ) -> Result<(), DecodeError> {
         let full = self.events.len() >= EVENTS_MAX;
-        let key = (kind, event.id.clone());
-        if full && !self.events.contains_key(&key) {
+        if full && !self.events.contains_key(&event.id) {
             let reason = format!("an event more than {EVENTS_MAX}");
             return Err(DecodeError::new(RefusalKind::Unknown, reason));
         }
-        let state = self.events.entry(key).or_insert_with(|| EventState::new(event));
+        let state = self.events.entry(event.id.clone()).or_insert_with(|| EventState::new(event));
         let batches = state.event(event, moment, &mut played.notices);
         self.play(batches, moment.now, played);
         Ok(())
@@ -112,14 +113,8 @@ impl Interpreter {
 
     /// Suspends the markets that an event had in earlier responses and no longer has. Only after
     /// the whole response, which may contain an event twice.
-    fn withdraw(
-        &mut self,
-        kind: ResponseKind,
-        event: &str,
-        moment: ResponseContext,
-        played: &mut Interpretation,
-    ) {
-        let Some(state) = self.events.get_mut(&(kind, event.to_owned())) else { return };
+    fn withdraw(&mut self, event: &str, moment: ResponseContext, played: &mut Interpretation) {
+        let Some(state) = self.events.get_mut(event) else { return };
         let batches = state.withdraw(moment);
         self.play(batches, moment.now, played);
     }
@@ -128,29 +123,27 @@ impl Interpreter {
     fn withdraw_missing(
         &mut self,
         answer: &Answer,
-        kind: ResponseKind,
         moment: ResponseContext,
         played: &mut Interpretation,
     ) {
         let named: HashSet<&str> = answer.events.iter().map(|it| it.sport_key.as_str()).collect();
-        let listed = self.events.iter().filter(|((of, _), _)| *of == kind);
-        let sports: HashSet<&str> = listed.map(|(_, it)| it.sport_key.as_str()).collect();
+        let listed = self.events.values().filter(|state| state.is_listed_in(moment.kind));
+        let sports: HashSet<&str> = listed.map(|state| state.sport_key.as_str()).collect();
         let one_sport = named.is_empty() && sports.len() == 1;
-        let gone = |key: &(ResponseKind, String), state: &EventState| {
-            let is_listed =
-                kind == ResponseKind::Upcoming || named.contains(state.sport_key.as_str());
-            key.0 == kind && state.answer < moment.answer && (is_listed || one_sport)
+        let is_gone = |state: &EventState| {
+            let is_covered =
+                moment.kind == ResponseKind::Upcoming || named.contains(state.sport_key.as_str());
+            state.is_missing_in(moment) && (is_covered || one_sport)
         };
-        let mut keys: Vec<_> = self
-            .events
-            .iter()
-            .filter(|(key, it)| gone(key, it))
-            .map(|(key, _)| key.clone())
-            .collect();
-        keys.sort_by(|one, other| one.1.cmp(&other.1));
-        for key in keys {
-            let Some(mut state) = self.events.remove(&key) else { continue };
-            let batches = state.withdraw_all(moment);
+        let gone = self.events.iter().filter(|(_, state)| is_gone(state));
+        let mut ids: Vec<_> = gone.map(|(id, _)| id.clone()).collect();
+        ids.sort_unstable();
+        for id in ids {
+            let Some(state) = self.events.get_mut(&id) else { continue };
+            let batches = state.leave(moment);
+            if state.last_answer() == 0 {
+                self.events.remove(&id);
+            }
             self.play(batches, moment.now, played);
         }
     }
@@ -165,7 +158,7 @@ impl Interpreter {
     fn tidy(&mut self) {
         if self.events.len() >= EVENTS_MAX {
             let answers = self.answers;
-            self.events.retain(|_, state| state.answer + FORGET_AFTER > answers);
+            self.events.retain(|_, state| state.last_answer() + FORGET_AFTER > answers);
         }
     }
 }
@@ -181,18 +174,17 @@ impl Interpret for Interpreter {
         out.notices.append(&mut answer.notices);
         self.tidy();
         let moment = self.moment(&answer, received);
-        let kind = ResponseKind::of(&answer, &self.events);
         for event in &answer.events {
-            let of_event = if event.result.is_some() { ResponseKind::Scores } else { kind };
-            if let Err(refused) = self.event(event, of_event, moment, out) {
+            let kind = if event.result.is_some() { ResponseKind::Scores } else { moment.kind };
+            if let Err(refused) = self.event(event, ResponseContext { kind, ..moment }, out) {
                 out.notices.push(refused);
             }
         }
         for event in answer.events.iter().filter(|event| event.bookmakers.is_some()) {
-            self.withdraw(kind, &event.id, moment, out);
+            self.withdraw(&event.id, moment, out);
         }
         if answer.is_list && !answer.has_gaps {
-            self.withdraw_missing(&answer, kind, moment, out);
+            self.withdraw_missing(&answer, moment, out);
         }
         out.notices.truncate(decode::NOTICES_MAX);
         out.signals.push(Signal::Fresh);
@@ -201,11 +193,15 @@ impl Interpret for Interpreter {
 }
 
 impl ResponseKind {
-    fn of(answer: &Answer, events: &HashMap<(Self, String), EventState>) -> Self {
+    const ALL: [Self; 4] = [Self::Single, Self::Sport, Self::Upcoming, Self::Scores];
+
+    fn of(answer: &Answer, events: &HashMap<String, EventState>) -> Self {
         let Some(first) = answer.events.first() else {
             // An empty list of scores and one of odds look the same; odds matter more.
-            let scores_only =
-                !events.is_empty() && events.keys().all(|(kind, _)| *kind == Self::Scores);
+            let lists_odds = |state: &EventState| {
+                Self::ALL.iter().any(|kind| *kind != Self::Scores && state.is_listed_in(*kind))
+            };
+            let scores_only = !events.is_empty() && !events.values().any(lists_odds);
             return if scores_only { Self::Scores } else { Self::Sport };
         };
         let one_sport = answer.events.iter().all(|event| event.sport_key == first.sport_key);

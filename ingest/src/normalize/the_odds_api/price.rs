@@ -28,11 +28,11 @@ impl PriceFormat {
         }
     }
 
-    /// The decimal price, to four places where it was American; `None` for what is no price.
+    /// The decimal price; `None` for what is no price.
     pub(super) fn decimal(self, price: Decimal) -> Option<Decimal> {
         match self {
             Self::American => from_american(price),
-            Self::Auto | Self::Decimal => (price >= Decimal::ONE).then_some(price),
+            Self::Auto | Self::Decimal => (price > Decimal::ONE).then_some(price),
         }
     }
 }
@@ -57,6 +57,10 @@ fn prices(answer: &Answer) -> impl Iterator<Item = Decimal> {
     outcomes.filter_map(|outcome: &OddsApiOutcome| outcome.price)
 }
 
+/// Decimal places of a price that was American. With them it is exact enough to be converted back, and for the sum of the
+/// chances of a market to show no profit where there is none.
+const PLACES: u32 = 8;
+
 fn from_american(price: Decimal) -> Option<Decimal> {
     if price.abs() < Decimal::ONE_HUNDRED {
         return None;
@@ -66,7 +70,7 @@ fn from_american(price: Decimal) -> Option<Decimal> {
         false => price.checked_div(Decimal::ONE_HUNDRED)?,
     };
     let price = win.checked_add(Decimal::ONE)?;
-    Some(price.round_dp_with_strategy(4, RoundingStrategy::MidpointNearestEven).normalize())
+    Some(price.round_dp_with_strategy(PLACES, RoundingStrategy::MidpointNearestEven).normalize())
 }
 
 #[cfg(test)]
@@ -78,7 +82,8 @@ mod tests {
     fn american_prices_become_decimal() {
         for (american, expected) in [
             ("150", Some("2.5")),
-            ("-110", Some("1.9091")),
+            ("-110", Some("1.90909091")),
+            ("-2200", Some("1.04545455")),
             ("-200", Some("1.5")),
             ("100", Some("2")),
             ("-100", Some("2")),

@@ -51,13 +51,13 @@ fn football(phase: Phase, score: Option<Pair<u32>>) -> Vec<Fact> {
     });
     let score =
         goals.map(|goals| FootballFact::Score(FootballScore { goals, ..FootballScore::default() }));
-    let status = match phase {
-        Phase::NotStarted => Some(FootballFact::Status(FootballStatus::NotStarted)),
+    let status = FootballFact::Status(match phase {
+        Phase::NotStarted => FootballStatus::NotStarted,
         // The current half is not given.
-        Phase::Live => None,
-        Phase::Completed => Some(FootballFact::Status(FootballStatus::Finished)),
-    };
-    score.into_iter().chain(status).map(Fact::Football).collect()
+        Phase::Live => FootballStatus::Live,
+        Phase::Completed => FootballStatus::Finished,
+    });
+    score.into_iter().chain([status]).map(Fact::Football).collect()
 }
 
 fn tennis(phase: Phase) -> TennisStatus {

@@ -102,7 +102,7 @@ fn american_prices_are_emitted_as_decimal() {
     check(
         "americanfootball_nfl",
         &market("h2h", &["Ann -150", "Bea 130"]),
-        &["b h2h is match_winner open Ann=home Bea=away", "b h2h Ann=1.6667 Bea=2.3"],
+        &["b h2h is match_winner open Ann=home Bea=away", "b h2h Ann=1.66666667 Bea=2.3"],
     );
 }
 

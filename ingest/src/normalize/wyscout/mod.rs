@@ -104,7 +104,7 @@ impl Normalizer {
         Ok(())
     }
 
-    /// Ends the match, with the record as the authority for its score.
+    /// Ends the match, whose score is compared with the record.
     pub fn finish(&mut self, out: &mut Interpretation) {
         if self.course.period().is_none() {
             return;

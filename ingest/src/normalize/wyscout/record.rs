@@ -117,10 +117,15 @@ impl Substitution {
 pub(super) fn result(record: &MatchRecord) -> Recorded {
     let pair =
         |count: fn(&TeamRecord) -> Option<u16>| Some([count(&record.home)?, count(&record.away)?]);
+    let after_90 = pair(|team| team.score);
+    let after_120 = pair(|team| team.score_after_extra_time).filter(|_| record.had_extra_time);
     Recorded {
-        goals: pair(|team| team.score),
-        // Its `scoreET` is the score after 120 minutes, not what extra time added, so that stays as
-        // the goals have it.
+        // Goals are not lost in extra time: a record that says so has no score after it.
+        goals: match (after_90, after_120) {
+            (Some(before), Some(after)) if before[0] > after[0] || before[1] > after[1] => None,
+            (_, Some(after)) => Some(after),
+            (before, None) => before.filter(|_| !record.had_extra_time),
+        },
         half_time: pair(|team| team.half_time),
         shootout: pair(|team| team.shootout),
     }

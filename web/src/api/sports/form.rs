@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use super::meetings::{self, SideMatch};
 use crate::api::{Api, time};
-use history::query::{self, DecidedBy, FORM};
+use history::query::{self, DecidedBy, FORM, Outcome};
 use record::MatchRecord;
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -100,7 +100,7 @@ impl HeadToHead {
 impl TeamForm {
     fn of(results: &[SideMatch]) -> Self {
         let last = &results[..results.len().min(FORM)];
-        let form: String = last.iter().map(letter).collect();
+        let form: String = last.iter().filter_map(letter).collect();
         let points = form.chars().map(|letter| match letter {
             'W' => 2,
             'D' => 1,
@@ -132,9 +132,9 @@ impl PlaceForm {
     }
 }
 
-/// `W`, `D` or `L`.
-pub(super) fn letter(side_match: &SideMatch) -> char {
-    side_match.outcome().letter()
+/// `W`, `D` or `L`; `None` for a match whose result is not known.
+pub(super) fn letter(side_match: &SideMatch) -> Option<char> {
+    side_match.outcome().map(Outcome::letter)
 }
 
 /// To four decimal places; `None` without a value.

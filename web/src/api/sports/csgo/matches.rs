@@ -180,7 +180,7 @@ impl CsgoTeamStats {
     fn of(team: NamedRow, results: &[SideMatch]) -> Self {
         let maps = share(results.iter().filter_map(SideMatch::score));
         let rounds = share(results.iter().flat_map(SideMatch::parts));
-        let form = results.iter().take(5).map(|side_match| form::letter(side_match).to_string());
+        let form = results.iter().take(5).filter_map(form::letter).map(String::from);
         Self {
             team,
             map_winrate: maps,

@@ -1,0 +1,218 @@
+//! Small inputs made of public reports of faults (`../shared/trials/cases`), and recordings that were published wrongly, with the
+//! values that are right.
+
+use serde_json::{Value, json};
+
+use crate::{
+    bench::{Bench, SETTINGS},
+    recordings,
+};
+
+/// The hub after a file of a case; `None` if the cases are missing.
+fn play(case: &str, files: &[&str]) -> Option<Bench> {
+    let paths: Vec<_> = files.iter().map(|file| format!("trials/cases/{case}/{file}")).collect();
+    let (companions, recording) = paths.split_last().map(|(last, first)| (first, last))?;
+    played(recording, &companions.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+fn played(recording: &str, companions: &[&str]) -> Option<Bench> {
+    let mut bench = Bench::new(SETTINGS);
+    for batch in recordings::batches_with(recording, companions)? {
+        let (_, errors) = bench.apply(&batch);
+        assert_eq!(errors, [], "{recording}");
+    }
+    bench.check_images();
+    bench.check_log();
+    Some(bench)
+}
+
+/// The document of the match whose first side has this name, with its events.
+fn of_side(bench: &Bench, name: &str) -> (Value, Vec<Value>) {
+    let has_name = |data: &Value| {
+        ["home", "player1"].iter().any(|side| data[side]["name"].as_str() == Some(name))
+    };
+    let found = bench.readers.values().find(|reader| has_name(&reader.data));
+    let reader = found.unwrap_or_else(|| panic!("no match of {name}"));
+    (reader.data.clone(), reader.events())
+}
+
+/// The one book, with its events.
+fn the_book(bench: &Bench) -> (&Value, Vec<Value>) {
+    let mut books = bench.readers.iter().filter(|(name, _)| name.contains("/odds/"));
+    let (_, reader) = books.next().expect("there is a book");
+    assert!(books.next().is_none(), "there is one");
+    (&reader.data, reader.events())
+}
+
+fn kinds(events: &[Value]) -> Vec<&str> {
+    events.iter().filter_map(|event| event["kind"].as_str()).collect()
+}
+
+fn pair(home: u16, away: u16) -> Value {
+    json!({"home": home, "away": away})
+}
+
+/// The score without its parts.
+fn total(document: &Value) -> Value {
+    json!({"home": document["score"]["home"], "away": document["score"]["away"]})
+}
+
+#[test]
+fn result_that_nobody_reported_is_no_score() {
+    let Some(bench) = play("25-odds-api-scores", &["scores.json"]) else { return };
+    let (in_play, _) = of_side(&bench, "Alder Town");
+    assert_eq!((&in_play["status"], total(&in_play)), (&json!("live"), pair(2, 1)));
+    for side in ["Cedar", "Elm"] {
+        let (document, _) = of_side(&bench, side);
+        assert_eq!((&document["status"], &document["score"]), (&json!("finished"), &Value::Null));
+    }
+}
+
+#[test]
+fn kicks_of_a_shoot_out_are_no_goals() {
+    let case = "31-apifootball-shootout-without-comment";
+    let Some(bench) = play(case, &["shootout.ndjson"]) else { return };
+    let (document, events) = of_side(&bench, "Alder Town");
+    assert_eq!((total(&document), &document["score"]["pens"]), (pair(1, 1), &pair(3, 3)));
+    let goals = kinds(&events).into_iter().filter(|kind| *kind == "goal").count();
+    assert_eq!((goals, kinds(&events).contains(&"penalty_missed")), (2, false), "{events:?}");
+}
+
+#[test]
+fn interruption_and_unknown_part_are_statuses() {
+    let Some(bench) = play("32-apifootball-suspended", &["suspended.ndjson"]) else { return };
+    let mut statuses: Vec<_> =
+        bench.readers.values().filter_map(|reader| reader.data["status"].as_str()).collect();
+    statuses.sort_unstable();
+    assert_eq!(statuses, ["interrupted", "interrupted", "live"]);
+}
+
+#[test]
+fn cancelled_goal_that_is_still_listed_is_retracted() {
+    let Some(bench) = play("33-apifootball-cancelled-goal-stays", &["var.ndjson"]) else { return };
+    let (document, events) = of_side(&bench, "Alder Town");
+    assert_eq!(total(&document), pair(1, 1));
+    assert!(kinds(&events).contains(&"retract"), "{events:?}");
+    let last = events.iter().rev().find(|event| event["kind"] == "goal").expect("a goal");
+    assert_eq!(last["score"], pair(1, 1));
+}
+
+#[test]
+fn half_ends_when_play_does() {
+    let Some(bench) = play("50-statsbomb-extra-half-end", &["3999001.events.json"]) else { return };
+    let mut matches = bench.readers.values().filter(|reader| reader.data["score"].is_object());
+    let document = &matches.next().expect("a match").data;
+    assert_eq!(document["score"]["ht"], pair(1, 1));
+}
+
+#[test]
+fn newer_copy_of_a_market_holds() {
+    for file in ["new-first.jsonl", "old-first.jsonl"] {
+        let Some(bench) = play("01-betfair-moved-event", &[file]) else { return };
+        let books = bench.readers.iter().filter(|(name, _)| name.contains("/odds/"));
+        let prices: Vec<_> = books
+            .map(|(_, reader)| &reader.data["markets"]["1.901"]["selections"]["11"]["price"])
+            .filter(|price| !price.is_null())
+            .collect();
+        assert_eq!(prices, [&json!("2.02")], "{file}");
+    }
+}
+
+#[test]
+fn line_is_no_price() {
+    let Some(bench) = play("02-betfair-line-market", &["line.jsonl"]) else { return };
+    for (name, reader) in bench.readers.iter().filter(|(name, _)| name.contains("/odds/")) {
+        for market in reader.data["markets"].as_object().into_iter().flatten() {
+            for (_, selection) in market.1["selections"].as_object().into_iter().flatten() {
+                let is_absent = |field: &str| selection.get(field).is_none_or(Value::is_null);
+                assert!(is_absent("price") && is_absent("last"), "{name}: {selection}");
+            }
+        }
+    }
+}
+
+#[test]
+fn runner_that_a_definition_leaves_out_keeps_its_status() {
+    for file in ["close.jsonl", "open.jsonl"] {
+        let case = "04-betfair-definition-lacks-runners";
+        let Some(bench) = play(case, &[file]) else { return };
+        let (book, _) = the_book(&bench);
+        let market = book["markets"].as_object().expect("markets").values().next().expect("one");
+        let statuses = ["1", "2", "3"].map(|id| market["selections"][id]["status"].clone());
+        assert_eq!(statuses, ["active", "active", "removed"].map(Value::from), "{file}");
+    }
+}
+
+#[test]
+fn prices_wait_for_the_name_of_their_runner() {
+    let Some(bench) = play("05-betfair-reserve-runner", &["reserve.jsonl"]) else { return };
+    let (book, _) = the_book(&bench);
+    let runner = &book["markets"]["1.905"]["selections"]["4"];
+    let found = ["price", "last", "volume"].map(|field| runner[field].clone());
+    assert_eq!(found, ["20", "21", "3"].map(Value::from));
+}
+
+#[test]
+fn second_settlement_corrects_the_first() {
+    let Some(bench) = play("06-betfair-settled-again", &["again.jsonl"]) else { return };
+    let (_, events) = the_book(&bench);
+    assert_eq!(kinds(&events), ["open", "suspend", "settle", "reopen", "correct"]);
+    assert_eq!((&events[4]["of"], &events[4]["winners"]), (&events[2]["eid"], &json!(["12"])));
+}
+
+#[test]
+fn newest_statement_holds_in_whatever_answer_it_is() {
+    let Some(bench) = play("24-odds-api-upcoming", &["upcoming.ndjson"]) else { return };
+    let books = bench.readers.iter().filter(|(name, _)| name.starts_with("football/"));
+    let mut books = books.filter(|(name, _)| name.ends_with("/odds/book1"));
+    let (_, reader) = books.next().expect("the book");
+    let selections = &reader.data["markets"]["h2h"]["selections"];
+    assert_eq!(selections["Alder Town"]["price"], "2");
+}
+
+#[test]
+fn bet_stop_of_a_group_and_late_hand_over_leave_other_markets_open() {
+    for (case, file, markets) in [
+        ("11-uof-bet-stop-group", "groups.ndjson", ["1", "166/total=9.5"]),
+        ("10-uof-handover", "handover.ndjson", ["1", "18/total=2.5"]),
+    ] {
+        let Some(bench) = play(case, &[file]) else { return };
+        let (book, _) = the_book(&bench);
+        let statuses = markets.map(|id| book["markets"][id]["status"].clone());
+        assert_eq!(statuses, ["open", "open"].map(Value::from), "{case}");
+    }
+}
+
+#[test]
+fn names_in_windows_1252_are_read() {
+    let Some(bench) = play("41-couk-cp1252", &["cp1252.csv"]) else { return };
+    let matches = bench.readers.values().filter(|reader| reader.data["home"].is_object());
+    let ids = matches.flat_map(|reader| [&reader.data["home"], &reader.data["away"]]);
+    let mut names: Vec<_> = ids.map(|side| side["name"].to_string()).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names, ["\"Birch\"", "\"Köln\"", "\"Nott’m Alder\""]);
+}
+
+#[test]
+fn set_of_thirteen_games_is_won() {
+    let files = ["2019-wimbledon-1701.match.csv", "2019-wimbledon-1701.points.csv"];
+    let Some(bench) = play("60-slam-12-12-tie-break", &files) else { return };
+    let sets = bench.readers.values().flat_map(|reader| reader.events());
+    let sets: Vec<_> = sets.filter(|event| event["kind"] == "set").collect();
+    let fifth = sets.iter().find(|event| event["set"] == 5).expect("a fifth set");
+    assert_eq!(fifth["games"], json!({"p1": 13, "p2": 12}));
+}
+
+/// The record's score is that after 90 minutes.
+#[test]
+fn goals_of_extra_time_count() {
+    for (key, home, away) in [("1694440", 1, 0), ("1694428", 0, 1), ("2058015", 2, 1)] {
+        let recording = format!("feeds-2/wyscout/{key}.events.json.gz");
+        let Some(bench) = played(&recording, &["feeds-2/wyscout/matches.json"]) else { return };
+        let matches = bench.readers.values().filter(|reader| reader.data["score"].is_object());
+        let documents: Vec<_> = matches.map(|reader| &reader.data).collect();
+        let [document] = documents[..] else { panic!("one match") };
+        assert_eq!(total(document), pair(home, away), "{key}");
+    }
+}
