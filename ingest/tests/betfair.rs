@@ -400,6 +400,7 @@ fn selection_status_name(status: SelectionStatus) -> &'static str {
         SelectionStatus::Winner => "WINNER",
         SelectionStatus::Loser => "LOSER",
         SelectionStatus::Removed => "REMOVED",
+        SelectionStatus::HalfWon | SelectionStatus::HalfLost | SelectionStatus::Push => "NONE",
     }
 }
 

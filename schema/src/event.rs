@@ -1,12 +1,14 @@
 //! The events in updates. Several channels share a kind; the definition says of which channels it is.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 
 use crate::{
     document::{Details, HomeAway, Particulars, PlayerPair, Signal},
     words::{
         CardKind, FootballStatus, GoalType, HoldReason, MarketStatus, PlayerNumber, PointKind,
-        RaceStatus, ScoreboardStatus, Side, Timestamp, VarDecision,
+        RaceStatus, ScoreboardStatus, SelectionStatus, Side, Timestamp, VarDecision,
     },
 };
 
@@ -418,8 +420,10 @@ event! {
     MarketSettle = "settle" {
         #[serde(flatten)]
         pub event: MarketEvent,
-        /// The selections that won: ids in a book, outcomes in the consensus.
+        /// The selections that won at least half of the stake: ids in a book, outcomes in the consensus.
         pub winners: Vec<String>,
+        /// Of a book: the result of each selection by its id, if one is `half_won`, `half_lost` or `push`.
+        pub results: Option<BTreeMap<String, SelectionStatus>>,
     }
 }
 
@@ -432,8 +436,10 @@ event! {
         pub market: String,
         /// Of the consensus: the status of the market.
         pub status: Option<MarketStatus>,
-        /// The selections that have won now: ids in a book, outcomes in the consensus.
+        /// The selections that have won at least half of the stake now: ids in a book, outcomes in the consensus.
         pub winners: Vec<String>,
+        /// As in `settle`.
+        pub results: Option<BTreeMap<String, SelectionStatus>>,
     }
 }
 

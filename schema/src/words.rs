@@ -76,7 +76,7 @@ values! {
     /// At most one update of values per channel in this many milliseconds; 0: each change, at once.
     EveryMs: json!({"type": "integer", "enum": Rate::ALL.map(Rate::every_ms)});
 
-    /// The life cycle of a document. `suspended` is an interrupted tennis match, a book without an open
+    /// The life cycle of a document. `suspended` is an interrupted match, a book without an open
     /// market or held by the hub, or a match in play whose source is unhealthy.
     Life: words(&state::Life::ALL.map(state::Life::as_str));
     /// The state of the source on which a document depends. `late`: silent for longer than its deadline, or

@@ -184,6 +184,19 @@ fn bet_stop_of_a_group_and_late_hand_over_leave_other_markets_open() {
 }
 
 #[test]
+fn halves_of_a_stake_are_results() {
+    let Some(bench) = play("16-uof-void-factor", &["half.ndjson"]) else { return };
+    let (book, events) = the_book(&bench);
+    let statuses = book["markets"].as_object().expect("markets").values().flat_map(|market| {
+        market["selections"].as_object().expect("selections").values().map(|it| &it["status"])
+    });
+    let statuses: Vec<_> = statuses.filter_map(Value::as_str).collect();
+    assert!(statuses.contains(&"half_won") && statuses.contains(&"half_lost"), "{statuses:?}");
+    let settled = events.iter().find(|event| event["results"].is_object());
+    assert!(settled.is_some_and(|event| event["kind"] == "settle"), "{events:?}");
+}
+
+#[test]
 fn names_in_windows_1252_are_read() {
     let Some(bench) = play("41-couk-cp1252", &["cp1252.csv"]) else { return };
     let matches = bench.readers.values().filter(|reader| reader.data["home"].is_object());

@@ -397,6 +397,8 @@ fn selection() -> impl Strategy<Value = SelectionDefinition> {
         SelectionStatus::Winner,
         SelectionStatus::Loser,
         SelectionStatus::Removed,
+        SelectionStatus::HalfWon,
+        SelectionStatus::Push,
     ]);
     let outcome = option::weighted(0.8, select(vec![Outcome::Home, Outcome::Away]));
     (option::of(select(vec!["Ann", "Bea"]).prop_map(Arc::from)), status, outcome).prop_map(

@@ -223,7 +223,7 @@ class Selection {
 
 function detail(selection) {
   const parts = [];
-  if (selection.status === "winner" || selection.status === "loser" || selection.status === "removed") parts.push(plain(selection.status));
+  if (selection.status !== "active") parts.push(plain(selection.status));
   if (selection.bookmakers) parts.push(selection.bookmakers === 1 ? "1 book" : `${selection.bookmakers} books`);
   const size = selection.back?.[selection.price];
   if (size) parts.push(`${size} to back`);

@@ -484,7 +484,7 @@ class PriceCell {
   show(value, row) {
     this.#value = value;
     const { price, problem, isBest, history, result } = value;
-    const isOver = result === "winner" || result === "loser";
+    const isOver = ["winner", "loser", "half_won", "half_lost", "push"].includes(result);
     setText(this.#price, price ?? "–");
     setText(this.#why, problem ? ` not tradable: ${problem}` : "");
     this.#star.hidden = !isBest;

@@ -10,7 +10,7 @@ export type Document = (FootballBoard | FootballMatch | TennisBoard | TennisMatc
  */
 export type FeedState = ("live" | "late" | "down" | "recovering")
 /**
- * The life cycle of a document. `suspended` is an interrupted tennis match, a book without an open market or held by the hub, or a match in play whose source is unhealthy.
+ * The life cycle of a document. `suspended` is an interrupted match, a book without an open market or held by the hub, or a match in play whose source is unhealthy.
  */
 export type Life = ("prematch" | "live" | "suspended" | "ended")
 /**
@@ -72,7 +72,7 @@ export type Decimal = string
 /**
  * The status of a selection. `winner` and `loser` are its settlement.
  */
-export type SelectionStatus = ("active" | "winner" | "loser" | "removed")
+export type SelectionStatus = ("active" | "winner" | "loser" | "removed" | "half_won" | "half_lost" | "push")
 /**
  * The status of a market. Only an `open` market takes bets.
  */
@@ -190,7 +190,7 @@ home?: Participant
  */
 life: Life
 /**
- * The score; absent if no source reports the play.
+ * The score; absent before the match and while no source states one.
  */
 score?: FootballScore
 /**
@@ -336,7 +336,7 @@ refs: {
 [k: string]: string
 }
 /**
- * The score. It is absent if no source reports the play: that does not mean 0-0.
+ * The score. It is absent before the match and while no source states one: that does not mean 0-0.
  */
 score?: FootballScore
 /**
@@ -2828,11 +2828,17 @@ kind: "settle"
  */
 market: string
 /**
+ * Of a book: the result of each selection by its id, if one is `half_won`, `half_lost` or `push`.
+ */
+results?: {
+[k: string]: SelectionStatus
+}
+/**
  * The status of the market now.
  */
 status: MarketStatus
 /**
- * The selections that won: ids in a book, outcomes in the consensus.
+ * The selections that won at least half of the stake: ids in a book, outcomes in the consensus.
  */
 winners: string[]
 }
@@ -2857,11 +2863,17 @@ market: string
  */
 of?: string
 /**
+ * As in `settle`.
+ */
+results?: {
+[k: string]: SelectionStatus
+}
+/**
  * Of the consensus: the status of the market.
  */
 status?: MarketStatus
 /**
- * The selections that have won now: ids in a book, outcomes in the consensus.
+ * The selections that have won at least half of the stake now: ids in a book, outcomes in the consensus.
  */
 winners: string[]
 }

@@ -111,6 +111,20 @@ words! {
         Winner = "winner",
         Loser = "loser",
         Removed = "removed",
+        /// Half of the stake won, and half is returned: a quarter line.
+        HalfWon = "half_won",
+        /// Half of the stake lost, and half is returned.
+        HalfLost = "half_lost",
+        /// The stake is returned, because the result is on the line.
+        Push = "push",
+    }
+}
+
+impl SelectionStatus {
+    /// Whether at least half of the stake won.
+    #[must_use]
+    pub fn has_won(self) -> bool {
+        matches!(self, Self::Winner | Self::HalfWon)
     }
 }
 

@@ -92,7 +92,7 @@ impl SideMatch {
     }
 }
 
-/// The results of a side before this match, the latest first. A match that ended without a score or a winner that is known has none.
+/// The results of a side before this match, the latest first. A match that ended without a known score or winner has none.
 #[must_use]
 pub fn earlier_results(view: &View<'_>, of: &MatchSummary, side: Key) -> Vec<SideMatch> {
     let query = MatchQuery {

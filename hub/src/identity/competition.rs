@@ -12,6 +12,8 @@ use super::country;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CompetitionName {
     words: BTreeSet<String>,
+    /// Its usual name, if it is one of those that are called in several ways.
+    usual: Option<&'static str>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,20 +27,30 @@ pub(super) enum CompetitionRelation {
 impl CompetitionName {
     /// Reads it from plain words without marks of the grade.
     pub(super) fn read(words: &[String]) -> Self {
-        let words = without_season(country::without(words));
+        let usual_word = |word: String| match word.as_str() {
+            "friendlies" => "friendly".to_owned(),
+            "clubs" => "club".to_owned(),
+            _ => word,
+        };
+        let words = without_season(country::without(words)).into_iter();
+        let words: Vec<_> =
+            words.filter(|word| !IGNORED.contains(&word.as_str())).map(usual_word).collect();
         let name = words.join(" ");
         let usual = SYNONYMS.iter().find(|names| names.contains(&name.as_str()));
-        let name = usual.map_or(name.as_str(), |names| names[0]);
-        let word = |word: &str| if word == "friendlies" { "friendly" } else { word }.to_owned();
-        Self { words: name.split(' ').filter(|word| !IGNORED.contains(word)).map(word).collect() }
+        Self { words: words.into_iter().collect(), usual: usual.map(|names| names[0]) }
+    }
+
+    pub(super) fn is_named(&self) -> bool {
+        !self.words.is_empty()
     }
 
     pub(super) fn relation(&self, other: &Self) -> CompetitionRelation {
+        let has_one_name = self.usual.is_some() && self.usual == other.usual;
         let (one, other) = (&self.words, &other.words);
         if one.is_empty() || other.is_empty() {
             return CompetitionRelation::Unknown;
         }
-        if one == other {
+        if has_one_name || one == other {
             return CompetitionRelation::Same;
         }
         let distinguishes = |word: &String| {
@@ -60,7 +72,8 @@ fn without_season(words: Vec<String>) -> Vec<String> {
     let mut after_year = false;
     for word in words {
         let is_year = is_number(&word, 4);
-        if !is_year && !(after_year && is_number(&word, 2)) {
+        let is_part_of_season = is_year || after_year && is_number(&word, 2);
+        if !is_part_of_season {
             left.push(word);
         }
         after_year = is_year;
@@ -70,10 +83,10 @@ fn without_season(words: Vec<String>) -> Vec<String> {
 
 /// Words that some feeds add.
 const IGNORED: &[&str] = &[
-    "",
     "uefa",
     "fifa",
     "conmebol",
+    "efl",
     "of",
     "the",
     "campionato",
@@ -100,21 +113,23 @@ const DISTINGUISHING: &[&str] = &[
     "b", "friendly",
 ];
 
-/// One competition in each line, in plain words without its country. Only what is certain stands here.
+/// The names of one competition in each line, in plain words without its country and the words above. Only what is certain
+/// stands here: two leagues with one name are of two countries, which are compared elsewhere.
 const SYNONYMS: &[&[&str]] = &[
     &["premier league", "epl", "premer liga", "premyer liqasi"],
     &["la liga", "laliga", "primera division", "laliga ea sports", "la liga ea sports"],
-    &["efl cup", "carabao cup", "league cup"],
-    &["championship", "sky bet championship", "efl championship"],
-    &["league one", "sky bet league one", "efl league one"],
-    &["league two", "sky bet league two", "efl league two"],
-    &["libertadores", "copa libertadores"],
+    &["carabao cup", "league cup"],
+    &["championship", "sky bet championship"],
+    &["league one", "sky bet league one", "league 1"],
+    &["league two", "sky bet league two", "league 2"],
+    &["copa libertadores", "libertadores"],
+    &["copa sudamericana", "sudamericana"],
     &["mls", "major league soccer"],
     &["big bash league", "bbl"],
-    &["ipl", "premier league indian"],
+    &["indian premier league", "ipl"],
     &["primera rfef", "primera federacion"],
     &["ligue 1", "ligue 1 mcdonalds"],
-    &["wsl", "fa wsl", "super league"],
+    &["super league", "super lig", "superleague", "super league 1", "wsl", "fa wsl"],
     &["superliga", "super liga", "superligaen"],
     &["j1 league", "j league", "jleague"],
     &["acb", "liga acb", "liga endesa"],
@@ -144,6 +159,12 @@ mod tests {
             ("Club Friendlies", "Premier League", Apart),
             ("Europa League", "Champions League", Apart),
             ("Super Cup", "Cup", Apart),
+            ("Super League 1", "Super League - Greece", Same),
+            ("Süper Lig", "Turkey Super League", Same),
+            ("Primera División", "Venezuelan Primera Division", Unknown),
+            ("MLS", "US Major League Soccer", Same),
+            ("CONMEBOL Sudamericana", "Copa Sudamericana", Same),
+            ("Friendlies Clubs", "Club Friendly Games", Same),
         ] {
             let [a, b] = [one, other].map(|name| CompetitionName::read(&fold::words(name)));
             assert_eq!(a.relation(&b), expected, "{one}, {other}");

@@ -136,7 +136,10 @@ pub(super) fn mentioned_in(words: &[String]) -> Option<&'static str> {
 pub(super) fn without(words: &[String]) -> Vec<String> {
     let mut text = format!(" {} ", words.join(" "));
     for &(name, _) in COUNTRIES.iter().filter(|(name, _)| !LEAGUES.contains(name)) {
-        text = text.replace(&format!(" {name} "), " ");
+        // Most are not there, and a copy of the text for each takes long.
+        if text.contains(name) {
+            text = text.replace(&format!(" {name} "), " ");
+        }
     }
     let left: Vec<_> = text.split_whitespace().map(str::to_owned).collect();
     if left.is_empty() { words.to_vec() } else { left }

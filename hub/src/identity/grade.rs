@@ -11,7 +11,7 @@ pub(super) struct Grade {
     /// Not the club's first team.
     reserve: bool,
     /// Played by people at a console, or by a program.
-    simulated: bool,
+    pub(super) simulated: bool,
     discipline: Option<Discipline>,
 }
 
@@ -93,7 +93,9 @@ impl Grade {
             "7s" | "3x3" | "5x5" | "6x6" | "7x7" | "8x8" => {
                 self.discipline = Some(Discipline::SmallSided);
             }
-            "5" | "6" | "7" if next == Some("a") && words.get(2).is_some_and(|it| it == "side") => {
+            "5" | "6" | "7"
+                if next == Some("a") && words.get(2).is_some_and(|word| word == "side") =>
+            {
                 self.discipline = Some(Discipline::SmallSided);
                 return 3;
             }
@@ -126,9 +128,8 @@ impl Grade {
         Self { youth: None, reserve: false, ..self }
     }
 
-    /// Whether the same game is played.
-    pub(super) fn is_same_game(self, other: Self) -> bool {
-        (self.simulated, self.discipline) == (other.simulated, other.discipline)
+    pub(super) fn is_exhibition(self) -> bool {
+        self.discipline == Some(Discipline::Exhibition)
     }
 
     pub(super) fn agrees(self, other: Self) -> bool {
@@ -139,7 +140,7 @@ impl Grade {
         self.women == other.women
             && self.reserve == other.reserve
             && youth
-            && self.is_same_game(other)
+            && (self.simulated, self.discipline) == (other.simulated, other.discipline)
     }
 }
 

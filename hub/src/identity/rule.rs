@@ -81,22 +81,30 @@ impl Reading {
     pub fn compare(&self, other: &Self) -> Comparison {
         let elsewhere = self.country.zip(other.country).is_some_and(|(one, other)| one != other);
         let gap = self.when.gap(other.when, self.sport);
-        let is_other_game = self.sport.is_of_players() && !self.game.is_same_game(other.game);
+        let is_other_game = self.sport.is_of_players() && self.is_other_game(other);
         if self.sport != other.sport || elsewhere || is_other_game || gap == StartGap::Far {
             return Comparison::Different;
         }
         let (swapped, likeness) = self.sides.likeness(&other.sides);
         match self.judge(gap, swapped, likeness) {
             Comparison::Same { swapped, .. } if self.is_apart_from(other) => {
-                let why = "the competitions are not known to be the same".to_owned();
+                let why = "the competitions have different names".to_owned();
                 Comparison::Doubtful { swapped, score: 0.85, why }
             }
             comparison => comparison,
         }
     }
 
-    /// Whether the competitions are known and not known to be the same. Those of players are called in too many ways, and nobody plays
-    /// in two at a time.
+    /// Whether only one is simulated, or an exhibition where the other is named otherwise. Other disciplines are places of players:
+    /// Delray Beach.
+    fn is_other_game(&self, other: &Self) -> bool {
+        let are_named = self.competition.is_named() && other.competition.is_named();
+        self.game.simulated != other.game.simulated
+            || are_named && self.game.is_exhibition() != other.game.is_exhibition()
+    }
+
+    /// Whether both competitions are named and their names differ. Those of players have too many names, and nobody plays in two at
+    /// a time.
     fn is_apart_from(&self, other: &Self) -> bool {
         !self.sport.is_of_players()
             && self.competition.relation(&other.competition) == CompetitionRelation::Apart

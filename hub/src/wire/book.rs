@@ -283,6 +283,7 @@ fn moved(
     out.set("at", at);
     if kind == "settle" {
         out.set("winners", winners(market));
+        out.set_some("results", results(market));
     }
     out
 }
@@ -295,6 +296,7 @@ fn resettled(market: &Market, number: u32, times: u32) -> Object {
     out.set("of", of);
     out.set("market", &market.id);
     out.set("winners", winners(market));
+    out.set_some("results", results(market));
     out
 }
 
@@ -318,8 +320,25 @@ fn guard(change: &GuardChange) -> Object {
 }
 
 fn winners(market: &Market) -> Node {
-    let won = market.selections.iter().filter(|it| it.status == SelectionStatus::Winner);
+    let won = market.selections.iter().filter(|selection| selection.status.has_won());
     Node::List(won.map(|selection| Node::from(&selection.id)).collect())
+}
+
+/// The result of each selection, where the winners alone do not tell it.
+fn results(market: &Market) -> Option<Object> {
+    let is_partial = |selection: &Selection| {
+        matches!(
+            selection.status,
+            SelectionStatus::HalfWon | SelectionStatus::HalfLost | SelectionStatus::Push
+        )
+    };
+    market.selections.iter().any(is_partial).then(|| {
+        let mut out = Object::default();
+        for selection in &market.selections {
+            out.set(&selection.id, selection.status.as_str());
+        }
+        out
+    })
 }
 
 fn transition_kind(before: Option<(MarketStatus, bool)>, status: MarketStatus) -> &'static str {

@@ -62,11 +62,11 @@ fn settlement_matches_the_answer_sheet() {
         let selections = &markets[market].selections;
         selections.iter().find(|it| &*it.id == id).unwrap().status
     };
-    use SelectionStatus::{Loser, Removed, Winner};
+    use SelectionStatus::{HalfLost, HalfWon, Loser, Removed, Winner};
     assert_eq!((result("193", "74"), result("193", "76")), (Loser, Winner));
     assert_eq!(result("204/setnr=1|total=9.5", "13"), Winner);
     let voided = ["863", "864", "861", "862"].map(|id| result("201", id));
-    assert_eq!(voided, [Removed, Loser, Winner, Loser]);
+    assert_eq!(voided, [Removed, HalfLost, HalfWon, Loser]);
     let of = |market: &str| markets[market].selections.iter().filter(|it| it.status == Winner);
     assert_eq!(of("535/variant=pre:markettext:52751").count(), 2, "a dead heat");
     assert_eq!(of("40/type=live").count(), 1);

@@ -70,7 +70,7 @@ pub struct FootballRow {
     pub status: Option<FootballStatus>,
     /// The match clock.
     pub clock: Option<Clock>,
-    /// The score; absent if no source reports the play.
+    /// The score; absent before the match and while no source states one.
     pub score: Option<FootballScore>,
 }
 

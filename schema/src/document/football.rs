@@ -29,7 +29,7 @@ pub struct FootballMatch {
     pub status: Option<FootballStatus>,
     /// The match clock.
     pub clock: Option<Clock>,
-    /// The score. It is absent if no source reports the play: that does not mean 0-0.
+    /// The score. It is absent before the match and while no source states one: that does not mean 0-0.
     pub score: Option<FootballScore>,
     /// The incidents by `eid`. An incident stays in the document, and can change until the match is over.
     pub incidents: BTreeMap<String, Incident>,

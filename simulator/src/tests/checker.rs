@@ -132,6 +132,9 @@ impl ObservedMatch {
                         SelectionStatus::Removed => {
                             market.removed.insert(id);
                         }
+                        SelectionStatus::HalfWon
+                        | SelectionStatus::HalfLost
+                        | SelectionStatus::Push => panic!("{id} has no line"),
                         SelectionStatus::Active | SelectionStatus::Loser => {
                             assert!(!market.removed.contains(&id), "{id} came back");
                             market.prices.entry(id).or_default();

@@ -121,7 +121,7 @@ class Client:
         async with Client("wss://hub.example.org", key="mw_…") as hub:
             match = await hub.follow("football/204849")
             async for change in match:
-                print(change.events, match.data["score"], match.health)
+                print(change.events, match.data.get("score"), match.health)
 
     `url` is that of the hub, with or without `/stream/v1`. `key` is an API key; `ticket` instead is a function, plain or
     async, that buys a ticket for each connection. `open_timeout` limits how long entering the client waits for the first

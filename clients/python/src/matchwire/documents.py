@@ -193,7 +193,7 @@ RunnerStatus: TypeAlias = Literal["active", "non_runner", "fell", "pulled_up", "
 ScoreboardStatus: TypeAlias = Literal["not_started", "live", "interrupted", "finished", "postponed", "abandoned", "cancelled"]
 
 
-SelectionStatus: TypeAlias = Literal["active", "winner", "loser", "removed"]
+SelectionStatus: TypeAlias = Literal["active", "winner", "loser", "removed", "half_won", "half_lost", "push"]
 
 
 Seq: TypeAlias = int

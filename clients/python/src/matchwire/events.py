@@ -120,6 +120,7 @@ class Correct(Event):
     score: Score | None = None
     market: str | None = None
     winners: tuple[str, ...] | None = None
+    results: Mapping[str, str] | None = None
     status: str | None = None
     at: int | None = None
 
@@ -224,9 +225,10 @@ class InPlay(_Market):
 
 @dataclass(frozen=True, slots=True)
 class Settle(_Market):
-    """A market was settled; `winners` are selections of a book, outcomes of the consensus."""
+    """A market was settled; `winners` are selections of a book, outcomes of the consensus; `results` has halves and pushes."""
 
     winners: tuple[str, ...] | None = None
+    results: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
     with Client("wss://hub.example.org", key="mw_…") as hub:
         match = hub.follow("football/204849")
         for change in match.changes(timeout=60):
-            print(change.events, match.data["score"])
+            print(change.events, match.data.get("score"))
 
 It runs in a thread with a loop of its own, so it works while another loop is running, as in a notebook, and goes on
 receiving while the program works or sleeps. All methods can be called from any thread.

@@ -81,9 +81,11 @@ fn period(status: FootballStatus) -> Option<u8> {
 
 /// `time.status`, in the words of the REST API.
 fn status(scene: &MatchScene<'_>, state: &Football) -> &'static str {
-    let status = scene.state.football_status(state).map(Status::from);
-    // In play, but no feed provides the phase.
-    status.map_or("live", |status| status.word(Vocabulary::Football))
+    match scene.state.football_status(state) {
+        // In play, but no feed provides the phase.
+        None | Some(FootballStatus::Live) => "live",
+        Some(status) => Status::from(status).word(Vocabulary::Football),
+    }
 }
 
 pub(super) fn event(out: &mut Object, scene: &MatchScene<'_>, state: &Football) {

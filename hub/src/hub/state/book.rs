@@ -256,7 +256,7 @@ impl Book {
             return;
         }
         let before = market.transitions.last().map(|t| (t.status, t.in_play));
-        let won_before = market.winners();
+        let results_before = market.results();
         self.tally.remove(market);
         market.kind = Arc::clone(&definition.kind);
         market.name.clone_from(&definition.name);
@@ -292,15 +292,19 @@ impl Book {
             let transition = Transition { at: moment.best(), status, in_play };
             let number = market.transition(transition);
             parts.push(BookPart::Transition(place, number));
+            let was_closed = before.is_some_and(|(status, _)| status == MarketStatus::Closed);
             if status == MarketStatus::Closed && market.settled.is_some() {
-                events.extend(market.resettle(place));
+                // Whether it was in play when it closed is no settlement.
+                if !was_closed || market.results() != results_before {
+                    events.extend(market.resettle(place));
+                }
             } else {
                 if status == MarketStatus::Closed {
                     market.settled = Some(number);
                 }
                 events.push(BookEvent::Moved { market: place, number, transition, before });
             }
-        } else if market.status == MarketStatus::Closed && market.winners() != won_before {
+        } else if market.status == MarketStatus::Closed && market.results() != results_before {
             events.extend(market.resettle(place));
         }
     }

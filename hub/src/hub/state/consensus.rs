@@ -253,7 +253,7 @@ impl ConsensusMarket {
     }
 
     pub fn winners(&self) -> impl Iterator<Item = Outcome> {
-        let won = self.selections.iter().filter(|(_, it)| it.status == SelectionStatus::Winner);
+        let won = self.selections.iter().filter(|(_, selection)| selection.status.has_won());
         won.map(|(outcome, _)| *outcome)
     }
 }
@@ -365,7 +365,10 @@ fn joint_status(statuses: impl Iterator<Item = MarketStatus>) -> MarketStatus {
 /// A result of any bookmaker counts first; else the selection is active if it is with any bookmaker.
 fn joint_selection(one: SelectionStatus, other: SelectionStatus) -> SelectionStatus {
     let rank = |status| match status {
-        SelectionStatus::Winner => 3,
+        SelectionStatus::Winner => 6,
+        SelectionStatus::HalfWon => 5,
+        SelectionStatus::Push => 4,
+        SelectionStatus::HalfLost => 3,
         SelectionStatus::Loser => 2,
         SelectionStatus::Active => 1,
         SelectionStatus::Removed => 0,

@@ -148,11 +148,11 @@ impl Market {
         self.last_number()
     }
 
-    /// It is settled again: the event that corrects the first settlement. `place` is its own in the book.
-    pub(super) fn resettle(&mut self, place: usize) -> Option<BookEvent> {
+    /// It is settled again: the event that corrects the first settlement. `index` is its own in the book.
+    pub(super) fn resettle(&mut self, index: usize) -> Option<BookEvent> {
         let number = self.settled?;
         self.resettled += 1;
-        Some(BookEvent::Resettled { market: place, number, times: self.resettled })
+        Some(BookEvent::Resettled { market: index, number, times: self.resettled })
     }
 
     /// The number of the last transition; 0 before the first.
@@ -160,11 +160,10 @@ impl Market {
         self.transitions_dropped + u32::try_from(self.transitions.len()).unwrap_or(u32::MAX)
     }
 
-    /// The selections that have won, by place.
-    pub(super) fn winners(&self) -> Vec<usize> {
-        let all = self.selections.iter().enumerate();
-        let won = all.filter(|(_, selection)| selection.status == SelectionStatus::Winner);
-        won.map(|(place, _)| place).collect()
+    /// The results of the selections, in their order. Those that are removed have none.
+    pub(super) fn results(&self) -> Vec<SelectionStatus> {
+        let statuses = self.selections.iter().map(|selection| selection.status);
+        statuses.filter(|status| *status != SelectionStatus::Removed).collect()
     }
 
     /// Whether the definition equals the current one. False for a market that is not defined yet.

@@ -259,8 +259,8 @@ fn windows_1252(byte: u8) -> char {
         '\u{8f}', '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}',
         'ž', 'Ÿ',
     ];
-    let other = byte.checked_sub(FROM).and_then(|place| OTHERS.get(usize::from(place)));
-    other.copied().unwrap_or(char::from(byte))
+    let other = byte.checked_sub(FROM).and_then(|index| OTHERS.get(usize::from(index)));
+    other.copied().unwrap_or_else(|| char::from(byte))
 }
 
 fn both<T>([home, away]: Pair<Option<T>>) -> Option<Pair<T>> {

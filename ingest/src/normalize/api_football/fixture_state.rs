@@ -69,7 +69,7 @@ impl FixtureState {
             matches!(self.status, Some(FootballStatus::Finished | FootballStatus::Abandoned));
         let mut football = self.score(&image, incidents.as_deref());
         if let Some(incidents) = incidents {
-            football.extend(self.incidents.update(incidents, self.score.unwrap_or_default()));
+            football.extend(self.incidents.update(incidents, self.score));
         }
         // A final whistle comes after what happened before it, a kick-off before what follows.
         football.splice(if over { football.len()..football.len() } else { 0..0 }, status);
@@ -152,10 +152,15 @@ impl FixtureState {
         };
         let short = image.status.short.as_deref().unwrap_or_default();
         let (extra_time, shootout) = status::beyond_full_time(short);
-        // During the first half the provider writes the score of the moment there.
+        // During the first half the provider writes the score of the moment there; an interruption may be in it.
         let half_over = !matches!(
             self.status,
-            None | Some(FootballStatus::NotStarted | FootballStatus::FirstHalf)
+            None | Some(
+                FootballStatus::NotStarted
+                    | FootballStatus::FirstHalf
+                    | FootballStatus::Live
+                    | FootballStatus::Interrupted
+            )
         );
         let score = FootballScore {
             goals,

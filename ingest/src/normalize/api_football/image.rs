@@ -158,20 +158,24 @@ fn remove_cancelled_goals(events: &mut Vec<(Side, ApiFootballEvent)>, stated: Pa
             && event.detail.to_ascii_lowercase().contains("goal")
     };
     let reviews: Vec<_> =
-        events.iter().filter(cancelled).map(|(side, event)| (*side, event.elapsed)).collect();
-    for (side, minute) in reviews {
+        events.iter().filter(cancelled).map(|(side, event)| (*side, event.clone())).collect();
+    for (side, review) in reviews {
         if goals_of(events)[side.index()] <= stated[side.index()] {
             continue;
         }
         let reviewed = |(own, event): &(Side, ApiFootballEvent)| {
+            let since = review.elapsed.checked_sub(event.elapsed);
+            // In added time only its minutes grow.
+            let is_before = event.elapsed < review.elapsed
+                || review.extra.is_none()
+                || event.extra <= review.extra;
             *own == side
                 && is_goal(event.kind)
-                && minute
-                    .checked_sub(event.elapsed)
-                    .is_some_and(|since| since <= REVIEW_MINUTES_MAX)
+                && is_before
+                && since.is_some_and(|since| since <= REVIEW_MINUTES_MAX)
         };
-        if let Some(place) = events.iter().rposition(reviewed) {
-            events.remove(place);
+        if let Some(index) = events.iter().rposition(reviewed) {
+            events.remove(index);
         }
     }
 }

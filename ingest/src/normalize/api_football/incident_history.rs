@@ -19,17 +19,25 @@ impl IncidentHistory {
         self.incidents.is_empty()
     }
 
-    /// Applies an image and returns the difference as facts. `score` is the current score.
+    /// Applies an image and returns the difference as facts. `score` is the current score; while there is none, nothing is
+    /// retracted, because a retraction states the score after it.
     pub(super) fn update(
         &mut self,
         image: Vec<IncidentImage>,
-        score: FootballScore,
+        score: Option<FootballScore>,
     ) -> Vec<FootballFact> {
         let reported = std::mem::take(&mut self.incidents);
         let matched = matched(&reported, &image);
-        let missing = reported.iter().enumerate().filter(|(at, _)| !matched.contains(&Some(*at)));
-        let mut facts: Vec<_> =
-            missing.map(|(_, incident)| retraction(incident, &image, score)).collect();
+        let mut facts = Vec::new();
+        for (at, incident) in reported.iter().enumerate() {
+            if matched.contains(&Some(at)) {
+                continue;
+            }
+            match score {
+                Some(score) => facts.push(retraction(incident, &image, score)),
+                None => self.incidents.push(incident.clone()),
+            }
+        }
         for (mut incident, before) in image.into_iter().zip(matched) {
             match before.map(|at| &reported[at]) {
                 Some(before) => {

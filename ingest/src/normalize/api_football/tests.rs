@@ -229,6 +229,16 @@ fn interrupted_match_says_so_and_stops_its_clock() {
 }
 
 #[test]
+fn goal_after_a_cancelled_one_of_added_time_stands() {
+    let mut poll = Poll::default();
+    let cancelled = event("90+4", 1, "Ann", "Var", "Goal cancelled");
+    let events = [goal("90+2", 1, "Ann"), cancelled, goal("90+7", 1, "Bea")];
+    let facts = poll.facts(&with("2H 90", "1-0", &events));
+    let goals: Vec<_> = facts.iter().filter(|fact| fact.contains("goal-")).collect();
+    assert_eq!(goals, ["new goal-home-1 90+7 Bea 1-0"], "{facts:?}");
+}
+
+#[test]
 fn statistics_are_emitted_when_they_change() {
     let mut poll = Poll::default();
     let at = |shots: &str| {

@@ -101,9 +101,10 @@ impl Kind {
         if definition.betting_type.as_deref() != Some("ODDS") {
             return vec![None; runners.len()];
         }
+        let event_name = definition.event_name.as_deref();
         let in_result = match self.runners {
-            Runners::Result => sides_of_result(runners, sport, definition.event_name.as_deref()),
-            Runners::Sides => sides(runners, [Outcome::Home, Outcome::Away]),
+            Runners::Result => sides_of_result(runners, sport, event_name),
+            Runners::Sides => order(sport, event_name).and_then(|order| sides(runners, order)),
             Runners::OverUnder | Runners::YesNo | Runners::Own => None,
         };
         let outcome = |runner: &RunnerDefinition<'_>| match self.runners {
@@ -119,27 +120,34 @@ impl Kind {
 /// The two sides of a result with what they are; the first is the one that Betfair sorts first.
 type Sides = [(RunnerKey, Outcome); 2];
 
+/// What the first and the second runner are. `None` where only the name of the event tells and there is none: American sports
+/// name the home side second.
+fn order(sport: Sport, event_name: Option<&str>) -> Option<[Outcome; 2]> {
+    let home_first = [Outcome::Home, Outcome::Away];
+    match sport {
+        Sport::Tennis => Some([Outcome::Player1, Outcome::Player2]),
+        Sport::Basketball | Sport::Hockey => {
+            let is_home_second = event_name?.contains(AT);
+            Some(if is_home_second { [Outcome::Away, Outcome::Home] } else { home_first })
+        }
+        _ => Some(home_first),
+    }
+}
+
 /// `None` where the runners are not those of the sport's result: a football match has two and the
-/// draw, others two, some of them perhaps with a draw. In which order they are, only the name of the event says in sports in
-/// which the home side may be second.
+/// draw, others two, some of them perhaps with a draw.
 fn sides_of_result(
     runners: &[RunnerDefinition<'_>],
     sport: Sport,
     event_name: Option<&str>,
 ) -> Option<Sides> {
-    let home_first = [Outcome::Home, Outcome::Away];
-    let (sizes, outcomes) = match sport {
-        Sport::Football => (3..=3, home_first),
-        Sport::Tennis => (2..=2, [Outcome::Player1, Outcome::Player2]),
-        Sport::Darts => (2..=3, home_first),
-        Sport::Basketball | Sport::Hockey => {
-            let away_first = event_name?.contains(AT);
-            let order = if away_first { [Outcome::Away, Outcome::Home] } else { home_first };
-            (2..=3, order)
-        }
+    let sizes = match sport {
+        Sport::Football => 3..=3,
+        Sport::Tennis => 2..=2,
+        Sport::Darts | Sport::Basketball | Sport::Hockey => 2..=3,
         _ => return None,
     };
-    sides(runners, outcomes).filter(|_| sizes.contains(&runners.len()))
+    sides(runners, order(sport, event_name)?).filter(|_| sizes.contains(&runners.len()))
 }
 
 /// `None` unless there are exactly two apart from the draw.

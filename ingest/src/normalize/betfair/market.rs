@@ -46,7 +46,7 @@ pub(super) struct Market {
     pub(super) sport: Sport,
     /// The image of the subscription in which it came last.
     pub(super) image: u64,
-    /// Its definition, where that is stored: as it was reported, and as it was received.
+    /// Its definition as it was reported; and, where that is stored, as it was received.
     pub(super) defined: Option<MarketDefinition>,
     pub(super) received: Option<StreamMarketDefinition<'static>>,
     /// Of its last definition.
@@ -71,8 +71,8 @@ pub(super) enum Closing {
 struct Runner {
     key: RunnerKey,
     id: Arc<str>,
-    /// As the last definition that names it has it.
-    defined: Option<SelectionDefinition>,
+    /// Whether a definition has named it.
+    is_defined: bool,
     trading: Trading,
     back: Ladder,
     lay: Ladder,
@@ -125,6 +125,7 @@ impl Market {
         for runner in &mut self.runners {
             (runner.back, runner.lay, runner.traded) = Default::default();
         }
+        self.held.clear();
     }
 
     pub(super) fn define(
@@ -149,17 +150,16 @@ impl Market {
                 Ok(place) => {
                     is_named[place] = true;
                     let known = &mut self.runners[place];
-                    let defined = selection(known, runner, outcome, notices);
-                    selections.push(defined.clone());
-                    known.defined = Some(defined);
+                    known.is_defined = true;
+                    selections.push(selection(known, runner, outcome, notices));
                 }
                 Err(refused) => notices.push(refused),
             }
         }
         // That a definition does not name a runner is no statement about it.
         let others = self.runners.iter().zip(is_named).filter(|(_, is_named)| !is_named);
-        selections.extend(others.filter_map(|(runner, _)| runner.defined.clone()));
-        MarketDefinition {
+        selections.extend(others.filter_map(|(runner, _)| self.selection(&runner.id)).cloned());
+        let defined = MarketDefinition {
             name: definition.name.as_deref().map(Arc::from),
             kind: kind.name,
             line: kind.line,
@@ -167,7 +167,14 @@ impl Market {
             status: self.status,
             in_play: definition.in_play,
             selections,
-        }
+        };
+        self.defined = Some(defined.clone());
+        defined
+    }
+
+    /// A selection as the last definition has it.
+    fn selection(&self, id: &str) -> Option<&SelectionDefinition> {
+        self.defined.as_ref()?.selections.iter().find(|selection| &*selection.id == id)
     }
 
     /// The changes of the runners as ours, or `None` when they come to nothing. Takes their ladders.
@@ -181,7 +188,7 @@ impl Market {
         let mut next = 0;
         for change in changes {
             match self.place(change.key, next) {
-                Ok(place) if self.runners[place].defined.is_none() => {
+                Ok(place) if !self.runners[place].is_defined => {
                     let before = selections.len();
                     self.runners[place].apply(change, &mut selections);
                     self.hold(selections.drain(before..).collect(), notices);
@@ -217,7 +224,7 @@ impl Market {
         }
         let runners = &self.runners;
         let is_named = |change: &mut SelectionChange| {
-            runners.iter().any(|runner| runner.id == change.id && runner.defined.is_some())
+            runners.iter().any(|runner| runner.id == change.id && runner.is_defined)
         };
         let mut selections: Vec<_> = self.held.extract_if(.., is_named).collect();
         self.keep_odds(&mut selections);
@@ -264,7 +271,7 @@ impl Runner {
         };
         let (back, lay, traded) = Default::default();
         let trading = Trading::Unheard;
-        Self { key, id: id.into(), defined: None, trading, back, lay, traded }
+        Self { key, id: id.into(), is_defined: false, trading, back, lay, traded }
     }
 
     /// Adds what the change comes to, if it is anything.

@@ -65,7 +65,7 @@ pub struct Normalizer {
     markets: HashMap<Arc<str>, Market>,
     matches: HashMap<Arc<str>, Match>,
     last_at: Option<Micros>,
-    /// Markets keep their definition, so that it can be reported again with another status.
+    /// Markets keep their definition as it was received, so that it can be reported again with the names of the catalogue.
     keeps_definitions: bool,
     /// Counts images, so that each market knows in which it came last.
     image: u64,
@@ -169,7 +169,7 @@ impl Normalizer {
         if let Some(definition) = &mut change.definition {
             received = self.keeps_definitions.then(|| (**definition).clone());
             self.names.apply(&change.id, definition);
-            self.take_version(&change.id, definition, out)?;
+            self.take_version(&change.id, definition, change.img, out)?;
             self.introduce(&change.id, definition, out)?;
         }
         let Some(market) = self.markets.get_mut(&*change.id) else {
@@ -188,7 +188,6 @@ impl Normalizer {
         }
         if let Some(definition) = &change.definition {
             let defined = market.define(definition, &mut out.notices);
-            market.defined = self.keeps_definitions.then(|| defined.clone());
             market.received = received.map(StreamMarketDefinition::into_owned);
             push(&market.id, MarketChange::Define(defined));
             if let Some(prices) = market.held_prices() {
@@ -207,6 +206,7 @@ impl Normalizer {
         &mut self,
         id: &str,
         definition: &StreamMarketDefinition<'_>,
+        img: bool,
         out: &mut Normalized,
     ) -> Result<(), DecodeError> {
         let Some(market) = self.markets.get_mut(id) else { return Ok(()) };
@@ -220,12 +220,20 @@ impl Normalizer {
         market.version = definition.version.or(market.version);
         let has_moved =
             definition.event_id.as_deref().is_some_and(|event| *event != *market.event_id);
-        if is_newer && has_moved {
-            let (id, sport, match_id) = (Arc::clone(&market.id), market.sport, market.match_id);
-            let change = MarketChange::Clear;
-            let fact = OddsFact { book: self.book.clone(), market: Arc::clone(&id), change };
+        if is_newer
+            && has_moved
+            && let Some(market) = self.remove_market(&Arc::from(id))
+        {
+            let fact = OddsFact {
+                book: self.book.clone(),
+                market: Arc::clone(&market.id),
+                change: MarketChange::Clear,
+            };
+            let (sport, match_id) = (market.sport, market.match_id);
             out.batch.events.push(Event { sport, match_id, fact: Fact::Odds(fact) });
-            self.forget(&id);
+            self.suspend(market, &mut out.batch);
+            // Without an image its prices are not complete.
+            self.is_lost |= !img;
         }
         Ok(())
     }
@@ -257,7 +265,6 @@ impl Normalizer {
         self.introduce(id, definition, out)?;
         let market = self.markets.get_mut(id).ok_or_else(|| unknown(id))?;
         let defined = market.define(definition, &mut out.notices);
-        market.defined = Some(defined.clone());
         let change = MarketChange::Define(defined);
         let fact = OddsFact { book: self.book.clone(), market: market.id.clone(), change };
         let (sport, match_id) = (market.sport, market.match_id);
@@ -282,7 +289,7 @@ impl Normalizer {
     }
 
     /// Registers the market and its match, and emits the match if it is new. A market
-    /// stays with the match of its first definition.
+    /// stays with the match of its first definition, until it moves: see [`Self::take_version`].
     fn introduce(
         &mut self,
         id: &str,
@@ -331,23 +338,35 @@ impl Normalizer {
         let mut absent: Vec<_> = absent.map(|market| market.id.clone()).collect();
         absent.sort_unstable();
         for id in &absent {
-            let Some(market) = self.forget(id) else { continue };
-            let Some(defined) = market.defined else { continue };
-            if defined.status == MarketStatus::Suspended {
-                continue;
+            if let Some(market) = self.forget(id) {
+                self.suspend(market, out);
             }
-            let suspended = MarketDefinition { status: MarketStatus::Suspended, ..defined };
-            let change = MarketChange::Define(suspended);
-            let fact = OddsFact { book: self.book.clone(), market: market.id, change };
-            let (sport, match_id) = (market.sport, market.match_id);
-            out.events.push(Event { sport, match_id, fact: Fact::Odds(fact) });
         }
+    }
+
+    /// Reports a market that was removed as suspended, unless it is.
+    fn suspend(&self, market: Market, out: &mut Batch) {
+        let Some(defined) = market.defined else { return };
+        if defined.status == MarketStatus::Suspended {
+            return;
+        }
+        let suspended = MarketDefinition { status: MarketStatus::Suspended, ..defined };
+        let change = MarketChange::Define(suspended);
+        let fact = OddsFact { book: self.book.clone(), market: market.id, change };
+        let (sport, match_id) = (market.sport, market.match_id);
+        out.events.push(Event { sport, match_id, fact: Fact::Odds(fact) });
     }
 
     /// Removes a market. If it returns, a definition introduces it again.
     fn forget(&mut self, id: &Arc<str>) -> Option<Market> {
-        let market = self.markets.remove(id)?;
+        let market = self.remove_market(id)?;
         self.names.remove(id);
+        Some(market)
+    }
+
+    /// Removes a market whose names are kept.
+    fn remove_market(&mut self, id: &Arc<str>) -> Option<Market> {
+        let market = self.markets.remove(id)?;
         if let Some(of_event) = self.matches.get_mut(&market.event_id) {
             of_event.markets -= 1;
             if of_event.markets == 0 {

@@ -304,9 +304,9 @@ fn prices(selection: &mut SelectionChange) -> Result {
     let SelectionChange { id, price, last, volume, back, lay, traded } = selection;
     key("selection", id)?;
     for (name, value) in [("price", price), ("last", last)] {
-        value.map_or(Ok(()), |it| decimal_odds(name, it))?;
+        value.map_or(Ok(()), |value| decimal_odds(name, value))?;
     }
-    volume.map_or(Ok(()), |it| amount("volume", it))?;
+    volume.map_or(Ok(()), |volume| amount("volume", volume))?;
     back.iter_mut().chain(lay).chain(traded).try_for_each(level)
 }
 

@@ -159,10 +159,10 @@ impl Course {
         &mut self,
         status: FootballStatus,
         recorded: &Recorded,
+        events_are_whole: bool,
         out: &mut Interpretation,
     ) {
         let has_score = self.period().is_some() || recorded.goals.is_some();
-        let events_are_whole = self.reaches_the_end(recorded);
         recorded.compare(&mut self.score, events_are_whole, &mut out.notices);
         let mut facts = self.players.end(self.minutes_played());
         facts.extend(self.analyst.whistle());
@@ -171,13 +171,16 @@ impl Course {
         self.emit(facts, out);
     }
 
-    /// Whether the events are those of a whole match: they go on until near its end, and have the goals at half time that the
-    /// provider states.
-    fn reaches_the_end(&self, recorded: &Recorded) -> bool {
+    /// Whether the events so far are those of a whole match: they go on until near its end, and have the goals at half time that
+    /// the provider states.
+    pub(in crate::normalize) fn reaches_the_end(&self, recorded: &Recorded) -> bool {
         let is_late = self.period() > Some(Period::SecondHalf)
             || self.period() == Some(Period::SecondHalf) && self.minutes_played() >= LATE_MINUTE;
-        let at_half_time = self.score.half_time.zip(recorded.half_time);
-        is_late && at_half_time.is_none_or(|(events, record)| events == record)
+        let has_first_half = self
+            .score
+            .half_time
+            .is_some_and(|events| recorded.half_time.is_none_or(|record| record == events));
+        is_late && has_first_half
     }
 
     /// The score, with one goal more for a side; and what the scoreboard shows now.

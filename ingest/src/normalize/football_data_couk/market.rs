@@ -91,24 +91,19 @@ impl Market {
         }
     }
 
-    /// Half a stake won or lost counts as won or lost; a stake returned is neither.
     fn settled(self, outcome: Outcome, goals: Pair<u16>) -> SelectionStatus {
         let [home, away] = goals.map(Decimal::from);
         let ahead = match self {
             Self::Result => home.cmp(&away),
             Self::Goals => (home + away).cmp(&GOALS),
-            Self::Handicap(line) => (home + line).cmp(&away),
+            Self::Handicap(line) => return settled_handicap(home + line - away, outcome),
         };
         let won = match outcome {
             Outcome::Home | Outcome::Over => ahead == Ordering::Greater,
             Outcome::Away | Outcome::Under => ahead == Ordering::Less,
             _ => ahead == Ordering::Equal,
         };
-        match self {
-            Self::Handicap(_) if ahead == Ordering::Equal => SelectionStatus::Removed,
-            _ if won => SelectionStatus::Winner,
-            _ => SelectionStatus::Loser,
-        }
+        if won { SelectionStatus::Winner } else { SelectionStatus::Loser }
     }
 
     fn kind(self) -> &'static str {
@@ -133,5 +128,19 @@ impl Market {
             Self::Goals => &[Outcome::Over, Outcome::Under],
             Self::Handicap(_) => &[Outcome::Home, Outcome::Away],
         }
+    }
+}
+
+/// The result by how far the home side is ahead with its handicap. With a quarter line, half of the stake is on each of the two
+/// lines beside it, so that a quarter ahead wins one half and gets the other back.
+fn settled_handicap(home_ahead: Decimal, outcome: Outcome) -> SelectionStatus {
+    let quarter = Decimal::new(25, 2);
+    let ahead = if outcome == Outcome::Away { -home_ahead } else { home_ahead };
+    match ahead {
+        _ if ahead > quarter => SelectionStatus::Winner,
+        _ if ahead == quarter => SelectionStatus::HalfWon,
+        _ if ahead == -quarter => SelectionStatus::HalfLost,
+        _ if ahead < -quarter => SelectionStatus::Loser,
+        _ => SelectionStatus::Push,
     }
 }

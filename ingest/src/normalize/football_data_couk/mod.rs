@@ -288,7 +288,7 @@ mod tests {
             ],
             &[
                 "bet365 match_winner closed winner loser loser",
-                "pinnacle asian_handicap@-1 closed removed removed",
+                "pinnacle asian_handicap@-1 closed push push",
                 "pinnacle match_winner closed winner loser loser",
                 "pinnacle over_under@2.5 closed winner loser",
             ],
@@ -309,8 +309,8 @@ mod tests {
                 "pinnacle asian_handicap@-0.75 2.1 1.7",
             ],
             &[
-                "pinnacle asian_handicap@-0.75 closed winner loser",
-                "pinnacle asian_handicap@-1 closed removed removed",
+                "pinnacle asian_handicap@-0.75 closed half_won half_lost",
+                "pinnacle asian_handicap@-1 closed push push",
             ],
         ];
         assert_eq!(odds(&played(row)), expected);

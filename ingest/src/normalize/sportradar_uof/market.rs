@@ -162,8 +162,7 @@ impl Market {
         self.state.define(&self.of, definition, facts);
     }
 
-    /// Who has won. Half a stake won or lost counts as won or lost; of a dead heat all have won;
-    /// what is returned in full is neither.
+    /// Who has won. Of a dead heat all have won; what is returned in full is removed.
     pub(super) fn settle(&mut self, market: &decode::Market, facts: &mut Vec<Fact>) {
         let mut definition = self.definition(MarketStatus::Closed, self.in_play());
         for outcome in &market.outcomes {
@@ -286,10 +285,13 @@ fn status(change: &decode::Market, known: Option<MarketStatus>) -> Option<Market
 }
 
 fn result(outcome: &UofOutcome) -> Option<SelectionStatus> {
-    let returned = outcome.void_factor.is_some_and(|factor| factor >= Decimal::ONE);
+    let returned = outcome.void_factor.unwrap_or_default();
+    let in_part = returned > Decimal::ZERO;
     Some(match outcome.result? {
-        _ if returned => SelectionStatus::Removed,
+        _ if returned >= Decimal::ONE => SelectionStatus::Removed,
+        1 if in_part => SelectionStatus::HalfWon,
         1 => SelectionStatus::Winner,
+        0 if in_part => SelectionStatus::HalfLost,
         0 => SelectionStatus::Loser,
         _ => return None,
     })

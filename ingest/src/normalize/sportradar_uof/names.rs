@@ -60,10 +60,11 @@ impl MarketNames {
     /// Whether a market is in one of these groups, such as `corners|cards`. Without groups, or without a description that names
     /// some, it may be.
     pub(super) fn is_in_group(&self, market: &str, groups: Option<&str>) -> bool {
-        let known = self.markets.get(market).map(|it| it.groups.as_str());
-        let known = known.filter(|known| !known.is_empty());
-        let (Some(known), Some(groups)) = (known, groups) else { return true };
-        groups.split('|').any(|group| group == "all" || known.split('|').any(|own| own == group))
+        let described = self.markets.get(market).map(|templates| templates.groups.as_str());
+        let described = described.filter(|described| !described.is_empty());
+        let (Some(described), Some(groups)) = (described, groups) else { return true };
+        let is_described = |group| described.split('|').any(|described| described == group);
+        groups.split('|').any(|group| group == "all" || is_described(group))
     }
 
     /// The name of a market. Specifiers that are not in it follow, since two markets must not have the same name: many

@@ -82,6 +82,8 @@ fn football_status(status: &Status) -> Option<FootballStatus> {
     };
     by_phase.or(match status.status? {
         0 | 6 => Some(NotStarted),
+        // Breaks that have no status: the one before them stays.
+        1 if matches!(status.match_status, Some(30 | 32 | 34)) => None,
         1 => Some(Live),
         2 | 7 => Some(Interrupted),
         3 | 4 => Some(Finished),
@@ -96,8 +98,10 @@ fn football_score(status: &Status, phase: Option<FootballStatus>) -> Option<Foot
     let of = |codes: &[i32]| sum(&status.periods, codes);
     let penalties = both(status.penalties).or_else(|| of(&[50]));
     let in_play = of(&[6, 7, 40, 41, 42]).filter(|_| penalties.is_some());
-    let first = of(&[6]).filter(|_| {
-        phase.is_some_and(|phase| phase.has_begun() && phase != FootballStatus::FirstHalf)
+    let first = of(&[6]).filter(|_| match phase {
+        // It may be in the first half.
+        None | Some(FootballStatus::Live | FootballStatus::Interrupted) => of(&[7]).is_some(),
+        Some(phase) => phase.has_begun() && phase != FootballStatus::FirstHalf,
     });
     let small = |pair: Pair<u32>| {
         let [home, away] = pair.map(|goals| u16::try_from(goals).ok());

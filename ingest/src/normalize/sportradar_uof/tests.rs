@@ -110,7 +110,7 @@ fn settlement_closes_and_its_rollback_suspends() {
     let mut feed = football();
     interpret(&mut feed, &odds(RESULT));
     let results = r#"<outcomes><market id="1"><outcome id="1" result="1" dead_heat_factor="0.5"/><outcome id="2" result="0" void_factor="0.5"/><outcome id="3" result="0" void_factor="1.0"/></market></outcomes>"#;
-    let settled = "1 is match_winner closed 1=home:winner 2=draw:loser 3=away:removed";
+    let settled = "1 is match_winner closed 1=home:winner 2=draw:half_lost 3=away:removed";
     let settlement =
         |certainty| message("bet_settlement", &format!(r#"certainty="{certainty}""#), results);
     assert_eq!(interpret(&mut feed, &settlement(1)), [settled]);

@@ -132,7 +132,7 @@ impl Normalizer {
             Some(Period::FirstHalf) => FootballStatus::Abandoned,
             Some(_) => FootballStatus::Finished,
         };
-        self.course.finish(status, &Recorded::default(), out);
+        self.course.finish(status, &Recorded::default(), true, out);
     }
 
     fn is_played_to_the_end(&self, period: Period) -> bool {

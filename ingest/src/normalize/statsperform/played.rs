@@ -120,12 +120,13 @@ pub(super) fn finish(course: &mut Course, details: &Details, out: &mut Interpret
         return open(course, status, out);
     }
     open(course, FootballStatus::NotStarted, out);
+    let recorded = recorded(&details.scores, course.goals());
+    let events_are_whole = course.reaches_the_end(&recorded);
     if details.scores.shootout.is_some_and(|kicks| kicks != [0, 0]) {
         // There was one, whether its kicks are listed or not.
         course.enter(Period::Shootout, None, out);
     }
-    let recorded = recorded(&details.scores, course.goals());
-    course.finish(status, &recorded, out);
+    course.finish(status, &recorded, events_are_whole, out);
 }
 
 /// Emits the fixture of a match that was not played.

@@ -93,10 +93,14 @@ impl EventState {
         })
     }
 
-    /// It is no longer in responses of this kind: suspends the markets that they offered last.
+    /// It is no longer in responses of this kind: suspends the markets that they offered last. The list of a sport has all
+    /// events with odds, so that without it also a response about this event alone is out of date.
     pub(super) fn leave(&mut self, moment: ResponseContext) -> Vec<Batch> {
         self.answers[moment.kind as usize] = 0;
-        self.suspend(moment.at, |market| market.kind == moment.kind)
+        let is_list_of_sport = moment.kind == ResponseKind::Sport;
+        self.suspend(moment.at, |market| {
+            market.kind == moment.kind || is_list_of_sport && market.kind == ResponseKind::Single
+        })
     }
 
     /// The fixture, if it is new or has changed.

@@ -109,8 +109,10 @@ impl Normalizer {
         if self.course.period().is_none() {
             return;
         }
+        // Before the substitutions of the record, which are no events.
+        let events_are_whole = self.course.reaches_the_end(&self.recorded);
         self.substitute_until(Period::Shootout, Micros::MAX, out);
-        self.course.finish(FootballStatus::Finished, &self.recorded, out);
+        self.course.finish(FootballStatus::Finished, &self.recorded, events_are_whole, out);
     }
 
     fn check(&self, event: &WyscoutEvent) -> Result<Side, DecodeError> {
