@@ -67,6 +67,7 @@ test("a match that runs can be watched from the kick-off as soon as it is record
     { fixture: { sides: [{ name: "Ashby Town" }, { name: "Calder Vale" }] } },
     market({ define: { kind: "match_winner", status: "open", in_play: true, selections } }),
     { football: { status: "first_half" } },
+    { football: { score: { goals: [0, 0] } } },
     { football: { clock: { second: 0, running: true } } });
   await page.goto(base);
   const row = page.locator("#board-football .matches button", { hasText: "Ashby Town" });
