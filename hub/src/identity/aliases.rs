@@ -28,9 +28,9 @@ pub(super) struct AliasEntry {
 
 /// The team of this name, in plain words, limited to a country if that is known.
 pub(super) fn find(plain: &str, country: Option<&str>) -> Option<&'static AliasEntry> {
-    let known = ALIASES.teams.get(&fold::key(plain))?;
-    let elsewhere = known.country.zip(country).is_some_and(|(one, other)| one != other);
-    (!elsewhere).then_some(known)
+    let entry = ALIASES.teams.get(&fold::key(plain))?;
+    let elsewhere = entry.country.zip(country).is_some_and(|(one, other)| one != other);
+    (!elsewhere).then_some(entry)
 }
 
 impl Aliases {

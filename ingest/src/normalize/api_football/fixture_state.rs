@@ -106,7 +106,8 @@ impl FixtureState {
         }
         let short = image.status.short.as_deref().unwrap_or_default();
         let (_, shootout) = status::beyond_full_time(short);
-        let stated = image::Stated { goals: image.goals, shootout, over: status::is_over(short) };
+        let stated =
+            image::FixtureTotals { goals: image.goals, shootout, over: status::is_over(short) };
         Some(image::incidents(events, &image.teams, stated, wrong))
     }
 

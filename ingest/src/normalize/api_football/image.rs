@@ -37,7 +37,7 @@ pub(super) enum IncidentClass {
 
 /// What the fixture itself states, by which its events are understood.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Stated {
+pub(super) struct FixtureTotals {
     /// All goals in play, without the shoot-out.
     pub(super) goals: Option<Pair<u16>>,
     /// There is a shoot-out, or there was one.
@@ -54,7 +54,7 @@ pub(super) struct Stated {
 pub(super) fn incidents(
     events: Vec<ApiFootballEvent>,
     teams: &Pair<NamedEntity>,
-    stated: Stated,
+    stated: FixtureTotals,
     notices: &mut Vec<DecodeError>,
 ) -> Vec<IncidentImage> {
     let mut events: Vec<_> = events

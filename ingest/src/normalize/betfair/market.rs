@@ -149,9 +149,9 @@ impl Market {
             match self.place(runner.key, index) {
                 Ok(place) => {
                     is_named[place] = true;
-                    let known = &mut self.runners[place];
-                    known.is_defined = true;
-                    selections.push(selection(known, runner, outcome, notices));
+                    let defined_runner = &mut self.runners[place];
+                    defined_runner.is_defined = true;
+                    selections.push(selection(defined_runner, runner, outcome, notices));
                 }
                 Err(refused) => notices.push(refused),
             }

@@ -201,7 +201,7 @@ impl Normalizer {
     }
 
     /// Refuses a definition that is older than the one before it, with all that comes with it. A newer one under another event
-    /// has moved: the market begins anew there.
+    /// has moved: the normaliser forgets the market and registers it there.
     fn take_version(
         &mut self,
         id: &str,

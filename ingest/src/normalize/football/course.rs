@@ -336,7 +336,7 @@ impl Course {
     }
 }
 
-/// The last event of a match that is told to its end is not before this minute.
+/// A complete event list has an event at or after this minute.
 const LATE_MINUTE: u32 = 85;
 
 impl Recorded {

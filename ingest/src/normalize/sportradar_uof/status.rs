@@ -180,7 +180,7 @@ fn tennis_score(
         let [first, second] = both(it.score)?.map(small);
         Some(SetScore { games: [first?, second?], tie_break: None })
     };
-    // Whoever is ahead in sets wins a match that was played to its end, and not one that was given up.
+    // The leader in sets wins a completed match. In a retirement only the stated winner counts.
     let is_finished = phase == Some(TennisStatus::Finished);
     let winner = winner.or_else(|| ahead(sets).filter(|_| is_finished));
     Some(TennisScore {

@@ -87,7 +87,7 @@ impl Interpreter {
 
     fn moment(&mut self, answer: &Answer, received: Micros) -> ResponseContext {
         self.answers += 1;
-        let kind = ResponseKind::of(answer, &self.events);
+        let kind = ResponseKind::from_answer(answer, &self.events);
         let newest = if self.recorded { newest_update(answer) } else { None };
         let now = answer.timestamp.or(newest).unwrap_or(received);
         let format = self.prices.of(answer);
@@ -195,7 +195,7 @@ impl Interpret for Interpreter {
 impl ResponseKind {
     const ALL: [Self; 4] = [Self::Single, Self::Sport, Self::Upcoming, Self::Scores];
 
-    fn of(answer: &Answer, events: &HashMap<String, EventState>) -> Self {
+    fn from_answer(answer: &Answer, events: &HashMap<String, EventState>) -> Self {
         let Some(first) = answer.events.first() else {
             // An empty list of scores and one of odds look the same; odds matter more.
             let lists_odds = |state: &EventState| {
