@@ -1,4 +1,4 @@
-//! A hub that is killed at any moment, and 300 clients that must not lose anything.
+//! A hub that is killed at any moment, and some hundred clients that must not lose anything.
 //!
 //! [`load`] pushes matches and odds, [`client`] and [`rest`] follow them and keep what they saw, [`faults`]
 //! kills the hub and damages its log, [`observer`] reads the log, and [`checker`] compares: each event
@@ -118,8 +118,8 @@ fn cluster_rounds(damages: bool, kind: impl Fn(RoundNumber) -> RoundKind) {
         variable("TEST_CRASH_SEED").unwrap_or_else(|| u64::try_from(now()).expect("after 1970"));
     let plan = Plan {
         seed,
-        clients: variable("TEST_CRASH_CLIENTS").unwrap_or(300),
-        rate: variable("TEST_CRASH_RATE").unwrap_or(500),
+        clients: variable("TEST_CRASH_CLIENTS").unwrap_or(120),
+        rate: variable("TEST_CRASH_RATE").unwrap_or(250),
         duration: Duration::from_secs(variable("TEST_CLUSTER_SECONDS").unwrap_or(30)),
         kills_max: u64::MAX,
         damages,

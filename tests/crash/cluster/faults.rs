@@ -295,23 +295,29 @@ impl TestCluster<'_> {
         Ok(())
     }
 
-    /// A leader that does not reach the servers of NATS takes no clients once another node leads.
+    /// A leader that does not reach the servers of NATS takes no clients once another node leads, and says why.
     async fn isolate(&self, leader: &Node<'_>) -> Result<(), String> {
         let set_all = |line| leader.links.nats.iter().for_each(|link| link.set_line(line));
         set_all(Line::Cut);
         let begun = Instant::now();
-        while takes_client(&leader.place.address, &self.key).await.is_ok() {
+        let isolated = loop {
+            let is_told = leader.place.output().contains("another one leads: its clients are sent");
+            let takes_clients = takes_client(&leader.place.address, &self.key).await.is_ok();
+            if is_told && !takes_clients {
+                break Ok(());
+            }
             if begun.elapsed() > WHOLE_WITHIN {
-                set_all(Line::Open);
-                return Err(format!("node {} keeps its clients", leader.name));
+                let problem = if takes_clients {
+                    "keeps its clients"
+                } else {
+                    "does not say why it takes no clients"
+                };
+                break Err(format!("node {} {problem}", leader.name));
             }
             sleep(Duration::from_millis(100)).await;
-        }
+        };
         set_all(Line::Open);
-        if !leader.place.output().contains("another one leads: its clients are sent") {
-            return Err(format!("node {} does not say why it takes no clients", leader.name));
-        }
-        Ok(())
+        isolated
     }
 
     /// The leader goes on, and leads, while it does not reach PostgreSQL.

@@ -92,16 +92,17 @@ def crash(log):
 
 def cluster(log):
     """A cluster whose parts are killed, suspended, cut off and slow for half a minute or longer, until all has happened,
-    with each server of NATS, under load and with 300 clients, and the check of what each saw. Then the same while the
+    with each server of NATS, under load and with 120 clients, and the check of what each saw. Then the same while the
     servers lose what they have stored."""
     return crashes(log, CLUSTER_TEST) + crashes(log, LOSS_TEST)
 
 
 def cluster_long(log):
-    """The same for an hour, with the current server, after an upgrade from TEST_OLD_PROGRAM."""
+    """The same for an hour, with the current server, more load and more clients, after an upgrade from TEST_OLD_PROGRAM."""
     servers = nats_servers(log)["TEST_NATS_SERVERS"].split(":")[-1]
+    load = {"TEST_CRASH_CLIENTS": "300", "TEST_CRASH_RATE": "500"}
     counts = crashes(log, UPGRADE_TEST, TEST_NATS_SERVERS=servers)
-    return counts + crashes(log, CLUSTER_TEST, limit_s=CRASH_LONG_S_MAX, TEST_CLUSTER_SECONDS="3600", TEST_NATS_SERVERS=servers)
+    return counts + crashes(log, CLUSTER_TEST, limit_s=CRASH_LONG_S_MAX, TEST_CLUSTER_SECONDS="3600", TEST_NATS_SERVERS=servers, **load)
 
 
 def crash_long(log):
