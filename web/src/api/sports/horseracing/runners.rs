@@ -68,6 +68,11 @@ struct RunnerBook {
     odds_win: Option<Number>,
     /// That it is placed.
     odds_place: Option<Number>,
+    /// The starting prices of an exchange: that it wins, and that it is placed.
+    bsp_win: Option<Number>,
+    bsp_place: Option<Number>,
+    /// By how much, in percent, the prices of the others are reduced if it is removed.
+    adjustment_factor: Option<Number>,
     movement_win: Option<Movement>,
     movement_place: Option<Movement>,
     updated_at: Option<String>,
@@ -245,7 +250,8 @@ impl RunnerRow {
 impl RunnerOdds {
     fn of(card: &RaceCard, (runner, prices): &(Runner, Vec<&RunnerPriceRecord>)) -> Self {
         let mut books: BTreeMap<&str, Vec<&RunnerPriceRecord>> = BTreeMap::new();
-        for price in prices.iter().filter(|price| price.price.is_some()) {
+        let is_known = |price: &&&RunnerPriceRecord| price.price.is_some() || price.bsp.is_some();
+        for price in prices.iter().filter(is_known) {
             books.entry(&price.bookmaker).or_default().push(price);
         }
         let books = books.iter().map(|(slug, prices)| RunnerBook::of(slug, prices));
@@ -273,6 +279,9 @@ impl RunnerBook {
             bookmaker_slug: slug.to_owned(),
             odds_win: odds(win),
             odds_place: odds(place),
+            bsp_win: win.and_then(|it| it.bsp).map(Number),
+            bsp_place: place.and_then(|it| it.bsp).map(Number),
+            adjustment_factor: win.or(place).and_then(|it| it.adjustment_factor).map(Number),
             movement_win: win.and_then(|it| Movement::between(it.previous, it.price)),
             movement_place: place.and_then(|it| Movement::between(it.previous, it.price)),
             updated_at: updated.and_then(time::zulu),
