@@ -199,7 +199,8 @@ mod tests {
         let pretty = MESSAGE.replace(['{', '['], "{\n").replace("{\n\n", "{\n");
         let pretty =
             pretty.replace("\"mc\":{", "\"mc\":[").replace("\"runners\":{", "\"runners\":[");
-        let long = pretty.replace("mcm", &format!("mcm\",\n\"x\":\"{}", "x".repeat(399)));
+        let lines_of_x = format!("{{\n{}", format!("\"x\":\"{}\",\n", "x".repeat(99)).repeat(5));
+        let long = pretty.replacen("{\n", &lines_of_x, 1);
         for (text, expected) in [
             (line.clone(), "b"),
             (MESSAGE.to_owned(), "b"),
@@ -211,7 +212,7 @@ mod tests {
             (format!("{line}\n{}", &pretty[..60]), "b 2:truncated"),
             (pretty.replace("\"id\"", "id"), "1:syntax"),
             (format!("{long}\n{line}"), "1:too_long b"),
-            ("}\n".to_owned(), "1:syntax"),
+            (format!("{line}\n}}\n{line}"), "b 2:syntax b"),
         ] {
             assert_eq!(steps(&path, &text), expected, "{text}");
         }

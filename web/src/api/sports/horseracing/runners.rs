@@ -55,6 +55,11 @@ pub(super) struct RunnerOdds {
     race_id: Key,
     race_date: Option<String>,
     horse_name: Option<String>,
+    /// The starting prices of an exchange: that it wins, and that it is placed. Null until they are settled.
+    bsp_win: Option<Number>,
+    bsp_place: Option<Number>,
+    /// By how much, in percent, the prices of the others are reduced if it is removed; of an exchange.
+    adjustment_factor: Option<Number>,
     bookmakers_count: usize,
     source: Source,
     bookmakers: Vec<RunnerBook>,
@@ -68,11 +73,6 @@ struct RunnerBook {
     odds_win: Option<Number>,
     /// That it is placed.
     odds_place: Option<Number>,
-    /// The starting prices of an exchange: that it wins, and that it is placed.
-    bsp_win: Option<Number>,
-    bsp_place: Option<Number>,
-    /// By how much, in percent, the prices of the others are reduced if it is removed.
-    adjustment_factor: Option<Number>,
     movement_win: Option<Movement>,
     movement_place: Option<Movement>,
     updated_at: Option<String>,
@@ -250,8 +250,7 @@ impl RunnerRow {
 impl RunnerOdds {
     fn of(card: &RaceCard, (runner, prices): &(Runner, Vec<&RunnerPriceRecord>)) -> Self {
         let mut books: BTreeMap<&str, Vec<&RunnerPriceRecord>> = BTreeMap::new();
-        let is_known = |price: &&&RunnerPriceRecord| price.price.is_some() || price.bsp.is_some();
-        for price in prices.iter().filter(is_known) {
+        for price in prices.iter().filter(|price| price.price.is_some()) {
             books.entry(&price.bookmaker).or_default().push(price);
         }
         let books = books.iter().map(|(slug, prices)| RunnerBook::of(slug, prices));
@@ -261,6 +260,9 @@ impl RunnerOdds {
             race_id: card.race,
             race_date: card.start.and_then(time::offset),
             horse_name: runner.horse.as_ref().map(|horse| horse.name.clone()),
+            bsp_win: prices.iter().filter(|it| is_win(it)).find_map(|it| it.bsp).map(Number),
+            bsp_place: prices.iter().filter(|it| is_place(it)).find_map(|it| it.bsp).map(Number),
+            adjustment_factor: prices.iter().find_map(|it| it.adjustment_factor).map(Number),
             bookmakers_count: bookmakers.len(),
             source: if bookmakers.is_empty() { Source::None } else { Source::Multi },
             bookmakers,
@@ -268,10 +270,18 @@ impl RunnerOdds {
     }
 }
 
+fn is_win(price: &RunnerPriceRecord) -> bool {
+    matches!(&*price.market, "win" | price::WINNER)
+}
+
+fn is_place(price: &RunnerPriceRecord) -> bool {
+    matches!(&*price.market, "place" | "to_be_placed")
+}
+
 impl RunnerBook {
     fn of(slug: &str, prices: &[&RunnerPriceRecord]) -> Self {
-        let win = prices.iter().find(|price| matches!(&*price.market, "win" | price::WINNER));
-        let place = prices.iter().find(|price| matches!(&*price.market, "place" | "to_be_placed"));
+        let win = prices.iter().find(|price| is_win(price));
+        let place = prices.iter().find(|price| is_place(price));
         let odds = |price: Option<&&RunnerPriceRecord>| price?.price.map(Number);
         let updated = prices.iter().map(|price| price.at).max();
         Self {
@@ -279,9 +289,6 @@ impl RunnerBook {
             bookmaker_slug: slug.to_owned(),
             odds_win: odds(win),
             odds_place: odds(place),
-            bsp_win: win.and_then(|it| it.bsp).map(Number),
-            bsp_place: place.and_then(|it| it.bsp).map(Number),
-            adjustment_factor: win.or(place).and_then(|it| it.adjustment_factor).map(Number),
             movement_win: win.and_then(|it| Movement::between(it.previous, it.price)),
             movement_place: place.and_then(|it| Movement::between(it.previous, it.price)),
             updated_at: updated.and_then(time::zulu),
