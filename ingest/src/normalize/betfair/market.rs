@@ -401,7 +401,7 @@ fn has_places(definition: &StreamMarketDefinition<'_>) -> bool {
 fn share(selections: &mut [SelectionDefinition]) {
     let has_won = |it: &&mut SelectionDefinition| it.status == SelectionStatus::Winner;
     let winners = Decimal::from(selections.iter_mut().filter(has_won).count());
-    let part = Decimal::ONE.checked_div(winners);
+    let part = Decimal::ONE.checked_div(winners).map(|part| part.normalize());
     let is_exact = |part: &Decimal| *part < Decimal::ONE && part.scale() <= EXACT_SCALE_MAX;
     let Some(factor) = part.filter(is_exact) else { return };
     for winner in selections.iter_mut().filter(has_won) {
