@@ -396,7 +396,7 @@ fn definition() -> impl Strategy<Value = MarketDefinition> {
 
 fn market_terms() -> impl Strategy<Value = Option<Box<MarketTerms>>> {
     let models = subsequence(vec!["PASSIVE", "DYNAMIC"], 0..=2);
-    let models = models.prop_map(|all| all.into_iter().map(Arc::from).collect());
+    let models = models.prop_map(|all| all.into_iter().map(Arc::from).collect::<Vec<Arc<str>>>());
     let terms = (option::of(0..3_u32), models, option::of(price())).prop_map(
         |(bet_delay, bet_delay_models, market_base_rate)| {
             Box::new(MarketTerms {

@@ -275,8 +275,11 @@ impl Selection {
         for (own, new) in [&mut extras.near_price, &mut extras.far_price].into_iter().zip(news) {
             let Some(new) = new else { continue };
             let new = Some(new).filter(|price| is_price(*price));
-            has_changed |= *own != new;
-            *own = new;
+            // An equal price with other digits is unchanged, as in [`Ladder::set`].
+            if *own != new {
+                *own = new;
+                has_changed = true;
+            }
         }
         has_changed
     }
