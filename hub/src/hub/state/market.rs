@@ -96,7 +96,7 @@ pub struct Selection {
     pub(super) extras: Option<Box<SelectionExtras>>,
 }
 
-/// What only exchanges and settlements state of a selection. Most have none, as with [`Ladders`].
+/// What only exchanges and settlements state of a selection. Most have none, as with `Ladders`.
 #[derive(Debug, Clone, Default, BorshSerialize, BorshDeserialize)]
 pub struct SelectionExtras {
     pub terms: SelectionTerms,
