@@ -128,6 +128,7 @@ fn definition(market: usize) -> MarketDefinition {
         name: None,
         status: SelectionStatus::Active,
         outcome: Some(outcome),
+        terms: None,
     };
     MarketDefinition {
         kind: "over_under".into(),
@@ -137,6 +138,7 @@ fn definition(market: usize) -> MarketDefinition {
         status: MarketStatus::Open,
         in_play: true,
         selections: [("o", Outcome::Over), ("u", Outcome::Under)].map(selection).to_vec(),
+        terms: None,
     }
 }
 
@@ -147,6 +149,8 @@ fn prices(n: u64) -> MarketChange {
         price: Some(Decimal::new(i64::try_from(cents).expect("a small number"), 2)),
         last: None,
         volume: None,
+        near_price: None,
+        far_price: None,
         back: vec![],
         lay: vec![],
         traded: vec![],

@@ -122,6 +122,7 @@ impl LoadSource {
             name: None,
             status: SelectionStatus::Active,
             outcome: None,
+            terms: None,
         };
         let market = MarketDefinition {
             kind: Arc::clone(&self.market),
@@ -131,6 +132,7 @@ impl LoadSource {
             status: MarketStatus::Open,
             in_play: true,
             selections: vec![selection],
+            terms: None,
         };
         let fixture = Event { sport: Sport::Football, match_id, fact: Fact::Fixture(fixture) };
         let events = vec![fixture, self.odds(match_id, MarketChange::Define(market))];

@@ -223,6 +223,20 @@ pub struct RunnerPriceRecord {
         deserialize_with = "facts::codec::optional_decimal::read"
     )]
     pub previous: Option<Decimal>,
+    /// The starting price of an exchange, once it is settled.
+    #[serde(default)]
+    #[borsh(
+        serialize_with = "facts::codec::optional_decimal::write",
+        deserialize_with = "facts::codec::optional_decimal::read"
+    )]
+    pub bsp: Option<Decimal>,
+    /// The reduction factor of the runner, in percent.
+    #[serde(default)]
+    #[borsh(
+        serialize_with = "facts::codec::optional_decimal::write",
+        deserialize_with = "facts::codec::optional_decimal::read"
+    )]
+    pub adjustment_factor: Option<Decimal>,
     /// As in `facts::event::SelectionStatus`.
     pub status: Arc<str>,
     /// Whether it is available.

@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use crate::{
     document::{Details, HomeAway, Particulars, PlayerPair, Signal},
     words::{
-        CardKind, FootballStatus, GoalType, HoldReason, MarketStatus, PlayerNumber, PointKind,
-        RaceStatus, ScoreboardStatus, SelectionStatus, Side, Timestamp, VarDecision,
+        CardKind, Decimal, FootballStatus, GoalType, HoldReason, MarketStatus, PlayerNumber,
+        PointKind, RaceStatus, ScoreboardStatus, SelectionStatus, Side, Timestamp, VarDecision,
     },
 };
 
@@ -424,6 +424,8 @@ event! {
         pub winners: Vec<String>,
         /// Of a book: the result of each selection by its id, if one is `half_won`, `half_lost` or `push`.
         pub results: Option<BTreeMap<String, SelectionStatus>>,
+        /// Of a book: the part of the stake that wins, by the id of the winner, in a dead heat.
+        pub dead_heat_factors: Option<BTreeMap<String, Decimal>>,
     }
 }
 
@@ -440,6 +442,8 @@ event! {
         pub winners: Vec<String>,
         /// As in `settle`.
         pub results: Option<BTreeMap<String, SelectionStatus>>,
+        /// As in `settle`.
+        pub dead_heat_factors: Option<BTreeMap<String, Decimal>>,
     }
 }
 

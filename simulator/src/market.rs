@@ -158,6 +158,7 @@ impl Market {
             name: Some(bet.selection_name(*outcome, sides)),
             status: SelectionStatus::Active,
             outcome: Some(*outcome),
+            terms: None,
         };
         let mut selections: Vec<_> = bet.outcomes().iter().map(selection).collect();
         if bet == Bet::DoubleChance {
@@ -166,6 +167,7 @@ impl Market {
                 name: Some(name.into()),
                 status: SelectionStatus::Active,
                 outcome: None,
+                terms: None,
             }));
         }
         Self::of(bet, selections)
@@ -178,6 +180,7 @@ impl Market {
             name: Some(runner.name.clone()),
             status: SelectionStatus::Active,
             outcome: None,
+            terms: None,
         };
         Self::of(Bet::Win, runners.map(selection).collect())
     }
@@ -191,6 +194,7 @@ impl Market {
             status: MarketStatus::Inactive,
             in_play: false,
             selections,
+            terms: None,
         };
         Self { id: bet.id().into(), template }
     }

@@ -160,6 +160,83 @@ fn second_settlement_corrects_the_first() {
     assert_eq!((&events[4]["of"], &events[4]["winners"]), (&events[2]["eid"], &json!(["12"])));
 }
 
+/// A recording of one race: its course, name and distance, its winner and its runners that were removed.
+#[test]
+fn race_is_a_match() {
+    for (recording, key, start, title, winner, removed) in [
+        (
+            "1.211006011.bz2",
+            "32165834.0645",
+            1_678_344_300_000_000_i64,
+            ["Pakenham", "R1 1200m 3yo", "1200m", "AU"],
+            ["Sisterhood", "9404610", "1.86"],
+            ["Adrett", "Extreme Ally"].as_slice(),
+        ),
+        (
+            "flumine-BASIC-1.132153978.jsonl.gz",
+            "28270094.1855",
+            1_497_466_500_000_000,
+            ["Hamilton", "1m Hcap", "1m", "GB"],
+            ["Brother Mcgonagall", "12115648", "4.15"],
+            ["Hellavashock", "Hymn For The Dudes"].as_slice(),
+        ),
+    ] {
+        let Some(bench) = played(&format!("feeds-2/betfair-stream/{recording}"), &[]) else {
+            return;
+        };
+        let races = bench.readers.values().filter(|reader| reader.data["runners"].is_object());
+        let races: Vec<_> = races.collect();
+        let [race] = races[..] else { panic!("one race") };
+        let data = &race.data;
+        assert_eq!(data["refs"], json!({ "betfair": key }));
+        assert_eq!((&data["start"], &data["status"]), (&json!(start), &json!("finished")));
+        let found = ["course", "name", "distance", "country"].map(|field| data[field].clone());
+        assert_eq!(found, title.map(Value::from));
+        let runners: Vec<_> = data["runners"].as_object().expect("runners").values().collect();
+        let named = |status: &str| {
+            let own = runners.iter().filter(|runner| runner["status"] == status);
+            let mut names: Vec<_> = own.filter_map(|runner| runner["name"].as_str()).collect();
+            names.sort_unstable();
+            names
+        };
+        let [name, id, bsp] = winner;
+        assert_eq!((named("finished"), named("non_runner")), (vec![name], removed.to_vec()));
+        assert!(kinds(&race.events()).contains(&"finish"), "{:?}", race.events());
+        let (book, _) = the_book(&bench);
+        let market = book["markets"].as_object().expect("markets").values().next().expect("one");
+        let selection = &market["selections"][id];
+        assert_eq!((&selection["status"], &selection["bsp"]), (&json!("winner"), &json!(bsp)));
+        assert_eq!(market["number_of_winners"], 1);
+    }
+}
+
+/// Betfair sets what was matched to 0 before it closes a market.
+#[test]
+fn matched_volume_stays_when_the_market_closes() {
+    for (recording, market, volume, runner, of_runner) in [
+        ("feeds-2/betfair-stream/1.185781277.bz2", "1.185781277", 52_333.0, "40364042", 16_868.3),
+        (
+            "feeds/betfair-stream/racing-1.241629436.live.jsonl.gz",
+            "1.241629436",
+            253_190.53,
+            "59626646",
+            16_367.1,
+        ),
+    ] {
+        let Some(bench) = played(recording, &[]) else { return };
+        let (book, _) = the_book(&bench);
+        let market = &book["markets"][market];
+        assert_eq!(market["status"], "closed");
+        let number = |value: &Value| value.as_str().and_then(|text| text.parse::<f64>().ok());
+        let matched = number(&market["volume"]).expect("a volume");
+        assert!((matched - volume).abs() <= 0.05, "{matched} of {volume}");
+        let own = &market["selections"][runner];
+        let matched = number(&own["volume"]).expect("a volume");
+        assert!((matched - of_runner).abs() <= 0.05, "{matched} of {of_runner}");
+        assert!(own["traded"].as_object().is_some_and(|ladder| !ladder.is_empty()));
+    }
+}
+
 #[test]
 fn newest_statement_holds_in_whatever_answer_it_is() {
     let Some(bench) = play("24-odds-api-upcoming", &["upcoming.ndjson"]) else { return };

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use facts::event::{
     Ball, Batch, Competition, Event, Fact, Fixture, FootballFact, FootballScore, FootballStatus,
     GameScore, GoalKind, Id, Incident, IncidentKind, Level, MarketChange, MarketDefinition,
-    MarketStatus, MatchClock, OddsFact, Outcome, Pair, Participant, Point, PointKind, Race,
-    RaceRunner, RaceStatus, RunnerStatus, Scoreboard, ScoreboardStatus, SelectionChange,
-    SelectionDefinition, SelectionStatus, SetScore, Side, Situation, Sport, Stat, TennisFact,
-    TennisScore, TennisStatus, VarDecision,
+    MarketStatus, MarketTerms, MatchClock, OddsFact, Outcome, Pair, Participant, Point, PointKind,
+    Race, RaceRunner, RaceStatus, RunnerStatus, Scoreboard, ScoreboardStatus, SelectionChange,
+    SelectionDefinition, SelectionStatus, SelectionTerms, SetScore, Side, Situation, Sport, Stat,
+    TennisFact, TennisScore, TennisStatus, VarDecision,
 };
 use fanout::Micros;
 use proptest::{
@@ -378,16 +378,43 @@ fn definition() -> impl Strategy<Value = MarketDefinition> {
             ids.into_iter().zip(all).map(with_id).collect::<Vec<_>>()
         },
     );
-    (kind, text(vec!["One", "Other"]), line, text(vec!["1h"]), status, any::<bool>(), selections)
-        .prop_map(|(kind, name, line, period, status, in_play, selections)| MarketDefinition {
-            kind: kind.into(),
-            name,
-            line,
-            period,
-            status,
-            in_play,
-            selections,
+    let in_play = (any::<bool>(), market_terms());
+    (kind, text(vec!["One", "Other"]), line, text(vec!["1h"]), status, in_play, selections)
+        .prop_map(|(kind, name, line, period, status, (in_play, terms), selections)| {
+            MarketDefinition {
+                kind: kind.into(),
+                name,
+                line,
+                period,
+                status,
+                in_play,
+                selections,
+                terms,
+            }
         })
+}
+
+fn market_terms() -> impl Strategy<Value = Option<Box<MarketTerms>>> {
+    let models = subsequence(vec!["PASSIVE", "DYNAMIC"], 0..=2);
+    let models = models.prop_map(|all| all.into_iter().map(Arc::from).collect::<Vec<Arc<str>>>());
+    let terms = (option::of(0..3_u32), models, option::of(price())).prop_map(
+        |(bet_delay, bet_delay_models, market_base_rate)| {
+            Box::new(MarketTerms {
+                bet_delay,
+                bet_delay_models,
+                market_base_rate,
+                ..Default::default()
+            })
+        },
+    );
+    option::of(terms)
+}
+
+fn selection_terms() -> impl Strategy<Value = Option<Box<SelectionTerms>>> {
+    let terms = (option::of(price()), option::of(0..3_i64)).prop_map(|(bsp, removal_date)| {
+        Box::new(SelectionTerms { bsp, removal_date, ..Default::default() })
+    });
+    option::of(terms)
 }
 
 fn selection() -> impl Strategy<Value = SelectionDefinition> {
@@ -401,9 +428,10 @@ fn selection() -> impl Strategy<Value = SelectionDefinition> {
         SelectionStatus::Push,
     ]);
     let outcome = option::weighted(0.8, select(vec![Outcome::Home, Outcome::Away]));
-    (option::of(select(vec!["Ann", "Bea"]).prop_map(Arc::from)), status, outcome).prop_map(
-        |(name, status, outcome)| SelectionDefinition { id: "".into(), name, status, outcome },
-    )
+    let name = option::of(select(vec!["Ann", "Bea"]).prop_map(Arc::from));
+    (name, status, outcome, selection_terms()).prop_map(|(name, status, outcome, terms)| {
+        SelectionDefinition { id: "".into(), name, status, outcome, terms }
+    })
 }
 
 fn selection_changes() -> impl Strategy<Value = Vec<SelectionChange>> {
@@ -419,9 +447,20 @@ fn selection_change() -> impl Strategy<Value = SelectionChange> {
         btree_map(price(), amount(), 0..3).prop_map(move |it| it.into_iter().map(level).collect())
     };
     let values = (option::of(price()), option::of(price()), option::of(amount()));
-    (values, ladder(), ladder(), ladder()).prop_map(|((price, last, volume), back, lay, traded)| {
-        SelectionChange { id: "".into(), price, last, volume, back, lay, traded }
-    })
+    let projected = [option::of(amount()), option::of(amount())];
+    (values, projected, ladder(), ladder(), ladder()).prop_map(
+        |((price, last, volume), [near_price, far_price], back, lay, traded)| SelectionChange {
+            id: "".into(),
+            price,
+            last,
+            volume,
+            near_price,
+            far_price,
+            back,
+            lay,
+            traded,
+        },
+    )
 }
 
 /// Few values, some of them in two spellings.

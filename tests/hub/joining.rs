@@ -77,7 +77,7 @@ impl ProviderFixture {
     fn book(&self, slug: &str, outcomes: [Outcome; 2]) -> [Event; 2] {
         let selections = [("a", outcomes[0]), ("b", outcomes[1])].map(|(id, outcome)| {
             let (name, status) = (None, SelectionStatus::Active);
-            SelectionDefinition { id: id.into(), name, status, outcome: Some(outcome) }
+            SelectionDefinition { id: id.into(), name, status, outcome: Some(outcome), terms: None }
         });
         let definition =
             MarketDefinition { selections: selections.into(), ..match_winner(MarketStatus::Open) };

@@ -153,6 +153,7 @@ fn prices(
         name: None,
         status: SelectionStatus::Active,
         outcome: Some(*outcome),
+        terms: None,
     };
     let price = |(outcome, price): &(Outcome, &str)| SelectionChange {
         id: outcome.as_str().into(),
@@ -168,6 +169,7 @@ fn prices(
             status,
             in_play: true,
             selections: all.iter().map(selection).collect(),
+            terms: None,
         })),
         odds(MarketChange::Prices { selections: all.iter().map(price).collect(), volume: None }),
     ]

@@ -2,10 +2,12 @@
 
 use facts::event::{
     Batch, Event, Fact, Fixture, FootballFact, FootballStatus, Id, MarketChange, MarketDefinition,
-    MarketStatus, OddsFact, Sport,
+    MarketStatus, MarketTerms, OddsFact, SelectionChange, SelectionDefinition, SelectionStatus,
+    SelectionTerms, Sport,
 };
 use fanout::Micros;
 use hub::{ApplyError, HubSettings, feeds::SourcePolicy};
+use serde_json::{Value, json};
 
 use crate::bench::{Bench, SETTINGS, START};
 
@@ -44,6 +46,7 @@ pub(crate) fn match_winner(status: MarketStatus) -> MarketDefinition {
         status,
         in_play: false,
         selections: Vec::new(),
+        terms: None,
     }
 }
 
@@ -157,6 +160,73 @@ fn source_with_most_matches_makes_room_for_others() {
     assert_eq!(errors, []);
     assert!(!has(&bench, 3) && has(&bench, 8), "the greedy source stayed");
     assert!(has(&bench, 9), "the source with fewer matches gave one up");
+    bench.check_images();
+    bench.check_log();
+}
+
+/// The terms of a market and of its selections, a dead heat among them, and what takes them back.
+#[test]
+fn terms_and_dead_heats_are_published_until_they_are_taken_back() {
+    let odds = |change| {
+        event(1, Fact::Odds(OddsFact { book: "betfair".into(), market: "a".into(), change }))
+    };
+    let define = |status, factors: [Option<&str>; 2], terms: Option<MarketTerms>| {
+        let selection = |(id, factor): (&str, Option<&str>)| SelectionDefinition {
+            id: id.into(),
+            name: None,
+            status: SelectionStatus::Winner,
+            outcome: None,
+            terms: factor.map(|factor| {
+                let dead_heat_factor = Some(factor.parse().expect("a number"));
+                Box::new(SelectionTerms { dead_heat_factor, ..SelectionTerms::default() })
+            }),
+        };
+        let selections = ["x", "y"].into_iter().zip(factors).map(selection).collect();
+        let terms = terms.map(Box::new);
+        odds(MarketChange::Define(MarketDefinition { selections, terms, ..match_winner(status) }))
+    };
+    let terms = MarketTerms {
+        bet_delay: Some(5),
+        bet_delay_models: vec!["PASSIVE".into()],
+        ..MarketTerms::default()
+    };
+    let near = |near_price: i64| {
+        let change = SelectionChange {
+            id: "x".into(),
+            near_price: Some(near_price.into()),
+            ..SelectionChange::default()
+        };
+        odds(MarketChange::Prices { selections: vec![change], volume: None })
+    };
+    let mut bench = Bench::new(SETTINGS);
+    let open = define(MarketStatus::Open, [None; 2], Some(terms));
+    bench.apply(&at(0, &[fixture(1), open, near(3)]));
+    let market =
+        |bench: &Bench| bench.readers["football/1/odds/betfair"].data["markets"]["a"].clone();
+    let opened = market(&bench);
+    let stated = [
+        &opened["bet_delay"],
+        &opened["bet_delay_models"],
+        &opened["selections"]["x"]["near_price"],
+    ];
+    assert_eq!(stated, [&json!(5), &json!(["PASSIVE"]), &json!("3")]);
+    bench.apply(&at(1, &[define(MarketStatus::Closed, [Some("0.5"); 2], None), near(0)]));
+    let closed = market(&bench);
+    let x = &closed["selections"]["x"];
+    let stated = [&closed["bet_delay"], &x["near_price"], &x["dead_heat_factor"]];
+    assert_eq!(stated, [&Value::Null, &Value::Null, &json!("0.5")]);
+    bench.apply(&at(2, &[define(MarketStatus::Closed, [Some("0.25"), None], None)]));
+    bench.apply(&at(3, &[define(MarketStatus::Closed, [None; 2], None)]));
+    let events = bench.readers["football/1/odds/betfair"].events();
+    let factors = |event: &Value| (event["kind"].clone(), event["dead_heat_factors"].clone());
+    let found: Vec<_> = events.iter().map(factors).collect();
+    let expected = [
+        ("open", Value::Null),
+        ("settle", json!({"x": "0.5", "y": "0.5"})),
+        ("correct", json!({"x": "0.25"})),
+        ("correct", Value::Null),
+    ];
+    assert_eq!(found, expected.map(|(kind, factors)| (json!(kind), factors)));
     bench.check_images();
     bench.check_log();
 }

@@ -62,6 +62,7 @@ fn market(slug: &str, status: MarketStatus) -> Event {
         name: None,
         status: SelectionStatus::Active,
         outcome: Some(outcome),
+        terms: None,
     });
     let definition =
         MarketDefinition { in_play: true, selections: selections.into(), ..match_winner(status) };

@@ -8,7 +8,7 @@ are ladders by level, and are used only for a runner without the former. Before 
 its prices and volumes are set to 0, so `matched_volume` and `last_traded` are those from before.
 The volume of a runner is the sum of its `trd` ladder: `tv` is the same in live recordings, but in
 historic PRO files it is only what the message adds to the ladder. A market without a definition in
-the file has prices and no status. `NaN` and `Infinity` are unknown.
+the file has prices and no status. Markets of horses and greyhounds with one `race` are of one race. `NaN` and `Infinity` are unknown.
 """
 
 import json
@@ -32,6 +32,18 @@ def messages(path):
 def number(value):
     """A number, or nothing for the texts `NaN` and `Infinity`."""
     return value if isinstance(value, (int, float)) and value == value and abs(value) != float("inf") else None
+
+
+# The types of the markets of one race; others are about the meeting or a race to come.
+OF_A_RACE = ("WIN", "PLACE", "OTHER_PLACE", "EACH_WAY", "MATCH_BET", "FORECAST", "REV_FORECAST", "TRICAST")
+
+
+def race(definition):
+    """The race of the market, as Betfair numbers races: the meeting and the off time in UTC. Nothing outside of racing."""
+    if definition.get("eventTypeId") not in ("7", "4339") or definition.get("marketType") not in OF_A_RACE:
+        return None
+    hour, minute = definition["marketTime"][11:16].split(":")
+    return f"{definition['eventId']}.{hour}{minute}"
 
 
 class Market:
@@ -98,6 +110,7 @@ class Market:
             fields = ("eventId", "eventName", "name", "venue", "marketTime", "marketType", "bettingType",
                       "numberOfWinners", "betDelay", "status", "inPlay", "bspReconciled", "version")
             truth |= {field: self.definition.get(field) for field in fields}
+            truth["race"] = race(self.definition)
             truth["runners"] = {
                 f"{one['id']}@{one['hc']}" if one.get("hc") else str(one["id"]): {
                     "name": one.get("name"), "status": one["status"], "bsp": number(one.get("bsp")),

@@ -44,6 +44,9 @@ pub struct About {
     /// Tennis: of the tournament.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub category: Option<Arc<str>>,
+    /// Racing: as the source writes it, `1m2f` or `1200m`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distance: Option<Arc<str>>,
     /// How many sets, legs or maps are played at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub best_of: Option<u8>,
@@ -113,6 +116,7 @@ impl About {
         fill(&mut self.neutral, &other.neutral);
         fill(&mut self.surface, &other.surface);
         fill(&mut self.category, &other.category);
+        fill(&mut self.distance, &other.distance);
         fill(&mut self.best_of, &other.best_of);
         fill(&mut self.home_country, &other.home_country);
         fill(&mut self.away_country, &other.away_country);

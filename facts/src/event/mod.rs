@@ -44,8 +44,8 @@ pub use self::{
     ids::EntityKind,
     line_up::{LineUp, LineUpPlayer, PlayerPosition, PlayerStat},
     odds::{
-        Level, MarketChange, MarketDefinition, MarketStatus, OddsFact, Outcome, SelectionChange,
-        SelectionDefinition, SelectionStatus,
+        Level, MarketChange, MarketDefinition, MarketStatus, MarketTerms, OddsFact, Outcome,
+        SelectionChange, SelectionDefinition, SelectionStatus, SelectionTerms,
     },
     race::{Race, RaceRunner, RaceStatus, RunnerStatus},
     scoreboard::{MatchClock, Scoreboard, ScoreboardStatus},

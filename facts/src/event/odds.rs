@@ -7,6 +7,7 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
 use super::{
+    Micros,
     number::{self, Number},
     words::words,
 };
@@ -78,6 +79,44 @@ pub struct MarketDefinition {
     #[serde(default)]
     pub in_play: bool,
     pub selections: Vec<SelectionDefinition>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terms: Option<Box<MarketTerms>>,
+}
+
+/// The terms of a market, as an exchange states them; what it does not state is absent.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct MarketTerms {
+    /// How many selections win; 0 where it depends on the result, as in handicaps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub number_of_winners: Option<u32>,
+    /// The part of the odds that a place pays: 4 is a quarter.
+    #[serde(with = "number::optional", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Number>"))]
+    #[borsh(
+        serialize_with = "codec::optional_decimal::write",
+        deserialize_with = "codec::optional_decimal::read"
+    )]
+    pub each_way_divisor: Option<Decimal>,
+    /// How long a bet waits before it is accepted, in seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bet_delay: Option<u32>,
+    /// `PASSIVE`, `DYNAMIC`: the source's own words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bet_delay_models: Vec<Arc<str>>,
+    /// The commission on winnings, in percent.
+    #[serde(with = "number::optional", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Number>"))]
+    #[borsh(
+        serialize_with = "codec::optional_decimal::write",
+        deserialize_with = "codec::optional_decimal::read"
+    )]
+    pub market_base_rate: Option<Decimal>,
+    /// Why it is suspended, in the source's own words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub suspend_reason: Option<Arc<str>>,
 }
 
 words! {
@@ -103,6 +142,43 @@ pub struct SelectionDefinition {
     /// What it stands for, where all bookmakers have the same: then it is part of the consensus.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terms: Option<Box<SelectionTerms>>,
+}
+
+/// What decides how a selection is paid beside its status; what the source does not state is absent.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct SelectionTerms {
+    /// By how much the prices of the others are reduced if it is removed, in percent.
+    #[serde(with = "number::optional", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Number>"))]
+    #[borsh(
+        serialize_with = "codec::optional_decimal::write",
+        deserialize_with = "codec::optional_decimal::read"
+    )]
+    pub adjustment_factor: Option<Decimal>,
+    /// When it was removed, in microseconds since the Unix epoch, UTC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub removal_date: Option<Micros>,
+    /// The starting price of the exchange, once it is settled: decimal odds.
+    #[serde(with = "number::optional", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Number>"))]
+    #[borsh(
+        serialize_with = "codec::optional_decimal::write",
+        deserialize_with = "codec::optional_decimal::read"
+    )]
+    pub bsp: Option<Decimal>,
+    /// The part of the stake that wins in a dead heat: `"0.5"` of two.
+    #[serde(with = "number::optional", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Number>"))]
+    #[borsh(
+        serialize_with = "codec::optional_decimal::write",
+        deserialize_with = "codec::optional_decimal::read"
+    )]
+    pub dead_heat_factor: Option<Decimal>,
 }
 
 words! {
@@ -186,6 +262,22 @@ pub struct SelectionChange {
         deserialize_with = "codec::optional_decimal::read"
     )]
     pub volume: Option<Decimal>,
+    /// The projected starting price of all bets, those at a price too; 0 if there is none any more.
+    #[serde(default, with = "number::optional", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Number>"))]
+    #[borsh(
+        serialize_with = "codec::optional_decimal::write",
+        deserialize_with = "codec::optional_decimal::read"
+    )]
+    pub near_price: Option<Decimal>,
+    /// The projected starting price of the bets at starting price alone; 0 if there is none any more.
+    #[serde(default, with = "number::optional", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Number>"))]
+    #[borsh(
+        serialize_with = "codec::optional_decimal::write",
+        deserialize_with = "codec::optional_decimal::read"
+    )]
+    pub far_price: Option<Decimal>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub back: Vec<Level>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -525,6 +525,7 @@ fn runner_prices(
     let prices = own.map(|selection| {
         let key = runner_key(&book.slug, &selection.id, selection.name.as_deref());
         let horse = derived(ids, "horse", &key).unwrap_or_default();
+        let terms = selection.extras().map(|extras| &extras.terms);
         RunnerPriceRecord {
             horse,
             runner: runner(ids, race, horse).unwrap_or_default(),
@@ -534,6 +535,8 @@ fn runner_prices(
             name: selection.name.clone(),
             price: selection.price,
             previous: selection.prev,
+            bsp: terms.and_then(|terms| terms.bsp),
+            adjustment_factor: terms.and_then(|terms| terms.adjustment_factor),
             status: selection.status.as_str().into(),
             open: open && selection.status == SelectionStatus::Active,
             in_play: market.in_play,

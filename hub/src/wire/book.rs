@@ -11,7 +11,7 @@ use crate::{
         Header,
         state::{
             Book, BookDelta, BookEvent, BookPart, GuardChange, Ladder, LadderKind, Market,
-            Selection, Transition,
+            Selection, SelectionExtras, Transition,
         },
     },
     patch::{FieldList, Patch},
@@ -45,6 +45,7 @@ fn selection_image(out: &mut Object, selection: &Selection) {
     best_prices(selection).into_iter().for_each(|(name, value)| out.set_some(name, value));
     out.set_some("last", selection.last);
     out.set_some("volume", selection.volume);
+    projected(selection).into_iter().for_each(|(name, value)| out.set_some(name, value));
     for rung in LadderKind::ALL {
         ladder(out, rung, selection.ladder(rung));
     }
@@ -118,7 +119,11 @@ fn numbers(book: &Book, parts: &[BookPart], header: Object) -> FieldList {
 
 /// Fields that these parts of one market take, at most.
 fn field_count(parts: &[BookPart]) -> usize {
-    let of_part = |part: &BookPart| if matches!(part, BookPart::Price(..)) { 3 } else { 1 };
+    let of_part = |part: &BookPart| match part {
+        BookPart::Price(..) => 3,
+        BookPart::Projected(..) => 2,
+        _ => 1,
+    };
     let place = |part: &BookPart| (part.selection(), part.ladder());
     let places = parts.chunk_by(|part, next| place(part) == place(next));
     // The market, `selections`, and for each ladder its name and perhaps its selection.
@@ -140,6 +145,11 @@ fn selection_numbers(out: &mut FieldList, selection: &Selection, parts: &[BookPa
                 }
                 BookPart::Last(..) => out.set_or_null(4, "last", selection.last),
                 BookPart::SelectionVolume(..) => out.set_or_null(4, "volume", selection.volume),
+                BookPart::Projected(..) => {
+                    for (name, value) in projected(selection) {
+                        out.set_or_null(4, name, value);
+                    }
+                }
                 BookPart::Rung(.., level) => {
                     let size = (!level.size.is_zero()).then_some(level.size);
                     out.set_or_null(5, FieldKey::price(level.price), size);
@@ -158,6 +168,7 @@ fn definition_part(out: &mut Object, market: &Market, part: BookPart) {
         | BookPart::Price(..)
         | BookPart::Last(..)
         | BookPart::SelectionVolume(..)
+        | BookPart::Projected(..)
         | BookPart::Rung(..) => {}
     }
 }
@@ -188,6 +199,15 @@ fn terms(out: &mut Object, market: &Market, patch: bool) {
     super::set(out, "period", market.period.as_ref(), patch);
     out.set("status", market.status.as_str());
     out.set("in_play", market.in_play);
+    let Some(terms) = market.terms.as_deref() else { return };
+    let models = terms.bet_delay_models.iter().map(Node::from);
+    let models = (!terms.bet_delay_models.is_empty()).then(|| Node::List(models.collect()));
+    super::set(out, "number_of_winners", terms.number_of_winners, patch);
+    super::set(out, "each_way_divisor", terms.each_way_divisor, patch);
+    super::set(out, "bet_delay", terms.bet_delay, patch);
+    super::set(out, "bet_delay_models", models, patch);
+    super::set(out, "market_base_rate", terms.market_base_rate, patch);
+    super::set(out, "suspend_reason", terms.suspend_reason.as_ref(), patch);
 }
 
 /// The definition of a selection.
@@ -195,6 +215,11 @@ fn entry(out: &mut Object, selection: &Selection, patch: bool) {
     super::set(out, "name", selection.name.as_ref(), patch);
     super::set(out, "outcome", selection.outcome.map(Outcome::as_str), patch);
     out.set("status", selection.status.as_str());
+    let Some(SelectionExtras { terms, .. }) = selection.extras() else { return };
+    super::set(out, "adjustment_factor", terms.adjustment_factor, patch);
+    super::set(out, "removal_date", terms.removal_date, patch);
+    super::set(out, "bsp", terms.bsp, patch);
+    super::set(out, "dead_heat_factor", terms.dead_heat_factor, patch);
 }
 
 fn transitions(out: &mut Object, market: &Market) {
@@ -226,6 +251,13 @@ fn transition(transition: Transition) -> Object {
 /// The best prices to back and lay, and the price before.
 fn best_prices(selection: &Selection) -> [(&'static str, Option<Decimal>); 3] {
     [("price", selection.price), ("prev", selection.prev), ("lay", selection.best_lay())]
+}
+
+/// The projected starting prices.
+fn projected(selection: &Selection) -> [(&'static str, Option<Decimal>); 2] {
+    let extras = selection.extras();
+    let near = extras.and_then(|extras| extras.near_price);
+    [("near_price", near), ("far_price", extras.and_then(|extras| extras.far_price))]
 }
 
 fn ladder(out: &mut Object, rung: LadderKind, ladder: &Ladder) {
@@ -282,8 +314,7 @@ fn moved(
     out.set("in_play", in_play);
     out.set("at", at);
     if kind == "settle" {
-        out.set("winners", winners(market));
-        out.set_some("results", results(market));
+        set_results(&mut out, market);
     }
     out
 }
@@ -295,9 +326,19 @@ fn resettled(market: &Market, number: u32, times: u32) -> Object {
     out.set("eid", format!("correct-{of}-{times}"));
     out.set("of", of);
     out.set("market", &market.id);
+    set_results(&mut out, market);
+    out
+}
+
+/// Who has won, and what else decides what is paid.
+fn set_results(out: &mut Object, market: &Market) {
     out.set("winners", winners(market));
     out.set_some("results", results(market));
-    out
+    for selection in market.selections.iter().filter(|it| it.status.has_won()) {
+        if let Some(factor) = selection.dead_heat_factor() {
+            out.object("dead_heat_factors").set(&selection.id, factor);
+        }
+    }
 }
 
 /// The hub suspends the whole book, or resumes it.

@@ -8,11 +8,13 @@ use crate::{
     hub::state::{Match, Moment, RaceEvent, RacePart, Racing},
 };
 
-/// The title of the race and its venue.
+/// The title of the race, its distance and its venue.
 pub(super) fn title(out: &mut Object, m: &Match, patch: bool) {
     let meeting = m.fixture.competition.as_ref().map(|it| &it.name);
     set(out, "name", m.about.round_name.as_ref(), patch);
     set(out, "course", m.about.venue.as_ref().map(|it| &it.name).or(meeting), patch);
+    set(out, "country", m.about.country.as_ref(), patch);
+    set(out, "distance", m.about.distance.as_ref(), patch);
 }
 
 pub(super) fn image(out: &mut Object, state: &Racing) {

@@ -49,6 +49,7 @@ fn introduction(number: u64) -> Batch {
                 name: Some(outcome.as_str().into()),
                 status: SelectionStatus::Active,
                 outcome: Some(outcome),
+                terms: None,
             };
             let definition = MarketDefinition {
                 kind: "asian_handicap".into(),
@@ -58,6 +59,7 @@ fn introduction(number: u64) -> Batch {
                 status: MarketStatus::Open,
                 in_play: true,
                 selections: OUTCOMES.map(selection).to_vec(),
+                terms: None,
             };
             let odds = |change| {
                 let market = format!("1.{number}{market}").into();

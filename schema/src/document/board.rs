@@ -121,4 +121,8 @@ pub struct HorseRacingRow {
     pub name: Option<String>,
     /// The racecourse.
     pub course: Option<String>,
+    /// The country of the course: two letters of ISO 3166-1, or its name.
+    pub country: Option<String>,
+    /// The distance as the source writes it: `1m2f`, `1200m`.
+    pub distance: Option<String>,
 }

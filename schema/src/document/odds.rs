@@ -49,6 +49,18 @@ pub struct Market {
     /// The selections by id; one that exists once per handicap is `id@handicap`: `"56323@-1.5"`. Absent if there
     /// are none.
     pub selections: Option<BTreeMap<String, Selection>>,
+    /// How many selections win; 0 if it depends on the result, as in handicaps.
+    pub number_of_winners: Option<u32>,
+    /// The part of the odds that a place pays: `"4"` is a quarter.
+    pub each_way_divisor: Option<Decimal>,
+    /// How long a bet waits before it is accepted, in seconds.
+    pub bet_delay: Option<u32>,
+    /// `PASSIVE`, `DYNAMIC`: the source's own words.
+    pub bet_delay_models: Option<Vec<String>>,
+    /// The commission on winnings, in percent.
+    pub market_base_rate: Option<Decimal>,
+    /// Why it is suspended, in the source's own words.
+    pub suspend_reason: Option<String>,
     /// Each change of `status` or `in_play`, by its number from `"1"`; the last 64 are kept.
     pub transitions: BTreeMap<String, Transition>,
 }
@@ -72,6 +84,18 @@ pub struct Selection {
     pub last: Option<Decimal>,
     /// Amount matched on the selection.
     pub volume: Option<Decimal>,
+    /// On an exchange, the projected starting price of all bets.
+    pub near_price: Option<Decimal>,
+    /// On an exchange, the projected starting price of the bets at starting price alone.
+    pub far_price: Option<Decimal>,
+    /// The starting price of the exchange, once it is settled.
+    pub bsp: Option<Decimal>,
+    /// By how much the prices of the others are reduced if it is removed, in percent.
+    pub adjustment_factor: Option<Decimal>,
+    /// When it was removed.
+    pub removal_date: Option<Timestamp>,
+    /// The part of the stake that wins in a dead heat: `"0.5"` of two.
+    pub dead_heat_factor: Option<Decimal>,
     /// On an exchange, what is offered to back.
     pub back: Option<Ladder>,
     /// On an exchange, what is offered to lay.

@@ -27,6 +27,10 @@ pub struct HorseRace {
     pub name: Option<String>,
     /// The racecourse.
     pub course: Option<String>,
+    /// The country of the course: two letters of ISO 3166-1, or its name.
+    pub country: Option<String>,
+    /// The distance as the source writes it: `1m2f`, `1200m`.
+    pub distance: Option<String>,
     /// The runners by id. Absent if no source reports the race.
     pub runners: Option<BTreeMap<String, Runner>>,
 }

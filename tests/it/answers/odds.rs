@@ -147,6 +147,9 @@ async fn race_ends_as_its_market_was_settled() {
             (&json!("none"), &json!([])),
             "a settled market"
         );
+        let bsp = odds["bsp_win"].as_f64();
+        let mut stated = array(&sheet["runners"]).iter().filter_map(|it| it["bsp"].as_f64());
+        assert!(bsp.is_some_and(|bsp| stated.any(|own| (own - bsp).abs() < 1e-9)), "{odds}");
     }
 }
 

@@ -54,6 +54,8 @@ pub enum BookPart {
     Price(usize, usize),
     Last(usize, usize),
     SelectionVolume(usize, usize),
+    /// The projected starting prices.
+    Projected(usize, usize),
     /// A level of a ladder as it is now; size 0 means that it is gone.
     Rung(usize, usize, LadderKind, Level),
 }
@@ -68,6 +70,7 @@ impl BookPart {
         | Self::Price(market, _)
         | Self::Last(market, _)
         | Self::SelectionVolume(market, _)
+        | Self::Projected(market, _)
         | Self::Rung(market, ..)) = self;
         market
     }
@@ -79,6 +82,7 @@ impl BookPart {
             Self::Price(_, selection)
             | Self::Last(_, selection)
             | Self::SelectionVolume(_, selection)
+            | Self::Projected(_, selection)
             | Self::Rung(_, selection, ..) => Some(selection),
             Self::Definition(_) | Self::Transition(..) | Self::Volume(_) => None,
         }
@@ -264,6 +268,9 @@ impl Book {
         market.period.clone_from(&definition.period);
         market.status = definition.status;
         market.in_play = definition.in_play;
+        if definition.terms.is_some() || market.terms.is_some() {
+            market.terms = Some(definition.terms.clone().unwrap_or_default());
+        }
         self.tally.add(market);
         // Few markets get selections later, and growth by doubling leaves room for one more or two.
         market
@@ -278,6 +285,7 @@ impl Book {
             selection.name.clone_from(&new.name);
             selection.status = new.status;
             selection.outcome = new.outcome;
+            selection.set_terms(new.terms.as_deref());
         }
         for (index, selection) in market.selections.iter_mut().enumerate() {
             let is_own = |new: &SelectionDefinition| new.id == selection.id;
@@ -333,6 +341,10 @@ impl Book {
             if selection.volume.take().is_some() {
                 parts.push(BookPart::SelectionVolume(market, number));
             }
+            let has_extras = selection.extras.is_some();
+            if has_extras && selection.set_projected([Some(Decimal::ZERO); 2]) {
+                parts.push(BookPart::Projected(market, number));
+            }
         }
     }
 
@@ -380,6 +392,9 @@ impl Book {
         if change.volume.is_some() && selection.volume != change.volume {
             selection.volume = change.volume;
             parts.push(BookPart::SelectionVolume(market, number));
+        }
+        if selection.set_projected([change.near_price, change.far_price]) {
+            parts.push(BookPart::Projected(market, number));
         }
     }
 }

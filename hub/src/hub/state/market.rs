@@ -6,7 +6,8 @@ use borsh::{BorshDeserialize, BorshSerialize};
 use facts::codec;
 use facts::decimal::{compare, is_equal};
 use facts::event::{
-    Level, MarketDefinition, MarketStatus, Outcome, SelectionDefinition, SelectionStatus,
+    Level, MarketDefinition, MarketStatus, MarketTerms, Outcome, SelectionDefinition,
+    SelectionStatus, SelectionTerms,
 };
 use fanout::Micros;
 use rust_decimal::Decimal;
@@ -41,6 +42,8 @@ pub struct Market {
     )]
     pub volume: Option<Decimal>,
     pub selections: Vec<Selection>,
+    /// Present once a source has stated any.
+    pub terms: Option<Box<MarketTerms>>,
     /// Every change of status or of being in play, the last [`Market::TRANSITIONS_MAX`] of them.
     pub transitions: Vec<Transition>,
     /// Transitions that are no longer stored.
@@ -89,6 +92,24 @@ pub struct Selection {
     /// When the price was last reported.
     pub priced_at: Micros,
     pub(super) ladders: Ladders,
+    /// Present once a source has stated any.
+    pub(super) extras: Option<Box<SelectionExtras>>,
+}
+
+/// What only exchanges and settlements state of a selection. Most have none, as with `Ladders`.
+#[derive(Debug, Clone, Default, BorshSerialize, BorshDeserialize)]
+pub struct SelectionExtras {
+    pub terms: SelectionTerms,
+    #[borsh(
+        serialize_with = "codec::optional_decimal::write",
+        deserialize_with = "codec::optional_decimal::read"
+    )]
+    pub near_price: Option<Decimal>,
+    #[borsh(
+        serialize_with = "codec::optional_decimal::write",
+        deserialize_with = "codec::optional_decimal::read"
+    )]
+    pub far_price: Option<Decimal>,
 }
 
 /// The ladders of a selection, by [`LadderKind`]. Those of bookmakers, which are most, have none, and without the box a
@@ -132,6 +153,7 @@ impl Market {
             in_play: false,
             volume: None,
             selections: Vec::new(),
+            terms: None,
             transitions: Vec::new(),
             transitions_dropped: 0,
             settled: None,
@@ -160,26 +182,29 @@ impl Market {
         self.transitions_dropped + u32::try_from(self.transitions.len()).unwrap_or(u32::MAX)
     }
 
-    /// The results of the selections, in their order. Those that are removed have none.
-    pub(super) fn results(&self) -> Vec<SelectionStatus> {
-        let statuses = self.selections.iter().map(|selection| selection.status);
-        statuses.filter(|status| *status != SelectionStatus::Removed).collect()
+    /// The results of the selections, in their order, with the factor of a dead heat. Those that are removed have none.
+    pub(super) fn results(&self) -> Vec<(SelectionStatus, Option<Decimal>)> {
+        let all = self.selections.iter().map(|it| (it.status, it.dead_heat_factor()));
+        all.filter(|(status, _)| *status != SelectionStatus::Removed).collect()
     }
 
     /// Whether the definition equals the current one. False for a market that is not defined yet.
     pub(super) fn is_defined_as(&self, definition: &MarketDefinition) -> bool {
-        let MarketDefinition { kind, name, line, period, status, in_play, selections } = definition;
+        let MarketDefinition { kind, name, line, period, status, in_play, selections, terms } =
+            definition;
         let same = |own: &Selection, new: &SelectionDefinition| {
             own.id == new.id
                 && own.name == new.name
                 && own.status == new.status
                 && own.outcome == new.outcome
+                && are_same(own.extras.as_ref().map(|it| &it.terms), new.terms.as_deref())
         };
         let in_order = self.selections.len() == selections.len()
             && self.selections.iter().zip(selections).all(|(own, new)| same(own, new));
         !self.transitions.is_empty()
             && (&self.kind, &self.name, &self.line) == (kind, name, line)
             && (&self.period, &self.status, &self.in_play) == (period, status, in_play)
+            && are_same(self.terms.as_deref(), terms.as_deref())
             && (in_order
                 || selections.iter().all(|new| self.selections.iter().any(|own| same(own, new)))
                     && self.selections.iter().all(|own| {
@@ -218,7 +243,45 @@ impl Selection {
             volume: None,
             priced_at: 0,
             ladders: Ladders::default(),
+            extras: None,
         }
+    }
+
+    /// The part of the stake that wins in a dead heat.
+    #[must_use]
+    pub fn dead_heat_factor(&self) -> Option<Decimal> {
+        self.extras.as_ref()?.terms.dead_heat_factor
+    }
+
+    #[must_use]
+    pub fn extras(&self) -> Option<&SelectionExtras> {
+        self.extras.as_deref()
+    }
+
+    /// Replaces the terms. Once there were some, they stay, though empty, so that patches delete their fields.
+    pub(super) fn set_terms(&mut self, terms: Option<&SelectionTerms>) {
+        if terms.is_some() || self.extras.is_some() {
+            self.extras.get_or_insert_default().terms = terms.cloned().unwrap_or_default();
+        }
+    }
+
+    /// Sets the projected starting prices that are new; returns whether one changed.
+    pub(super) fn set_projected(&mut self, news: [Option<Decimal>; 2]) -> bool {
+        if news == [None, None] {
+            return false;
+        }
+        let extras = self.extras.get_or_insert_default();
+        let mut has_changed = false;
+        for (own, new) in [&mut extras.near_price, &mut extras.far_price].into_iter().zip(news) {
+            let Some(new) = new else { continue };
+            let new = Some(new).filter(|price| is_price(*price));
+            // An equal price with other digits is unchanged, as in [`Ladder::set`].
+            if *own != new {
+                *own = new;
+                has_changed = true;
+            }
+        }
+        has_changed
     }
 
     /// The best price at which one can lay.
@@ -252,6 +315,15 @@ impl Selection {
         self.prev = self.price.or(self.prev);
         self.price = price;
         true
+    }
+}
+
+/// Whether terms are the same. Absent ones are the same as those that state nothing.
+fn are_same<T: PartialEq + Default>(own: Option<&T>, new: Option<&T>) -> bool {
+    match (own, new) {
+        (Some(own), Some(new)) => own == new,
+        (Some(one), None) | (None, Some(one)) => *one == T::default(),
+        (None, None) => true,
     }
 }
 

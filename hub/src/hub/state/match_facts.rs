@@ -41,6 +41,7 @@ impl Market {
             name: it.name.clone(),
             status: it.status,
             outcome: it.outcome,
+            terms: it.extras().map(|extras| Box::new(extras.terms.clone())),
         });
         MarketDefinition {
             kind: Arc::clone(&self.kind),
@@ -50,6 +51,7 @@ impl Market {
             status: self.status,
             in_play: self.in_play,
             selections: selections.collect(),
+            terms: self.terms.clone(),
         }
     }
 
@@ -67,6 +69,8 @@ impl Selection {
             price: self.price,
             last: self.last,
             volume: self.volume,
+            near_price: self.extras().and_then(|extras| extras.near_price),
+            far_price: self.extras().and_then(|extras| extras.far_price),
             back: levels(LadderKind::Back),
             lay: levels(LadderKind::Lay),
             traded: levels(LadderKind::Traded),

@@ -78,9 +78,11 @@ impl Match {
     }
 
     /// The primary source of the fixture overwrites fields, others fill in missing ones. In the
-    /// stream this only changes documents of races, which show a name and a course.
+    /// stream this only changes documents of races, which show their title.
     fn apply_about(&mut self, about: &About, origin: Origin<'_>, delta: &mut MatchDelta) {
-        let title = |about: &About| (about.round_name.clone(), about.venue.clone());
+        let title = |it: &About| {
+            (it.round_name.clone(), it.venue.clone(), it.country.clone(), it.distance.clone())
+        };
         let titled = title(&self.about);
         if self.primaries.of(FactKind::Fixture) == Some(origin.source) {
             let before = std::mem::replace(&mut self.about, about.clone());

@@ -45,7 +45,7 @@ pub use self::{
     contribution::{MatchMember, ProviderContribution},
     football::{Football, FootballEvent, FootballPart, IncidentEntry, MatchClock, PlayerTally},
     guard::{Guard, GuardChange, HoldReason},
-    market::{Ladder, LadderKind, Market, Selection, Transition},
+    market::{Ladder, LadderKind, Market, Selection, SelectionExtras, Transition},
     merge::Origin,
     primary::{PrimarySources, SourceView},
     race::{RaceEvent, RacePart, Racing},

@@ -4,8 +4,8 @@
 //! bare book; a list of JSON-RPC answers is taken too. An answer that breaks in the middle gives the
 //! books before that place. An answer that is an error is one.
 //!
-//! Ignored: starting prices (`sp`), `orders` and `matches`, which are the asker's own, and what else
-//! there is of a book that [`MarketBook`] does not name.
+//! Ignored: the bets at starting price (`sp`), `orders` and `matches`, which are the asker's own, and
+//! what else there is of a book that [`MarketBook`] does not name.
 
 use std::borrow::Cow;
 
@@ -35,6 +35,9 @@ pub struct MarketBook<'a> {
     pub delayed: bool,
     /// Matched on the whole market so far.
     pub total_matched: Option<Decimal>,
+    pub number_of_winners: Option<u32>,
+    /// Seconds.
+    pub bet_delay: Option<u32>,
     pub runners: Vec<RunnerBook<'a>>,
 }
 
@@ -42,6 +45,14 @@ pub struct MarketBook<'a> {
 pub struct RunnerBook<'a> {
     pub key: RunnerKey,
     pub status: Option<Cow<'a, str>>,
+    /// The reduction factor, in percent.
+    pub adjustment_factor: Option<Decimal>,
+    /// ISO 8601, UTC.
+    pub removal_date: Option<Cow<'a, str>>,
+    /// The starting prices: projected near and far, and actual; 0 where there is none.
+    pub near_price: Option<Decimal>,
+    pub far_price: Option<Decimal>,
+    pub actual_sp: Option<Decimal>,
     pub last_price_traded: Option<Decimal>,
     pub total_matched: Option<Decimal>,
     /// Absent if no prices were requested, which is not the same as none on offer.
@@ -99,6 +110,8 @@ impl<'a> Decoder<'a> {
                 "status" => book.status = self.text("market status")?,
                 "inplay" => book.in_play = self.flag("inplay")?,
                 "isMarketDataDelayed" => book.delayed = self.flag("isMarketDataDelayed")?,
+                "numberOfWinners" => book.number_of_winners = self.integer("numberOfWinners")?,
+                "betDelay" => book.bet_delay = self.integer("betDelay")?,
                 "totalMatched" => book.total_matched = self.amount("totalMatched")?,
                 "runners" => book.runners = self.list("runners", Self::runner_book)?,
                 _ => self.json.skip()?,
@@ -141,6 +154,11 @@ impl<'a> Decoder<'a> {
                 "selectionId" => id = self.integer("selectionId")?,
                 "handicap" => handicap = self.decimal("handicap")?,
                 "status" => runner.status = self.text("runner status")?,
+                "adjustmentFactor" => {
+                    runner.adjustment_factor = self.amount("adjustmentFactor")?;
+                }
+                "removalDate" => runner.removal_date = self.text("removalDate")?,
+                "sp" => self.starting_prices(&mut runner)?,
                 "lastPriceTraded" => runner.last_price_traded = self.amount("lastPriceTraded")?,
                 "totalMatched" => runner.total_matched = self.amount("runner totalMatched")?,
                 "ex" => self.exchange(&mut runner)?,
@@ -162,6 +180,22 @@ impl<'a> Decoder<'a> {
                 "availableToBack" => runner.back = self.offered("availableToBack")?,
                 "availableToLay" => runner.lay = self.offered("availableToLay")?,
                 "tradedVolume" => runner.traded = self.offered("tradedVolume")?,
+                _ => self.json.skip()?,
+            }
+        }
+        Ok(())
+    }
+
+    fn starting_prices(&mut self, runner: &mut RunnerBook<'a>) -> Read<()> {
+        if !self.is(b'{', "sp")? {
+            return Ok(());
+        }
+        self.json.open(b'{')?;
+        while let Some(key) = self.json.key()? {
+            match key {
+                "nearPrice" => runner.near_price = self.starting_price("nearPrice")?,
+                "farPrice" => runner.far_price = self.starting_price("farPrice")?,
+                "actualSP" => runner.actual_sp = self.starting_price("actualSP")?,
                 _ => self.json.skip()?,
             }
         }

@@ -110,7 +110,7 @@ mod tests {
             key: RunnerKey { id, hc: Decimal::new(tenths, 1) },
             name: name.map(Cow::Borrowed),
             status: None,
-            sort_priority: None,
+            ..RunnerDefinition::default()
         };
         let mut definition = StreamMarketDefinition {
             runners: vec![

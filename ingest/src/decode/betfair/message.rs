@@ -85,6 +85,19 @@ pub struct StreamMarketDefinition<'a> {
     /// ISO 8601, UTC.
     pub open_date: Option<Cow<'a, str>>,
     pub market_time: Option<Cow<'a, str>>,
+    pub number_of_winners: Option<u32>,
+    pub each_way_divisor: Option<Decimal>,
+    /// Seconds.
+    pub bet_delay: Option<u32>,
+    pub bet_delay_models: Vec<Cow<'a, str>>,
+    /// The commission, in percent.
+    pub market_base_rate: Option<Decimal>,
+    pub suspend_reason: Option<Cow<'a, str>>,
+    /// Of racing: the course, and the id of the race where it is stated.
+    pub venue: Option<Cow<'a, str>>,
+    pub race_id: Option<Cow<'a, str>>,
+    /// Two letters.
+    pub country_code: Option<Cow<'a, str>>,
     /// Names exist in historic files, and where the [catalogue](super::catalogue) has them.
     pub name: Option<Cow<'a, str>>,
     pub event_name: Option<Cow<'a, str>>,
@@ -97,7 +110,7 @@ impl StreamMarketDefinition<'_> {
     /// The same without the line that it was read from.
     #[must_use]
     pub fn into_owned(self) -> StreamMarketDefinition<'static> {
-        let owned = |text: Option<Cow<'_, str>>| text.map(|text| Cow::Owned(text.into_owned()));
+        let owned = |text: Option<Cow<'_, str>>| text.map(into_owned);
         StreamMarketDefinition {
             event_id: owned(self.event_id),
             event_type_id: owned(self.event_type_id),
@@ -106,11 +119,20 @@ impl StreamMarketDefinition<'_> {
             status: owned(self.status),
             in_play: self.in_play,
             version: self.version,
+            number_of_winners: self.number_of_winners,
+            each_way_divisor: self.each_way_divisor,
+            bet_delay: self.bet_delay,
+            bet_delay_models: self.bet_delay_models.into_iter().map(into_owned).collect(),
+            market_base_rate: self.market_base_rate,
+            suspend_reason: owned(self.suspend_reason),
+            venue: owned(self.venue),
+            race_id: owned(self.race_id),
+            country_code: owned(self.country_code),
             open_date: owned(self.open_date),
             market_time: owned(self.market_time),
             name: owned(self.name),
             event_name: owned(self.event_name),
-            competition: self.competition.map(|parts| parts.map(|it| Cow::Owned(it.into_owned()))),
+            competition: self.competition.map(|parts| parts.map(into_owned)),
             runners: self.runners.into_iter().map(RunnerDefinition::into_owned).collect(),
         }
     }
@@ -118,22 +140,35 @@ impl StreamMarketDefinition<'_> {
 
 impl RunnerDefinition<'_> {
     fn into_owned(self) -> RunnerDefinition<'static> {
-        let owned = |text: Option<Cow<'_, str>>| text.map(|text| Cow::Owned(text.into_owned()));
+        let owned = |text: Option<Cow<'_, str>>| text.map(into_owned);
         RunnerDefinition {
             key: self.key,
             name: owned(self.name),
             status: owned(self.status),
             sort_priority: self.sort_priority,
+            adjustment_factor: self.adjustment_factor,
+            removal_date: owned(self.removal_date),
+            bsp: self.bsp,
         }
     }
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct RunnerDefinition<'a> {
     pub key: RunnerKey,
     pub name: Option<Cow<'a, str>>,
     pub status: Option<Cow<'a, str>>,
     pub sort_priority: Option<u64>,
+    /// The reduction factor, in percent.
+    pub adjustment_factor: Option<Decimal>,
+    /// ISO 8601, UTC.
+    pub removal_date: Option<Cow<'a, str>>,
+    /// Betfair's starting price; 0 where there is none.
+    pub bsp: Option<Decimal>,
+}
+
+fn into_owned(text: Cow<'_, str>) -> Cow<'static, str> {
+    Cow::Owned(text.into_owned())
 }
 
 /// A runner exists once for each handicap (`hc`); without one that is 0.
@@ -158,6 +193,9 @@ pub struct RunnerChange {
     pub ltp: Option<Decimal>,
     /// Matched on this runner.
     pub tv: Option<Decimal>,
+    /// The projected starting prices, near and far; 0 where there is none.
+    pub spn: Option<Decimal>,
+    pub spf: Option<Decimal>,
     /// Whole ladders by price: available to back, available to lay, traded.
     pub atb: Vec<PriceSize>,
     pub atl: Vec<PriceSize>,

@@ -6,8 +6,8 @@
 //! be used is noted and left out, and the rest of the message is used; only what is not JSON, or
 //! has no known `op`, is refused whole.
 //!
-//! Ignored: orders (`ocm`), starting prices (`spb`, `spl`, `spn`, `spf`, `bsp`), and what else there
-//! is of a definition that [`StreamMarketDefinition`] does not name. The connection's own messages
+//! Ignored: orders (`ocm`), the bets at starting price (`spb`, `spl`), and what else there is of a
+//! definition that [`StreamMarketDefinition`] does not name. The connection's own messages
 //! (`connection`, `status`), which recordings do not have, are read by [`control`].
 
 pub mod book;
@@ -152,6 +152,20 @@ impl<'a> Decoder<'a> {
                 "status" => definition.status = self.text("market status")?,
                 "version" => definition.version = self.integer("version")?,
                 "inPlay" => definition.in_play = self.flag("inPlay")?,
+                "numberOfWinners" => {
+                    definition.number_of_winners = self.integer("numberOfWinners")?;
+                }
+                "eachWayDivisor" => definition.each_way_divisor = self.amount("eachWayDivisor")?,
+                "betDelay" => definition.bet_delay = self.integer("betDelay")?,
+                "betDelayModels" => {
+                    let model = |decoder: &mut Self| decoder.text("betDelayModels");
+                    definition.bet_delay_models = self.list("betDelayModels", model)?;
+                }
+                "marketBaseRate" => definition.market_base_rate = self.amount("marketBaseRate")?,
+                "suspendReason" => definition.suspend_reason = self.text("suspendReason")?,
+                "venue" => definition.venue = self.text("venue")?,
+                "raceId" => definition.race_id = self.text("raceId")?,
+                "countryCode" => definition.country_code = self.text("countryCode")?,
                 "openDate" => definition.open_date = self.text("openDate")?,
                 "marketTime" => definition.market_time = self.text("marketTime")?,
                 "name" => definition.name = self.text("market name")?,
@@ -165,20 +179,25 @@ impl<'a> Decoder<'a> {
 
     fn runner_definition(&mut self) -> Read<Option<RunnerDefinition<'a>>> {
         let (mut id, mut hc) = (None, None);
-        let (mut name, mut status, mut sort_priority) = (None, None, None);
+        let mut runner = RunnerDefinition::default();
         self.json.open(b'{')?;
         while let Some(key) = self.json.key()? {
             match key {
                 "id" => id = self.integer("runner id")?,
                 "hc" => hc = self.decimal("hc")?,
-                "name" => name = self.text("runner name")?,
-                "status" => status = self.text("runner status")?,
-                "sortPriority" => sort_priority = self.integer("sortPriority")?,
+                "name" => runner.name = self.text("runner name")?,
+                "status" => runner.status = self.text("runner status")?,
+                "sortPriority" => runner.sort_priority = self.integer("sortPriority")?,
+                "adjustmentFactor" => {
+                    runner.adjustment_factor = self.amount("adjustmentFactor")?;
+                }
+                "removalDate" => runner.removal_date = self.text("removalDate")?,
+                "bsp" => runner.bsp = self.starting_price("bsp")?,
                 _ => self.json.skip()?,
             }
         }
         let key = id.map(|id| RunnerKey { id, hc: hc.unwrap_or_default() });
-        let runner = key.map(|key| RunnerDefinition { key, name, status, sort_priority });
+        let runner = key.map(|key| RunnerDefinition { key, ..runner });
         Ok(self.or_refuse(runner, "a defined runner has no id"))
     }
 
@@ -192,6 +211,8 @@ impl<'a> Decoder<'a> {
                 "hc" => hc = self.decimal("hc")?,
                 "ltp" => change.ltp = self.last_price()?,
                 "tv" => change.tv = self.amount("tv")?,
+                "spn" => change.spn = self.starting_price("spn")?,
+                "spf" => change.spf = self.starting_price("spf")?,
                 "atb" => change.atb = self.offers("atb", Self::price_size)?,
                 "atl" => change.atl = self.offers("atl", Self::price_size)?,
                 "trd" => change.trd = self.list("trd", Self::price_size)?,
@@ -210,6 +231,15 @@ impl<'a> Decoder<'a> {
     fn last_price(&mut self) -> Read<Option<Decimal>> {
         self.price_changes += u32::from(self.json.peek() != Some(b'n'));
         self.amount("ltp")
+    }
+
+    /// A price, or 0 for a text in its place: `"NaN"` and `"Infinity"` mean that there is none.
+    fn starting_price(&mut self, what: &str) -> Read<Option<Decimal>> {
+        if self.json.peek() != Some(b'"') {
+            return self.amount(what);
+        }
+        self.json.string()?;
+        Ok(Some(Decimal::ZERO))
     }
 
     /// A list of offers, each element of which is a price change.

@@ -57,7 +57,7 @@ fn absent_fields_and_nulls_are_ignored() {
 fn every_ladder_and_last_price_counts() {
     let line = r#"{"op":"mcm","mc":[{"id":"1.2","rc":[{"id":7,"atb":[[2,1]],"atl":[[3,1],[4,0]],
         "batb":[[0,2,1]],"batl":[[0,3,1]],"bdatb":[[0,2,1]],"bdatl":[[1,0,0]],"trd":[[2,5]],
-        "spb":[[1.01,2]],"spl":[],"spn":"NaN","spf":"Infinity","ltp":2,"tv":5}]}]}"#;
+        "spb":[[1.01,2]],"spl":[],"spn":"NaN","spf":2.5,"ltp":2,"tv":5}]}]}"#;
     let message = message(line);
     assert_eq!((message.price_changes, message.refused.len()), (8, 0));
     assert_eq!(message.mc[0].rc[0].bdatl[0].level, 1);

@@ -48,6 +48,10 @@ pub struct Listing {
     /// `event.name` and `event.openDate`, for who plays and when.
     pub event_name: Option<String>,
     pub open_date: Option<String>,
+    /// `marketStartTime`, `event.venue` and `event.countryCode`: which race it is, and where.
+    pub market_start_time: Option<String>,
+    pub venue: Option<String>,
+    pub country_code: Option<String>,
     pub market_type: Option<String>,
     pub market_name: Option<String>,
     pub betting_type: Option<String>,
@@ -62,7 +66,7 @@ pub struct Interpreter {
     /// By market id.
     listings: HashMap<String, Listing>,
     markets: HashMap<Arc<str>, TrackedMarket>,
-    /// By event id, or by the key that replaces it.
+    /// By key, see [`fixture::key`], or by the key that replaces it.
     matches: HashMap<Arc<str>, Match>,
 }
 
@@ -87,6 +91,8 @@ type Rungs = BTreeMap<Decimal, Decimal>;
 struct RunnerImage {
     last: Option<Decimal>,
     volume: Option<Decimal>,
+    near: Option<Decimal>,
+    far: Option<Decimal>,
     back: Rungs,
     lay: Rungs,
     traded: Rungs,
@@ -131,13 +137,13 @@ impl Interpreter {
             let reason = format!("market {} is one more than {MARKETS_MAX}", quoted(&book.id));
             return Err(DecodeError::new(RefusalKind::Unknown, reason));
         }
-        let event_id = match (self.markets.get(&*book.id), listing) {
-            (Some(tracked), _) => tracked.market.event_id.clone(),
-            (None, Some(listing)) => listing.event_id.as_str().into(),
+        let key: Arc<str> = match (self.markets.get(&*book.id), listing) {
+            (Some(tracked), _) => tracked.market.match_key.clone(),
+            (None, Some(listing)) => fixture::key(&definition, &listing.event_id, &book.id).into(),
             (None, None) => format!("market/{}", book.id).into(),
         };
-        let of_event =
-            self.matches.entry(event_id.clone()).or_insert_with(|| Match::new(event_id.clone()));
+        let event_id = listing.map_or_else(|| key.clone(), |it| it.event_id.as_str().into());
+        let of_event = self.matches.entry(key.clone()).or_insert_with(|| Match::new(key));
         batch.events.extend(of_event.define(&definition, notices));
         let tracked = self.markets.entry(book.id.as_ref().into()).or_insert_with(|| {
             TrackedMarket { market: Market::new(&book.id, event_id, of_event, 0), last: None }
@@ -158,8 +164,8 @@ impl Interpreter {
         if self.matches.len() > self.markets.len() {
             let markets = &self.markets;
             let live: std::collections::HashSet<_> =
-                markets.values().map(|it| it.market.event_id.clone()).collect();
-            self.matches.retain(|event_id, _| live.contains(event_id));
+                markets.values().map(|it| it.market.match_key.clone()).collect();
+            self.matches.retain(|key, _| live.contains(key));
         }
     }
 }
@@ -239,14 +245,17 @@ impl MarketImage {
             key: book.key,
             ltp: news_of(&mut runner.last, book.last_price_traded),
             tv: news_of(&mut runner.volume, book.total_matched),
+            spn: news_of(&mut runner.near, book.near_price),
+            spf: news_of(&mut runner.far, book.far_price),
             atb: difference(&mut runner.back, book.back),
             atl: difference(&mut runner.lay, book.lay),
             trd: difference(&mut runner.traded, book.traded),
             ..RunnerChange::default()
         };
         let ladders = [&change.atb, &change.atl, &change.trd];
-        let quiet = change.ltp.is_none() && change.tv.is_none();
-        (!quiet || ladders.iter().any(|ladder| !ladder.is_empty())).then_some(change)
+        let numbers = [change.ltp, change.tv, change.spn, change.spf];
+        let says_one = numbers.iter().any(Option::is_some);
+        (says_one || ladders.iter().any(|ladder| !ladder.is_empty())).then_some(change)
     }
 }
 
@@ -291,16 +300,24 @@ fn definition<'a>(
         name: None,
         status: it.status.clone(),
         sort_priority: listing.and_then(|listing| priority(listing, it.key.id)),
+        adjustment_factor: it.adjustment_factor,
+        removal_date: it.removal_date.clone(),
+        bsp: it.actual_sp,
     };
     StreamMarketDefinition {
         event_type_id: listed(|it| it.event_type_id.as_ref()),
         event_name: listed(|it| it.event_name.as_ref()),
         open_date: listed(|it| it.open_date.as_ref()),
+        market_time: listed(|it| it.market_start_time.as_ref()),
+        venue: listed(|it| it.venue.as_ref()),
+        country_code: listed(|it| it.country_code.as_ref()),
         market_type: listed(|it| it.market_type.as_ref()),
         name: listed(|it| it.market_name.as_ref()),
         betting_type: listed(|it| it.betting_type.as_ref()),
         status: book.status.clone(),
         in_play: book.in_play,
+        number_of_winners: book.number_of_winners,
+        bet_delay: book.bet_delay,
         runners: book.runners.iter().map(runner).collect(),
         ..StreamMarketDefinition::default()
     }

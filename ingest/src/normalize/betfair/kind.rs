@@ -126,9 +126,10 @@ fn order(sport: Sport, event_name: Option<&str>) -> Option<[Outcome; 2]> {
     let home_first = [Outcome::Home, Outcome::Away];
     match sport {
         Sport::Tennis => Some([Outcome::Player1, Outcome::Player2]),
-        Sport::Basketball | Sport::Hockey => {
-            let is_home_second = event_name?.contains(AT);
-            Some(if is_home_second { [Outcome::Away, Outcome::Home] } else { home_first })
+        Sport::Basketball | Sport::Hockey | Sport::Cs2 | Sport::Other => {
+            let name = event_name?;
+            let away_first = || name.contains(AT).then_some([Outcome::Away, Outcome::Home]);
+            name.contains(" v ").then_some(home_first).or_else(away_first)
         }
         _ => Some(home_first),
     }
@@ -144,8 +145,13 @@ fn sides_of_result(
     let sizes = match sport {
         Sport::Football => 3..=3,
         Sport::Tennis => 2..=2,
-        Sport::Darts | Sport::Basketball | Sport::Hockey => 2..=3,
-        _ => return None,
+        Sport::HorseRacing => return None,
+        Sport::Darts
+        | Sport::Basketball
+        | Sport::Hockey
+        | Sport::Cs2
+        | Sport::Cricket
+        | Sport::Other => 2..=3,
     };
     sides(runners, order(sport, event_name)?).filter(|_| sizes.contains(&runners.len()))
 }
@@ -275,6 +281,7 @@ mod tests {
             name: name.map(Cow::Borrowed),
             status: None,
             sort_priority: parts[2].parse().ok(),
+            ..RunnerDefinition::default()
         }
     }
 

@@ -5,8 +5,9 @@
 //! recorded markets this is a message of its own after the last suspension, in one it comes in the
 //! message of a repeated SUSPENDED definition, and on a live stream together with CLOSED. It can
 //! always be recognised by the runner: a `tv` of 0 on one that has traded. From then on, until it
-//! trades again, its `ltp` is counted but not reported, and the last meaningful price stays.
-//! Ladders, `trd` and `tv` are reported as received.
+//! trades again, its `ltp` is counted but not reported, and the last meaningful price stays. So do
+//! `trd` and `tv`, and the market's own `tv`: what was matched is true for ever. The ladders of
+//! offers are reported as received.
 //!
 //! The volume of a runner is its `tv`, or what its `trd` come to where that is more (`traded.rs`).
 //! The market's is only its `tv`: PRO files have none, and none is reported.
@@ -14,8 +15,8 @@
 use std::{mem, sync::Arc};
 
 use facts::event::{
-    Id, MarketChange, MarketDefinition, MarketStatus, Outcome, SelectionChange,
-    SelectionDefinition, SelectionStatus, Sport,
+    Id, MarketChange, MarketDefinition, MarketStatus, MarketTerms, Outcome, SelectionChange,
+    SelectionDefinition, SelectionStatus, SelectionTerms, Sport,
 };
 use rust_decimal::Decimal;
 
@@ -23,6 +24,7 @@ use super::{
     fixture::Match,
     kind::Kind,
     ladder::{self, Ladder},
+    time,
     traded::Traded,
 };
 use crate::{
@@ -35,6 +37,9 @@ use crate::{
 /// level.
 pub(super) const RUNNERS_MAX: usize = 2000;
 
+/// More digits than any exact part of a stake has: those of a third have no end.
+const EXACT_SCALE_MAX: u32 = 6;
+
 /// Changes of a market that are held for runners not yet named: a few messages of one runner.
 const HELD_MAX: usize = 64;
 
@@ -42,6 +47,8 @@ const HELD_MAX: usize = 64;
 pub(super) struct Market {
     pub(super) id: Arc<str>,
     pub(super) event_id: Arc<str>,
+    /// Of its match: see [`super::fixture::key`].
+    pub(super) match_key: Arc<str>,
     pub(super) match_id: Id,
     pub(super) sport: Sport,
     /// The image of the subscription in which it came last.
@@ -56,6 +63,8 @@ pub(super) struct Market {
     has_odds: bool,
     /// Changes of runners that no definition has named so far.
     held: Vec<SelectionChange>,
+    /// What was matched before it was wiped.
+    matched: Option<Decimal>,
     /// Few enough in nearly all markets that looking from the start is the fastest.
     runners: Vec<Runner>,
 }
@@ -77,6 +86,8 @@ struct Runner {
     back: Ladder,
     lay: Ladder,
     traded: Traded,
+    /// What was matched before it was wiped.
+    matched: Option<Decimal>,
 }
 
 /// The runner's `tv` so far.
@@ -94,6 +105,7 @@ impl Market {
         Self {
             id: id.into(),
             event_id,
+            match_key: of_event.key(),
             match_id: of_event.id,
             sport: of_event.sport,
             image,
@@ -102,6 +114,7 @@ impl Market {
             version: None,
             has_odds: true,
             held: Vec::new(),
+            matched: None,
             status: MarketStatus::Inactive,
             runners: Vec::new(),
         }
@@ -159,6 +172,10 @@ impl Market {
         // That a definition does not name a runner is no statement about it.
         let others = self.runners.iter().zip(is_named).filter(|(_, is_named)| !is_named);
         selections.extend(others.filter_map(|(runner, _)| self.selection(&runner.id)).cloned());
+        let is_settled = self.status == MarketStatus::Closed;
+        if is_settled && definition.number_of_winners == Some(1) && !has_places(definition) {
+            share(&mut selections);
+        }
         let defined = MarketDefinition {
             name: definition.name.as_deref().map(Arc::from),
             kind: kind.name,
@@ -167,6 +184,7 @@ impl Market {
             status: self.status,
             in_play: definition.in_play,
             selections,
+            terms: terms(definition),
         };
         self.defined = Some(defined.clone());
         defined
@@ -201,6 +219,9 @@ impl Market {
             }
         }
         self.keep_odds(&mut selections);
+        let is_wiped = volume.is_some_and(|volume| volume.is_zero());
+        let volume = if is_wiped { self.matched.or(volume) } else { volume };
+        self.matched = volume.or(self.matched);
         let says_something = !selections.is_empty() || volume.is_some();
         says_something.then_some(MarketChange::Prices { selections, volume })
     }
@@ -238,6 +259,8 @@ impl Market {
         }
         for change in selections.iter_mut() {
             change.last = None;
+            change.near_price = None;
+            change.far_price = None;
             change.back.clear();
             change.lay.clear();
             change.traded.clear();
@@ -270,8 +293,8 @@ impl Runner {
             false => format!("{}@{}", key.id, key.hc),
         };
         let (back, lay, traded) = Default::default();
-        let trading = Trading::Unheard;
-        Self { key, id: id.into(), is_defined: false, trading, back, lay, traded }
+        let (trading, matched) = (Trading::Unheard, None);
+        Self { key, id: id.into(), is_defined: false, trading, back, lay, traded, matched }
     }
 
     /// Adds what the change comes to, if it is anything.
@@ -280,15 +303,30 @@ impl Runner {
             self.trading = self.trading.after(tv);
         }
         self.traded.apply(&change.trd);
-        let last = change.ltp.filter(|_| self.trading != Trading::Wiped);
+        let is_wiped = self.trading == Trading::Wiped;
+        let last = change.ltp.filter(|_| !is_wiped);
         let volume = change.tv.map(|tv| self.traded.volume(tv));
+        let volume = if is_wiped { volume.and(self.matched) } else { volume };
+        self.matched = volume.or(self.matched);
         let back = self.back.apply(mem::take(&mut change.atb), &change.bdatb, &change.batb);
         let lay = self.lay.apply(mem::take(&mut change.atl), &change.bdatl, &change.batl);
         let traded = ladder::rungs(mem::take(&mut change.trd));
+        let traded = if is_wiped { Vec::new() } else { traded };
+        let (near_price, far_price) = (change.spn, change.spf);
         let has_levels = [&back, &lay, &traded].into_iter().any(|ladder| !ladder.is_empty());
-        if last.is_some() || volume.is_some() || has_levels {
-            let id = self.id.clone();
-            selections.push(SelectionChange { id, price: None, last, volume, back, lay, traded });
+        let numbers = [last, volume, near_price, far_price];
+        if has_levels || numbers.iter().any(Option::is_some) {
+            selections.push(SelectionChange {
+                id: self.id.clone(),
+                price: None,
+                last,
+                volume,
+                near_price,
+                far_price,
+                back,
+                lay,
+                traded,
+            });
         }
     }
 }
@@ -322,6 +360,52 @@ fn selection(
         name: runner.name.as_deref().map(|name| name.trim().into()),
         status: selection_status(runner.status.as_deref(), notices),
         outcome,
+        terms: runner_terms(runner, notices),
+    }
+}
+
+/// `None` where the definition states none.
+fn terms(definition: &StreamMarketDefinition<'_>) -> Option<Box<MarketTerms>> {
+    let models = definition.bet_delay_models.iter().map(|model| Arc::from(&**model));
+    let terms = MarketTerms {
+        number_of_winners: definition.number_of_winners,
+        each_way_divisor: definition.each_way_divisor,
+        bet_delay: definition.bet_delay,
+        bet_delay_models: models.collect(),
+        market_base_rate: definition.market_base_rate,
+        suspend_reason: definition.suspend_reason.as_deref().map(Arc::from),
+    };
+    (terms != MarketTerms::default()).then(|| Box::new(terms))
+}
+
+fn runner_terms(
+    runner: &RunnerDefinition<'_>,
+    notices: &mut Vec<DecodeError>,
+) -> Option<Box<SelectionTerms>> {
+    let terms = SelectionTerms {
+        adjustment_factor: runner.adjustment_factor,
+        removal_date: time::moment("removalDate", runner.removal_date.as_deref(), notices),
+        bsp: runner.bsp.filter(|price| !price.is_zero()),
+        dead_heat_factor: None,
+    };
+    (terms != SelectionTerms::default()).then(|| Box::new(terms))
+}
+
+/// Whether runners are paid for a place besides the winner, as each way.
+fn has_places(definition: &StreamMarketDefinition<'_>) -> bool {
+    definition.runners.iter().any(|runner| runner.status.as_deref() == Some("PLACED"))
+}
+
+/// Divides the stakes between the winners of a dead heat, where a decimal has the quotient: a half, a quarter, a fifth. With
+/// several places the market does not say which of the winners share the last one.
+fn share(selections: &mut [SelectionDefinition]) {
+    let has_won = |it: &&mut SelectionDefinition| it.status == SelectionStatus::Winner;
+    let winners = Decimal::from(selections.iter_mut().filter(has_won).count());
+    let part = Decimal::ONE.checked_div(winners).map(|part| part.normalize());
+    let is_exact = |part: &Decimal| *part < Decimal::ONE && part.scale() <= EXACT_SCALE_MAX;
+    let Some(factor) = part.filter(is_exact) else { return };
+    for winner in selections.iter_mut().filter(has_won) {
+        winner.terms.get_or_insert_default().dead_heat_factor = Some(factor);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Betfair Exchange Stream messages to facts about odds.
 //!
-//! The stream contains markets; each belongs to an event, which is our match. A market is known
+//! The stream contains markets; each belongs to an event, which is our match, but in racing, where an
+//! event is a meeting: there each race is a match (`race.rs`). A market is known
 //! from its first definition until it closes; changes of unknown markets are refused. One message
 //! is always one batch: a message may change a market twice, in order.
 //!
@@ -25,6 +26,7 @@ mod live;
 mod market;
 mod names;
 mod position;
+mod race;
 mod retired_markets;
 #[cfg(test)]
 mod tests;
@@ -296,11 +298,11 @@ impl Normalizer {
         definition: &StreamMarketDefinition<'_>,
         out: &mut Normalized,
     ) -> Result<(), DecodeError> {
-        let known = self.markets.get(id).map(|market| market.event_id.clone());
+        let known = self.markets.get(id);
+        let known = known.map(|market| [&market.event_id, &market.match_key].map(Arc::clone));
         let is_new = known.is_none();
-        let event_id = known.map_or_else(|| self.admit(id, definition), Ok)?;
-        let new_match = || Match::new(event_id.clone());
-        let of_event = self.matches.entry(event_id.clone()).or_insert_with(new_match);
+        let [event_id, key] = known.map_or_else(|| self.admit(id, definition), Ok)?;
+        let of_event = self.matches.entry(Arc::clone(&key)).or_insert_with(|| Match::new(key));
         out.batch.events.extend(of_event.define(definition, &mut out.notices));
         if is_new {
             of_event.markets += 1;
@@ -311,20 +313,28 @@ impl Normalizer {
         Ok(())
     }
 
-    /// The event of a market that is new, if there is room for it.
+    /// The event of a market that is new, and the key of its match, if there is room for it.
     fn admit(
         &mut self,
         id: &str,
         definition: &StreamMarketDefinition<'_>,
-    ) -> Result<Arc<str>, DecodeError> {
+    ) -> Result<[Arc<str>; 2], DecodeError> {
         if self.markets.len() >= MARKETS_MAX {
             let reason = format!("market {} is one more than {MARKETS_MAX}", quoted(id));
             return Err(DecodeError::new(RefusalKind::Unknown, reason));
         }
-        definition.event_id.as_deref().map(Arc::from).ok_or_else(|| {
+        let Some(event_id) = definition.event_id.as_deref() else {
             self.retired.insert(id.into());
-            no_event(id)
-        })
+            return Err(no_event(id));
+        };
+        // A race whose off time was moved keeps its key, and markets that come later follow it.
+        let key = race::off(definition).and_then(|off| {
+            let of_event = self.markets.values().filter(|market| &*market.event_id == event_id);
+            let mut races = of_event.filter_map(|market| self.matches.get(&market.match_key));
+            races.find(|race| race.is_off_at(off)).map(Match::key)
+        });
+        let key = key.unwrap_or_else(|| fixture::key(definition, event_id, id).into());
+        Ok([event_id.into(), key])
     }
 
     /// An image of the whole subscription follows.
@@ -367,10 +377,10 @@ impl Normalizer {
     /// Removes a market whose names are kept.
     fn remove_market(&mut self, id: &Arc<str>) -> Option<Market> {
         let market = self.markets.remove(id)?;
-        if let Some(of_event) = self.matches.get_mut(&market.event_id) {
+        if let Some(of_event) = self.matches.get_mut(&market.match_key) {
             of_event.markets -= 1;
             if of_event.markets == 0 {
-                self.matches.remove(&market.event_id);
+                self.matches.remove(&market.match_key);
             }
         }
         Some(market)

@@ -1,8 +1,10 @@
 //! Lines in, facts out, written down in short.
 
+mod terms;
+
 use std::fmt::Write;
 
-use facts::event::{Level, MarketDefinition, SelectionChange, Sport};
+use facts::event::{About, Level, MarketDefinition, RaceRunner, SelectionChange, Sport};
 use proptest::{collection::vec, prelude::*, sample::Index};
 
 use super::*;
@@ -58,7 +60,23 @@ pub(super) fn fact(event: &Event) -> String {
             let start = fixture.start.map(|start| format!(" {start}")).unwrap_or_default();
             return format!("{} {}{start}{sides}", event.sport.as_str(), fixture.provider_key);
         }
-        other => panic!("Betfair emits only odds, not {other:?}"),
+        Fact::About(about) => {
+            let About { round_name, distance, venue, country, .. } = &**about;
+            let venue = venue.as_ref().map(|venue| &venue.name);
+            let parts = [round_name.as_ref(), distance.as_ref(), venue, country.as_ref()];
+            return format!("about {}", parts.map(|it| it.map_or("-", |it| &**it)).join(" | "));
+        }
+        Fact::Race(race) => {
+            let runner = |it: &RaceRunner| {
+                let number = it.number.map(|number| format!("#{number}")).unwrap_or_default();
+                let position = it.position.map(|position| format!(" {position}"));
+                let (name, status) = (&it.participant.name, it.status.as_str());
+                format!(", {name}{number} {status}{}", position.unwrap_or_default())
+            };
+            let runners: String = race.runners.iter().map(runner).collect();
+            return format!("race {}{runners}", race.status.as_str());
+        }
+        other => panic!("Betfair emits no {other:?}"),
     };
     let change = match &odds.change {
         MarketChange::Clear => " clear".to_owned(),
@@ -86,7 +104,13 @@ fn defined(definition: &MarketDefinition) -> String {
 
 fn change(change: &SelectionChange) -> String {
     let mut text = format!(" | {}", change.id);
-    for (name, number) in [("last", change.last), ("volume", change.volume)] {
+    let numbers = [
+        ("last", change.last),
+        ("volume", change.volume),
+        ("near", change.near_price),
+        ("far", change.far_price),
+    ];
+    for (name, number) in numbers {
         let number = number.map(|number| format!(" {name} {number}"));
         text += &number.unwrap_or_default();
     }
@@ -122,18 +146,18 @@ fn fixture_is_emitted_again_only_when_it_changes() {
     let mut feed = Feed::default();
     let define = |market: &str, more: &str| {
         format!(
-            r#""mc":[{{"id":"{market}","marketDefinition":{{"eventId":"30","eventTypeId":"7",
+            r#""mc":[{{"id":"{market}","marketDefinition":{{"eventId":"30","eventTypeId":"4",
             "status":"OPEN",{more}"name":"To Be Placed"}}}}]"#
         )
     };
-    feed.check(&define("1.2", ""), "horseracing 30\n1.2 to_be_placed Open");
+    feed.check(&define("1.2", ""), "cricket 30\n1.2 to_be_placed Open");
     feed.check(&define("1.3", ""), "1.3 to_be_placed Open");
     let time = r#""marketTime":"1970-01-01T00:00:02.000Z","#;
-    feed.check(&define("1.3", time), "horseracing 30 2000000\n1.3 to_be_placed Open");
+    feed.check(&define("1.3", time), "cricket 30 2000000\n1.3 to_be_placed Open");
     let time = r#""marketTime":"1970-01-01T00:00:03.000Z","#;
     feed.check(&define("1.3", time), "1.3 to_be_placed Open");
     let time = r#""openDate":"1970-01-01T00:00:01.000Z","#;
-    feed.check(&define("1.2", time), "horseracing 30 1000000\n1.2 to_be_placed Open");
+    feed.check(&define("1.2", time), "cricket 30 1000000\n1.2 to_be_placed Open");
     feed.check(
         &define("1.2", r#""openDate":"tomorrow","#),
         "1.2 to_be_placed Open\n! value openDate is no time in UTC",
@@ -199,17 +223,17 @@ fn images_clear_earlier_prices() {
 }
 
 #[test]
-fn last_price_of_a_wiped_runner_is_not_emitted() {
+fn last_price_and_volume_outlast_the_wipe() {
     let mut feed = Feed::default();
     feed.open("1.2");
     feed.check(&prices("1.2", r#"{"id":8,"ltp":4,"tv":0}"#), "1.2 | 8 last 4 volume 0");
     feed.check(&prices("1.2", r#"{"id":7,"ltp":1.01,"tv":50}"#), "1.2 | 7 last 1.01 volume 50");
     let wipe = r#"{"id":7,"trd":[[1.01,0]],"ltp":2,"tv":0.0}"#;
-    feed.check(&prices("1.2", wipe), "1.2 | 7 volume 0 traded 1.01x0");
+    feed.check(&prices("1.2", wipe), "1.2 | 7 volume 50");
     feed.check(&prices("1.2", r#"{"id":7,"ltp":2}"#), "");
     feed.check(
         r#""mc":[{"id":"1.2","img":true,"rc":[{"id":7,"ltp":2,"tv":0}]}]"#,
-        "1.2 clear\n1.2 | 7 volume 0",
+        "1.2 clear\n1.2 | 7 volume 50",
     );
     feed.check(&prices("1.2", r#"{"id":7,"ltp":3,"tv":1}"#), "1.2 | 7 last 3 volume 1");
 }
@@ -222,8 +246,53 @@ fn wipe_is_detected_in_the_message_that_closes_the_market() {
     let closed = definition("1.2", "CLOSED", "");
     feed.check(
         &format!(r#""mc":[{closed},{{"id":"1.2","rc":[{{"id":7,"ltp":9.6,"tv":0}}]}}]"#),
-        "1.2 match_winner Closed 7:p1 8:p2\n1.2 | 7 volume 0",
+        "1.2 match_winner Closed 7:p1 8:p2\n1.2 | 7 volume 50",
     );
+}
+
+#[test]
+fn volume_of_a_market_outlasts_the_wipe() {
+    let mut feed = Feed::default();
+    feed.open("1.2");
+    let volume = |tv: &str| format!(r#""mc":[{{"id":"1.2","tv":{tv}}}]"#);
+    feed.check(&volume("0"), "1.2 volume 0");
+    feed.check(&volume("52.5"), "1.2 volume 52.5");
+    feed.check(&volume("0.0"), "1.2 volume 52.5");
+    let closed = definition("1.2", "CLOSED", r#","img":true,"tv":0"#);
+    feed.check(
+        &format!(r#""mc":[{closed}]"#),
+        "1.2 clear\n1.2 match_winner Closed 7:p1 8:p2\n1.2 volume 52.5",
+    );
+}
+
+/// Sides and outcomes of the market of who wins, by event type and name; Betfair sorts the first named runner first.
+#[test]
+fn match_winner_has_sides_and_outcomes_in_every_sport() {
+    for (event_type, name, expected) in [
+        ("1", "Ayr v Bute", "football 30 Ayr v Bute; 4:- 5:-"),
+        ("2", "Ann v Bea", "tennis 30 Ann v Bea; 4:p1 5:p2"),
+        ("3503", "Ann v Bea", "darts 30 Ann v Bea; 4:home 5:away"),
+        ("7522", "Bulls @ Jazz", "basketball 30 Jazz v Bulls; 4:away 5:home"),
+        ("7522", "Real v Barca", "basketball 30 Real v Barca; 4:home 5:away"),
+        ("7524", "Ducks @ Kings", "hockey 30 Kings v Ducks; 4:away 5:home"),
+        ("4", "Kent v Surrey", "cricket 30 Kent v Surrey; 4:home 5:away"),
+        // American football, baseball, esports: of a sport that we have no word for.
+        ("6423", "Bears @ Jets", "other 30 Jets v Bears; 4:away 5:home"),
+        ("7511", "Cubs @ Mets", "other 30 Mets v Cubs; 4:away 5:home"),
+        ("27454571", "CS2 - Navi v Faze", "other 30 CS2 - Navi v Faze; 4:home 5:away"),
+        ("27454571", "Major Winner", "other 30; 4:- 5:-"),
+    ] {
+        let line = format!(
+            r#"{{"op":"mcm","mc":[{{"id":"1.2","marketDefinition":{{"eventId":"30",
+            "eventTypeId":"{event_type}","eventName":"{name}","marketType":"MATCH_ODDS",
+            "bettingType":"ODDS","status":"OPEN","runners":[
+            {{"id":4,"sortPriority":1,"status":"ACTIVE"}},
+            {{"id":5,"sortPriority":2,"status":"ACTIVE"}}]}}}}]}}"#
+        );
+        let normalized = Normalizer::default().line(line.as_bytes()).unwrap().unwrap();
+        let found = text(&normalized).join("; ").replace("1.2 match_winner Open ", "");
+        assert_eq!(found, expected, "{name}");
+    }
 }
 
 #[test]
@@ -274,7 +343,16 @@ fn messages_without_content_emit_nothing() {
     feed.open("1.2");
     feed.check(r#""ct":"HEARTBEAT","pt":1"#, "");
     feed.check(r#""pt":1,"mc":[]"#, "");
-    feed.check(&prices("1.2", r#"{"id":7,"spn":2.1}"#), "");
+}
+
+#[test]
+fn projected_starting_prices_are_emitted() {
+    let mut feed = Feed::default();
+    feed.open("1.2");
+    let projected = prices("1.2", r#"{"id":7,"spn":2.1,"spf":1.95}"#);
+    feed.check(&projected, "1.2 | 7 near 2.1 far 1.95");
+    let none = prices("1.2", r#"{"id":7,"spn":"NaN","spf":"Infinity"}"#);
+    feed.check(&none, "1.2 | 7 near 0 far 0");
 }
 
 #[test]

@@ -2,6 +2,22 @@
 
 use facts::event::Micros;
 
+use crate::error::{DecodeError, RefusalKind};
+
+/// The time in the field `what`, or a notice that it is none.
+pub(super) fn moment(
+    what: &str,
+    text: Option<&str>,
+    notices: &mut Vec<DecodeError>,
+) -> Option<Micros> {
+    let at = micros(text?);
+    if at.is_none() {
+        let reason = format!("{what} is no time in UTC");
+        notices.push(DecodeError::new(RefusalKind::Value, reason));
+    }
+    at
+}
+
 /// `None` for what is not such a time. The fraction may be missing, and has at most six digits.
 pub(in crate::normalize) fn micros(text: &str) -> Option<Micros> {
     let (date, clock) = text.strip_suffix('Z')?.split_once('T')?;

@@ -2,8 +2,8 @@
 
 use facts::event::{
     About, Analysis, Event, Fact, Fixture, FootballFact, GameScore, Level, LineUp, MarketChange,
-    MarketDefinition, OddsFact, PitchPlace, PlayKind, PlayerRating, Race, Scoreboard,
-    SelectionChange, Shot, TennisFact, TennisScore,
+    MarketDefinition, MarketTerms, OddsFact, PitchPlace, PlayKind, PlayerRating, Race, Scoreboard,
+    SelectionChange, SelectionTerms, Shot, TennisFact, TennisScore,
 };
 use rust_decimal::Decimal;
 
@@ -161,6 +161,7 @@ fn about(about: &About) -> Result {
     optional_text("country", about.country.as_deref())?;
     optional_text("city", about.venue.as_ref().and_then(|it| it.city.as_deref()))?;
     optional_text("surface", about.surface.as_deref())?;
+    optional_text("distance", about.distance.as_deref())?;
     optional_text("category", about.category.as_deref())?;
     optional_text("home_country", about.home_country.as_deref())?;
     optional_text("away_country", about.away_country.as_deref())
@@ -294,16 +295,49 @@ fn definition(definition: &MarketDefinition) -> Result {
     key("kind", &definition.kind)?;
     optional_text("name", definition.name.as_deref())?;
     optional_text("period", definition.period.as_deref())?;
+    definition.terms.as_deref().map_or(Ok(()), market_terms)?;
     definition.selections.iter().try_for_each(|it| {
         key("selection", &it.id)?;
-        optional_text("name", it.name.as_deref())
+        optional_text("name", it.name.as_deref())?;
+        it.terms.as_deref().map_or(Ok(()), selection_terms)
     })
 }
 
+fn market_terms(terms: &MarketTerms) -> Result {
+    few("bet_delay_models", terms.bet_delay_models.len(), PARTS_MAX)?;
+    terms.bet_delay_models.iter().try_for_each(|it| text("bet_delay_models", it))?;
+    optional_text("suspend_reason", terms.suspend_reason.as_deref())?;
+    let numbers = [
+        ("each_way_divisor", terms.each_way_divisor),
+        ("market_base_rate", terms.market_base_rate),
+    ];
+    amounts(numbers)
+}
+
+fn selection_terms(terms: &SelectionTerms) -> Result {
+    moment("removal_date", terms.removal_date)?;
+    terms.bsp.map_or(Ok(()), |bsp| decimal_odds("bsp", bsp))?;
+    let numbers = [
+        ("adjustment_factor", terms.adjustment_factor),
+        ("dead_heat_factor", terms.dead_heat_factor),
+    ];
+    amounts(numbers)
+}
+
+fn amounts<const N: usize>(numbers: [(&str, Option<Decimal>); N]) -> Result {
+    let mut stated = numbers.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    stated.try_for_each(|(name, value)| amount(name, value))
+}
+
 fn prices(selection: &mut SelectionChange) -> Result {
-    let SelectionChange { id, price, last, volume, back, lay, traded } = selection;
+    let SelectionChange { id, price, last, volume, near_price, far_price, back, lay, traded } =
+        selection;
     key("selection", id)?;
     for (name, value) in [("price", price), ("last", last)] {
+        value.map_or(Ok(()), |value| decimal_odds(name, value))?;
+    }
+    for (name, value) in [("near_price", near_price), ("far_price", far_price)] {
+        let value = value.filter(|value| !value.is_zero());
         value.map_or(Ok(()), |value| decimal_odds(name, value))?;
     }
     volume.map_or(Ok(()), |volume| amount("volume", volume))?;

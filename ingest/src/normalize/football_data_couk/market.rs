@@ -79,6 +79,7 @@ impl Market {
             name: Some(name(*outcome).into()),
             status: of(*outcome),
             outcome: Some(*outcome),
+            terms: None,
         };
         MarketDefinition {
             kind: self.kind().into(),
@@ -88,6 +89,7 @@ impl Market {
             status,
             in_play: false,
             selections: self.outcomes().iter().map(selection).collect(),
+            terms: None,
         }
     }
 

@@ -11,6 +11,7 @@ use facts::event::{
     SelectionDefinition, SelectionStatus,
 };
 use rust_decimal::Decimal;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::field::{self, decimal, flag, shared, text};
@@ -35,6 +36,8 @@ struct Selection {
     price: Option<Decimal>,
     last: Option<Decimal>,
     volume: Option<Decimal>,
+    /// The projected starting prices, near and far.
+    projected: [Option<Decimal>; 2],
     /// Back, lay, traded.
     ladders: [Rungs; 3],
 }
@@ -162,11 +165,17 @@ impl Selection {
             |before: Option<Decimal>, now: Option<Decimal>| now.filter(|now| before != Some(*now));
         let [back, lay, traded] =
             [0, 1, 2].map(|place| rungs(&before.ladders[place], &self.ladders[place]));
+        let projected = |place: usize| match (before.projected[place], self.projected[place]) {
+            (Some(_), None) => Some(Decimal::ZERO),
+            (before, now) => renewed(before, now),
+        };
         SelectionChange {
             id: Arc::clone(id),
             price: renewed(before.price, self.price),
             last: renewed(before.last, self.last),
             volume: renewed(before.volume, self.volume),
+            near_price: projected(0),
+            far_price: projected(1),
             back,
             lay,
             traded,
@@ -207,7 +216,8 @@ impl Reader<'_> {
                 MarketStatus::Suspended
             },
             in_play: flag(node, "in_play"),
-            selections: selections.iter().map(|(id, node)| definition(id, node)).collect(),
+            selections: selections.iter().map(|(id, node)| self.definition(id, node)).collect(),
+            terms: self.terms(node, &MARKET_TERMS),
         };
         let prices = selections.iter().map(|(id, node)| (Arc::from(id.as_str()), node));
         let volume = self.amount(node, "volume");
@@ -222,8 +232,35 @@ impl Reader<'_> {
             price: if is_exchange { None } else { self.amount(node, "price") },
             last: self.amount(node, "last"),
             volume: self.amount(node, "volume"),
+            projected: ["near_price", "far_price"].map(|name| self.amount(node, name)),
             ladders: ["back", "lays", "traded"].map(|name| self.ladder(node, name)),
         }
+    }
+
+    fn definition(&mut self, id: &str, node: &Value) -> SelectionDefinition {
+        let status = text(node, "status").and_then(SelectionStatus::from_word);
+        let outcome = text(node, "outcome").and_then(Outcome::from_word);
+        SelectionDefinition {
+            id: id.into(),
+            name: shared(node, "name"),
+            status: status.unwrap_or(SelectionStatus::Active),
+            outcome,
+            terms: self.terms(node, &SELECTION_TERMS),
+        }
+    }
+
+    /// The terms among the fields of a market or a selection: documents write them as facts do.
+    fn terms<T: DeserializeOwned>(&mut self, node: &Value, names: &[&str]) -> Option<Box<T>> {
+        let stated = |name: &&str| Some((name.to_string(), node.get(*name)?.clone()));
+        let stated: Map<_, _> =
+            names.iter().filter_map(stated).filter(|it| !it.1.is_null()).collect();
+        if stated.is_empty() {
+            return None;
+        }
+        let terms = serde_json::from_value(Value::Object(stated));
+        let terms =
+            terms.map_err(|error| self.wrong.push(format!("market {}: {error}", self.market)));
+        terms.ok().map(Box::new)
     }
 
     fn ladder(&mut self, node: &Value, name: &str) -> Rungs {
@@ -263,13 +300,13 @@ impl Reader<'_> {
     }
 }
 
-fn definition(id: &str, node: &Value) -> SelectionDefinition {
-    let status = text(node, "status").and_then(SelectionStatus::from_word);
-    let outcome = text(node, "outcome").and_then(Outcome::from_word);
-    SelectionDefinition {
-        id: id.into(),
-        name: shared(node, "name"),
-        status: status.unwrap_or(SelectionStatus::Active),
-        outcome,
-    }
-}
+/// Fields of documents that are terms in facts, under the same names.
+const MARKET_TERMS: [&str; 6] = [
+    "number_of_winners",
+    "each_way_divisor",
+    "bet_delay",
+    "bet_delay_models",
+    "market_base_rate",
+    "suspend_reason",
+];
+const SELECTION_TERMS: [&str; 4] = ["adjustment_factor", "removal_date", "bsp", "dead_heat_factor"];

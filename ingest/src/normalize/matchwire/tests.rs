@@ -297,6 +297,40 @@ fn changed_prices_preserve_every_digit() {
 }
 
 #[test]
+fn terms_and_projected_prices_are_read_from_documents() {
+    let mut chained = Chained::new();
+    chained.facts(BOOK);
+    let patch = r#"{"markets":{"over_under_2.5":{"bet_delay":5,"bet_delay_models":["PASSIVE"],"selections":{"over":{"near_price":"3.1","bsp":"3.05","dead_heat_factor":"0.5"}}}}}"#;
+    let facts = chained.facts(&book(patch));
+    let changes: Vec<_> = facts
+        .iter()
+        .filter_map(|fact| match fact {
+            Fact::Odds(odds) => Some(&odds.change),
+            _ => None,
+        })
+        .collect();
+    let [MarketChange::Define(defined), MarketChange::Prices { selections, .. }] = changes[..]
+    else {
+        panic!("{facts:?}")
+    };
+    let terms = defined.terms.as_ref().expect("terms");
+    assert_eq!((terms.bet_delay, &*terms.bet_delay_models), (Some(5), &["PASSIVE".into()][..]));
+    let over = defined.selections.iter().find(|it| &*it.id == "over").expect("over");
+    let terms = over.terms.as_ref().expect("terms");
+    let found = [terms.bsp, terms.dead_heat_factor].map(|it| it.map(|it| it.to_string()));
+    assert_eq!(found, ["3.05", "0.5"].map(|text| Some(text.to_owned())));
+    assert_eq!(selections[0].near_price.map(|it| it.to_string()).as_deref(), Some("3.1"));
+    let gone = r#"{"markets":{"over_under_2.5":{"selections":{"over":{"near_price":null}}}}}"#;
+    let facts = chained.facts(&book(gone));
+    let Some(Fact::Odds(OddsFact { change: MarketChange::Prices { selections, .. }, .. })) =
+        facts.last()
+    else {
+        panic!("{facts:?}")
+    };
+    assert!(selections[0].near_price.is_some_and(|price| price.is_zero()), "{facts:?}");
+}
+
+#[test]
 fn removed_price_clears_the_market_first() {
     let mut chained = Chained::new();
     chained.odds(BOOK);

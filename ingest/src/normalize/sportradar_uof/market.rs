@@ -3,7 +3,8 @@
 use std::{collections::HashMap, sync::Arc};
 
 use facts::event::{
-    Fact, Fixture, MarketDefinition, MarketStatus, SelectionDefinition, SelectionStatus, Sport,
+    Fact, Fixture, MarketDefinition, MarketStatus, SelectionDefinition, SelectionStatus,
+    SelectionTerms, Sport,
 };
 use rust_decimal::Decimal;
 
@@ -168,6 +169,12 @@ impl Market {
         for outcome in &market.outcomes {
             if let Some(selection) = self.selection(outcome, &mut definition) {
                 selection.status = result(outcome).unwrap_or(selection.status);
+                selection.terms = outcome.dead_heat_factor.map(|factor| {
+                    Box::new(SelectionTerms {
+                        dead_heat_factor: Some(factor),
+                        ..Default::default()
+                    })
+                });
             }
         }
         self.closed_by = Some(ClosedBy::Settlement);
@@ -192,6 +199,7 @@ impl Market {
         let mut definition = self.definition(MarketStatus::Suspended, self.in_play());
         for selection in &mut definition.selections {
             selection.status = SelectionStatus::Active;
+            selection.terms = None;
         }
         self.closed_by = None;
         self.state.define(&self.of, definition, facts);
@@ -219,6 +227,7 @@ impl Market {
             status,
             in_play,
             selections: known.map(|it| self.named(&it.selections)).unwrap_or_default(),
+            terms: None,
         }
     }
 
@@ -260,6 +269,7 @@ impl Market {
                 id,
                 name: self.outcome_name(&outcome.id),
                 status: SelectionStatus::Active,
+                terms: None,
             });
             definition.selections.len() - 1
         });

@@ -38,7 +38,9 @@ fn fact(fact: &Fact) -> String {
             MarketChange::Define(it) => {
                 let selection = |it: &facts::event::SelectionDefinition| {
                     let outcome = it.outcome.map_or("-", |outcome| outcome.as_str());
-                    format!(" {}={outcome}:{}", it.id, it.status.as_str())
+                    let factor = it.terms.as_ref().and_then(|terms| terms.dead_heat_factor);
+                    let factor = factor.map(|factor| format!("*{factor}")).unwrap_or_default();
+                    format!(" {}={outcome}:{}{factor}", it.id, it.status.as_str())
                 };
                 let selections: String = it.selections.iter().map(selection).collect();
                 format!("{market} is {} {}{selections}", it.kind, it.status.as_str())
@@ -110,7 +112,7 @@ fn settlement_closes_and_its_rollback_suspends() {
     let mut feed = football();
     interpret(&mut feed, &odds(RESULT));
     let results = r#"<outcomes><market id="1"><outcome id="1" result="1" dead_heat_factor="0.5"/><outcome id="2" result="0" void_factor="0.5"/><outcome id="3" result="0" void_factor="1.0"/></market></outcomes>"#;
-    let settled = "1 is match_winner closed 1=home:winner 2=draw:half_lost 3=away:removed";
+    let settled = "1 is match_winner closed 1=home:winner*0.5 2=draw:half_lost 3=away:removed";
     let settlement =
         |certainty| message("bet_settlement", &format!(r#"certainty="{certainty}""#), results);
     assert_eq!(interpret(&mut feed, &settlement(1)), [settled]);

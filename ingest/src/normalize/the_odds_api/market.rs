@@ -144,6 +144,7 @@ impl MarketKind {
                 name: Some(outcome.name.as_str().into()),
                 status: price.map_or(SelectionStatus::Removed, |_| SelectionStatus::Active),
                 outcome: self.outcome(outcome, context),
+                terms: None,
             });
             prices.extend(price.map(|price| (id, price)));
         }
@@ -155,6 +156,7 @@ impl MarketKind {
             status: MarketStatus::Open,
             in_play: context.in_play,
             selections,
+            terms: None,
         };
         let id = line.map_or_else(|| key.into(), |line| format!("{key}@{line}").into());
         MarketOffer { id, definition, prices }

@@ -101,7 +101,9 @@ mod tests {
             "op": "marketSubscription", "id": 2, "segmentationEnabled": true,
             "conflateMs": 0, "heartbeatMs": 2000, "marketFilter": {"eventTypeIds": ["1"]},
             "marketDataFilter": {
-                "fields": ["EX_ALL_OFFERS", "EX_TRADED", "EX_TRADED_VOL", "EX_LTP", "EX_MARKET_DEF"],
+                "fields": [
+                    "EX_ALL_OFFERS", "EX_TRADED", "EX_TRADED_VOL", "EX_LTP", "SP_PROJECTED", "EX_MARKET_DEF",
+                ],
                 "ladderLevels": 3,
             },
         });

@@ -30,7 +30,7 @@ pub struct BetfairSettings {
     /// An empty one subscribes to all markets, of which 200 are allowed unless arranged otherwise.
     pub market_filter: Value,
     /// The fields sent for each market besides its definition. Default all offers, traded prices,
-    /// volumes and last prices. Fewer fields make images smaller and changes rarer.
+    /// volumes, last prices and projected starting prices. Fewer fields make images smaller and changes rarer.
     pub fields: Vec<Field>,
     /// Levels of the best offers, 1 to 10. Default 3. Does not affect [`Field::AllOffers`].
     pub ladder_levels: u8,
@@ -55,7 +55,7 @@ pub struct BetfairSettings {
 }
 
 /// A field of market data (`marketDataFilter.fields`). Definitions are always requested, because no
-/// fact about a market can be produced without one. Starting prices are neither requested nor used.
+/// fact about a market can be produced without one. The bets at starting price are neither requested nor used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field {
     /// The best offers, with virtual ones, as the website displays them.
@@ -69,6 +69,8 @@ pub enum Field {
     /// The volume traded on each runner and on the market.
     TradedVolume,
     LastPrice,
+    /// The starting prices as they are projected now.
+    ProjectedPrices,
 }
 
 /// Why a source cannot be started. The operator has to correct the settings.
@@ -96,7 +98,7 @@ impl BetfairSettings {
     /// All defaults, for one subscription.
     #[must_use]
     pub fn new(app_key: Secret, session: Session, market_filter: Value) -> Self {
-        use Field::{AllOffers, LastPrice, Traded, TradedVolume};
+        use Field::{AllOffers, LastPrice, ProjectedPrices, Traded, TradedVolume};
         Self {
             host: "stream-api.betfair.com".to_owned(),
             port: 443,
@@ -105,7 +107,7 @@ impl BetfairSettings {
             session,
             catalogue: Some(CATALOGUE_URL.to_owned()),
             market_filter,
-            fields: vec![AllOffers, Traded, TradedVolume, LastPrice],
+            fields: vec![AllOffers, Traded, TradedVolume, LastPrice, ProjectedPrices],
             ladder_levels: 3,
             conflate_ms: 0,
             heartbeat_ms: 2000,
@@ -165,13 +167,14 @@ impl BetfairSettings {
 
 impl Field {
     /// All fields that the settings may name.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::DisplayedOffers,
         Self::BestOffers,
         Self::AllOffers,
         Self::Traded,
         Self::TradedVolume,
         Self::LastPrice,
+        Self::ProjectedPrices,
     ];
 
     /// Betfair's name of the field.
@@ -184,6 +187,7 @@ impl Field {
             Self::Traded => "EX_TRADED",
             Self::TradedVolume => "EX_TRADED_VOL",
             Self::LastPrice => "EX_LTP",
+            Self::ProjectedPrices => "SP_PROJECTED",
         }
     }
 }

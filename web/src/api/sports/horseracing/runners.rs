@@ -55,6 +55,11 @@ pub(super) struct RunnerOdds {
     race_id: Key,
     race_date: Option<String>,
     horse_name: Option<String>,
+    /// The starting prices of an exchange: that it wins, and that it is placed. Null until they are settled.
+    bsp_win: Option<Number>,
+    bsp_place: Option<Number>,
+    /// By how much, in percent, the prices of the others are reduced if it is removed; of an exchange.
+    adjustment_factor: Option<Number>,
     bookmakers_count: usize,
     source: Source,
     bookmakers: Vec<RunnerBook>,
@@ -255,6 +260,9 @@ impl RunnerOdds {
             race_id: card.race,
             race_date: card.start.and_then(time::offset),
             horse_name: runner.horse.as_ref().map(|horse| horse.name.clone()),
+            bsp_win: prices.iter().filter(|it| is_win(it)).find_map(|it| it.bsp).map(Number),
+            bsp_place: prices.iter().filter(|it| is_place(it)).find_map(|it| it.bsp).map(Number),
+            adjustment_factor: prices.iter().find_map(|it| it.adjustment_factor).map(Number),
             bookmakers_count: bookmakers.len(),
             source: if bookmakers.is_empty() { Source::None } else { Source::Multi },
             bookmakers,
@@ -262,10 +270,18 @@ impl RunnerOdds {
     }
 }
 
+fn is_win(price: &RunnerPriceRecord) -> bool {
+    matches!(&*price.market, "win" | price::WINNER)
+}
+
+fn is_place(price: &RunnerPriceRecord) -> bool {
+    matches!(&*price.market, "place" | "to_be_placed")
+}
+
 impl RunnerBook {
     fn of(slug: &str, prices: &[&RunnerPriceRecord]) -> Self {
-        let win = prices.iter().find(|price| matches!(&*price.market, "win" | price::WINNER));
-        let place = prices.iter().find(|price| matches!(&*price.market, "place" | "to_be_placed"));
+        let win = prices.iter().find(|price| is_win(price));
+        let place = prices.iter().find(|price| is_place(price));
         let odds = |price: Option<&&RunnerPriceRecord>| price?.price.map(Number);
         let updated = prices.iter().map(|price| price.at).max();
         Self {
