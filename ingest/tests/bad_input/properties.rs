@@ -74,7 +74,7 @@ fn play_tennis(bytes: &[u8], record: Option<slam::MatchRow>) {
 
 fn play_statsbomb(bytes: &[u8]) {
     let document = statsbomb::decode(bytes);
-    let Ok(mut normalizer) = from_statsbomb::Normalizer::new(&document, &[], "5", 0) else {
+    let Ok(mut normalizer) = from_statsbomb::Normalizer::new(&document, &[], None, "5") else {
         return;
     };
     let mut played = Interpretation::default();
