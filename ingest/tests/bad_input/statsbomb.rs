@@ -275,3 +275,17 @@ fn own_goal_without_the_event_of_the_other_side_counts() {
     assert_eq!(outcome.last_score().goals, [2, 2]);
     assert_eq!(shown(&outcome.incidents())[1], "Goal(OwnGoal) 45+2 Player 7 - 1-1");
 }
+
+#[test]
+fn half_without_its_end_and_cards_without_a_foul_are_read() {
+    let mut events = long_match();
+    events[11] = events[11]
+        .replace("Foul Committed", "Bad Behaviour")
+        .replace("foul_committed", "bad_behaviour");
+    events.retain(|event| !event.contains("Half End"));
+    events.push(event(22, 1, "00:20:00.000", 7, "Tactical Shift", ""));
+    let outcome = played(&events);
+    assert_eq!(outcome.reasons(), [""; 0]);
+    assert_eq!(statuses(&outcome), statuses(&played(&long_match())));
+    assert_eq!(shown(&outcome.incidents()), shown(&played(&long_match()).incidents()));
+}
