@@ -50,7 +50,7 @@ impl TennisScore {
     }
 
     /// Checks what holds in every format: five sets, of which one side wins three at most; an earlier
-    /// set that is over; a tie-break that ends two clear, for the winner of its set.
+    /// set that is over, or of which no game is known; a tie-break that ends two clear, for the winner of its set.
     ///
     /// # Errors
     ///
@@ -64,7 +64,11 @@ impl TennisScore {
             tie_break_check(points)?;
         }
         let earlier = self.sets.split_last().map_or(&[][..], |(_, earlier)| earlier);
-        let open = |set: &&SetScore| set.leader().is_none() || set.games.iter().all(|won| *won < 4);
+        // A set of 0-0 was played before the source was followed.
+        let open = |set: &&SetScore| {
+            let is_over = set.leader().is_some() && set.games.iter().any(|won| *won >= 4);
+            !is_over && set.games != [0, 0]
+        };
         if let Some(SetScore { games: [first, second], .. }) = earlier.iter().find(open) {
             return Err(format!("set of {first}-{second} before another"));
         }
@@ -320,6 +324,7 @@ mod tests {
             (&[won, lost, ([0, 0], Some([10, 11]))], None),
             (&[([7, 6], None), ([6, 7], Some([14, 16])), ([0, 0], None)], None),
             (&[([4, 2], None), ([0, 0], None)], None),
+            (&[([0, 0], None), ([2, 1], None)], None),
             (&[([7, 6], Some([41, 0]))], Some("tie-break of 41-0")),
             (&[([7, 6], Some([3, 7]))], Some("set of 7-6 with tie-break 3-7")),
             (&[won, lost, won, lost, won, ([0, 0], None)], Some("score of 6 sets")),
