@@ -85,10 +85,11 @@ fn slam(c: &mut Criterion) {
     group.bench_function("decode_normalize", |b| {
         b.iter(|| {
             let mut played = Interpretation::default();
-            let mut normalizer = normalize::slam::Normalizer::new("2012-ausopen-1701", None, 0, 0);
-            for line in &lines {
-                let row = columns.row(line).expect("the row is readable");
-                normalizer.row(&row, &mut played).expect("the row is usable");
+            let mut normalizer = normalize::slam::Normalizer::new("2012-ausopen-1701", None, 0);
+            let read = |line: &&[u8]| columns.row(line).expect("the row is readable");
+            let mut rows = lines.iter().map(read).peekable();
+            while let Some(row) = rows.next() {
+                normalizer.row(&row, rows.peek(), &mut played).expect("the row is usable");
             }
             played
         });

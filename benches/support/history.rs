@@ -19,6 +19,7 @@ pub(crate) fn brief(number: u64, of: u64) -> MatchSummary {
         competition: Some(competition),
         season: Some(competition * 100 + number / 26_280),
         start: Some(FIRST_US + place * HOUR_US / 3),
+        day_only: false,
         status: if number + 2_000 > of { Status::NotStarted } else { Status::Finished },
         sides: Some([team(0), team(1)]),
         round: u16::try_from(number % 38).ok(),

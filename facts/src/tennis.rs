@@ -3,7 +3,12 @@
 //! Source: ITF Rules of Tennis 2026, rules 5 to 7 (game, tie-break game, set, match), 14 and 5b
 //! (who serves). Fifth sets differ by tournament and year, so the format is an argument.
 
+use std::cmp::Ordering;
+
 use crate::event::{GameScore, SetScore, Side, TennisScore};
+
+/// The sets of the longest match.
+const SETS_MAX: usize = 5;
 
 /// How long a match is and how its sets end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +47,35 @@ impl TennisScore {
             won[side.index()] += 1;
         }
         won
+    }
+
+    /// Checks what holds in every format: five sets, of which one side wins three at most; an earlier
+    /// set that is over, or of which no game is known; a tie-break that ends two clear, for the winner of its set.
+    ///
+    /// # Errors
+    ///
+    /// With the part of the score that no match can have.
+    pub fn check(&self) -> Result<(), String> {
+        if self.sets.len() > SETS_MAX {
+            return Err(format!("score of {} sets", self.sets.len()));
+        }
+        self.sets.iter().try_for_each(SetScore::check)?;
+        if let GameScore::TieBreak(points) = self.game {
+            tie_break_check(points)?;
+        }
+        let earlier = self.sets.split_last().map_or(&[][..], |(_, earlier)| earlier);
+        // A set of 0-0 was played before the source was followed.
+        let open = |set: &&SetScore| {
+            let is_over = set.leader().is_some() && set.games.iter().any(|won| *won >= 4);
+            !is_over && set.games != [0, 0]
+        };
+        if let Some(SetScore { games: [first, second], .. }) = earlier.iter().find(open) {
+            return Err(format!("set of {first}-{second} before another"));
+        }
+        match self.sets_won() {
+            [0..=3, 0..=2] | [0..=2, 3] => Ok(()),
+            [first, second] => Err(format!("result of {first}-{second} in sets")),
+        }
     }
 
     /// Whether this score is of later in the match than the other: more games, or as many and more
@@ -142,16 +176,53 @@ impl TennisScore {
 }
 
 impl SetScore {
-    /// Who won the set, once it is over: six games and two clear, or one game more after a tie-break, which in a fifth set may
-    /// have been played at 12-12.
+    /// Who won the set, once it is over: six games and two clear, or one game more after a tie-break, which in a final set may
+    /// have been played at 12-12, or in place of the set (1-0).
     #[must_use]
     pub fn winner(&self) -> Option<Side> {
         let [first, second] = self.games;
         let (ahead, behind) = (first.max(second), first.min(second));
         let over = ahead >= 6 && ahead - behind >= 2
-            || ahead >= 7 && ahead - behind == 1 && self.tie_break.is_some();
-        over.then_some(if first > second { Side::First } else { Side::Second })
+            || (ahead >= 7 || ahead == 1) && ahead - behind == 1 && self.tie_break.is_some();
+        if over { self.leader() } else { None }
     }
+
+    /// Who has more games.
+    #[must_use]
+    pub fn leader(&self) -> Option<Side> {
+        match self.games[0].cmp(&self.games[1]) {
+            Ordering::Greater => Some(Side::First),
+            Ordering::Equal => None,
+            Ordering::Less => Some(Side::Second),
+        }
+    }
+
+    /// What no set can have.
+    fn check(&self) -> Result<(), String> {
+        let Some(points) = self.tie_break else { return Ok(()) };
+        tie_break_check(points)?;
+        let [first, second] = self.games;
+        let ahead = Side::BOTH.into_iter().max_by_key(|side| points[side.index()]);
+        if first.abs_diff(second) == 1 && points[0] != points[1] && self.leader() != ahead {
+            return Err(format!(
+                "set of {first}-{second} with tie-break {}-{}",
+                points[0], points[1]
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn tie_break_check(points: [u16; 2]) -> Result<(), String> {
+    let [first, second] = points;
+    is_tie_break(points).then_some(()).ok_or_else(|| format!("tie-break of {first}-{second}"))
+}
+
+/// Whether a tie-break can have these points: the longest ends with ten, or later with two more than the
+/// other side.
+#[must_use]
+pub fn is_tie_break([first, second]: [u16; 2]) -> bool {
+    first.max(second) <= 10 || first.abs_diff(second) <= 2
 }
 
 #[cfg(test)]
@@ -221,6 +292,48 @@ mod tests {
             (0..4).for_each(|_| score.point(winner, format));
         }
         assert_eq!((score.sets[0].games, score.winner), ([255, 255], None));
+    }
+
+    #[test]
+    fn set_is_over_by_games_or_a_tie_break() {
+        for (games, tie_break, winner) in [
+            ([6, 4], None, Some(Side::First)),
+            ([6, 5], None, None),
+            ([7, 6], None, None),
+            ([6, 7], Some([3, 7]), Some(Side::Second)),
+            ([11, 13], None, Some(Side::Second)),
+            ([12, 13], Some([4, 7]), Some(Side::Second)),
+            ([0, 0], Some([8, 9]), None),
+            ([0, 1], Some([8, 10]), Some(Side::Second)),
+            ([1, 0], None, None),
+        ] {
+            assert_eq!(SetScore { games, tie_break }.winner(), winner, "{games:?} {tie_break:?}");
+        }
+    }
+
+    #[test]
+    fn score_that_no_match_can_have_is_named() {
+        let check = |sets: &[([u8; 2], Option<[u16; 2]>)]| {
+            let sets = sets.iter().map(|&(games, tie_break)| SetScore { games, tie_break });
+            TennisScore { sets: sets.collect(), ..TennisScore::default() }.check()
+        };
+        let (won, lost) = (([6, 4], None), ([4, 6], None));
+        for (sets, expected) in [
+            (&[won, lost, ([12, 13], Some([4, 7]))][..], None),
+            (&[won, lost, ([1, 0], Some([10, 6]))], None),
+            (&[won, lost, ([0, 0], Some([10, 11]))], None),
+            (&[([7, 6], None), ([6, 7], Some([14, 16])), ([0, 0], None)], None),
+            (&[([4, 2], None), ([0, 0], None)], None),
+            (&[([0, 0], None), ([2, 1], None)], None),
+            (&[([7, 6], Some([41, 0]))], Some("tie-break of 41-0")),
+            (&[([7, 6], Some([3, 7]))], Some("set of 7-6 with tie-break 3-7")),
+            (&[won, lost, won, lost, won, ([0, 0], None)], Some("score of 6 sets")),
+            (&[won, won, won, won], Some("result of 4-0 in sets")),
+            (&[([1, 3], None), ([0, 0], None)], Some("set of 1-3 before another")),
+            (&[([6, 6], Some([0, 0])), ([0, 0], None)], Some("set of 6-6 before another")),
+        ] {
+            assert_eq!(check(sets).err().as_deref(), expected, "{sets:?}");
+        }
     }
 
     #[test]

@@ -14,10 +14,13 @@ fuzz_target!(|bytes: &[u8]| {
     let record = slam::matches(matches).unwrap_or_default().into_iter().next();
     let mut lines = points.split(|byte| *byte == b'\n');
     let Ok(columns) = PointColumns::from_header(lines.next().unwrap_or_default()) else { return };
-    let mut normalizer = Normalizer::new("2012-ausopen-1701", record, 0, 0);
+    let mut normalizer = Normalizer::new("2012-ausopen-1701", record, 0);
     let mut played = Interpretation::default();
-    for row in lines.filter_map(|line| columns.row(line).ok()) {
-        let _wrong = normalizer.row(&row, &mut played);
+    let rows: Vec<_> = lines.filter_map(|line| columns.row(line).ok()).collect();
+    for (at, row) in rows.iter().enumerate() {
+        if matches!(normalizer.admit(row), Ok(true)) {
+            let _wrong = normalizer.row(row, rows.get(at + 1), &mut played);
+        }
     }
     normalizer.finish(&mut played);
     // Each row has its own.

@@ -11,7 +11,7 @@ use matchwire_fuzz::{Promises, Witness};
 
 fuzz_target!(|bytes: &[u8]| {
     let document = statsbomb::decode(bytes);
-    let Ok(mut normalizer) = Normalizer::new(&document, &[], "5", 0) else { return };
+    let Ok(mut normalizer) = Normalizer::new(&document, &[], None, "5") else { return };
     let mut played = Interpretation::default();
     for event in document.events.iter().flatten() {
         let _wrong = normalizer.event(event, &mut played);

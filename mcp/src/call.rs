@@ -476,7 +476,7 @@ impl Call<'_> {
 
 fn brief_start(call: &Call<'_>, id: Key) -> Value {
     let brief = call.server.shared.parts.history.brief(id);
-    brief.and_then(|brief| brief.start).and_then(time_format::zulu).into()
+    brief.and_then(|brief| brief.start_text(time_format::zulu)).into()
 }
 
 /// The list of a sport whose names are searched most.
@@ -555,7 +555,7 @@ fn checked(record: &Arc<MatchRecord>, since: Option<Micros>) -> Value {
     let mut row = json!({
         "match_id": brief.id,
         "status": status_word(brief),
-        "start": brief.start.and_then(time_format::zulu),
+        "start": brief.start_text(time_format::zulu),
         "name": name,
         "score": brief.score,
         "feed": state.feed,

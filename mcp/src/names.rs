@@ -185,7 +185,7 @@ impl Names {
     fn of_match(&self, brief: &MatchSummary) -> SearchResult {
         let league =
             brief.competition.and_then(|id| self.history.name(EntityKind::Competition, id));
-        let day = brief.start.and_then(base::time_format::zulu);
+        let day = brief.start_text(base::time_format::zulu);
         let context = [league, day, Some(status_word(brief).to_owned())];
         let context: Vec<String> = context.into_iter().flatten().collect();
         SearchResult {

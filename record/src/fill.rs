@@ -96,6 +96,7 @@ impl MatchSummary {
             competition,
             season,
             start,
+            day_only,
             status: _,
             sides,
             round,
@@ -120,7 +121,9 @@ impl MatchSummary {
         } = self;
         fill(competition, &earlier.competition);
         fill(season, &earlier.season);
-        fill(start, &earlier.start);
+        if start.is_none() {
+            (*start, *day_only) = (earlier.start, earlier.day_only);
+        }
         fill(sides, &earlier.sides);
         fill(round, &earlier.round);
         fill(round_name, &earlier.round_name);
@@ -186,4 +189,26 @@ fn fill_score(own: &mut MatchSummary, earlier: &MatchSummary, went_back: bool) {
     fill(&mut own.penalties, &earlier.penalties);
     fill(&mut own.winner, &earlier.winner);
     own.updated = own.updated.max(earlier.updated);
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{MatchSummary, testing::brief};
+
+    #[test]
+    fn day_is_no_time() {
+        let own = MatchSummary { start: None, ..brief(1) };
+        // 2016-08-13T12:00:00Z
+        let start = Some(1_471_089_600_000_000);
+        for (earlier, expected) in [
+            (MatchSummary { start, ..brief(1) }, Some("written")),
+            (MatchSummary { start, day_only: true, ..brief(1) }, Some("2016-08-13")),
+            (own.clone(), None),
+        ] {
+            let mut filled = own.clone();
+            filled.fill_particulars(&earlier);
+            let text = filled.start_text(|_| Some("written".to_owned()));
+            assert_eq!(text.as_deref(), expected);
+        }
+    }
 }

@@ -94,8 +94,12 @@ pub struct MatchSummary {
     pub sport: Sport,
     pub competition: Option<Key>,
     pub season: Option<Key>,
-    /// When it starts. If a feed provides only the day, noon of that day, UTC.
+    /// When it starts. If a feed provides only the day, noon of that day, UTC: for the order, not to show.
+    /// See [`start_text`](Self::start_text).
     pub start: Option<Micros>,
+    /// Only the day of the start is known.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub day_only: bool,
     pub status: Status,
     /// Home and away; player 1 and player 2.
     pub sides: Option<[Key; 2]>,
@@ -129,6 +133,21 @@ pub struct MatchSummary {
     /// When it last changed.
     pub updated: Micros,
 }
+
+impl MatchSummary {
+    /// The start as `write` puts it, or the day alone if no more is known: `2016-08-13`.
+    #[must_use]
+    pub fn start_text(&self, write: impl FnOnce(Micros) -> Option<String>) -> Option<String> {
+        let start = self.start?;
+        if !self.day_only {
+            return write(start);
+        }
+        Some(base::time_format::zulu(start)?.chars().take(DAY_CHARS).collect())
+    }
+}
+
+/// Of `2016-08-13`.
+const DAY_CHARS: usize = 10;
 
 /// The complete record of a match.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

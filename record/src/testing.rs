@@ -27,6 +27,7 @@ pub fn brief(id: Key) -> MatchSummary {
         competition: Some(5),
         season: Some(SEASON),
         start: Some(NOW),
+        day_only: false,
         status: Status::FirstHalf,
         sides: Some([HOME, AWAY]),
         round: None,

@@ -27,6 +27,18 @@ pub enum TennisFact {
     },
 }
 
+impl TennisFact {
+    /// The score that stands after it, if it states one.
+    #[must_use]
+    pub fn score(&self) -> Option<&TennisScore> {
+        match self {
+            Self::Status(_) => None,
+            Self::Point(point) => Some(&point.score),
+            Self::Score(score) | Self::Retract { score, .. } => Some(score),
+        }
+    }
+}
+
 words! {
     pub enum TennisStatus {
         NotStarted = "not_started",
@@ -82,7 +94,7 @@ pub struct TennisScore {
     #[serde(default, with = "player::optional", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Player>"))]
     pub server: Option<Side>,
-    /// Every set begun, the current one last; at most nine.
+    /// Every set begun, the current one last; at most five.
     pub sets: Vec<SetScore>,
     /// Sets won, where the source states them: they hold, whatever the games of the sets say.
     #[serde(default, rename = "sets_won", skip_serializing_if = "Option::is_none")]

@@ -219,6 +219,7 @@ fn brief(state: &Match, names: &Names, now: Micros) -> MatchSummary {
         competition: id(&names.competition),
         season: id(&names.season),
         start: state.fixture.start.or_else(noon),
+        day_only: state.fixture.start.is_none() && state.fixture.date.is_some(),
         status: life_status(state.life()),
         sides: names.sides.as_ref().map(|sides| sides.each_ref().map(|side| side.id)),
         round: about.round,

@@ -40,7 +40,8 @@ pub struct PointRow {
     pub server: u8,
     /// From 1 to 5.
     pub set: u8,
-    pub games: [u8; 2],
+    /// `None` where the columns are empty.
+    pub games: Option<[u8; 2]>,
     /// 1 or 2 on the row that ends a set, else 0; `None` where the column is missing or empty.
     pub set_winner: Option<u8>,
     pub shown: [PointsCell; 2],
@@ -53,6 +54,8 @@ pub struct PointRow {
 pub enum PointsCell {
     Number(u16),
     Advantage,
+    /// `GAME`: the side has won the game; others write 0 for both then.
+    Game,
 }
 
 /// Points in a game or a tie-break of one side; no tie-break has come near this.
@@ -117,8 +120,10 @@ impl PointColumns {
             winner: number(self.winner, 2)?,
             server: bounded_or_zero(&row[self.server], 4)?,
             set: number(self.set, 5)?.max(1),
-            games: [number(self.games[0], 200)?, number(self.games[1], 200)?],
-            set_winner: self.set_winner.map_or(Ok(None), |column| set_winner(&row[column]))?,
+            games: match self.games.map(|column| optional(&row[column], 200)) {
+                [first, second] => first?.zip(second?).map(<[u8; 2]>::from),
+            },
+            set_winner: self.set_winner.map_or(Ok(None), |column| optional(&row[column], 2))?,
             shown: [
                 PointsCell::parse(&row[self.shown[0]])?,
                 PointsCell::parse(&row[self.shown[1]])?,
@@ -133,6 +138,7 @@ impl PointsCell {
     fn parse(text: &str) -> Result<Self, DecodeError> {
         match text.trim() {
             "AD" => Ok(Self::Advantage),
+            "GAME" => Ok(Self::Game),
             number => {
                 let shown = number.parse().ok().filter(|shown| *shown <= POINTS_MAX);
                 let reason = || DecodeError::value(format!("{number:?} is no score of a game"));
@@ -195,8 +201,8 @@ fn bounded_or_zero(text: &str, most: u8) -> Result<u8, DecodeError> {
     if text.trim().is_empty() { Ok(0) } else { bounded(text, most) }
 }
 
-fn set_winner(text: &str) -> Result<Option<u8>, DecodeError> {
-    if text.trim().is_empty() { Ok(None) } else { bounded(text, 2).map(Some) }
+fn optional(text: &str, most: u8) -> Result<Option<u8>, DecodeError> {
+    if text.trim().is_empty() { Ok(None) } else { bounded(text, most).map(Some) }
 }
 
 /// `H:MM:SS`; a match of a hundred hours is a broken clock.
@@ -239,8 +245,9 @@ mod tests {
 
     #[test]
     fn empty_optional_columns_are_absent() {
-        let row = row("m,,1,2,3,,31,2,,40,15,,").unwrap();
+        let row = row("m,,1,,,,31,2,,40,GAME,,").unwrap();
         assert_eq!((row.elapsed_s, row.set_winner, row.server), (None, None, 0));
+        assert_eq!((row.games, row.shown[1]), (None, PointsCell::Game));
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub mod statsperform;
 pub mod the_odds_api;
 pub mod wyscout;
 
-use facts::event::{Batch, Event, Fact, Id, Micros, Sport, Timed};
+use facts::event::{Batch, Event, Fact, Id, Micros, Sport, TennisScore, Timed};
 
 use crate::error::DecodeError;
 
@@ -69,7 +69,17 @@ pub enum Signal {
 }
 
 impl Interpretation {
-    fn push(&mut self, clock_us: Micros, batch: Batch) {
+    /// Adds facts, without those that no match can have: they become notices.
+    fn push(&mut self, clock_us: Micros, mut batch: Batch) {
+        batch.events.retain(|event| {
+            let checked = match &event.fact {
+                Fact::Tennis(fact) => fact.score().map_or(Ok(()), TennisScore::check),
+                _ => Ok(()),
+            };
+            let reason = |impossible| format!("no tennis match has a {impossible}");
+            self.notices.extend(checked.as_ref().err().map(reason).map(DecodeError::value));
+            checked.is_ok()
+        });
         self.batches.push(Timed { clock_us, batch });
     }
 }

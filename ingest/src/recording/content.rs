@@ -75,6 +75,8 @@ fn of(head: &[u8]) -> Option<Content> {
         Some(content(Format::StatsPerform))
     } else if holds("\"lineup\"") && holds("\"player_nickname\"") {
         Some(Content::Companion(Format::StatsBomb))
+    } else if holds("\"match_date\"") && holds("\"home_team_id\"") && holds("\"competition_id\"") {
+        Some(Content::Companion(Format::StatsBomb))
     } else if any(&["\"op\"", "\"clk\"", "\"marketDefinition\""]) {
         Some(Content::Recording(Format::BetfairStream))
     } else if holds("\"marketId\"")
@@ -130,6 +132,8 @@ mod tests {
         check(event, Some(Content::Recording(statsbomb)));
         let line_up = r#"[{"team_id":1,"lineup":[{"player_nickname":null"#;
         check(line_up, Some(Content::Companion(statsbomb)));
+        let matches = r#"[{"match_id":5,"match_date":"2018-08-18","competition":{"competition_id":11},"home_team":{"home_team_id":1"#;
+        check(matches, Some(Content::Companion(statsbomb)));
         let ma3 = r#"{"matchInfo":{"contestant":[]},"liveData":{"event":[{"typeId":34"#;
         check(ma3, Some(Content::Recording(Format::StatsPerform)));
         let ma1 = r#"{"matchInfo":{"contestant":[]},"liveData":{"goal":[]}}"#;

@@ -25,8 +25,17 @@ pub(super) struct SlamFeed {
 struct Matches {
     file: Arc<str>,
     rows: Vec<MatchRow>,
-    start: Micros,
     current: Option<Normalizer>,
+    /// The last point read, which is played when the one after it is known.
+    held: Option<Held>,
+    /// The recording's clock after the matches before.
+    clock_us: Micros,
+}
+
+struct Held {
+    row: PointRow,
+    number: u64,
+    text: Vec<u8>,
 }
 
 impl SlamFeed {
@@ -36,7 +45,8 @@ impl SlamFeed {
         let companion = companion_stem(opening);
         let rows = opening.companions(Format::SlamPointByPoint, &companion, slam::matches);
         let rows = rows.flatten().collect();
-        let matches = Matches { file: opening.file(), rows, start: opening.start, current: None };
+        let (current, held) = (None, None);
+        let matches = Matches { file: opening.file(), rows, current, held, clock_us: 0 };
         Ok(Self { file: opening.file(), lines, columns, matches })
     }
 
@@ -44,40 +54,57 @@ impl SlamFeed {
     pub(super) fn read(&mut self, steps: &mut VecDeque<Step>) -> bool {
         let Self { file, lines, columns, matches } = self;
         let more = read_line(lines, file, steps, |line, steps| {
-            matches.play(&columns.row(line.text)?, line.number, line.text, steps)
+            matches.play(columns.row(line.text)?, line.number, line.text, steps)
         });
+        if more {
+            return true;
+        }
+        let held = matches.play_held(None, steps);
         // Where the file breaks off, the match in play goes on somewhere, but not here.
-        more || (!lines.have_failed() && matches.finish(steps))
+        held || (!lines.have_failed() && matches.finish(steps))
     }
 }
 
 impl Matches {
     fn play(
         &mut self,
-        row: &PointRow,
+        row: PointRow,
         number: u64,
         text: &[u8],
         steps: &mut VecDeque<Step>,
     ) -> Result<(), DecodeError> {
-        let base_us = self.current.as_ref().map_or(0, Normalizer::clock_us);
-        if self.current.as_ref().is_none_or(|current| current.match_key() != row.match_id) {
+        if self.current.as_ref().is_some_and(|current| current.match_key() != row.match_id) {
             self.finish(steps);
         }
         let current = self.current.get_or_insert_with(|| {
             let record = self.rows.iter().find(|it| it.match_id == row.match_id);
-            Normalizer::new(&row.match_id, record.cloned(), self.start, base_us)
+            Normalizer::new(&row.match_id, record.cloned(), self.clock_us)
         });
+        if current.admit(&row)? {
+            self.play_held(Some(&row), steps);
+            self.held = Some(Held { row, number, text: text.to_owned() });
+        }
+        Ok(())
+    }
+
+    /// Plays the point that was read before `next`; `false` if there is none.
+    fn play_held(&mut self, next: Option<&PointRow>, steps: &mut VecDeque<Step>) -> bool {
+        let Some(Held { row, number, text }) = self.held.take() else { return false };
+        let Some(current) = &mut self.current else { return false };
         let mut played = Interpretation::default();
-        let taken = current.row(row, &mut played);
-        push(played, &self.file, number, text, steps);
-        taken
+        let taken = current.row(&row, next, &mut played);
+        push(played, &self.file, number, &text, steps);
+        steps.extend(taken.err().map(|error| refused(error, &self.file, number, &text)));
+        true
     }
 
     /// Ends the match in play; `false` if there is none.
     fn finish(&mut self, steps: &mut VecDeque<Step>) -> bool {
+        self.play_held(None, steps);
         let Some(mut current) = self.current.take() else { return false };
         let mut played = Interpretation::default();
         current.finish(&mut played);
+        self.clock_us = current.clock_us();
         push(played, &self.file, 0, &[], steps);
         true
     }

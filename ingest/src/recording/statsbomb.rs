@@ -1,5 +1,5 @@
 //! A StatsBomb document: one match, identified only by the file name. The separate line-ups add the
-//! players on the bench.
+//! players on the bench, and the list of matches the day and the competition.
 
 use super::{
     Format, OpenError, Opening,
@@ -19,7 +19,10 @@ pub(super) fn open(opening: &mut Opening<'_>) -> Result<EventFeed<Normalizer>, O
         return Err(events::no_events(opening, document.broken));
     }
     let squads = squads(opening);
-    let normalizer = Normalizer::new(&document, &squads, &stem(opening.path), opening.start);
+    let key = stem(opening.path);
+    let read = |bytes: &[u8]| statsbomb::record(bytes, &key);
+    let record = opening.companions(Format::StatsBomb, "matches.json", read).flatten().next();
+    let normalizer = Normalizer::new(&document, &squads, record, &key);
     EventFeed::new(opening, &whole, document.events, document.broken, normalizer)
 }
 

@@ -86,7 +86,7 @@ fn impossible_values_are_refused() {
     let sets = "[{\"games\":[0,0]}]".repeat(10).replace("][", ",");
     check_refused(
         &line("tennis", &format!(r#"{{"tennis":{{"score":{{"sets":{sets},"points":5}}}}}}"#)),
-        "10 sets are more than 9",
+        "no tennis match has a score of 10 sets",
     );
 }
 

@@ -59,18 +59,22 @@ fn play_tennis(bytes: &[u8], record: Option<slam::MatchRow>) {
     let Ok(columns) = slam::PointColumns::from_header(lines.next().unwrap_or_default()) else {
         return;
     };
-    let mut normalizer = Tennis::new("2013-usopen-2701", record, 0, 0);
+    let mut normalizer = Tennis::new("2013-usopen-2701", record, 0);
     let mut played = Interpretation::default();
-    for row in lines.filter_map(|line| columns.row(line).ok()) {
-        drop(normalizer.row(&row, &mut played));
+    let rows: Vec<_> = lines.filter_map(|line| columns.row(line).ok()).collect();
+    for (at, row) in rows.iter().enumerate() {
+        if matches!(normalizer.admit(row), Ok(true)) {
+            drop(normalizer.row(row, rows.get(at + 1), &mut played));
+        }
     }
     normalizer.finish(&mut played);
+    assert_eq!(played.notices.iter().find(|it| it.reason.starts_with("no tennis match")), None);
     assert!(played.batches.is_sorted_by_key(|it| it.clock_us));
 }
 
 fn play_statsbomb(bytes: &[u8]) {
     let document = statsbomb::decode(bytes);
-    let Ok(mut normalizer) = from_statsbomb::Normalizer::new(&document, &[], "5", 0) else {
+    let Ok(mut normalizer) = from_statsbomb::Normalizer::new(&document, &[], None, "5") else {
         return;
     };
     let mut played = Interpretation::default();

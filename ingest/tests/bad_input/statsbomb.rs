@@ -222,3 +222,70 @@ fn periods_have_their_whistles() {
     ];
     assert_eq!(whistles.collect::<Vec<_>>(), expected);
 }
+
+fn matches(key: u32, teams: [u8; 2], goals: [u8; 2]) -> String {
+    let [home, away] = teams;
+    format!(
+        r#"[{{"match_id":{key},"match_date":"2018-08-18","kick_off":"22:15:00.000","competition":{{"competition_id":11,"country_name":"Spain","competition_name":"La Liga"}},"season":{{"season_id":4,"season_name":"2018/2019"}},"home_team":{{"home_team_id":{home}}},"away_team":{{"away_team_id":{away}}},"home_score":{},"away_score":{},"match_week":1}}]"#,
+        goals[0], goals[1]
+    )
+}
+
+#[test]
+fn list_of_matches_adds_what_the_events_lack() {
+    let cases = [
+        (matches(5, [7, 8], [2, 2]), ["Team 7", "Team 8"], Some("La Liga"), None),
+        (matches(5, [8, 7], [2, 2]), ["Team 8", "Team 7"], Some("La Liga"), None),
+        (
+            matches(5, [7, 8], [3, 2]),
+            ["Team 7", "Team 8"],
+            Some("La Liga"),
+            Some("score [2, 2] by the events, [3, 2] by the match record"),
+        ),
+        (
+            matches(5, [7, 9], [2, 2]),
+            ["Team 7", "Team 8"],
+            None,
+            Some("the match record has other teams than the events"),
+        ),
+        (matches(6, [7, 8], [3, 2]), ["Team 7", "Team 8"], None, None),
+    ];
+    for (list, sides, competition, reason) in cases {
+        let scratch = Scratch::new();
+        scratch.file("matches.json", &list);
+        let path = scratch.file("5.events.json", document(&long_match()));
+        let outcome = Outcome::of(&path, &Limits::default()).unwrap();
+        let Some(Fact::Fixture(fixture)) = outcome.facts().next() else { panic!("no fixture") };
+        assert_eq!(fixture.sides.as_ref().unwrap().each_ref().map(|side| &*side.name), sides);
+        let named = fixture.competition.as_ref().map(|it| (&*it.name, it.season.as_deref()));
+        assert_eq!(named, competition.map(|name| (name, Some("2018/2019"))), "{list}");
+        let date = fixture.date.map(|date| date.to_string());
+        assert_eq!(date.as_deref(), competition.map(|_| "2018-08-18"), "{list}");
+        assert_eq!(fixture.start, None, "the list names no time zone");
+        assert_eq!(outcome.last_score().goals, [2, 2]);
+        assert_eq!(outcome.reasons(), reason.into_iter().collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn own_goal_without_the_event_of_the_other_side_counts() {
+    let events: Vec<_> =
+        long_match().into_iter().filter(|it| !it.contains("Own Goal For")).collect();
+    let outcome = played(&events);
+    assert_eq!(outcome.last_score().goals, [2, 2]);
+    assert_eq!(shown(&outcome.incidents())[1], "Goal(OwnGoal) 45+2 Player 7 - 1-1");
+}
+
+#[test]
+fn half_without_its_end_and_cards_without_a_foul_are_read() {
+    let mut events = long_match();
+    events[11] = events[11]
+        .replace("Foul Committed", "Bad Behaviour")
+        .replace("foul_committed", "bad_behaviour");
+    events.retain(|event| !event.contains("Half End"));
+    events.push(event(22, 1, "00:20:00.000", 7, "Tactical Shift", ""));
+    let outcome = played(&events);
+    assert_eq!(outcome.reasons(), [""; 0]);
+    assert_eq!(statuses(&outcome), statuses(&played(&long_match())));
+    assert_eq!(shown(&outcome.incidents()), shown(&played(&long_match()).incidents()));
+}

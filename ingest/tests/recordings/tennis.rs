@@ -4,9 +4,10 @@ use facts::event::{
     Fact, GameScore, Pair, Point, PointKind, SetScore, Side, TennisFact, TennisScore, TennisStatus,
     Timed,
 };
+use ingest::recording::{Limits, Recording, Step};
 use serde_json::{Value, json};
 
-use super::{facts, fixture, recording};
+use super::{START, facts, fixture, recording, shared};
 
 #[test]
 fn melbourne_2012_matches_the_answer_sheet() {
@@ -36,6 +37,43 @@ fn retirement_matches_the_answer_sheet() {
 #[test]
 fn doubles_match_the_answer_sheet() {
     check_tennis("2023-usopen-4601");
+}
+
+/// Matches whose columns contradict the points or are empty, that are longer than usual, or end with a match
+/// tie-break: `tests/truths` has the same results.
+#[test]
+fn results_are_those_of_the_points() {
+    for (key, expected) in [
+        ("2018-ausopen-MD108", "7-6(16-14) 7-6(7-4) 1"),
+        ("2020-frenchopen-3112", "7-6(7-5) 4-6 0-6 2"),
+        ("2021-frenchopen-5107", "6-4 6-2 1"),
+        ("2021-wimbledon-3110", "4-6 6-3 12-13(4-7) 2"),
+        ("2021-wimbledon-3113", "6-1 6-7(4-7) 11-13 2"),
+        ("2024-usopen-5101", "6-4 6-7(5-7) 0-1(8-10) 2"),
+        ("2024-usopen-5205", "6-7(4-7) 6-4 1-0(10-6) 1"),
+        ("2012-frenchopen-1220", "6-7(2-7) 6-4 6-4 3-6 18-16 1"),
+    ] {
+        let file = format!("../feeds-2/slam-pointbypoint/{key}.points.csv.gz");
+        let Some(path) = shared(&file) else { return };
+        let steps = Recording::open(&path, &[], START, &Limits::default()).unwrap();
+        let facts = steps.filter_map(|step| match step {
+            Step::Batch(timed) => Some(timed.batch.events),
+            Step::Refused(_) => None,
+        });
+        let scores = facts.flatten().filter_map(|event| match event.fact {
+            Fact::Tennis(fact) => fact.score().cloned(),
+            _ => None,
+        });
+        let score = scores.last().unwrap();
+        let sets = score.sets.iter().map(|set| {
+            let [first, second] = set.games;
+            let tie_break =
+                set.tie_break.map_or(String::new(), |[one, other]| format!("({one}-{other})"));
+            format!("{first}-{second}{tie_break} ")
+        });
+        let winner = score.winner.unwrap().index() + 1;
+        assert_eq!(format!("{}{winner}", sets.collect::<String>()), expected, "{key}");
+    }
 }
 
 fn check_tennis(key: &str) {

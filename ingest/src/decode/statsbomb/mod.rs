@@ -4,10 +4,11 @@
 //! absent means no. An event that cannot be used costs only itself, and a document that is cut
 //! gives everything before the cut. Left out are most measurements of an event (angles, techniques,
 //! freeze frames) and changes of formation. The separate line-ups add the players on the bench
-//! ([`squads`]). Only the file name says which match it is.
+//! ([`squads`]), the list of matches the day and the competition ([`record()`]). Only the file name says which match it is.
 
 mod event;
 mod raw;
+mod record;
 mod squad;
 
 use facts::{event::Micros, football::Period};
@@ -20,6 +21,7 @@ pub use self::{
         Card, Goalkeeping, Kind, NamedEntity, Pass, Position, SetPiece, ShotEnd, Starter,
         StatsBombEvent, StatsBombShot, Tactics,
     },
+    record::{MatchRecord, record},
     squad::{Squad, squads},
 };
 

@@ -9,8 +9,6 @@ use rust_decimal::Decimal;
 
 use crate::error::{DecodeError, RefusalKind};
 
-/// Sets of a match: five are played; more are no score.
-const SETS_MAX: usize = 9;
 /// Parts of a scoreboard and runners of a race: what is more is no scoreboard.
 const PARTS_MAX: usize = 200;
 /// More than any rules allow in a squad.
@@ -259,7 +257,7 @@ fn tennis(fact: &TennisFact) -> Result {
 }
 
 fn tennis_score(score: &TennisScore) -> Result {
-    few("sets", score.sets.len(), SETS_MAX)?;
+    score.check().map_err(|impossible| wrong(format!("no tennis match has a {impossible}")))?;
     match score.game {
         GameScore::Points(points) if points.iter().any(|own| *own > 4) => {
             Err(wrong(format!("points {points:?} of a game go to 4")))

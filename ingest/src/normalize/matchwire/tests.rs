@@ -251,8 +251,8 @@ fn tie_break_points_are_distinguished_from_game_points() {
         let [TennisFact::Score(score)] = facts.as_slice() else { panic!("{facts:?}") };
         assert_eq!(score.game, expected, "{sets} {game:?}");
     };
-    let playing = r#"{"1":{"p1":6,"p2":6,"tb":{"p1":15,"p2":0}}}"#;
-    check(playing, ["15", "0"], GameScore::TieBreak([15, 0]));
+    let playing = r#"{"1":{"p1":6,"p2":6,"tb":{"p1":15,"p2":14}}}"#;
+    check(playing, ["15", "14"], GameScore::TieBreak([15, 14]));
     let over = r#"{"1":{"p1":7,"p2":6,"tb":{"p1":7,"p2":5}},"2":{"p1":0,"p2":0}}"#;
     check(over, ["15", "A"], GameScore::Points([1, 4]));
     let match_over = r#"{"1":{"p1":7,"p2":6,"tb":{"p1":7,"p2":5}}}"#;

@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use facts::event::{Competition, Fixture, Id, Micros, Participant};
+use facts::event::{Competition, Fixture, Id, Participant};
 
 use super::PROVIDER;
 use crate::decode::slam::MatchRow;
 
-/// Without the match file no player has a name.
-pub(super) fn of(match_key: &Arc<str>, record: Option<&MatchRow>, start: Micros) -> Fixture {
+/// Without the match file no player has a name. Nothing tells the day, only the year.
+pub(super) fn of(match_key: &Arc<str>, record: Option<&MatchRow>) -> Fixture {
     Fixture {
         provider: PROVIDER.into(),
         provider_key: match_key.clone(),
         competition: competition(match_key),
-        start: Some(start),
+        start: None,
         date: None,
         sides: record.map(|record| [0, 1].map(|at| participant(record, at))),
     }

@@ -2,81 +2,87 @@
 
 use facts::{
     event::{GameScore, Pair, SetScore, Side, TennisScore},
-    tennis::{FinalSet, MatchFormat},
+    tennis::is_tie_break,
 };
 
 use crate::decode::slam::{PointRow, PointsCell};
 
-/// Whether a score is the one that a row shows after its point.
-pub(super) fn agrees(score: &TennisScore, row: &PointRow) -> bool {
+/// Whether a score is the one that a row shows after its point, and the next row goes on from.
+pub(super) fn agrees(score: &TennisScore, row: &PointRow, next: Option<&PointRow>) -> bool {
     let at = usize::from(row.set) - 1;
     let Some(set) = score.sets.get(at) else { return false };
-    let over = set.winner();
-    let begun = at + 1 + usize::from(over.is_some() && score.winner.is_none());
-    let set_winner = over.map_or(0, |side| side.index() as u8 + 1);
-    score.sets.len() == begun
-        && set.games == row.games
-        && row.set_winner.is_none_or(|column| column == set_winner)
-        && shown(score.game) == row.shown
+    let ended = score.winner.is_some() || score.sets.len() > at + 1;
+    set_is_over(set, row, next) == ended
+        && row.games.is_none_or(|games| set.games == games)
+        && is_shown(score.game, set, row.shown)
 }
 
-/// The score that a row shows. `before` is the one before its point, with its server, and `after`
-/// what our rules made of that.
-pub(super) fn by_columns(
-    before: &TennisScore,
-    after: &TennisScore,
-    row: &PointRow,
-    winner: Side,
-    format: MatchFormat,
-) -> TennisScore {
-    let at = usize::from(row.set) - 1;
-    let mut score = TennisScore { points: after.points, ..before.clone() };
-    score.sets.resize(at + 1, SetScore::default());
-    let set = &mut score.sets[at];
-    let tie_break = tie_break_before(before, at);
-    let game_over = row.shown == [PointsCell::Number(0); 2];
-    set.games = row.games;
+/// Whether a row ends its set, which has these games then. What follows decides. A column alone
+/// does not: it names a winner now and then in a set that goes on, and none in one that ends.
+pub(super) fn set_is_over(set: &SetScore, row: &PointRow, next: Option<&PointRow>) -> bool {
+    let by_games = set.winner().is_some();
+    let by_column = row.set_winner.is_some_and(|winner| winner != 0);
+    // After a tie-break of which rows are missing.
+    let one_ahead = matches!(set.games, [7, 6] | [6, 7] | [13, 12] | [12, 13]);
+    match next {
+        Some(next) if next.set > row.set => by_games || one_ahead,
+        Some(_) => by_games && by_column,
+        None => by_games || by_column && one_ahead,
+    }
+}
+
+/// The score that a row shows. `before` is the one before its point. Whether the set ends is not
+/// decided here.
+pub(super) fn by_columns(before: &TennisScore, row: &PointRow, winner: Side) -> TennisScore {
+    let mut score = TennisScore { points: before.points + 1, ..before.clone() };
+    let Some(set) = score.sets.last_mut() else { return score };
+    let tie_break = match before.game {
+        GameScore::TieBreak(points) => Some(points),
+        GameScore::Points(_) => None,
+    };
+    let game_over = is_game_over(row.shown);
+    if let Some(games) = row.games {
+        set.games = games;
+    } else if game_over {
+        set.games[winner.index()] = set.games[winner.index()].saturating_add(1);
+    }
     if game_over {
-        set.tie_break = tie_break.map(|points| one_more(points, winner)).or(set.tie_break);
+        // Rows are missing where the last point does not end it.
+        set.tie_break = tie_break
+            .map(|points| one_more(points, winner))
+            .filter(|[first, second]| first.max(second) >= &7 && first.abs_diff(*second) >= 2);
         score.game = GameScore::default();
     } else {
         score.game = game(row.shown, tie_break.is_some());
-        if let GameScore::TieBreak(points) = score.game {
-            set.tie_break = Some(points);
-        }
+        set.tie_break = match score.game {
+            GameScore::TieBreak(points) => Some(points),
+            GameScore::Points(_) => None,
+        };
     }
-    let set_over = match row.set_winner {
-        Some(column) => column != 0,
-        None => set.winner().is_some(),
-    };
-    if set_over {
-        score.sets.push(SetScore::default());
-    } else if game_over && row.games == [6, 6] && ends_in_tie_break(at, format) {
-        score.sets[at].tie_break = Some([0, 0]);
-        score.game = GameScore::TieBreak([0, 0]);
-    }
-    score.server = before.server.and_then(|server| next_server(server, score.game, after));
     score
 }
 
-/// Who serves after a point of `server` that led to this. After a tie-break it is for the rules to
-/// say, if they saw it end.
-fn next_server(server: Side, game: GameScore, after: &TennisScore) -> Option<Side> {
-    match game {
-        GameScore::TieBreak([0, 0]) => Some(server.other()),
-        GameScore::TieBreak([first, second]) if (first + second) % 2 == 1 => Some(server.other()),
-        GameScore::Points([0, 0]) if after.game == game => after.server,
-        GameScore::Points([0, 0]) => Some(server.other()),
-        GameScore::TieBreak(_) | GameScore::Points(_) => Some(server),
+/// Sets won by each side, of sets that are over.
+pub(super) fn sets_won(over: &[SetScore]) -> Pair<u8> {
+    Side::BOTH.map(|side| over.iter().filter(|set| set.leader() == Some(side)).count() as u8)
+}
+
+/// Whether a game that begins with a row is a tie-break; `None` if its points do not tell.
+pub(super) fn is_tie_break_begun(row: &PointRow) -> Option<bool> {
+    match row.shown {
+        [PointsCell::Number(0), PointsCell::Number(points)]
+        | [PointsCell::Number(points), PointsCell::Number(0)] => match points {
+            1 => Some(true),
+            15 => Some(false),
+            _ => None,
+        },
+        _ => None,
     }
 }
 
-/// The points of the tie-break in progress, if the set is in one.
-fn tie_break_before(before: &TennisScore, set: usize) -> Option<Pair<u16>> {
-    match before.game {
-        GameScore::TieBreak(points) if before.sets.len() == set + 1 => Some(points),
-        _ => None,
-    }
+/// Whether a row ends its game.
+pub(super) fn is_game_over(shown: Pair<PointsCell>) -> bool {
+    shown == [PointsCell::Number(0); 2] || shown.contains(&PointsCell::Game)
 }
 
 fn one_more(mut points: Pair<u16>, winner: Side) -> Pair<u16> {
@@ -84,16 +90,14 @@ fn one_more(mut points: Pair<u16>, winner: Side) -> Pair<u16> {
     points
 }
 
-fn ends_in_tie_break(set: usize, format: MatchFormat) -> bool {
-    let last = usize::from(format.sets_to_win) * 2 - 1;
-    set + 1 < last || format.final_set != FinalSet::Advantage
-}
-
 /// A game in which a side has 1 or 7 points is a tie-break, even if the rules expected none.
 fn game(shown: Pair<PointsCell>, in_tie_break: bool) -> GameScore {
-    match (shown.map(ordinary), shown) {
-        ([Some(first), Some(second)], _) if !in_tie_break => GameScore::Points([first, second]),
-        (_, shown) => GameScore::TieBreak(shown.map(count)),
+    let points = shown.map(count);
+    match shown.map(ordinary) {
+        [Some(first), Some(second)] if !in_tie_break || !is_tie_break(points) => {
+            GameScore::Points([first, second])
+        }
+        _ => GameScore::TieBreak(points),
     }
 }
 
@@ -104,26 +108,34 @@ fn ordinary(shown: PointsCell) -> Option<u8> {
         PointsCell::Number(30) => Some(2),
         PointsCell::Number(40) => Some(3),
         PointsCell::Advantage => Some(4),
-        PointsCell::Number(_) => None,
+        PointsCell::Number(_) | PointsCell::Game => None,
     }
 }
 
 fn count(shown: PointsCell) -> u16 {
     match shown {
         PointsCell::Number(points) => points,
-        PointsCell::Advantage => 0,
+        PointsCell::Advantage | PointsCell::Game => 0,
     }
 }
 
-fn shown(game: GameScore) -> Pair<PointsCell> {
+/// A tie-break that is over is shown as 0-0, or with its last points.
+fn is_shown(game: GameScore, set: &SetScore, cells: Pair<PointsCell>) -> bool {
     match game {
-        GameScore::TieBreak(points) => points.map(PointsCell::Number),
-        GameScore::Points(points) => points.map(|points| match points {
-            0 => PointsCell::Number(0),
-            1 => PointsCell::Number(15),
-            2 => PointsCell::Number(30),
-            3 => PointsCell::Number(40),
-            _ => PointsCell::Advantage,
-        }),
+        GameScore::TieBreak([0, 0]) | GameScore::Points([0, 0]) => {
+            let last = set.tie_break.map(|points| points.map(PointsCell::Number));
+            is_game_over(cells) || last == Some(cells)
+        }
+        GameScore::TieBreak(points) => points.map(PointsCell::Number) == cells,
+        GameScore::Points(points) => {
+            let cell = |points| match points {
+                0 => PointsCell::Number(0),
+                1 => PointsCell::Number(15),
+                2 => PointsCell::Number(30),
+                3 => PointsCell::Number(40),
+                _ => PointsCell::Advantage,
+            };
+            points.map(cell) == cells
+        }
     }
 }

@@ -15,6 +15,10 @@ impl Normalizer {
             Kind::Shot(shot) if event.period == Period::Shootout => self.kick(event, shot, side),
             Kind::Shot(shot) => self.shot(event, shot, side),
             Kind::OwnGoalFor => Some(self.own_goal(event, side)),
+            Kind::OwnGoalAgainst if self.lone_own_goals => {
+                let player = event.player.as_ref().map(player);
+                Some(Incident { player, ..self.own_goal(event, side.other()) })
+            }
             Kind::Foul(card) | Kind::BadBehaviour(card) => {
                 Some(self.new_incident(event, card_kind((*card)?), side))
             }

@@ -1,6 +1,6 @@
 //! StatsBomb events to football facts.
 //!
-//! Home is the team of the first `Starting XI`. Periods begin with their first event and end with
+//! Home is the team of the match record, or else of the first `Starting XI`. Without the record there is no day. Periods begin with their first event and end with
 //! their first `Half End` after which nothing happens on the pitch; it comes once for each team, and now and then one more during
 //! play. The final whistle is the end of the data. Time stamps fall back by a moment now and then, as the
 //! provider's own documents show: then the clock waits. Players are named as the events name them.
@@ -18,7 +18,9 @@ use std::{
 };
 
 use facts::{
-    event::{Analysis, Fixture, FootballFact, FootballStatus, Id, Micros, Side},
+    event::{
+        About, Analysis, Competition, Fixture, FootballFact, FootballStatus, Id, Pair, Side, Venue,
+    },
     football::Period,
 };
 
@@ -28,7 +30,7 @@ use super::{
     football::{Course, Recorded},
 };
 use crate::{
-    decode::statsbomb::{Document, Kind, NamedEntity, Squad, StatsBombEvent},
+    decode::statsbomb::{Document, Kind, MatchRecord, NamedEntity, Squad, StatsBombEvent},
     error::{DecodeError, RefusalKind},
 };
 
@@ -45,14 +47,19 @@ pub struct Normalizer {
     assists: HashMap<Arc<str>, NamedEntity>,
     /// The last event of each period that has a place on the pitch.
     last_played: BTreeMap<Period, Arc<str>>,
+    /// The result that the match record states.
+    goals: Option<Pair<u16>>,
+    /// The match record has other teams.
+    of_others: bool,
+    /// Own goals have no `Own Goal For`, the event of the side that gets it.
+    lone_own_goals: bool,
     /// Ids of events, each of which counts once.
     seen: HashSet<Arc<str>>,
 }
 
 impl Normalizer {
-    /// `squads` are the separate line-ups, if there are any; `match_key` is the provider's id of
-    /// the match, which is only in the file name; `start` is when it starts, which the data does
-    /// not contain.
+    /// `squads` are the separate line-ups and `record` the row of the list of matches, if there are
+    /// any; `match_key` is the provider's id of the match, which is only in the file name.
     ///
     /// # Errors
     ///
@@ -60,23 +67,28 @@ impl Normalizer {
     pub fn new(
         document: &Document,
         squads: &[Squad],
+        record: Option<MatchRecord>,
         match_key: &str,
-        start: Micros,
     ) -> Result<Self, DecodeError> {
-        let roster = Roster::new(document)?;
+        let roster = Roster::new(document, record.as_ref())?;
+        let (record, of_others) = match record {
+            Some(record) if !roster.is_of(&record) => (None, true),
+            record => (record, false),
+        };
         let fixture = Fixture {
             provider: PROVIDER.into(),
             provider_key: match_key.into(),
-            competition: None,
-            start: Some(start),
-            date: None,
+            competition: record.as_ref().and_then(competition),
+            start: None,
+            date: record.as_ref().and_then(|record| record.date),
             sides: Some(roster.sides.clone()),
         };
         let players = |wanted: fn(&Kind) -> bool| {
             let events = document.events.iter().flatten().filter(move |event| wanted(&event.kind));
             events.filter_map(|event| Some((event.id.clone(), event.player.clone()?))).collect()
         };
-        let mut course = Course::new(Id::derive(PROVIDER, "match", match_key), fixture);
+        let mut course = Course::new(Id::derive(PROVIDER, "match", match_key), fixture)
+            .with(record.as_ref().map(about).unwrap_or_default());
         for event in document.events.iter().flatten() {
             if let (Kind::StartingXi(tactics), Some(side)) =
                 (&event.kind, roster.side(&event.team.id))
@@ -97,6 +109,13 @@ impl Normalizer {
                 .map(|event| (event.period, event.id.clone()))
                 .collect(),
             roster,
+            goals: record.and_then(|record| record.goals),
+            of_others,
+            lone_own_goals: !document
+                .events
+                .iter()
+                .flatten()
+                .any(|event| event.kind == Kind::OwnGoalFor),
             seen: HashSet::new(),
         })
     }
@@ -124,7 +143,7 @@ impl Normalizer {
         Ok(())
     }
 
-    /// Ends the match, with the score of its goals. One that has only a first half was not played
+    /// Ends the match, with the score of its goals, or of the match record if the events are a part. One that has only a first half was not played
     /// to its end.
     pub fn finish(&mut self, out: &mut Interpretation) {
         let status = match self.course.period() {
@@ -132,7 +151,13 @@ impl Normalizer {
             Some(Period::FirstHalf) => FootballStatus::Abandoned,
             Some(_) => FootballStatus::Finished,
         };
-        self.course.finish(status, &Recorded::default(), true, out);
+        if self.of_others {
+            let reason = "the match record has other teams than the events";
+            out.notices.push(DecodeError::value(reason));
+        }
+        let recorded = Recorded { goals: self.goals, ..Recorded::default() };
+        let whole = recorded.goals.is_none() || self.course.reaches_the_end(&recorded);
+        self.course.finish(status, &recorded, whole, out);
     }
 
     fn is_played_to_the_end(&self, period: Period) -> bool {
@@ -178,5 +203,30 @@ impl Normalizer {
         let ball = ball::at(event, side);
         facts.extend(ball.map(|ball| self.course.ball(ball, player.as_ref())));
         facts
+    }
+}
+
+fn competition(record: &MatchRecord) -> Option<Competition> {
+    let named = record.competition.as_ref()?;
+    Some(Competition {
+        id: Id::derive(PROVIDER, "competition", &named.id),
+        name: named.name.clone(),
+        season: record.season.clone(),
+    })
+}
+
+fn about(record: &MatchRecord) -> About {
+    let venue = record.stadium.as_ref().map(|named| Venue {
+        id: Id::derive(PROVIDER, "venue", &named.id),
+        name: named.name.clone(),
+        city: None,
+    });
+    About {
+        round: record.week,
+        round_name: record.stage.clone().filter(|stage| &**stage != "Regular Season"),
+        country: record.country.clone(),
+        venue,
+        referee: record.referee.as_ref().map(|named| roster::participant("referee", named)),
+        ..About::default()
     }
 }

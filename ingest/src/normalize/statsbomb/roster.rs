@@ -6,7 +6,7 @@ use facts::event::{Id, LineUp, LineUpPlayer, Pair, Participant, PlayerPosition, 
 
 use super::PROVIDER;
 use crate::{
-    decode::statsbomb::{Document, Kind, NamedEntity, Squad, Starter, Tactics},
+    decode::statsbomb::{Document, Kind, MatchRecord, NamedEntity, Squad, Starter, Tactics},
     error::{DecodeError, RefusalKind},
     normalize::football::formation,
 };
@@ -18,17 +18,29 @@ pub(super) struct Roster {
 }
 
 impl Roster {
-    /// Home and away are not given; the first `Starting XI` is the home team's. Without one, it is
-    /// the team of the first event.
-    pub(super) fn new(document: &Document) -> Result<Self, DecodeError> {
+    /// Events do not give home and away; without a match record the first `Starting XI` is the home
+    /// team's, or else the first event.
+    pub(super) fn new(
+        document: &Document,
+        record: Option<&MatchRecord>,
+    ) -> Result<Self, DecodeError> {
         let events = || document.events.iter().flatten();
         let starting = events().filter(|event| matches!(event.kind, Kind::StartingXi(_)));
         let mut teams = starting.chain(events()).map(|event| &event.team);
         let none = || DecodeError::new(RefusalKind::Unknown, "fewer than two teams are named");
         let home = teams.next().ok_or_else(none)?;
         let away = teams.find(|team| team.id != home.id).ok_or_else(none)?;
+        let (home, away) = match record {
+            Some(record) if record.teams == [&away.id, &home.id].map(Arc::clone) => (away, home),
+            _ => (home, away),
+        };
         let sides = [home, away].map(|team| participant("team", team));
         Ok(Self { teams: [home.id.clone(), away.id.clone()], sides })
+    }
+
+    /// Whether a match record has the same teams.
+    pub(super) fn is_of(&self, record: &MatchRecord) -> bool {
+        self.teams == record.teams
     }
 
     pub(super) fn side(&self, team: &str) -> Option<Side> {
@@ -85,6 +97,6 @@ pub(super) fn player(named: &NamedEntity) -> Participant {
     participant("player", named)
 }
 
-fn participant(kind: &str, named: &NamedEntity) -> Participant {
+pub(super) fn participant(kind: &str, named: &NamedEntity) -> Participant {
     Participant { id: Id::derive(PROVIDER, kind, &named.id), name: named.name.clone() }
 }

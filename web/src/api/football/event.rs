@@ -178,7 +178,7 @@ impl Event {
             away_coach_id: brief.coaches[1],
             referee_id: brief.referee,
             venue_id: brief.venue,
-            event_date: brief.start.and_then(time::offset),
+            event_date: brief.start_text(time::offset),
             status: brief.status.word(Vocabulary::FootballV2),
             replaced_by: None,
             round_number: brief.round,

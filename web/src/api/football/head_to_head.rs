@@ -77,7 +77,7 @@ fn meeting(matches: &Matches<'_>, brief: &MatchSummary) -> Option<Meeting> {
     let (sides, goals) = (brief.sides?, brief.score?);
     let [home, away] = sides.map(|team| matches.team_name(team));
     Some(Meeting {
-        date: brief.start.and_then(time::offset),
+        date: brief.start_text(time::offset),
         home,
         away,
         score: format!("{}-{}", goals[0], goals[1]),

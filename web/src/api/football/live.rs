@@ -122,6 +122,7 @@ fn rank(brief: &MatchSummary, now: Micros) -> Option<u8> {
     let starts_now = || {
         brief
             .start
+            .filter(|_| !brief.day_only)
             .is_some_and(|start| start <= now + AHEAD_US && now.saturating_sub(start) < LATE_US)
     };
     let just_ended =

@@ -54,7 +54,7 @@ impl BestOdds {
         let side = |place: usize| brief.sides.map(|sides| sides[place]);
         Self {
             event_id: brief.id,
-            event_date: brief.start.and_then(time::zulu),
+            event_date: brief.start_text(time::zulu),
             league_id: brief.competition,
             league_name: name(EntityKind::Competition, brief.competition),
             home_team_id: side(0),

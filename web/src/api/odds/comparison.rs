@@ -57,7 +57,7 @@ impl Comparison {
         let text = |named: Option<&EntityRef>| named.map(|named| named.name.to_string());
         let mut comparison = Self {
             event_id: record.brief.id,
-            event_date: record.brief.start.and_then(time::zulu),
+            event_date: record.brief.start_text(time::zulu),
             league_id: record.brief.competition,
             league_name: text(names.competition.as_ref()),
             home_team_id: side(0).map(|side| side.id),

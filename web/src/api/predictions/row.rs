@@ -145,8 +145,8 @@ impl Prediction {
             home_team,
             away_team_id: sides[1],
             away_team,
-            event_date: brief.start.and_then(time::offset),
-            start: brief.start,
+            event_date: brief.start_text(time::offset),
+            start: brief.start.filter(|_| !brief.day_only),
             status: brief.status.word(Vocabulary::Football),
         };
         Self {
@@ -161,9 +161,11 @@ impl Prediction {
 }
 
 impl Prediction {
-    /// Formats the date of the event differently.
+    /// Formats the date of the event differently, unless only the day is known.
     pub(in crate::api) fn date(&mut self, write: impl Fn(Micros) -> Option<String>) {
-        self.event.event_date = self.event.start.and_then(write);
+        if let Some(start) = self.event.start {
+            self.event.event_date = write(start);
+        }
     }
 }
 

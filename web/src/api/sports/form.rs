@@ -80,7 +80,7 @@ impl HeadToHead {
     fn of(record: &query::HeadToHead) -> Self {
         let [home_goals, away_goals] = record.goals;
         let recent = record.meetings.iter().take(FORM).map(|side_match| Meeting {
-            date: side_match.brief.start.and_then(time::offset),
+            date: side_match.brief.start_text(time::offset),
             winner: side_match.won().map(|won| if won { "home" } else { "away" }),
             home_goals: side_match.score().map(|score| score[0]),
             away_goals: side_match.score().map(|score| score[1]),

@@ -220,7 +220,7 @@ pub(super) fn is_country(country: Option<&str>, expected: &str) -> bool {
 
 /// When a match begins.
 pub(super) fn start(record: &MatchRecord) -> Option<String> {
-    record.brief.start.and_then(time::offset)
+    record.brief.start_text(time::offset)
 }
 
 /// One number of a pair.

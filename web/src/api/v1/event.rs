@@ -230,7 +230,7 @@ impl Event {
             away_team: side(1).map(|it| it.name.to_string()),
             home_team_obj: team(0),
             away_team_obj: team(1),
-            event_date: brief.start.and_then(|at| query.date(at)),
+            event_date: brief.start_text(|at| query.date(at)),
             status: brief.status.word(Vocabulary::Football),
             home_score: score.map(|score| score[0]),
             away_score: score.map(|score| score[1]),

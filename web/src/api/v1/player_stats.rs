@@ -78,7 +78,10 @@ impl PlayerStats {
                 id: it.match_id,
                 home_team: side(0),
                 away_team: side(1),
-                event_date: it.start.and_then(|at| query.date(at)),
+                event_date: match brief {
+                    Some(brief) => brief.start_text(|at| query.date(at)),
+                    None => it.start.and_then(|at| query.date(at)),
+                },
                 home_score: score.map(|score| score[0]),
                 away_score: score.map(|score| score[1]),
             },

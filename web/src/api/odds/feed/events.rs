@@ -43,7 +43,7 @@ impl OddsEvent {
             home_team: home,
             away_team_id: brief.sides.map(|sides| sides[1]),
             away_team: away,
-            event_date: brief.start.and_then(time::zulu),
+            event_date: brief.start_text(time::zulu),
             status: brief.status.word(Vocabulary::Football),
             home_score: brief.score.map(|score| score[0]),
             away_score: brief.score.map(|score| score[1]),

@@ -260,7 +260,7 @@ impl DartsMeeting {
         let tournament = side_match.brief.competition;
         let tournament = tournament.and_then(|id| api.history.entity(EntityKind::Competition, id));
         Self {
-            date: side_match.brief.start.and_then(time::offset),
+            date: side_match.brief.start_text(time::offset),
             tournament: tournament.map(|it| it.name.to_string()),
             round_name: shape::text(side_match.brief.round_name.as_ref()),
             winner: side_match.won().map(|won| if won { "player1" } else { "player2" }),

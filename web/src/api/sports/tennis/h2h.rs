@@ -137,7 +137,7 @@ impl TennisResult {
         let score = side_match.score();
         Self {
             id: brief.id,
-            date: brief.start.and_then(time::offset),
+            date: brief.start_text(time::offset),
             surface: tournament.as_ref().and_then(|tournament| tournament.surface.clone()),
             round: brief.round_name.as_ref().map(|round| round.to_string()),
             opponent: opponent.map(|named| PlayerBrief::of(api, &named, circuit, sport_stats)),
