@@ -13,7 +13,7 @@
 //!
 //! Written are the record as JSON, its summary, the entities (teams, players, competitions, venues),
 //! appearances of players, and prices that changed. A cache of the last written state makes an unchanged
-//! match free, and gives a price at most one tick per write. Ticks of a price always increase in time,
+//! match free, and gives a price at most one tick per second of its source's clock. Ticks of a price always increase in time,
 //! even if the source sends them out of order. Only a price that its source withdraws gets a tick without a
 //! price.
 //!

@@ -6,6 +6,7 @@
 //! log. If it is behind by more than [`LAG_BYTES_MAX`], the committer waits for it, and with it the feeds.
 
 use std::{
+    collections::HashMap,
     sync::{
         Arc, Condvar, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -24,7 +25,7 @@ use crate::{
     catch_up::ChannelImage,
     clock::{monotonic, now},
     commit::LoggedTurn,
-    hub::{Export, Hub, HubInput, Unwritten, sequence::TailWindow},
+    hub::{Export, Hub, HubInput, Unwritten, feeds::SourceNumber, sequence::TailWindow},
     recovery::{self, SavedState},
     supervisor::fault,
     turn::{self, InputsError},
@@ -33,6 +34,9 @@ use crate::{
 /// The least time between two exports, by the clock of the records, so that the same log gives the same
 /// exports.
 const EXPORT_EVERY_US: Micros = 100_000;
+
+/// The most time between two exports by the clock of a source, which is faster than that of the records in a quick replay.
+const EXPORT_WITHIN_US: Micros = 1_000_000;
 
 /// The least time between two comparisons of the sources, by the clock of the records.
 const COMPARE_EVERY_US: Micros = 5_000_000;
@@ -173,6 +177,8 @@ pub struct Follower<C> {
     at: Micros,
     /// By the records' clock.
     exported_at: Micros,
+    /// The first moment of each source since the last export, by its clock.
+    unexported: HashMap<SourceNumber, Micros>,
     /// By the records' clock.
     compared_at: Micros,
     /// The time that it took to apply the records since the last snapshot.
@@ -208,6 +214,7 @@ impl<C: LogConsumer> Follower<C> {
             at,
             exports,
             exported_at,
+            unexported: HashMap::new(),
             compared_at,
             played_us,
             source,
@@ -325,6 +332,9 @@ impl<C: LogConsumer> Follower<C> {
         let began = monotonic();
         let mut changes = Vec::new();
         for input in inputs {
+            if self.exports && self.has_second_passed(input) {
+                self.export(record.at);
+            }
             self.hub.take(input, &mut changes);
         }
         self.played_us += monotonic() - began;
@@ -355,8 +365,17 @@ impl<C: LogConsumer> Follower<C> {
         }
     }
 
+    /// Whether a source has gone on by [`EXPORT_WITHIN_US`] with this input since the last export.
+    fn has_second_passed(&mut self, input: &HubInput) -> bool {
+        let HubInput::Batch { source, batch, .. } = input else { return false };
+        let Some(at) = batch.at else { return false };
+        let first = *self.unexported.entry(*source).or_insert(at);
+        at.saturating_sub(first) >= EXPORT_WITHIN_US
+    }
+
     fn export(&mut self, at: Micros) {
         self.exported_at = at;
+        self.unexported.clear();
         if at.saturating_sub(self.compared_at) >= COMPARE_EVERY_US {
             self.compared_at = at;
             self.compare_sources();

@@ -15,7 +15,10 @@ use std::{
 use base::supervisor::{self, Lifetime};
 use fanout::{ChannelId, Micros, encode::payload};
 use history::{
-    archive::Inbox, reader::Reader, signal_board::SignalBoard, write_progress::WriteProgress,
+    archive::{Inbox, PriceTrail},
+    reader::Reader,
+    signal_board::SignalBoard,
+    write_progress::WriteProgress,
 };
 use hub::{
     Export, Unwritten,
@@ -258,11 +261,14 @@ impl LogConsumer for HistoryFeed {
     fn export(&mut self, Export { removed, mut matches, signals, at }: Export) {
         let mut changes = removed.clone();
         changes.append(&mut matches);
+        let mut trail = PriceTrail::default();
+        if self.writes {
+            trail.add(&changes);
+        }
         let changed = self.live.apply(changes);
         if self.writes {
             self.signals.put(&signals);
-            self.inbox.put(&changed.evicted, &[], at);
-            self.inbox.put(&changed.records, &changed.gone, at);
+            self.inbox.put(&changed, trail, at);
         } else {
             self.signals.restore(&signals);
         }

@@ -6,8 +6,9 @@
 //! hub that runs on the same database is not disturbed.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     io::{self, Write},
+    mem,
     path::Path,
     sync::Arc,
 };
@@ -22,7 +23,7 @@ use ingest::{
 use crate::{cli::ImportArgs, config::Config};
 use base::clock::now;
 use database::{Database, DatabaseError};
-use history::archive::{self, Archive};
+use history::archive::{self, Archive, PriceTrail};
 use hub::{
     Epochs, Hub, HubSettings,
     feeds::SourceNumber,
@@ -56,8 +57,7 @@ pub enum ImportError {
 /// each with all their prices; beyond it, the match that ended first is evicted, which is stored by
 /// then.
 const MATCHES_MAX: usize = 5_000;
-/// Maximum time, by the clock of the files, and messages between two writes, so that a price is
-/// stored before it moves on.
+/// Maximum time, by the clock of the files, and messages between two writes.
 const STORE_EVERY_US: Micros = 30 * 60 * 1_000_000;
 const STORE_EVERY_BATCHES: usize = 4_096;
 /// Matches written in one transaction.
@@ -115,6 +115,9 @@ struct FileSummary {
 struct Import {
     hub: Hub,
     records: LiveRecords,
+    /// The latest records of what changed since the last write, in an order that is always the same, and its prices.
+    changed: BTreeMap<Key, Arc<MatchRecord>>,
+    trail: PriceTrail,
     archive: Archive,
     identities: IdentityStore,
     ids: PublicIds,
@@ -141,7 +144,8 @@ impl Import {
             .with_ids(ids.clone());
         let archive = Archive::open(database).await?;
         let records = LiveRecords::default();
-        Ok(Self { hub, records, archive, identities, ids, archived: HashMap::new() })
+        let (changed, trail, archived) = (BTreeMap::new(), PriceTrail::default(), HashMap::new());
+        Ok(Self { hub, records, changed, trail, archive, identities, ids, archived })
     }
 
     async fn play(&mut self, recording: Recording) -> Result<FileSummary, ImportError> {
@@ -181,6 +185,19 @@ impl Import {
         for error in errors {
             summary.refuse(error.to_string());
         }
+        if timed.batch.events.iter().any(|event| matches!(event.fact, Fact::Odds(_))) {
+            self.take_changes(timed.batch.at.unwrap_or(at));
+        }
+    }
+
+    /// Adds what has changed in the hub to the records and the prices to be written.
+    fn take_changes(&mut self, clock: Micros) {
+        let changes = self.hub.take_changed(clock);
+        if clock >= PLAUSIBLE_FROM {
+            self.trail.add(&changes);
+        }
+        let records = self.records.apply(changes).records;
+        self.changed.extend(records.into_iter().map(|record| (record.brief.id, record)));
     }
 
     /// Stores what has changed since the last call.
@@ -193,9 +210,9 @@ impl Import {
         if !decisions.is_empty() {
             self.identities.write(&decisions, now()).await?;
         }
-        let mut records = self.records.apply(self.hub.take_changed(clock)).records;
-        // Sorted, so that every run writes in the same order.
-        records.sort_by_key(|record| record.brief.id);
+        self.take_changes(clock);
+        let (changed, trail) = (mem::take(&mut self.changed), mem::take(&mut self.trail));
+        let records: Vec<_> = changed.into_values().collect();
         // Before the records that refer to them.
         self.ids.flush().await?;
         summary.matches.extend(records.iter().map(|record| record.brief.id));
@@ -204,7 +221,7 @@ impl Import {
             for record in some {
                 all.push(self.with_archived(record).await?);
             }
-            self.archive.replace(&all, now()).await?;
+            self.archive.replace(&all, &trail, now()).await?;
         }
         Ok(())
     }

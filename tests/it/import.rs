@@ -9,8 +9,12 @@ use std::{
 };
 
 use database::{Database, DatabaseName};
-use history::{archive::Archive, query::MatchQuery};
+use history::{
+    archive::{Archive, OddsFilter, Window},
+    query::MatchQuery,
+};
 use record::{FootballRecord, IncidentRecord, MatchRecord, PlayRecord, Status};
+use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
 use crate::{
@@ -118,6 +122,49 @@ fn football(record: &MatchRecord) -> &FootballRecord {
     match &record.play {
         PlayRecord::Football(football) => football,
         other => panic!("{other:?} of a football match"),
+    }
+}
+
+/// A price keeps each of its changes at the time of the file, however quickly it is read, and also after a second import.
+#[tokio::test]
+async fn history_has_every_price_of_the_file() {
+    const START: i64 = 1_788_280_000_000_000;
+    let line = |second: i64, fact: Value| {
+        let at = START + second * 1_000_000;
+        let line = json!({"at": at, "sport": "football", "match": "m", "fact": fact});
+        format!("{line}\n")
+    };
+    let odds = |change: Value| json!({"odds": {"book": "acme", "market": "m1", "change": change}});
+    let selection = json!({"id": "1", "status": "active", "outcome": "home"});
+    let market = json!({"kind": "match_winner", "status": "open", "selections": [selection]});
+    let sides = json!([{"name": "Home FC"}, {"name": "Away FC"}]);
+    let mut lines = line(0, json!({"fixture": {"start": START, "sides": sides}}));
+    lines += &line(0, odds(json!({"define": market})));
+    let price = |change: i64| Decimal::new(135 + change, 2);
+    for change in 0..120 {
+        let price = json!([{"id": "1", "price": price(change).to_string()}]);
+        lines += &line(change * 10, odds(json!({"prices": {"selections": price}})));
+    }
+    let place = TestDatabase::file();
+    let (db, file) =
+        (PathBuf::from(place.db()), PathBuf::from(place.db()).with_extension("ndjson"));
+    fs::write(&file, lines).expect("a folder of our own");
+    for _ in 0..2 {
+        let (code, printed) = import(&db, std::slice::from_ref(&file));
+        assert_eq!(code, Some(0), "{printed}");
+        let database =
+            Database::open_existing(&DatabaseName::from(&*db)).await.expect("a database");
+        let archive = Archive::open(&database).await.expect("an archive");
+        let filter =
+            OddsFilter { bookmakers: Some(vec!["acme".to_owned()]), ..OddsFilter::default() };
+        let (_, rows) = archive.odds(&filter, Window::ALL).await.expect("prices");
+        let [row] = rows.as_slice() else { panic!("{rows:?}") };
+        assert_eq!((row.opening, row.opening_us, row.price), (price(0), START, price(119)));
+        let ticks = archive.ticks(&[row.id]).await.expect("ticks");
+        let ticks: Vec<_> = ticks.iter().map(|tick| (tick.at_us, tick.price)).collect();
+        let expected = (0..120).map(|it| (START + it * 10_000_000, Some(price(it))));
+        assert_eq!(ticks, expected.collect::<Vec<_>>());
+        database.close().await;
     }
 }
 

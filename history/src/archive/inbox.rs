@@ -10,9 +10,9 @@ use std::{
 use base::Micros;
 use tokio::sync::watch;
 
-use super::{Archive, ArchiveWorker};
+use super::{Archive, ArchiveWorker, PriceTrail};
 use crate::{config::ArchiveConfig, reader::Reader, write_progress::WriteProgress};
-use record::{Key, MatchRecord};
+use record::{ChangedRecords, Key, MatchRecord};
 
 /// The sending side of the write queue. When it is dropped, the [`ArchiveWorker`] writes the rest
 /// and ends.
@@ -37,6 +37,8 @@ pub(super) struct PendingWrites {
     pub(super) records: HashMap<Key, Arc<MatchRecord>>,
     /// Matches that the hub has removed.
     pub(super) gone: HashSet<Key>,
+    /// The prices of these records that came and went.
+    pub(super) trail: PriceTrail,
     /// When the oldest of them was queued.
     pub(super) since: Option<Micros>,
 }
@@ -52,18 +54,23 @@ impl Inbox {
     }
 
     /// Queues records, replacing pending ones of the same matches, and the ids of matches that the
-    /// hub has removed. A match that it holds again is not removed.
-    pub fn put(&self, records: &[Arc<MatchRecord>], gone: &[Key], now: Micros) {
-        if records.is_empty() && gone.is_empty() {
+    /// hub has removed. A match that it holds again is not removed. `trail`: the prices of these changes.
+    pub fn put(&self, changed: &ChangedRecords, trail: PriceTrail, now: Micros) {
+        let ChangedRecords { records, evicted, gone } = changed;
+        if records.is_empty() && evicted.is_empty() && gone.is_empty() {
             return;
         }
+        self.archive.announce(evicted);
         self.archive.announce(records);
         let mut pending = self.queue.lock();
         pending.gone.extend(gone);
         for record in records {
             pending.gone.remove(&record.brief.id);
+        }
+        for record in evicted.iter().chain(records) {
             pending.records.insert(record.brief.id, Arc::clone(record));
         }
+        pending.trail.append(trail);
         pending.since.get_or_insert(now);
         self.queue.progress.add();
     }
@@ -91,6 +98,8 @@ impl WriteQueue {
         for (id, record) in taken.records {
             pending.records.entry(id).or_insert(record);
         }
+        let later = mem::replace(&mut pending.trail, taken.trail);
+        pending.trail.append(later);
         pending.since = taken.since.or(pending.since);
     }
 

@@ -12,6 +12,7 @@ mod inbox;
 mod index;
 mod odds;
 mod page;
+mod price_trail;
 mod properties;
 mod rows;
 pub mod signals;
@@ -38,6 +39,7 @@ pub use self::{
     inbox::Inbox,
     index::Index,
     odds::{Movement, OddsFilter, OddsRow, Period, Tick},
+    price_trail::PriceTrail,
     properties::Properties,
     worker::ArchiveWorker,
 };
@@ -106,7 +108,7 @@ impl Archive {
     ///
     /// If the database fails. A part may have been written; the call can be repeated.
     pub async fn put(&self, records: &[Arc<MatchRecord>], now: Micros) -> Result<(), sqlx::Error> {
-        self.keep(records, now).await.map(|_| ())
+        self.keep(records, &PriceTrail::default(), now).await.map(|_| ())
     }
 
     /// Like [`Self::put`], for matches that are not reported again soon: what was written of them is
@@ -123,7 +125,7 @@ impl Archive {
         let mut cache = self.cache().await?;
         let ids = records.iter().map(|record| record.brief.id);
         let new: Vec<_> = ids.filter(|id| !cache.knows(*id)).collect();
-        let written = self.keep_in(&mut cache, records, now).await;
+        let written = self.keep_in(&mut cache, records, &PriceTrail::default(), now).await;
         new.iter().for_each(|id| cache.forget(*id));
         written.map(|_| ())
     }
@@ -143,7 +145,8 @@ impl Archive {
         }
     }
 
-    /// Replaces the stored records of these matches. The caller has merged them already.
+    /// Replaces the stored records of these matches. The caller has merged them already. `trail`: their prices since the
+    /// last write.
     ///
     /// # Errors
     ///
@@ -151,35 +154,38 @@ impl Archive {
     pub async fn replace(
         &self,
         records: &[Arc<MatchRecord>],
+        trail: &PriceTrail,
         now: Micros,
     ) -> Result<(), sqlx::Error> {
         let records = in_order(records);
         let mut cache = self.cache().await?;
         self.learn(&mut cache, records.iter().map(|record| record.brief.id)).await?;
-        self.write(&mut cache, &records, now).await
+        self.write(&mut cache, &records, trail, now).await
     }
 
     /// Like [`Self::put`]; returns the earlier records of matches that were reported for the first time.
     pub(crate) async fn keep(
         &self,
         records: &[Arc<MatchRecord>],
+        trail: &PriceTrail,
         now: Micros,
     ) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
         let mut cache = self.cache().await?;
-        self.keep_in(&mut cache, records, now).await
+        self.keep_in(&mut cache, records, trail, now).await
     }
 
     async fn keep_in(
         &self,
         cache: &mut WriteCache,
         records: &[Arc<MatchRecord>],
+        trail: &PriceTrail,
         now: Micros,
     ) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
         let records = in_order(records);
         let ids = records.iter().map(|record| record.brief.id);
         let earlier = self.learn(cache, ids).await?;
         let whole = cache.completed(&records);
-        self.write(cache, &whole, now).await?;
+        self.write(cache, &whole, trail, now).await?;
         Ok(earlier)
     }
 
@@ -215,10 +221,11 @@ impl Archive {
         &self,
         cache: &mut WriteCache,
         records: &[Arc<MatchRecord>],
+        trail: &PriceTrail,
         now: Micros,
     ) -> Result<(), sqlx::Error> {
         for some in records.chunks(AT_ONCE) {
-            if let Err(error) = self.write_some(cache, some, now).await {
+            if let Err(error) = self.write_some(cache, some, trail, now).await {
                 // They count as reported for the first time again, and are read before they are repeated: if only the answer
                 // to a commit is missing, they are in the tables.
                 records.iter().for_each(|record| cache.forget(record.brief.id));
@@ -232,10 +239,11 @@ impl Archive {
         &self,
         cache: &mut WriteCache,
         records: &[Arc<MatchRecord>],
+        trail: &PriceTrail,
         now: Micros,
     ) -> Result<(), sqlx::Error> {
         let inner = &self.inner;
-        let mut entries = cache.changes(records, now);
+        let mut entries = cache.changes(records, trail, now);
         inner.store.number(&mut entries).await?;
         let entities = self.new_entities(records);
         let bookmakers = self.new_bookmakers(records);
@@ -319,7 +327,7 @@ impl Archive {
             Arc::new(record)
         });
         let records: Vec<_> = records.collect();
-        self.write(&mut cache, &records, now).await
+        self.write(&mut cache, &records, &PriceTrail::default(), now).await
     }
 
     /// Deletes up to `at_once` matches that started before this moment, with all their rows;

@@ -4,7 +4,10 @@ use std::collections::{HashMap, hash_map::Entry};
 
 use base::Micros;
 
-use super::odds::{OddsRow, Tick};
+use super::{
+    odds::{OddsRow, Tick},
+    price_trail::RowTrails,
+};
 use record::{Key, MatchRecord, PriceRecord};
 
 /// A price row as last written.
@@ -56,29 +59,62 @@ pub(super) struct PriceChanges {
 }
 
 impl PriceChanges {
-    /// `known`: all stored prices of the match.
-    pub(super) fn of(known: &StoredPrices, record: &MatchRecord, now: Micros) -> Self {
+    /// `known`: all stored prices of the match. `passed`: what was reported since, before the record.
+    pub(super) fn of(
+        known: &StoredPrices,
+        record: &MatchRecord,
+        passed: Option<&RowTrails>,
+        now: Micros,
+    ) -> Self {
         let match_id = record.brief.id;
         let received = record.brief.updated;
         let reported = by_row(record);
         let mut changes = Self::default();
         for (id, price) in &reported {
             let stored = known.get(*id);
-            let next = match stored {
-                Some(stored) => stored.moved(price, received),
-                None => StoredPrice::opened(*id, match_id, price, received),
-            };
-            changes.add(stored, next, now);
+            let before = changes.pass((*id, match_id), stored, passed);
+            let last = before.as_ref().or(stored);
+            let next = StoredPrice::next(last, (*id, match_id), price, received);
+            changes.add(stored, next.or(before.map(|before| (before, None))), now);
         }
-        for stored in &known.0 {
-            if !reported.contains_key(&stored.row.id) {
-                changes.add(Some(stored), Some((stored.unoffered(), None)), now);
+        let passed_ids = passed.into_iter().flat_map(HashMap::keys);
+        let passed_ids = passed_ids.filter(|id| known.get(**id).is_none()).copied();
+        for id in known.0.iter().map(|stored| stored.row.id).chain(passed_ids) {
+            if !reported.contains_key(&id) {
+                let stored = known.get(id);
+                let before = changes.pass((id, match_id), stored, passed);
+                let last = before.as_ref().or(stored).map(|last| (last.unoffered(), None));
+                changes.add(stored, last, now);
             }
         }
         // All writers use the same order, so that two that write the same rows never deadlock.
         changes.prices.sort_unstable_by_key(|stored| stored.row.id);
-        changes.ticks.sort_unstable_by_key(|tick| tick.odds);
+        changes.ticks.sort_unstable_by_key(|tick| (tick.odds, tick.at_us));
         changes
+    }
+
+    /// Adds the ticks of the prices that came and went, and returns the row after the last of them.
+    fn pass(
+        &mut self,
+        ids: (Key, Key),
+        stored: Option<&StoredPrice>,
+        passed: Option<&RowTrails>,
+    ) -> Option<StoredPrice> {
+        let mut last: Option<StoredPrice> = None;
+        for price in passed.and_then(|rows| rows.get(&ids.0)).into_iter().flatten() {
+            let before = last.as_ref().or(stored);
+            // An import that is repeated: the history has it.
+            if before.is_some_and(|before| price.received < before.changed_us()) {
+                continue;
+            }
+            if let Some((next, tick)) =
+                StoredPrice::next(before, ids, &price.reported, price.received)
+            {
+                self.ticks.extend(tick);
+                last = Some(next);
+            }
+        }
+        last
     }
 
     fn add(
@@ -117,6 +153,24 @@ fn by_row(record: &MatchRecord) -> HashMap<Key, &PriceRecord> {
 }
 
 impl StoredPrice {
+    /// The row after a report, and its tick if the price is another one. `ids`: of the row and of the match.
+    fn next(
+        last: Option<&Self>,
+        (id, match_id): (Key, Key),
+        reported: &PriceRecord,
+        received: Micros,
+    ) -> Option<(Self, Option<Tick>)> {
+        match last {
+            Some(last) => last.moved(reported, received),
+            None => Self::opened(id, match_id, reported, received),
+        }
+    }
+
+    /// When the price last changed, by the later of both clocks.
+    fn changed_us(&self) -> Micros {
+        self.row.received_us.max(self.ticked_us)
+    }
+
     /// A new row, once there is a price.
     fn opened(
         id: Key,

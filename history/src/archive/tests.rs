@@ -9,7 +9,8 @@ use super::*;
 use crate::{config::ArchiveConfig, reader::Reader};
 use database::{Fence, is_deposed, testing::on_each};
 use record::{
-    FootballRecord, PlayRecord, PriceRecord, Status,
+    ChangedRecords, FootballRecord, MarketPlace, MarketUpdate, MatchChange, MatchUpdate,
+    PlayRecord, PriceRecord, Status,
     testing::{AWAY, HOME, MATCH, NOW, SEASON, football, incident, line_up, played, price, record},
 };
 
@@ -23,6 +24,29 @@ async fn with_prices(archive: &Archive, prices: Vec<PriceRecord>, now: Micros) {
     let mut record = record(MATCH, football());
     record.brief_mut().updated = now;
     put(archive, MatchRecord { prices, ..record }, now).await;
+}
+
+/// What the hub reports in one export: these records, and matches that it has removed.
+fn changed(records: &[Arc<MatchRecord>], gone: &[Key]) -> ChangedRecords {
+    ChangedRecords { records: records.to_vec(), evicted: Vec::new(), gone: gone.to_vec() }
+}
+
+/// An update of the match with these prices, which was received then.
+fn update(prices: &[PriceRecord], received: Micros) -> MatchChange {
+    let whole = record(MATCH, football());
+    let mut summary = MatchSummary::clone(&whole.brief);
+    summary.updated = received;
+    let place = MarketPlace::Book(0, 0);
+    let market = MarketUpdate { place, prices: prices.to_vec(), runners: Vec::new() };
+    MatchChange::Updated(Box::new(MatchUpdate {
+        summary,
+        refs: whole.refs.clone(),
+        names: whole.names.clone(),
+        play: None,
+        is_complete: false,
+        markets: vec![market],
+        freshness: None,
+    }))
 }
 
 async fn all_odds(archive: &Archive) -> Vec<OddsRow> {
@@ -55,6 +79,57 @@ async fn price_has_its_opening_its_last_value_and_its_history() {
         assert_eq!(archive.bookmakers(), ["acme".into()]);
     })
     .await;
+}
+
+/// Prices that came and went between two writes: the first is the opening, and each second keeps its last. A trail that is
+/// written again adds nothing.
+#[tokio::test]
+async fn history_has_prices_between_two_writes_one_a_second() {
+    on_each(async |database| {
+        let archive = Archive::open(&database).await.unwrap();
+        let reports = [
+            (0, Some(dec!(1.35))),
+            (200_000, Some(dec!(1.40))),
+            (900_000, Some(dec!(1.41))),
+            (SECOND, Some(dec!(1.41))),
+            (61 * SECOND, Some(dec!(1.50))),
+            (61 * SECOND + 1, Some(dec!(1.51))),
+            (90 * SECOND, None),
+            (95 * SECOND, Some(dec!(1.53))),
+        ];
+        let mut trail = PriceTrail::default();
+        let mut last = price("acme", "home", None);
+        for (after, to) in reports {
+            last = PriceRecord { price: to, open: to.is_some(), at: NOW + after, ..last };
+            trail.add(&[update(&[last.clone()], NOW + after)]);
+        }
+        // An outcome that one message reports twice is not a price that goes back and forth.
+        let other = price("acme", "away", Some(dec!(3)));
+        let twice = [other.clone(), PriceRecord { price: Some(dec!(4)), at: NOW + 1, ..other }];
+        trail.add(&[update(&twice, NOW + SECOND), update(&twice, NOW + 2 * SECOND)]);
+        let mut record = record(MATCH, football());
+        record.brief_mut().updated = NOW + 100 * SECOND;
+        let away = twice[1].clone();
+        let record = Arc::new(MatchRecord { prices: vec![last.clone(), away], ..record });
+        for _ in 0..2 {
+            archive.replace(&[Arc::clone(&record)], &trail, NOW).await.unwrap();
+            let row = archive.odds_row(first_row(&archive, &last).await).await.unwrap().unwrap();
+            assert_eq!((row.opening, row.opening_us), (dec!(1.35), NOW));
+            assert_eq!((row.previous, row.price), (Some(dec!(1.51)), dec!(1.53)));
+            let ticks = archive.ticks(&[row.id]).await.unwrap();
+            let ticks: Vec<_> = ticks.iter().map(|tick| (tick.at_us - NOW, tick.price)).collect();
+            let expected = [0, 2, 5, 6, 7].map(|number| reports[number]);
+            assert_eq!(ticks, expected);
+            assert_eq!(archive.ticks(&[twice[0].id(MATCH)]).await.unwrap().len(), 1);
+        }
+    })
+    .await;
+}
+
+/// The public id of the row of a price.
+async fn first_row(archive: &Archive, price: &PriceRecord) -> Key {
+    let rows = all_odds(archive).await;
+    rows.iter().find(|row| row.id == price.id(MATCH)).unwrap().public_id()
 }
 
 /// Issue 16: what another node has written while it led is not overwritten with what this one cached before.
@@ -389,7 +464,9 @@ async fn odds_only_record_loses_nothing_of_the_stored_match() {
         let mut odds = record(MATCH, FootballRecord::default());
         odds.prices = vec![price("zeta", "home", Some(dec!(2.1)))];
         for second in 0..2 {
-            let earlier = archive.keep(&[Arc::new(odds.clone())], NOW + second).await.unwrap();
+            let records = [Arc::new(odds.clone())];
+            let trail = PriceTrail::default();
+            let earlier = archive.keep(&records, &trail, NOW + second).await.unwrap();
             assert_eq!(
                 earlier.len(),
                 usize::from(second == 0),
@@ -536,7 +613,7 @@ async fn worker_writes_its_inbox_and_gives_up_matches_without_news() {
         let live = Arc::new(record(9, played()));
         reader.update(&[Arc::clone(&known)], &[]);
         let home = live.names.sides.as_ref().unwrap()[0].id;
-        inbox.put(&[known, unknown, live], &[], NOW);
+        inbox.put(&changed(&[known, unknown, live], &[]), PriceTrail::default(), NOW);
         let teams = || archive.entities(EntityKind::Team, |it| it.id == home).len();
         assert!(statuses(&archive).is_empty(), "nothing is written");
         assert_eq!(teams(), 1, "the announced team is known");
@@ -559,7 +636,7 @@ async fn worker_writes_its_inbox_and_gives_up_matches_without_news() {
         assert!(statuses(&archive).is_empty());
         // Records that are pending when the last sender is dropped are written before the worker
         // ends.
-        inbox.put(&[waiting(10)], &[MATCH], NOW);
+        inbox.put(&changed(&[waiting(10)], &[MATCH]), PriceTrail::default(), NOW);
         drop(inbox);
         worker.run().await;
         assert_eq!(statuses(&archive), [(10, Status::NotStarted)]);
@@ -580,11 +657,11 @@ async fn failed_write_is_retried() {
         rename("archive_ticks", "away").await.unwrap();
         let mut first = record(MATCH, played());
         first.prices = vec![price("acme", "home", Some(dec!(2)))];
-        inbox.put(&[Arc::new(first.clone())], &[], NOW);
+        inbox.put(&changed(&[Arc::new(first.clone())], &[]), PriceTrail::default(), NOW);
         worker.write().await;
         assert!(statuses(&archive).is_empty(), "all of it or nothing");
         first.prices[0].price = Some(dec!(3));
-        inbox.put(&[Arc::new(first)], &[], NOW);
+        inbox.put(&changed(&[Arc::new(first)], &[]), PriceTrail::default(), NOW);
         rename("away", "archive_ticks").await.unwrap();
         worker.write().await;
         let row = all_odds(&archive).await.pop().unwrap();

@@ -83,11 +83,7 @@ impl ArchiveWorker {
         let took = began.elapsed();
         if took > SLOW_WRITE {
             let (matches, took_ms) = (pending.records.len(), took.as_millis());
-            warn!(
-                matches,
-                took_ms,
-                "a write to the archive took long; prices that came and went meanwhile have no tick"
-            );
+            warn!(matches, took_ms, "a write to the archive took long");
         }
         match written {
             Ok(()) => {
@@ -112,7 +108,7 @@ impl ArchiveWorker {
     async fn try_write(&self, pending: &PendingWrites) -> Result<(), sqlx::Error> {
         let records: Vec<_> = pending.records.values().cloned().collect();
         if !records.is_empty() {
-            let earlier = self.archive.keep(&records, now()).await?;
+            let earlier = self.archive.keep(&records, &pending.trail, now()).await?;
             self.reader.complete(earlier);
             counter!("matchwire_archive_matches_total").increment(records.len() as u64);
         }

@@ -11,6 +11,7 @@ use super::{
     appearance::Appearance,
     completed,
     odds::Tick,
+    price_trail::PriceTrail,
     stored_price::{PriceChanges, StoredPrice, StoredPrices},
 };
 use database::WriteBudget;
@@ -104,12 +105,19 @@ impl WriteCache {
     }
 
     /// What these records contain that is not written yet.
-    pub(super) fn changes(&self, records: &[Arc<MatchRecord>], now: Micros) -> PendingRows {
+    pub(super) fn changes(
+        &self,
+        records: &[Arc<MatchRecord>],
+        trail: &PriceTrail,
+        now: Micros,
+    ) -> PendingRows {
         let mut rows = PendingRows::default();
         let nothing = CachedMatch::default();
         for record in records {
             let cached = self.matches.get(&record.brief.id).unwrap_or(&nothing);
-            let PriceChanges { prices, ticks } = PriceChanges::of(&cached.prices, record, now);
+            let passed = trail.rows(record.brief.id);
+            let PriceChanges { prices, ticks } =
+                PriceChanges::of(&cached.prices, record, passed, now);
             rows.prices.extend(prices);
             rows.ticks.extend(ticks);
             let appearances = Appearance::of_record(record);

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct ArchiveConfig {
     /// Milliseconds between two writes. Default 1000. Each is one transaction. What a
     /// killed hub had not written is in the log, and the next start writes it, unless the log is in
-    /// memory. A price gets at most one tick per write.
+    /// memory. A price gets at most one tick per second of its source's clock.
     pub write_ms: u64,
     /// Milliseconds between two checks for data written by other programs. Default 2000. Each is a
     /// short query.

@@ -156,9 +156,13 @@ where
     D: Deserializer<'de>,
     T: DeserializeOwned,
 {
-    let text = <&RawValue>::deserialize(json)?.get();
+    Ok(known_elements(<&RawValue>::deserialize(json)?.get()))
+}
+
+/// The same of a text.
+pub(super) fn known_elements<T: DeserializeOwned>(text: &str) -> Vec<T> {
     let all = serde_json::from_str::<Vec<&RawValue>>(text).unwrap_or_default();
-    Ok(all.into_iter().filter_map(|one| serde_json::from_str(one.get()).ok()).collect())
+    all.into_iter().filter_map(|one| serde_json::from_str(one.get()).ok()).collect()
 }
 
 /// A whole number that is not negative, as a number or as text: `5`, `5.0`, `"5"`.

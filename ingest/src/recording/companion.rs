@@ -49,7 +49,7 @@ fn goes_with_another(path: &Path, format: Format, named: &[PathBuf]) -> bool {
 
 /// The files in which the companion of a recording may be: those named by the user that are
 /// companions of its format, then those next to it, of which `companion_name` gives the names before
-/// compression.
+/// compression, if they have one.
 pub(super) fn candidates(
     path: &Path,
     named: &[PathBuf],
@@ -63,7 +63,8 @@ pub(super) fn candidates(
         )
     };
     let mut candidates: Vec<_> = named.iter().filter(is_companion).cloned().collect();
-    for end in ["", ".gz", ".bz2"] {
+    let ends: &[&str] = if companion_name.is_empty() { &[] } else { &["", ".gz", ".bz2"] };
+    for end in ends {
         let path = path.with_file_name(format!("{companion_name}{end}"));
         if path.is_file() && !candidates.contains(&path) {
             candidates.push(path);
@@ -78,7 +79,7 @@ pub(super) fn read_all<T>(
     candidates: Vec<PathBuf>,
     limits: &Limits,
     refusals: &mut VecDeque<Step>,
-    read: impl Fn(&[u8]) -> Result<T, DecodeError>,
+    mut read: impl FnMut(&[u8]) -> Result<T, DecodeError>,
 ) -> impl Iterator<Item = T> {
     candidates.into_iter().filter_map(move |path| {
         let result = bytes_of(&path, limits).and_then(|whole| read(&whole.bytes));

@@ -3,6 +3,7 @@
 use std::{io::Read, path::Path};
 
 use super::{Format, OpenError, bytes};
+use crate::decode::api_football::PARTS;
 
 /// A recording, or only what goes with one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +38,7 @@ pub(super) fn head(path: &Path) -> Result<Vec<u8>, OpenError> {
 }
 
 /// How the roots of the messages of the Unified Odds Feed begin.
-const UOF_ROOTS: [&str; 12] = [
+const UOF_ROOTS: [&str; 15] = [
     "<odds_change",
     "<bet_stop",
     "<bet_settlement",
@@ -50,6 +51,9 @@ const UOF_ROOTS: [&str; 12] = [
     "<alive ",
     "<schedule",
     "<match_summary",
+    "<match_timeline",
+    "<product_down",
+    "<cashout",
 ];
 
 /// Keys are searched for, not parsed: the head is cut somewhere, and a stream may be damaged where
@@ -66,11 +70,17 @@ fn of(head: &[u8]) -> Option<Content> {
     } else if holds("\"teamsData\"") {
         Some(Content::Companion(Format::Wyscout))
     } else if holds("\"parameters\"") && holds("\"response\"") && holds("\"errors\"") {
-        Some(Content::Recording(Format::ApiFootball))
+        let is_part = PARTS.iter().any(|(endpoint, _)| answers(head, endpoint));
+        let content = if is_part { Content::Companion } else { Content::Recording };
+        Some(content(Format::ApiFootball))
     } else if holds("\"possession_team\"") && holds("\"play_pattern\"") {
         Some(Content::Recording(Format::StatsBomb))
     } else if holds("\"matchInfo\"") && holds("\"contestant\"") {
         let events = holds("\"event\"") && holds("\"typeId\"");
+        let content = if events { Content::Recording } else { Content::Either };
+        Some(content(Format::StatsPerform))
+    } else if holds("<matchInfo ") && holds("<contestant ") {
+        let events = holds("<event ") && holds("typeId=");
         let content = if events { Content::Recording } else { Content::Either };
         Some(content(Format::StatsPerform))
     } else if holds("\"lineup\"") && holds("\"player_nickname\"") {
@@ -110,6 +120,17 @@ fn of(head: &[u8]) -> Option<Content> {
     }
 }
 
+/// Whether an answer of API-Football is of this endpoint: `"get": "fixtures/events"`, the slash perhaps escaped.
+fn answers(head: &[u8], endpoint: &str) -> bool {
+    let head: Vec<u8> = head
+        .iter()
+        .filter(|byte| !byte.is_ascii_whitespace() && **byte != b'\\')
+        .copied()
+        .collect();
+    let key = format!("\"get\":\"{endpoint}\"");
+    head.windows(key.len()).any(|window| window == key.as_bytes())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,8 +159,17 @@ mod tests {
         check(ma3, Some(Content::Recording(Format::StatsPerform)));
         let ma1 = r#"{"matchInfo":{"contestant":[]},"liveData":{"goal":[]}}"#;
         check(ma1, Some(Content::Either(Format::StatsPerform)));
+        let ma1 = r#"<match><matchInfo id="m"><contestants><contestant id="1""#;
+        check(ma1, Some(Content::Either(Format::StatsPerform)));
+        let ma3 = format!("{ma1}\"/></contestants></matchInfo><events><event typeId=\"1");
+        check(&ma3, Some(Content::Recording(Format::StatsPerform)));
         let answer = r#"{"get":"fixtures","parameters":{},"errors":[],"response":["#;
         check(answer, Some(Content::Recording(Format::ApiFootball)));
+        let part =
+            r#"{"get": "fixtures\/events","parameters":{"fixture":"1"},"errors":[],"response":["#;
+        check(part, Some(Content::Companion(Format::ApiFootball)));
+        let odds = r#"{"get":"odds/live","parameters":[],"errors":[],"response":["#;
+        check(odds, Some(Content::Recording(Format::ApiFootball)));
         let slam = Format::SlamPointByPoint;
         check("match_id,\"SetNo\",\"PointNumber\"\n", Some(Content::Recording(slam)));
         check("match_id,year,player1\n", Some(Content::Companion(slam)));
@@ -150,6 +180,7 @@ mod tests {
         check("Country,League,Season,Date,Time,Home,Away\n", Some(football_data));
         let uof = Content::Recording(Format::SportradarUof);
         check("<?xml version=\"1.0\"?>\n<bet_cancel end_time=\"1\"", Some(uof));
+        check(r#"<product_down product="1"/>"#, Some(uof));
         check("<html>", None);
         let book = Content::Recording(Format::BetfairMarketBook);
         check(r#"{"result":[{"marketId":"1.5","isMarketDataDelayed":false"#, Some(book));

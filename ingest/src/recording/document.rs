@@ -11,7 +11,7 @@ pub(super) struct DocumentFeed {
 }
 
 impl DocumentFeed {
-    pub(super) fn open(opening: &Opening<'_>, format: Format) -> Result<Self, OpenError> {
+    pub(super) fn open(opening: &mut Opening<'_>, format: Format) -> Result<Self, OpenError> {
         let whole = opening.document()?;
         let mut played = Interpretation::default();
         let Some(mut interpreter) = format.interpreter(&opening.file()) else {
@@ -25,6 +25,17 @@ impl DocumentFeed {
         let cut = whole.cut.as_ref().map(unreadable);
         let notices = played.notices.into_iter().chain(cut);
         steps.extend(notices.map(|notice| refused(notice, &Arc::clone(&file), 0, &[])));
+        if format == Format::ApiFootball {
+            let start = opening.start;
+            let parts = opening.companions(format, "", |bytes| {
+                let mut played = Interpretation::default();
+                interpreter.message(bytes, start, &mut played).map(|()| played)
+            });
+            for part in parts {
+                steps.extend(part.batches.into_iter().map(Step::Batch));
+                steps.extend(part.notices.into_iter().map(|it| refused(it, &file, 0, &[])));
+            }
+        }
         Ok(Self { steps })
     }
 

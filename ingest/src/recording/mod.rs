@@ -39,6 +39,7 @@ use self::{
     own_events::OwnEventFeed,
     point_strings::PointStringFeed,
     slam::SlamFeed,
+    statsperform::StatsPerformFeed,
 };
 use crate::{
     error::{DecodeError, Place, Refusal, RefusalKind},
@@ -124,8 +125,7 @@ enum Feed {
     Wyscout(Box<EventFeed<normalize::wyscout::Normalizer>>),
     Slam(Box<SlamFeed>),
     StatsBomb(Box<EventFeed<normalize::statsbomb::Normalizer>>),
-    StatsPerform(Box<EventFeed<normalize::statsperform::Normalizer>>),
-    Summary(Box<EventFeed<normalize::statsperform::Summary>>),
+    StatsPerform(StatsPerformFeed),
     PointStrings(Box<PointStringFeed>),
     Document(DocumentFeed),
     Events(Box<OwnEventFeed>),
@@ -169,10 +169,10 @@ impl Recording {
             Format::Wyscout => Feed::Wyscout(Box::new(wyscout::open(&mut opening)?)),
             Format::SlamPointByPoint => Feed::Slam(Box::new(SlamFeed::open(&mut opening)?)),
             Format::StatsBomb => Feed::StatsBomb(Box::new(statsbomb::open(&mut opening)?)),
-            Format::StatsPerform if matches!(content, Content::Either(_)) => {
-                Feed::Summary(Box::new(statsperform::open_summary(&opening)?))
+            Format::StatsPerform => {
+                let is_summary = matches!(content, Content::Either(_));
+                Feed::StatsPerform(StatsPerformFeed::open(&mut opening, is_summary)?)
             }
-            Format::StatsPerform => Feed::StatsPerform(Box::new(statsperform::open(&mut opening)?)),
             Format::PointByPointStrings => {
                 Feed::PointStrings(Box::new(PointStringFeed::open(&mut opening)?))
             }
@@ -182,7 +182,7 @@ impl Recording {
             | Format::FootballDataCoUk
             | Format::SportradarUof
             | Format::MatchwireStream
-            | Format::TheOddsApi => Feed::Document(DocumentFeed::open(&opening, format)?),
+            | Format::TheOddsApi => Feed::Document(DocumentFeed::open(&mut opening, format)?),
         };
         let name = format!("{}:{}", format.as_str(), stem(path)).into();
         Ok(Self { format, name, feed, steps })
@@ -214,7 +214,6 @@ impl Iterator for Recording {
                 Feed::Slam(feed) => feed.read(&mut self.steps),
                 Feed::StatsBomb(feed) => feed.read(&mut self.steps),
                 Feed::StatsPerform(feed) => feed.read(&mut self.steps),
-                Feed::Summary(feed) => feed.read(&mut self.steps),
                 Feed::PointStrings(feed) => feed.read(&mut self.steps),
                 Feed::Document(feed) => feed.read(&mut self.steps),
                 Feed::Events(feed) => feed.read(&mut self.steps),
@@ -319,7 +318,7 @@ impl Format {
             Self::SlamPointByPoint => "points file",
             Self::TheOddsApi => "answer",
             Self::FootballDataCoUk => "file of a season",
-            Self::ApiFootball => "answer",
+            Self::ApiFootball => "answer of `fixtures` with the match",
             Self::SportradarUof => "message",
             Self::PointByPointStrings => "file of point strings",
             Self::BetfairMarketBook => "market book",
@@ -371,7 +370,7 @@ impl Opening<'_> {
         &mut self,
         format: Format,
         companion_name: &str,
-        read: impl Fn(&[u8]) -> Result<T, DecodeError>,
+        read: impl FnMut(&[u8]) -> Result<T, DecodeError>,
     ) -> impl Iterator<Item = T> {
         let candidates = companion::candidates(self.path, self.named, format, companion_name);
         companion::read_all(candidates, self.limits, self.steps, read)

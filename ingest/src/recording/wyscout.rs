@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     decode::wyscout::{self, WyscoutEvent, record},
-    error::DecodeError,
+    error::{DecodeError, RefusalKind},
     normalize::{Interpretation, wyscout::Normalizer},
 };
 
@@ -15,6 +15,12 @@ pub(super) fn open(opening: &mut Opening<'_>) -> Result<EventFeed<Normalizer>, O
     let document = wyscout::decode(&whole.bytes);
     if document.events.is_empty() {
         return Err(events::no_events(opening, document.broken));
+    }
+    // All events of another version of the format have the same reason.
+    if let Some(Err(first)) = document.events.first()
+        && first.error.kind == RefusalKind::Unknown
+    {
+        return Err(opening.unusable(first.error.clone()));
     }
     let record = document.match_key().and_then(|key| {
         let read = |bytes: &[u8]| record::find(bytes, key);

@@ -49,6 +49,31 @@ fn fixtures_and_events_of_wrong_types_are_skipped_alone() {
 }
 
 #[test]
+fn answer_about_a_part_is_played_with_the_match_that_is_named_too() {
+    let scratch = Scratch::new();
+    let part = |fixture: u8| {
+        let parameters = format!(r#""parameters":{{"fixture":"{fixture}"}}"#);
+        let goal = event("110", 1, "Goal", "Normal Goal");
+        answer(&[goal])
+            .replace("\"fixtures\"", r#""fixtures\/events""#)
+            .replace(r#""parameters":{"ids":"1"}"#, &parameters)
+    };
+    let image = answer(&[fixture("7", "").replace(r#","events":[]"#, "")]);
+    let (path, part_path) = (scratch.file("match.json", image), scratch.file("part.json", part(7)));
+    let named = [path.clone(), part_path.clone()];
+    assert_eq!(ingest::recording::plan(&named).unwrap(), [path.clone()]);
+    let outcome = Outcome::with_named(&path, &named, &Limits::default()).unwrap();
+    assert_eq!(outcome.reasons(), [""; 0]);
+    assert_eq!(shown(&outcome.incidents()), ["Goal(Regular) 110 Ann - 1-0"]);
+    let other = scratch.file("other.json", part(8));
+    let outcome = Outcome::with_named(&path, &[other], &Limits::default()).unwrap();
+    let reason = "a part of fixture 8, of which there was no answer of fixtures";
+    assert_eq!(outcome.reasons(), [reason]);
+    let alone = Outcome::of(&part_path, &Limits::default()).err().unwrap().to_string();
+    assert!(alone.ends_with("name the answer of `fixtures` with the match as well"), "{alone}");
+}
+
+#[test]
 fn unknown_status_is_noted_and_the_rest_decoded() {
     let text = answer(&[fixture("7", "")]).replace("AET", "ODD");
     let outcome = Outcome::of_bytes("answer.json", text);

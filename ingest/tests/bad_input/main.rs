@@ -64,8 +64,12 @@ struct Outcome {
 
 impl Outcome {
     fn of(path: &Path, limits: &Limits) -> Result<Self, OpenError> {
+        Self::with_named(path, &[], limits)
+    }
+
+    fn with_named(path: &Path, named: &[PathBuf], limits: &Limits) -> Result<Self, OpenError> {
         let mut outcome = Self::default();
-        for step in Recording::open(path, &[], 0, limits)? {
+        for step in Recording::open(path, named, 0, limits)? {
             match step {
                 Step::Batch(timed) => {
                     outcome.batches += 1;

@@ -1,13 +1,15 @@
 //! StatsBomb and Stats Perform matches: goals, cards and substitutions to the second, and the result.
 
+use std::io::Read as _;
+
 use facts::event::{
     FootballStatus, GoalKind, Incident, IncidentKind, Pair, Participant, Side, Stat, Timed,
 };
-use ingest::recording::{Limits, Recording, plan};
+use ingest::recording::{Limits, Recording, Step, plan};
 use serde_json::{Value, json};
 
 use super::{
-    START, fixture,
+    START, batches, fixture,
     football::{end, incidents, last_stat},
     recording, shared,
 };
@@ -25,6 +27,36 @@ fn two_all_with_a_red_card_matches_the_answer_sheet() {
     assert_eq!(end(&batches).0.half_time, Some([1, 1]));
     assert_eq!(last_stat(&batches, Side::First, Stat::RedCards), Some(1));
     assert_eq!(last_stat(&batches, Side::Second, Stat::YellowCards), Some(5));
+}
+
+#[test]
+fn xml_has_the_facts_of_the_json() {
+    for (json, xml) in [(MA1, "hsv-svs.ma1.xml"), (MA3, "hsv-svs.ma3.xml.gz")] {
+        let Some(json) = shared(json) else { return };
+        let Some(xml) = shared(&format!("../feeds-2/statsperform/{xml}")) else { return };
+        let (json, xml) = (batches(&json), batches(&xml));
+        assert_eq!(json.len(), xml.len());
+        for (json, xml) in json.iter().zip(&xml) {
+            assert_eq!(json, xml);
+        }
+    }
+}
+
+#[test]
+fn list_has_the_facts_of_its_documents() {
+    let Some(path) = shared(MA1) else { return };
+    let mut document = String::new();
+    let file = std::fs::File::open(&path).unwrap();
+    flate2::read::GzDecoder::new(file).read_to_string(&mut document).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let list = folder.path().join("list.json");
+    std::fs::write(&list, format!("[{document},{document},{{")).unwrap();
+    let steps = Recording::open(&list, &[], START, &Limits::default()).unwrap();
+    let (played, refused): (Vec<_>, Vec<_>) =
+        steps.partition(|step| matches!(step, Step::Batch(_)));
+    let one: Vec<_> = batches(&path).into_iter().map(Step::Batch).collect();
+    assert_eq!(played, [one.clone(), one].concat());
+    assert_eq!(refused.len(), 1, "the cut");
 }
 
 #[test]

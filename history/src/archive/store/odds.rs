@@ -149,7 +149,10 @@ pub(super) async fn put_prices(
     prices: &[StoredPrice],
     ticks: &[Tick],
 ) -> Result<(), sqlx::Error> {
-    let ticks: HashMap<Key, &Tick> = ticks.iter().map(|tick| (tick.odds, tick)).collect();
+    let mut ticks_by_row: HashMap<Key, Vec<&Tick>> = HashMap::new();
+    for tick in ticks {
+        ticks_by_row.entry(tick.odds).or_default().push(tick);
+    }
     for chunk in prices.chunks(rows_max(19)) {
         // The opening price stays as it was first written.
         let statement = format!(
@@ -168,8 +171,11 @@ pub(super) async fn put_prices(
             query = bind_price(query, stored);
         }
         within(STATEMENT_MAX, query.execute(steps.next().await?)).await?;
-        let ticks = chunk.iter().filter_map(|stored| ticks.get(&stored.row.id).copied());
-        put_ticks(steps, &ticks.collect::<Vec<_>>()).await?;
+        let ticks = chunk.iter().filter_map(|stored| ticks_by_row.get(&stored.row.id)).flatten();
+        let ticks: Vec<_> = ticks.copied().collect();
+        for ticks in ticks.chunks(rows_max(4)) {
+            put_ticks(steps, ticks).await?;
+        }
     }
     Ok(())
 }
@@ -200,9 +206,6 @@ fn bind_price<'q>(query: Statement<'q>, stored: &StoredPrice) -> Statement<'q> {
 
 /// Writes ticks in one transaction with what was written last.
 async fn put_ticks(steps: &mut BatchWriter<'_>, ticks: &[&Tick]) -> Result<(), sqlx::Error> {
-    if ticks.is_empty() {
-        return Ok(());
-    }
     let statement = format!(
         "INSERT INTO archive_ticks (odds, at_us, received_us, price) VALUES {}
          ON CONFLICT (odds, at_us) DO UPDATE SET received_us = excluded.received_us,

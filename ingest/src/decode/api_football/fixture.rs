@@ -105,9 +105,7 @@ impl ApiFootballFixture {
         let score = raw.score.unwrap_or_default();
         Ok(Self {
             id: fixture.id.ok_or_else(|| missing("an id"))?,
-            start: fixture
-                .timestamp
-                .and_then(|at| Micros::try_from(at).ok()?.checked_mul(1_000_000)),
+            start: moment(fixture.timestamp),
             status: Status {
                 short: status.short,
                 elapsed: small(status.elapsed),
@@ -135,7 +133,7 @@ impl ApiFootballFixture {
     }
 }
 
-fn events(text: &str, notices: &mut Vec<DecodeError>) -> Option<Vec<ApiFootballEvent>> {
+pub(super) fn events(text: &str, notices: &mut Vec<DecodeError>) -> Option<Vec<ApiFootballEvent>> {
     let all: Vec<&RawValue> = serde_json::from_str(text).ok()?;
     if all.len() > EVENTS_MAX {
         notices.push(value(format!("{} events of one fixture", all.len())));
@@ -207,7 +205,7 @@ struct RawStatus {
 }
 
 #[derive(Deserialize)]
-struct RawLeague {
+pub(super) struct RawLeague {
     #[serde(default, deserialize_with = "json::key")]
     id: Option<Arc<str>>,
     #[serde(default, deserialize_with = "json::key")]
@@ -248,7 +246,7 @@ struct RawScore {
 }
 
 #[derive(Deserialize)]
-struct RawStatistics {
+pub(super) struct RawStatistics {
     #[serde(default, deserialize_with = "json::known")]
     team: Option<RawNamedEntity>,
     #[serde(default, deserialize_with = "json::known_all")]
@@ -282,7 +280,11 @@ impl RawNamedEntity {
 }
 
 impl RawLeague {
-    fn read(self) -> Option<League> {
+    pub(super) fn is_named(&self) -> bool {
+        self.name.is_some()
+    }
+
+    pub(super) fn read(self) -> Option<League> {
         let id = self.id?;
         let name = self.name.unwrap_or_else(|| format!("league {id}").into());
         Some(League { id, name, season: self.season, country: self.country, round: self.round })
@@ -296,7 +298,7 @@ impl RawVenue {
 }
 
 impl RawStatistics {
-    fn read(self) -> Option<TeamStatistics> {
+    pub(super) fn read(self) -> Option<TeamStatistics> {
         let mut expected_goals = None;
         let counts = self.statistics.into_iter().filter_map(|count| {
             let (kind, text) = (count.kind?, count.value?);
@@ -314,6 +316,11 @@ impl RawStatistics {
 fn pair(sides: Option<RawSides<u16>>) -> Option<Pair<u16>> {
     let sides = sides?;
     Some([sides.home?, sides.away?])
+}
+
+/// From seconds since 1970.
+pub(super) fn moment(timestamp: Option<u64>) -> Option<Micros> {
+    Micros::try_from(timestamp?).ok()?.checked_mul(1_000_000)
 }
 
 pub(super) fn small(number: Option<u64>) -> Option<u16> {

@@ -1,4 +1,4 @@
-//! API-Football v3: answers of its `fixtures` endpoint.
+//! API-Football v3: answers about fixtures, their parts and their prices.
 //!
 //! Format: api-football.com/documentation-v3. Every response is one envelope with a full image of
 //! what was requested, and null wherever something is unknown. A fixture that cannot be used costs
@@ -7,7 +7,11 @@
 
 mod event;
 mod fixture;
+mod odds;
+mod part;
 mod people;
+
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde::de::MapAccess;
 
@@ -17,55 +21,93 @@ use super::{
 };
 use crate::error::{DecodeError, RefusalKind};
 
+pub(crate) use self::part::PARTS;
 pub use self::{
     event::{ApiFootballEvent, Kind},
     fixture::{
         ApiFootballFixture, FixtureVenue, League, NamedEntity, Score, Status, TeamStatistics,
     },
+    odds::{Bet, BetValue, BookmakerOdds, FixtureOdds},
+    part::{FixturePart, PartContent},
     people::{PlayerStatistics, Sheet, SheetPlayer},
 };
 
 /// One response, as far as it could be read.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Answer {
-    pub fixtures: Vec<Result<ApiFootballFixture, RefusedItem>>,
+    pub content: Content,
     /// Whether it is complete: read to its end, and the last page.
     pub whole: bool,
     /// Why it ends before its end, if it does.
     pub broken: Option<DecodeError>,
 }
 
+/// What an answer is about.
+#[derive(Debug)]
+pub enum Content {
+    Fixtures(Vec<Result<ApiFootballFixture, RefusedItem>>),
+    Part(Box<FixturePart>),
+    Odds {
+        fixtures: Vec<Result<FixtureOdds, RefusedItem>>,
+        /// Whether only some markets or bookmakers were asked for.
+        is_filtered: bool,
+    },
+    /// An answer of another endpoint, of which nothing is used.
+    Unused(DecodeError),
+}
+
+/// The parameters of a request, as the answer repeats them.
+type Parameters = BTreeMap<String, Arc<str>>;
+
 /// Reads one answer.
 ///
 /// # Errors
 ///
-/// When the provider answers with errors (a key that is wrong, a limit that is reached), when it is
-/// an answer to something else, or when it is none.
+/// When the provider answers with errors (a key that is wrong, a limit that is reached), when it has a part of a fixture
+/// that cannot be used, or when it is no answer.
 pub fn decode(bytes: &[u8]) -> Result<Answer, DecodeError> {
     let mut envelope = Envelope::default();
     let broken = json::fill(bytes, &mut envelope).err();
     if let Some(errors) = envelope.errors {
         return Err(value(format!("the provider answers with errors: {errors}")));
     }
-    if let Some(other) = envelope.endpoint.filter(|endpoint| endpoint != "fixtures") {
-        let reason = format!("an answer of {other:?}, not of fixtures");
-        return Err(DecodeError::new(RefusalKind::Unknown, reason));
-    }
-    match envelope.fixtures {
-        Some(fixtures) => {
-            let whole = broken.is_none() && envelope.last_page;
-            Ok(Answer { fixtures, whole, broken })
+    let whole = broken.is_none() && envelope.last_page;
+    let Some(response) = envelope.response else {
+        return Err(broken.unwrap_or_else(|| value("no response in the answer")));
+    };
+    let content = match response {
+        Response::Fixtures(fixtures) => Content::Fixtures(fixtures),
+        Response::Odds(fixtures) => {
+            let is_filter = |name: &String| matches!(name.as_str(), "bet" | "bookmaker");
+            Content::Odds { fixtures, is_filtered: envelope.parameters.keys().any(is_filter) }
         }
-        None => Err(broken.unwrap_or_else(|| value("no response in the answer"))),
-    }
+        Response::Other(text) => {
+            let endpoint = envelope.endpoint.unwrap_or_default();
+            match FixturePart::parse(&endpoint, &envelope.parameters, &text) {
+                Some(part) => Content::Part(Box::new(part?)),
+                None => Content::Unused(DecodeError::new(
+                    RefusalKind::Unknown,
+                    format!("an answer of {endpoint:?} has no use here"),
+                )),
+            }
+        }
+    };
+    Ok(Answer { content, whole, broken })
 }
 
 struct Envelope {
     endpoint: Option<String>,
     /// As they stand, if there are any, cut to [`ERRORS_BYTES_MAX`].
     errors: Option<String>,
-    fixtures: Option<Vec<Result<ApiFootballFixture, RefusedItem>>>,
+    parameters: Parameters,
+    response: Option<Response>,
     last_page: bool,
+}
+
+enum Response {
+    Fixtures(Vec<Result<ApiFootballFixture, RefusedItem>>),
+    Odds(Vec<Result<FixtureOdds, RefusedItem>>),
+    Other(String),
 }
 
 /// Errors are a sentence or two.
@@ -73,7 +115,8 @@ const ERRORS_BYTES_MAX: usize = 500;
 
 impl Default for Envelope {
     fn default() -> Self {
-        Self { endpoint: None, errors: None, fixtures: None, last_page: true }
+        let parameters = Parameters::new();
+        Self { endpoint: None, errors: None, parameters, response: None, last_page: true }
     }
 }
 
@@ -87,19 +130,44 @@ impl Fill for Envelope {
             "get" => self.endpoint = serde_json::from_str(value.text()?).ok(),
             "errors" => self.errors = errors(value.text()?),
             "paging" => self.last_page = last_page(value.text()?),
-            "response" => {
-                let fixtures = self.fixtures.get_or_insert_default();
-                value.each(|text| {
-                    fixtures.push(
-                        ApiFootballFixture::parse(text)
-                            .map_err(|error| RefusedItem::new(error, text)),
-                    );
-                })?;
-            }
+            "parameters" => self.parameters = parameters(value.text()?),
+            "response" => match self.endpoint.as_deref() {
+                None | Some("fixtures" | "fixtures/headtohead") => {
+                    let read = |all| self.response = Some(Response::Fixtures(all));
+                    each(value, ApiFootballFixture::parse, read)?;
+                }
+                Some("odds" | "odds/live") => {
+                    let read = |all| self.response = Some(Response::Odds(all));
+                    each(value, FixtureOdds::parse, read)?;
+                }
+                Some(_) => self.response = Some(Response::Other(value.text()?.to_owned())),
+            },
             _ => value.skip()?,
         }
         Ok(())
     }
+}
+
+/// Reads a list of which each element costs only itself, as far as it goes.
+fn each<'de, A: MapAccess<'de>, T>(
+    list: Value<'_, A>,
+    parse: impl Fn(&str) -> Result<T, DecodeError>,
+    read: impl FnOnce(Vec<Result<T, RefusedItem>>),
+) -> Result<(), A::Error> {
+    let mut all = Vec::new();
+    let end = list.each(|text| {
+        all.push(parse(text).map_err(|error| RefusedItem::new(error, text)));
+    });
+    read(all);
+    end
+}
+
+/// An object, or an empty list if there are none.
+fn parameters(text: &str) -> Parameters {
+    #[derive(serde::Deserialize)]
+    struct Parameter(#[serde(deserialize_with = "json::key")] Option<Arc<str>>);
+    let all: BTreeMap<String, Parameter> = serde_json::from_str(text).unwrap_or_default();
+    all.into_iter().filter_map(|(name, value)| Some((name, value.0?))).collect()
 }
 
 /// An empty list, or an object that has some: `{"token": "..."}`.

@@ -9,7 +9,7 @@ use super::{
     status::Status,
     value::{exact, id, is_true, number, value},
 };
-use crate::error::DecodeError;
+use crate::error::{DecodeError, RefusalKind};
 
 /// What a root says, and what its elements say.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,6 +55,8 @@ pub enum Kind {
     SnapshotComplete {
         request_id: u64,
     },
+    /// A producer is out of order.
+    ProductDown,
 }
 
 /// A time range in milliseconds; an end that is absent is open.
@@ -122,6 +124,7 @@ impl Message {
             kind,
             Kind::Alive { .. }
                 | Kind::SnapshotComplete { .. }
+                | Kind::ProductDown
                 | Kind::Fixtures
                 | Kind::Descriptions
         );
@@ -214,6 +217,10 @@ impl Message {
     }
 }
 
+fn unused(what: &str) -> DecodeError {
+    DecodeError::new(RefusalKind::Unknown, format!("{what} no use here"))
+}
+
 fn kind(root: &Element, notices: &mut Notices) -> Result<Kind, DecodeError> {
     let range = |notices: &mut Notices| Range {
         from_ms: number(root, "start_time", notices),
@@ -228,6 +235,12 @@ fn kind(root: &Element, notices: &mut Notices) -> Result<Kind, DecodeError> {
         "rollback_bet_cancel" => Kind::RollbackBetCancel(range(notices)),
         "fixture_change" => Kind::FixtureChange { start_ms: number(root, "start_time", notices) },
         "fixtures_fixture" | "schedule" | "match_summary" => Kind::Fixtures,
+        "match_timeline" => {
+            notices.push(unused("the events of match_timeline have"));
+            Kind::Fixtures
+        }
+        "product_down" => Kind::ProductDown,
+        "cashout" => return Err(unused("cashout, with probabilities, has")),
         "market_descriptions" => Kind::Descriptions,
         "alive" => Kind::Alive { subscribed: root.get("subscribed").is_none_or(is_true) },
         "snapshot_complete" => Kind::SnapshotComplete {

@@ -154,6 +154,7 @@ mod tests {
             assert_eq!(decode(text.as_bytes()).unwrap_err().reason, reason, "{text}");
         };
         check("<html><body/></html>", "html is no message of the feed");
+        check(r#"<cashout event_id="e"/>"#, "cashout, with probabilities, has no use here");
         check("<odds_change product='1'/>", "odds_change names no event");
         check("", "there is no element");
     }

@@ -1,6 +1,6 @@
 //! Stats Perform (Opta) match feeds: MA3 with every event of one match, and MA1 with its summary.
 //!
-//! Format: Opta's tables of event types and qualifiers (those of F24). Both are `{matchInfo,
+//! Format: Opta's tables of event types and qualifiers (those of F24), in JSON or XML. Both are `{matchInfo,
 //! liveData}`; MA3 has `liveData.event`, MA1 `goal`, `card`, `substitute` and more, and one document
 //! may have both. An element that cannot be used costs only itself, and a document that is cut gives
 //! everything before the cut. Deleted events (type 43) are dropped here, including their content. Left
@@ -11,6 +11,7 @@ mod info;
 mod sheet;
 mod summary;
 mod time;
+mod xml;
 
 use std::sync::Arc;
 
@@ -57,12 +58,34 @@ pub struct Document {
 #[must_use]
 pub fn decode(bytes: &[u8]) -> Document {
     let mut document = Document::default();
-    document.broken = json::fill(bytes, &mut document).err();
+    if is_xml(bytes) {
+        let (text, broken) = xml::to_json(bytes);
+        document.broken = json::fill(text.as_bytes(), &mut document).err().or(broken);
+    } else {
+        document.broken = json::fill(bytes, &mut document).err();
+    }
     document.events.sort_by_key(|event| event.as_ref().ok().map(StatsPerformEvent::moment));
     document
         .moments
         .sort_by_key(|it| it.as_ref().ok().map(|it| (it.period, it.since_start_us, it.at)));
     document
+}
+
+/// Reads a document, or a list of documents. Of a list that is cut the last one says so.
+#[must_use]
+pub fn decode_all(bytes: &[u8]) -> Vec<Document> {
+    if !bytes.trim_ascii_start().starts_with(b"[") {
+        return vec![decode(bytes)];
+    }
+    let mut documents = Vec::new();
+    let broken = json::each(bytes, |text| documents.push(decode(text.as_bytes()))).err();
+    documents.extend(broken.map(|error| Document { broken: Some(error), ..Document::default() }));
+    documents
+}
+
+/// Whether a document is in the form of XML.
+pub(crate) fn is_xml(bytes: &[u8]) -> bool {
+    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start().starts_with(b"<")
 }
 
 impl Fill for Document {

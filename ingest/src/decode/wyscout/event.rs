@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use facts::football::Period;
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use super::{super::json_error, lenient};
 use crate::error::{DecodeError, RefusalKind};
@@ -99,7 +100,16 @@ pub enum Tag {
 
 impl WyscoutEvent {
     pub(super) fn parse(text: &str) -> Result<Self, DecodeError> {
-        let raw: RawEvent<'_> = serde_json::from_str(text).map_err(|error| json_error(&error))?;
+        let raw: RawEvent<'_> = serde_json::from_str(text).map_err(|error| match is_v3(text) {
+            true => {
+                DecodeError::new(RefusalKind::Unknown, "an event of Wyscout v3: only v2 is read")
+            }
+            false => json_error(&error),
+        })?;
+        let name = named(raw.event_name, raw.event_id, &EVENT_NAMES)
+            .ok_or_else(|| value("event without a name".to_owned()))?;
+        let sub_name = named(raw.sub_event_name, raw.sub_event_id, &SUB_EVENT_NAMES);
+        let sub_name = sub_name.unwrap_or_default();
         let period = period(&raw.match_period)
             .ok_or_else(|| value(format!("unknown period {:?}", raw.match_period)))?;
         if !(0.0..=PERIOD_SECONDS_MAX).contains(&raw.event_sec) {
@@ -112,9 +122,9 @@ impl WyscoutEvent {
             since_start_us: (raw.event_sec * 1e6) as i64,
             team: raw.team_id,
             player: raw.player_id.filter(|player| *player != 0),
-            kind: Kind::parse(&raw.event_name, &raw.sub_event_name),
-            detail: Detail::parse(&raw.event_name, &raw.sub_event_name),
-            origin: raw.positions.first().map(RawPosition::in_tenths),
+            kind: Kind::parse(&name, &sub_name),
+            detail: Detail::parse(&name, &sub_name),
+            origin: raw.positions.first().and_then(RawPosition::in_tenths),
             tags: raw.tags.iter().map(|tag| tag.id).collect(),
         })
     }
@@ -205,20 +215,28 @@ struct RawEvent<'a> {
     team_id: u64,
     #[serde(default, deserialize_with = "lenient::perhaps")]
     player_id: Option<u64>,
-    #[serde(borrow)]
-    event_name: Cow<'a, str>,
+    /// The name, or its number.
     #[serde(borrow, default)]
-    sub_event_name: Cow<'a, str>,
-    #[serde(default)]
-    positions: Vec<RawPosition>,
+    event_name: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    event_id: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    sub_event_name: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    sub_event_id: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    positions: Vec<RawPosition<'a>>,
     #[serde(default)]
     tags: Vec<RawTag>,
 }
 
+/// Numbers, in some documents as text.
 #[derive(Deserialize)]
-struct RawPosition {
-    x: f64,
-    y: f64,
+struct RawPosition<'a> {
+    #[serde(borrow)]
+    x: &'a RawValue,
+    #[serde(borrow)]
+    y: &'a RawValue,
 }
 
 #[derive(Deserialize)]
@@ -229,13 +247,121 @@ struct RawTag {
 /// A period with all its stoppages has never come near two hours; more is a broken clock.
 const PERIOD_SECONDS_MAX: f64 = 7200.0;
 
-impl RawPosition {
-    fn in_tenths(&self) -> Position {
-        let tenths = |percent: f64| (percent * 10.0).round().clamp(0.0, 1000.0) as u16;
-        Position { x: tenths(self.x), y: tenths(self.y) }
+impl RawPosition<'_> {
+    fn in_tenths(&self) -> Option<Position> {
+        let tenths = |value: &RawValue| {
+            let percent = value.get().trim_matches('"').trim().parse::<f64>().ok();
+            let percent = percent.filter(|percent| percent.is_finite())?;
+            Some((percent * 10.0).round().clamp(0.0, 1000.0) as u16)
+        };
+        Some(Position { x: tenths(self.x)?, y: tenths(self.y)? })
     }
+}
+
+/// `eventName` by `eventId`.
+const EVENT_NAMES: [(u16, &str); 10] = [
+    (1, "Duel"),
+    (2, "Foul"),
+    (3, "Free Kick"),
+    (4, "Goalkeeper leaving line"),
+    (5, "Interruption"),
+    (6, "Offside"),
+    (7, "Others on the ball"),
+    (8, "Pass"),
+    (9, "Save attempt"),
+    (10, "Shot"),
+];
+
+/// `subEventName` by `subEventId`, those that are read.
+const SUB_EVENT_NAMES: [(u16, &str); 14] = [
+    (10, "Air duel"),
+    (11, "Ground attacking duel"),
+    (22, "Late card foul"),
+    (24, "Protest"),
+    (26, "Time lost foul"),
+    (30, "Corner"),
+    (31, "Free Kick"),
+    (32, "Free kick cross"),
+    (33, "Free kick shot"),
+    (34, "Goal kick"),
+    (35, "Penalty"),
+    (36, "Throw in"),
+    (71, "Clearance"),
+    (80, "Cross"),
+];
+
+/// A name as it stands, or that of a number, which some documents have in the place of the name.
+fn named<'a>(
+    name: Option<&'a RawValue>,
+    id: Option<&'a RawValue>,
+    names: &[(u16, &'static str)],
+) -> Option<Cow<'a, str>> {
+    if let Some(name) = name
+        && number(name).is_none()
+        && let Ok(name) = serde_json::from_str(name.get())
+    {
+        return Some(name);
+    }
+    let number = name.and_then(number).or_else(|| number(id?))?;
+    let name = names.iter().find(|(id, _)| *id == number).map_or("", |(_, name)| *name);
+    Some(name.into())
+}
+
+fn number(value: &RawValue) -> Option<u16> {
+    value.get().trim_matches('"').parse().ok()
+}
+
+/// Whether it is an event of the provider's API v3, whose fields are others.
+fn is_v3(text: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Event {
+        #[serde(rename = "type")]
+        _kind: Type,
+    }
+    #[derive(Deserialize)]
+    struct Type {
+        #[serde(rename = "primary")]
+        _primary: String,
+    }
+    serde_json::from_str::<Event>(text).is_ok()
 }
 
 pub(super) fn value(reason: String) -> DecodeError {
     DecodeError::new(RefusalKind::Value, reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(names: &str, kind: Kind, detail: Option<Detail>) {
+        let text = format!(
+            r#"{{"id":1,"matchId":5,"matchPeriod":"1H","eventSec":2.5,"teamId":7,{names},"positions":[{{"x":"90","y":42.5}}]}}"#
+        );
+        let event = WyscoutEvent::parse(&text).unwrap();
+        assert_eq!((event.kind, event.detail), (kind, detail), "{names}");
+        assert_eq!(event.origin, Some(Position { x: 900, y: 425 }));
+    }
+
+    #[test]
+    fn event_has_a_name_or_a_number() {
+        let cross = Some(Detail::Cross);
+        check(r#""eventName":"Pass","subEventName":"Cross""#, Kind::Pass, cross);
+        check(r#""eventName":8,"subEventName":80"#, Kind::Pass, cross);
+        check(r#""eventId":8,"subEventId":"80""#, Kind::Pass, cross);
+        check(r#""eventId":8,"eventName":"Pass","subEventId":80"#, Kind::Pass, cross);
+        check(r#""eventName":3,"subEventName":35"#, Kind::FreeKick(SetPiece::Penalty), None);
+        check(r#""eventName":6,"subEventName":"""#, Kind::Offside, None);
+        check(r#""eventName":2,"subEventName":24"#, Kind::Foul { contact: false }, None);
+        check(r#""eventName":99"#, Kind::Other, None);
+    }
+
+    #[test]
+    fn event_of_version_3_is_named_as_such() {
+        let text = r#"{"id":1,"matchId":5,"matchPeriod":"1H","minute":0,"type":{"primary":"pass","secondary":[]}}"#;
+        let error = WyscoutEvent::parse(text).unwrap_err();
+        assert_eq!(error.kind, RefusalKind::Unknown);
+        assert_eq!(error.reason, "an event of Wyscout v3: only v2 is read");
+    }
 }

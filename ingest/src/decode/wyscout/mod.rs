@@ -1,4 +1,4 @@
-//! Wyscout v2 in the form of its public dataset: `<id>.events.json` with every event of one match
+//! Wyscout v2 in the form of its public dataset and of its API, with names of events or their numbers: `<id>.events.json` with every event of one match
 //! (this module), and the match record that goes with it ([`record`]).
 //!
 //! Format: Pappalardo et al. 2019, doi 10.6084/m9.figshare.c.4415000. The document is one JSON

@@ -11,10 +11,14 @@ use facts::{
 };
 
 use super::{
-    PROVIDER, image, incident_history::IncidentHistory, people::People, statistics, status,
+    PROVIDER, image, incident_history::IncidentHistory, odds::FixtureMarkets, people::People,
+    statistics, status,
 };
 use crate::{
-    decode::api_football::{ApiFootballFixture, NamedEntity, TeamStatistics},
+    decode::api_football::{
+        ApiFootballFixture, FixtureOdds, FixturePart, League, NamedEntity, PartContent,
+        TeamStatistics,
+    },
     error::{DecodeError, RefusalKind},
     normalize::football::{add, period_name},
 };
@@ -33,6 +37,9 @@ pub(super) struct FixtureState {
     stats: Pair<BTreeMap<Stat, u32>>,
     expected_goals: Pair<Option<ExpectedGoals>>,
     people: People,
+    markets: FixtureMarkets,
+    /// The last image without its events, statistics and players, to which an answer about one of these belongs.
+    image: Option<Box<ApiFootballFixture>>,
     /// The notices of the last image, which are not repeated for the next.
     notices: Vec<DecodeError>,
 }
@@ -50,6 +57,8 @@ impl FixtureState {
             stats: Pair::default(),
             expected_goals: [None, None],
             people: People::default(),
+            markets: FixtureMarkets::default(),
+            image: None,
             notices: Vec::new(),
         }
     }
@@ -81,7 +90,49 @@ impl FixtureState {
             notices.extend(wrong.iter().cloned());
             self.notices = wrong;
         }
+        (image.statistics, image.players) = (Vec::new(), Vec::new());
+        if let (true, Some(last)) = (image.line_ups.is_empty(), self.image.take()) {
+            image.line_ups = last.line_ups;
+        }
+        self.image = Some(Box::new(image));
         facts
+    }
+
+    /// The last image with this part of it; `None` if there was no image.
+    pub(super) fn image_with(&self, part: FixturePart) -> Option<ApiFootballFixture> {
+        let mut image = ApiFootballFixture::clone(self.image.as_deref()?);
+        image.notices = part.notices;
+        match part.content {
+            PartContent::Events(events) => image.events = Some(events),
+            PartContent::Statistics(statistics) => image.statistics = statistics,
+            PartContent::LineUps(line_ups) => image.line_ups = line_ups,
+            PartContent::Players(players) => image.players = players,
+        }
+        Some(image)
+    }
+
+    /// Applies prices. The first ones of a match that is not known otherwise name its fixture, without the teams, which
+    /// they lack. Returns the facts, and the number of prices that changed.
+    pub(super) fn odds(
+        &mut self,
+        odds: &FixtureOdds,
+        is_filtered: bool,
+        notices: &mut Vec<DecodeError>,
+    ) -> (Vec<Fact>, u32) {
+        let (mut facts, prices) = self.markets.update(odds, is_filtered, notices);
+        if self.fixture.is_none() && !facts.is_empty() {
+            let fixture = Fixture {
+                provider: PROVIDER.into(),
+                provider_key: odds.fixture.clone(),
+                competition: odds.league.as_ref().map(competition),
+                start: odds.start,
+                date: None,
+                sides: None,
+            };
+            facts.insert(0, Fact::Fixture(fixture.clone()));
+            self.fixture = Some(fixture);
+        }
+        (facts, prices)
     }
 
     fn fixture(&mut self, image: &ApiFootballFixture) -> Option<Fixture> {
@@ -191,18 +242,21 @@ impl FixtureState {
 }
 
 fn fixture(image: &ApiFootballFixture) -> Fixture {
-    let competition = image.league.as_ref().map(|league| Competition {
-        id: Id::derive(PROVIDER, "competition", &league.id),
-        name: league.name.clone(),
-        season: league.season.clone(),
-    });
     Fixture {
         provider: PROVIDER.into(),
         provider_key: image.id.clone(),
-        competition,
+        competition: image.league.as_ref().map(competition),
         start: image.start,
         date: None,
         sides: Some(image.teams.each_ref().map(team)),
+    }
+}
+
+fn competition(league: &League) -> Competition {
+    Competition {
+        id: Id::derive(PROVIDER, "competition", &league.id),
+        name: league.name.clone(),
+        season: league.season.clone(),
     }
 }
 

@@ -1,13 +1,15 @@
-//! API-Football's images of fixtures to football facts.
+//! API-Football's images of fixtures, their parts and their prices to facts.
 //!
 //! Every response is a full image, and nothing in it says what is new. So the [`Interpreter`] keeps
 //! the reported state of each fixture and emits the difference: new incidents, corrections, and
 //! retractions of incidents that are missing now. A response without events, such as the list of a
-//! day's fixtures, does not affect them.
+//! day's fixtures, does not affect them. An answer about one part of a fixture, such as its events, is an image of that
+//! part; the fixture must be known, because only it says who plays at home.
 
 mod fixture_state;
 mod image;
 mod incident_history;
+mod odds;
 mod people;
 mod statistics;
 mod status;
@@ -21,8 +23,8 @@ use facts::event::{Micros, Sport};
 use self::fixture_state::FixtureState;
 use super::{Interpret, Interpretation, Signal, batch};
 use crate::{
-    decode::api_football::{self, ApiFootballFixture},
-    error::DecodeError,
+    decode::api_football::{self, ApiFootballFixture, Content, FixtureOdds, FixturePart},
+    error::{DecodeError, RefusalKind},
 };
 
 const PROVIDER: &str = "api-football";
@@ -55,15 +57,34 @@ impl Interpret for Interpreter {
         out: &mut Interpretation,
     ) -> Result<(), DecodeError> {
         let answer = api_football::decode(bytes)?;
-        if let (Some(broken), true) = (&answer.broken, answer.fixtures.is_empty()) {
+        let has_nothing = match &answer.content {
+            Content::Fixtures(fixtures) => fixtures.is_empty(),
+            Content::Odds { fixtures, .. } => fixtures.is_empty(),
+            Content::Part(_) | Content::Unused(_) => false,
+        };
+        if let (Some(broken), true) = (&answer.broken, has_nothing) {
             return Err(broken.clone());
         }
         self.clock_us = self.clock_us.max(received);
-        for fixture in answer.fixtures {
-            match fixture {
-                Ok(fixture) => self.fixture(fixture, out),
-                Err(refused) => out.notices.push(refused.error),
+        match answer.content {
+            Content::Fixtures(fixtures) => {
+                for fixture in fixtures {
+                    match fixture {
+                        Ok(fixture) => self.fixture(fixture, out),
+                        Err(refused) => out.notices.push(refused.error),
+                    }
+                }
             }
+            Content::Odds { fixtures, is_filtered } => {
+                for fixture in fixtures {
+                    match fixture {
+                        Ok(odds) => self.odds(&odds, is_filtered, out),
+                        Err(refused) => out.notices.push(refused.error),
+                    }
+                }
+            }
+            Content::Part(part) => self.part(*part, out)?,
+            Content::Unused(reason) => out.notices.push(reason),
         }
         out.notices.extend(answer.broken);
         out.signals.extend(answer.whole.then_some(Signal::Fresh));
@@ -74,15 +95,41 @@ impl Interpret for Interpreter {
 
 impl Interpreter {
     fn fixture(&mut self, fixture: ApiFootballFixture, out: &mut Interpretation) {
-        self.updates += 1;
-        let state = self
-            .fixtures
-            .entry(fixture.id.clone())
-            .or_insert_with(|| FixtureState::new(&fixture.id));
-        state.last_update = self.updates;
+        let state = self.state(&fixture.id);
         let facts = state.update(fixture, &mut out.notices);
         if !facts.is_empty() {
-            out.push(self.clock_us, batch(Sport::Football, state.match_id, facts));
+            let batch = batch(Sport::Football, state.match_id, facts);
+            out.push(self.clock_us, batch);
+        }
+    }
+
+    /// The state of a fixture, which is updated now.
+    fn state(&mut self, id: &Arc<str>) -> &mut FixtureState {
+        self.updates += 1;
+        let state = self.fixtures.entry(id.clone()).or_insert_with(|| FixtureState::new(id));
+        state.last_update = self.updates;
+        state
+    }
+
+    fn part(&mut self, part: FixturePart, out: &mut Interpretation) -> Result<(), DecodeError> {
+        let key = Arc::clone(&part.fixture);
+        let image = self.fixtures.get(&key).and_then(|state| state.image_with(part));
+        let Some(image) = image else {
+            let reason =
+                format!("a part of fixture {key}, of which there was no answer of fixtures");
+            return Err(DecodeError::new(RefusalKind::Unknown, reason));
+        };
+        self.fixture(image, out);
+        Ok(())
+    }
+
+    fn odds(&mut self, odds: &FixtureOdds, is_filtered: bool, out: &mut Interpretation) {
+        let state = self.state(&odds.fixture);
+        let (facts, prices) = state.odds(odds, is_filtered, &mut out.notices);
+        if !facts.is_empty() {
+            let mut batch = batch(Sport::Football, state.match_id, facts);
+            (batch.at, batch.price_changes) = (odds.at, prices);
+            out.push(self.clock_us, batch);
         }
     }
 

@@ -36,8 +36,16 @@ impl People {
         let mut facts = Vec::new();
         for sheet in &image.line_ups {
             let Some(side) = side(image, &sheet.team) else { continue };
-            let line_up = line_up(sheet, &image.players);
+            let mut line_up = line_up(sheet, &image.players);
             let last = &mut self.line_ups[side.index()];
+            // Only the statistics of players say who is captain.
+            if let (true, Some(last)) = (image.players.is_empty(), &last) {
+                let captains = last.players.iter().filter(|it| it.captain);
+                let captains: Vec<_> = captains.map(|it| it.player.id).collect();
+                for player in &mut line_up.players {
+                    player.captain = captains.contains(&player.player.id);
+                }
+            }
             if !line_up.players.is_empty() && last.as_ref() != Some(&line_up) {
                 *last = Some(line_up.clone());
                 facts.push(FootballFact::LineUp { side, line_up });

@@ -1,6 +1,9 @@
 //! Images of one fixture, one after the other.
 
-use facts::event::{Fact, FootballFact, FootballScore, Incident};
+use facts::event::{
+    Fact, FootballFact, FootballScore, Incident, LineUpPlayer, MarketChange, OddsFact,
+    SelectionStatus,
+};
 
 use super::Interpreter;
 use crate::{
@@ -51,8 +54,12 @@ struct Poll(Interpreter);
 
 impl Poll {
     fn facts(&mut self, fixture: &str) -> Vec<String> {
+        self.answer(&answer(fixture))
+    }
+
+    fn answer(&mut self, answer: &str) -> Vec<String> {
         let mut out = Interpretation::default();
-        self.0.message(answer(fixture).as_bytes(), 1, &mut out).unwrap();
+        self.0.message(answer.as_bytes(), 1, &mut out).unwrap();
         assert_eq!(out.signals, [Signal::Fresh]);
         let events = out.batches.into_iter().flat_map(|timed| timed.batch.events);
         let notices = out.notices.into_iter().map(|notice| format!("! {}", notice.reason));
@@ -60,7 +67,33 @@ impl Poll {
     }
 }
 
+/// `book market kind line status selections`, with `!` for one that is not offered; or `book market prices`.
+fn odds(fact: &OddsFact) -> String {
+    let text = match &fact.change {
+        MarketChange::Define(it) => {
+            let selections = it.selections.iter().map(|it| {
+                let outcome = it.outcome.map(|outcome| format!("={}", outcome.as_str()));
+                let mark = if it.status == SelectionStatus::Active { "" } else { "!" };
+                format!(" {}{}{mark}", it.id, outcome.unwrap_or_default())
+            });
+            let line = it.line.map(|line| format!(" {line}")).unwrap_or_default();
+            let in_play = if it.in_play { " in play" } else { "" };
+            let selections: String = selections.collect();
+            format!("{}{line} {}{in_play}{selections}", it.kind, it.status.as_str())
+        }
+        MarketChange::Prices { selections, .. } => {
+            let prices = selections.iter().map(|it| format!("{} {}", it.id, it.price.unwrap()));
+            prices.collect::<Vec<_>>().join(" ")
+        }
+        other => format!("{other:?}"),
+    };
+    format!("{} {} {text}", fact.book, fact.market)
+}
+
 fn line(fact: &Fact) -> Option<String> {
+    if let Fact::Odds(fact) = fact {
+        return Some(odds(fact));
+    }
     let Fact::Football(fact) = fact else { return Some("fixture".to_owned()) };
     Some(match fact {
         FootballFact::Status(status) => format!("status {}", status.as_str()),
@@ -72,10 +105,17 @@ fn line(fact: &Fact) -> Option<String> {
             format!("retract {of} ({why}) {}", shown(score))
         }
         FootballFact::Stats { side, values } => format!("stats {side:?} {values:?}"),
-        FootballFact::Ball(_)
-        | FootballFact::LineUp { .. }
-        | FootballFact::PlayerStats { .. }
-        | FootballFact::Analysis(_) => return None,
+        FootballFact::LineUp { side, line_up } => {
+            let player = |it: &LineUpPlayer| {
+                format!(" {}{}", it.player.name, if it.captain { " (captain)" } else { "" })
+            };
+            let players: String = line_up.players.iter().map(player).collect();
+            format!("line-up {side:?} {}{players}", line_up.formation.as_deref().unwrap_or("-"))
+        }
+        FootballFact::PlayerStats { side, player, values } => {
+            format!("player {side:?} {} {values:?}", player.name)
+        }
+        FootballFact::Ball(_) | FootballFact::Analysis(_) => return None,
     })
 }
 
@@ -268,9 +308,138 @@ fn provider_errors_are_refused() {
     let errors = r#"{"get":"fixtures","errors":{"token":"Missing key"},"response":[]}"#;
     let reason = r#"the provider answers with errors: {"token":"Missing key"}"#;
     refused(errors, RefusalKind::Value, reason);
-    let other = r#"{"get":"odds","errors":[],"response":[]}"#;
-    refused(other, RefusalKind::Unknown, r#"an answer of "odds", not of fixtures"#);
     refused("{}", RefusalKind::Value, "no response in the answer");
+}
+
+/// An answer of another endpoint about fixture 7.
+fn part(endpoint: &str, parameters: &str, response: &str) -> String {
+    format!(
+        r#"{{"get":"{endpoint}","parameters":{{"fixture":"7"{parameters}}},"errors":[],"results":1,"paging":{{"current":1,"total":1}},"response":[{response}]}}"#
+    )
+}
+
+#[test]
+fn answers_about_a_part_of_a_fixture_belong_to_it() {
+    let team = r#""team":{"id":2}"#;
+    let events = part("fixtures/events", "", &goal("5", 2, "Ann"));
+    let statistics = part(
+        r"fixtures\/statistics",
+        r#","team":"2""#,
+        &format!(r#"{{{team},"statistics":[{{"type":"Total Shots","value":3}}]}}"#),
+    );
+    let player = r#"{"player":{"id":9,"name":"Ann"#;
+    let line_ups = part(
+        "fixtures/lineups",
+        "",
+        &format!(
+            r#"{{{team},"formation":"4-4-2","startXI":[{player}","number":9,"pos":"F"}}}}]}}"#
+        ),
+    );
+    let players = part(
+        "fixtures/players",
+        "",
+        &format!(
+            r#"{{{team},"players":[{player}"}},"statistics":[{{"games":{{"captain":true}},"shots":{{"total":2}}}}]}}]}}"#
+        ),
+    );
+    let filtered = part("fixtures/events", r#","type":"Goal""#, "");
+    refused(
+        &events,
+        RefusalKind::Unknown,
+        "a part of fixture 7, of which there was no answer of fixtures",
+    );
+    let mut poll = Poll::default();
+    poll.facts(&fixture("1H 9", "0-1", ""));
+    let image = answer(&fixture("1H 9", "0-1", ""));
+    for (answer, expected) in [
+        (&events, "new goal-away-1 5 Ann 0-1"),
+        (&statistics, "stats Second [(TotalShots, 3)]"),
+        (&line_ups, "line-up Second 4-4-2 Ann"),
+        (&players, "line-up Second 4-4-2 Ann (captain)/player Second Ann [(TotalShots, 2)]"),
+        (&line_ups, ""),
+        (&image, ""),
+        (&events, ""),
+        (&players, ""),
+    ] {
+        assert_eq!(poll.answer(answer).join("/"), expected, "{answer}");
+    }
+    let reason = "an answer of \"fixtures/events\" with the filter \"type\" lacks the others";
+    refused(&filtered, RefusalKind::Value, reason);
+}
+
+#[test]
+fn answer_without_a_use_is_named() {
+    for endpoint in ["injuries", "standings", "predictions"] {
+        let mut out = Interpretation::default();
+        let answer = part(endpoint, "", r#"{"league":{"id":39}}"#);
+        Interpreter::default().message(answer.as_bytes(), 1, &mut out).unwrap();
+        let reasons: Vec<_> = out.notices.iter().map(|it| it.reason.as_str()).collect();
+        assert_eq!(reasons, [format!("an answer of {endpoint:?} has no use here")]);
+        assert!(out.batches.is_empty());
+    }
+}
+
+#[test]
+fn prices_are_of_bookmakers_before_play_and_of_the_provider_in_play() {
+    let bets = r#"[{"id":1,"name":"Match Winner","values":[{"value":"Home","odd":"2.05"},{"value":"Draw","odd":"3.40"},{"value":"Away","odd":"0"}]},{"id":5,"name":"Goals Over/Under","values":[{"value":"Over 2.5","odd":"1.90"},{"value":"Under 2.5","odd":"1.95"},{"value":"Over 3","odd":"2.6"}]},{"id":4,"name":"Asian Handicap","values":[{"value":"Home -1","odd":"3.1"}]}]"#;
+    let before = |update: &str| {
+        let league = r#""league":{"id":39,"name":"Premier League","season":2023}"#;
+        let fixture = r#""fixture":{"id":7,"timestamp":1700000000}"#;
+        part(
+            "odds",
+            "",
+            &format!(
+                r#"{{{league},{fixture},"update":"{update}","bookmakers":[{{"id":7,"name":"William Hill","bets":{bets}}}]}}"#
+            ),
+        )
+    };
+    let mut poll = Poll::default();
+    assert_eq!(
+        poll.answer(&before("2023-11-14T12:00:00+00:00")),
+        [
+            "fixture",
+            "williamhill 1 match_winner open Home=home Draw=draw Away=away!",
+            "williamhill 1 Home 2.05 Draw 3.4",
+            "williamhill 5@2.5 over_under 2.5 open Over 2.5=over Under 2.5=under",
+            "williamhill 5@2.5 Over 2.5 1.9 Under 2.5 1.95",
+            "williamhill 5@3 over_under 3 open Over 3=over",
+            "williamhill 5@3 Over 3 2.6",
+            "williamhill 4 api-football-4 open Home -1",
+            "williamhill 4 Home -1 3.1",
+            "! \"0\" is no price",
+        ]
+    );
+    let older = before("2023-11-14T11:00:00+00:00").replace("2.05", "2.10");
+    assert!(poll.answer(&older).is_empty(), "an older answer");
+    let live = |blocked: bool, odds: &str| {
+        part(
+            "odds/live",
+            "",
+            &format!(
+                r#"{{"fixture":{{"id":7,"status":{{"elapsed":62}}}},"league":{{"id":39,"season":2023}},"status":{{"stopped":false,"blocked":{blocked},"finished":false}},"update":"2023-11-14T23:00:00+00:00","odds":[{odds}]}}"#
+            ),
+        )
+    };
+    let result = r#"{"id":59,"name":"Fulltime Result","values":[{"value":"Home","odd":"1.3","suspended":false},{"value":"Draw","odd":"4.333","suspended":false},{"value":"Away","odd":"0","suspended":true}]}"#;
+    let twice = r#"{"id":36,"name":"Over/Under Line","values":[{"value":"Over","odd":"1.625","handicap":"2","main":false},{"value":"Over","odd":"2.675","handicap":"2","main":false},{"value":"Under","odd":"2.25","handicap":"2","main":false},{"value":"Under","odd":"1.45","handicap":"2","main":true}]}"#;
+    assert_eq!(
+        poll.answer(&live(false, &format!("{result},{twice}"))),
+        [
+            "api-football live-59 match_winner open in play Home=home Draw=draw Away=away!",
+            "api-football live-59 Home 1.3 Draw 4.333",
+            "api-football live-36 api-football-live-36 open in play Under@2",
+            "api-football live-36 Under@2 1.45",
+            "! 1 selections of \"Over/Under Line\" are stated twice",
+        ]
+    );
+    let suspended = poll.answer(&live(true, result));
+    assert_eq!(
+        suspended,
+        [
+            "api-football live-59 match_winner suspended in play Home=home Draw=draw Away=away!",
+            "api-football live-36 api-football-live-36 suspended in play Under@2",
+        ]
+    );
 }
 
 #[test]

@@ -7,7 +7,7 @@
 //!   stays.
 //! - **Markets** are known by id and specifiers and change only when they are named. They are
 //!   suspended by a bet stop of the producer that offers them and of a group that their description names (without a
-//!   description: of any group), closed by a settlement or a cancellation, and suspended again when that is rolled back.
+//!   description: of any group) and by a `product_down` of that producer, closed by a settlement or a cancellation, and suspended again when that is rolled back.
 //! - **Producers** hand markets over with the status -2: after the odds of another producer it means nothing any more.
 //! - **Names.** Descriptions of markets, and the sides of a fixture, name the markets that we have no words for, also those
 //!   that were reported before.
@@ -175,6 +175,21 @@ impl Interpreter {
         }
     }
 
+    /// Suspends all markets of a producer.
+    fn suspend_all(&mut self, message: &Message, played: &mut Interpretation) {
+        let mut events: Vec<_> = self.events.iter_mut().collect();
+        events.sort_by(|one, other| one.0.cmp(other.0));
+        let mut stopped = Vec::new();
+        for (event, state) in events {
+            let mut facts = Vec::new();
+            state.stop(None, message, &self.names, &mut facts);
+            stopped.push((event.clone(), facts));
+        }
+        for (event, facts) in stopped {
+            self.play(&event, message.timestamp_ms, facts, 0, played);
+        }
+    }
+
     fn play(
         &self,
         event: &str,
@@ -207,6 +222,7 @@ impl Interpret for Interpreter {
             Kind::Alive { subscribed: true } => out.signals.push(Signal::Alive),
             Kind::Alive { subscribed: false } => out.signals.push(Signal::Recovering),
             Kind::SnapshotComplete { .. } => out.signals.push(Signal::Fresh),
+            Kind::ProductDown => self.suspend_all(&message, out),
             Kind::Fixtures => {
                 for fixture in &message.fixtures {
                     let refused = self.fixture(fixture, out).err();

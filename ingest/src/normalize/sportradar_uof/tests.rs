@@ -98,6 +98,21 @@ fn market_statuses_are_converted() {
 }
 
 #[test]
+fn producer_that_is_down_suspends_its_own_markets() {
+    let mut feed = football();
+    interpret(&mut feed, &odds(RESULT));
+    let other = r#"<product_down product="3" timestamp="6000"/>"#;
+    assert_eq!(interpret(&mut feed, other), [""; 0]);
+    let own = r#"<product_down product="1" timestamp="6000"/>"#;
+    let suspended = "1 is match_winner suspended 1=home:active 2=draw:active 3=away:removed";
+    assert_eq!(interpret(&mut feed, own), [suspended]);
+    assert_eq!(interpret(&mut feed, own), [""; 0], "nothing is open");
+    let back = r#"<market id="1" status="1"/>"#;
+    let open = "1 is match_winner open 1=home:active 2=draw:active 3=away:removed";
+    assert_eq!(interpret(&mut feed, &odds(back)), [open]);
+}
+
+#[test]
 fn bet_stop_suspends_all_open_markets() {
     let mut feed = football();
     interpret(&mut feed, &odds(&format!(r#"{RESULT}<market id="29" status="0"/>"#)));

@@ -1,0 +1,131 @@
+//! Prices of one fixture: an element of an answer of `odds` or `odds/live`.
+
+use std::sync::Arc;
+
+use facts::event::Micros;
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use super::{
+    super::{json, json_error},
+    fixture::{League, RawLeague, moment},
+    value,
+};
+use crate::error::DecodeError;
+
+/// Prices of one fixture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FixtureOdds {
+    pub fixture: Arc<str>,
+    pub start: Option<Micros>,
+    pub league: Option<League>,
+    /// When the prices were last changed.
+    pub at: Option<Micros>,
+    /// Whether these are prices in play. They are of no bookmaker by name.
+    pub is_live: bool,
+    /// Whether none of the prices can be had now: play is stopped, bets are blocked, or it is over.
+    pub is_suspended: bool,
+    pub bookmakers: Vec<BookmakerOdds>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BookmakerOdds {
+    /// `Bet365`; absent in play.
+    pub name: Option<Arc<str>>,
+    pub bets: Vec<Bet>,
+}
+
+/// A market, with the prices of all its lines.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Bet {
+    #[serde(default, deserialize_with = "json::key")]
+    pub id: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::key")]
+    pub name: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::known_all")]
+    pub values: Vec<BetValue>,
+}
+
+/// A selection and its price.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct BetValue {
+    /// `Home`, `Over 2.5`, the name of a player.
+    #[serde(default, deserialize_with = "json::key")]
+    pub value: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::key")]
+    pub odd: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::key")]
+    pub handicap: Option<Arc<str>>,
+    /// Of several that are otherwise the same, the one that counts.
+    #[serde(default, deserialize_with = "json::known")]
+    pub main: Option<bool>,
+    #[serde(default, deserialize_with = "json::known")]
+    pub suspended: Option<bool>,
+}
+
+impl FixtureOdds {
+    pub(super) fn parse(text: &str) -> Result<Self, DecodeError> {
+        let raw: Raw = serde_json::from_str(text).map_err(|error| json_error(&error))?;
+        let fixture = raw.fixture.ok_or_else(|| value("odds without a fixture"))?;
+        let status = raw.status.unwrap_or_default();
+        let is_suspended = [status.stopped, status.blocked, status.finished].contains(&Some(true));
+        let own = raw.odds.map(|bets| BookmakerOdds { name: None, bets });
+        let is_live = own.is_some();
+        let named = raw.bookmakers.into_iter();
+        let named = named.map(|it| BookmakerOdds { name: it.name.or(it.id), bets: it.bets });
+        Ok(Self {
+            fixture: fixture.id.ok_or_else(|| value("odds without the id of a fixture"))?,
+            start: moment(fixture.timestamp),
+            // In play a league has an id and no name.
+            league: raw.league.filter(RawLeague::is_named).and_then(RawLeague::read),
+            at: raw.update.and_then(|text| text.parse().ok()).map(Timestamp::as_microsecond),
+            is_live,
+            is_suspended,
+            bookmakers: named.chain(own).collect(),
+        })
+    }
+}
+
+#[derive(Deserialize)]
+struct Raw {
+    #[serde(default, deserialize_with = "json::known")]
+    fixture: Option<RawFixture>,
+    #[serde(default, deserialize_with = "json::known")]
+    league: Option<RawLeague>,
+    #[serde(default, deserialize_with = "json::known")]
+    update: Option<String>,
+    #[serde(default, deserialize_with = "json::known_all")]
+    bookmakers: Vec<RawBookmaker>,
+    #[serde(default, deserialize_with = "json::known")]
+    status: Option<RawStatus>,
+    #[serde(default, deserialize_with = "json::known")]
+    odds: Option<Vec<Bet>>,
+}
+
+#[derive(Deserialize)]
+struct RawFixture {
+    #[serde(default, deserialize_with = "json::key")]
+    id: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::whole")]
+    timestamp: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct RawBookmaker {
+    #[serde(default, deserialize_with = "json::key")]
+    id: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::key")]
+    name: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::known_all")]
+    bets: Vec<Bet>,
+}
+
+#[derive(Deserialize, Default)]
+struct RawStatus {
+    #[serde(default, deserialize_with = "json::known")]
+    stopped: Option<bool>,
+    #[serde(default, deserialize_with = "json::known")]
+    blocked: Option<bool>,
+    #[serde(default, deserialize_with = "json::known")]
+    finished: Option<bool>,
+}
