@@ -10,6 +10,8 @@
 //!
 //! It knows neither teams nor players.
 
+use std::sync::LazyLock;
+
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 
 /// Characters of a name that are read; the rest is ignored. The longest known names have about 60.
@@ -123,8 +125,8 @@ fn fold(c: char, folded: &mut String) {
     if c.is_ascii_alphanumeric() {
         return folded.push(c.to_ascii_lowercase());
     }
-    if c.is_ascii() && c != '&' {
-        return folded.push(' ');
+    if c.is_ascii() {
+        return folded.push_str(if c == '&' { " and " } else { " " });
     }
     for c in c.to_lowercase().filter(|c| !is_combining_mark(*c)) {
         if c == 'υ' && folded.ends_with('o') {
@@ -140,102 +142,27 @@ fn fold(c: char, folded: &mut String) {
     }
 }
 
-/// What English texts write for letters that have no decomposition, in the order of their code points: Latin ones; Greek (ELOT 743,
-/// the usual one of names); Cyrillic (that of passports and of sports).
-const LETTERS: &[(char, &str)] = &[
-    ('&', " and "),
-    ('ß', "ss"),
-    ('æ', "ae"),
-    ('ð', "d"),
-    ('ø', "o"),
-    ('þ', "th"),
-    // The Serbian and Croatian convention, since most tennis players with this letter are from there.
-    ('đ', "dj"),
-    ('ħ', "h"),
-    ('ı', "i"),
-    ('ĸ', "k"),
-    ('ł', "l"),
-    ('ŋ', "n"),
-    ('œ', "oe"),
-    ('ŧ', "t"),
-    ('ƒ', "f"),
-    ('ə', "a"),
-    ('ɨ', "i"),
-    ('α', "a"),
-    ('β', "v"),
-    ('γ', "g"),
-    ('δ', "d"),
-    ('ε', "e"),
-    ('ζ', "z"),
-    ('η', "i"),
-    ('θ', "th"),
-    ('ι', "i"),
-    ('κ', "k"),
-    ('λ', "l"),
-    ('μ', "m"),
-    ('ν', "n"),
-    ('ξ', "x"),
-    ('ο', "o"),
-    ('π', "p"),
-    ('ρ', "r"),
-    ('ς', "s"),
-    ('σ', "s"),
-    ('τ', "t"),
-    ('υ', "y"),
-    ('φ', "f"),
-    ('χ', "ch"),
-    ('ψ', "ps"),
-    ('ω', "o"),
-    ('а', "a"),
-    ('б', "b"),
-    ('в', "v"),
-    ('г', "g"),
-    ('д', "d"),
-    ('е', "e"),
-    ('ж', "zh"),
-    ('з', "z"),
-    ('и', "i"),
-    ('к', "k"),
-    ('л', "l"),
-    ('м', "m"),
-    ('н', "n"),
-    ('о', "o"),
-    ('п', "p"),
-    ('р', "r"),
-    ('с', "s"),
-    ('т', "t"),
-    ('у', "u"),
-    ('ф', "f"),
-    ('х', "kh"),
-    ('ц', "ts"),
-    ('ч', "ch"),
-    ('ш', "sh"),
-    ('щ', "shch"),
-    ('ъ', ""),
-    ('ы', "y"),
-    ('ь', ""),
-    ('э', "e"),
-    ('ю', "yu"),
-    ('я', "ya"),
-    ('ђ', "dj"),
-    ('є', "ye"),
-    ('ѕ', "dz"),
-    ('і', "i"),
-    ('ј', "j"),
-    ('љ', "lj"),
-    ('њ', "nj"),
-    ('ћ', "c"),
-    ('џ', "dz"),
-    ('ґ', "g"),
-    ('ғ', "g"),
-    ('қ', "k"),
-    ('ң', "n"),
-    ('ү', "u"),
-    ('ұ', "u"),
-    ('һ', "h"),
-    ('ә', "a"),
-    ('ө', "o"),
+/// What English texts write for letters that have no decomposition, in the same order, `-` for nothing: Latin ones, where `đ` is as
+/// in Serbian and Croatian, since most tennis players with it are from there; Greek (ELOT 743, the usual one of names); Cyrillic
+/// (that of passports and of sports), with the letters of other languages than Russian behind.
+const SCRIPTS: &[(&str, &str)] = &[
+    ("ßæðøþđħıĸłŋœŧƒəɨ", "ss ae d o th dj h i k l n oe t f a i"),
+    ("αβγδεζηθικλμνξοπρςστυφχψω", "a v g d e z i th i k l m n x o p r s s t y f ch ps o"),
+    (
+        "абвгдежзиклмнопрстуфхцчшщъыьэюяђєѕіјљњћџґғқңүұһәө",
+        "a b v g d e zh z i k l m n o p r s t u f kh ts ch sh shch - y - e yu ya dj ye dz i j lj nj c dz g g k n u u h a o",
+    ),
 ];
+
+/// In the order of the letters.
+static LETTERS: LazyLock<Vec<(char, &str)>> = LazyLock::new(|| {
+    let of_script = |(letters, latin): &(&'static str, &'static str)| {
+        letters.chars().zip(latin.split(' ').map(|latin| latin.trim_matches('-')))
+    };
+    let mut all: Vec<_> = SCRIPTS.iter().flat_map(of_script).collect();
+    all.sort_unstable();
+    all
+});
 
 /// With single blanks; initials in a row are one word.
 fn initials_joined(folded: &str) -> String {
@@ -257,8 +184,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn letters_are_in_order() {
-        assert!(LETTERS.is_sorted_by_key(|(letter, _)| *letter));
+    fn each_letter_has_its_latin_one() {
+        for (letters, latin) in SCRIPTS {
+            assert_eq!(letters.chars().count(), latin.split(' ').count(), "{letters}");
+        }
+        assert!(LETTERS.is_sorted_by(|one, other| one.0 < other.0), "each stands once");
     }
 
     #[test]
