@@ -1,7 +1,7 @@
 //! What every crate may use.
 //!
 //! **In:** nothing. **Out:** the clock, the supervisor of long-lived parts, secrets, back-off, the rate limit of repeated log
-//! lines, percent encoding, time formats, TLS trust, which addresses are public, the error of a missing Cargo feature, and the parts of
+//! lines, the folding of names, percent encoding, time formats, TLS trust, which addresses are public, the error of a missing Cargo feature, and the parts of
 //! settings that several crates share.
 //! **Must not know** sports, channels, accounts or SQL.
 //!
@@ -26,6 +26,7 @@ pub mod clock;
 pub mod config;
 pub mod feature;
 pub mod log_rate_limit;
+pub mod names;
 pub mod percent;
 pub mod redact;
 pub mod secret;

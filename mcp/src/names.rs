@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use base::{Micros, clock};
+use base::{
+    Micros, clock,
+    names::{letters, plain as folded},
+};
 use facts::event::Sport;
 use history::query::{Entity, EntityKind, History, MatchQuery, Window};
 use record::{Key, MatchSummary};
 use serde::Serialize;
 use serde_json::{Value, json};
-use unicode_normalization::UnicodeNormalization as _;
 
 use crate::{call::status_word, refusal::Refusal};
 
@@ -61,19 +63,18 @@ fn word(kind: EntityKind) -> &'static str {
     KINDS.iter().find(|(_, own)| *own == kind).map_or(kind.as_str(), |(word, _)| word)
 }
 
-/// A name in lower case, without accents and punctuation, with single blanks.
-fn folded(name: &str) -> String {
-    let letters = name.nfd().filter(|it| !unicode_normalization::char::is_combining_mark(*it));
-    let letters = letters.flat_map(char::to_lowercase);
-    let spaced: String = letters.map(|it| if it.is_alphanumeric() { it } else { ' ' }).collect();
-    spaced.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// How well a name matches the query, both folded: 1 if they are equal.
+/// How well a name matches the query, both folded: 1 if they are equal, in whatever spelling.
 fn score(name: &str, asked: &str) -> f64 {
-    if name == asked {
+    let [own, other] = [name, asked].map(|text| letters(text.to_owned()));
+    if own == other {
         return 1.0;
     }
+    // A short query would lose too much: `due` is not `du`.
+    let in_one_spelling = if other.len() > 3 { score_of_parts(&own, &other) } else { 0.0 };
+    score_of_parts(name, asked).max(in_one_spelling)
+}
+
+fn score_of_parts(name: &str, asked: &str) -> f64 {
     if name.starts_with(asked) {
         return 0.95;
     }
@@ -304,6 +305,8 @@ mod tests {
             assert!(score >= least, "{name} / {asked}: {score}");
         };
         check("Atlético Madrid", "atletico madrid", 1.0);
+        check("1. FC Köln", "koeln", 0.92);
+        check("Зенит", "zenit", 1.0);
         check("Manchester United", "man united", 0.9);
         check("Manchester United", "united", 0.92);
         check("Arsenal", "Arsneal", 0.7);

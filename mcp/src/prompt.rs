@@ -1,6 +1,6 @@
 //! Prompts, and completion of their arguments and of resource templates.
 
-use base::{Micros, clock};
+use base::{Micros, clock, names::NamePart};
 use history::query::{MatchQuery, Window};
 use record::MatchSummary;
 use rmcp::{
@@ -152,14 +152,13 @@ impl Server {
         };
         let mut near = self.shared.parts.history.find(&query).briefs;
         near.sort_by_key(|brief| (!brief.status.is_live(), brief.start));
-        let typed = typed.to_lowercase();
+        let part = NamePart::new(typed);
         let titled = near.into_iter().map(|brief| {
             let title = clean(&self.kind.names.title(&brief), 200);
             (brief, title)
         });
         let fits = |(brief, title): &(std::sync::Arc<MatchSummary>, String)| {
-            let title = title.to_lowercase();
-            brief.id.to_string().starts_with(&typed) || title.contains(&typed)
+            brief.id.to_string().starts_with(typed) || part.is_in(title)
         };
         titled.filter(fits).collect()
     }

@@ -1,10 +1,12 @@
 //! Small inputs made of public reports of faults (`../shared/trials/cases`), and recordings that were published wrongly, with the
 //! values that are right.
 
+use facts::event::{Fact, TennisFact};
+use ingest::recording::{Limits, Recording, Step};
 use serde_json::{Value, json};
 
 use crate::{
-    bench::{Bench, SETTINGS},
+    bench::{Bench, SETTINGS, START},
     recordings,
 };
 
@@ -28,9 +30,8 @@ fn played(recording: &str, companions: &[&str]) -> Option<Bench> {
 
 /// The document of the match whose first side has this name, with its events.
 fn of_side(bench: &Bench, name: &str) -> (Value, Vec<Value>) {
-    let has_name = |data: &Value| {
-        ["home", "player1"].iter().any(|side| data[side]["name"].as_str() == Some(name))
-    };
+    let has_name =
+        |data: &Value| ["home", "p1"].iter().any(|side| data[side]["name"].as_str() == Some(name));
     let found = bench.readers.values().find(|reader| has_name(&reader.data));
     let reader = found.unwrap_or_else(|| panic!("no match of {name}"));
     (reader.data.clone(), reader.events())
@@ -305,4 +306,161 @@ fn goals_of_extra_time_count() {
         let [document] = documents[..] else { panic!("one match") };
         assert_eq!(total(document), pair(home, away), "{key}");
     }
+}
+
+/// A field of the selections of the one book's market.
+fn of_selections<const N: usize>(
+    bench: &Bench,
+    market: &str,
+    field: &str,
+    ids: [&str; N],
+) -> [Value; N] {
+    let (book, _) = the_book(bench);
+    ids.map(|id| book["markets"][market]["selections"][id][field].clone())
+}
+
+/// Why parts of a file were refused.
+fn refusals(case: &str, file: &str) -> Option<Vec<String>> {
+    let path = recordings::shared(&format!("trials/cases/{case}/{file}"))?;
+    let recording = Recording::open(&path, &[], START, &Limits::default()).expect("it opens");
+    let refused = recording.filter_map(|step| match step {
+        Step::Refused(refusal) => Some(refusal.reason),
+        Step::Batch(_) => None,
+    });
+    Some(refused.collect())
+}
+
+#[test]
+fn levels_of_one_runner_are_merged() {
+    let Some(bench) = play("03-betfair-image-oddities", &["image.jsonl"]) else { return };
+    let fields = ["price", "lay", "last", "volume"];
+    let found = fields.map(|field| of_selections(&bench, "1.903", field, ["11"])[0].clone());
+    assert_eq!(found, ["1.01", "2.3", "2.28", "12.5"].map(Value::from));
+}
+
+#[test]
+fn selection_of_each_handicap_has_its_own_price() {
+    let Some(bench) = play("08-betfair-handicap", &["handicap.jsonl"]) else { return };
+    let ids = ["11@-0.5", "11", "11@0.5", "12@0.5", "12", "12@-0.5"];
+    let prices = of_selections(&bench, "1.908", "price", ids);
+    assert_eq!(
+        (&prices[0], &prices[1], &prices[3]),
+        (&json!("2.2"), &json!("1.72"), &json!("1.8"))
+    );
+    assert!(prices.iter().all(Value::is_string), "{prices:?}");
+}
+
+#[test]
+fn sets_are_won_as_the_source_states() {
+    let case = "13-uof-tennis-tie-break-set";
+    for (file, name, sets, winner) in [
+        ("tennis.ndjson", "A. Alder", [1, 0], Value::Null),
+        ("tennis-ended.ndjson", "C. Cedar", [2, 0], json!(1)),
+        ("tennis-retired.ndjson", "E. Elm", [0, 1], json!(1)),
+    ] {
+        let path = format!("trials/cases/{case}/{file}");
+        let Some(batches) = recordings::batches_with(&path, &[]) else { return };
+        let scores = batches.flat_map(|batch| batch.events).filter_map(|event| match event.fact {
+            Fact::Tennis(TennisFact::Score(score)) => Some(score.sets_won()),
+            _ => None,
+        });
+        assert_eq!(scores.last(), Some(sets), "{file}");
+        let bench = play(case, &[file]).expect("it is here");
+        assert_eq!(of_side(&bench, name).0["winner"], winner, "{file}");
+    }
+}
+
+#[test]
+fn prices_belong_to_the_names_of_outcomes() {
+    let Some(bench) = play("20-odds-api-outcome-order", &["order.json"]) else { return };
+    let prices = of_selections(&bench, "h2h", "price", ["Alder Town", "Draw", "Birch City"]);
+    assert_eq!(prices, ["1.9", "3.5", "4"].map(Value::from));
+}
+
+#[test]
+fn outcome_without_a_price_is_refused_alone() {
+    let (case, file) = ("21-odds-api-missing-values", "missing.json");
+    let Some(bench) = play(case, &[file]) else { return };
+    let books = bench.readers.iter().find(|(name, _)| name.ends_with("/odds/book1"));
+    let (_, book) = books.expect("a book");
+    let selections = &book.data["markets"]["h2h"]["selections"];
+    assert_eq!(selections["Alder Town"]["price"], "1.9");
+    assert_eq!(selections["Birch City"]["price"], Value::Null);
+    let refused = refusals(case, file).unwrap_or_default();
+    assert!(!refused.is_empty(), "they are named");
+}
+
+#[test]
+fn line_that_two_markets_have_keeps_both_prices() {
+    let Some(bench) = play("23-odds-api-same-line-twice", &["alternate.json"]) else { return };
+    let (book, _) = the_book(&bench);
+    let markets = book["markets"].as_object().expect("markets").values();
+    let prices = markets.filter(|market| market["line"] == "2.5").flat_map(|market| {
+        market["selections"].as_object().expect("selections").values().map(|it| it["price"].clone())
+    });
+    let mut prices: Vec<_> = prices.filter_map(|it| it.as_str().map(ToOwned::to_owned)).collect();
+    prices.sort_unstable();
+    assert_eq!(prices, ["1.85", "1.9", "1.9", "1.95"]);
+}
+
+#[test]
+fn prices_to_lay_are_in_no_consensus() {
+    let Some(bench) = play("26-odds-api-lay", &["lay.json"]) else { return };
+    let (_, consensus) =
+        bench.readers.iter().find(|(name, _)| name.ends_with("/odds")).expect("one");
+    let selections = &consensus.data["markets"]["match_winner"]["selections"];
+    let best = ["home", "draw", "away"].map(|outcome| selections[outcome]["price"].clone());
+    assert_eq!(best, ["2.5", "3.3", "3"].map(Value::from));
+    assert_eq!(selections["home"]["bookmakers"], 2);
+}
+
+#[test]
+fn moved_match_stays_one_match() {
+    let Some(bench) = play("27-odds-api-rescheduled", &["moved.ndjson"]) else { return };
+    let matches = bench.readers.values().filter(|reader| reader.data["home"].is_object());
+    let starts: Vec<_> = matches.map(|reader| reader.data["start"].clone()).collect();
+    // 2026-10-05T18:00:00Z.
+    assert_eq!(starts, [json!(1_791_223_200_000_000_i64)]);
+}
+
+#[test]
+fn two_goals_of_one_player_in_one_minute_are_two() {
+    let Some(bench) = play("35-apifootball-quick-double", &["double.ndjson"]) else { return };
+    let (document, events) = of_side(&bench, "Alder Town");
+    assert_eq!(total(&document), pair(2, 0));
+    let goals = kinds(&events).into_iter().filter(|kind| *kind == "goal").count();
+    assert!(goals >= 2, "{events:?}");
+}
+
+#[test]
+fn file_with_a_byte_order_mark_and_blank_rows_is_read() {
+    let (case, file) = ("40-couk-bom-and-blank-columns", "bom.csv");
+    let Some(bench) = play(case, &[file]) else { return };
+    let (alder, _) = of_side(&bench, "Alder");
+    let (cedar, _) = of_side(&bench, "Cedar");
+    assert_eq!((total(&alder), total(&cedar)), (pair(2, 1), pair(0, 0)));
+    let has_price = |price: &str| {
+        bench.readers.iter().any(|(name, reader)| {
+            name.contains("/odds/") && reader.data.to_string().contains(&format!("\"{price}\""))
+        })
+    };
+    assert!(["1.9", "1.88", "1.95", "2.5"].iter().all(|price| has_price(price)));
+}
+
+#[test]
+fn optional_parts_of_events_may_be_missing() {
+    let (case, file) = ("51-statsbomb-odd-values", "3999002.events.json");
+    let Some(bench) = play(case, &[file]) else { return };
+    let mut matches = bench.readers.values().filter(|reader| reader.data["score"].is_object());
+    let document = &matches.next().expect("a match").data;
+    assert_eq!((total(document), &document["score"]["ht"]), (pair(2, 0), &pair(2, 0)));
+    assert_eq!(refusals(case, file), Some(Vec::new()));
+}
+
+#[test]
+fn player_who_retires_loses() {
+    let files = ["2024-usopen-1102.match.csv", "2024-usopen-1102.points.csv"];
+    let Some(bench) = play("62-slam-retired", &files) else { return };
+    let (document, _) = of_side(&bench, "E. Elm");
+    assert_eq!((&document["status"], &document["winner"]), (&json!("retired"), &json!(2)));
 }

@@ -4,6 +4,7 @@
 //! A reader that knows only the protocol page follows every channel from its first change. At any
 //! moment, and from any position that it resumes at, it must hold what the hub's image shows.
 
+mod absent;
 mod bench;
 mod boards;
 mod cases;

@@ -131,7 +131,7 @@ pub(crate) fn batches_with(
     clippy::print_stderr,
     reason = "the person who runs the tests must see that one was skipped"
 )]
-fn shared(path: &str) -> Option<PathBuf> {
+pub(crate) fn shared(path: &str) -> Option<PathBuf> {
     let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared")).join(path);
     if !path.exists() {
         eprintln!("skipped: shared recordings are not here");

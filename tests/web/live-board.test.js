@@ -106,9 +106,16 @@ describe("what is shown", () => {
     assert.deepEqual(counts("darts", undefined), { live: 0, all: 0 });
   });
 
+  test("finds names in any usual spelling", () => {
+    const board = { football: { matches: { 1: { life: "live", status: "live", home: { name: "1. FC Köln" }, away: { name: "Dundee" } } } } };
+    const found = (search) => arrange(board, { ...EVERYTHING, search }, none).length;
+    assert.deepEqual(["koln", "koeln", "KÖLN", "due", "kiel"].map(found), [1, 1, 1, 0, 0]);
+  });
+
   test("survives a board without a name or a competition", () => {
     assert.deepEqual(arrange({ darts: { matches: { 5: { life: "live", status: "live" } } } }, EVERYTHING, none)[0].title, "Darts");
     assert.deepEqual(folded("Åland ÉTÉ"), "aland ete");
+    assert.deepEqual(folded("Łódź Зенит Nott’m Malmo\u0308"), "lodz zenit nottm malmo");
   });
 
   test("is in the address, where only known words count", () => {

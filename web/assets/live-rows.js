@@ -28,9 +28,28 @@ export function fragmentOf(filters) {
   return String(new URLSearchParams(Object.entries(filters).filter(([, value]) => value !== "")));
 }
 
-/** Names without accents and case, as people type them. */
+/** What feeds without a letter write for it, where removing its accent does not do: the Latin ones, and the Cyrillic ones. */
+const LETTERS = { ß: "ss", æ: "ae", ø: "o", œ: "oe", ł: "l", đ: "d", ð: "d", þ: "th", ı: "i", ħ: "h", ə: "a" };
+[..."абвгдезиклмнопрстуфыэіј"].forEach((letter, index) => (LETTERS[letter] = "abvgdeziklmnoprstufyeij"[index]));
+Object.assign(LETTERS, { ж: "zh", х: "kh", ц: "ts", ч: "ch", ш: "sh", щ: "shch", ю: "yu", я: "ya", ъ: "", ь: "" });
+
+/** Names without accents, apostrophes and case, in Latin letters, as people type them. */
 export function folded(text) {
-  return String(text).normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
+  const plain = String(text).normalize("NFKD").replace(/[\p{M}'’]/gu, "").toLowerCase();
+  return plain.replace(/[^\0-\x7f]/g, (letter) => LETTERS[letter] ?? letter);
+}
+
+const SPELLINGS = { ae: "a", oe: "o", ue: "u", aa: "a", dj: "d", y: "i" };
+
+/** Folded names in which usual spellings of a letter are one: Koeln is Köln. */
+function inOneSpelling(text) {
+  return text.replace(/ae|oe|ue|aa|dj|y/g, (spelling) => SPELLINGS[spelling]);
+}
+
+/** Whether folded names contain a folded word, which is looked for in other spellings if it is long enough. */
+function holds(text, word) {
+  const part = inOneSpelling(word);
+  return text.includes(word) || (part.length > 2 && inOneSpelling(text).includes(part));
 }
 
 /** The competition of a row as a key of filters: `football/17`. */
@@ -43,7 +62,7 @@ function isShown(sport, match, { status, competition, words }) {
   if (competition && competitionKey(sport, match) !== competition) return false;
   if (words.length === 0) return true;
   const text = folded([...namesOf(sport, match), nameOf(match.competition), match.course ?? "", SPORTS[sport].title].join(" "));
-  return words.every((word) => text.includes(word));
+  return words.every((word) => holds(text, word));
 }
 
 /**

@@ -1,4 +1,4 @@
-//! The table of football teams with different names in different feeds, compiled in.
+//! The table of teams with different names in different feeds, compiled in.
 //!
 //! It owns `aliases.txt`, whose header defines its contents. Clubs of different countries share
 //! short names (Arsenal, Everton, Barcelona), so a line applies only if the competition does not
@@ -6,15 +6,17 @@
 
 use std::sync::LazyLock;
 
+use base::names;
+use facts::event::Sport;
 use rustc_hash::FxHashMap;
 
-use super::{country, fold, team};
+use super::{country, team};
 
 static ALIASES: LazyLock<Aliases> = LazyLock::new(|| Aliases::read(include_str!("aliases.txt")));
 
 struct Aliases {
-    /// By the keys of all names of each team.
-    teams: FxHashMap<String, AliasEntry>,
+    /// By the sport and the keys of all names of each team.
+    teams: FxHashMap<(Sport, String), AliasEntry>,
 }
 
 /// A team of the table.
@@ -27,8 +29,12 @@ pub(super) struct AliasEntry {
 }
 
 /// The team of this name, in plain words, limited to a country if that is known.
-pub(super) fn find(plain: &str, country: Option<&str>) -> Option<&'static AliasEntry> {
-    let entry = ALIASES.teams.get(&fold::key(plain))?;
+pub(super) fn find(
+    plain: &str,
+    sport: Sport,
+    country: Option<&str>,
+) -> Option<&'static AliasEntry> {
+    let entry = ALIASES.teams.get(&(sport, names::key(plain)))?;
     let elsewhere = entry.country.zip(country).is_some_and(|(one, other)| one != other);
     (!elsewhere).then_some(entry)
 }
@@ -37,18 +43,18 @@ impl Aliases {
     /// Skips invalid lines; a test checks that there are none.
     fn read(text: &str) -> Self {
         let mut aliases = Self { teams: FxHashMap::default() };
-        let mut country = None;
+        let (mut sport, mut country) = (Sport::Football, None);
         for line in lines(text) {
             if let Some(name) = heading(line) {
+                sport = sport_named(name).unwrap_or(Sport::Football);
                 country = country::named(name);
                 continue;
             }
-            let mut names = names(line).map(team::plain);
-            let Some(name) = names.next() else { continue };
-            for other in names {
-                aliases.teams.insert(fold::key(&other), AliasEntry { name: name.clone(), country });
+            let all: Vec<_> = names(line).map(team::plain).collect();
+            for other in &all {
+                let entry = AliasEntry { name: all[0].clone(), country };
+                aliases.teams.insert((sport, names::key(other)), entry);
             }
-            aliases.teams.insert(fold::key(&name), AliasEntry { name, country });
         }
         aliases
     }
@@ -60,6 +66,10 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
 
 fn heading(line: &str) -> Option<&str> {
     line.strip_prefix('[')?.strip_suffix(']')
+}
+
+fn sport_named(name: &str) -> Option<Sport> {
+    Sport::ALL.into_iter().find(|sport| sport.as_str() == name)
 }
 
 /// All names on a line, the first one first.
@@ -76,14 +86,26 @@ mod tests {
 
     const TEXT: &str = include_str!("aliases.txt");
 
+    /// The sport and the names of each line.
+    fn teams() -> Vec<(Sport, Vec<&'static str>)> {
+        let (mut teams, mut sport) = (Vec::new(), Sport::Football);
+        for line in lines(TEXT) {
+            match heading(line) {
+                Some(name) => sport = sport_named(name).unwrap_or(Sport::Football),
+                None => teams.push((sport, names(line).collect())),
+            }
+        }
+        teams
+    }
+
     #[test]
     fn every_name_means_one_team() {
         let mut owners = BTreeMap::new();
-        for line in lines(TEXT).filter(|line| heading(line).is_none()) {
-            for name in names(line) {
-                assert!(!team::plain(name).is_empty(), "{line}");
-                let other = owners.insert(fold::key(&team::plain(name)), line);
-                assert_eq!(other, None, "{name} stands twice");
+        for (sport, all) in teams() {
+            for name in &all {
+                assert!(!team::plain(name).is_empty(), "{all:?}");
+                let key = (sport.as_str(), names::key(&team::plain(name)));
+                assert_eq!(owners.insert(key, all.clone()), None, "{name} stands twice");
             }
         }
         assert!(owners.len() > 400, "{}", owners.len());
@@ -91,18 +113,19 @@ mod tests {
 
     #[test]
     fn every_name_is_read_as_its_team() {
-        for line in lines(TEXT).filter(|line| heading(line).is_none()) {
-            let first = names(line).next().map(|name| TeamName::read(name, true, None));
-            for name in names(line) {
-                assert_eq!(Some(TeamName::read(name, true, None)), first, "{name}");
+        for (sport, all) in teams() {
+            let first = TeamName::read(all[0], sport, None);
+            for name in all {
+                assert_eq!(TeamName::read(name, sport, None), first, "{name}");
             }
         }
     }
 
     #[test]
-    fn every_country_is_known() {
+    fn every_heading_is_known() {
         for name in lines(TEXT).filter_map(heading) {
-            assert!(name == "Nations" || country::named(name).is_some(), "{name}");
+            let is_known = country::named(name).is_some() || sport_named(name).is_some();
+            assert!(name == "Nations" || is_known, "{name}");
         }
     }
 }

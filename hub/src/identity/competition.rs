@@ -30,6 +30,9 @@ impl CompetitionName {
         let usual_word = |word: String| match word.as_str() {
             "friendlies" => "friendly".to_owned(),
             "clubs" => "club".to_owned(),
+            "professional" => "pro".to_owned(),
+            "i" => "1".to_owned(),
+            "ii" => "2".to_owned(),
             _ => word,
         };
         let words = without_season(country::without(words)).into_iter();
@@ -64,19 +67,23 @@ impl CompetitionName {
     }
 }
 
-/// Without years: `2025`, `2025 26`.
+/// Without numbers that name no competition: `2025`, `2025 26`, `Season 21`, `8 mins play`.
 fn without_season(words: Vec<String>) -> Vec<String> {
     let is_number =
         |word: &str, digits| word.len() == digits && word.bytes().all(|byte| byte.is_ascii_digit());
     let mut left: Vec<String> = Vec::with_capacity(words.len());
-    let mut after_year = false;
-    for word in words {
+    let (mut after_year, mut after_season) = (false, false);
+    let mut words = words.into_iter().peekable();
+    while let Some(word) = words.next() {
         let is_year = is_number(&word, 4);
-        let is_part_of_season = is_year || after_year && is_number(&word, 2);
-        if !is_part_of_season {
+        let has_two = is_number(&word, 2);
+        let is_short = has_two || is_number(&word, 1);
+        let is_length = is_short && words.peek().is_some_and(|next| next == "mins");
+        let is_left_out = is_year || after_year && has_two || after_season && is_short || is_length;
+        (after_year, after_season) = (is_year, word == "season");
+        if !is_left_out {
             left.push(word);
         }
-        after_year = is_year;
     }
     left
 }
@@ -104,6 +111,8 @@ const IGNORED: &[&str] = &[
     "regular",
     "men",
     "mens",
+    "mins",
+    "play",
     "us",
 ];
 
@@ -141,7 +150,7 @@ const SYNONYMS: &[&[&str]] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::identity::fold;
+    use base::names;
 
     #[test]
     fn competitions_are_compared_by_what_distinguishes_them() {
@@ -153,6 +162,10 @@ mod tests {
             ("2. Bundesliga", "Bundesliga 2", Same),
             ("UEFA Champions League", "Champions League", Same),
             ("Champions League", "", Unknown),
+            ("ESL Pro League", "ESL Pro League Season 21", Same),
+            ("Esoccer Battle - 8 mins play", "Esoccer Battle", Same),
+            ("Liga I", "Liga 1", Same),
+            ("Saudi Pro League", "Saudi Professional League", Same),
             ("Liga Profesional", "Liga Profesional Apertura", Unknown),
             ("Bundesliga", "2. Bundesliga", Apart),
             ("FA Cup", "Premier League", Apart),
@@ -166,7 +179,7 @@ mod tests {
             ("CONMEBOL Sudamericana", "Copa Sudamericana", Same),
             ("Friendlies Clubs", "Club Friendly Games", Same),
         ] {
-            let [a, b] = [one, other].map(|name| CompetitionName::read(&fold::words(name)));
+            let [a, b] = [one, other].map(|name| CompetitionName::read(&names::words(name)));
             assert_eq!(a.relation(&b), expected, "{one}, {other}");
             assert_eq!(b.relation(&a), expected, "{other}, {one}");
         }

@@ -156,7 +156,7 @@ pub(super) fn named(name: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::identity::fold;
+    use base::names;
 
     #[test]
     fn country_is_read_from_the_competition_name() {
@@ -170,7 +170,7 @@ mod tests {
             ("England v Germany Trophy", None),
             ("Northern Ireland and Republic of Ireland Cup", None),
         ] {
-            assert_eq!(mentioned_in(&fold::words(competition)), expected, "{competition}");
+            assert_eq!(mentioned_in(&names::words(competition)), expected, "{competition}");
         }
     }
 }

@@ -82,6 +82,10 @@ impl Grade {
             }
             "res" | "reserve" | "reserves" | "reserva" | "jong" | "academy" => self.reserve = true,
             "ii" | "iii" | "b" if last && !in_competition => self.reserve = true,
+            "simulated" if in_competition && next == Some("reality") => {
+                self.simulated = true;
+                return 2;
+            }
             word if SIMULATED.contains(&word) => self.simulated = true,
             "2k" if in_competition => self.simulated = true,
             "futsal" => self.discipline = Some(Discipline::Futsal),
@@ -211,11 +215,11 @@ fn age(word: &str) -> Option<Youth> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::identity::fold;
+    use base::names;
 
     #[track_caller]
     fn check(text: &str, left: &str, women: bool, youth: Option<Youth>, reserve: bool) {
-        let mut words = fold::words(text);
+        let mut words = names::words(text);
         let grade = Grade::take(&mut words, MarkSource::Team);
         let expected = Grade { women, youth, reserve, ..Grade::default() };
         assert_eq!((words.join(" ").as_str(), grade), (left, expected));

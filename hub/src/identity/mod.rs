@@ -8,7 +8,7 @@
 //! id to all; the others are **bound** to it permanently. Where the rule is not certain, it records
 //! a **doubt**, which the operator can review and then order to join or to split.
 //!
-//! In reading order: `fold`, `grade`, `country`, `aliases`, `team`, `player`, `when`, `rule`; then
+//! In reading order: `grade`, `country`, `aliases`, `team`, `player`, `when`, `rule`; then
 //! `decision`, `groups`, `index`, `doubts`, `search`, `orders`; then `store`, `writer`, `watch`.
 
 mod aliases;
@@ -16,7 +16,6 @@ mod competition;
 mod country;
 mod decision;
 mod doubts;
-mod fold;
 mod grade;
 mod groups;
 mod index;

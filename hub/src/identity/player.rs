@@ -4,7 +4,9 @@
 //! often only the surnames. They share a surname and an initial. In a full name, the start of the
 //! surname is unknown (`Juan Martin del Potro`), so it may be only the last word.
 
-use super::{fold, team::Likeness};
+use base::names;
+
+use super::team::Likeness;
 
 /// One side of a match: a player, or the partners in the order of their surnames.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,8 +58,8 @@ impl PlayerNames {
 impl PlayerName {
     fn read(name: &str) -> Self {
         if let Some((surname, given)) = name.split_once(',') {
-            let given = fold::words(given).into_iter().next().unwrap_or_default();
-            return Self { given, surname: fold::words(surname), whole: true };
+            let given = all_words(&[given]).into_iter().next().unwrap_or_default();
+            return Self { given, surname: all_words(&[surname]), whole: true };
         }
         let words = name.split_whitespace().filter(|word| !is_suffix(word)).collect::<Vec<_>>();
         let shouted = !name.chars().any(char::is_lowercase);
@@ -80,7 +82,7 @@ impl PlayerName {
         // from Kristyna.
         let end = initials.find(['.', '-']).unwrap_or(initials.len());
         let end = if initials.len() == 2 && end == 2 { 1 } else { end };
-        let given = fold::words(initials.get(..end).unwrap_or(initials)).concat();
+        let given = all_words(&[initials.get(..end).unwrap_or(initials)]).concat();
         Self { given, surname: all_words(surname), whole: true }
     }
 
@@ -125,6 +127,10 @@ impl PlayerName {
     }
 
     fn shares_surname(&self, other: &Self) -> bool {
+        if is_first_of(&self.surname, &other.surname) || is_first_of(&other.surname, &self.surname)
+        {
+            return true;
+        }
         match (self.whole, other.whole) {
             (true, true) => self.surname == other.surname,
             (true, false) => other.surname.ends_with(&self.surname),
@@ -134,6 +140,11 @@ impl PlayerName {
             }
         }
     }
+}
+
+/// Whether the one surname is the first of two, which is the one in daily use in Spain: Pablo Carreño Busta.
+fn is_first_of(one: &[String], two: &[String]) -> bool {
+    two.len() == 2 && one.len() == 1 && one[0] == two[0]
 }
 
 /// Names of different people differ in few letters more often than team names do, so the threshold
@@ -162,7 +173,7 @@ fn better(one: Likeness, other: Likeness) -> Likeness {
 }
 
 fn all_words(words: &[&str]) -> Vec<String> {
-    words.iter().flat_map(|word| fold::words(word)).collect()
+    words.iter().flat_map(|word| names::words(word)).map(names::letters).collect()
 }
 
 /// `N`, `N.`, `J.M.`, `J-W.`, `Ka.`, and `JM` unless the whole name is in capitals.

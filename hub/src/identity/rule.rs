@@ -4,11 +4,12 @@
 //! another. So two fixtures are the same only if all their facts agree; anything close is doubtful
 //! and left to the operator. The result does not depend on their order.
 
+use base::names;
 use facts::event::{Fixture, Micros, Pair, Sport};
 
 use super::{
     competition::{CompetitionName, CompetitionRelation},
-    country, fold,
+    country,
     grade::{Grade, MarkSource},
     player::PlayerNames,
     team::{Likeness, TeamName},
@@ -60,14 +61,14 @@ impl Reading {
             return None;
         }
         let competition = fixture.competition.as_ref();
-        let mut competition = competition.map_or_else(Vec::new, |it| fold::words(&it.name));
+        let mut competition = competition.map_or_else(Vec::new, |it| names::words(&it.name));
         let country = country::mentioned_in(&competition).filter(|_| !sport.is_of_players());
         let game = Grade::take(&mut competition, MarkSource::Competition);
         let (sides, game) = match sport {
             Sport::HorseRacing | Sport::Other => return None,
             _ if sport.is_of_players() => players(names, game),
             _ => {
-                let teams = names.map(|it| TeamName::read(it, sport == Sport::Football, country));
+                let teams = names.map(|it| TeamName::read(it, sport, country));
                 (SideNames::Teams(graded(teams, game)), game)
             }
         };
@@ -216,7 +217,7 @@ fn players(names: Pair<&str>, competition: Grade) -> (SideNames, Grade) {
 
 /// A placeholder for a side that is not known yet; many matches of a day have the same one.
 fn is_placeholder(name: &str) -> bool {
-    let words = fold::words(name);
+    let words = names::words(name);
     let stands = |word: &str| {
         matches!(
             word,

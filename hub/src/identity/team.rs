@@ -1,7 +1,10 @@
 //! The name of a team in a form for comparison.
 
+use base::names;
+use facts::event::Sport;
+
 use super::{
-    aliases, fold,
+    aliases,
     grade::{Grade, MarkSource},
 };
 
@@ -10,7 +13,8 @@ use super::{
 const AFFIXES: &[&str] = &[
     "fc", "afc", "cf", "sc", "ac", "as", "ssc", "ss", "cd", "ud", "sd", "rc", "rcd", "sv", "sk",
     "fk", "nk", "bk", "if", "ff", "vfl", "vfb", "tsv", "tsg", "bsc", "ogc", "aj", "kv", "rsc",
-    "ec", "cfc", "calcio", "club", "ca", "cs", "hnk", "gnk", "pfc", "hc", "ehc", "bc", "gd",
+    "ec", "cfc", "calcio", "club", "ca", "cs", "hnk", "gnk", "pfc", "hc", "ehc", "bc", "gd", "tc",
+    "esports", "clan", "team",
 ];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,17 +38,17 @@ pub(super) enum Likeness {
 }
 
 impl TeamName {
-    /// `football` enables the table of football teams, limited to this country if that is known.
-    pub(super) fn read(name: &str, football: bool, country: Option<&str>) -> Self {
+    /// By the table of the sport's teams, limited to this country if that is known.
+    pub(super) fn read(name: &str, sport: Sport, country: Option<&str>) -> Self {
         let mut words = plain_words(name);
-        if !football {
+        if sport != Sport::Football {
             words = words.iter().flat_map(|word| city(word)).collect();
         }
         let find = |words: &[String]| {
-            let known = football.then(|| aliases::find(&words.join(" "), country)).flatten()?;
-            Some(known.name.clone())
+            aliases::find(&words.join(" "), sport, country).map(|entry| entry.name.clone())
         };
-        let new = |name: String, listed, grade| Self { key: fold::key(&name), name, listed, grade };
+        let new =
+            |name: String, listed, grade| Self { key: names::key(&name), name, listed, grade };
         // Before anything is removed: the II of Willem II is not a second team.
         if let Some(name) = find(&words) {
             return new(name, true, Grade::default());
@@ -90,23 +94,28 @@ fn near(one: &str, other: &str) -> Likeness {
     if score >= ENOUGH { Likeness::Near(score) } else { Likeness::Other }
 }
 
-/// A name in plain words; only "and" is removed.
+/// A name in plain words, without words that join others.
 pub(super) fn plain(name: &str) -> String {
     plain_words(name).join(" ")
 }
 
 fn plain_words(name: &str) -> Vec<String> {
-    let mut words = fold::words(name);
+    let mut words = names::words(name);
     for word in &mut words {
         if let Some((_, usual)) = USUAL_WORDS.iter().find(|(other, _)| other == word) {
             (*usual).clone_into(word);
         }
     }
-    if words.iter().any(|word| word != "and") {
-        words.retain(|word| word != "and");
-    }
-    words
+    let last = words.len().saturating_sub(1);
+    let joins =
+        |at: usize, word: &str| word == "and" || PARTICLES.contains(&word) && 0 < at && at < last;
+    let left = words.iter().enumerate().filter(|(at, word)| !joins(*at, word));
+    let left: Vec<_> = left.map(|(_, word)| word.clone()).collect();
+    if left.is_empty() { words } else { left }
 }
+
+/// Words between two others that some feeds leave out: Espérance de Tunis.
+const PARTICLES: &[&str] = &["de", "del", "di", "do", "da", "du"];
 
 /// Words that feeds write in two ways: abbreviations, and cities under their own and their English names.
 const USUAL_WORDS: &[(&str, &str)] = &[
@@ -165,7 +174,7 @@ mod tests {
     use super::*;
 
     fn read(name: &str) -> TeamName {
-        TeamName::read(name, true, None)
+        TeamName::read(name, Sport::Football, None)
     }
 
     #[test]
@@ -241,10 +250,10 @@ mod tests {
 
     #[test]
     fn alias_applies_only_in_its_own_country() {
-        let key = |country| TeamName::read("Inter", true, country).key;
+        let key = |country| TeamName::read("Inter", Sport::Football, country).key;
         assert_eq!(key(Some("Italy")), "intermilan");
         assert_eq!(key(None), "intermilan");
         assert_eq!(key(Some("Brazil")), "inter");
-        assert_eq!(TeamName::read("Inter", false, None).key, "inter");
+        assert_eq!(TeamName::read("Inter", Sport::Hockey, None).key, "inter");
     }
 }

@@ -58,6 +58,11 @@ fn impossible_values_are_refused() {
     check_refused(&fixture.replace("1700000000000000", "-1"), "at -1 is no moment");
     check_refused(&fixture.replace("1700000000000000", "9223372036854775807"), "is no moment");
     check_refused(&fixture.replace("1700000000000000", "1.5"), "value: ");
+    for other_unit in ["1700000000", "1700000000000"] {
+        check_refused(&fixture.replace("1700000000000000", other_unit), "in another unit");
+        let start = format!(r#"{{"fixture":{{"start":{other_unit}}}}}"#);
+        check_refused(&line("football", &start), "is before 1971");
+    }
     check_refused(&fixture.replace("\"m1\"", "\"\""), "match is empty");
     check_refused(&fixture.replace("m1", &"x".repeat(201)), "match has 201 bytes");
     check_refused(&fixture.replace("\"m1\"", "17"), "names its matches by keys of its own");
@@ -101,6 +106,8 @@ fn prices_are_text() {
     check_refused(&prices("2.1"), "a JSON number may have lost digits");
     check_refused(&prices("\"-2.10\""), "price -2.10 is not above 1");
     check_refused(&prices("\"1\""), "price 1 is not above 1");
+    check_refused(&prices("\"0.5\""), "price 0.5 is not above 1");
+    check_refused(&prices("\"0\""), "price 0 is not above 1");
     check_refused(&prices("\"two\""), "a decimal as text");
     check_refused(&prices("\"2.10\"").replace("\"b\"", "\"a/b\""), "book \"a/b\" is not");
     check_refused(&prices("\"2.10\"").replace("\"b\"", "\"B\""), "upper-case");

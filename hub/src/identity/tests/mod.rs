@@ -1,4 +1,5 @@
 mod corpus;
+mod names;
 mod orders;
 mod pairs;
 mod properties;

@@ -5,7 +5,7 @@ use facts::event::Micros;
 use super::{
     Element,
     message::{ITEMS_MAX, Notices},
-    value::moment,
+    value::{moment, value},
 };
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -35,21 +35,28 @@ impl UofFixture {
         Self { event, start, ..Self::default() }
     }
 
-    pub(super) fn element(&mut self, parent: &str, element: &Element) {
-        let text = |name: &str| element.get(name).unwrap_or_default().to_owned();
+    pub(super) fn element(&mut self, parent: &str, element: &Element, notices: &mut Notices) {
+        let text =
+            |name: &str| element.get(name).filter(|text| !text.is_empty()).map(str::to_owned);
+        // Without an id it would be one with all others that have none.
+        let both = || text("id").zip(text("name"));
+        let lacks = || value(format!("a {} has no id or no name", element.name));
         match (parent, element.name.as_str()) {
             (_, "season") => {
                 let year = element.get("year").or_else(|| element.get("name"));
                 self.season = year.map(str::to_owned);
             }
             ("fixture" | "sport_event", "tournament") => {
-                self.tournament = Some((text("id"), text("name")));
+                self.tournament = both();
+                notices.extend(self.tournament.is_none().then(lacks));
             }
-            ("tournament", "sport") => self.sport = Some(text("id")),
+            ("tournament", "sport") => self.sport = text("id"),
             ("competitors", "competitor") if self.competitors.len() < ITEMS_MAX => {
                 let away = element.get("qualifier") == Some("away");
-                let (id, name) = (text("id"), text("name"));
-                self.competitors.push(Competitor { id, name, away });
+                match both() {
+                    Some((id, name)) => self.competitors.push(Competitor { id, name, away }),
+                    None => notices.push(lacks()),
+                }
             }
             _ => {}
         }

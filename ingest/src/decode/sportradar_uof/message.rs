@@ -212,7 +212,7 @@ impl Message {
         }
         let inside = path.iter().any(|name| matches!(name.as_str(), "fixture" | "sport_event"));
         if let Some(fixture) = self.fixtures.last_mut().filter(|_| inside) {
-            fixture.element(parent, element);
+            fixture.element(parent, element, notices);
         }
     }
 }

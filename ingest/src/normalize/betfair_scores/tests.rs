@@ -246,6 +246,13 @@ fn scoreboards_emit_changes_only() {
 }
 
 #[test]
+fn goals_of_one_side_are_no_score() {
+    let board = r#"[{"eventId":5,"eventTypeId":1,"score":{"home":{"score":"1"},"away":{}},
+        "timeElapsed":12,"timeElapsedSeconds":5,"matchStatus":"KickOff"}]"#;
+    Poll::default().check(board, "match 5 | first_half | 11:05");
+}
+
+#[test]
 fn final_status_prevails_over_the_last_phase() {
     let start = "1 KickOff - 1";
     let finished = timeline(start, 0, 0)

@@ -68,7 +68,7 @@ impl Interpreter {
             }
             Line::Batch(line::Batch { at, id, batch }) => (at, id, batch),
         };
-        check::moment("at", at)?;
+        check::sent(at)?;
         id.as_deref().map_or(Ok(()), |id| check::key("id", id))?;
         let mut batch = Batch { at, ..Batch::default() };
         for fact in facts {

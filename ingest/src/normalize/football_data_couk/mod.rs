@@ -128,7 +128,8 @@ impl<'a> Match<'a> {
         Fixture {
             provider: PROVIDER.into(),
             provider_key: self.key.as_str().into(),
-            competition: Some(competition::of(division, season, self.row.date, self.first)),
+            competition: (!division.is_empty())
+                .then(|| competition::of(division, season, self.row.date, self.first)),
             start: self.row.start,
             date: Some(self.row.date),
             sides: Some(self.row.teams.each_ref().map(participant)),
@@ -265,6 +266,13 @@ mod tests {
             timed.batch.events.iter().filter_map(|event| text(&event.fact)).collect()
         };
         played.batches.iter().map(of_batch).collect()
+    }
+
+    #[test]
+    fn row_without_a_division_is_of_no_competition() {
+        let played = played(",17/08/2024,Ann,Bea,2,1,H,1,0,,,,,,,,,,,,,,,,");
+        let Fact::Fixture(fixture) = &played.batches[0].batch.events[0].fact else { panic!() };
+        assert_eq!(fixture.competition, None);
     }
 
     #[test]

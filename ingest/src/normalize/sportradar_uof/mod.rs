@@ -7,7 +7,9 @@
 //!   stays.
 //! - **Markets** are known by id and specifiers and change only when they are named. They are
 //!   suspended by a bet stop of the producer that offers them and of a group that their description names (without a
-//!   description: of any group) and by a `product_down` of that producer, closed by a settlement or a cancellation, and suspended again when that is rolled back.
+//!   description: of any group) and by a `product_down` of that producer, closed by a settlement or a cancellation, and
+//!   suspended again when that is rolled back.
+//! - **Order.** Odds that are older than the newest of their producer, by their timestamps, change nothing.
 //! - **Producers** hand markets over with the status -2: after the odds of another producer it means nothing any more.
 //! - **Names.** Descriptions of markets, and the sides of a fixture, name the markets that we have no words for, also those
 //!   that were reported before.
@@ -76,6 +78,8 @@ struct EventState {
     in_play: bool,
     status: Vec<Fact>,
     markets: HashMap<String, Market>,
+    /// The timestamp of the newest odds of each producer.
+    odds_ms: HashMap<Option<u32>, i64>,
 }
 
 impl Interpreter {
@@ -121,7 +125,9 @@ impl Interpreter {
         state.sport = state.sport.or_else(by_status).or(default);
         let mut facts = state.introduce(event)?;
         let mut prices = 0;
-        state.message(message, names, &mut facts, &mut prices, &mut played.notices);
+        if !state.is_out_of_date(message) {
+            state.message(message, names, &mut facts, &mut prices, &mut played.notices);
+        }
         self.play(event, message.timestamp_ms, facts, prices, played);
         Ok(())
     }
@@ -248,7 +254,19 @@ impl EventState {
             in_play: false,
             status: Vec::new(),
             markets: HashMap::new(),
+            odds_ms: HashMap::new(),
         }
+    }
+
+    /// Whether these odds are older than those of their producer that were taken: they are sent again.
+    fn is_out_of_date(&mut self, message: &Message) -> bool {
+        let Some(at) = message.timestamp_ms.filter(|_| message.kind == Kind::OddsChange) else {
+            return false;
+        };
+        let newest = self.odds_ms.entry(message.product).or_insert(at);
+        let is_older = at < *newest;
+        *newest = at.max(*newest);
+        is_older
     }
 
     /// Nothing more is to be expected of it.

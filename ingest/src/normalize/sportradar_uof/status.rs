@@ -13,9 +13,10 @@ use facts::event::{
 
 use crate::decode::sportradar_uof::{PeriodScore, Status};
 
-/// Whether markets of the event are in play; `None` where the status does not say.
+/// Whether markets of the event are in play, by the coarse status or else by the phase; `None` where neither says it.
 pub(super) fn in_play(status: &Status) -> Option<bool> {
-    Some(matches!(status.status?, 1 | 2 | 7))
+    let by_phase = || Some(matches!(status.match_status?, 1..60 | 80 | 81));
+    status.status.map(|status| matches!(status, 1 | 2 | 7)).or_else(by_phase)
 }
 
 /// `winner` is the side that the status names, if it is one of the match.

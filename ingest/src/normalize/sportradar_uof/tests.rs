@@ -78,6 +78,56 @@ fn odds_change_updates_only_the_markets_it_names() {
 }
 
 #[test]
+fn older_odds_of_a_producer_change_nothing() {
+    let mut feed = football();
+    let at = |ms: u32, price: &str| {
+        odds(&RESULT.replace("2.10", price)).replace("5000", &ms.to_string())
+    };
+    interpret(&mut feed, &at(5000, "2.1"));
+    assert_eq!(interpret(&mut feed, &at(6000, "2.2")), ["1 1=2.2"]);
+    assert_eq!(interpret(&mut feed, &at(5000, "2.1")), [""; 0]);
+    assert_eq!(interpret(&mut feed, &at(6000, "2.3")), ["1 1=2.3"]);
+    let of_another = at(5000, "2.4").replace(r#"product="1""#, r#"product="3""#);
+    assert_eq!(interpret(&mut feed, &of_another), ["1 1=2.4"]);
+}
+
+#[test]
+fn competitor_without_an_id_or_a_name_is_no_side() {
+    let fixture = r#"<fixtures_fixture><fixture id="sr:match:1"><tournament id="" name="T"><sport id="sr:sport:1"/></tournament><competitors><competitor id="sr:competitor:1" name="A" qualifier="home"/><competitor id="sr:competitor:2" qualifier="away"/></competitors></fixture></fixtures_fixture>"#;
+    let mut played = Interpretation::default();
+    Interpreter::default().message(fixture.as_bytes(), NOW, &mut played).unwrap();
+    let reasons: Vec<_> = played.notices.iter().map(|it| it.reason.as_str()).collect();
+    let [tournament, competitor] =
+        ["tournament", "competitor"].map(|of| format!("a {of} has no id or no name"));
+    assert_eq!(reasons, [tournament, competitor]);
+    let Fact::Fixture(fixture) = &played.batches[0].batch.events[0].fact else { panic!() };
+    assert_eq!((&fixture.competition, &fixture.sides), (&None, &None));
+}
+
+#[test]
+fn phase_tells_whether_markets_are_in_play() {
+    for (status, phase, expected) in [
+        ("1", "0", "1"),
+        ("0", "7", "0"),
+        ("", "7", "1"),
+        ("", "80", "1"),
+        ("", "0", "0"),
+        ("", "100", "0"),
+    ] {
+        let status = format!(r#"<sport_event_status status="{status}" match_status="{phase}"/>"#);
+        let text = message("odds_change", "", &format!("{status}<odds>{RESULT}</odds>"));
+        let mut played = Interpretation::default();
+        football().message(text.as_bytes(), NOW, &mut played).unwrap();
+        let facts = played.batches.iter().flat_map(|timed| &timed.batch.events);
+        let in_play = facts.filter_map(|event| match &event.fact {
+            Fact::Odds(OddsFact { change: MarketChange::Define(it), .. }) => Some(it.in_play),
+            _ => None,
+        });
+        assert_eq!(in_play.last(), Some(expected == "1"), "{text}");
+    }
+}
+
+#[test]
 fn market_statuses_are_converted() {
     for (status, expected) in [
         ("1", "open 12=over:active"),

@@ -7,7 +7,7 @@ use facts::event::{Batch, Event, Fact, Fixture, Id, Micros, Sport};
 use super::{
     ResponseContext, ResponseKind, fixture,
     market::{self, EventContext, MarketOffer},
-    score,
+    newest_of_event, score,
 };
 use crate::{
     decode::the_odds_api::{Bookmaker, OddsApiEvent},
@@ -21,6 +21,8 @@ pub(super) struct EventState {
     sport: Sport,
     pub(super) sport_key: String,
     fixture: Option<Fixture>,
+    /// The newest update of the answers that gave the fixture.
+    introduced_at: Option<Micros>,
     books: BTreeMap<Arc<str>, BTreeMap<Arc<str>, BookMarket>>,
     score: Vec<Fact>,
     /// The `last_update` of the score.
@@ -46,6 +48,7 @@ impl EventState {
             sport: fixture::sport(&event.sport_key),
             sport_key: event.sport_key.clone(),
             fixture: None,
+            introduced_at: None,
             books: BTreeMap::new(),
             score: Vec::new(),
             scored_at: None,
@@ -106,7 +109,11 @@ impl EventState {
     /// The fixture, if it is new or has changed.
     fn introduce(&mut self, event: &OddsApiEvent) -> Vec<Fact> {
         let fixture = fixture::of(event);
-        if self.fixture.as_ref() == Some(&fixture) {
+        let at = newest_of_event(event);
+        // An older answer, of a cache, may have the start that was moved since.
+        let is_older = at.is_some() && at < self.introduced_at;
+        self.introduced_at = at.max(self.introduced_at);
+        if is_older || self.fixture.as_ref() == Some(&fixture) {
             return Vec::new();
         }
         self.fixture = Some(fixture.clone());

@@ -215,13 +215,15 @@ impl ResponseKind {
 }
 
 fn newest_update(answer: &Answer) -> Option<Micros> {
-    let of_event = |event: &OddsApiEvent| {
-        let of_result = event.result.as_ref().and_then(|it| it.last_update);
-        let bookmakers = event.bookmakers.iter().flatten();
-        let of_bookmaker = |it: &Bookmaker| {
-            it.markets.iter().filter_map(|market| market.last_update).chain(it.last_update).max()
-        };
-        bookmakers.filter_map(of_bookmaker).chain(of_result).max()
+    answer.events.iter().filter_map(newest_of_event).max()
+}
+
+/// The newest `last_update` of an event.
+fn newest_of_event(event: &OddsApiEvent) -> Option<Micros> {
+    let of_result = event.result.as_ref().and_then(|it| it.last_update);
+    let bookmakers = event.bookmakers.iter().flatten();
+    let of_bookmaker = |it: &Bookmaker| {
+        it.markets.iter().filter_map(|market| market.last_update).chain(it.last_update).max()
     };
-    answer.events.iter().filter_map(of_event).max()
+    bookmakers.filter_map(of_bookmaker).chain(of_result).max()
 }

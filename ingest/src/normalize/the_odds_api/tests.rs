@@ -98,6 +98,20 @@ fn results_are_assigned_by_team_name() {
 }
 
 #[test]
+fn older_answer_moves_no_start() {
+    let mut feed = Interpreter::default();
+    let body = |hour: &str, day: &str| {
+        let body = event("e", "soccer_epl", &book("b", &market("h2h", &["Ann 2", "Bea 3"])));
+        body.replace("2024-03-21T00", hour).replace("2024-03-22", day)
+    };
+    let (before, moved) =
+        (body("2024-03-21T02", "2024-03-22"), body("2024-03-21T03", "2024-03-29"));
+    assert_eq!(interpret(&mut feed, &before)[0], "fixture e");
+    assert_eq!(interpret(&mut feed, &moved), ["fixture e"]);
+    assert_eq!(interpret(&mut feed, &before), [""; 0]);
+}
+
+#[test]
 fn american_prices_are_emitted_as_decimal() {
     check(
         "americanfootball_nfl",

@@ -1,5 +1,7 @@
 //! Countries by name and by code. Feeds give one of the two; clients ask for either.
 
+use base::names;
+
 /// Countries that compete separately without a code of their own, and the code that also finds them.
 const WITHIN: &[(&str, &str)] =
     &[("England", "GB"), ("Scotland", "GB"), ("Wales", "GB"), ("Northern Ireland", "GB")];
@@ -290,7 +292,7 @@ pub(in crate::api) fn has_code(country: Option<&str>, wanted: &str) -> bool {
 /// Whether a feed's country has this name or code.
 pub(in crate::api) fn is_named(country: Option<&str>, wanted: &str) -> bool {
     country.is_some_and(|country| {
-        name(country).eq_ignore_ascii_case(wanted) || country.eq_ignore_ascii_case(wanted)
+        names::is_same(&name(country), wanted) || names::is_same(country, wanted)
     })
 }
 
@@ -307,5 +309,9 @@ mod tests {
         assert_eq!(code("Atlantis"), None);
         assert!(has_code(Some("Germany"), "de") && !has_code(None, "de"));
         assert!(is_named(Some("DE"), "germany") && !is_named(Some("DE"), "France"));
+        assert!(
+            is_named(Some("Türkiye"), "turkiye")
+                && is_named(Some("Côte d'Ivoire"), "cote d’ivoire")
+        );
     }
 }

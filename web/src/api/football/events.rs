@@ -3,9 +3,10 @@
 use super::{
     event::Event,
     matches::Matches,
-    request::{DATE_FROM, DATE_TO, TOLERATED, holds},
+    request::{DATE_FROM, DATE_TO, TOLERATED},
 };
 use crate::api::{ApiRequest, ApiResult, CacheControl, Page, Param, Spec};
+use base::names::NamePart;
 use history::query::EntityKind;
 use record::Key;
 
@@ -51,6 +52,7 @@ fn list(request: &ApiRequest) -> ApiResult {
 
 /// Teams with this in their names.
 fn named(matches: &Matches<'_>, part: &str) -> Vec<Key> {
-    let teams = matches.entities(EntityKind::Team, |team| holds(&team.name, part));
+    let part = NamePart::new(part);
+    let teams = matches.entities(EntityKind::Team, |team| part.is_in(&team.name));
     teams.iter().map(|team| team.id).collect()
 }

@@ -88,8 +88,9 @@ fn list(request: &ApiRequest) -> ApiResult {
     let (of_country, code) = (params.text("country"), params.text("country_code"));
     let matches = Matches::now(&request.api);
     let calendar = calendar(&matches, None);
+    let name = request.name_part("name");
     let leagues = matches.entities(EntityKind::Competition, |league| {
-        request.has_part("name", &league.name)
+        name.is_in(&league.name)
             && women.is_none_or(|women| women == is_women(league))
             && (inactive == Some(true) || calendar.is_active(league.id))
             && of_country.is_none_or(|name| country::is_named(league.country.as_deref(), name))

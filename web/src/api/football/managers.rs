@@ -115,9 +115,10 @@ async fn list(request: &ApiRequest) -> ApiResult {
     let code = params.text("nationality_code");
     let has_no_style_filter =
         ["tactical_profile", "team_style"].iter().all(|name| params.text(name).is_none());
+    let name = request.name_part("name");
     let passes_filter = |manager: &Entity| {
         has_no_style_filter
-            && request.has_part("name", &manager.name)
+            && name.is_in(&manager.name)
             && team.is_none_or(|team| manager.parent == Some(team))
             && code.is_none_or(|code| country::has_code(manager.country.as_deref(), code))
     };

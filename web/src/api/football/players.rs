@@ -197,9 +197,10 @@ fn list(request: &ApiRequest) -> ApiResult {
     let (team, national) = (params.id("team_id")?, params.id("national_team_id")?);
     let (code, position) = (params.text("nationality_code"), params.text("position"));
     let matches = Matches::now(&request.api);
+    let name = request.name_part("name");
     let players = matches.entities(EntityKind::Player, |player| {
         national.is_none()
-            && request.has_part("name", &player.name)
+            && name.is_in(&player.name)
             && team.is_none_or(|team| player.parent == Some(team))
             && code.is_none_or(|code| country::has_code(player.country.as_deref(), code))
             && position.is_none_or(|wanted| {

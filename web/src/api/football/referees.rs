@@ -118,8 +118,9 @@ endpoints! {
 
 async fn list(request: &ApiRequest) -> ApiResult {
     let code = request.params.text("country_code");
+    let name = request.name_part("name");
     let passes_filter = |referee: &Entity| {
-        request.has_part("name", &referee.name)
+        name.is_in(&referee.name)
             && code.is_none_or(|code| country::has_code(referee.country.as_deref(), code))
     };
     people::list::<Referee>(request, passes_filter).await

@@ -41,11 +41,6 @@ pub(in crate::api) const fn spec(params: &'static [Param]) -> Spec {
 }
 
 impl ApiRequest {
-    /// Whether a text contains the value of this parameter, ignoring case.
-    pub(super) fn has_part(&self, name: &str, text: &str) -> bool {
-        self.params.text(name).is_none_or(|part| holds(text, part))
-    }
-
     /// The requested list of matches: every filter that the endpoint accepts, and the page.
     ///
     /// # Errors
@@ -76,10 +71,6 @@ fn is_after_extra_time(status: &str) -> bool {
     let words = status.split(',').map(str::trim);
     let mut known = words.filter(|word| Vocabulary::FootballV2.parse(word).is_some()).peekable();
     known.peek().is_some() && known.all(|word| word.eq_ignore_ascii_case("aet"))
-}
-
-pub(super) fn holds(text: &str, part: &str) -> bool {
-    text.to_lowercase().contains(&part.to_lowercase())
 }
 
 /// A filter of football matches.

@@ -101,8 +101,9 @@ fn list(request: &ApiRequest) -> ApiResult {
     let code = request.params.text("country_code");
     let matches = Matches::now(&request.api);
     let members = members(request, &matches)?;
+    let name = request.name_part("name");
     let teams = matches.entities(EntityKind::Team, |team| {
-        request.has_part("name", &team.name)
+        name.is_in(&team.name)
             && code.is_none_or(|code| country::has_code(team.country.as_deref(), code))
             && members.as_ref().is_none_or(|members| members.contains(&team.id))
     });

@@ -127,12 +127,13 @@ fn list(request: &ApiRequest) -> ApiResult {
     let (least, team) = (params.number("min_capacity")?, params.id("team_id")?);
     let code = params.text("country_code");
     let matches = Matches::now(&request.api);
+    let [name, city] = ["name", "city"].map(|name| request.name_part(name));
     let mut venues = Venue::all(&matches, |venue| {
-        request.has_part("name", &venue.name)
+        name.is_in(&venue.name)
             && code.is_none_or(|code| country::has_code(venue.country.as_deref(), code))
     });
     venues.retain(|venue| {
-        request.has_part("city", venue.city.as_deref().unwrap_or_default())
+        city.is_in(venue.city.as_deref().unwrap_or_default())
             && least.is_none_or(|least| venue.capacity.is_some_and(|it| it >= least))
             && team.is_none_or(|team| venue.home_team_id == Some(team))
     });

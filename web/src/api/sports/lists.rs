@@ -45,12 +45,12 @@ pub(super) const LEAGUES: Spec = request::spec(&[
 
 /// Whether an entity passes the request's filters.
 fn passes_filter(request: &ApiRequest) -> impl Fn(&Entity) -> bool {
-    let is_like = request::search(request.params.text("search").unwrap_or_default());
+    let part = request.name_part("search");
     let country = request.params.text("country").map(str::to_owned);
     move |entity| {
         let own = entity.country.as_deref();
         let is_from = |country: &String| shape::is_country(own, country);
-        is_like(&entity.name) && country.as_ref().is_none_or(is_from)
+        part.is_in(&entity.name) && country.as_ref().is_none_or(is_from)
     }
 }
 

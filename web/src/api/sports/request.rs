@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use base::names::NamePart;
 use facts::event::Sport;
 use fanout::Micros;
 use serde::Serialize;
@@ -106,9 +107,9 @@ impl ApiRequest {
     }
 
     fn teams_like(&self, sport: Sport, name: &str) -> Vec<Key> {
-        let is_like = search(name);
+        let part = NamePart::new(name);
         let teams = [EntityKind::Team, EntityKind::Player].into_iter().flat_map(|kind| {
-            self.api.history.entities(kind, |it| it.sport == sport && is_like(&it.name))
+            self.api.history.entities(kind, |it| it.sport == sport && part.is_in(&it.name))
         });
         teams.map(|team| team.id).collect()
     }
@@ -137,10 +138,4 @@ impl ApiRequest {
         let entity = self.api.history.entity(kind, self.id()?);
         entity.filter(|entity| entity.sport == sport).ok_or(ApiError::NotFound)
     }
-}
-
-/// Whether a name contains a text, ignoring case.
-pub(super) fn search(part: &str) -> impl Fn(&str) -> bool {
-    let part = part.to_lowercase();
-    move |name| name.to_lowercase().contains(&part)
 }

@@ -84,7 +84,9 @@ impl Football {
     fn score(&mut self, board: &Board, facts: &mut Vec<FootballFact>) {
         let both = |of: fn(&Team) -> Option<u16>| pair(board, of);
         let before = self.score;
-        let goals = goals(board).unwrap_or(before.goals);
+        // Without goals of both sides there is no score, unless an earlier one is known or goals were reported.
+        let is_known = self.scored || self.counted != [0, 0];
+        let Some(goals) = goals(board).or(is_known.then_some(before.goals)) else { return };
         let extra = self.status.is_some_and(in_extra_time) || before.extra_time.is_some();
         let full_time = both(|team| team.full_time).filter(|_| extra);
         let added =

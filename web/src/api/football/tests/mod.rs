@@ -191,6 +191,9 @@ async fn filters_of_matches_filter() {
     }
     check("team_id=300", &[3, 4]).await;
     check("team_name=NAME%203", &[3, 4]).await;
+    // `Ńáme 3`, and `Наме 3` in Cyrillic letters.
+    check("team_name=%C5%83%C3%A1me%203", &[3, 4]).await;
+    check("team_name=%D0%9D%D0%B0%D0%BC%D0%B5%203", &[3, 4]).await;
     check("team=name%203&league=5&season=50&tz=x&full=1&ordering=y", &[3, 4]).await;
     check("league_id=6", &[]).await;
     check("round=2", &[2]).await;

@@ -176,10 +176,10 @@ async fn meeting(request: &ApiRequest) -> ApiResult {
 
 async fn tracks(request: &ApiRequest) -> ApiResult {
     let all = request.race_cards().await?;
-    let is_like = request::search(request.params.text("search").unwrap_or_default());
+    let part = request.name_part("search");
     let tracks =
         all.iter().filter(|card| is_at(request, card)).filter_map(|card| TrackRow::of(card));
-    let mut tracks: Vec<_> = tracks.filter(|track| is_like(&track.brief.name)).collect();
+    let mut tracks: Vec<_> = tracks.filter(|track| part.is_in(&track.brief.name)).collect();
     tracks.sort_by(|a, b| (&a.brief.name, a.brief.id).cmp(&(&b.brief.name, b.brief.id)));
     tracks.dedup_by_key(|track| track.brief.id);
     request.page_of(CacheControl::REFERENCE, tracks, |row| row)

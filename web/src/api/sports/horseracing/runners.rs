@@ -166,9 +166,9 @@ async fn odds(request: &ApiRequest) -> ApiResult {
 
 async fn horses(request: &ApiRequest) -> ApiResult {
     let all = request.race_cards().await?;
-    let is_like = request::search(request.params.text("search").unwrap_or_default());
+    let part = request.name_part("search");
     let horses = known_horses(all.iter().map(AsRef::as_ref));
-    let horses: Vec<_> = horses.into_iter().filter(|(horse, _)| is_like(&horse.name)).collect();
+    let horses: Vec<_> = horses.into_iter().filter(|(horse, _)| part.is_in(&horse.name)).collect();
     request.page_of(CacheControl::REFERENCE, &horses, |(horse, start)| HorseRow::of(horse, *start))
 }
 
@@ -182,9 +182,9 @@ async fn horse(request: &ApiRequest) -> ApiResult {
 
 async fn jockeys(request: &ApiRequest) -> ApiResult {
     let all = request.race_cards().await?;
-    let is_like = request::search(request.params.text("search").unwrap_or_default());
+    let part = request.name_part("search");
     let jockeys = known_jockeys(all.iter().map(AsRef::as_ref));
-    let jockeys: Vec<_> = jockeys.into_iter().filter(|jockey| is_like(&jockey.name)).collect();
+    let jockeys: Vec<_> = jockeys.into_iter().filter(|jockey| part.is_in(&jockey.name)).collect();
     request.page_of(CacheControl::REFERENCE, jockeys, |row| row)
 }
 

@@ -68,10 +68,10 @@ async fn list(request: &ApiRequest) -> ApiResult {
     })?;
     let sport_stats = request.sport_stats(Sport::Tennis).await?;
     let country = request.params.text("country");
-    let is_like = request::search(request.params.text("search").unwrap_or_default());
+    let part = request.name_part("search");
     let players = request.api.history.entities(EntityKind::Player, |player| {
         player.sport == Sport::Tennis
-            && is_like(&player.name)
+            && part.is_in(&player.name)
             && country.is_none_or(|country| shape::is_country(player.country.as_deref(), country))
     });
     let players: Vec<_> = players

@@ -67,14 +67,14 @@ async fn list(request: &ApiRequest) -> ApiResult {
     let sport_stats = request.sport_stats(Sport::Tennis).await?;
     let params = &request.params;
     let all = params.flag("include_inactive")?.unwrap_or(false);
-    let is_like = request::search(params.text("search").unwrap_or_default());
+    let part = request.name_part("search");
     let is = |own: Option<&str>, name: &str| {
         params.text(name).is_none_or(|query| own.is_some_and(|own| own.eq_ignore_ascii_case(query)))
     };
     let tournaments = request
         .api
         .history
-        .entities(EntityKind::Competition, |it| it.sport == Sport::Tennis && is_like(&it.name));
+        .entities(EntityKind::Competition, |it| it.sport == Sport::Tennis && part.is_in(&it.name));
     let now = clock::now();
     let rows = tournaments.iter().map(|it| TennisTournament::of(it, &sport_stats, now));
     let rows: Vec<_> = rows
