@@ -522,6 +522,15 @@ impl Archive {
     ) -> Result<Vec<LeaderRow>, sqlx::Error> {
         self.inner.store.leaders(season, leader, limit).await
     }
+
+    /// The number of matches from which the leaders of a season are counted.
+    ///
+    /// # Errors
+    ///
+    /// If the database fails.
+    pub async fn leader_matches(&self, season: Key, leader: Leader) -> Result<u64, sqlx::Error> {
+        self.inner.store.leader_matches(season, leader).await
+    }
 }
 
 /// The last record of each match, ordered by id.

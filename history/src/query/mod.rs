@@ -5,6 +5,8 @@
 //! ask here; nothing else reads the archive to answer a client. This module knows neither HTTP nor
 //! accounts, and no public JSON.
 
+mod ranking;
+mod regulations;
 mod seasons;
 mod side_match;
 mod standings;
@@ -15,11 +17,13 @@ use std::sync::Arc;
 use facts::event::Sport;
 
 pub use self::{
+    ranking::{Ranking, TableMatch, TableRule},
+    regulations::{Competitions, Regulations},
     seasons::{Calendar, CurrentSeason, SeasonSpan, latest_season, season_name, season_year},
     side_match::{DecidedBy, HeadToHead, Outcome, SideMatch, earlier_results},
     standings::{
-        ExpectedGoalsTally, StandingsRow, StandingsRule, Tally, by_points, group_tables,
-        league_table, regulation,
+        DeductionOfTeam, ExpectedGoalsTally, FootballTables, StandingsRow, StandingsRule, Tally,
+        football_tables, league_table, regulation,
     },
     view::{View, pair},
 };
@@ -41,13 +45,42 @@ pub const FORM: usize = 5;
 pub struct History {
     reader: Reader,
     archive: Archive,
+    competitions: Competitions,
 }
 
 impl History {
     /// The history of these two: `reader` has the current state of what `archive` stores.
     #[must_use]
     pub fn new(reader: Reader, archive: Archive) -> Self {
-        Self { reader, archive }
+        Self { reader, archive, competitions: Competitions::default() }
+    }
+
+    /// The same, with the operator's rules of competitions.
+    #[must_use]
+    pub fn with_competitions(self, competitions: Competitions) -> Self {
+        Self { competitions, ..self }
+    }
+
+    /// The tables of a season of a football competition, of these matches in order of start. `country` is the name
+    /// of the competition's country, or empty; `lists_all_teams` is as in [`StandingsRule`].
+    #[must_use]
+    pub fn football_tables(
+        &self,
+        competition: &Entity,
+        country: &str,
+        season: Option<Key>,
+        matches: &[Arc<MatchSummary>],
+        lists_all_teams: bool,
+    ) -> FootballTables {
+        let first = matches.iter().find_map(|brief| brief.start);
+        let first = first.and_then(|start| jiff::Timestamp::from_microsecond(start).ok());
+        let season = season.and_then(|id| self.name(EntityKind::Season, id)).unwrap_or_default();
+        let first_day = first.map(|first| first.to_string());
+        let (name, first_day) = (&*competition.name, first_day.as_deref());
+        let regulations = self.competitions.regulations(country, name, &season, first_day);
+        let name = |team| self.name(EntityKind::Team, team).unwrap_or_default();
+        let matches = matches.iter().map(AsRef::as_ref);
+        football_tables(matches, lists_all_teams, regulations, name)
     }
 
     /// The matches that a query selects, of all sports unless it names one.
@@ -177,6 +210,15 @@ impl History {
         limit: usize,
     ) -> Result<Vec<LeaderRow>, sqlx::Error> {
         self.archive.leaders(season, leader, limit).await
+    }
+
+    /// The number of matches of a season in which players are known, from which its leaders are counted.
+    ///
+    /// # Errors
+    ///
+    /// If the archive fails.
+    pub async fn leader_matches(&self, season: Key, leader: Leader) -> Result<u64, sqlx::Error> {
+        self.archive.leader_matches(season, leader).await
     }
 }
 
