@@ -7,6 +7,7 @@
 
 mod adopt;
 mod appearance;
+mod deductions;
 mod entity;
 mod inbox;
 mod index;
@@ -34,6 +35,7 @@ use tokio::sync::{Mutex, MutexGuard};
 pub use self::{
     adopt::adopt,
     appearance::{Appearance, AppearanceFilter, Leader, LeaderRow},
+    deductions::StoredDeduction,
     entity::{Entity, EntityKind},
     inbox::Inbox,
     index::Index,

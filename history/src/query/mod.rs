@@ -27,13 +27,16 @@ pub use self::{
     },
     view::{View, pair},
 };
-use crate::{archive::Archive, reader::Reader};
 pub use crate::{
     archive::{
         Appearance, AppearanceFilter, Entity, EntityKind, Leader, LeaderRow, Movement, OddsFilter,
         OddsRow, Period, Properties, Tick,
     },
     match_query::{GROUP_STAGE, MatchPage, MatchQuery, Window},
+};
+use crate::{
+    archive::{Archive, StoredDeduction},
+    reader::Reader,
 };
 use record::{Key, MatchRecord, MatchSummary};
 
@@ -63,30 +66,46 @@ impl History {
 
     /// The tables of a season of a football competition, of these matches in order of start. `country` is the name
     /// of the competition's country, or empty; `lists_all_teams` is as in [`StandingsRule`].
-    #[must_use]
-    pub fn football_tables(
+    ///
+    /// # Errors
+    ///
+    /// If the archive, which has the deductions that operators entered, fails.
+    pub async fn football_tables(
         &self,
         competition: &Entity,
         country: &str,
         season: Option<Key>,
         matches: &[Arc<MatchSummary>],
         lists_all_teams: bool,
-    ) -> FootballTables {
+    ) -> Result<FootballTables, sqlx::Error> {
         let first = matches.iter().find_map(|brief| brief.start);
         let first = first.and_then(|start| jiff::Timestamp::from_microsecond(start).ok());
         let season = season.and_then(|id| self.name(EntityKind::Season, id)).unwrap_or_default();
         let first_day = first.map(|first| first.to_string());
         let (name, first_day) = (&*competition.name, first_day.as_deref());
-        let regulations = self.competitions.regulations(country, name, &season, first_day);
+        let mut regulations = self.competitions.regulations(country, name, &season, first_day);
+        for StoredDeduction { competition, deduction, .. } in self.archive.deductions().await? {
+            if regulations::is_named(&competition, country, name)
+                && regulations::is_of_season(&deduction, &season, first_day)
+            {
+                regulations.deductions.push(deduction);
+            }
+        }
         let name = |team| self.name(EntityKind::Team, team).unwrap_or_default();
         let matches = matches.iter().map(AsRef::as_ref);
-        football_tables(matches, lists_all_teams, regulations, name)
+        Ok(football_tables(matches, lists_all_teams, regulations, name))
     }
 
     /// The matches that a query selects, of all sports unless it names one.
     #[must_use]
     pub fn find(&self, query: &MatchQuery) -> MatchPage {
         View::now(self, query.sport).find(query)
+    }
+
+    /// What is stored.
+    #[must_use]
+    pub fn archive(&self) -> &Archive {
+        &self.archive
     }
 
     /// The current record of a match that the hub has.

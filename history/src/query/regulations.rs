@@ -51,20 +51,8 @@ impl Competitions {
         rule.win = own.win.unwrap_or(rule.win);
         rule.split_after = own.split_after.unwrap_or(rule.split_after);
         rule.split_top = own.split_top.unwrap_or(rule.split_top);
-        let names_of_season: Vec<_> = words(season).collect();
-        let is_of_season = |deduction: &&Deduction| {
-            let same_year = match season_year(&deduction.season, None) {
-                Some(wanted) => year == Some(wanted),
-                None => fold(&deduction.season) == fold(season),
-            };
-            // Such as "Clausura".
-            let is_number =
-                |word: &String| word.starts_with(|letter: char| letter.is_ascii_digit());
-            let mut names = words(&deduction.season).filter(|word| !is_number(word));
-            same_year && names.all(|word| names_of_season.contains(&word))
-        };
-        let deductions = own.deductions.iter().filter(is_of_season).cloned().collect();
-        Regulations { rule, groups: own.groups.clone(), deductions }
+        let deductions = own.deductions.iter().filter(|it| is_of_season(it, season, first_day));
+        Regulations { rule, groups: own.groups.clone(), deductions: deductions.cloned().collect() }
     }
 }
 
@@ -77,19 +65,41 @@ fn names(country: &str, competition: &str) -> Vec<String> {
     [name].into_iter().chain(bare).collect()
 }
 
+/// The settings of a competition: those with its country come before those without one.
 fn configured<'a>(
     settings: &'a CompetitionsConfig,
     country: &str,
     names: &[String],
 ) -> Option<&'a CompetitionConfig> {
-    let find = |with_country: bool| {
-        let is_it = |key: &&String| match key.split_once('/') {
-            Some((of, name)) => with_country && fold(of) == country && names.contains(&fold(name)),
-            None => !with_country && names.contains(&fold(key)),
-        };
-        settings.keys().find(is_it)
+    let mut named = settings.iter().filter(|(key, _)| is_key(key, country, names));
+    let with_country = named.clone().find(|(key, _)| key.contains('/'));
+    with_country.or_else(|| named.next()).map(|(_, own)| own)
+}
+
+/// Whether a key of the settings, `Country/Name` or `Name`, means this competition, of which the names are folded.
+fn is_key(key: &str, country: &str, names: &[String]) -> bool {
+    match key.split_once('/') {
+        Some((own, name)) => fold(own) == country && names.contains(&fold(name)),
+        None => names.contains(&fold(key)),
+    }
+}
+
+/// Whether a key as in the settings means the competition of this country with this name.
+pub(super) fn is_named(key: &str, country: &str, competition: &str) -> bool {
+    is_key(key, &fold(country), &names(country, competition))
+}
+
+/// Whether a deduction is of the season with this name, and this day of its first match.
+pub(super) fn is_of_season(deduction: &Deduction, season: &str, first_day: Option<&str>) -> bool {
+    let same_year = match season_year(&deduction.season, None) {
+        Some(wanted) => season_year(season, first_day) == Some(wanted),
+        None => fold(&deduction.season) == fold(season),
     };
-    settings.get(find(true).or_else(|| find(false))?)
+    // Such as "Clausura".
+    let is_number = |word: &String| word.starts_with(|letter: char| letter.is_ascii_digit());
+    let names: Vec<_> = words(season).collect();
+    let mut wanted = words(&deduction.season).filter(|word| !is_number(word));
+    same_year && wanted.all(|word| names.contains(&word))
 }
 
 /// The letters and digits of a name, in lower case.

@@ -88,7 +88,7 @@ pub struct StandingsRow {
     pub away: Tally,
     pub expected: Option<ExpectedGoalsTally>,
     /// All counted matches, the oldest first.
-    outcomes: Vec<Outcome>,
+    pub(super) outcomes: Vec<Outcome>,
     /// A match in play counts with its current score.
     pub live: bool,
     /// Football: points that the competition took from the team, and those that it has without them.

@@ -106,7 +106,8 @@ fn check_sums(lines: &[Line], deducted: (&str, u32)) {
         let deducted = if *name == deducted.0 { deducted.1 } else { 0 };
         StandingsRow { team, total, deducted, ..StandingsRow::default() }
     };
-    let mut rows: Vec<_> = (0..).zip(lines).map(row).rev().collect();
+    let mut rows: Vec<_> = (0..).zip(lines).map(row).collect();
+    rows.reverse();
     let TableRule { ranking, .. } = built_in("England", "Championship", "2019/20").rule;
     assert_eq!(ranking, Ranking::GoalDifference);
     TableRule::default().rank(&mut rows, &[], 2, |team| lines[team as usize].0.to_owned());

@@ -90,24 +90,27 @@ const SPEC: Spec =
 endpoints! {
     /// The table of a season.
     "/api/v2/leagues/{id}/standings/", params(SPEC), answers(Standings),
-        |request| standings(&request);
+        |request| standings(&request).await;
 }
 
-fn standings(request: &ApiRequest) -> ApiResult {
+async fn standings(request: &ApiRequest) -> ApiResult {
     let params = &request.params;
     let (matches, league) = Matches::for_entity(request, EntityKind::Competition)?;
     let calendar = calendar(&matches, Some(league.id));
     let season = Season::requested(&matches, &calendar, league.id, params.id("season_id")?)?;
     let played = season
         .as_ref()
-        .map(|season| matches.all(&MatchQuery { season: Some(season.id), ..football() }));
+        .map(|season| matches.all(&MatchQuery { season: Some(season.id), ..football() }))
+        .unwrap_or_default();
+    let country = country::name_or_empty(league.country.as_deref());
     let tables = request.api.history.football_tables(
         &league,
-        &country::name_or_empty(league.country.as_deref()),
+        &country,
         season.as_ref().map(|season| season.id),
-        &played.unwrap_or_default(),
+        &played,
         true,
     );
+    let tables = tables.await?;
     let name = |team: Key| matches.team_name(team);
     request.answer(CacheControl::LIST, &Standings::of(league.id, season, tables, name))
 }

@@ -96,10 +96,10 @@ endpoints! {
     /// The table of a season.
     "/api/leagues/{id}/standings/", params(STANDINGS), answers(Standings),
         or(status = 404, description = "No such league"),
-        |request| standings(&request);
+        |request| standings(&request).await;
 }
 
-fn standings(request: &ApiRequest) -> ApiResult {
+async fn standings(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
     let entity = football_entity(request, EntityKind::Competition)?;
     let view = View::now(&request.api.history, Some(Sport::Football));
@@ -114,7 +114,7 @@ fn standings(request: &ApiRequest) -> ApiResult {
     let played = view.all(&filter);
     let tables =
         request.api.history.football_tables(&entity, &league.country, season_id, &played, false);
-    let FootballTables { rule, deductions, ungrouped, groups } = tables;
+    let FootballTables { rule, deductions, ungrouped, groups } = tables.await?;
     let groups =
         groups.into_iter().map(|(group, rows)| (group.to_string(), Standing::all(&query, rows)));
     // The table of an unknown season is empty and has no id.
