@@ -171,3 +171,30 @@ fn competition(record: &MatchRecord) -> Option<Competition> {
         season: record.season.map(season),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn season_and_country_are_those_of_the_numbers() {
+        for (numbers, name, season, country) in [
+            (
+                r#""competitionId": 795, "seasonId": 181144"#,
+                "La Liga",
+                Some("2017/18"),
+                Some("Spain"),
+            ),
+            (r#""competitionId": 28, "seasonId": "10078""#, "World Cup", Some("2018"), None),
+            (r#""competitionId": 43, "seasonId": 7"#, "competition 43", Some("season 7"), None),
+            (r#""competitionId": 364"#, "Premier League", None, Some("England")),
+        ] {
+            let sides = r#""1": {"teamId": 1, "side": "home"}, "2": {"teamId": 2, "side": "away"}"#;
+            let text = format!(r#"[{{"wyId": 5, {numbers}, "teamsData": {{{sides}}}}}]"#);
+            let record = wyscout::record::find(text.as_bytes(), 5).unwrap().unwrap();
+            let found = competition(&record).unwrap();
+            assert_eq!((&*found.name, found.season.as_deref()), (name, season), "{numbers}");
+            assert_eq!(about(&record).country.as_deref(), country, "{numbers}");
+        }
+    }
+}
