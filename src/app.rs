@@ -59,7 +59,7 @@ use database::{Database, Fence};
 use history::{
     archive::{self, Archive, Inbox},
     predict::Predictor,
-    query::History,
+    query::{Competitions, History},
     reader::Reader,
     signal_board::SignalBoard,
 };
@@ -332,6 +332,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
     let probing = accounts.database().clone().watch_writes(probe, wall, stopped.clone());
     let probing = supervisor::spawn("database", Lifetime::UntilStop, probing);
     let sweeping = accounts.sweep_always(stopped.clone());
+    let competitions = Competitions::new(config.competitions.clone());
     let predictor = Predictor::default();
     let fitting = predictor.refit_always(archive.clone(), &config.predictions, stopped.clone());
     let orders = OrderParts { store: identities, config: &config, hub_handle: &hub_handle };
@@ -372,7 +373,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
         registry,
         meter,
         metrics,
-        history: History::new(reader, archive),
+        history: History::new(reader, archive).with_competitions(competitions.clone()),
         predictor,
         signals: board,
         films: film_list,
@@ -419,7 +420,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
     banner::log(&config, &mode);
     service_manager::is_ready();
 
-    let reloaded = ReloadedParts { filter, certificate, limits: rate_limits, prices };
+    let reloaded = ReloadedParts { filter, certificate, limits: rate_limits, prices, competitions };
     let mut reloader = Reloader::new(origin, config.clone(), reloaded);
     let configured = reloader.sources();
     let stop_requested = async {

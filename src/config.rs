@@ -29,7 +29,8 @@ use base::{
 };
 pub use cluster::config::{ClusterConfig, ClusterConfigError};
 pub use database::DatabaseConfig;
-pub use history::config::{ArchiveConfig, PredictionsConfig};
+use history::config::competitions;
+pub use history::config::{ArchiveConfig, CompetitionsConfig, PredictionsConfig};
 use hub::config::sources::{SourceConfig, SourceKind};
 pub use hub::config::{FeedsConfig, HubConfig, IngestConfig, SignalsConfig};
 pub use log::config::{LogConfig, LogConfigError, LogEngine};
@@ -68,6 +69,8 @@ pub struct Config {
     pub oauth: OAuthConfig,
     pub products: ProductsConfig,
     pub predictions: PredictionsConfig,
+    #[serde(skip_serializing_if = "CompetitionsConfig::is_empty")]
+    pub competitions: CompetitionsConfig,
     pub signals: SignalsConfig,
     pub mail: MailConfig,
     pub payments: PaymentsConfig,
@@ -282,6 +285,7 @@ impl Config {
         self.check_sources()?;
         let wrong = |(name, expected)| ConfigError::Wrong { name, expected };
         self.products.catalogue().map_err(wrong)?;
+        competitions::check(&self.competitions).map_err(wrong)?;
         self.server.forwarded_header_name().map_err(wrong)?;
         self.server.proxies().map_err(wrong)?;
         self.accounts.check().map_err(wrong)?;

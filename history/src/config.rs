@@ -1,6 +1,11 @@
-//! The settings of the archive and the predictions.
+//! The settings of the archive, the predictions and the tables.
 
 mod archive;
+pub mod competitions;
 mod predictions;
 
-pub use self::{archive::ArchiveConfig, predictions::PredictionsConfig};
+pub use self::{
+    archive::ArchiveConfig,
+    competitions::{CompetitionConfig, CompetitionsConfig, Deduction},
+    predictions::PredictionsConfig,
+};

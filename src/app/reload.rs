@@ -15,6 +15,7 @@ use crate::{
     telemetry::{self, LogFilter, TelemetryError},
 };
 use accounts::{limits::Limits, products::Prices};
+use history::query::Competitions;
 use hub::config::sources::SourceConfig;
 use web::http::tls::{Certificate, CurrentCertificate, TlsError};
 
@@ -32,6 +33,7 @@ pub(super) struct ReloadedParts {
     pub certificate: Option<Arc<CurrentCertificate>>,
     pub limits: Limits,
     pub prices: Prices,
+    pub competitions: Competitions,
 }
 
 /// Why the settings were not applied.
@@ -94,6 +96,7 @@ impl Reloader {
             sources: wanted.sources.clone(),
             limits: wanted.limits.clone(),
             products: wanted.products.clone(),
+            competitions: wanted.competitions.clone(),
             logging: LoggingConfig {
                 filter: wanted.logging.filter.clone(),
                 ..self.config.logging.clone()
@@ -126,6 +129,7 @@ impl Reloader {
         }
         parts.limits.replace(&wanted.limits);
         parts.prices.replace(catalogue);
+        parts.competitions.replace(wanted.competitions.clone());
         // Also if they are the same: some may not have been started.
         self.sources.send_replace(wanted.sources.clone().into());
         self.config = wanted;

@@ -1,6 +1,7 @@
 //! The operator's tools on a running hub: commands, and the pages under `/admin/`.
 
 mod commands;
+mod deductions;
 mod matches;
 mod pages;
 mod public;

@@ -7,6 +7,7 @@
 
 mod adopt;
 mod appearance;
+mod deductions;
 mod entity;
 mod inbox;
 mod index;
@@ -35,6 +36,7 @@ use tokio::sync::{Mutex, MutexGuard};
 pub use self::{
     adopt::adopt,
     appearance::{Appearance, AppearanceFilter, Leader, LeaderRow},
+    deductions::StoredDeduction,
     entity::{Entity, EntityKind},
     inbox::Inbox,
     index::Index,
@@ -529,6 +531,15 @@ impl Archive {
         limit: usize,
     ) -> Result<Vec<LeaderRow>, sqlx::Error> {
         self.inner.store.leaders(season, leader, limit).await
+    }
+
+    /// The number of matches from which the leaders of a season are counted.
+    ///
+    /// # Errors
+    ///
+    /// If the database fails.
+    pub async fn leader_matches(&self, season: Key, leader: Leader) -> Result<u64, sqlx::Error> {
+        self.inner.store.leader_matches(season, leader).await
     }
 }
 

@@ -6,7 +6,11 @@ use rust_decimal::{Decimal, dec};
 use tokio::time::sleep;
 
 use super::*;
-use crate::{config::ArchiveConfig, reader::Reader};
+use crate::{
+    config::{ArchiveConfig, Deduction},
+    query::{History, View},
+    reader::Reader,
+};
 use database::{Fence, is_deposed, testing::on_each};
 use record::{
     ChangedRecords, FootballRecord, MarketPlace, MarketUpdate, MatchChange, MatchUpdate,
@@ -426,6 +430,54 @@ async fn leaders_of_a_season_are_counted_over_its_matches() {
         assert_eq!(archive.leaders(SEASON, Leader::Red, 10).await.unwrap(), [leader(202, AWAY, 1)]);
         assert_eq!(archive.leaders(SEASON, Leader::Goals, 1).await.unwrap().len(), 1);
         assert!(archive.leaders(SEASON + 7, Leader::Goals, 10).await.unwrap().is_empty());
+        for (season, expected) in [(SEASON, 2), (SEASON + 1, 1), (SEASON + 7, 0)] {
+            let counted = archive.leader_matches(season, Leader::Goals).await.unwrap();
+            assert_eq!(counted, expected, "{season}");
+        }
+    })
+    .await;
+}
+
+/// A deduction that an operator entered is missing in the table of its season, and nowhere else.
+#[tokio::test]
+async fn entered_deductions_are_in_the_tables_of_their_season() {
+    on_each(async |database| {
+        let archive = Archive::open(&database).await.unwrap();
+        put(&archive, record(MATCH, football()), NOW).await;
+        let history = History::new(Reader::default(), archive.clone());
+        let league = history.entity(EntityKind::Competition, 5).unwrap();
+        let competition = format!("Ruritania/{}", league.name);
+        let team = history.name(EntityKind::Team, HOME).unwrap();
+        let deduction = |season: &str, points| Deduction {
+            season: season.to_owned(),
+            team: team.clone(),
+            points,
+            date: None,
+            reason: Some("administration".to_owned()),
+        };
+        let season = history.name(EntityKind::Season, SEASON).unwrap();
+        for (competition, deduction) in [
+            (&*competition, deduction(&season, 4)),
+            (&*competition, deduction("1950", 8)),
+            ("Ruritania/Other", deduction(&season, 16)),
+        ] {
+            archive.add_deduction(competition, &deduction, NOW).await.unwrap();
+        }
+        let points = async || {
+            let (season, country) = (Some(SEASON), "Ruritania");
+            let found = MatchQuery { season, ..MatchQuery::default() };
+            let matches = View::now(&history, None).all(&found);
+            let tables = history.football_tables(&league, country, season, &matches, true);
+            let rows = tables.await.unwrap().ungrouped;
+            let row = rows.iter().find(|row| row.team == HOME).unwrap();
+            (row.deducted, row.points)
+        };
+        let (deducted, with) = points().await;
+        assert_eq!(deducted, 4);
+        let stored = archive.deductions().await.unwrap();
+        assert_eq!(stored.iter().map(|it| it.deduction.points).collect::<Vec<_>>(), [16, 8, 4]);
+        archive.remove_deduction(stored[2].id).await.unwrap();
+        assert_eq!(points().await, (0, with + 4));
     })
     .await;
 }

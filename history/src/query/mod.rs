@@ -5,6 +5,8 @@
 //! ask here; nothing else reads the archive to answer a client. This module knows neither HTTP nor
 //! accounts, and no public JSON.
 
+mod ranking;
+mod regulations;
 mod seasons;
 mod side_match;
 mod standings;
@@ -15,21 +17,26 @@ use std::sync::Arc;
 use facts::event::Sport;
 
 pub use self::{
+    ranking::{Ranking, TableMatch, TableRule},
+    regulations::{Competitions, Regulations},
     seasons::{Calendar, CurrentSeason, SeasonSpan, latest_season, season_name, season_year},
     side_match::{DecidedBy, HeadToHead, Outcome, SideMatch, earlier_results},
     standings::{
-        ExpectedGoalsTally, StandingsRow, StandingsRule, Tally, by_points, group_tables,
-        league_table, regulation,
+        DeductionOfTeam, ExpectedGoalsTally, FootballTables, StandingsRow, StandingsRule, Tally,
+        football_tables, league_table, regulation,
     },
     view::{View, pair},
 };
-use crate::{archive::Archive, reader::Reader};
 pub use crate::{
     archive::{
         Appearance, AppearanceFilter, Entity, EntityKind, Leader, LeaderRow, Movement, OddsFilter,
         OddsRow, Period, Properties, Tick,
     },
     match_query::{GROUP_STAGE, MatchPage, MatchQuery, Window},
+};
+use crate::{
+    archive::{Archive, StoredDeduction},
+    reader::Reader,
 };
 use record::{Key, MatchRecord, MatchSummary};
 
@@ -41,19 +48,64 @@ pub const FORM: usize = 5;
 pub struct History {
     reader: Reader,
     archive: Archive,
+    competitions: Competitions,
 }
 
 impl History {
     /// The history of these two: `reader` has the current state of what `archive` stores.
     #[must_use]
     pub fn new(reader: Reader, archive: Archive) -> Self {
-        Self { reader, archive }
+        Self { reader, archive, competitions: Competitions::default() }
+    }
+
+    /// The same, with the operator's rules of competitions.
+    #[must_use]
+    pub fn with_competitions(self, competitions: Competitions) -> Self {
+        Self { competitions, ..self }
+    }
+
+    /// The tables of a season of a football competition, of these matches in order of start. `country` is the name
+    /// of the competition's country, or empty; `lists_all_teams` is as in [`StandingsRule`].
+    ///
+    /// # Errors
+    ///
+    /// If the archive, which has the deductions that operators entered, fails.
+    pub async fn football_tables(
+        &self,
+        competition: &Entity,
+        country: &str,
+        season: Option<Key>,
+        matches: &[Arc<MatchSummary>],
+        lists_all_teams: bool,
+    ) -> Result<FootballTables, sqlx::Error> {
+        let first = matches.iter().find_map(|brief| brief.start);
+        let first = first.and_then(|start| jiff::Timestamp::from_microsecond(start).ok());
+        let season = season.and_then(|id| self.name(EntityKind::Season, id)).unwrap_or_default();
+        let first_day = first.map(|first| first.to_string());
+        let (name, first_day) = (&*competition.name, first_day.as_deref());
+        let mut regulations = self.competitions.regulations(country, name, &season, first_day);
+        for StoredDeduction { competition, deduction, .. } in self.archive.deductions().await? {
+            if regulations::is_named(&competition, country, name)
+                && regulations::is_of_season(&deduction, &season, first_day)
+            {
+                regulations.deductions.push(deduction);
+            }
+        }
+        let name = |team| self.name(EntityKind::Team, team).unwrap_or_default();
+        let matches = matches.iter().map(AsRef::as_ref);
+        Ok(football_tables(matches, lists_all_teams, regulations, name))
     }
 
     /// The matches that a query selects, of all sports unless it names one.
     #[must_use]
     pub fn find(&self, query: &MatchQuery) -> MatchPage {
         View::now(self, query.sport).find(query)
+    }
+
+    /// What is stored.
+    #[must_use]
+    pub fn archive(&self) -> &Archive {
+        &self.archive
     }
 
     /// The current record of a match that the hub has.
@@ -177,6 +229,15 @@ impl History {
         limit: usize,
     ) -> Result<Vec<LeaderRow>, sqlx::Error> {
         self.archive.leaders(season, leader, limit).await
+    }
+
+    /// The number of matches of a season in which players are known, from which its leaders are counted.
+    ///
+    /// # Errors
+    ///
+    /// If the archive fails.
+    pub async fn leader_matches(&self, season: Key, leader: Leader) -> Result<u64, sqlx::Error> {
+        self.archive.leader_matches(season, leader).await
     }
 }
 

@@ -1,15 +1,17 @@
 //! The table of a league, from the matches of a season.
 
 use std::{
-    cmp::Reverse,
     collections::{BTreeMap, HashMap},
     sync::Arc,
 };
 
 use facts::event::ExpectedGoals;
 
-use super::{FORM, Outcome};
-use crate::rating;
+use super::{
+    FORM, Outcome, Regulations, TableMatch, TableRule,
+    regulations::{fold, words},
+};
+use crate::{config::Deduction, rating};
 use record::{Key, MatchSummary};
 
 /// What a table counts. Interfaces differ on purpose; the match of a team counts the same in all of them.
@@ -39,7 +41,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, [own, other]: [u32; 2], outcome: Outcome, overtime: bool) {
+    pub(super) fn add(&mut self, [own, other]: [u32; 2], outcome: Outcome, overtime: bool) {
         self.played += 1;
         self.scored = self.scored.saturating_add(own);
         self.conceded = self.conceded.saturating_add(other);
@@ -56,12 +58,6 @@ impl Tally {
     #[must_use]
     pub fn difference(&self) -> i64 {
         i64::from(self.scored) - i64::from(self.conceded)
-    }
-
-    /// Three for a win, one for a draw. No feed reports deducted points.
-    #[must_use]
-    pub fn points(&self) -> u32 {
-        3 * self.won + self.drawn
     }
 }
 
@@ -92,9 +88,37 @@ pub struct StandingsRow {
     pub away: Tally,
     pub expected: Option<ExpectedGoalsTally>,
     /// All counted matches, the oldest first.
-    outcomes: Vec<Outcome>,
+    pub(super) outcomes: Vec<Outcome>,
     /// A match in play counts with its current score.
     pub live: bool,
+    /// Football: points that the competition took from the team, and those that it has without them.
+    pub deducted: u32,
+    pub points: i64,
+}
+
+/// The tables of a season of football, ranked by the rule of the competition.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct FootballTables {
+    pub rule: TableRule,
+    pub deductions: Vec<DeductionOfTeam>,
+    /// Of the matches outside of groups.
+    pub ungrouped: Vec<StandingsRow>,
+    pub groups: BTreeMap<Arc<str>, Vec<StandingsRow>>,
+}
+
+/// A deduction, and the team of the tables that has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeductionOfTeam {
+    /// `None` if no team, or more than one, has the name.
+    pub team: Option<Key>,
+    pub deduction: Deduction,
+}
+
+/// A table before it is ranked.
+#[derive(Debug, Default)]
+struct Table {
+    rows: HashMap<Key, StandingsRow>,
+    matches: Vec<TableMatch>,
 }
 
 impl StandingsRow {
@@ -119,33 +143,108 @@ pub fn league_table<'a>(
     matches: impl IntoIterator<Item = &'a MatchSummary>,
     rule: StandingsRule,
 ) -> Vec<StandingsRow> {
-    tables_by(matches, rule, |_| ()).into_values().flatten().collect()
+    tables_by(matches, rule, |_| ())
+        .into_values()
+        .flat_map(|table| table.rows.into_values())
+        .collect()
 }
 
-/// Like [`league_table`], but one table for each group, and under `None` that of the matches outside of groups.
+/// The tables of a season of football: one for each group, and one of the matches outside of groups. `matches` are in
+/// order of start; those of a knock-out round do not count. `lists_all_teams` is as in [`StandingsRule`].
 #[must_use]
-pub fn group_tables<'a>(
+pub fn football_tables<'a>(
     matches: impl IntoIterator<Item = &'a MatchSummary>,
-    rule: StandingsRule,
-) -> BTreeMap<Option<Arc<str>>, Vec<StandingsRow>> {
-    tables_by(matches, rule, |brief| brief.group.clone())
+    lists_all_teams: bool,
+    regulations: Regulations,
+    name: impl Fn(Key) -> String,
+) -> FootballTables {
+    let Regulations { rule, groups, deductions } = regulations;
+    let counts = matches.into_iter().filter(|it| it.group.is_some() || !is_knock_out(it));
+    let counted = StandingsRule::Regulation { lists_all_teams };
+    let mut tables = tables_by(counts, counted, |brief| brief.group.clone());
+    let teams: BTreeMap<Key, String> = tables
+        .values()
+        .flat_map(|table| table.rows.keys())
+        .map(|team| (*team, name(*team)))
+        .collect();
+    let deductions: Vec<_> = deductions
+        .into_iter()
+        .map(|deduction| DeductionOfTeam { team: team_named(&teams, &deduction.team), deduction })
+        .collect();
+    for DeductionOfTeam { team, deduction } in &deductions {
+        for table in tables.values_mut() {
+            if let Some(row) = team.and_then(|team| table.rows.get_mut(&team)) {
+                row.deducted += deduction.points;
+            }
+        }
+    }
+    let ranked = |matches: &[TableMatch], mut rows: Vec<StandingsRow>, meetings: u32| {
+        rule.rank(&mut rows, matches, meetings, |team| {
+            teams.get(&team).cloned().unwrap_or_default()
+        });
+        rows
+    };
+    // Two teams of a league meet at home and away, two of a group as often as its fixtures say.
+    let Table { rows, matches } = tables.remove(&None).unwrap_or_default();
+    let mut conferences = BTreeMap::new();
+    let mut rows: Vec<_> = rows.into_values().collect();
+    if tables.is_empty() {
+        for (group, names) in groups {
+            let members: Vec<_> =
+                names.iter().filter_map(|name| team_named(&teams, name)).collect();
+            let of_group: Vec<_> = rows.extract_if(.., |row| members.contains(&row.team)).collect();
+            conferences.insert(group.into(), ranked(&matches, of_group, 2));
+        }
+    }
+    let stated = tables.into_iter().filter_map(|(group, Table { rows, matches })| {
+        Some((group?, ranked(&matches, rows.into_values().collect(), 1)))
+    });
+    conferences.extend(stated);
+    FootballTables { rule, deductions, ungrouped: ranked(&matches, rows, 2), groups: conferences }
+}
+
+/// The team with this name, or the only one whose words contain its words, or the other way round.
+fn team_named(teams: &BTreeMap<Key, String>, wanted: &str) -> Option<Key> {
+    let only = |is_it: &dyn Fn(&str) -> bool| {
+        let mut found = teams.iter().filter(|(_, name)| is_it(name)).map(|(team, _)| *team);
+        found.next().filter(|_| found.next().is_none())
+    };
+    let within = |part: &str, whole: &str| {
+        let whole: Vec<_> = words(whole).collect();
+        words(part).all(|word| whole.contains(&word))
+    };
+    only(&|name| fold(name) == fold(wanted)).or_else(|| {
+        only(&|name| !name.is_empty() && (within(wanted, name) || within(name, wanted)))
+    })
+}
+
+/// Whether its round is one of a knock-out, by its name: play-offs after a season are no part of the table.
+fn is_knock_out(brief: &MatchSummary) -> bool {
+    let name = brief.round_name.as_deref().unwrap_or_default().to_lowercase();
+    ["play-off", "playoff", "final", "round of"].iter().any(|word| name.contains(word))
 }
 
 fn tables_by<'a, K: Ord>(
     matches: impl IntoIterator<Item = &'a MatchSummary>,
     rule: StandingsRule,
     group: impl Fn(&MatchSummary) -> K,
-) -> BTreeMap<K, Vec<StandingsRow>> {
+) -> BTreeMap<K, Table> {
     let lists_all_teams = matches!(rule, StandingsRule::Regulation { lists_all_teams: true });
-    let mut tables: BTreeMap<K, HashMap<Key, StandingsRow>> = BTreeMap::new();
+    let mut tables: BTreeMap<K, Table> = BTreeMap::new();
     for brief in matches {
         let counted = counted(brief, rule);
         if !lists_all_teams && counted.is_none() {
             continue;
         }
         let table = tables.entry(group(brief)).or_default();
+        if let Some(sides) = brief.sides
+            && (counted.is_some() || !brief.status.is_over())
+        {
+            table.matches.push(TableMatch { sides, score: counted.map(|it| it.score) });
+        }
         for (place, team) in brief.sides.into_iter().flatten().enumerate() {
             let row = table
+                .rows
                 .entry(team)
                 .or_insert_with(|| StandingsRow { team, ..StandingsRow::default() });
             let Some(CountedResult { score, outcomes, overtime }) = counted else { continue };
@@ -157,7 +256,7 @@ fn tables_by<'a, K: Ord>(
             }
         }
     }
-    tables.into_iter().map(|(group, table)| (group, table.into_values().collect())).collect()
+    tables
 }
 
 /// What a match adds to the rows of its sides.
@@ -192,13 +291,6 @@ fn counted(brief: &MatchSummary, rule: StandingsRule) -> Option<CountedResult> {
     }
 }
 
-/// Orders a football table: by points, goal difference, goals, name and id.
-pub fn by_points(rows: &mut [StandingsRow], name: impl Fn(Key) -> String) {
-    rows.sort_by_cached_key(|StandingsRow { team, total, .. }| {
-        (Reverse((total.points(), total.difference(), total.scored)), name(*team), *team)
-    });
-}
-
 /// The goals of both halves. A match that has not begun has no score, even if a feed reports 0-0.
 #[must_use]
 pub fn regulation(brief: &MatchSummary) -> Option<[u32; 2]> {
@@ -222,14 +314,16 @@ mod tests {
 
     const RULE: StandingsRule = StandingsRule::Regulation { lists_all_teams: false };
 
+    fn tables(matches: &[MatchSummary], lists_all_teams: bool) -> FootballTables {
+        football_tables(matches, lists_all_teams, Regulations::default(), |_| String::new())
+    }
+
     #[test]
     fn table_is_sorted_by_points_then_difference_then_goals() {
         let matches =
             [result(1, [1, 2], [1, 0]), result(2, [2, 3], [3, 1]), result(3, [3, 1], [2, 2])];
-        let mut rows = league_table(&matches, RULE);
-        by_points(&mut rows, |_| String::new());
-        let places: Vec<_> =
-            rows.iter().map(|row| (row.team, row.total.points(), row.form())).collect();
+        let rows = tables(&matches, false).ungrouped;
+        let places: Vec<_> = rows.iter().map(|row| (row.team, row.points, row.form())).collect();
         let expected = [(1, 4, "WD"), (2, 3, "LW"), (3, 1, "LD")];
         assert_eq!(places, expected.map(|(team, points, form)| (team, points, form.to_owned())));
         let home = Tally { played: 1, won: 1, scored: 1, ..Tally::default() };
@@ -245,12 +339,22 @@ mod tests {
             group: Some("Group A".into()),
             ..result(1, [1, 2], [0, 0])
         };
-        assert!(group_tables([&fixture], RULE).is_empty());
-        let all = group_tables([&fixture], StandingsRule::Regulation { lists_all_teams: true });
-        let rows: Vec<_> = all.into_iter().collect();
-        let [(Some(group), rows)] = rows.as_slice() else { panic!("one group: {rows:?}") };
+        assert!(tables(std::slice::from_ref(&fixture), false).groups.is_empty());
+        let rows: Vec<_> = tables(&[fixture], true).groups.into_iter().collect();
+        let [(group, rows)] = rows.as_slice() else { panic!("one group: {rows:?}") };
         assert_eq!((&**group, rows.len()), ("Group A", 2));
         assert!(rows.iter().all(|row| row.total.played == 0), "{rows:?}");
+    }
+
+    #[test]
+    fn play_offs_after_the_season_are_in_no_table() {
+        let round = |name: &str, id| MatchSummary {
+            round_name: Some(name.into()),
+            ..result(id, [1, 2], [1, 0])
+        };
+        let matches = [round("Regular Season - 1", 1), round("Promotion Play-offs - Final", 2)];
+        let rows = tables(&matches, false).ungrouped;
+        assert_eq!(rows.iter().map(|row| row.total.played).collect::<Vec<_>>(), [1, 1]);
     }
 
     #[test]

@@ -3,6 +3,8 @@ use std::sync::Arc;
 use super::{Calendar, CurrentSeason, DecidedBy, HeadToHead, SideMatch};
 use record::{Key, MatchSummary, testing::result};
 
+mod tables;
+
 #[test]
 fn current_season_depends_on_the_api_version() {
     let of =

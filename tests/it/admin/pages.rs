@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Every page, including an account's.
-const PAGES: [&str; 8] = [
+const PAGES: [&str; 9] = [
     "/admin/",
     "/admin/accounts/",
     "/admin/accounts/1/",
@@ -20,10 +20,11 @@ const PAGES: [&str; 8] = [
     "/admin/sockets/0-1/",
     "/admin/sources/",
     "/admin/matches/",
+    "/admin/deductions/",
 ];
 
 /// Every form, for the account 1.
-const FORMS: [(&str, &[(&str, &str)]); 7] = [
+const FORMS: [(&str, &[(&str, &str)]); 9] = [
     ("/admin/accounts/1/gift/", &[("addon", "odds"), ("days", "30"), ("note", "x")]),
     ("/admin/accounts/1/block/", &[]),
     ("/admin/accounts/1/unblock/", &[]),
@@ -33,6 +34,11 @@ const FORMS: [(&str, &[(&str, &str)]); 7] = [
         &[("provider", "a"), ("key", "1"), ("other_provider", "b"), ("other_key", "1")],
     ),
     ("/admin/matches/split/", &[("provider", "a"), ("key", "1")]),
+    (
+        "/admin/deductions/add/",
+        &[("competition", "a"), ("season", "2020"), ("team", "b"), ("points", "1")],
+    ),
+    ("/admin/deductions/remove/", &[("id", "1")]),
     ("/admin/logout/", &[]),
 ];
 

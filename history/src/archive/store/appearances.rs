@@ -87,6 +87,21 @@ impl ArchiveStore {
         });
         leaders.fetch_all(self.database.pool()).await
     }
+
+    /// Matches with players who were on the pitch; for fouls, which only some feeds count, those with one.
+    pub(in crate::archive) async fn leader_matches(
+        &self,
+        season: Key,
+        leader: Leader,
+    ) -> Result<u64, sqlx::Error> {
+        let counts = if leader == Leader::Fouls { " AND fouls > 0" } else { "" };
+        let matches = format!(
+            "SELECT CAST(count(DISTINCT match_id) AS BIGINT) FROM archive_appearances
+             WHERE season = $1 AND played = 1{counts}"
+        );
+        let matches = sqlx::query_scalar(AssertSqlSafe(matches)).bind(signed(season));
+        matches.fetch_one(self.database.pool()).await.map(unsigned)
+    }
 }
 
 pub(super) async fn put(

@@ -14,7 +14,7 @@ use std::{collections::HashMap, sync::Arc};
 use base::Micros;
 use facts::event::Sport;
 use serde::de::DeserializeOwned;
-use sqlx::{AnyConnection, AssertSqlSafe, Row, any::AnyRow};
+use sqlx::{AnyConnection, AnyPool, AssertSqlSafe, Row, any::AnyRow};
 
 use self::statement::{Conditions, Statement, id_array, ids_in, whole};
 use super::{
@@ -33,6 +33,10 @@ pub(super) struct ArchiveStore {
 impl ArchiveStore {
     pub(super) fn of(database: &Database) -> Self {
         Self { database: database.clone() }
+    }
+
+    pub(super) fn pool(&self) -> &AnyPool {
+        self.database.pool()
     }
 
     /// The term in which this node of a cluster leads, if it does.

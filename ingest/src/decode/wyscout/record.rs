@@ -16,6 +16,7 @@ use crate::error::DecodeError;
 pub struct MatchRecord {
     pub match_id: u64,
     pub competition: Option<u64>,
+    pub season: Option<u64>,
     /// `YYYY-MM-DD HH:MM:SS` in UTC, as it stands.
     pub kick_off: Option<String>,
     /// Whether there was extra time, perhaps with a shoot-out after it.
@@ -83,6 +84,8 @@ struct RawRecord<'a> {
     wy_id: u64,
     #[serde(default, deserialize_with = "lenient::perhaps")]
     competition_id: Option<u64>,
+    #[serde(default, deserialize_with = "lenient::perhaps")]
+    season_id: Option<u64>,
     #[serde(borrow, default)]
     dateutc: Option<Cow<'a, str>>,
     /// `Regular`, `ExtraTime` or `Penalties`.
@@ -130,6 +133,7 @@ fn record(text: &str) -> Result<MatchRecord, DecodeError> {
     Ok(MatchRecord {
         match_id: raw.wy_id,
         competition: raw.competition_id,
+        season: raw.season_id,
         kick_off: raw.dateutc.map(Cow::into_owned),
         had_extra_time: matches!(raw.duration.as_deref(), Some("ExtraTime" | "Penalties")),
         venue: name(raw.venue),

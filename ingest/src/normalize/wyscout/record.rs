@@ -44,7 +44,7 @@ pub(super) fn fixture(
     Fixture {
         provider: PROVIDER.into(),
         provider_key: match_key.to_string().into(),
-        competition: record.and_then(|record| record.competition).map(competition),
+        competition: record.and_then(competition),
         start: record.map_or(Some(start), kick_off),
         date: None,
         sides: Some(roster.sides.clone()),
@@ -62,6 +62,10 @@ pub(super) fn about(record: &MatchRecord) -> About {
         round: record.gameweek.filter(|week| *week > 0),
         group: record.group.as_deref().map(Into::into),
         venue,
+        country: COMPETITIONS
+            .iter()
+            .find(|(own, ..)| Some(*own) == record.competition)
+            .and_then(|(.., country)| country.map(Into::into)),
         ..About::default()
     }
 }
@@ -136,18 +140,61 @@ fn kick_off(record: &MatchRecord) -> Option<Micros> {
     Some(civil.to_zoned(TimeZone::UTC).ok()?.timestamp().as_microsecond())
 }
 
-/// The record has a number alone; the public dataset is about these seven. The season's number is
-/// left out, because a season is shown by its name.
-fn competition(key: u64) -> Competition {
-    let name: Arc<str> = match key {
-        28 => "World Cup".into(),
-        102 => "European Championship".into(),
-        364 => "Premier League".into(),
-        412 => "Ligue 1".into(),
-        426 => "Bundesliga".into(),
-        524 => "Serie A".into(),
-        795 => "La Liga".into(),
-        other => format!("competition {other}").into(),
-    };
-    Competition { id: Id::derive(PROVIDER, "competition", &key.to_string()), name, season: None }
+/// The record has numbers alone. These are the competitions of the public dataset, with their countries, and its seasons.
+const COMPETITIONS: &[(u64, &str, Option<&str>)] = &[
+    (28, "World Cup", None),
+    (102, "European Championship", None),
+    (364, "Premier League", Some("England")),
+    (412, "Ligue 1", Some("France")),
+    (426, "Bundesliga", Some("Germany")),
+    (524, "Serie A", Some("Italy")),
+    (795, "La Liga", Some("Spain")),
+];
+
+/// The season is shown by its name: that of a number which is not known has the number.
+fn season(key: u64) -> Arc<str> {
+    match key {
+        9291 => "2016".into(),
+        10078 => "2018".into(),
+        181_137 | 181_144 | 181_150 | 181_189 | 181_248 => "2017/18".into(),
+        other => format!("season {other}").into(),
+    }
+}
+
+fn competition(record: &MatchRecord) -> Option<Competition> {
+    let key = record.competition?;
+    let known = COMPETITIONS.iter().find(|(own, ..)| *own == key);
+    Some(Competition {
+        id: Id::derive(PROVIDER, "competition", &key.to_string()),
+        name: known
+            .map_or_else(|| format!("competition {key}").into(), |(_, name, _)| (*name).into()),
+        season: record.season.map(season),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn season_and_country_are_those_of_the_numbers() {
+        for (numbers, name, season, country) in [
+            (
+                r#""competitionId": 795, "seasonId": 181144"#,
+                "La Liga",
+                Some("2017/18"),
+                Some("Spain"),
+            ),
+            (r#""competitionId": 28, "seasonId": "10078""#, "World Cup", Some("2018"), None),
+            (r#""competitionId": 43, "seasonId": 7"#, "competition 43", Some("season 7"), None),
+            (r#""competitionId": 364"#, "Premier League", None, Some("England")),
+        ] {
+            let sides = r#""1": {"teamId": 1, "side": "home"}, "2": {"teamId": 2, "side": "away"}"#;
+            let text = format!(r#"[{{"wyId": 5, {numbers}, "teamsData": {{{sides}}}}}]"#);
+            let record = wyscout::record::find(text.as_bytes(), 5).unwrap().unwrap();
+            let found = competition(&record).unwrap();
+            assert_eq!((&*found.name, found.season.as_deref()), (name, season), "{numbers}");
+            assert_eq!(about(&record).country.as_deref(), country, "{numbers}");
+        }
+    }
 }

@@ -27,7 +27,7 @@ mod players;
 mod referees;
 mod request;
 mod seasons;
-mod standings;
+pub(super) mod standings;
 mod stats;
 mod teams;
 mod tenure;

@@ -1,18 +1,19 @@
 //! `leagues/{id}/standings/`: the table of a season, from its results and the matches in play.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
+    country,
     matches::Matches,
     request::{self, football},
     seasons::{Season, calendar},
 };
 use crate::api::{ApiRequest, ApiResult, CacheControl, Param, Spec};
-use history::query::{self, EntityKind, MatchQuery, StandingsRow, StandingsRule};
-use record::{Key, MatchSummary};
+use history::query::{DeductionOfTeam, EntityKind, FootballTables, MatchQuery, StandingsRow};
+use record::Key;
 
 /// SERVICE section 1.9. Either `standings` or, where the season has groups, `groups` is there.
 #[derive(Debug, PartialEq, Serialize, ToSchema)]
@@ -20,12 +21,42 @@ pub(super) struct Standings {
     league_id: Key,
     /// `null` where no feed names a season of the league; the table is empty then.
     season: Option<Season>,
+    /// What decides between teams with equal points: `goal_difference`, `head_to_head`, `wins_first`, `split`.
+    rule: &'static str,
+    points_for_win: u32,
+    /// Points that the competition took from teams, which are missing in `pts`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    deductions: Vec<PointsDeducted>,
     grouped: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     standings: Option<Vec<Standing>>,
     /// By the name of the group.
     #[serde(skip_serializing_if = "Option::is_none")]
     groups: Option<BTreeMap<String, Vec<Standing>>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub(in crate::api) struct PointsDeducted {
+    /// `null` if no team of the table has the name, or several have; nothing is deducted then.
+    team_id: Option<Key>,
+    team_name: String,
+    points: u32,
+    /// `2020-07-14`.
+    date: Option<String>,
+    reason: Option<String>,
+}
+
+impl PointsDeducted {
+    pub(in crate::api) fn all(deductions: Vec<DeductionOfTeam>) -> Vec<Self> {
+        let deductions = deductions.into_iter().map(|DeductionOfTeam { team, deduction }| Self {
+            team_id: team,
+            team_name: deduction.team,
+            points: deduction.points,
+            date: deduction.date,
+            reason: deduction.reason,
+        });
+        deductions.collect()
+    }
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, ToSchema)]
@@ -40,8 +71,8 @@ pub(super) struct Standing {
     gf: u32,
     ga: u32,
     gd: i64,
-    /// 3 for a win, 1 for a draw; no feed reports deducted points.
-    pts: u32,
+    /// `points_for_win` for a win, 1 for a draw, without deducted points.
+    pts: i64,
     /// Expected goals for and against, of the matches that have them; `xg_games` counts these.
     xgf: Option<f64>,
     xga: Option<f64>,
@@ -59,51 +90,62 @@ const SPEC: Spec =
 endpoints! {
     /// The table of a season.
     "/api/v2/leagues/{id}/standings/", params(SPEC), answers(Standings),
-        |request| standings(&request);
+        |request| standings(&request).await;
 }
 
-fn standings(request: &ApiRequest) -> ApiResult {
+async fn standings(request: &ApiRequest) -> ApiResult {
     let params = &request.params;
     let (matches, league) = Matches::for_entity(request, EntityKind::Competition)?;
     let calendar = calendar(&matches, Some(league.id));
     let season = Season::requested(&matches, &calendar, league.id, params.id("season_id")?)?;
     let played = season
         .as_ref()
-        .map(|season| matches.all(&MatchQuery { season: Some(season.id), ..football() }));
+        .map(|season| matches.all(&MatchQuery { season: Some(season.id), ..football() }))
+        .unwrap_or_default();
+    let country = country::name_or_empty(league.country.as_deref());
+    let tables = request.api.history.football_tables(
+        &league,
+        &country,
+        season.as_ref().map(|season| season.id),
+        &played,
+        true,
+    );
+    let tables = tables.await?;
     let name = |team: Key| matches.team_name(team);
-    let body = Standings::of(league.id, season, &played.unwrap_or_default(), name);
-    request.answer(CacheControl::LIST, &body)
+    request.answer(CacheControl::LIST, &Standings::of(league.id, season, tables, name))
 }
 
 impl Standings {
-    /// `played` are the season's matches, in order.
     fn of(
         league_id: Key,
         season: Option<Season>,
-        played: &[Arc<MatchSummary>],
+        tables: FootballTables,
         name: impl Fn(Key) -> String,
     ) -> Self {
-        let rule = StandingsRule::Regulation { lists_all_teams: true };
-        let mut tables = query::group_tables(played.iter().map(AsRef::as_ref), rule);
-        let ungrouped = tables.remove(&None).unwrap_or_default();
-        let grouped = !tables.is_empty();
-        let standings = (!grouped).then(|| Standing::ranked(ungrouped, &name));
-        let groups = tables
-            .into_iter()
-            .filter_map(|(group, rows)| Some((group?.to_string(), Standing::ranked(rows, &name))));
-        let groups = grouped.then(|| groups.collect());
-        Self { league_id, season, grouped, standings, groups }
+        let FootballTables { rule, deductions, ungrouped, groups } = tables;
+        let grouped = !groups.is_empty();
+        let groups =
+            groups.into_iter().map(|(group, rows)| (group.to_string(), Standing::all(rows, &name)));
+        Self {
+            league_id,
+            season,
+            rule: rule.ranking.as_str(),
+            points_for_win: rule.win,
+            deductions: PointsDeducted::all(deductions),
+            grouped,
+            groups: grouped.then(|| groups.collect()),
+            standings: (!grouped).then(|| Standing::all(ungrouped, &name)),
+        }
     }
 }
 
 impl Standing {
-    fn ranked(mut rows: Vec<StandingsRow>, name: &impl Fn(Key) -> String) -> Vec<Self> {
-        query::by_points(&mut rows, name);
+    fn all(rows: Vec<StandingsRow>, name: &impl Fn(Key) -> String) -> Vec<Self> {
         (1..).zip(rows).map(|(position, row)| Self::of(position, &row, name)).collect()
     }
 
     fn of(position: usize, row: &StandingsRow, name: &impl Fn(Key) -> String) -> Self {
-        let StandingsRow { team, total, expected, live, .. } = row;
+        let StandingsRow { team, total, expected, live, points, .. } = row;
         Self {
             position,
             team_id: *team,
@@ -115,7 +157,7 @@ impl Standing {
             gf: total.scored,
             ga: total.conceded,
             gd: total.difference(),
-            pts: total.points(),
+            pts: *points,
             xgf: expected.map(|it| it.scored),
             xga: expected.map(|it| it.conceded),
             xgd: expected.map(|it| it.difference),

@@ -5,11 +5,12 @@ use utoipa::ToSchema;
 
 use super::{
     matches::Matches,
-    players, request,
+    players,
+    request::{self, football},
     seasons::{Season, calendar},
 };
 use crate::api::{ApiError, ApiRequest, ApiResult, CacheControl, PageSize, Param, Spec};
-use history::query::{EntityKind, Leader, LeaderRow};
+use history::query::{EntityKind, Leader, LeaderRow, MatchQuery};
 use record::Key;
 
 /// SERVICE section 1.8.
@@ -22,6 +23,9 @@ pub(super) struct Top {
     season: Option<Season>,
     stat: &'static str,
     label: &'static str,
+    /// The matches with known players, from which the leaders are counted, of those that have begun.
+    matches_counted: u64,
+    matches_total: u64,
     leaders: Vec<Leading>,
 }
 
@@ -67,12 +71,19 @@ async fn top(request: &ApiRequest) -> ApiResult {
     let calendar = calendar(&matches, Some(league.id));
     let season = Season::requested(&matches, &calendar, league.id, params.id("season_id")?)?;
     let limit = params.window_of(LEADERS)?.limit;
-    let rows = match &season {
-        Some(season) => request.api.history.leaders(season.id, leader, limit).await?,
-        None => Vec::new(),
-    };
+    let (mut rows, mut matches_counted, mut matches_total) = (Vec::new(), 0, 0);
+    if let Some(season) = &season {
+        rows = request.api.history.leaders(season.id, leader, limit).await?;
+        matches_counted = request.api.history.leader_matches(season.id, leader).await?;
+        let known = matches.all(&MatchQuery { season: Some(season.id), ..football() });
+        let begun = known.iter().filter(|it| it.status.is_live() || it.status.has_result());
+        // The archive may know a match that has begun before the others do.
+        matches_total = (begun.count() as u64).max(matches_counted);
+    }
     let leaders = ranked(&matches, &rows);
-    request.answer(CacheControl::LIST, &Top { league_id: league.id, season, stat, label, leaders })
+    let league_id = league.id;
+    let top = Top { league_id, season, stat, label, matches_counted, matches_total, leaders };
+    request.answer(CacheControl::LIST, &top)
 }
 
 fn ranked(matches: &Matches<'_>, rows: &[LeaderRow]) -> Vec<Leading> {

@@ -26,7 +26,7 @@ pub(super) struct LeagueRow {
     api_id: Option<u64>,
     name: String,
     /// Its name; empty if no feed reports it.
-    country: String,
+    pub(super) country: String,
     pub(super) season_id: Option<u64>,
     /// No feed provides it.
     is_women: Option<bool>,

@@ -10,8 +10,10 @@ use super::{
     league::{FootballSeasons, LeagueRow, football_entity},
     request::{self, V1Query},
 };
-use crate::api::{ApiRequest, ApiResult, CacheControl, Param, Spec};
-use history::query::{self, EntityKind, MatchQuery, StandingsRow, StandingsRule, Tally, View};
+use crate::api::{
+    ApiRequest, ApiResult, CacheControl, Param, Spec, football::standings::PointsDeducted,
+};
+use history::query::{EntityKind, FootballTables, MatchQuery, StandingsRow, Tally, View};
 use record::{Key, Status};
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -19,6 +21,11 @@ use record::{Key, Status};
 pub(super) struct Standings {
     league: LeagueRow,
     season_id: Option<u64>,
+    /// What decides between teams with equal points, as in version 2.
+    rule: &'static str,
+    /// Points that the competition took from teams, which are missing in `pts`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    deductions: Vec<PointsDeducted>,
     /// Of a season without groups.
     standings: Vec<Standing>,
     /// Of one with groups, by their names.
@@ -34,7 +41,7 @@ struct Standing {
     #[serde(flatten)]
     #[schema(inline)]
     total: Sum,
-    pts: u32,
+    pts: i64,
     /// The last five results, the newest last: `WLWWD`.
     form: String,
     home: Sum,
@@ -67,15 +74,13 @@ impl From<Tally> for Sum {
 }
 
 impl Standing {
-    fn ranked(query: &V1Query<'_>, mut rows: Vec<StandingsRow>) -> Vec<Self> {
-        let name = |team: Key| query.name(EntityKind::Team, Some(team));
-        query::by_points(&mut rows, |team| name(team).unwrap_or_default());
+    fn all(query: &V1Query<'_>, rows: Vec<StandingsRow>) -> Vec<Self> {
         let row = |(position, row): (usize, StandingsRow)| Self {
             position,
             team_id: row.team,
-            team_name: name(row.team),
+            team_name: query.name(EntityKind::Team, Some(row.team)),
             total: row.total.into(),
-            pts: row.total.points(),
+            pts: row.points,
             form: row.form(),
             home: row.home.into(),
             away: row.away.into(),
@@ -91,10 +96,10 @@ endpoints! {
     /// The table of a season.
     "/api/leagues/{id}/standings/", params(STANDINGS), answers(Standings),
         or(status = 404, description = "No such league"),
-        |request| standings(&request);
+        |request| standings(&request).await;
 }
 
-fn standings(request: &ApiRequest) -> ApiResult {
+async fn standings(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
     let entity = football_entity(request, EntityKind::Competition)?;
     let view = View::now(&request.api.history, Some(Sport::Football));
@@ -107,16 +112,20 @@ fn standings(request: &ApiRequest) -> ApiResult {
         ..MatchQuery::default()
     };
     let played = view.all(&filter);
-    let rule = StandingsRule::Regulation { lists_all_teams: false };
-    let mut tables = query::group_tables(played.iter().map(AsRef::as_ref), rule);
-    let ungrouped = tables.remove(&None).unwrap_or_default();
-    let standings = Standing::ranked(&query, ungrouped);
-    let groups = tables
-        .into_iter()
-        .filter_map(|(group, rows)| Some((group?.to_string(), Standing::ranked(&query, rows))));
+    let tables =
+        request.api.history.football_tables(&entity, &league.country, season_id, &played, false);
+    let FootballTables { rule, deductions, ungrouped, groups } = tables.await?;
+    let groups =
+        groups.into_iter().map(|(group, rows)| (group.to_string(), Standing::all(&query, rows)));
     // The table of an unknown season is empty and has no id.
     let is_known = |id: &Key| request.api.history.entity(EntityKind::Season, *id).is_some();
-    let season_id = season_id.filter(is_known);
-    let answer = Standings { league, season_id, standings, groups: groups.collect() };
+    let answer = Standings {
+        season_id: season_id.filter(is_known),
+        rule: rule.ranking.as_str(),
+        deductions: PointsDeducted::all(deductions),
+        standings: Standing::all(&query, ungrouped),
+        groups: groups.collect(),
+        league,
+    };
     request.answer(CacheControl::LIST, &answer)
 }

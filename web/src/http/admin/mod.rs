@@ -6,11 +6,12 @@
 //!
 //! In reading order: `operator`, `log_in`, `confirmation`, then `figures` with `samples`, `rate`, `memory` and `nodes`,
 //! `live`, `accounts` and `account`; `sockets`, and `socket` with `journal_row`;
-//! `sources`; `matches`.
+//! `sources`; `matches`; `deductions`.
 
 mod account;
 mod accounts;
 mod confirmation;
+mod deductions;
 mod figures;
 mod journal_row;
 mod live;
@@ -61,6 +62,9 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
         .route("/admin/matches/", get(matches::show))
         .route("/admin/matches/join/", post(matches::join))
         .route("/admin/matches/split/", post(matches::split))
+        .route("/admin/deductions/", get(deductions::show))
+        .route("/admin/deductions/add/", post(deductions::add))
+        .route("/admin/deductions/remove/", post(deductions::remove))
         .route("/admin/orders/{order}/refund/", post(account::refund))
         .method_not_allowed_fallback(async || SiteError::WrongMethod)
         .layer(DefaultBodyLimit::max(FORM_BYTES_MAX))

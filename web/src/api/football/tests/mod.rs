@@ -258,6 +258,8 @@ async fn table_is_computed_from_results_without_extra_time() {
     let world = World::new().await;
     let table = world.get("leagues/5/standings/?season_id=50").await.body;
     assert_eq!(table["grouped"], false);
+    assert_eq!((&table["rule"], &table["points_for_win"]), (&json!("goal_difference"), &json!(3)));
+    assert_eq!(table.get("deductions"), None);
     assert_eq!(table["season"]["is_current"], true);
     let rows: Vec<_> = table["standings"].as_array().unwrap().iter().collect();
     let values = |row: &Value| {
@@ -297,6 +299,8 @@ async fn sums_cover_the_known_matches() {
     let top = world.get("leagues/5/top/scorers/").await.body;
     assert_eq!((&top["label"], &top["leaders"][0]["player_id"]), (&json!("Goals"), &json!(SCORER)));
     assert_eq!(top["leaders"][0]["player_name"], format!("name {SCORER}"));
+    // The players of one match are known; two others have begun.
+    assert_eq!([&top["matches_counted"], &top["matches_total"]], [1, 3], "{top}");
     let stats = world.get(&format!("players/{SCORER}/stats/?league_id=5&team_id={ALPHA}")).await;
     assert_eq!(stats.body["results"][0]["goals"], 1, "{}", stats.body);
     let stats = world.get(&format!("players/{SCORER}/stats/?team_id={BETA}")).await;

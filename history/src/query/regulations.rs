@@ -1,0 +1,240 @@
+//! The rules of football competitions: the settings of the operator, else those built in.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use tokio::sync::watch;
+
+use super::{Ranking, TableRule, season_year};
+use crate::config::{CompetitionConfig, CompetitionsConfig, Deduction};
+
+/// The rules of one season of a competition.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Regulations {
+    pub rule: TableRule,
+    /// Conferences that no feed states: the names of their teams.
+    pub groups: BTreeMap<String, Vec<String>>,
+    pub deductions: Vec<Deduction>,
+}
+
+/// The settings in force, which the operator can replace while the hub runs. Clones share them.
+#[derive(Debug, Clone, Default)]
+pub struct Competitions(watch::Sender<Arc<CompetitionsConfig>>);
+
+impl Competitions {
+    #[must_use]
+    pub fn new(config: CompetitionsConfig) -> Self {
+        Self(watch::Sender::new(Arc::new(config)))
+    }
+
+    pub fn replace(&self, config: CompetitionsConfig) {
+        self.0.send_replace(Arc::new(config));
+    }
+
+    /// The rules of a season: the name of the country, or nothing, the names of the competition and of the season,
+    /// and the day of the first match, if known.
+    #[must_use]
+    pub fn regulations(
+        &self,
+        country: &str,
+        competition: &str,
+        season: &str,
+        first_day: Option<&str>,
+    ) -> Regulations {
+        let year = season_year(season, first_day);
+        let names = names(country, competition);
+        let mut rule = built_in(&fold(country), &names, year);
+        let settings = Arc::clone(&self.0.borrow());
+        let Some(own) = configured(&settings, &fold(country), &names) else {
+            return Regulations { rule, ..Regulations::default() };
+        };
+        rule.ranking = own.rule.unwrap_or(rule.ranking);
+        rule.win = own.win.unwrap_or(rule.win);
+        rule.split_after = own.split_after.unwrap_or(rule.split_after);
+        rule.split_top = own.split_top.unwrap_or(rule.split_top);
+        let deductions = own.deductions.iter().filter(|it| is_of_season(it, season, first_day));
+        Regulations { rule, groups: own.groups.clone(), deductions: deductions.cloned().collect() }
+    }
+}
+
+/// The folded names by which a competition is looked up: some feeds write its country in front of it.
+fn names(country: &str, competition: &str) -> Vec<String> {
+    let name = fold(competition);
+    let country = fold(country);
+    let bare = name.strip_prefix(&*country).filter(|bare| !bare.is_empty() && *bare != name);
+    let bare = bare.map(str::to_owned);
+    [name].into_iter().chain(bare).collect()
+}
+
+/// The settings of a competition: those with its country come before those without one.
+fn configured<'a>(
+    settings: &'a CompetitionsConfig,
+    country: &str,
+    names: &[String],
+) -> Option<&'a CompetitionConfig> {
+    let mut named = settings.iter().filter(|(key, _)| is_key(key, country, names));
+    let with_country = named.clone().find(|(key, _)| key.contains('/'));
+    with_country.or_else(|| named.next()).map(|(_, own)| own)
+}
+
+/// Whether a key of the settings, `Country/Name` or `Name`, means this competition, of which the names are folded.
+fn is_key(key: &str, country: &str, names: &[String]) -> bool {
+    match key.split_once('/') {
+        Some((own, name)) => fold(own) == country && names.contains(&fold(name)),
+        None => names.contains(&fold(key)),
+    }
+}
+
+/// Whether a key as in the settings means the competition of this country with this name.
+pub(super) fn is_named(key: &str, country: &str, competition: &str) -> bool {
+    is_key(key, &fold(country), &names(country, competition))
+}
+
+/// Whether a deduction is of the season with this name, and this day of its first match.
+pub(super) fn is_of_season(deduction: &Deduction, season: &str, first_day: Option<&str>) -> bool {
+    let same_year = match season_year(&deduction.season, None) {
+        Some(wanted) => season_year(season, first_day) == Some(wanted),
+        None => fold(&deduction.season) == fold(season),
+    };
+    // Such as "Clausura".
+    let is_number = |word: &String| word.starts_with(|letter: char| letter.is_ascii_digit());
+    let names: Vec<_> = words(season).collect();
+    let mut wanted = words(&deduction.season).filter(|word| !is_number(word));
+    same_year && wanted.all(|word| names.contains(&word))
+}
+
+/// The letters and digits of a name, in lower case.
+pub(super) fn fold(text: &str) -> String {
+    words(text).collect()
+}
+
+/// The words of a name, in lower case.
+pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
+    let words = text.split(|letter: char| !letter.is_alphanumeric());
+    words.filter(|word| !word.is_empty()).map(str::to_lowercase)
+}
+
+/// The first season in which a win gave 3 points. Elsewhere it always does.
+const THREE_POINTS: &[(&str, u16)] = &[
+    ("england", 1981),
+    ("turkey", 1987),
+    ("greece", 1992),
+    ("scotland", 1994),
+    ("italy", 1994),
+    ("france", 1994),
+    ("belgium", 1995),
+    ("brazil", 1995),
+    ("germany", 1995),
+    ("netherlands", 1995),
+    ("portugal", 1995),
+    ("spain", 1995),
+];
+
+/// Competitions that do not rank by goal difference: the countries, the names, the year of the first season, the
+/// rule, and with a split the matches before it. `*` marks a name that no other country uses, so that it is enough
+/// if no country is known. Of several lines the last one that has begun counts.
+type BuiltIn = (&'static str, &'static str, u16, Ranking, u32);
+
+const BUILT_IN: &[BuiltIn] = &[
+    (
+        "Spain",
+        "*La Liga, La Liga EA Sports, La Liga Santander, La Liga BBVA, Primera División, Primera Division, \
+         Segunda División, Segunda Division, La Liga 2",
+        0,
+        Ranking::HeadToHead,
+        0,
+    ),
+    ("Italy", "Serie A, Serie A TIM, Serie A Enilive", 2005, Ranking::HeadToHead, 0),
+    (
+        "Portugal",
+        "*Primeira Liga, Liga Portugal, Segunda Liga, Liga Portugal 2",
+        0,
+        Ranking::HeadToHead,
+        0,
+    ),
+    (
+        "Turkey, Türkiye",
+        "*Süper Lig, *Super Lig, *Turkish Super Lig, Super League",
+        0,
+        Ranking::HeadToHead,
+        0,
+    ),
+    ("Greece", "*Super League Greece, Super League, Super League 1", 0, Ranking::HeadToHead, 0),
+    ("Poland", "*Ekstraklasa", 0, Ranking::HeadToHead, 0),
+    (
+        "Belgium",
+        "*Belgian Pro League, Pro League, *Jupiler Pro League, First Division A",
+        0,
+        Ranking::WinsFirst,
+        0,
+    ),
+    (
+        "Brazil",
+        "Serie A, Série A, Serie B, Série B, *Brasileirão, *Brasileiro Série A",
+        0,
+        Ranking::WinsFirst,
+        0,
+    ),
+    ("USA, United States", "*MLS, *Major League Soccer", 2014, Ranking::WinsFirst, 0),
+    (
+        "Scotland",
+        "*Scottish Premiership, *Scottish Premier League, Premiership, Premier League",
+        2000,
+        Ranking::Split,
+        33,
+    ),
+    ("Northern Ireland", "Premiership, *NIFL Premiership", 2008, Ranking::Split, 33),
+    ("Switzerland", "Super League, *Swiss Super League", 2023, Ranking::Split, 33),
+    ("Wales", "*Cymru Premier, Premier League, *Welsh Premier League", 2010, Ranking::Split, 22),
+    ("Denmark", "Superliga, Superligaen, *Danish Superliga", 2020, Ranking::Split, 22),
+    (
+        "",
+        "*UEFA Champions League, *UEFA Europa League, *UEFA Europa Conference League",
+        0,
+        Ranking::HeadToHead,
+        0,
+    ),
+    (
+        "",
+        "*UEFA Champions League, *UEFA Europa League, *UEFA Conference League",
+        2024,
+        Ranking::GoalDifference,
+        0,
+    ),
+    (
+        "",
+        "*European Championship, *UEFA European Championship, *Euro Championship",
+        1996,
+        Ranking::HeadToHead,
+        0,
+    ),
+];
+
+/// The built-in rule; that of today if the year is not known.
+fn built_in(country: &str, names: &[String], year: Option<u16>) -> TableRule {
+    let year = year.unwrap_or(u16::MAX);
+    let is_it = |(countries, own, since, ..): &&BuiltIn| {
+        let of_country = countries.split(", ").any(|own| fold(own) == country);
+        let is_named = |own: &str| {
+            let is_enough = own.starts_with('*') && (country.is_empty() || countries.is_empty());
+            (of_country || is_enough) && names.contains(&fold(own))
+        };
+        *since <= year && own.split(", ").any(is_named)
+    };
+    let found = BUILT_IN.iter().rfind(is_it);
+    let of_country = if country.is_empty() {
+        found.map(|(countries, ..)| fold(countries.split(", ").next().unwrap_or_default()))
+    } else {
+        Some(country.to_owned())
+    };
+    let is_old = |(own, since): &&(&str, u16)| Some(*own) == of_country.as_deref() && year < *since;
+    let default = TableRule::default();
+    TableRule {
+        ranking: found.map_or(default.ranking, |(_, _, _, ranking, _)| *ranking),
+        win: if THREE_POINTS.iter().any(|line| is_old(&line)) { 2 } else { default.win },
+        split_after: found
+            .map(|(.., after)| *after)
+            .filter(|after| *after > 0)
+            .unwrap_or(default.split_after),
+        ..default
+    }
+}
