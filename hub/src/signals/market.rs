@@ -84,7 +84,7 @@ impl<'a> OpenPrices<'a> {
     /// of the products of all other prices, divided by the product of all.
     fn arbitrage(&self, market: &MarketKey, settings: &SignalSettings) -> Option<Signal> {
         let best: Vec<_> = self.outcomes().map(|offers| &offers[0]).collect();
-        let pays: Vec<_> = best.iter().map(|offer| scaled(offer.pays)).collect::<Option<_>>()?;
+        let pays: Vec<_> = best.iter().map(|offer| scaled(offer)).collect::<Option<_>>()?;
         let others = |skip: usize| -> Option<i128> {
             let others = pays.iter().enumerate().filter(|(index, _)| *index != skip);
             others.map(|(_, pays)| *pays).try_fold(1, i128::checked_mul)
@@ -177,15 +177,16 @@ fn after_commission(price: Decimal, commission: Decimal) -> Option<Decimal> {
 /// Units of a price in whole numbers.
 const SCALE: i128 = 100_000_000;
 
-/// A price in units of `1/SCALE`, never more than it is. One with more than four places may have been rounded up from
-/// another notation, such as an American price, so it counts one unit less.
-fn scaled(price: Decimal) -> Option<i128> {
+/// What an offer pays in units of `1/SCALE`, never more than it does. A price with more than four places may have been rounded
+/// up from another notation, such as an American price, so it counts one unit less.
+fn scaled(offer: &Offer<'_>) -> Option<i128> {
     let ten = |places: u32| 10_i128.checked_pow(places);
-    let units = match 8_u32.checked_sub(price.scale()) {
-        Some(places) => price.mantissa().checked_mul(ten(places)?)?,
-        None => price.mantissa() / ten(price.scale() - 8)?,
+    let (mantissa, scale) = (offer.pays.mantissa(), offer.pays.scale());
+    let units = match 8_u32.checked_sub(scale) {
+        Some(places) => mantissa.checked_mul(ten(places)?)?,
+        None => mantissa / ten(scale - 8)?,
     };
-    Some(units - i128::from(price.scale() > 4))
+    Some(units - i128::from(offer.price.scale() > 4))
 }
 
 /// Each bookmaker that has suspended the market while enough others trade.
