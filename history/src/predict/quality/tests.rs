@@ -99,7 +99,7 @@ fn quality_is_what_the_held_out_seasons_give() {
         })),
     };
     assert_eq!(measured, QUALITY);
-    assert!(QUALITY.blend < QUALITY.model);
+    assert!(measured.blend < measured.model);
     let training = || forecasts.iter().filter(|it| it.season < HELD_OUT);
     let weights = (1..=20).map(|step| 0.05 * f64::from(step));
     let best = weights.min_by(|a, b| {
