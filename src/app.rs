@@ -166,7 +166,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
     let fresh = || {
         let mut hub = Hub::new(hub_start.settings, epochs, Identity::new(remembered))
             .with_ids(ids.clone())
-            .with_signals(hub_start.signals);
+            .with_signals(hub_start.signals.clone());
         hub.remember_signals(&board.find(|_| true));
         hub
     };
@@ -284,7 +284,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
                 limits: rate_limits.clone(),
                 database: accounts.database().clone(),
                 drain_ms: milliseconds(config.server.drain_ms),
-                settings: (hub_start.settings, hub_start.signals),
+                settings: (hub_start.settings, hub_start.signals.clone()),
             };
             let requests = requests.expect("they are taken once");
             (Some(RunningNode::start(cluster, (place, leads), parts, requests)), Vec::new())

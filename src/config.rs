@@ -290,6 +290,7 @@ impl Config {
         self.server.proxies().map_err(wrong)?;
         self.accounts.check().map_err(wrong)?;
         self.mail.problem().map_or(Ok(()), |problem| Err(wrong(problem)))?;
+        self.signals.problem().map_or(Ok(()), |problem| Err(wrong(problem)))?;
         self.traces.problem().map_or(Ok(()), |problem| Err(wrong(problem)))?;
         self.acme.problem().map_or(Ok(()), |problem| Err(wrong(problem)))?;
         self.payments.check(self.products.currencies()).map_err(wrong)?;

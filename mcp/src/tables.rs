@@ -178,7 +178,7 @@ const FOOTBALL: &[ToolDeclaration] = &[
         ..rest(
             "get_predictions",
             "",
-            "Predicted results with probabilities, of one match or of many.",
+            "Predicted results with probabilities and their measured quality, of one match or of many.",
         )
     }
     .core(),

@@ -204,8 +204,8 @@ pub(super) fn open(
         }
     };
     let hub = opened.startup.hub();
-    let (settings, signals) = (start.settings, start.signals);
-    if (hub.settings(), hub.signal_settings()) != (settings, signals) {
+    let (settings, signals) = (start.settings, start.signals.clone());
+    if (hub.settings(), hub.signal_settings()) != (settings, signals.clone()) {
         opened.startup.take(HubInput::Settings { settings, signals }, now())?;
     }
     Ok(opened)

@@ -146,8 +146,19 @@ fn contradictory_limits_are_refused() {
         ("steam_ms = 3600001", "signals.steam_ms is 3600001, more than an hour"),
         ("steam_bp = 10001", "signals.steam_bp is 10001, more than the whole price"),
         ("price_gap_bp = 100001", "signals.price_gap_bp is 100001, more than ten times"),
+        ("profit_min = 1.5", "signals.profit_min must be a fraction from 0 to 1"),
+        ("profit_min = 0.00001", "signals.profit_min must be a fraction from 0 to 1"),
+        ("profit_min = -0.01", "signals.profit_min must be a fraction from 0 to 1"),
+        ("commission = { smarkets = 1 }", "signals.commission must be fractions"),
+        ("commission = { smarkets = \"-0.02\" }", "signals.commission must be fractions"),
     ] {
         check_refused(&format!("[signals]\n{setting}\n"), &[], &[problem]);
+    }
+    // A number or text.
+    for share in ["0.002", "\"0.002\""] {
+        let file = format!("[signals]\nprofit_min = {share}\ncommission.smarkets = {share}\n");
+        let settings = load(&file, &[], &Flags::default()).unwrap().signals.settings();
+        assert_eq!((settings.profit_min, settings.commissions["smarkets"]), (20, 2_000));
     }
 }
 

@@ -70,7 +70,7 @@ async fn arbitrage_begins_and_ends_on_channel_and_over_http() {
     // A free account sees the signal, but no bookmaker and no price.
     let free = hub.json(&hub.key(&[]), "/signals/api/?active=true").await["results"][0].clone();
     assert_eq!((&free["id"], &free["strength"]), (&signal["id"], &signal["strength"]), "{free}");
-    let bet = |outcome: &str| json!({"outcome": outcome, "bookmaker_slug": null, "decimal_odds": null, "stake": null});
+    let bet = |outcome: &str| json!({"outcome": outcome, "bookmaker_slug": null, "decimal_odds": null, "commission": null, "stake": null});
     assert_eq!(
         free["details"],
         json!({"profit": 0.0373, "legs": [bet("p1"), bet("p2")]}),
@@ -134,7 +134,7 @@ fn hundredths(price: &str) -> Option<u64> {
 }
 
 /// The highest guaranteed profit over all choices of bookmakers, in hundredths of a percent,
-/// rounded down. Prices of a, b and c hundredths pay abc / (100 (ab + bc + ca)).
+/// rounded down, if it is at least the 0.1 % from which one is reported. Prices of a, b and c hundredths pay abc / (100 (ab + bc + ca)).
 fn most_won(books: &BTreeMap<&str, [u64; 3]>) -> Option<u64> {
     let choices = books.values().flat_map(|[a, ..]| {
         books.values().flat_map(move |[_, b, _]| books.values().map(move |[.., c]| (a, b, c)))
@@ -143,7 +143,7 @@ fn most_won(books: &BTreeMap<&str, [u64; 3]>) -> Option<u64> {
         let (paid, staked) = (a * b * c, 100 * (a * b + b * c + c * a));
         (paid > staked).then(|| (paid - staked) * 10_000 / staked)
     });
-    gains.max()
+    gains.max().filter(|gain| *gain >= 10)
 }
 
 /// By home and away: the profit of the match's last arbitrage, computed from the file alone.

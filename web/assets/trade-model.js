@@ -287,17 +287,18 @@ export function sizeText(size) {
 /** A signal in words: `{what, numbers}`. */
 export function signalText(signal, match) {
   const side = (outcome) => outcomeName(outcome, undefined, match);
+  const less = (commission) => (commission === undefined ? "" : ` less ${percent(Number(commission), 1)} commission`);
   const on = [signal.market && marketWords(signal.market), signal.outcome && side(signal.outcome)].filter(Boolean).join(", ");
   switch (signal.kind) {
     case "arbitrage":
       return { what: `Arbitrage ${percent(Number(signal.profit))}: ${on}`,
-        numbers: (signal.legs ?? []).map((leg) => `${side(leg.outcome)} ${leg.price} at ${leg.bookmaker}, ${percent(Number(leg.stake), 1)} of the stake`) };
+        numbers: (signal.legs ?? []).map((leg) => `${side(leg.outcome)} ${leg.price} at ${leg.bookmaker}${less(leg.commission)}, ${percent(Number(leg.stake), 1)} of the stake`) };
     case "price_gap":
       return { what: `Price gap ${percent(Number(signal.gap), 1)}: ${on}`,
-        numbers: [`${signal.bookmaker} ${signal.price}, next ${signal.next_bookmaker} ${signal.next_price}`] };
+        numbers: [`${signal.bookmaker} ${signal.price}${less(signal.commission)}, next ${signal.next_bookmaker} ${signal.next_price}${less(signal.next_commission)}`] };
     case "value":
       return { what: `Value ${percent(Number(signal.value), 1)}: ${on}`,
-        numbers: [`${signal.bookmaker} ${signal.price}, fair ${signal.fair_price} of ${signal.bookmakers} books`] };
+        numbers: [`${signal.bookmaker} ${signal.price}${less(signal.commission)}, fair ${signal.fair_price} of ${signal.bookmakers} books`] };
     case "steam":
       return { what: `Steam ${percent(Number(signal.change), 1)}: ${on} ${signal.direction ?? ""}`.trim(), numbers: [(signal.moved ?? []).join(", ")] };
     case "suspended":

@@ -440,7 +440,7 @@ class BookRow {
     const isUsable = [...row.cells.values()].some(({ problem }) => problem === undefined);
     setText(this.#state, row.isTotal ? (isUsable ? "usable now" : "none usable now") : (row.problem ?? (row.isInPlay ? "In play" : "Open")));
     setText(this.#margin, percent(row.margin));
-    setAttribute(this.#margin, "data-sign", row.margin < 0 ? "arbitrage" : undefined);
+    setAttribute(this.#margin, "data-sign", row.margin <= -0.0001 ? "arbitrage" : undefined);
     for (const [outcome, cell] of this.#cells) {
       if (row.cells.has(outcome)) continue;
       cell.node.remove();

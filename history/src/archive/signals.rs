@@ -108,8 +108,13 @@ mod tests {
     use record::signal::{Finding, Leg, MarketKey, Signal, SignalKind, Topic};
 
     fn arbitrage(began: i64, ended: Option<i64>) -> Arc<SignalRecord> {
-        let leg =
-            |outcome, price| Leg { outcome, bookmaker: "a".into(), price, stake: dec!(0.500000) };
+        let leg = |outcome, price| Leg {
+            outcome,
+            bookmaker: "a".into(),
+            price,
+            commission: dec!(0.05),
+            stake: dec!(0.500000),
+        };
         let line = Some(dec!(2.5));
         let market = MarketKey { kind: "over_under".into(), period: None, line };
         let legs = vec![leg(Outcome::Over, dec!(2.10)), leg(Outcome::Under, dec!(2.10))];

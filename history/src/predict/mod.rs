@@ -1,12 +1,15 @@
 //! Forecasts of football matches: a model per competition, fitted to its archived results
 //! (`model`), and refitted periodically ([`Predictor::refit_always`]).
 //!
-//! In: results. Out: [`Forecast`]s. It knows neither HTTP nor odds: forecasts do not use
-//! bookmakers' prices.
+//! In: results. Out: [`Forecast`]s, which do not use bookmakers' prices; [`blend`] is a second figure that does. It knows
+//! nothing of HTTP.
 
 mod matrix;
 mod model;
 mod optimum;
+mod quality;
+#[cfg(test)]
+mod season;
 
 use std::{
     collections::HashMap,
@@ -22,6 +25,7 @@ use tracing::{debug, error};
 pub use self::{
     matrix::ScoreMatrix,
     model::{Forecast, MatchResult, Model, Strength},
+    quality::{MODEL_WEIGHT, QUALITY, Quality, blend},
 };
 use crate::{
     archive::{Archive, EntityKind},

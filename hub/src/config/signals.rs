@@ -1,12 +1,14 @@
 //! `[signals]`: the thresholds of signals from odds.
 
+use std::collections::BTreeMap;
+
+use rust_decimal::{Decimal, prelude::ToPrimitive};
 use serde::{Deserialize, Serialize};
 
 use crate::signals::SignalSettings;
 use base::config::{BoundExceeded, at_most};
 
-/// `[signals]`: shares are in basis points, hundredths of a percent. Arbitrages have no threshold:
-/// every one is reported.
+/// `[signals]`: settings that end with `_bp` are in basis points, hundredths of a percent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SignalsConfig {
@@ -25,6 +27,13 @@ pub struct SignalsConfig {
     /// Milliseconds within which they have to. Default 60000, at most an hour. The changes within
     /// that time are kept in memory: about 30 bytes each, up to 64 per price.
     pub steam_ms: u64,
+    /// The least profit of an arbitrage after commission, as a fraction of all that is staked, to four places. A number or
+    /// text. Default 0.001: 0.1 %.
+    pub profit_min: Decimal,
+    /// What bookmakers take of what a bet wins, as a fraction by slug: `betfair_ex_uk = 0.02`. Of those that are not in it,
+    /// exchanges take their published base rate and others nothing; see [`SignalSettings::commission`].
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub commission: BTreeMap<String, Decimal>,
 }
 
 impl Default for SignalsConfig {
@@ -36,6 +45,8 @@ impl Default for SignalsConfig {
             steam,
             steam_bookmakers_min,
             steam_window_us,
+            profit_min,
+            commissions: _,
         } = SignalSettings::default();
         Self {
             bookmakers_min,
@@ -44,6 +55,8 @@ impl Default for SignalsConfig {
             steam_bp: steam,
             steam_bookmakers_min,
             steam_ms: steam_window_us.unsigned_abs() / 1_000,
+            profit_min: Decimal::new(profit_min.into(), 4).normalize(),
+            commission: BTreeMap::new(),
         }
     }
 }
@@ -74,6 +87,17 @@ impl SignalsConfig {
         at_most(("signals.steam_ms", self.steam_ms), ("an hour", 3_600_000))
     }
 
+    /// A fraction that cannot be one: the name of its setting, and what it must be.
+    #[must_use]
+    pub fn problem(&self) -> Option<(&'static str, &'static str)> {
+        if parts(self.profit_min, 4).is_none() {
+            return Some(("signals.profit_min", "a fraction from 0 to 1 with at most four places"));
+        }
+        let is_wrong = |share: &Decimal| parts(*share, 6).is_none() || *share == Decimal::ONE;
+        let expected = "fractions of at least 0 and less than 1 with at most six places";
+        self.commission.values().any(is_wrong).then_some(("signals.commission", expected))
+    }
+
     /// The thresholds in the form that the signal engine takes.
     #[must_use]
     pub fn settings(&self) -> SignalSettings {
@@ -84,6 +108,17 @@ impl SignalsConfig {
             steam: self.steam_bp,
             steam_bookmakers_min: self.steam_bookmakers_min,
             steam_window_us: i64::try_from(self.steam_ms).unwrap_or(i64::MAX / 1_000) * 1_000,
+            profit_min: parts(self.profit_min, 4).unwrap_or_default(),
+            commissions: { self.commission.iter() }
+                .filter_map(|(slug, share)| Some((slug.as_str().into(), parts(*share, 6)?)))
+                .collect(),
         }
     }
+}
+
+/// A fraction from 0 to 1 in parts of ten to the power of `places`; `None` of others, and of more places.
+fn parts(share: Decimal, places: u32) -> Option<u32> {
+    let parts = share.checked_mul(Decimal::from(10_u32.pow(places)))?;
+    let fits = share <= Decimal::ONE && parts.is_integer();
+    parts.to_u32().filter(|_| fits)
 }

@@ -247,7 +247,7 @@ impl Hub {
 
     #[must_use]
     pub fn signal_settings(&self) -> SignalSettings {
-        self.signals.settings
+        self.signals.settings.clone()
     }
 
     #[must_use]

@@ -211,7 +211,7 @@ fn evaluate(
     let mut signal_changes = Vec::new();
     for key in markets {
         let ConsensusKey { kind, period, line } = key.clone();
-        let quotes = quotes(state, key);
+        let quotes = quotes(state, key, settings);
         signal_changes.extend(tracker.market(
             &MarketKey { kind, period, line },
             &quotes,
@@ -233,7 +233,7 @@ fn evaluate(
 }
 
 /// The quotes of all bookmakers in a market.
-fn quotes(state: &Match, key: &ConsensusKey) -> Vec<Quote> {
+fn quotes(state: &Match, key: &ConsensusKey, settings: &SignalSettings) -> Vec<Quote> {
     let members = state.consensus.members(key).iter();
     let markets = members.map(|(book, market)| {
         let book = &state.books[*book];
@@ -241,12 +241,16 @@ fn quotes(state: &Match, key: &ConsensusKey) -> Vec<Quote> {
     });
     let quotes = markets.flat_map(|(book, market)| {
         let market_state = market_state(book, market.status);
+        // CONNECT HERE: the rate that the feed states for this market, in percent (Betfair's `marketBaseRate`).
+        let market_base_rate = None;
+        let commission = settings.commission(&book.slug, market_base_rate);
         market.selections.iter().filter_map(move |selection| {
             let active = selection.status == SelectionStatus::Active;
             Some(Quote {
                 bookmaker: Arc::clone(&book.slug),
                 outcome: selection.outcome?,
                 price: selection.price,
+                commission,
                 state: if active { market_state } else { QuoteState::Unknown },
             })
         })

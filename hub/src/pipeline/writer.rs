@@ -257,7 +257,7 @@ impl Writer {
                 self.builder.hub.forget_idle_times();
                 self.end_waits();
                 let hub = &self.builder.hub;
-                if (hub.settings(), hub.signal_settings()) != (settings, signals) {
+                if (hub.settings(), hub.signal_settings()) != (settings, signals.clone()) {
                     self.builder.take(HubInput::Settings { settings, signals });
                 }
                 // The pushing sources that the leader before had.

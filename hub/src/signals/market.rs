@@ -10,12 +10,19 @@ use super::{
     basis_points, strength,
 };
 
-/// An open price and whose it is.
-type OpenPrice<'a> = (Decimal, &'a Arc<str>);
+/// An open price.
+struct Offer<'a> {
+    outcome: Outcome,
+    bookmaker: &'a Arc<str>,
+    price: Decimal,
+    commission: Decimal,
+    /// What a stake of 1 gets back if it wins, after commission.
+    pays: Decimal,
+}
 
-/// Open prices by outcome, the best first; of each bookmaker its best one.
+/// Open prices by outcome, the one that pays most first; of each bookmaker its best one.
 struct OpenPrices<'a> {
-    prices: Vec<(Outcome, OpenPrice<'a>)>,
+    offers: Vec<Offer<'a>>,
 }
 
 /// All signals of the market but those that need a past.
@@ -24,10 +31,10 @@ pub(super) fn evaluate(
     quotes: &[Quote],
     settings: &SignalSettings,
 ) -> Vec<Signal> {
-    let offers = OpenPrices::of(quotes);
+    let offers = OpenPrices::new(quotes);
     let mut signals = Vec::new();
     if offers.is_whole(quotes) {
-        signals.extend(offers.arbitrage(market));
+        signals.extend(offers.arbitrage(market, settings));
         signals.extend(offers.values(market, settings));
     }
     signals.extend(offers.gaps(market, settings));
@@ -36,64 +43,66 @@ pub(super) fn evaluate(
 }
 
 impl<'a> OpenPrices<'a> {
-    fn of(quotes: &'a [Quote]) -> Self {
+    fn new(quotes: &'a [Quote]) -> Self {
         let open = quotes.iter().filter(|quote| quote.state == QuoteState::Open);
-        let priced = open.filter_map(|quote| {
+        let offers = open.filter_map(|quote| {
             // A price of 1 or less is no price: it pays no profit.
             let price = quote.price.filter(|price| *price > Decimal::ONE)?;
-            Some((quote.outcome, (price, &quote.bookmaker)))
+            let (bookmaker, commission) = (&quote.bookmaker, quote.commission);
+            let pays =
+                if commission.is_zero() { price } else { after_commission(price, commission)? };
+            Some(Offer { outcome: quote.outcome, bookmaker, price, commission, pays })
         });
-        let mut prices: Vec<_> = priced.collect();
-        prices.sort_by(|(a_outcome, a), (b_outcome, b)| {
-            (a_outcome, a.1, b.0).cmp(&(b_outcome, b.1, a.0))
+        let mut offers: Vec<_> = offers.collect();
+        offers.sort_by(|a, b| {
+            (a.outcome, a.bookmaker, b.pays).cmp(&(b.outcome, b.bookmaker, a.pays))
         });
-        prices.dedup_by(|next, previous| (next.0, next.1.1) == (previous.0, previous.1.1));
-        prices.sort_by(|(a_outcome, a), (b_outcome, b)| {
-            (a_outcome, b.0, a.1).cmp(&(b_outcome, a.0, b.1))
+        offers.dedup_by(|next, previous| {
+            (next.outcome, next.bookmaker) == (previous.outcome, previous.bookmaker)
         });
-        Self { prices }
+        offers.sort_by(|a, b| {
+            (a.outcome, b.pays, a.bookmaker).cmp(&(b.outcome, a.pays, b.bookmaker))
+        });
+        Self { offers }
     }
 
     /// The prices of each outcome; no group is empty.
-    fn outcomes(&self) -> impl Iterator<Item = (Outcome, &[(Outcome, OpenPrice<'a>)])> {
-        self.prices.chunk_by(|one, next| one.0 == next.0).map(|prices| (prices[0].0, prices))
+    fn outcomes(&self) -> impl Iterator<Item = &[Offer<'a>]> {
+        self.offers.chunk_by(|one, next| one.outcome == next.outcome)
     }
 
     /// Whether exactly one of the outcomes comes true, and all of them have a price.
     fn is_whole(&self, quotes: &[Quote]) -> bool {
         let is_priced = |whole: &&&[Outcome]| {
-            self.outcomes().map(|(outcome, _)| outcome).eq(whole.iter().copied())
+            self.outcomes().map(|offers| offers[0].outcome).eq(whole.iter().copied())
         };
         let whole = Outcome::COMPLETE_SETS.iter().find(is_priced);
         whole.is_some_and(|whole| quotes.iter().all(|quote| whole.contains(&quote.outcome)))
     }
 
-    fn best(&self) -> impl Iterator<Item = (Outcome, OpenPrice<'a>)> {
-        self.outcomes().map(|(_, prices)| prices[0])
-    }
-
-    /// The sum of 1/price is below 1 exactly where the sum of the products of all other prices is
-    /// below the product of all: no division, no rounding.
-    fn arbitrage(&self, market: &MarketKey) -> Option<Signal> {
-        let best: Vec<_> = self.best().collect();
-        let others = |skip: usize| -> Option<Decimal> {
-            let others = best.iter().enumerate().filter(|(place, _)| *place != skip);
-            others.map(|(_, (_, offer))| offer.0).try_fold(Decimal::ONE, Decimal::checked_mul)
+    /// By whole numbers, without rounding: with all prices in units of `1/SCALE`, the sum of 1/price is `SCALE` times the sum
+    /// of the products of all other prices, divided by the product of all.
+    fn arbitrage(&self, market: &MarketKey, settings: &SignalSettings) -> Option<Signal> {
+        let best: Vec<_> = self.outcomes().map(|offers| &offers[0]).collect();
+        let pays: Vec<_> = best.iter().map(|offer| scaled(offer)).collect::<Option<_>>()?;
+        let others = |skip: usize| -> Option<i128> {
+            let others = pays.iter().enumerate().filter(|(index, _)| *index != skip);
+            others.map(|(_, pays)| *pays).try_fold(1, i128::checked_mul)
         };
-        let shares: Vec<_> = (0..best.len()).map(others).collect::<Option<_>>()?;
-        let sum: Decimal = shares.iter().sum();
-        let product = shares.first()?.checked_mul(best.first()?.1.0)?;
-        if sum >= product {
+        let shares: Vec<_> = (0..pays.len()).map(others).collect::<Option<_>>()?;
+        let sum = shares.iter().copied().try_fold(0, i128::checked_add)?;
+        let (product, staked) =
+            (shares.first()?.checked_mul(*pays.first()?)?, sum.checked_mul(SCALE)?);
+        let profit = product.checked_sub(staked)?.checked_mul(10_000)?.checked_div(staked)?;
+        if profit < settings.profit_min.max(1).into() {
             return None;
         }
-        let profit = floor(product.checked_div(sum)? - Decimal::ONE);
-        let prices: Vec<_> = best.iter().map(|(_, (price, _))| *price).collect();
-        let stakes = stakes(&shares, sum, &prices)?;
-        let legs = best.iter().zip(stakes);
-        let legs = legs.map(|((outcome, (price, bookmaker)), stake)| Leg {
-            outcome: *outcome,
-            bookmaker: Arc::clone(bookmaker),
-            price: *price,
+        let profit = Decimal::new(i64::try_from(profit).ok()?, 4);
+        let legs = best.iter().zip(stakes(&shares, sum, &pays)?).map(|(offer, stake)| Leg {
+            outcome: offer.outcome,
+            bookmaker: Arc::clone(offer.bookmaker),
+            price: offer.price,
+            commission: offer.commission,
             stake,
         });
         Some(Signal {
@@ -104,22 +113,22 @@ impl<'a> OpenPrices<'a> {
     }
 
     fn gaps(&self, market: &MarketKey, settings: &SignalSettings) -> Vec<Signal> {
-        let gap = |(outcome, offers): (Outcome, &[(Outcome, OpenPrice<'a>)])| {
-            let [(_, (price, bookmaker)), (_, (next, next_bookmaker)), ..] = offers else {
-                return None;
-            };
+        let gap = |offers: &[Offer<'a>]| {
+            let [best, next, ..] = offers else { return None };
             if offers.len() < settings.bookmakers_min {
                 return None;
             }
-            let gap = price.checked_div(*next)? - Decimal::ONE;
+            let gap = best.pays.checked_div(next.pays)? - Decimal::ONE;
             (basis_points(gap) >= settings.gap.into()).then(|| Signal {
-                topic: Topic::of_price(SignalKind::PriceGap, market, outcome, bookmaker),
+                topic: best.topic(SignalKind::PriceGap, market),
                 strength: strength(gap, Decimal::new(25, 2)),
                 finding: Finding::PriceGap {
-                    price: *price,
-                    next: *next,
-                    next_bookmaker: Arc::clone(next_bookmaker),
+                    price: best.price,
+                    next: next.price,
+                    next_bookmaker: Arc::clone(next.bookmaker),
                     gap: floor(gap),
+                    commission: best.commission,
+                    next_commission: next.commission,
                 },
             })
         };
@@ -127,30 +136,57 @@ impl<'a> OpenPrices<'a> {
     }
 
     fn values(&self, market: &MarketKey, settings: &SignalSettings) -> Vec<Signal> {
-        if self.outcomes().any(|(_, offers)| offers.len() < settings.bookmakers_min) {
+        if self.outcomes().any(|offers| offers.len() < settings.bookmakers_min) {
             return Vec::new();
         }
-        let implied = self.outcomes().map(|(_, offers)| Decimal::ONE.checked_div(median(offers)));
+        let implied = self.outcomes().map(|offers| Decimal::ONE.checked_div(median(offers)));
         let Some(implied) = implied.collect::<Option<Vec<_>>>() else { return Vec::new() };
         let sum: Decimal = implied.iter().sum();
-        let value = |((outcome, offers), implied): ((_, &[(Outcome, OpenPrice<'a>)]), Decimal)| {
-            let (_, (price, bookmaker)) = offers[0];
+        let value = |(offers, implied): (&[Offer<'a>], Decimal)| {
+            let best = &offers[0];
             let probability = implied.checked_div(sum)?;
-            let value = price.checked_mul(probability)? - Decimal::ONE;
+            let value = best.pays.checked_mul(probability)? - Decimal::ONE;
             (basis_points(value) >= settings.value.into()).then(|| Signal {
-                topic: Topic::of_price(SignalKind::Value, market, outcome, bookmaker),
+                topic: best.topic(SignalKind::Value, market),
                 strength: strength(value, Decimal::new(25, 2)),
                 finding: Finding::Value {
-                    price,
+                    price: best.price,
                     fair_price: nearest(Decimal::ONE / probability),
                     probability: nearest(probability),
                     value: floor(value),
+                    commission: best.commission,
                     bookmakers: u32::try_from(offers.len()).unwrap_or(u32::MAX),
                 },
             })
         };
         self.outcomes().zip(implied).filter_map(value).collect()
     }
+}
+
+impl Offer<'_> {
+    fn topic(&self, kind: SignalKind, market: &MarketKey) -> Topic {
+        Topic::of_price(kind, market, self.outcome, self.bookmaker)
+    }
+}
+
+fn after_commission(price: Decimal, commission: Decimal) -> Option<Decimal> {
+    let win = (price - Decimal::ONE).checked_mul(Decimal::ONE - commission)?;
+    win.checked_add(Decimal::ONE).map(|pays| pays.normalize())
+}
+
+/// Units of a price in whole numbers.
+const SCALE: i128 = 100_000_000;
+
+/// What an offer pays in units of `1/SCALE`, never more than it does. A price with more than four places may have been rounded
+/// up from another notation, such as an American price, so it counts one unit less.
+fn scaled(offer: &Offer<'_>) -> Option<i128> {
+    let ten = |places: u32| 10_i128.checked_pow(places);
+    let (mantissa, scale) = (offer.pays.mantissa(), offer.pays.scale());
+    let units = match 8_u32.checked_sub(scale) {
+        Some(places) => mantissa.checked_mul(ten(places)?)?,
+        None => mantissa / ten(scale - 8)?,
+    };
+    Some(units - i128::from(offer.price.scale() > 4))
 }
 
 /// Each bookmaker that has suspended the market while enough others trade.
@@ -187,13 +223,13 @@ fn suspended(market: &MarketKey, quotes: &[Quote], settings: &SignalSettings) ->
     suspended.iter().map(signal).collect()
 }
 
-/// Of prices in order; there is at least one.
-fn median(offers: &[(Outcome, OpenPrice<'_>)]) -> Decimal {
-    let (middle, price) = (offers.len() / 2, |place: usize| offers[place].1.0);
+/// Of what the prices of an outcome pay, in order; there is at least one.
+fn median(offers: &[Offer<'_>]) -> Decimal {
+    let (middle, pays) = (offers.len() / 2, |index: usize| offers[index].pays);
     if offers.len() % 2 == 1 {
-        return price(middle);
+        return pays(middle);
     }
-    (price(middle - 1) + price(middle)) / Decimal::TWO
+    (pays(middle - 1) + pays(middle)) / Decimal::TWO
 }
 
 /// Places of a stake; more where by so few one of the bets would lose what rounding takes.
@@ -201,19 +237,24 @@ const STAKE_PLACES: [u32; 3] = [6, 9, 12];
 
 /// Shares of a whole in proportion, so that every price pays as much; what rounding leaves goes to the
 /// largest.
-fn stakes(parts: &[Decimal], sum: Decimal, prices: &[Decimal]) -> Option<Vec<Decimal>> {
-    let mut stakes = Vec::new();
+fn stakes(shares: &[i128], sum: i128, pays: &[i128]) -> Option<Vec<Decimal>> {
+    let mut rounded = Vec::new();
     for places in STAKE_PLACES {
-        let share = |part: &Decimal| Some(part.checked_div(sum)?.trunc_with_scale(places));
-        stakes = parts.iter().map(share).collect::<Option<Vec<_>>>()?;
-        let rest = Decimal::ONE - stakes.iter().sum::<Decimal>();
+        let whole = 10_i128.pow(places);
+        let stake = |share: &i128| Some(share.checked_mul(whole)? / sum);
+        let mut stakes = shares.iter().map(stake).collect::<Option<Vec<_>>>()?;
+        let rest = whole - stakes.iter().sum::<i128>();
         *stakes.iter_mut().max()? += rest;
-        let mut payouts = stakes.iter().zip(prices).map(|(stake, price)| stake * price);
-        if payouts.all(|payout| payout >= Decimal::ONE) {
+        let decimal = |stake: &i128| Decimal::try_from_i128_with_scale(*stake, places).ok();
+        rounded = stakes.iter().map(decimal).collect::<Option<Vec<_>>>()?;
+        let mut payouts = stakes.iter().zip(pays);
+        if payouts
+            .all(|(stake, pays)| stake.checked_mul(*pays).is_some_and(|it| it >= whole * SCALE))
+        {
             break;
         }
     }
-    Some(stakes)
+    Some(rounded)
 }
 
 fn floor(share: Decimal) -> Decimal {

@@ -1,5 +1,6 @@
 //! Signals by hand calculation, and against a brute-force search.
 
+use ingest::normalize::the_odds_api::PriceFormat;
 use proptest::prelude::*;
 use rust_decimal::dec;
 
@@ -10,7 +11,13 @@ fn key() -> MarketKey {
 }
 
 fn quote(bookmaker: &str, outcome: Outcome, price: Decimal) -> Quote {
-    Quote { bookmaker: bookmaker.into(), outcome, price: Some(price), state: QuoteState::Open }
+    Quote {
+        bookmaker: bookmaker.into(),
+        outcome,
+        price: Some(price),
+        commission: SignalSettings::default().commission(bookmaker, None),
+        state: QuoteState::Open,
+    }
 }
 
 fn of_kind(changes: Vec<SignalChange>, kind: SignalKind) -> Vec<SignalChange> {
@@ -142,7 +149,131 @@ fn momentum_change_ends_one_signal_and_begins_another() {
     assert_eq!(begun, 1, "{second:?}");
 }
 
-/// Whether any choice of one price for each outcome wins for every outcome: tries all of them.
+/// The profit in hundredths of a percent, and each leg's price, commission and stake.
+fn arbitrage(quotes: &[Quote], settings: &SignalSettings) -> Option<(Decimal, Vec<[Decimal; 3]>)> {
+    let changes = SignalTracker::default().market(&key(), quotes, 5, settings);
+    let changes = of_kind(changes, SignalKind::Arbitrage);
+    let [SignalChange::Began(_, Signal { finding: Finding::Arbitrage { profit, legs }, .. })] =
+        changes.as_slice()
+    else {
+        assert_eq!(changes, []);
+        return None;
+    };
+    let legs = legs.iter().map(|leg| [leg.price, leg.commission, leg.stake]);
+    Some((*profit * dec!(10_000), legs.collect()))
+}
+
+/// Without a least profit of its own.
+fn any_profit() -> SignalSettings {
+    SignalSettings { profit_min: 0, ..SignalSettings::default() }
+}
+
+/// The profit of two American prices in hundredths of a percent, by whole numbers: `a/b` is 1 + win / stake. Negative if
+/// they are worse than fair.
+fn american_profit(prices: [i64; 2]) -> i128 {
+    let [(a, b), (c, d)] = prices.map(|price| match i128::from(price.abs()) {
+        stake if price < 0 => (stake + 100, stake),
+        win => (win + 100, 100),
+    });
+    // 1 / (b/a + d/c) - 1.
+    (a * c - (b * c + a * d)) * 10_000 / (b * c + a * d)
+}
+
+fn american_quotes(prices: [i64; 2]) -> [Quote; 2] {
+    let [first, second] = prices.map(|price| PriceFormat::American.decimal(price.into()).unwrap());
+    [quote("a", Outcome::Player1, first), quote("b", Outcome::Player2, second)]
+}
+
+/// A fair pair is the best of those that are fair or worse, and the next one the worst of those that pay: with both prices
+/// of every favourite tried, nothing between them is left.
+#[test]
+fn american_prices_are_an_arbitrage_only_where_they_pay() {
+    for favourite in 100..=10_000 {
+        let fair = [-favourite, favourite];
+        assert_eq!(arbitrage(&american_quotes(fair), &any_profit()), None, "{fair:?} is fair");
+        for outsider in [favourite + 1, favourite + 7, favourite * 11 / 10] {
+            let prices = [-favourite, outsider];
+            let expected = american_profit(prices);
+            let found = arbitrage(&american_quotes(prices), &any_profit());
+            let found = found.map_or(0, |(profit, _)| profit.normalize().mantissa());
+            assert_eq!(found, expected.max(0), "{prices:?}");
+        }
+    }
+    for prices in [[-154, 154], [-110, -110], [100, 100], [-100, 100], [-2200, 2200], [-101, 101]] {
+        assert_eq!(arbitrage(&american_quotes(prices), &any_profit()), None, "{prices:?}");
+    }
+}
+
+#[test]
+fn profit_below_the_minimum_is_no_signal() {
+    let quotes = |price| [quote("a", Outcome::Yes, dec!(2)), quote("b", Outcome::No, price)];
+    let of = |price, profit_min| {
+        let settings = SignalSettings { profit_min, ..SignalSettings::default() };
+        arbitrage(&quotes(price), &settings).map(|(profit, _)| profit)
+    };
+    // 2 and 2.004: 1 / (1/2 + 1/2.004) - 1 = 0.000999; 2 and 2.00401: 0.00100150...
+    let default = SignalSettings::default().profit_min;
+    assert_eq!(of(dec!(2.004), default), None);
+    assert_eq!(of(dec!(2.00401), default), Some(dec!(10)));
+    assert_eq!(of(dec!(2.004), 9), Some(dec!(9)));
+    // What would be shown as 0.0000 is none under any setting.
+    assert_eq!(of(dec!(2.0001), 0), None);
+    assert_eq!(of(dec!(2.05), 124), None, "0.012345");
+}
+
+#[test]
+fn commission_is_taken_of_what_a_bet_wins() {
+    let quotes = |bookmaker: &str| {
+        [quote(bookmaker, Outcome::Yes, dec!(2.10)), quote("b", Outcome::No, dec!(2.00))]
+    };
+    // Without commission: 1 / (1/2.10 + 1/2.00) = 1.024390.
+    assert_eq!(arbitrage(&quotes("a"), &any_profit()).unwrap().0, dec!(243));
+    // 1 + 1.10 * 0.98 = 2.078: 1 / (1/2.078 + 1/2.00) = 1.019127, and 2.00 of 4.078 go to the first.
+    let (profit, legs) = arbitrage(&quotes("smarkets"), &any_profit()).unwrap();
+    assert_eq!(profit, dec!(191));
+    assert_eq!(legs[0], [dec!(2.10), dec!(0.02), dec!(0.490436)]);
+    assert_eq!(legs[1], [dec!(2.00), dec!(0), dec!(0.509564)]);
+    // 1 + 1.10 * 0.95 = 2.045, and at 2.05 1.9975, less than fair.
+    assert_eq!(arbitrage(&quotes("betfair"), &any_profit()).unwrap().0, dec!(111));
+    let mut less = quotes("betfair");
+    less[0].price = Some(dec!(2.05));
+    assert_eq!(arbitrage(&less, &any_profit()), None);
+
+    // A higher price that pays less is not the best one, nor a gap, nor a value.
+    let book =
+        |name: &str, yes| [quote(name, Outcome::Yes, yes), quote(name, Outcome::No, dec!(2))];
+    let quotes = [book("betfair", dec!(2.10)), book("b", dec!(2)), book("c", dec!(2))].concat();
+    let pays = |changes: Vec<SignalChange>| {
+        let kinds = [SignalKind::PriceGap, SignalKind::Value];
+        kinds.map(|kind| of_kind(changes.clone(), kind).len())
+    };
+    assert_eq!(pays(evaluate(&quotes)), [0, 0]);
+    let quotes = [book("d", dec!(2.10)), book("b", dec!(2)), book("c", dec!(2))].concat();
+    assert_eq!(pays(evaluate(&quotes)), [1, 1]);
+}
+
+#[test]
+fn commission_is_the_set_one_else_the_market_rate_else_the_published_one() {
+    let own = [("smarkets".into(), 0), ("betfair_ex_uk".into(), 25_000)].into();
+    let settings = SignalSettings { commissions: own, ..SignalSettings::default() };
+    for (bookmaker, market_base_rate, expected) in [
+        ("betfair", None, dec!(0.05)),
+        ("betfair", Some(dec!(6.5)), dec!(0.065)),
+        ("betfair", Some(dec!(0)), dec!(0)),
+        ("betfair", Some(dec!(100)), dec!(0.05)),
+        ("betfair_ex_uk", Some(dec!(6.5)), dec!(0.025)),
+        ("betfair_sb_uk", None, dec!(0)),
+        ("betdaq", None, dec!(0.02)),
+        ("matchbook", None, dec!(0.04)),
+        ("smarkets", None, dec!(0)),
+        ("pinnacle", None, dec!(0)),
+    ] {
+        let commission = settings.commission(bookmaker, market_base_rate);
+        assert_eq!(commission, expected, "{bookmaker} {market_base_rate:?}");
+    }
+}
+
+/// Whether any choice of one price for each outcome wins a hundredth of a percent or more for every outcome: tries all of them.
 fn any_choice_wins(quotes: &[Quote], outcomes: &[Outcome]) -> bool {
     let prices = |outcome: &Outcome| {
         let of = quotes.iter().filter(move |quote| quote.outcome == *outcome);
@@ -159,7 +290,7 @@ fn any_choice_wins(quotes: &[Quote], outcomes: &[Outcome]) -> bool {
         };
         sums = sums.iter().flat_map(next).collect();
     }
-    sums.iter().any(|sum| *sum < Decimal::ONE - dec!(0.000000000001))
+    sums.iter().any(|sum| *sum <= Decimal::ONE / dec!(1.0001))
 }
 
 proptest! {
@@ -179,7 +310,21 @@ proptest! {
             }
             quotes.push(quote);
         }
-        let found = !of_kind(evaluate(&quotes), SignalKind::Arbitrage).is_empty();
-        prop_assert_eq!(found, any_choice_wins(&quotes, &outcomes), "{:?}", quotes);
+        let found = arbitrage(&quotes, &any_profit());
+        prop_assert_eq!(found.is_some(), any_choice_wins(&quotes, &outcomes), "{:?}", quotes);
+    }
+
+    /// Of any pair of American prices: none that is fair or worse, and no profit that is overstated.
+    #[test]
+    fn american_prices_never_promise_too_much(prices: [(bool, i64); 2]) {
+        let prices = prices.map(|(is_favourite, number)| {
+            let size = 100 + number.rem_euclid(9_901);
+            if is_favourite { -size } else { size }
+        });
+        let expected = american_profit(prices);
+        let found = arbitrage(&american_quotes(prices), &any_profit());
+        let found = found.map_or(0, |(profit, _)| profit.normalize().mantissa());
+        // A price of eight places is less than the exact one by up to two units.
+        prop_assert!(found <= expected.max(0) && found >= expected - 1, "{:?} {} {}", prices, found, expected);
     }
 }

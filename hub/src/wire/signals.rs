@@ -61,13 +61,16 @@ fn finding(out: &mut Object, finding: &Finding) {
             out.set("profit", Node::Decimal(*profit));
             out.set("legs", Node::List(legs.iter().map(|it| leg(it).into()).collect()));
         }
-        Finding::PriceGap { price, next, next_bookmaker, gap } => {
+        Finding::PriceGap { price, next, next_bookmaker, gap, commission, next_commission } => {
             decimals(out, [("price", *price), ("next_price", *next), ("gap", *gap)]);
+            set_commission(out, "commission", *commission);
+            set_commission(out, "next_commission", *next_commission);
             out.set("next_bookmaker", next_bookmaker);
         }
-        Finding::Value { price, fair_price, probability, value, bookmakers } => {
+        Finding::Value { price, fair_price, probability, value, commission, bookmakers } => {
             decimals(out, [("price", *price), ("fair_price", *fair_price)]);
             decimals(out, [("probability", *probability), ("value", *value)]);
+            set_commission(out, "commission", *commission);
             out.set("bookmakers", *bookmakers);
         }
         Finding::Steam { direction, bookmakers, change } => {
@@ -88,12 +91,18 @@ fn finding(out: &mut Object, finding: &Finding) {
 }
 
 fn leg(leg: &Leg) -> Object {
-    let Leg { outcome, bookmaker, price, stake } = leg;
+    let Leg { outcome, bookmaker, price, commission, stake } = leg;
     let mut out = Object::default();
     out.set("outcome", outcome.as_str());
     out.set("bookmaker", bookmaker);
     decimals(&mut out, [("price", *price), ("stake", *stake)]);
+    set_commission(&mut out, "commission", *commission);
     out
+}
+
+/// Absent of a bookmaker that takes none.
+fn set_commission(out: &mut Object, name: &'static str, commission: Decimal) {
+    out.set_some(name, (!commission.is_zero()).then_some(Node::Decimal(commission)));
 }
 
 fn decimals<const N: usize>(out: &mut Object, fields: [(&'static str, Decimal); N]) {

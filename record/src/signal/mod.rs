@@ -129,7 +129,7 @@ pub struct Signal {
 #[serde(rename_all = "snake_case")]
 pub enum Finding {
     Arbitrage {
-        /// The profit as a share of the total stake, for every outcome.
+        /// The profit as a share of the total stake, for every outcome, after commission.
         #[borsh(
             serialize_with = "facts::codec::decimal::write",
             deserialize_with = "facts::codec::decimal::read"
@@ -150,12 +150,26 @@ pub enum Finding {
         )]
         next: Decimal,
         next_bookmaker: Arc<str>,
-        /// `price / next - 1`.
+        /// `price / next - 1`, both after commission.
         #[borsh(
             serialize_with = "facts::codec::decimal::write",
             deserialize_with = "facts::codec::decimal::read"
         )]
         gap: Decimal,
+        /// What the bookmaker takes of what a bet wins, as a fraction; 0 of most.
+        #[serde(default, skip_serializing_if = "Decimal::is_zero")]
+        #[borsh(
+            serialize_with = "facts::codec::decimal::write",
+            deserialize_with = "facts::codec::decimal::read"
+        )]
+        commission: Decimal,
+        /// The same of the next best.
+        #[serde(default, skip_serializing_if = "Decimal::is_zero")]
+        #[borsh(
+            serialize_with = "facts::codec::decimal::write",
+            deserialize_with = "facts::codec::decimal::read"
+        )]
+        next_commission: Decimal,
     },
     Value {
         #[borsh(
@@ -174,12 +188,19 @@ pub enum Finding {
             deserialize_with = "facts::codec::decimal::read"
         )]
         probability: Decimal,
-        /// `price * probability - 1`.
+        /// `price * probability - 1`, the price after commission.
         #[borsh(
             serialize_with = "facts::codec::decimal::write",
             deserialize_with = "facts::codec::decimal::read"
         )]
         value: Decimal,
+        /// As of a price gap.
+        #[serde(default, skip_serializing_if = "Decimal::is_zero")]
+        #[borsh(
+            serialize_with = "facts::codec::decimal::write",
+            deserialize_with = "facts::codec::decimal::read"
+        )]
+        commission: Decimal,
         bookmakers: u32,
     },
     Steam {
@@ -220,6 +241,13 @@ pub struct Leg {
         deserialize_with = "facts::codec::decimal::read"
     )]
     pub price: Decimal,
+    /// What the bookmaker takes of what the bet wins, as a fraction; 0 of most.
+    #[serde(default, skip_serializing_if = "Decimal::is_zero")]
+    #[borsh(
+        serialize_with = "facts::codec::decimal::write",
+        deserialize_with = "facts::codec::decimal::read"
+    )]
+    pub commission: Decimal,
     /// The share of all that is staked; those of all legs add up to 1.
     #[borsh(
         serialize_with = "facts::codec::decimal::write",

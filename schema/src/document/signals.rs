@@ -58,7 +58,7 @@ pub struct ArbitrageSignal {
     pub topic: Topic,
     /// The id of the market, as on the consensus.
     pub market: String,
-    /// The profit as a share of the total stake, for every outcome: `"0.0123"` is 1.23 %.
+    /// The profit after commission as a share of the total stake, for every outcome: `"0.0123"` is 1.23 %.
     pub profit: Decimal,
     /// One bet for each outcome.
     pub legs: Vec<ArbitrageLeg>,
@@ -73,6 +73,8 @@ pub struct ArbitrageLeg {
     pub bookmaker: String,
     /// The price: decimal odds.
     pub price: Decimal,
+    /// The share of winnings that the bookmaker takes as commission; absent if none.
+    pub commission: Option<Decimal>,
     /// The share of all that is staked, from 0 to 1.
     pub stake: Decimal,
 }
@@ -97,7 +99,11 @@ pub struct PriceGapSignal {
     pub next_price: Decimal,
     /// The bookmaker with the best price of the others.
     pub next_bookmaker: String,
-    /// `price` / `next_price` - 1: `"0.0712"` is 7.12 %.
+    /// The share of winnings that the bookmaker takes as commission; absent if none.
+    pub commission: Option<Decimal>,
+    /// The same of the bookmaker with the best price of the others.
+    pub next_commission: Option<Decimal>,
+    /// `price` / `next_price` - 1, both after commission: `"0.0712"` is 7.12 %.
     pub gap: Decimal,
 }
 
@@ -121,7 +127,9 @@ pub struct ValueSignal {
     pub fair_price: Decimal,
     /// The probability implied by the medians, without their margin: from 0 to 1.
     pub probability: Decimal,
-    /// `price` × `probability` - 1: `"0.0531"` is 5.31 %.
+    /// The share of winnings that the bookmaker takes as commission; absent if none.
+    pub commission: Option<Decimal>,
+    /// `price` × `probability` - 1, the price after commission: `"0.0531"` is 5.31 %.
     pub value: Decimal,
     /// The number of bookmakers that quote the outcome.
     pub bookmakers: u32,

@@ -376,7 +376,7 @@ impl Node {
         self.cluster.lead.take(HeldTerm { term, seq });
         self.cluster.fence.lead(&self.cluster.stream.identity(), term, false);
         let (reply, leads) = oneshot::channel();
-        let (settings, signals) = self.parts.settings;
+        let (settings, signals) = self.parts.settings.clone();
         let lead = ClusterInput::Lead { settings, signals, reply };
         self.parts.hub.cluster.send(lead).await.map_err(|_| HubStopped)?;
         leads.await.map_err(|_| HubStopped)?;

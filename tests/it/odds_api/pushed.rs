@@ -150,6 +150,42 @@ async fn with_enough_results_there_is_a_prediction() {
         let page = stage.hub.json(&stage.key, &format!("/api/predictions/?{query}")).await;
         assert_eq!(page["count"], count, "{query}");
     }
+
+    // How good the model is stands beside it. Prices make a second figure for those who may see them.
+    let quality = &row["model"]["quality"];
+    let [own, closing] = ["log_loss", "closing_odds_log_loss"].map(|field| number(&quality[field]));
+    assert!(closing < own && own < 1.0 && quality["matches"].as_u64() > Some(1_000), "{row}");
+    assert_eq!(row.get("blend"), None, "without prices");
+    let selection =
+        |(id, outcome): (&str, &str)| json!({"id": id, "status": "active", "outcome": outcome});
+    let selections = [("h", "home"), ("d", "draw"), ("a", "away")].map(selection);
+    let define = json!({"kind": "match_winner", "status": "open", "in_play": false, "selections": selections});
+    let price = |(id, price): (&str, &str)| json!({"id": id, "price": price});
+    let prices = [("h", "2.00"), ("d", "4.00"), ("a", "4.00")].map(price);
+    for book in ["one", "two"] {
+        for change in [json!({"define": define}), json!({"prices": {"selections": prices}})] {
+            let odds = json!({"book": book, "market": "w", "change": change});
+            stage.add_fact("football", "next", &json!({"odds": odds}));
+        }
+    }
+    stage.push().await;
+    let row = stage.until(&path, |row| row["blend"].is_object()).await;
+    let blend = &row["blend"];
+    // A twentieth of the model, and of the chances 1/2, 1/4 and 1/4 the rest.
+    for (field, model, chance) in [("home", home, 50.0), ("draw", draw, 25.0), ("away", away, 25.0)]
+    {
+        let found = number(&blend[format!("prob_{field}")]);
+        assert!((found - 0.05 * model - 0.95 * chance).abs() < 0.1, "{field}: {row}");
+    }
+    assert_eq!((&blend["model_weight"], &blend["prices"]), (&json!(0.05), &json!("consensus")));
+    assert!(number(&blend["quality"]["log_loss"]) < own, "{row}");
+    let page = stage.hub.json(&stage.key, "/api/v2/predictions/").await;
+    assert_eq!(page["results"][0]["blend"], *blend, "{page}");
+    let free = stage.hub.key(&[]);
+    let page = stage.hub.json(&free, "/api/v2/predictions/").await;
+    for row in [&stage.hub.json(&free, &path).await, &page["results"][0]] {
+        assert_eq!((row.get("blend"), &row["model"]["quality"]), (None, quality), "{row}");
+    }
 }
 
 /// Two of three results have the names that clients know; scores have the names that bookmakers

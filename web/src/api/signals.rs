@@ -57,7 +57,7 @@ pub(super) struct Side {
 #[serde(untagged)]
 pub(super) enum Details {
     Arbitrage {
-        /// What is won of all that is staked, whatever comes true.
+        /// What is won of all that is staked, whatever comes true, after commission.
         profit: Number,
         legs: Vec<Bet>,
     },
@@ -66,11 +66,16 @@ pub(super) enum Details {
         decimal_odds: Option<Number>,
         next_decimal_odds: Option<Number>,
         next_bookmaker_slug: Option<String>,
+        /// What each of the two takes of what a bet wins: `null` without the Odds add-on.
+        commission: Option<Number>,
+        next_commission: Option<Number>,
+        /// After commission.
         gap: Number,
     },
     Value {
         /// `null` without the Odds add-on.
         decimal_odds: Option<Number>,
+        commission: Option<Number>,
         fair_decimal_odds: Number,
         fair_probability: Number,
         value: Number,
@@ -100,9 +105,11 @@ pub(super) enum Details {
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Bet {
     outcome: &'static str,
-    /// The bookmaker, its price and the stake: `null` without the Odds add-on.
+    /// The bookmaker, its price, its commission and the stake: `null` without the Odds add-on.
     bookmaker_slug: Option<String>,
     decimal_odds: Option<Number>,
+    /// What the bookmaker takes of what the bet wins, as a fraction.
+    commission: Option<Number>,
     stake: Option<Number>,
 }
 
@@ -259,19 +266,26 @@ fn details(sport: Sport, finding: &Finding, view: View) -> Details {
             let legs = legs.iter().map(|leg| bet(leg, view)).collect();
             Details::Arbitrage { profit: Number(*profit), legs }
         }
-        Finding::PriceGap { price, next, next_bookmaker, gap } => Details::PriceGap {
-            decimal_odds: view.sold(Number(*price)),
-            next_decimal_odds: view.sold(Number(*next)),
-            next_bookmaker_slug: view.sold(next_bookmaker.to_string()),
-            gap: Number(*gap),
-        },
-        Finding::Value { price, fair_price, probability, value, bookmakers } => Details::Value {
-            decimal_odds: view.sold(Number(*price)),
-            fair_decimal_odds: Number(*fair_price),
-            fair_probability: Number(*probability),
-            value: Number(*value),
-            bookmakers_count: *bookmakers,
-        },
+        Finding::PriceGap { price, next, next_bookmaker, gap, commission, next_commission } => {
+            Details::PriceGap {
+                decimal_odds: view.sold(Number(*price)),
+                next_decimal_odds: view.sold(Number(*next)),
+                next_bookmaker_slug: view.sold(next_bookmaker.to_string()),
+                commission: view.sold(Number(*commission)),
+                next_commission: view.sold(Number(*next_commission)),
+                gap: Number(*gap),
+            }
+        }
+        Finding::Value { price, fair_price, probability, value, commission, bookmakers } => {
+            Details::Value {
+                decimal_odds: view.sold(Number(*price)),
+                commission: view.sold(Number(*commission)),
+                fair_decimal_odds: Number(*fair_price),
+                fair_probability: Number(*probability),
+                value: Number(*value),
+                bookmakers_count: *bookmakers,
+            }
+        }
         Finding::Steam { direction, bookmakers, change } => Details::Steam {
             direction: direction.as_str(),
             change: Number(*change),
@@ -289,11 +303,12 @@ fn details(sport: Sport, finding: &Finding, view: View) -> Details {
     }
 }
 
-fn bet(Leg { outcome, bookmaker, price, stake }: &Leg, view: View) -> Bet {
+fn bet(Leg { outcome, bookmaker, price, commission, stake }: &Leg, view: View) -> Bet {
     Bet {
         outcome: outcome.as_str(),
         bookmaker_slug: view.sold(bookmaker.to_string()),
         decimal_odds: view.sold(Number(*price)),
+        commission: view.sold(Number(*commission)),
         stake: view.sold(Number(*stake)),
     }
 }

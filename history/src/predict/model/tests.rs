@@ -1,9 +1,7 @@
-use std::{collections::HashMap, fs::File, io::Read, path::Path};
-
-use flate2::read::GzDecoder;
-use jiff::civil::Date;
+use std::{collections::HashMap, path::Path};
 
 use super::*;
+use crate::predict::season;
 
 /// Numbers between 0 and 1 from a seed: SplitMix64.
 struct Dice(u64);
@@ -116,44 +114,6 @@ fn older_results_count_less() {
     assert!(model.forecast([1, 3], false).is_none(), "a team without results");
 }
 
-/// Results of a season in the order in which they were played: sides, goals, day.
-fn season(path: &Path) -> Vec<([Key; 2], [u32; 2], Date)> {
-    let mut text = String::new();
-    GzDecoder::new(File::open(path).unwrap()).read_to_string(&mut text).unwrap();
-    let text = text.trim_start_matches('\u{feff}');
-    let mut lines = text.lines();
-    let header: Vec<_> = lines.next().unwrap().split(',').collect();
-    let column = |name: &str| header.iter().position(|own| *own == name).unwrap();
-    let columns = ["Date", "HomeTeam", "AwayTeam", "FTHG", "FTAG"].map(column);
-    let mut teams: HashMap<String, Key> = HashMap::new();
-    let mut rows = Vec::new();
-    for line in lines {
-        let cells: Vec<_> = line.split(',').collect();
-        let [date, home, away, scored, conceded] =
-            columns.map(|column| cells.get(column).copied().unwrap_or_default());
-        let (Ok(scored), Ok(conceded)) = (scored.parse(), conceded.parse()) else { continue };
-        let mut parts = date.split('/').map(|part| part.parse::<i16>().unwrap());
-        let [day, month, year] = [(); 3].map(|()| parts.next().unwrap());
-        let year = if year < 100 { year + 2000 } else { year };
-        let date = Date::new(year, i8::try_from(month).unwrap(), i8::try_from(day).unwrap());
-        let sides = [home, away].map(|team| {
-            let next = u64::try_from(teams.len()).unwrap();
-            *teams.entry(team.to_owned()).or_insert(next)
-        });
-        rows.push((sides, [scored, conceded], date.unwrap()));
-    }
-    rows.sort_by_key(|(.., date)| *date);
-    rows
-}
-
-fn outcome([home, away]: [u32; 2]) -> usize {
-    match home.cmp(&away) {
-        std::cmp::Ordering::Greater => 0,
-        std::cmp::Ordering::Equal => 1,
-        std::cmp::Ordering::Less => 2,
-    }
-}
-
 /// Fitted to the first six tenths of a real season, the model predicts the rest better than the
 /// frequencies of home wins, draws and away wins in the first part.
 #[test]
@@ -167,22 +127,19 @@ fn rest_of_a_season_is_predicted_better_than_by_base_rates() {
             eprintln!("skipped: {} is not here", path.display());
             continue;
         }
-        let rows = season(&path);
+        let rows = season::read(&path, &mut HashMap::new());
         assert_eq!(rows.len(), 380, "{name}");
         let (past, rest) = rows.split_at(rows.len() * 6 / 10);
-        let today = past.last().unwrap().2;
-        let played = past.iter().map(|(sides, goals, date)| {
-            let days = f64::from(date.until(today).unwrap().get_days());
-            MatchResult { sides: *sides, goals: *goals, days }
-        });
-        let model = Model::fit(&played.collect::<Vec<_>>(), 365.0);
+        let today = past.last().unwrap().day;
+        let played: Vec<_> = past.iter().map(|row| row.result(today)).collect();
+        let model = Model::fit(&played, 365.0);
         let mut rates = [0.0; 3];
-        past.iter().for_each(|(_, goals, _)| rates[outcome(*goals)] += 1.0 / past.len() as f64);
+        past.iter().for_each(|row| rates[row.outcome()] += 1.0 / past.len() as f64);
         let [mut own, mut base] = [0.0; 2];
-        for (sides, goals, _) in rest {
-            let forecast = model.forecast(*sides, false).unwrap();
-            own -= forecast.scores.result()[outcome(*goals)].ln() / rest.len() as f64;
-            base -= rates[outcome(*goals)].ln() / rest.len() as f64;
+        for row in rest {
+            let forecast = model.forecast(row.sides, false).unwrap();
+            own -= forecast.scores.result()[row.outcome()].ln() / rest.len() as f64;
+            base -= rates[row.outcome()].ln() / rest.len() as f64;
         }
         eprintln!("{name}: log-loss {own:.4}, by base rates {base:.4}");
         assert!(own < base, "{name}: {own} is no better than {base}");

@@ -11,7 +11,7 @@ use super::*;
 use crate::{
     hub::{Epochs, feeds::SourcePolicy, sequence::TailWindow},
     identity::Identity,
-    signals::{Finding, SignalKind},
+    signals::{Finding, Leg, SignalKind},
 };
 
 const START: Micros = 1_788_220_800_000_000;
@@ -42,8 +42,13 @@ fn outcomes(quotes: &[Quote]) -> Option<Vec<Outcome>> {
     }
 }
 
-/// The resolution of a price, in parts of one. All prices of the recordings fit.
+/// The resolution of a price, in parts of one. All prices of the recordings fit, and what they pay after commission.
 const SCALE: i128 = 1_000_000;
+
+/// What an open price pays after the bookmaker's commission.
+fn pays(quote: &Quote) -> Option<Decimal> {
+    Some((quote.price? - Decimal::ONE) * (Decimal::ONE - quote.commission) + Decimal::ONE)
+}
 
 fn scaled(price: Decimal) -> i128 {
     let scaled = price * Decimal::from(SCALE);
@@ -63,10 +68,11 @@ fn payout(prices: &[i128]) -> (i128, i128) {
     (product(None), others.checked_mul(SCALE).unwrap())
 }
 
-/// The gain in hundredths of a percent, cut off; `None` if there is none.
+/// The gain in hundredths of a percent, cut off; `None` if it is less than is reported.
 fn gain(prices: &[i128]) -> Option<i128> {
     let (paid, staked) = payout(prices);
-    (paid > staked).then(|| (paid - staked).checked_mul(10_000).unwrap() / staked)
+    let gain = (paid - staked).checked_mul(10_000).unwrap() / staked;
+    (gain >= SignalSettings::default().profit_min.into()).then_some(gain)
 }
 
 /// The highest profit guaranteed by any choice of one available price per outcome:
@@ -75,7 +81,7 @@ fn most_won(quotes: &[Quote]) -> Option<i128> {
     let mut choices: Vec<Vec<i128>> = vec![Vec::new()];
     for outcome in outcomes(quotes)? {
         let open = |it: &&Quote| it.outcome == outcome && it.state == QuoteState::Open;
-        let prices: Vec<_> = quotes.iter().filter(open).filter_map(|it| it.price).collect();
+        let prices: Vec<_> = quotes.iter().filter(open).filter_map(pays).collect();
         let with = |choice: &Vec<i128>, price: &Decimal| [&choice[..], &[scaled(*price)]].concat();
         choices = choices
             .iter()
@@ -90,24 +96,27 @@ fn check_bets(record: &SignalRecord, quotes: &[Quote], file: &str) -> i128 {
     let Finding::Arbitrage { profit, legs } = &record.signal.finding else {
         panic!("{file}: no arbitrage: {record:?}");
     };
+    let paid =
+        |leg: &Leg| (leg.price - Decimal::ONE) * (Decimal::ONE - leg.commission) + Decimal::ONE;
     let bets: Vec<_> = legs.iter().map(|leg| leg.outcome).collect();
     assert_eq!(Some(bets), outcomes(quotes), "{file}: {record:?}");
     for leg in legs {
         let is_leg = |it: &Quote| {
-            (it.outcome, &it.bookmaker, it.price) == (leg.outcome, &leg.bookmaker, Some(leg.price))
+            (it.outcome, &it.bookmaker, it.price, it.commission)
+                == (leg.outcome, &leg.bookmaker, Some(leg.price), leg.commission)
         };
         let offered = quotes.iter().any(|it| is_leg(it) && it.state == QuoteState::Open);
         assert!(offered, "{file}: no bookmaker offers {leg:?}");
-        assert!(leg.price * leg.stake >= Decimal::ONE, "{file}: a leg that loses: {record:?}");
+        assert!(paid(leg) * leg.stake >= Decimal::ONE, "{file}: a leg that loses: {record:?}");
     }
     let staked: Decimal = legs.iter().map(|leg| leg.stake).sum();
     assert_eq!(staked, Decimal::ONE, "{file}: {record:?}");
-    let paid = Decimal::ONE / legs.iter().map(|leg| Decimal::ONE / leg.price).sum::<Decimal>();
+    let all = Decimal::ONE / legs.iter().map(|leg| Decimal::ONE / paid(leg)).sum::<Decimal>();
     for leg in legs {
         // A stake is rounded to a millionth, and one has what that left of all.
         let rounded = leg.price * Decimal::from(legs.len()) / Decimal::from(SCALE);
-        let off = (leg.price * leg.stake - paid).abs();
-        assert!(off <= rounded, "{file}: {leg:?} pays another part than {paid}: {record:?}");
+        let off = (paid(leg) * leg.stake - all).abs();
+        assert!(off <= rounded, "{file}: {leg:?} pays another part than {all}: {record:?}");
     }
     let basis_points = (*profit * Decimal::from(10_000)).normalize();
     assert!(basis_points.fract().is_zero(), "{file}: {record:?}");
@@ -120,7 +129,7 @@ fn compare(hub: &Hub, id: Id, file: &str) -> usize {
     let mut expected = BTreeMap::new();
     if state.life() != Life::Ended {
         for key in state.consensus.markets.keys() {
-            let gain = most_won(&quotes(state, key));
+            let gain = most_won(&quotes(state, key, &hub.signals.settings));
             expected.extend(gain.map(|gain| (key.id().to_string(), gain)));
         }
     }
@@ -132,7 +141,7 @@ fn compare(hub: &Hub, id: Id, file: &str) -> usize {
         let market = record.signal.topic.market.as_ref().expect("it is of a market");
         let mut keys = state.consensus.markets.keys();
         let key = keys.find(|key| *key.id() == *market.to_string()).expect("a market of the match");
-        let gain = check_bets(record, &quotes(state, key), file);
+        let gain = check_bets(record, &quotes(state, key, &hub.signals.settings), file);
         assert_eq!(found.insert(market.to_string(), gain), None, "{file}: reported twice");
     }
     assert_eq!(found, expected, "{file}, match {id}");

@@ -348,6 +348,10 @@ fn overround(selections: &BTreeMap<Outcome, ConsensusPrice>) -> Option<Decimal> 
     let mut over =
         (sum - Decimal::ONE).round_dp_with_strategy(4, RoundingStrategy::MidpointNearestEven);
     over.rescale(4);
+    if over.is_zero() {
+        // What rounded American prices leave of a fair book is no minus.
+        over.set_sign_positive(true);
+    }
     Some(over)
 }
 
@@ -425,6 +429,8 @@ mod tests {
         check_overround(&[(over, Some("1.90")), (under, Some("1.90"))], Some("0.0526"));
         check_overround(&[(over, Some("2.10")), (under, Some("2.10"))], Some("-0.0476"));
         check_overround(&[(over, Some("2.00")), (under, Some("2.00"))], Some("0.0000"));
+        // -154 and +154.
+        check_overround(&[(over, Some("1.64935065")), (under, Some("2.54"))], Some("0.0000"));
         check_overround(&[(over, Some("1.90")), (under, None)], None);
         check_overround(&[(over, Some("1.90"))], None);
         check_overround(&[(over, Some("0")), (under, Some("1.90"))], None);

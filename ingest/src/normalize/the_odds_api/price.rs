@@ -29,7 +29,8 @@ impl PriceFormat {
     }
 
     /// The decimal price; `None` for what is no price.
-    pub(super) fn decimal(self, price: Decimal) -> Option<Decimal> {
+    #[must_use]
+    pub fn decimal(self, price: Decimal) -> Option<Decimal> {
         match self {
             Self::American => from_american(price),
             Self::Auto | Self::Decimal => (price > Decimal::ONE).then_some(price),
@@ -57,8 +58,8 @@ fn prices(answer: &Answer) -> impl Iterator<Item = Decimal> {
     outcomes.filter_map(|outcome: &OddsApiOutcome| outcome.price)
 }
 
-/// Decimal places of a price that was American. With them it is exact enough to be converted back, and for the sum of the
-/// chances of a market to show no profit where there is none.
+/// Decimal places of a price that was American. With them it is exact enough to be converted back. Signals allow for what they
+/// round up.
 const PLACES: u32 = 8;
 
 fn from_american(price: Decimal) -> Option<Decimal> {

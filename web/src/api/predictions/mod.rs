@@ -5,9 +5,11 @@
 
 pub(in crate::api) mod row;
 
+use std::sync::Arc;
+
 use facts::event::Sport;
 
-use self::row::{Names, Prediction, Recommendations, confidence};
+use self::row::{Blend, Names, Prediction, Recommendations, confidence};
 use super::{
     Api, ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec, football, match_filter,
     odds::{self, football_record},
@@ -15,7 +17,7 @@ use super::{
 };
 use crate::{clock::now, predict::Forecast};
 use history::query::{EntityKind, MatchQuery, Window};
-use record::{Key, MatchSummary, Status, Vocabulary};
+use record::{MatchRecord, MatchSummary, Status, Vocabulary};
 
 const TOO_FEW: ApiError = ApiError::NotPredicted(
     "There are not enough results of the league or of one of the teams yet to predict from.",
@@ -27,8 +29,8 @@ fn forecast(api: &Api, brief: &MatchSummary) -> Option<Forecast> {
     fitted.model.forecast(brief.sides?, brief.neutral == Some(true))
 }
 
-/// The same as a row.
-fn row(api: &Api, brief: &MatchSummary) -> Option<Prediction> {
+/// The same as a row. `priced`: the match with its prices, if the reader may see them.
+fn row(api: &Api, brief: &MatchSummary, priced: Option<&MatchRecord>) -> Option<Prediction> {
     let (competition, sides) = (brief.competition?, brief.sides?);
     let fitted = api.predictor.of(competition)?;
     let forecast = fitted.model.forecast(sides, brief.neutral == Some(true))?;
@@ -37,7 +39,8 @@ fn row(api: &Api, brief: &MatchSummary) -> Option<Prediction> {
         league: name(EntityKind::Competition, competition),
         sides: sides.map(|side| name(EntityKind::Team, side)),
     };
-    Some(Prediction::new(brief, sides, names, &fitted, &forecast))
+    let blend = priced.and_then(|record| Blend::new(record, &forecast));
+    Some(Prediction::new(brief, sides, names, &fitted, &forecast, blend))
 }
 
 /// The filters of the list of predictions.
@@ -74,27 +77,42 @@ impl PredictionQuery {
     }
 
     /// The number of rows, and those in the window.
-    pub(in crate::api) fn rows(&self, api: &Api, window: Window) -> (usize, Vec<Prediction>) {
-        let found = View::now(&api.history, Some(Sport::Football)).all(&self.matches);
+    pub(in crate::api) async fn rows(
+        &self,
+        request: &ApiRequest,
+        window: Window,
+    ) -> Result<(usize, Vec<Prediction>), ApiError> {
+        let api = &request.api;
+        let view = View::now(&api.history, Some(Sport::Football));
+        let found = view.all(&self.matches);
         let is_wanted = |brief: &MatchSummary| {
             let Some(forecast) = forecast(api, brief) else { return false };
             let recommends = || Recommendations::of(&forecast).is_recommended();
             self.confidence_min.is_none_or(|least| confidence(&forecast) >= least)
                 && self.recommended.is_none_or(|wanted| recommends() == wanted)
         };
-        let wanted: Vec<_> = found.iter().filter(|brief| is_wanted(brief)).collect();
+        let wanted: Vec<_> = found.into_iter().filter(|brief| is_wanted(brief)).collect();
         let page = wanted.iter().skip(window.offset).take(window.limit);
-        (wanted.len(), page.filter_map(|brief| row(api, brief)).collect())
+        let page: Vec<_> = page.map(Arc::clone).collect();
+        let records = match api.sees_bookmakers(request.caller()?, now()) {
+            true => view.records(&page).await?,
+            false => Vec::new(),
+        };
+        let priced = |id| records.iter().find(|record| record.brief.id == id).map(|it| &**it);
+        let rows = page.iter().filter_map(|brief| row(api, brief, priced(brief.id)));
+        Ok((wanted.len(), rows.collect()))
     }
 }
 
 /// The prediction of a match that is not over.
-pub(in crate::api) async fn one(api: &Api, id: Key) -> Result<Prediction, ApiError> {
-    let record = football_record(api, id).await?;
+pub(in crate::api) async fn one(request: &ApiRequest) -> Result<Prediction, ApiError> {
+    let api = &request.api;
+    let record = football_record(api, request.id()?).await?;
     if record.brief.status.is_over() {
         return Err(ApiError::NotFound);
     }
-    row(api, &record.brief).ok_or(TOO_FEW)
+    let sees_prices = api.sees_bookmakers(request.caller()?, now());
+    row(api, &record.brief, sees_prices.then_some(&record)).ok_or(TOO_FEW)
 }
 
 const ONE: Spec =
@@ -129,14 +147,14 @@ endpoints! {
         |request| detail(&request).await;
 
     /// Predictions of matches that are not over, by their start.
-    "/api/v2/predictions/", params(LIST), answers(Page<Prediction>), |request| list(&request);
+    "/api/v2/predictions/", params(LIST), answers(Page<Prediction>), |request| list(&request).await;
 }
 
 async fn detail(request: &ApiRequest) -> ApiResult {
-    request.answer(CacheControl::PREDICTIONS, &one(&request.api, request.id()?).await?)
+    request.answer(CacheControl::PREDICTIONS, &one(request).await?)
 }
 
-fn list(request: &ApiRequest) -> ApiResult {
+async fn list(request: &ApiRequest) -> ApiResult {
     let params = &request.params;
     let mut prediction_query = PredictionQuery::not_over();
     prediction_query.matches = MatchQuery {
@@ -154,6 +172,6 @@ fn list(request: &ApiRequest) -> ApiResult {
     if params.flag("upcoming")? == Some(true) {
         prediction_query.upcoming();
     }
-    let (count, rows) = prediction_query.rows(&request.api, request.window);
+    let (count, rows) = prediction_query.rows(request, request.window).await?;
     request.page(CacheControl::PREDICTIONS, count, rows)
 }

@@ -1,14 +1,15 @@
 //! The shape of a prediction: SERVICE section 1.9. Probabilities are percentages with one decimal place.
 
 use fanout::Micros;
+use rust_decimal::prelude::ToPrimitive;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    api::time,
+    api::{sports::consensus, time},
     predict::{self, FittedModel, Forecast},
 };
-use record::{Key, MatchSummary, Vocabulary};
+use record::{CONSENSUS, Key, MatchRecord, MatchSummary, Status, Vocabulary};
 
 /// The probability from which a bet is recommended, in percent: clearly more likely than not.
 const RECOMMENDED_FROM: f64 = 60.0;
@@ -23,6 +24,10 @@ pub(in crate::api) struct Prediction {
     markets: Markets,
     recommendations: Recommendations,
     model: ModelInfo,
+    /// The model and the bookmakers' prices together. Absent without the Odds add-on unless the odds are free, without a consensus
+    /// of all three results, and once the match has begun.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blend: Option<Blend>,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -119,6 +124,53 @@ pub(in crate::api) struct ModelInfo {
     /// The probability of what is predicted, 0 to 1.
     confidence: f64,
     version: &'static str,
+    quality: Quality,
+}
+
+/// How good probabilities of the result were in seasons to which they were not fitted. A log-loss is the mean of `-ln` of the
+/// probability of what came true: lower is better, and three equal probabilities have 1.0986.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+struct Quality {
+    /// The competition and the seasons.
+    measured_on: &'static str,
+    matches: u32,
+    log_loss: f64,
+    /// Of closing prices without their margin, over the same matches.
+    closing_odds_log_loss: f64,
+}
+
+/// The result by the model and the prices, with the weights that `model_weight` gives.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(super) struct Blend {
+    prob_home: f64,
+    prob_draw: f64,
+    prob_away: f64,
+    /// The part of the model, 0 to 1; the prices have the rest.
+    model_weight: f64,
+    /// Whose prices: `consensus`, the median of the bookmakers, without their margin.
+    prices: &'static str,
+    quality: Quality,
+}
+
+impl Quality {
+    fn new(log_loss: f64) -> Self {
+        let predict::Quality { measured_on, matches, closing_odds, .. } = predict::QUALITY;
+        Self { measured_on, matches, log_loss, closing_odds_log_loss: closing_odds }
+    }
+}
+
+impl Blend {
+    /// Of a match that has not begun, and whose three results have a price.
+    pub(super) fn new(record: &MatchRecord, forecast: &Forecast) -> Option<Self> {
+        if record.brief.status != Status::NotStarted {
+            return None;
+        }
+        let [home, draw, away] = consensus(record).map(|price| price.and_then(|it| it.to_f64()));
+        let blended = predict::blend(forecast.scores.result(), [home?, draw?, away?])?;
+        let [prob_home, prob_draw, prob_away] = blended.map(percent);
+        let (model_weight, quality) = (predict::MODEL_WEIGHT, Quality::new(predict::QUALITY.blend));
+        Some(Self { prob_home, prob_draw, prob_away, model_weight, prices: CONSENSUS, quality })
+    }
 }
 
 /// The names in a row.
@@ -135,6 +187,7 @@ impl Prediction {
         names: Names,
         fitted: &FittedModel,
         forecast: &Forecast,
+        blend: Option<Blend>,
     ) -> Self {
         let [home_team, away_team] = names.sides;
         let event = PredictedEvent {
@@ -155,7 +208,12 @@ impl Prediction {
             event,
             markets: Markets::of(forecast),
             recommendations: Recommendations::of(forecast),
-            model: ModelInfo { confidence: confidence(forecast), version: predict::VERSION },
+            model: ModelInfo {
+                confidence: confidence(forecast),
+                version: predict::VERSION,
+                quality: Quality::new(predict::QUALITY.model),
+            },
+            blend,
         }
     }
 }
@@ -247,6 +305,16 @@ fn hundredths(number: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::predict::ScoreMatrix;
+
+    #[test]
+    fn measured_quality_stands_beside_the_confidence() {
+        let quality = serde_json::to_value(Quality::new(predict::QUALITY.model)).unwrap();
+        let predict::Quality { model, blend, closing_odds, matches, .. } = predict::QUALITY;
+        assert_eq!(quality["log_loss"], model);
+        assert_eq!(quality["closing_odds_log_loss"], closing_odds);
+        assert_eq!(quality["matches"], matches);
+        assert!(closing_odds < blend && blend < model, "{quality}");
+    }
 
     #[test]
     fn clear_favourite_is_recommended_in_percent() {

@@ -26,6 +26,7 @@ mod tennis;
 use axum::Extension;
 use utoipa_axum::router::OpenApiRouter;
 
+pub(super) use self::price::consensus;
 use super::Api;
 
 pub(super) fn routes() -> OpenApiRouter<Api> {

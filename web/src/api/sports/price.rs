@@ -132,7 +132,7 @@ impl WinnerPrices<'_> {
 }
 
 /// The consensus on the winner: first side, draw, second side.
-pub(super) fn consensus(record: &MatchRecord) -> [Option<Decimal>; 3] {
+pub(in crate::api) fn consensus(record: &MatchRecord) -> [Option<Decimal>; 3] {
     let own = || winner(record).filter(|price| *price.bookmaker == *CONSENSUS);
     [FIRST, DRAW, SECOND].map(|outcomes| of(own(), outcomes)?.price)
 }

@@ -17,7 +17,7 @@ const LIST: Spec = request::spec(&[
 
 endpoints! {
     /// Predictions of matches that are not over, by their start.
-    "/api/predictions/", params(LIST), answers(Page<Prediction>), |request| list(&request);
+    "/api/predictions/", params(LIST), answers(Page<Prediction>), |request| list(&request).await;
 
     /// A prediction; it has the id of its event.
     "/api/predictions/{id}/", params(ONE), answers(Prediction),
@@ -26,7 +26,7 @@ endpoints! {
         |request| detail(&request).await;
 }
 
-fn list(request: &ApiRequest) -> ApiResult {
+async fn list(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
     let mut prediction_query = PredictionQuery::not_over();
     prediction_query.matches.competitions = query.params.ids("league")?;
@@ -36,14 +36,14 @@ fn list(request: &ApiRequest) -> ApiResult {
     if query.params.flag("upcoming")? == Some(true) {
         prediction_query.upcoming();
     }
-    let (count, mut rows) = prediction_query.rows(&request.api, query.window());
+    let (count, mut rows) = prediction_query.rows(request, query.window()).await?;
     rows.iter_mut().for_each(|row| row.date(|at| query.date(at)));
     query.page(CacheControl::PREDICTIONS, count, rows)
 }
 
 async fn detail(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
-    let mut row = one(&request.api, request.id()?).await?;
+    let mut row = one(request).await?;
     row.date(|at| query.date(at));
     request.answer(CacheControl::PREDICTIONS, &row)
 }
