@@ -23,6 +23,7 @@ mod docs;
 mod error;
 mod error_page;
 mod forwarded;
+mod handshake;
 mod head;
 mod images;
 mod ingest;

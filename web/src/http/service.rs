@@ -50,6 +50,7 @@ impl HttpService {
         let had_secret = request.extensions().get::<QueryCredentials>().is_some();
         let accept_encoding = AcceptEncoding::of(&request);
         let response = match target {
+            _ if let Some(refusal) = address::refuse_host(&request) => refusal,
             RequestTarget::Product(_) | RequestTarget::Open => {
                 self.answer_any_origin(peer, target, request).await
             }
