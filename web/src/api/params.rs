@@ -1,9 +1,11 @@
 //! Query parameters: the ones that an endpoint accepts, their aliases, and their values.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use facts::event::Sport;
 use fanout::Micros;
+use form_urlencoded::byte_serialize;
+use jiff::tz::TimeZone;
 use utoipa::openapi::{
     KnownFormat, ObjectBuilder, Required, SchemaFormat, Type,
     path::{Parameter, ParameterBuilder, ParameterIn},
@@ -217,10 +219,18 @@ impl ParamType {
 /// Ignored everywhere: SERVICE section 0.
 const NEVER_FILTERS: [&str; 2] = ["token", "format"];
 
+/// Accepted by version 2 and the other sports, where they have no effect: SERVICE section 1.3.
+const WITHOUT_EFFECT: [&str; 3] = ["full", "ordering", "tz"];
+
+/// Names that a response lists as ignored, at most.
+const IGNORED_MAX: usize = 20;
+
 /// The parameters of one request, in order.
 #[derive(Debug, Clone, Default)]
 pub struct Params {
     pairs: Vec<(String, String)>,
+    /// The names of those without effect.
+    ignored: Vec<String>,
 }
 
 impl Params {
@@ -240,10 +250,32 @@ impl Params {
         let (pairs, others): (Vec<_>, Vec<_>) =
             pairs.map(own_name).partition(|(name, _)| spec.accepts(name));
         if others.is_empty() || spec.ignores_others {
-            return Ok(Self { pairs });
+            let has_no_effect = |(name, value): &&(String, String)| match name.as_str() {
+                "tz" if value.trim().is_empty() => false,
+                "tz" if spec.ignores_others => TimeZone::get(value.trim()).is_err(),
+                // That is the zone of all dates there.
+                "tz" if value.trim().eq_ignore_ascii_case("utc") => false,
+                name => {
+                    let is_own = spec.params.iter().any(|param| param.name == name);
+                    WITHOUT_EFFECT.contains(&name) && !is_own
+                }
+            };
+            let without_effect = pairs.iter().filter(has_no_effect).chain(&others);
+            let names = without_effect.map(|(name, _)| name.clone());
+            let ignored = names.collect::<BTreeSet<_>>().into_iter().collect();
+            return Ok(Self { pairs, ignored });
         }
         let unknown = others.into_iter().map(|(name, _)| name).collect();
         Err(ApiError::UnknownParameters { unknown, accepted: spec.accepted() })
+    }
+
+    /// The names of the parameters without effect, sorted and escaped, with commas between, for the response; `None` without
+    /// any.
+    #[must_use]
+    pub fn ignored(&self) -> Option<String> {
+        let names = self.ignored.iter().take(IGNORED_MAX);
+        let escaped = names.map(|name| byte_serialize(name.as_bytes()).collect::<String>());
+        Some(escaped.collect::<Vec<_>>().join(", ")).filter(|names| !names.is_empty())
     }
 
     /// The last value of this name, as web frameworks usually read it; `None` if absent or empty.
@@ -397,6 +429,30 @@ mod tests {
             panic!("an unknown name was taken");
         };
         assert_eq!(unknown, ["foo"]);
+    }
+
+    #[test]
+    fn parameters_without_effect_are_named() {
+        const FIRST: Spec = Spec {
+            ignores_others: true,
+            ..Spec::of(&[Param::text("tz", ""), Param::text("a", "")])
+        };
+        const SECOND: Spec = Spec {
+            tolerated: &["full", "ordering", "tz"],
+            ..Spec::of(&[Param::text("a", ""), Param::text("ordering", "")]).paged()
+        };
+        let check = |spec: Spec, query: &str, expected: Option<&str>| {
+            let params = Params::read(Some(query), spec).expect("accepted");
+            assert_eq!(params.ignored().as_deref(), expected, "{query}");
+        };
+        check(FIRST, "a=1&tz=Europe/Berlin&token=k&format=json", None);
+        check(FIRST, "tz=", None);
+        check(FIRST, "tz=Nope/Zone&a=1", Some("tz"));
+        check(FIRST, "tz=%2B03:00", Some("tz"));
+        check(FIRST, "search=x&full=1&search=y&tz=x", Some("full, search, tz"));
+        check(FIRST, "a%0D%0Ab%2C=1", Some("a%0D%0Ab%2C"));
+        check(SECOND, "a=1&limit=5&tz=UTC", None);
+        check(SECOND, "tz=Europe/Berlin&full=true&ordering=a", Some("full, tz"));
     }
 
     fn read(query: &str) -> Params {

@@ -9,7 +9,7 @@ use axum::{Router, extract::Request, response::Response};
 use hyper::{
     HeaderMap, Uri,
     header::{
-        CACHE_CONTROL, HeaderName, HeaderValue, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY,
+        CACHE_CONTROL, HeaderName, HeaderValue, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, VARY,
         X_CONTENT_TYPE_OPTIONS,
     },
     service::Service as _,
@@ -96,6 +96,8 @@ impl HttpService {
                     self.shared.parts.limits.charge(permit, used);
                 }
                 authorize::add_rate_limit_headers(response.headers_mut(), standing);
+                // A browser may use several keys.
+                response.headers_mut().append(VARY, HeaderValue::from_static("authorization"));
                 response
             }
             Err(refusal) => refusal,
