@@ -25,6 +25,8 @@ pub(super) struct Activity {
 
 #[derive(Debug, Clone, Copy)]
 struct State {
+    /// No request has come yet.
+    is_first: bool,
     /// A handler has not returned its response yet.
     is_answering: bool,
     /// The client has not sent the whole body of its last request.
@@ -58,7 +60,8 @@ impl Activity {
     /// Of a connection that has sent a part of a head.
     pub(super) fn new(now: Instant) -> Self {
         let head_begun = Some(now);
-        let state = State { is_answering: false, owes_body: false, head_begun, last: now };
+        let (is_answering, owes_body) = (false, false);
+        let state = State { is_first: true, is_answering, owes_body, head_begun, last: now };
         Self { state: Arc::new(Mutex::new(state)) }
     }
 
@@ -81,8 +84,15 @@ impl Activity {
     pub(super) fn begin(&self, body: Incoming) -> Body {
         let owes_body = !body.is_end_stream();
         let mut state = self.state();
-        (state.is_answering, state.owes_body, state.head_begun) = (true, owes_body, None);
+        (state.is_first, state.is_answering) = (false, true);
+        (state.owes_body, state.head_begun) = (owes_body, None);
+        drop(state);
         if owes_body { Body::new(OwedBody { body, activity: self.clone() }) } else { Body::empty() }
+    }
+
+    /// Whether no request has come yet.
+    pub(super) fn is_first(&self) -> bool {
+        self.state().is_first
     }
 
     /// A handler has returned the response.

@@ -5,6 +5,7 @@
 
 mod acceptor;
 mod account;
+mod activity;
 mod address;
 mod admin;
 mod asset;
