@@ -21,6 +21,8 @@ pub struct Spec {
     pub params: &'static [Param],
     /// The size of a page, if the endpoint has `limit` and `offset`.
     pub page: Option<PageSize>,
+    /// Whether it has [`CURSOR`].
+    pub has_cursor: bool,
     /// Other names, mapped to those in `params` before any check.
     pub aliases: &'static [(&'static str, &'static str)],
     /// Accepted without being listed in errors, because old clients send them.
@@ -45,7 +47,8 @@ impl Spec {
     /// Exactly these parameters.
     #[must_use]
     pub const fn of(params: &'static [Param]) -> Self {
-        Self { params, page: None, aliases: &[], tolerated: &[], ignores_others: false }
+        let (page, has_cursor, ignores_others) = (None, false, false);
+        Self { params, page, has_cursor, aliases: &[], tolerated: &[], ignores_others }
     }
 
     /// The same with `limit` and `offset`.
@@ -58,6 +61,12 @@ impl Spec {
     #[must_use]
     pub const fn paged_by(self, size: PageSize) -> Self {
         Self { page: Some(size), ..self }
+    }
+
+    /// The same for a list of matches, which also has [`CURSOR`].
+    #[must_use]
+    pub const fn with_cursor(self) -> Self {
+        Self { has_cursor: true, ..self }
     }
 
     /// The accepted parameters, sorted, as errors list them.
@@ -73,6 +82,7 @@ impl Spec {
 
     fn accepts(&self, name: &str) -> bool {
         self.page.is_some() && matches!(name, "limit" | "offset")
+            || self.has_cursor && name == CURSOR
             || self.params.iter().any(|param| !param.in_path && param.name == name)
             || self.tolerated.contains(&name)
     }
@@ -219,8 +229,8 @@ impl ParamType {
 /// Ignored everywhere: SERVICE section 0.
 const NEVER_FILTERS: [&str; 2] = ["token", "format"];
 
-/// Accepted by version 2 and the other sports, where they have no effect: SERVICE section 1.3.
-const WITHOUT_EFFECT: [&str; 3] = ["full", "ordering", "tz"];
+/// The place in a list of matches behind which a page begins, in place of `offset`. Errors do not list it.
+pub const CURSOR: &str = "cursor";
 
 /// Names that a response lists as ignored, at most.
 const IGNORED_MAX: usize = 20;
@@ -255,9 +265,11 @@ impl Params {
                 "tz" if spec.ignores_others => TimeZone::get(value.trim()).is_err(),
                 // That is the zone of all dates there.
                 "tz" if value.trim().eq_ignore_ascii_case("utc") => false,
+                // What version 2 tolerates has no effect: SERVICE section 1.3. A `date` may have one.
+                "date" => false,
                 name => {
                     let is_own = spec.params.iter().any(|param| param.name == name);
-                    WITHOUT_EFFECT.contains(&name) && !is_own
+                    !spec.ignores_others && spec.tolerated.contains(&name) && !is_own
                 }
             };
             let without_effect = pairs.iter().filter(has_no_effect).chain(&others);
@@ -288,7 +300,8 @@ impl Params {
     /// All parameters except those of paging, for the URL of the next page.
     pub fn filters(&self) -> impl Iterator<Item = (&str, &str)> {
         let pairs = self.pairs.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        pairs.filter(|(name, _)| !matches!(*name, "limit" | "offset" | "page" | "page_size"))
+        let paging = [CURSOR, "limit", "offset", "page", "page_size"];
+        pairs.filter(move |(name, _)| !paging.contains(name))
     }
 
     /// An id or another whole number; a number out of range becomes the largest.
