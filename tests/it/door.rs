@@ -98,7 +98,7 @@ async fn invalid_handshakes_are_refused_before_any_frame() {
         assert_eq!(seen.get(9..12), Some(&*status.to_string()), "{what}: {seen}");
         assert!(seen.contains(field), "{what}: {seen}");
     }
-    // The first line ends in another version for a client of HTTP/1.0; a request of it needs no host.
+    // A request of HTTP/1.0 needs no host.
     let mut stream = TcpStream::connect(&hub.address).await.expect("it connects");
     stream.write_all(b"GET /healthz HTTP/1.0\r\n\r\n").await.expect("it takes a request");
     assert!(read_until(&mut stream, "\r\n\r\n").await.starts_with("HTTP/1.0 200"));
