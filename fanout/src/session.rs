@@ -457,11 +457,6 @@ impl Session {
         context.refuse(&refusal);
     }
 
-    #[must_use]
-    pub fn has_wildcards(&self) -> bool {
-        !self.wildcards.is_empty()
-    }
-
     /// Ends the subscription to a channel that no longer exists. It is no longer in the index.
     pub fn channel_closed(&mut self, channel: u32, context: &mut SessionContext<'_>) {
         if let Some(key) = self.by_number(channel) {
@@ -496,11 +491,11 @@ impl Session {
         std::mem::take(&mut self.subscriptions).drain().filter_map(|sub| sub.follower()).collect()
     }
 
-    /// Whether it gets beats: it follows something, in the dialect that has them.
+    /// Whether it gets beats: in the dialect that has them, also while it follows nothing. Clients and proxies end a connection
+    /// that is silent.
     #[must_use]
     pub fn has_beats(&self) -> bool {
-        let is_idle = self.subscriptions.is_empty() && !self.has_wildcards() && !self.has_replays();
-        self.dialect.is_stream() && !is_idle
+        self.dialect.is_stream()
     }
 
     /// The first part of a beat, if it gets any.

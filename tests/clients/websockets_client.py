@@ -50,6 +50,13 @@ async def frame(socket):
     return parsed
 
 
+async def reply(socket):
+    """The next frame that is not a beat; a beat may come at any moment."""
+    while (said := await frame(socket))["type"] == "beat":
+        pass
+    return said
+
+
 async def hello(socket):
     first = await frame(socket)
     assert first["type"] == "hello", f"the first frame is {first['type']}"
@@ -172,7 +179,7 @@ async def unknown_path_is_4404(hub):
 async def subscribed(socket, number, name, **more):
     """Subscribes on a socket that follows nothing else yet; the hub's answer."""
     await socket.send(json.dumps({"op": "subscribe", "id": number, "ch": name, **more}))
-    answer = await frame(socket)
+    answer = await reply(socket)
     assert answer["type"] == "subscribed", answer
     assert (answer["id"], answer["ch"]) == (number, name), answer
     return answer
@@ -184,7 +191,7 @@ async def match_in_play(hub):
     async with connect(hub.url, proxy=None, additional_headers={"Authorization": f"Token {hub.key}"}) as socket:
         now = (await hello(socket))["now"]
         await subscribed(socket, 1, "football")
-        image = await frame(socket)
+        image = await reply(socket)
         assert image["type"] == "image", image
 
     def left(match):
@@ -240,18 +247,16 @@ async def resume_continues_where_it_was_cut(hub):
     async with connect(hub.url, proxy=None, additional_headers=headers) as socket:
         await hello(socket)
         await subscribed(socket, 1, match)
-        image = await frame(socket)
+        image = await reply(socket)
         assert image["type"] == "image", image
-        while (update := await frame(socket))["type"] == "beat":
-            pass
+        update = await reply(socket)
         assert update["type"] == "update", update
     position = {"epoch": image["epoch"], "seq": update["seq"]}
     async with connect(hub.url, proxy=None, additional_headers=headers) as socket:
         await hello(socket)
         answer = await subscribed(socket, 7, match, **{"from": position})
         assert answer["resumed"] is True, answer
-        while (following := await frame(socket))["type"] == "beat":
-            pass
+        following = await reply(socket)
         assert following["type"] == "update", following
         assert following["prev"] <= position["seq"] < following["seq"], following
 
@@ -266,10 +271,10 @@ async def a_bad_command_is_answered_and_the_socket_stays(hub):
             ('{"op":"subscribe","id":3,"ch":"football/1"}', "not_tracked"),
         ):
             await socket.send(command)
-            said = await frame(socket)
+            said = await reply(socket)
             assert said["type"] == "error" and said["code"] == code, f"{command}: {said}"
         await socket.send('{"op":"ping","id":9,"t":42}')
-        said = await frame(socket)
+        said = await reply(socket)
         assert (said["type"], said["id"], said["t"]) == ("pong", 9, 42), said
 
 

@@ -63,6 +63,43 @@ async fn requests_without_upgrade_go_to_the_router_from_the_first_byte() {
     check("GET /stream/v1 HTTP/1.1\r\nhost: x\r\n\r\n", "HTTP/1.1 426 ").await;
     check("GET /stream/v1 nonsense\r\n\r\n", "HTTP/1.1 400 ").await;
     check("nonsense\r\n\r\n", "HTTP/1.1 400 ").await;
-    let long = format!("GET /stream/v1 HTTP/1.1\r\nx: {}\r\n\r\n", "y".repeat(20_000));
+    let long = format!("GET /stream/v1 HTTP/1.1\r\nhost: x\r\nx: {}\r\n\r\n", "y".repeat(20_000));
     check(&long, "HTTP/1.1 426 ").await;
+}
+
+/// RFC 6455, 4.2.1, and RFC 9112, 3.2: the first bytes of the answer to a request that is not a valid handshake are its status,
+/// whether its body has come or not.
+#[tokio::test]
+async fn invalid_handshakes_are_refused_before_any_frame() {
+    let hub = Hub::quiet();
+    let valid = upgrade("/stream/v1", &hub.key(&["websocket"]));
+    let with =
+        |field: &str, body: &str| valid.replace("\r\n\r\n", &format!("\r\n{field}\r\n\r\n")) + body;
+    let other = |own: &str, other: &str| valid.replace(own, other);
+    for (what, request, status, field) in [
+        ("a body that is missing", with("content-length: 5", ""), 400, ""),
+        ("a body", with("content-length: 5", "hello"), 400, ""),
+        ("chunks that are missing", with("transfer-encoding: chunked", ""), 400, ""),
+        ("an empty chunked body", with("transfer-encoding: chunked", "0\r\n\r\n"), 400, ""),
+        ("an empty body", with("content-length: 0", ""), 101, "upgrade: websocket"),
+        ("HTTP/1.0", other("HTTP/1.1", "HTTP/1.0"), 426, "upgrade: websocket"),
+        ("no host", other("host: x\r\n", ""), 400, ""),
+        ("two hosts", with("host: y", ""), 400, ""),
+        ("POST", other("GET ", "POST "), 405, "allow: GET, HEAD"),
+        ("a short key", other("dGhlIHNhbXBsZSBub25jZQ==", "short"), 400, ""),
+        ("two keys", with("sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==", ""), 400, ""),
+        ("version 8", other("version: 13", "version: 8"), 426, "sec-websocket-version: 13"),
+        ("no connection", other("connection: upgrade\r\n", ""), 426, "connection: upgrade"),
+        ("no upgrade", other("\nupgrade: websocket\r", "\nx: y\r"), 426, "upgrade: websocket"),
+    ] {
+        let mut stream = TcpStream::connect(&hub.address).await.expect("it connects");
+        stream.write_all(request.as_bytes()).await.expect("it takes a request");
+        let seen = read_until(&mut stream, "\r\n\r\n").await;
+        assert_eq!(seen.get(9..12), Some(&*status.to_string()), "{what}: {seen}");
+        assert!(seen.contains(field), "{what}: {seen}");
+    }
+    // A request of HTTP/1.0 needs no host.
+    let mut stream = TcpStream::connect(&hub.address).await.expect("it connects");
+    stream.write_all(b"GET /healthz HTTP/1.0\r\n\r\n").await.expect("it takes a request");
+    assert!(read_until(&mut stream, "\r\n\r\n").await.starts_with("HTTP/1.0 200"));
 }

@@ -57,19 +57,28 @@ impl RawSocket {
         let _sent = self.stream.write_all(bytes).await;
     }
 
-    /// The next frame: its opcode and payload.
+    /// The next frame that is not a beat: its opcode and payload.
     async fn next(&mut self) -> (u8, Vec<u8>) {
         let reading = async {
-            let first = self.stream.read_u8().await.expect("a frame");
-            let length = match self.stream.read_u8().await.expect("a length") {
-                126 => self.stream.read_u16().await.expect("a length"),
-                short => short.into(),
-            };
-            let mut payload = vec![0; length.into()];
-            self.stream.read_exact(&mut payload).await.expect("a payload");
-            (first & 0xf, payload)
+            loop {
+                let (opcode, payload) = self.read_frame().await;
+                if !payload.starts_with(br#"{"type":"beat""#) {
+                    return (opcode, payload);
+                }
+            }
         };
         timeout(PATIENCE, reading).await.expect("a frame in time")
+    }
+
+    async fn read_frame(&mut self) -> (u8, Vec<u8>) {
+        let first = self.stream.read_u8().await.expect("a frame");
+        let length = match self.stream.read_u8().await.expect("a length") {
+            126 => self.stream.read_u16().await.expect("a length"),
+            short => short.into(),
+        };
+        let mut payload = vec![0; length.into()];
+        self.stream.read_exact(&mut payload).await.expect("a payload");
+        (first & 0xf, payload)
     }
 
     async fn close_code(&mut self) -> u16 {

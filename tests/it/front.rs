@@ -156,25 +156,52 @@ async fn connections_per_address_are_limited() {
 async fn health_and_sockets_are_served_while_all_connections_are_in_use() {
     let hub = Hub::start_with(&["serve"], &[QUIET, ("SERVER_CONNECTIONS_MAX", "4")]);
     let key = hub.key(&["websocket"]);
-    let mut open = Vec::new();
-    for _ in 0..4 {
-        let mut stream = ask_and_leave(&hub, &ask("/healthz")).await;
-        read_until(&mut stream, "ok").await;
-        open.push(stream);
-    }
+    // Idle ones would make room.
+    let open = join_all((0..4).map(|_| ask_and_leave(&hub, "GET /pricing/"))).await;
+    until("4 connections", async || hub.metric("matchwire_http_connections").await >= 4.0).await;
     let refused = hub.get("/pricing/").await;
     assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")));
     for path in ["/healthz", "/readyz", "/metrics"] {
         assert_eq!(hub.get(path).await.status, 200, "{path}");
     }
     Client::connect(&hub.address, &key).await.next_of("hello").await;
-    open.clear();
+    drop(open);
     until("room again", async || hub.get("/pricing/").await.status == 200).await;
 }
 
 #[tokio::test]
+async fn idle_connections_are_closed_before_others_are_refused() {
+    let hub = Hub::start_with(&["serve"], &[QUIET, ("SERVER_CONNECTIONS_MAX", "4")]);
+    let mut idle = Vec::new();
+    for _ in 0..4 {
+        let mut stream = ask_and_leave(&hub, &ask("/healthz")).await;
+        read_until(&mut stream, "ok").await;
+        idle.push(stream);
+    }
+    until("room", async || hub.get("/pricing/").await.status == 200).await;
+}
+
+/// A client that is still sending the body of a refused request gets the answer, not a reset.
+#[tokio::test]
+async fn refusal_arrives_while_the_body_is_still_coming() {
+    let hub = Hub::quiet();
+    for path in ["/api/v2/webhooks/", "/ingest/v1/nobody", "/nothing/"] {
+        let mut stream = TcpStream::connect(&hub.address).await.expect("it connects");
+        let head = format!("POST {path} HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\n");
+        stream.write_all(head.as_bytes()).await.expect("it takes a head");
+        let sent = stream.write_all(&[b'x'; 48 * 1024]).await;
+        let (read, ended) = read_all(&mut stream).await;
+        assert!(sent.is_ok() && ended.is_ok(), "{path}: {sent:?}, {ended:?}");
+        let status = if path == "/nothing/" { "404" } else { "401" };
+        assert!(read.starts_with(format!("HTTP/1.1 {status}").as_bytes()), "{path}");
+    }
+}
+
+#[tokio::test]
 async fn idle_connection_is_closed() {
-    let hub = Hub::start_with(&["serve"], &[QUIET, ("SERVER_HANDSHAKE_TIMEOUT_MS", "1000")]);
+    let settings =
+        [QUIET, ("SERVER_HANDSHAKE_TIMEOUT_MS", "1000"), ("SERVER_KEEP_ALIVE_MS", "1000")];
+    let hub = Hub::start_with(&["serve"], &settings);
     for begun in ["GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n", "", "GET /heal", "GET /stream/v1 HT"]
     {
         let mut stream = TcpStream::connect(&hub.address).await.expect("it connects");

@@ -67,11 +67,6 @@ impl Session {
         self.replays.as_ref().is_some_and(|replays| replays.pending.is_some())
     }
 
-    /// Whether any replay is running.
-    pub(super) fn has_replays(&self) -> bool {
-        self.replays.as_ref().is_some_and(|replays| !replays.running.is_empty())
-    }
-
     /// How many channels its replays have.
     pub(super) fn replayed_channels(&self) -> usize {
         let running = self.replays.iter().flat_map(|replays| &replays.running);

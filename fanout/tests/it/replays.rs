@@ -312,6 +312,9 @@ fn replayed_channels_count_against_the_channels_of_the_socket() {
 #[test]
 fn beats_are_held_back_while_nothing_new_can_be_known() {
     let mut world = World::new();
+    world.subscribers.beat(SLOT, world.now);
+    world.settle();
+    assert_eq!(world.received()[0]["heads"], json!({}), "it follows nothing yet");
     world.subscribers.set_stale(Some(5));
     // The subscriptions of a pattern are confirmed by a beat when all have caught up.
     world.send(&json!({"op": "subscribe", "id": 1, "ch": "football/*"}));

@@ -141,7 +141,8 @@ def strangers(log):
 # that call as fast as they can are what is tested, so the other limits are off; and clients that are short of
 # processor time notice late that the hub has closed an idle connection, so it keeps them.
 MCP_SETTINGS = {
-    "MATCHWIRE_DEMO_SPEED": "40", "MATCHWIRE_SERVER_HANDSHAKE_TIMEOUT_MS": "300000", "MATCHWIRE_LIMITS_FOOTBALL_PER_DAY": "30",
+    "MATCHWIRE_DEMO_SPEED": "40", "MATCHWIRE_SERVER_HANDSHAKE_TIMEOUT_MS": "300000",
+    "MATCHWIRE_SERVER_KEEP_ALIVE_MS": "300000", "MATCHWIRE_LIMITS_FOOTBALL_PER_DAY": "30",
     "MATCHWIRE_LIMITS_ADDRESS_PER_SECOND": "0", "MATCHWIRE_LIMITS_ACCOUNT_CPU_PERCENT": "0",
 }
 

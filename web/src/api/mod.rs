@@ -8,6 +8,7 @@
 mod endpoints;
 
 pub mod base;
+mod cursor;
 pub mod error;
 pub mod football;
 mod index;

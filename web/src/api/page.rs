@@ -34,17 +34,18 @@ impl<T> Page<T> {
         let Window { offset, limit } = window;
         let next = offset.checked_add(limit).filter(|next| *next < count);
         let previous = (offset > 0).then(|| offset.saturating_sub(limit));
-        let address = |offset: usize| page_url.address(limit, offset);
+        let address = |offset: usize| page_url.address(limit, ("offset", offset.to_string()));
         Self { count, next: next.map(address), previous: previous.map(address), results }
     }
 }
 
 impl PageUrl<'_> {
-    fn address(&self, limit: usize, offset: usize) -> String {
+    /// The URL of the page that begins at this offset or cursor.
+    pub(super) fn address(&self, limit: usize, (name, at): (&str, String)) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
         query.extend_pairs(self.params.filters());
         query.append_pair("limit", &limit.to_string());
-        query.append_pair("offset", &offset.to_string());
+        query.append_pair(name, &at);
         format!("{}{}?{}", self.base(), self.path, query.finish())
     }
 

@@ -1,9 +1,11 @@
 //! Query parameters: the ones that an endpoint accepts, their aliases, and their values.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use facts::event::Sport;
 use fanout::Micros;
+use form_urlencoded::byte_serialize;
+use jiff::tz::TimeZone;
 use utoipa::openapi::{
     KnownFormat, ObjectBuilder, Required, SchemaFormat, Type,
     path::{Parameter, ParameterBuilder, ParameterIn},
@@ -19,6 +21,8 @@ pub struct Spec {
     pub params: &'static [Param],
     /// The size of a page, if the endpoint has `limit` and `offset`.
     pub page: Option<PageSize>,
+    /// Whether it has [`CURSOR`].
+    pub has_cursor: bool,
     /// Other names, mapped to those in `params` before any check.
     pub aliases: &'static [(&'static str, &'static str)],
     /// Accepted without being listed in errors, because old clients send them.
@@ -43,7 +47,8 @@ impl Spec {
     /// Exactly these parameters.
     #[must_use]
     pub const fn of(params: &'static [Param]) -> Self {
-        Self { params, page: None, aliases: &[], tolerated: &[], ignores_others: false }
+        let (page, has_cursor, ignores_others) = (None, false, false);
+        Self { params, page, has_cursor, aliases: &[], tolerated: &[], ignores_others }
     }
 
     /// The same with `limit` and `offset`.
@@ -56,6 +61,12 @@ impl Spec {
     #[must_use]
     pub const fn paged_by(self, size: PageSize) -> Self {
         Self { page: Some(size), ..self }
+    }
+
+    /// The same for a list of matches, which also has [`CURSOR`].
+    #[must_use]
+    pub const fn with_cursor(self) -> Self {
+        Self { has_cursor: true, ..self }
     }
 
     /// The accepted parameters, sorted, as errors list them.
@@ -71,6 +82,7 @@ impl Spec {
 
     fn accepts(&self, name: &str) -> bool {
         self.page.is_some() && matches!(name, "limit" | "offset")
+            || self.has_cursor && name == CURSOR
             || self.params.iter().any(|param| !param.in_path && param.name == name)
             || self.tolerated.contains(&name)
     }
@@ -217,10 +229,18 @@ impl ParamType {
 /// Ignored everywhere: SERVICE section 0.
 const NEVER_FILTERS: [&str; 2] = ["token", "format"];
 
+/// The place in a list of matches behind which a page begins, in place of `offset`. Errors do not list it.
+pub const CURSOR: &str = "cursor";
+
+/// Names that a response lists as ignored, at most.
+const IGNORED_MAX: usize = 20;
+
 /// The parameters of one request, in order.
 #[derive(Debug, Clone, Default)]
 pub struct Params {
     pairs: Vec<(String, String)>,
+    /// The names of those without effect.
+    ignored: Vec<String>,
 }
 
 impl Params {
@@ -240,10 +260,34 @@ impl Params {
         let (pairs, others): (Vec<_>, Vec<_>) =
             pairs.map(own_name).partition(|(name, _)| spec.accepts(name));
         if others.is_empty() || spec.ignores_others {
-            return Ok(Self { pairs });
+            let has_no_effect = |(name, value): &&(String, String)| match name.as_str() {
+                "tz" if value.trim().is_empty() => false,
+                "tz" if spec.ignores_others => TimeZone::get(value.trim()).is_err(),
+                // That is the zone of all dates there.
+                "tz" if value.trim().eq_ignore_ascii_case("utc") => false,
+                // What version 2 tolerates has no effect: SERVICE section 1.3. A `date` may have one.
+                "date" => false,
+                name => {
+                    let is_own = spec.params.iter().any(|param| param.name == name);
+                    !spec.ignores_others && spec.tolerated.contains(&name) && !is_own
+                }
+            };
+            let without_effect = pairs.iter().filter(has_no_effect).chain(&others);
+            let names = without_effect.map(|(name, _)| name.clone());
+            let ignored = names.collect::<BTreeSet<_>>().into_iter().collect();
+            return Ok(Self { pairs, ignored });
         }
         let unknown = others.into_iter().map(|(name, _)| name).collect();
         Err(ApiError::UnknownParameters { unknown, accepted: spec.accepted() })
+    }
+
+    /// The names of the parameters without effect, sorted and escaped, with commas between, for the response; `None` without
+    /// any.
+    #[must_use]
+    pub fn ignored(&self) -> Option<String> {
+        let names = self.ignored.iter().take(IGNORED_MAX);
+        let escaped = names.map(|name| byte_serialize(name.as_bytes()).collect::<String>());
+        Some(escaped.collect::<Vec<_>>().join(", ")).filter(|names| !names.is_empty())
     }
 
     /// The last value of this name, as web frameworks usually read it; `None` if absent or empty.
@@ -256,7 +300,8 @@ impl Params {
     /// All parameters except those of paging, for the URL of the next page.
     pub fn filters(&self) -> impl Iterator<Item = (&str, &str)> {
         let pairs = self.pairs.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        pairs.filter(|(name, _)| !matches!(*name, "limit" | "offset" | "page" | "page_size"))
+        let paging = [CURSOR, "limit", "offset", "page", "page_size"];
+        pairs.filter(move |(name, _)| !paging.contains(name))
     }
 
     /// An id or another whole number; a number out of range becomes the largest.
@@ -397,6 +442,30 @@ mod tests {
             panic!("an unknown name was taken");
         };
         assert_eq!(unknown, ["foo"]);
+    }
+
+    #[test]
+    fn parameters_without_effect_are_named() {
+        const FIRST: Spec = Spec {
+            ignores_others: true,
+            ..Spec::of(&[Param::text("tz", ""), Param::text("a", "")])
+        };
+        const SECOND: Spec = Spec {
+            tolerated: &["full", "ordering", "tz"],
+            ..Spec::of(&[Param::text("a", ""), Param::text("ordering", "")]).paged()
+        };
+        let check = |spec: Spec, query: &str, expected: Option<&str>| {
+            let params = Params::read(Some(query), spec).expect("accepted");
+            assert_eq!(params.ignored().as_deref(), expected, "{query}");
+        };
+        check(FIRST, "a=1&tz=Europe/Berlin&token=k&format=json", None);
+        check(FIRST, "tz=", None);
+        check(FIRST, "tz=Nope/Zone&a=1", Some("tz"));
+        check(FIRST, "tz=%2B03:00", Some("tz"));
+        check(FIRST, "search=x&full=1&search=y&tz=x", Some("full, search, tz"));
+        check(FIRST, "a%0D%0Ab%2C=1", Some("a%0D%0Ab%2C"));
+        check(SECOND, "a=1&limit=5&tz=UTC", None);
+        check(SECOND, "tz=Europe/Berlin&full=true&ordering=a", Some("full, tz"));
     }
 
     fn read(query: &str) -> Params {

@@ -8,13 +8,19 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use base::names::NamePart;
-use hyper::HeaderMap;
+use hyper::{
+    HeaderMap,
+    header::{HeaderName, HeaderValue},
+};
 use serde::Serialize;
 
 use super::{Api, ApiError, CacheControl, Page, PageUrl, Params, Spec};
 use accounts::Caller;
 use history::query::Window;
 use record::Key;
+
+/// The parameters of the request that had no effect: `tz` of version 1 if there is no such zone, for example.
+const IGNORED: HeaderName = HeaderName::from_static("x-matchwire-ignored");
 
 /// The result of a handler.
 pub type ApiResult = Result<Response, ApiError>;
@@ -118,7 +124,15 @@ impl ApiRequest {
     ///
     /// If it cannot be serialized.
     pub fn answer(&self, cache: CacheControl, value: &impl Serialize) -> ApiResult {
-        cache.answer(self.headers(), value)
+        cache.answer(self.headers(), value).map(|response| self.name_ignored(response))
+    }
+
+    /// Adds the names of parameters without effect to a response.
+    pub fn name_ignored(&self, mut response: Response) -> Response {
+        if let Some(Ok(names)) = self.params.ignored().map(HeaderValue::try_from) {
+            response.headers_mut().insert(IGNORED, names);
+        }
+        response
     }
 
     /// Responds with the requested page, given its rows and the number of rows of all pages.

@@ -37,9 +37,13 @@ pub struct ServerConfig {
     /// WebSocket fragments of one command. Default 1024. Each fragment costs time, even an empty
     /// one.
     pub command_fragments_max: u32,
-    /// Milliseconds from the connection to the end of the request's head, and from one response to
-    /// the end of the next head. Default 10000. Idle connections are kept open for as long.
+    /// Milliseconds from the connection to the end of the request's head, and from the first byte of a
+    /// later head to its end. Default 10000.
     pub handshake_timeout_ms: u64,
+    /// Milliseconds that an HTTP connection stays open between two requests. Default 75000. At most
+    /// `handshake_timeout_ms` while more than half of the connections are in use, and a second while
+    /// all are.
+    pub keep_alive_ms: u64,
     /// HTTP connections at a time. Default 10000, about 20 KiB each; beyond that, requests get 503.
     /// Sockets are not included. `/healthz`, `/readyz` and `/metrics` have a few reserved
     /// connections.
@@ -121,6 +125,7 @@ impl Default for ServerConfig {
             command_bytes_max: 16 * 1024,
             command_fragments_max: 1_024,
             handshake_timeout_ms: 10_000,
+            keep_alive_ms: 75_000,
             connections_max: 10_000,
             connections_max_per_address: 1_000,
             write_timeout_ms: 30_000,

@@ -15,22 +15,22 @@ use std::{
     time::Duration,
 };
 
-use axum::body::Body;
 use hyper::{body::Incoming, service::service_fn};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use mio::{Events, Interest, Poll, Token, net::TcpListener};
 use tokio::{
     net::TcpStream,
     runtime::Handle,
     sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch},
     task::JoinSet,
-    time::timeout,
+    time::{Instant, timeout},
 };
 use tokio_rustls::TlsAcceptor;
 use tracing::{debug, warn};
 
 use super::{
     Shared,
+    activity::{Activity, Expiry},
     connections::{ConnectionPermit, RouterPermit, WriteProgress},
     error::log_failure,
     head::{self, Head, Upgrade},
@@ -235,10 +235,11 @@ impl Acceptor {
             return connection.answer(FULL).await;
         };
         let progress = WriteProgress::new(connections.clone());
-        let connection =
-            connection.into_preread(bytes, self.shared.parts.socket_options, progress)?;
+        let activity = Activity::new(Instant::now());
+        let watch = (progress, activity.clone());
+        let connection = connection.into_preread(bytes, self.shared.parts.socket_options, watch)?;
         // Boxed: the future is large, and most connections never get here.
-        Box::pin(self.answer(connection, from, router_permit)).await
+        Box::pin(self.answer(connection, from, router_permit, &activity)).await
     }
 
     /// The client behind a connection whose first request is a plain upgrade.
@@ -293,13 +294,16 @@ impl Acceptor {
         connection: Preread,
         from: IpAddr,
         router_permit: RouterPermit,
+        activity: &Activity,
     ) -> io::Result<()> {
         let service = service_fn(async |request: hyper::Request<Incoming>| {
-            Ok::<_, Infallible>(self.service.answer(from, request.map(Body::new)).await)
+            let request = request.map(|body| activity.begin(body));
+            let response = self.service.answer(from, request).await;
+            activity.answered(Instant::now());
+            Ok::<_, Infallible>(response)
         });
+        // Without a timer it has no time limits of its own.
         let connection = hyper::server::conn::http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(self.shared.parts.handshake_timeout)
             .max_buf_size(BUFFER_BYTES)
             .keep_alive(!router_permit.is_extra)
             .serve_connection(TokioIo::new(connection), service)
@@ -311,6 +315,15 @@ impl Acceptor {
             // leave the request without an answer.
             biased;
             ended = connection.as_mut() => ended,
+            expiry = activity.expired(&self.shared.connections) => match expiry {
+                // It would wait for the rest of the head.
+                Expiry::Head if activity.is_first() => return Ok(()),
+                // If a response is still being written, it ends first.
+                Expiry::Head | Expiry::Idle => {
+                    connection.as_mut().graceful_shutdown();
+                    connection.await
+                }
+            },
             _ = stop.changed() => {
                 connection.as_mut().graceful_shutdown();
                 connection.await

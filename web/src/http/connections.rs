@@ -47,6 +47,10 @@ pub struct ConnectionLimits {
     pub connections_max: usize,
     pub per_address: usize,
     pub write_timeout: Duration,
+    /// For the head of a request, and between two requests while more than half of the connections are taken.
+    pub head_time: Duration,
+    /// Between two requests.
+    pub keep_alive: Duration,
     pub unread_bytes_max: usize,
     pub unread_bytes_per_address: usize,
 }
@@ -58,6 +62,8 @@ impl ConnectionLimits {
             connections_max: config.connections_max,
             per_address: config.connections_max_per_address,
             write_timeout: Duration::from_millis(config.write_timeout_ms),
+            head_time: Duration::from_millis(config.handshake_timeout_ms),
+            keep_alive: Duration::from_millis(config.keep_alive_ms),
             unread_bytes_max: config.unread_bytes_max,
             unread_bytes_per_address: config.unread_bytes_max_per_address,
         }
@@ -179,6 +185,25 @@ impl Connections {
         }
         gauge!("matchwire_http_unread_bytes").increment(bytes as f64);
         Some(UnreadBytes { inner: Arc::clone(&self.inner), origin, bytes })
+    }
+
+    /// How long the head of a request may take.
+    pub(super) fn head_time(&self) -> Duration {
+        self.inner.limits.head_time
+    }
+
+    /// How long a connection may be idle between two requests: idle ones make room for others.
+    pub(super) fn idle_time(&self) -> Duration {
+        let Inner { limits, open, .. } = &*self.inner;
+        let open = open.load(Ordering::Relaxed);
+        let most = if open >= limits.connections_max {
+            PATIENCE_MIN.min(limits.head_time)
+        } else if open > limits.connections_max / 2 {
+            limits.head_time
+        } else {
+            limits.keep_alive
+        };
+        most.min(limits.keep_alive)
     }
 
     /// How long a reader may make no progress. Shrinks from half of either limit on.
@@ -361,6 +386,8 @@ mod tests {
             connections_max,
             per_address: 2,
             write_timeout: 32_000 * MS,
+            head_time: 10_000 * MS,
+            keep_alive: 75_000 * MS,
             unread_bytes_max: 100_000,
             unread_bytes_per_address: 40_000,
         })
@@ -395,6 +422,18 @@ mod tests {
         assert!(connections.acquire_for_router(true).expect("a place for health checks").is_extra);
         drop(open);
         assert!(!connections.acquire_for_router(true).expect("a place").is_extra);
+    }
+
+    #[test]
+    fn idle_connections_make_room_for_others() {
+        let connections = connections(4);
+        let mut open = Vec::new();
+        for expected in [75_000, 75_000, 75_000, 10_000, 1_000] {
+            assert_eq!(connections.idle_time(), expected * MS, "{} of 4", open.len());
+            open.extend(connections.acquire_for_router(false));
+        }
+        open.clear();
+        assert_eq!(connections.idle_time(), 75_000 * MS);
     }
 
     async fn status(connections: &Connections, peer: u8, bytes: usize) -> (u16, Response) {

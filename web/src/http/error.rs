@@ -13,6 +13,7 @@ use hyper::{
 use serde::Serialize;
 use tracing::error;
 
+use super::handshake::HandshakeError;
 use crate::{
     limits::{QuotaStatus, RetryAfter},
     products::Price,
@@ -51,8 +52,8 @@ pub(super) enum HttpError {
     Exhausted(QuotaStatus),
     NotFound,
     BadRequest(&'static str),
-    /// Only a WebSocket upgrade is accepted here.
-    UpgradeRequired,
+    /// Only a WebSocket upgrade is accepted here, and this is none.
+    Handshake(HandshakeError),
     MethodNotAllowed,
     /// Any other error that the caller can fix.
     Refused(StatusCode, &'static str),
@@ -118,7 +119,7 @@ impl HttpError {
             Self::Exhausted(_) => "taster_exhausted",
             Self::NotFound
             | Self::BadRequest(_)
-            | Self::UpgradeRequired
+            | Self::Handshake(_)
             | Self::MethodNotAllowed
             | Self::Refused(..) => "other",
             Self::TooMuchUnread
@@ -170,10 +171,7 @@ impl IntoResponse for HttpError {
             Self::Exhausted(standing) => exhausted(standing),
             Self::NotFound => uniform(StatusCode::NOT_FOUND, "Not found"),
             Self::BadRequest(detail) => uniform(StatusCode::BAD_REQUEST, detail),
-            Self::UpgradeRequired => uniform(
-                StatusCode::UPGRADE_REQUIRED,
-                "this endpoint only accepts WebSocket upgrades",
-            ),
+            Self::Handshake(error) => error.into_response(),
             Self::MethodNotAllowed => uniform(StatusCode::METHOD_NOT_ALLOWED, "Method not allowed"),
             Self::Refused(status, detail) => uniform(status, detail),
             Self::TooMuchUnread => too_much_unread(),
@@ -289,7 +287,8 @@ fn too_many(code: &'static str, detail: &str, retry_after_s: u64) -> Response {
     response
 }
 
-fn uniform(status: StatusCode, detail: &str) -> Response {
+/// A response in the shape of all other errors.
+pub(super) fn uniform(status: StatusCode, detail: &str) -> Response {
     let body = ErrorEnvelope { error: true, status: status.as_u16(), code: None, detail };
     (status, Json(body)).into_response()
 }

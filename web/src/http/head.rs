@@ -2,18 +2,15 @@
 //! router handles everything unusual.
 
 use hyper::{
-    HeaderMap, Uri,
+    HeaderMap, Method, Uri, Version,
     header::{
-        AUTHORIZATION, CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue,
+        AUTHORIZATION, CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue,
         SEC_WEBSOCKET_EXTENSIONS, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION,
         TRANSFER_ENCODING, UPGRADE,
     },
 };
 
-use super::{
-    credential,
-    ws::{self, UpgradeRequest},
-};
+use super::{address, credential, handshake::UpgradeRequest, ws};
 
 /// The longest head that the acceptor parses itself. Longer ones go to the router.
 pub(super) const BYTES_MAX: usize = 8 * 1024;
@@ -25,9 +22,10 @@ const FIELDS_MAX: usize = 48;
 const BEGINNINGS: [&[u8]; 3] = [b"GET /stream/v1", b"GET /live/football", b"GET /ws/live"];
 
 /// The headers that matter for an upgrade.
-const DECISIVE: [HeaderName; 7] = [
+const DECISIVE: [HeaderName; 8] = [
     AUTHORIZATION,
     CONNECTION,
+    HOST,
     UPGRADE,
     SEC_WEBSOCKET_EXTENSIONS,
     SEC_WEBSOCKET_KEY,
@@ -112,7 +110,10 @@ fn upgrade(request: &httparse::Request<'_, '_>, length: usize) -> Option<Upgrade
             return None;
         }
     }
-    Some(Upgrade { request: UpgradeRequest::of(&headers, in_query.as_ref())?, uri, length })
+    let line = (&Method::GET, Version::HTTP_11);
+    let request = UpgradeRequest::parse(line, &headers, in_query.as_ref());
+    let request = request.ok().filter(|_| address::has_host(line.1, &headers))?;
+    Some(Upgrade { request, uri, length })
 }
 
 #[cfg(test)]
@@ -163,6 +164,8 @@ mod tests {
         check(&format!("GET /stream/v12 HTTP/1.1\r\n{FIELDS}\r\n"), "other");
         check(&format!("GET /stream/v1 HTTP/1.1\r\n{FIELDS}Content-Length: 1\r\n\r\n"), "other");
         check("GET /stream/v1 HTTP/1.1\r\nHost: x\r\n\r\n", "other");
+        check(&format!("GET /stream/v1 HTTP/1.1\r\n{FIELDS}Host: y\r\n\r\n"), "other");
+        check(&format!("GET /stream/v1 HTTP/1.1\r\nx-{FIELDS}\r\n"), "other");
         check("GET /stream/v1/channels/football HTTP/1.1\r\n\r\n", "other");
         check(&format!("GET /live/tennis/ HTTP/1.1\r\n{FIELDS}\r\n"), "other");
         check(&format!("GET /ws/live/football HTTP/1.1\r\n{FIELDS}\r\n"), "other");

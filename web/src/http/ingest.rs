@@ -41,8 +41,8 @@ use super::{
     Peer, Shared,
     credential::{self, Credential, PresentedCredential},
     error::HttpError,
+    handshake::UpgradeRequest,
     push_limits::PushPermit,
-    ws::UpgradeRequest,
 };
 use crate::push::{PushError, PushReport, PushSource};
 use accounts::FeedGrant;
@@ -218,7 +218,7 @@ pub(super) async fn socket(
     Extension(peer): Extension<Peer>,
     mut request: Request,
 ) -> Result<Response, HttpError> {
-    let upgrade_request = UpgradeRequest::of_request(&request).ok_or(HttpError::UpgradeRequired)?;
+    let upgrade_request = UpgradeRequest::of_request(&request).map_err(HttpError::Handshake)?;
     let grant = grant(&shared, upgrade_request.presented(), peer, &name).await?;
     let refused = |why| HttpError::Refused(StatusCode::SERVICE_UNAVAILABLE, why);
     let permit = shared.push_limits.acquire(&grant.source).map_err(refused)?;

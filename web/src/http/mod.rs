@@ -5,6 +5,7 @@
 
 mod acceptor;
 mod account;
+mod activity;
 mod address;
 mod admin;
 mod asset;
@@ -23,6 +24,7 @@ mod docs;
 mod error;
 mod error_page;
 mod forwarded;
+mod handshake;
 mod head;
 mod images;
 mod ingest;

@@ -9,7 +9,7 @@ use axum::{Router, extract::Request, response::Response};
 use hyper::{
     HeaderMap, Uri,
     header::{
-        CACHE_CONTROL, HeaderName, HeaderValue, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY,
+        CACHE_CONTROL, HeaderName, HeaderValue, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, VARY,
         X_CONTENT_TYPE_OPTIONS,
     },
     service::Service as _,
@@ -50,6 +50,7 @@ impl HttpService {
         let had_secret = request.extensions().get::<QueryCredentials>().is_some();
         let accept_encoding = AcceptEncoding::of(&request);
         let response = match target {
+            _ if let Some(refusal) = address::refuse_host(&request) => refusal,
             RequestTarget::Product(_) | RequestTarget::Open => {
                 self.answer_any_origin(peer, target, request).await
             }
@@ -95,6 +96,8 @@ impl HttpService {
                     self.shared.parts.limits.charge(permit, used);
                 }
                 authorize::add_rate_limit_headers(response.headers_mut(), standing);
+                // A browser may use several keys.
+                response.headers_mut().append(VARY, HeaderValue::from_static("authorization"));
                 response
             }
             Err(refusal) => refusal,

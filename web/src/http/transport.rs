@@ -2,9 +2,11 @@
 
 use std::{
     io::{self, ErrorKind, Read, Write},
+    mem::MaybeUninit,
     net,
     pin::Pin,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
+    time::Duration,
 };
 
 use bytes::{Buf, Bytes};
@@ -13,10 +15,11 @@ use socket2::SockRef;
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf},
     net::TcpStream,
+    time::{Instant, Sleep, sleep},
 };
 use tokio_rustls::server::TlsStream;
 
-use super::connections::WriteProgress;
+use super::{activity::Activity, connections::WriteProgress};
 
 /// Bytes read at a time: usually twice the head of an upgrade.
 const READ_BYTES: usize = 2048;
@@ -82,13 +85,13 @@ impl RawConnection {
         self,
         ahead: Vec<u8>,
         options: SocketOptions,
-        progress: WriteProgress,
+        (progress, activity): (WriteProgress, Activity),
     ) -> io::Result<Preread> {
         let io = match self {
             Self::Tcp(tcp) => Io::Tcp(TcpStream::from_std(tcp)?),
             Self::Tls(tls) => Io::Tls(tls),
         };
-        let preread = Preread { ahead: ahead.into(), io, progress };
+        let preread = Preread { ahead: ahead.into(), io, progress, activity, rest: None };
         set_up(preread.tcp(), options)?;
         Ok(preread)
     }
@@ -137,7 +140,22 @@ pub(super) struct Preread {
     ahead: Bytes,
     io: Io,
     progress: WriteProgress,
+    activity: Activity,
+    /// Present once it is closing while a body is still to come.
+    rest: Option<Rest>,
 }
+
+/// What is still read of a body while the connection closes: a close with unread bytes would be a reset, in which the client
+/// loses the response.
+#[derive(Debug)]
+struct Rest {
+    bytes: usize,
+    until: Pin<Box<Sleep>>,
+}
+
+/// How much of it is read, and for how long.
+const REST_BYTES_MAX: usize = 64 * 1024;
+const REST_TIME: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
 enum Io {
@@ -174,6 +192,7 @@ impl Preread {
     ) -> Poll<io::Result<usize>> {
         if let Poll::Ready(Ok(bytes)) = written {
             self.progress.took(bytes);
+            self.activity.written(Instant::now());
         }
         self.or_stalled(cx, written)
     }
@@ -191,6 +210,25 @@ impl Preread {
         done
     }
 
+    /// Discards what is still to come. Below TLS, since nothing of it is needed.
+    fn poll_discard_rest(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let Self { io, rest: Some(rest), .. } = self else { return Poll::Ready(()) };
+        let tcp = match io {
+            Io::Tcp(tcp) => tcp,
+            Io::Tls(tls) => tls.get_mut().0,
+        };
+        let mut part = [MaybeUninit::uninit(); 4096];
+        while rest.until.as_mut().poll(cx).is_pending() && rest.bytes < REST_BYTES_MAX {
+            let mut buffer = ReadBuf::uninit(&mut part);
+            let read = ready!(Pin::new(&mut *tcp).poll_read(cx, &mut buffer));
+            if read.is_err() || buffer.filled().is_empty() {
+                break;
+            }
+            rest.bytes += buffer.filled().len();
+        }
+        Poll::Ready(())
+    }
+
     fn io(&mut self) -> Pin<&mut dyn Duplex> {
         match &mut self.io {
             Io::Tcp(tcp) => Pin::new(tcp),
@@ -206,7 +244,12 @@ impl AsyncRead for Preread {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         if self.ahead.is_empty() {
-            return self.io().poll_read(cx, buffer);
+            let filled = buffer.filled().len();
+            let read = self.io().poll_read(cx, buffer);
+            if buffer.filled().len() > filled {
+                self.activity.read(Instant::now());
+            }
+            return read;
         }
         let length = self.ahead.len().min(buffer.remaining());
         buffer.put_slice(&self.ahead[..length]);
@@ -247,7 +290,14 @@ impl AsyncWrite for Preread {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let shut = self.io().poll_shutdown(cx);
-        self.or_stalled(cx, shut)
+        if self.rest.is_none() {
+            let shut = self.io().poll_shutdown(cx);
+            ready!(self.or_stalled(cx, shut))?;
+            if !self.activity.owes_body() {
+                return Poll::Ready(Ok(()));
+            }
+            self.rest = Some(Rest { bytes: 0, until: Box::pin(sleep(REST_TIME)) });
+        }
+        self.poll_discard_rest(cx).map(Ok)
     }
 }

@@ -12,30 +12,22 @@ use axum::{
 };
 use bytes::Bytes;
 use fanout::{
-    DEFLATE_WINDOW_BITS, Dialect, Owner,
+    Dialect, Owner,
     close::Close,
     protocol::{self, Code, Refusal},
     socket::Stream,
 };
-use hyper::{
-    HeaderMap, StatusCode,
-    header::{
-        CACHE_CONTROL, CONNECTION, HeaderName, HeaderValue, REFERRER_POLICY, SEC_WEBSOCKET_ACCEPT,
-        SEC_WEBSOCKET_EXTENSIONS, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION,
-        UPGRADE,
-    },
-    upgrade::Upgraded,
-};
+use hyper::{StatusCode, upgrade::Upgraded};
 use hyper_util::rt::TokioIo;
 use metrics::counter;
 use serde_json::Value;
-use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tracing::debug;
 
 use super::{
     Shared, close,
-    credential::{self, Credential, PresentedCredential, QueryCredentials},
+    credential::{self, Credential, PresentedCredential},
     error::HttpError,
+    handshake::UpgradeRequest,
     peer::Peer,
     registry::SocketGuard,
     transport::Preread,
@@ -51,60 +43,6 @@ pub(super) enum Verdict {
     Serve(Owner, Dialect, Caller, Arc<Catalogue>),
     /// The frame gives the reason.
     Refuse(Bytes, Close),
-}
-
-/// An offer of compressed messages (RFC 7692) that can be agreed to. Each message is compressed on its own, so that all readers
-/// can share it, and within the same window for all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum DeflateOffer {
-    AnyWindow,
-    /// The client limits the window of what the hub compresses.
-    LimitedWindow,
-}
-
-impl DeflateOffer {
-    /// The first offer that can be agreed to.
-    fn of(headers: &HeaderMap) -> Option<Self> {
-        let values = headers.get_all(SEC_WEBSOCKET_EXTENSIONS).iter();
-        let mut offers =
-            values.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
-        offers.find_map(Self::parse)
-    }
-
-    fn parse(offer: &str) -> Option<Self> {
-        let mut parts = offer.split(';').map(str::trim);
-        parts.next().filter(|name| *name == "permessage-deflate")?;
-        let mut parsed = Self::AnyWindow;
-        for parameter in parts {
-            let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-            match name.trim() {
-                // What the client could do about its own window need not be used.
-                "server_no_context_takeover"
-                | "client_no_context_takeover"
-                | "client_max_window_bits" => {}
-                "server_max_window_bits" => {
-                    let bits: u8 = value.trim().trim_matches('"').parse().ok()?;
-                    (DEFLATE_WINDOW_BITS..=15).contains(&bits).then_some(())?;
-                    parsed = Self::LimitedWindow;
-                }
-                _ => return None,
-            }
-        }
-        Some(parsed)
-    }
-
-    fn answer(self) -> &'static str {
-        const { assert!(DEFLATE_WINDOW_BITS == 12, "the answer has the bits of the window") };
-        match self {
-            Self::AnyWindow => {
-                "permessage-deflate; server_no_context_takeover; client_no_context_takeover"
-            }
-            Self::LimitedWindow => {
-                "permessage-deflate; server_no_context_takeover; client_no_context_takeover; \
-                 server_max_window_bits=12"
-            }
-        }
-    }
 }
 
 /// Why a socket is refused.
@@ -140,92 +78,6 @@ fn dialect_near(path: &str) -> Dialect {
     }
 }
 
-/// A valid upgrade request.
-#[derive(Debug)]
-pub(super) struct UpgradeRequest {
-    /// `Sec-WebSocket-Accept` of the response.
-    accept: HeaderValue,
-    protocol: Option<&'static str>,
-    /// The client's offer of compressed messages, if they can be agreed to.
-    deflate: Option<DeflateOffer>,
-    /// They are agreed to.
-    deflates: bool,
-    presented: PresentedCredential,
-    /// Whether the URL contained a credential.
-    had_secret: bool,
-}
-
-impl UpgradeRequest {
-    /// Reads an upgrade request (RFC 6455, 4.2.1); `None` if it is not valid.
-    pub(super) fn of(headers: &HeaderMap, query: Option<&QueryCredentials>) -> Option<Self> {
-        let has = |name: HeaderName, word: &str| {
-            let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
-            let mut words = values.flat_map(|value| value.split(','));
-            words.any(|own| own.trim().eq_ignore_ascii_case(word))
-        };
-        let proper = has(CONNECTION, "upgrade")
-            && has(UPGRADE, "websocket")
-            && has(SEC_WEBSOCKET_VERSION, "13");
-        let key = headers.get(SEC_WEBSOCKET_KEY).filter(|_| proper)?;
-        Some(Self {
-            accept: HeaderValue::from_str(&derive_accept_key(key.as_bytes())).ok()?,
-            protocol: credential::selected(headers),
-            deflate: DeflateOffer::of(headers),
-            deflates: false,
-            presented: credential::of_upgrade(headers, query),
-            had_secret: query.is_some(),
-        })
-    }
-
-    /// The same for a request that has passed [`super::request_context`].
-    pub(super) fn of_request(request: &Request) -> Option<Self> {
-        Self::of(request.headers(), request.extensions().get())
-    }
-
-    pub(super) fn presented(&self) -> &PresentedCredential {
-        &self.presented
-    }
-
-    /// Agrees to compressed messages if they are offered, the dialect has them and the operator allows them.
-    pub(super) fn agree_to_deflate(&mut self, shared: &Shared, dialect: Dialect) {
-        self.deflates = self.deflate.is_some() && shared.parts.deflate && dialect.is_stream();
-    }
-
-    pub(super) fn deflates(&self) -> bool {
-        self.deflates
-    }
-
-    /// The headers of the response.
-    pub(super) fn fields(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
-        let selected = HeaderValue::from_static;
-        let deflate = self.deflate.filter(|_| self.deflates).map(DeflateOffer::answer);
-        let uncached = [(CACHE_CONTROL, "no-store"), (REFERRER_POLICY, "no-referrer")];
-        let uncached = uncached.map(|(name, value)| (name, selected(value)));
-        [
-            (CONNECTION, HeaderValue::from_static("upgrade")),
-            (UPGRADE, HeaderValue::from_static("websocket")),
-            (SEC_WEBSOCKET_ACCEPT, self.accept.clone()),
-        ]
-        .into_iter()
-        .chain(self.protocol.map(|protocol| (SEC_WEBSOCKET_PROTOCOL, selected(protocol))))
-        .chain(deflate.map(|answer| (SEC_WEBSOCKET_EXTENSIONS, selected(answer))))
-        .chain(uncached.into_iter().filter(|_| self.had_secret))
-    }
-
-    /// The 101 response as bytes.
-    pub(super) fn answer(&self) -> Vec<u8> {
-        let mut answer = Vec::with_capacity(256);
-        answer.extend_from_slice(b"HTTP/1.1 101 Switching Protocols\r\n");
-        for (name, value) in self.fields() {
-            for part in [name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"] {
-                answer.extend_from_slice(part);
-            }
-        }
-        answer.extend_from_slice(b"\r\n");
-        answer
-    }
-}
-
 /// The sockets, for upgrades that the acceptor leaves to the router.
 pub(super) async fn socket(
     State(shared): State<Arc<Shared>>,
@@ -233,8 +85,7 @@ pub(super) async fn socket(
     request: Request,
 ) -> Result<Response, HttpError> {
     let dialect = dialect(request.uri().path()).ok_or(HttpError::NotFound)?;
-    let mut upgrade_request =
-        UpgradeRequest::of_request(&request).ok_or(HttpError::UpgradeRequired)?;
+    let mut upgrade_request = UpgradeRequest::of_request(&request).map_err(HttpError::Handshake)?;
     upgrade_request.agree_to_deflate(&shared, dialect);
     let verdict = match authenticate(&shared, upgrade_request.presented(), peer).await {
         Ok(Some(caller)) => admit(&shared, caller, peer, dialect, upgrade_request.deflates()),
@@ -248,7 +99,7 @@ pub(super) async fn socket(
 /// Everything else. An upgrade is accepted and refused in its own dialect, since a browser cannot read the
 /// status of a refused upgrade.
 pub(super) async fn unknown(State(shared): State<Arc<Shared>>, request: Request) -> Response {
-    let Some(upgrade_request) = UpgradeRequest::of_request(&request) else {
+    let Ok(upgrade_request) = UpgradeRequest::of_request(&request) else {
         return HttpError::NotFound.into_response();
     };
     let verdict = Reason::NoSocket.refuse(dialect_near(request.uri().path()));
@@ -442,41 +293,6 @@ pub(super) async fn hand_over(
                 // While the database does not answer, no other socket hears of a change either.
                 Err(_) => shared.parts.accounts.recheck(&caller),
             }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn compression_is_agreed_to_as_it_is_offered() {
-        let answer = |offer: &'static str| {
-            let offer = (SEC_WEBSOCKET_EXTENSIONS, HeaderValue::from_static(offer));
-            DeflateOffer::of(&HeaderMap::from_iter([offer])).map(DeflateOffer::answer)
-        };
-        let plain = "permessage-deflate; server_no_context_takeover; client_no_context_takeover";
-        let limited = format!("{plain}; server_max_window_bits=12");
-        for offer in [
-            "permessage-deflate",
-            "permessage-deflate; client_max_window_bits",
-            "bbf-usp-protocol, permessage-deflate;server_no_context_takeover",
-            "permessage-deflate; server_max_window_bits=10, permessage-deflate",
-        ] {
-            assert_eq!(answer(offer), Some(plain), "{offer}");
-        }
-        let offer = "permessage-deflate; server_max_window_bits=12; client_max_window_bits=12";
-        assert_eq!(answer(offer), Some(&*limited));
-        for offer in [
-            "",
-            "x-webkit-deflate-frame",
-            "permessage-deflate; unknown",
-            "permessage-deflate; server_max_window_bits=11",
-            "permessage-deflate; server_max_window_bits",
-            "permessage-deflate; server_max_window_bits=16",
-        ] {
-            assert_eq!(answer(offer), None, "{offer}");
         }
     }
 }

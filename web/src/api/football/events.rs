@@ -5,7 +5,7 @@ use super::{
     matches::Matches,
     request::{DATE_FROM, DATE_TO, TOLERATED},
 };
-use crate::api::{ApiRequest, ApiResult, CacheControl, Page, Param, Spec};
+use crate::api::{ApiRequest, ApiResult, Page, Param, Spec};
 use base::names::NamePart;
 use history::query::EntityKind;
 use record::Key;
@@ -35,6 +35,7 @@ const SPEC: Spec = Spec {
         Param::number("offset", "Number of rows to skip; also `page`"),
     ])
     .paged()
+    .with_cursor()
 };
 
 endpoints! {
@@ -46,8 +47,9 @@ fn list(request: &ApiRequest) -> ApiResult {
     let matches = Matches::now(&request.api);
     let mut list = request.match_query()?;
     list.teams = request.params.text("team_name").map(|part| named(&matches, part));
+    let list = request.behind_cursor(&matches, list)?;
     let found = matches.find(&list);
-    request.page(CacheControl::LIST, found.count, matches.rows(&found.briefs))
+    request.match_page(&list, &found, matches.rows(&found.briefs))
 }
 
 /// Teams with this in their names.

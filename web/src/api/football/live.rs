@@ -91,7 +91,7 @@ async fn live(request: &ApiRequest) -> ApiResult {
     let make = move || SharedBody::json(&listed(&api, &query));
     let cache: &ResponseCache = request.extension()?;
     let lookup = cache.live(version, make).await?;
-    Ok(lookup.answer(CacheControl::LIVE, request.headers()))
+    Ok(request.name_ignored(lookup.answer(CacheControl::LIVE, request.headers())))
 }
 
 fn listed(api: &Api, query: &MatchQuery) -> Live {
@@ -149,7 +149,7 @@ fn detail(request: &ApiRequest) -> ApiResult {
     let lookup = cache.detail(id, found.source(), Instant::now(), make)?;
     let cache_control =
         if brief.status.is_live() { CacheControl::LIVE } else { CacheControl::LIST };
-    let mut response = lookup.answer(cache_control, request.headers());
+    let mut response = request.name_ignored(lookup.answer(cache_control, request.headers()));
     if let Some(position) = found.position() {
         response.headers_mut().insert(POSITION, position);
     }

@@ -11,7 +11,7 @@ use super::{
     horseracing::{RaceCardCache, RaceCards},
     sport_stats::{SportStats, SportStatsCache},
 };
-use crate::api::{ApiError, ApiRequest, ApiResult, CacheControl, Param, Spec, view::View};
+use crate::api::{ApiError, ApiRequest, ApiResult, Param, Spec, view::View};
 use history::query::{Entity, EntityKind, MatchQuery};
 use record::{Key, MatchRecord, Vocabulary};
 
@@ -121,10 +121,11 @@ impl ApiRequest {
         row: impl Fn(&MatchRecord) -> T,
     ) -> ApiResult {
         let view = View::now(&self.api.history, filter.sport);
-        let found = view.find(filter);
+        let filter = self.behind_cursor(&view, filter.clone())?;
+        let found = view.find(&filter);
         let records = view.records(&found.briefs).await?;
         let rows = records.iter().map(|record| row(record)).collect();
-        self.page(CacheControl::LIST, found.count, rows)
+        self.match_page(&filter, &found, rows)
     }
 
     /// The match in the path, which must be of this sport.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use record::{MatchSummary, Status, testing::SEASON};
 
 pub(super) use self::world::brief;
-use self::world::{ALPHA, BETA, LEAGUE, MANAGER, REFEREE, SCORER, VENUE, World};
+use self::world::{ALPHA, Answer, BETA, LEAGUE, MANAGER, REFEREE, SCORER, VENUE, World};
 
 fn ids(answer: &Value) -> Vec<u64> {
     let rows = answer["results"].as_array().or_else(|| answer["events"].as_array()).expect("rows");
@@ -99,6 +99,44 @@ async fn match_in_play_has_the_state_of_the_hub() {
     assert_eq!(world.get("events/").await.body["count"], 4, "it is there twice");
     let table = world.get("leagues/5/standings/").await.body;
     assert_eq!(table["standings"][0]["live"], false, "{table}");
+}
+
+/// Rows that are added before a page, and some with the same start, show no row of the list twice, and hide none.
+#[tokio::test]
+async fn cursor_goes_on_behind_a_match_whatever_is_added() {
+    let world = World::new().await;
+    let add = |ids: std::ops::RangeInclusive<u64>, minutes| {
+        world.show(ids.map(|id| world.in_minutes(id, minutes, Status::NotStarted)));
+    };
+    add(20..=26, 60);
+    let all = ids(&world.get("events/?limit=200").await.body);
+    let link = |answer: &Answer| {
+        let link = answer.header("link")?.strip_prefix('<')?.strip_suffix(">; rel=\"next\"")?;
+        Some(link.to_owned())
+    };
+    let mut page = world.get("events/?limit=3&tz=UTC").await;
+    let (mut seen, mut added) = (Vec::new(), 10);
+    loop {
+        seen.extend(ids(&page.body));
+        // Before all others, and before and behind the others of the same start.
+        add(added..=added, -600);
+        add(30 + added..=30 + added, 60);
+        added += 1;
+        let Some(next) = link(&page) else { break };
+        assert!(next.contains("cursor=") && !next.contains("offset="), "{next}");
+        page = world.at(&next).await;
+        assert_eq!(page.body["next"].as_str(), link(&page).as_deref());
+        assert_eq!(page.body["previous"], json!(null));
+    }
+    let mut once = seen.clone();
+    once.sort_unstable();
+    once.dedup();
+    assert_eq!(once.len(), seen.len(), "a row came twice: {seen:?}");
+    assert!(all.iter().all(|id| seen.contains(id)), "a row is missing: {seen:?} of {all:?}");
+    for cursor in ["1", "x_1", "1_x", "_"] {
+        let status = world.get(&format!("events/?cursor={cursor}")).await.status;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{cursor}");
+    }
 }
 
 /// SERVICE section 8, rows 1 and 2: what clients ask of the list, and what they read in its rows.

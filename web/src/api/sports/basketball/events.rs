@@ -29,7 +29,8 @@ const MATCHES: Spec = request::spec(&[
          cancelled, unresolved.",
     ),
 ])
-.paged();
+.paged()
+.with_cursor();
 
 const LIVE: Spec = request::spec(&[
     LEAGUE,

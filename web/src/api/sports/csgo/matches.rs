@@ -30,7 +30,8 @@ const MATCHES: Spec = request::spec(&[
          postponed, cancelled, unresolved.",
     ),
 ])
-.paged();
+.paged()
+.with_cursor();
 
 const LIVE: Spec = request::spec(&[
     TOURNAMENT,

@@ -32,6 +32,7 @@ const LIST: Spec = Spec {
         ),
     ])
     .paged()
+    .with_cursor()
 };
 
 const LIVE: Spec = Spec {

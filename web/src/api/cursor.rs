@@ -1,0 +1,97 @@
+//! Pages of lists of matches by cursor: behind a match instead of behind a number of rows, which new rows before them would shift.
+
+use std::sync::Arc;
+
+use fanout::Micros;
+use hyper::header::{HeaderValue, LINK};
+use serde::Serialize;
+
+use super::{ApiError, ApiRequest, ApiResult, CacheControl, Page, params::CURSOR, view::View};
+use history::query::{MatchPage, MatchQuery};
+use record::{Key, MatchSummary};
+
+/// A place in a list of matches, by start and id. As text `START_ID`, in microseconds; clients take it as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Cursor {
+    /// Matches without a start come last.
+    start: Micros,
+    id: Key,
+}
+
+impl Cursor {
+    fn new(summary: &MatchSummary) -> Self {
+        Self { start: summary.start.unwrap_or(Micros::MAX), id: summary.id }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let (start, id) = text.split_once('_')?;
+        Some(Self { start: start.parse().ok()?, id: id.parse().ok()? })
+    }
+
+    /// How many rows of a list with `count` rows are here or before.
+    fn rows_through(self, view: &View<'_>, query: &MatchQuery, count: usize) -> usize {
+        let newest_first = query.newest_first;
+        let is_before = |summary: &MatchSummary| match Self::new(summary) {
+            own if newest_first => own < self,
+            own => own <= self,
+        };
+        let earlier_in =
+            |rows: Vec<Arc<MatchSummary>>| rows.iter().filter(|summary| is_before(summary)).count();
+        let earlier = if self.start == Micros::MAX {
+            earlier_in(view.all(query))
+        } else {
+            let until = |end: Micros| Some(query.before.map_or(end, |before| before.min(end)));
+            let before = MatchQuery { before: until(self.start), ..query.clone() };
+            let from = Some(query.from.map_or(self.start, |from| from.max(self.start)));
+            let same = MatchQuery { from, before: until(self.start + 1), ..query.clone() };
+            view.count(&before) + earlier_in(view.all(&same))
+        };
+        if newest_first { count.saturating_sub(earlier) } else { earlier }
+    }
+}
+
+impl ApiRequest {
+    /// The query with its window behind the cursor, if the request has one.
+    ///
+    /// # Errors
+    ///
+    /// If the cursor is not one of a response.
+    pub(super) fn behind_cursor(
+        &self,
+        view: &View<'_>,
+        mut query: MatchQuery,
+    ) -> Result<MatchQuery, ApiError> {
+        let expected = "a cursor, as in the Link header of a page";
+        if let Some(cursor) = self.params.parsed(CURSOR, expected, Cursor::parse)? {
+            let count = view.count(&query);
+            query.window.offset = cursor.rows_through(view, &query, count);
+        }
+        Ok(query)
+    }
+
+    /// Responds with a page of a list of matches. `Link` names the page behind its last match; so does `next` if the request
+    /// has a cursor.
+    pub(super) fn match_page<T: Serialize>(
+        &self,
+        query: &MatchQuery,
+        found: &MatchPage,
+        rows: Vec<T>,
+    ) -> ApiResult {
+        let page_url = self.page_url();
+        let end = query.window.offset.saturating_add(found.briefs.len());
+        let last = found.briefs.last().filter(|_| end < found.count).map(|it| Cursor::new(it));
+        let next = last.map(|Cursor { start, id }| {
+            page_url.address(query.window.limit, (CURSOR, format!("{start}_{id}")))
+        });
+        let mut page = Page::new(&page_url, query.window, found.count, rows);
+        if self.params.text(CURSOR).is_some() {
+            (page.next, page.previous) = (next.clone(), None);
+        }
+        let mut response = self.answer(CacheControl::LIST, &page)?;
+        let link = next.map(|next| HeaderValue::try_from(format!("<{next}>; rel=\"next\"")));
+        if let Some(Ok(link)) = link {
+            response.headers_mut().insert(LINK, link);
+        }
+        Ok(response)
+    }
+}

@@ -1,0 +1,189 @@
+//! What happens on one connection: whether a request is being answered, whether the next has begun, and whether a body is still
+//! to come. The connection, its transport and its requests share it, all in one task.
+
+use std::{
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use axum::body::{Body, HttpBody};
+use bytes::Bytes;
+use hyper::body::{Frame, Incoming};
+use tokio::time::{Instant, sleep_until};
+
+use super::connections::Connections;
+
+/// How often an idle connection is checked: how long it may be idle changes with the number of connections.
+const CHECK_EVERY: Duration = Duration::from_secs(1);
+
+#[derive(Debug, Clone)]
+pub(super) struct Activity {
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct State {
+    /// No request has come yet.
+    is_first: bool,
+    /// A handler has not returned its response yet.
+    is_answering: bool,
+    /// The client has not sent the whole body of its last request.
+    owes_body: bool,
+    /// When the head of a request began of which the rest has not come.
+    head_begun: Option<Instant>,
+    /// When a byte was read or written.
+    last: Instant,
+}
+
+/// Why a connection is to be closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Expiry {
+    /// The head of a request takes too long.
+    Head,
+    Idle,
+}
+
+impl State {
+    /// When and why a connection is closed if nothing happens; `None` while a request is answered.
+    fn expiry(&self, head_time: Duration, idle_time: Duration) -> Option<(Instant, Expiry)> {
+        match self.head_begun {
+            _ if self.is_answering => None,
+            Some(begun) => Some((begun + head_time, Expiry::Head)),
+            None => Some((self.last + idle_time, Expiry::Idle)),
+        }
+    }
+}
+
+impl Activity {
+    /// Of a connection that has sent a part of a head.
+    pub(super) fn new(now: Instant) -> Self {
+        let head_begun = Some(now);
+        let (is_answering, owes_body) = (false, false);
+        let state = State { is_first: true, is_answering, owes_body, head_begun, last: now };
+        Self { state: Arc::new(Mutex::new(state)) }
+    }
+
+    /// Something was read.
+    pub(super) fn read(&self, now: Instant) {
+        let mut state = self.state();
+        state.last = now;
+        if !state.is_answering {
+            state.head_begun.get_or_insert(now);
+        }
+    }
+
+    /// Something was written.
+    pub(super) fn written(&self, now: Instant) {
+        let mut state = self.state();
+        (state.last, state.head_begun) = (now, None);
+    }
+
+    /// A request begins to be answered. Returns its body, whose end is noticed.
+    pub(super) fn begin(&self, body: Incoming) -> Body {
+        let owes_body = !body.is_end_stream();
+        let mut state = self.state();
+        (state.is_first, state.is_answering) = (false, true);
+        (state.owes_body, state.head_begun) = (owes_body, None);
+        drop(state);
+        if owes_body { Body::new(OwedBody { body, activity: self.clone() }) } else { Body::empty() }
+    }
+
+    /// Whether no request has come yet.
+    pub(super) fn is_first(&self) -> bool {
+        self.state().is_first
+    }
+
+    /// A handler has returned the response.
+    pub(super) fn answered(&self, now: Instant) {
+        let mut state = self.state();
+        (state.is_answering, state.last) = (false, now);
+    }
+
+    /// Whether a body is still to come that nobody reads.
+    pub(super) fn owes_body(&self) -> bool {
+        self.state().owes_body
+    }
+
+    /// Waits until the connection is to be closed.
+    pub(super) async fn expired(&self, connections: &Connections) -> Expiry {
+        loop {
+            let (head_time, idle_time) = (connections.head_time(), connections.idle_time());
+            let (state, now) = (*self.state(), Instant::now());
+            let next = match state.expiry(head_time, idle_time) {
+                Some((at, expiry)) if at <= now => return expiry,
+                Some((at, _)) => at.min(now + CHECK_EVERY),
+                None => now + CHECK_EVERY,
+            };
+            sleep_until(next).await;
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The body of a request, which tells when it has come.
+struct OwedBody {
+    body: Incoming,
+    activity: Activity,
+}
+
+impl HttpBody for OwedBody {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(cx);
+        if matches!(polled, Poll::Ready(None)) || polled.is_ready() && self.body.is_end_stream() {
+            self.activity.state().owes_body = false;
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> hyper::body::SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: Duration = Duration::from_secs(10);
+    const IDLE: Duration = Duration::from_secs(75);
+
+    #[test]
+    fn connection_expires_by_what_it_waits_for() {
+        let start = Instant::now();
+        let at = |seconds: u64| start + Duration::from_secs(seconds);
+        let activity = Activity::new(at(0));
+        let check = |seconds: Option<(u64, Expiry)>, what: &str| {
+            let expected = seconds.map(|(seconds, expiry)| (at(seconds), expiry));
+            assert_eq!(activity.state().expiry(HEAD, IDLE), expected, "{what}");
+        };
+        check(Some((10, Expiry::Head)), "the first head has begun");
+        activity.read(at(4));
+        check(Some((10, Expiry::Head)), "a slow head gets no more time");
+        activity.state().is_answering = true;
+        activity.read(at(20));
+        check(None, "a request is answered");
+        activity.written(at(30));
+        activity.answered(at(31));
+        check(Some((106, Expiry::Idle)), "it is idle");
+        activity.written(at(40));
+        check(Some((115, Expiry::Idle)), "the body of the response goes on");
+        activity.read(at(50));
+        activity.read(at(55));
+        check(Some((60, Expiry::Head)), "the next head has begun");
+    }
+}
