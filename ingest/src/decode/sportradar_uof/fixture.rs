@@ -18,6 +18,8 @@ pub struct UofFixture {
     pub tournament: Option<(String, String)>,
     /// `18/19`, or else its name.
     pub season: Option<String>,
+    /// Of the tournament: three letters.
+    pub country: Option<String>,
     pub competitors: Vec<Competitor>,
 }
 
@@ -26,6 +28,10 @@ pub struct Competitor {
     pub id: String,
     pub name: String,
     pub away: bool,
+    /// `male`, `female`.
+    pub gender: Option<String>,
+    /// `U19`.
+    pub age: Option<String>,
 }
 
 impl UofFixture {
@@ -45,11 +51,16 @@ impl UofFixture {
             ("fixture" | "sport_event", "tournament") => {
                 self.tournament = Some((text("id"), text("name")));
             }
+            ("tournament", "category") => {
+                self.country = element.get("country_code").map(str::to_owned);
+            }
             ("tournament", "sport") => self.sport = Some(text("id")),
             ("competitors", "competitor") if self.competitors.len() < ITEMS_MAX => {
                 let away = element.get("qualifier") == Some("away");
                 let (id, name) = (text("id"), text("name"));
-                self.competitors.push(Competitor { id, name, away });
+                let gender = element.get("gender").map(str::to_owned);
+                let age = element.get("age_group").map(str::to_owned);
+                self.competitors.push(Competitor { id, name, away, gender, age });
             }
             _ => {}
         }

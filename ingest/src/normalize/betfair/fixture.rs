@@ -4,7 +4,9 @@
 
 use std::sync::Arc;
 
-use facts::event::{Competition, Event, Fact, Fixture, Id, Micros, Pair, Participant, Sport};
+use facts::event::{
+    Class, Competition, Event, Fact, Fixture, Id, Micros, Pair, Participant, Sport,
+};
 
 use super::time;
 use crate::{
@@ -36,6 +38,7 @@ impl Match {
             start: None,
             date: None,
             sides: None,
+            ..Fixture::default()
         };
         Self { id, sport: Sport::Other, markets: 0, fixture, introduced: false }
     }
@@ -64,6 +67,11 @@ impl Match {
             season: None,
         });
         fixture.competition = competition.or(fixture.competition);
+        // The default of events without a country is GB, so that says nothing.
+        let country = definition.country_code.as_deref().filter(|country| *country != "GB");
+        if country.is_some() {
+            fixture.class = Class::in_country(country);
+        }
         let news = !self.introduced || fixture != self.fixture;
         (self.fixture, self.introduced) = (fixture, true);
         news.then(|| Event {

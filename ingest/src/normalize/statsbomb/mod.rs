@@ -71,6 +71,7 @@ impl Normalizer {
             start: Some(start),
             date: None,
             sides: Some(roster.sides.clone()),
+            ..Fixture::default()
         };
         let players = |wanted: fn(&Kind) -> bool| {
             let events = document.events.iter().flatten().filter(move |event| wanted(&event.kind));

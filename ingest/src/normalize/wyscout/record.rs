@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use facts::{
-    event::{About, Competition, Fixture, Id, Incident, IncidentKind, Micros, Side, Venue},
+    event::{About, Class, Competition, Fixture, Id, Incident, IncidentKind, Micros, Side, Venue},
     football::{self, Period},
 };
 use jiff::{civil::DateTime, tz::TimeZone};
@@ -48,6 +48,7 @@ pub(super) fn fixture(
         start: record.map_or(Some(start), kick_off),
         date: None,
         sides: Some(roster.sides.clone()),
+        class: Class::in_country(record.and_then(|record| country(record.competition?))),
     }
 }
 
@@ -138,6 +139,17 @@ fn kick_off(record: &MatchRecord) -> Option<Micros> {
 
 /// The record has a number alone; the public dataset is about these seven. The season's number is
 /// left out, because a season is shown by its name.
+fn country(competition: u64) -> Option<&'static str> {
+    match competition {
+        364 => Some("England"),
+        412 => Some("France"),
+        426 => Some("Germany"),
+        524 => Some("Italy"),
+        795 => Some("Spain"),
+        _ => None,
+    }
+}
+
 fn competition(key: u64) -> Competition {
     let name: Arc<str> = match key {
         28 => "World Cup".into(),
