@@ -40,7 +40,7 @@ impl Aliases {
         let mut country = None;
         for line in lines(text) {
             if let Some(name) = heading(line) {
-                country = country::named(name);
+                country = country::stated(name);
                 continue;
             }
             let mut names = names(line).map(team::plain);
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn every_country_is_known() {
         for name in lines(TEXT).filter_map(heading) {
-            assert!(name == "Nations" || country::named(name).is_some(), "{name}");
+            assert!(name == "Nations" || country::stated(name).is_some(), "{name}");
         }
     }
 }
