@@ -61,6 +61,7 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
         .route("/admin/matches/", get(matches::show))
         .route("/admin/matches/join/", post(matches::join))
         .route("/admin/matches/split/", post(matches::split))
+        .route("/admin/matches/competitions/", post(matches::competitions))
         .route("/admin/orders/{order}/refund/", post(account::refund))
         .method_not_allowed_fallback(async || SiteError::WrongMethod)
         .layer(DefaultBodyLimit::max(FORM_BYTES_MAX))
