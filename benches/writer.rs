@@ -110,6 +110,7 @@ fn fixture(id: u64) -> Fixture {
         start: Some(0),
         date: None,
         sides: None,
+        ..Fixture::default()
     }
 }
 

@@ -24,7 +24,7 @@ macro_rules! both {
 
 /// Version, name, and the statements for SQLite and PostgreSQL. A released migration must not be
 /// edited: its checksum is in every database.
-const ALL: [(i64, &str, &str, &str); 17] = both![
+const ALL: [(i64, &str, &str, &str); 18] = both![
     1 "accounts": "0001_accounts.sql",
     2 "feed keys": "0002_feed_keys.sql",
     3 "identity": "0003_identity.sql",
@@ -42,6 +42,7 @@ const ALL: [(i64, &str, &str, &str); 17] = both![
     15 "named keys": "0015_named_keys.sql",
     16 "countries": "0016_countries.sql",
     17 "deductions": "0017_deductions.sql",
+    18 "competitions": "0018_competitions.sql",
 ];
 
 /// sqlx's table of applied migrations; its tools expect this name.

@@ -115,6 +115,7 @@ impl LoadSource {
             start: Some(now),
             date: None,
             sides: Some([side("Home"), side("Away")]),
+            ..Fixture::default()
         };
         // Without an outcome it is not part of the consensus, so that a change is one update.
         let selection = SelectionDefinition {

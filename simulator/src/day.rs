@@ -158,6 +158,7 @@ impl Entry {
             start: Some(self.start),
             date: None,
             sides: self.sides.clone(),
+            ..Fixture::default()
         }
     }
 }

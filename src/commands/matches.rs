@@ -14,7 +14,7 @@ use crate::{
 };
 use accounts::{Accounts, AccountsError, Micros};
 use hub::identity::{
-    self, Doubt, MatchMapping, MatchOrder,
+    self, DecidedRelation, Doubt, MatchMapping, MatchOrder,
     store::{BindingRow, IdentityStore, PendingOrder},
 };
 use record::ids::{IdsError, NUMBERS_MAX, PublicIds};
@@ -109,6 +109,11 @@ fn print_orders(orders: &[PendingOrder], format: Format, out: &mut impl Write) -
                 ("join", provider, key, Some(into.to_string()), *turned)
             }
             MatchOrder::Split { provider, key } => ("split", provider, key, None, false),
+            MatchOrder::Competitions(order) => {
+                let kind = order.relation.map_or("undo", DecidedRelation::as_str);
+                let into = name(&order.other.provider, &order.other.name);
+                (kind, &order.one.provider, &order.one.name, Some(into), false)
+            }
         };
         let state =
             refused.as_ref().map_or_else(|| "waits".to_owned(), |why| format!("refused: {why}"));
@@ -220,6 +225,8 @@ async fn write(
         MatchOrder::Split { provider, key } => {
             line(out, &[&number, "split", &name(provider, key)])?
         }
+        // Ordered on the page of an operator alone.
+        MatchOrder::Competitions(_) => line(out, &[&number])?,
     }
     Ok(())
 }

@@ -25,6 +25,7 @@ fn bench(sport: Sport) -> Bench {
         start: None,
         date: None,
         sides: None,
+        ..Fixture::default()
     };
     apply(&mut bench, 0, event(sport, Fact::Fixture(fixture)));
     bench

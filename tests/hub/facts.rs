@@ -161,6 +161,7 @@ fn fixture() -> impl Strategy<Value = Fixture> {
             start,
             date: None,
             sides,
+            ..Fixture::default()
         },
     )
 }

@@ -65,6 +65,7 @@ impl ProviderFixture {
             start: Some(START + HOUR),
             date: None,
             sides: self.names.map(|names| names.map(name)),
+            ..Fixture::default()
         }))
     }
 

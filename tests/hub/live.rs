@@ -121,6 +121,7 @@ fn fixture() -> Fact {
         start: Some(START),
         date: None,
         sides: Some([team(11, "Alpha FC"), team(12, "Beta FC")]),
+        ..Fixture::default()
     })
 }
 

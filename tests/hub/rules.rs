@@ -28,6 +28,7 @@ pub(crate) fn fixture(id: u64) -> Event {
         start: None,
         date: None,
         sides: None,
+        ..Fixture::default()
     };
     event(id, Fact::Fixture(fixture))
 }

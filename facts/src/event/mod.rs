@@ -10,6 +10,7 @@
 
 mod about;
 mod analysis;
+mod class;
 mod counts;
 mod football;
 mod ids;
@@ -37,6 +38,7 @@ pub use self::{
         Analysis, AveragePosition, BodyPart, ExpectedGoals, GoalMouth, Half, MatchMinute, Momentum,
         PitchPlace, PlayerRating, Shot, ShotOutcome, ShotSituation,
     },
+    class::{AgeGroup, Class, Discipline, Gender},
     football::{
         Ball, FootballFact, FootballScore, FootballStatus, GoalKind, Incident, IncidentKind,
         Situation, Stat, VarDecision,
@@ -220,6 +222,9 @@ pub struct Fixture {
     /// Home and away, or player 1 and player 2. Absent if the feed has ids alone (live Betfair).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sides: Option<Pair<Participant>>,
+    /// What the source states of gender, age, form of the sport and country.
+    #[serde(skip_serializing_if = "Class::is_empty")]
+    pub class: Class,
 }
 
 /// A day as lines write it: `2026-08-30`.

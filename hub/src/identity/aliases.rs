@@ -47,7 +47,7 @@ impl Aliases {
         for line in lines(text) {
             if let Some(name) = heading(line) {
                 sport = sport_named(name).unwrap_or(Sport::Football);
-                country = country::named(name);
+                country = country::stated(name);
                 continue;
             }
             let all: Vec<_> = names(line).map(team::plain).collect();
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn every_heading_is_known() {
         for name in lines(TEXT).filter_map(heading) {
-            let is_known = country::named(name).is_some() || sport_named(name).is_some();
+            let is_known = country::stated(name).is_some() || sport_named(name).is_some();
             assert!(name == "Nations" || is_known, "{name}");
         }
     }

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use super::country;
 
 /// The words that distinguish a competition, without its country, its grade and its season.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct CompetitionName {
     words: BTreeSet<String>,
     /// Its usual name, if it is one of those that are called in several ways.

@@ -1,156 +1,98 @@
-//! The country in whose league a match is played, if the name of the competition indicates it.
+//! The country in whose league a match is played, if the feed states it or the name of the competition indicates it.
 //!
 //! Most names do not, or are shared by many leagues ("Serie A", "Premier League"): then the country
-//! is unknown, which never counts as a mismatch.
+//! is unknown, which never counts as a mismatch. It owns `countries.txt`, whose header defines its contents.
 
-/// Words that name a country, and the country. If one contains another, the longer one comes first.
-const COUNTRIES: &[(&str, &str)] = &[
-    ("northern ireland", "Northern Ireland"),
-    ("northern irish", "Northern Ireland"),
-    ("republic of ireland", "Ireland"),
-    ("ireland", "Ireland"),
-    ("irish", "Ireland"),
-    ("south korea", "South Korea"),
-    ("south korean", "South Korea"),
-    ("south africa", "South Africa"),
-    ("south african", "South Africa"),
-    ("saudi arabia", "Saudi Arabia"),
-    ("saudi", "Saudi Arabia"),
-    ("costa rica", "Costa Rica"),
-    ("costa rican", "Costa Rica"),
-    ("new zealand", "New Zealand"),
-    ("north macedonia", "North Macedonia"),
-    ("england", "England"),
-    ("english", "England"),
-    ("epl", "England"),
-    ("efl", "England"),
-    ("scotland", "Scotland"),
-    ("scottish", "Scotland"),
-    ("wales", "Wales"),
-    ("welsh", "Wales"),
-    ("germany", "Germany"),
-    ("german", "Germany"),
-    ("spain", "Spain"),
-    ("spanish", "Spain"),
-    ("italy", "Italy"),
-    ("italian", "Italy"),
-    ("france", "France"),
-    ("french", "France"),
-    ("netherlands", "Netherlands"),
-    ("dutch", "Netherlands"),
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
+
+use super::fold;
+
+static COUNTRIES: LazyLock<Countries> =
+    LazyLock::new(|| Countries::read(include_str!("countries.txt")));
+
+/// Countries by what stands for them.
+#[derive(Default)]
+struct Countries {
+    /// In plain words.
+    names: FxHashMap<String, &'static str>,
+    /// In small letters.
+    codes: FxHashMap<&'static str, &'static str>,
+    /// The words of the longest name.
+    words_max: usize,
+}
+
+/// Names of leagues that are as good as that of their country.
+const LEAGUES: &[(&str, &str)] = &[
     ("eredivisie", "Netherlands"),
-    ("portugal", "Portugal"),
-    ("portuguese", "Portugal"),
-    ("belgium", "Belgium"),
-    ("belgian", "Belgium"),
-    ("austria", "Austria"),
-    ("austrian", "Austria"),
-    ("switzerland", "Switzerland"),
-    ("swiss", "Switzerland"),
-    ("denmark", "Denmark"),
-    ("danish", "Denmark"),
-    ("sweden", "Sweden"),
-    ("swedish", "Sweden"),
-    ("norway", "Norway"),
-    ("norwegian", "Norway"),
-    ("finland", "Finland"),
-    ("finnish", "Finland"),
-    ("poland", "Poland"),
-    ("polish", "Poland"),
-    ("czechia", "Czechia"),
-    ("czech", "Czechia"),
-    ("slovakia", "Slovakia"),
-    ("hungary", "Hungary"),
-    ("hungarian", "Hungary"),
-    ("romania", "Romania"),
-    ("romanian", "Romania"),
-    ("bulgaria", "Bulgaria"),
-    ("bulgarian", "Bulgaria"),
-    ("serbia", "Serbia"),
-    ("serbian", "Serbia"),
-    ("croatia", "Croatia"),
-    ("croatian", "Croatia"),
-    ("greece", "Greece"),
-    ("greek", "Greece"),
-    ("turkey", "Turkey"),
-    ("turkiye", "Turkey"),
-    ("turkish", "Turkey"),
-    ("ukraine", "Ukraine"),
-    ("ukrainian", "Ukraine"),
-    ("russia", "Russia"),
-    ("russian", "Russia"),
-    ("israel", "Israel"),
-    ("israeli", "Israel"),
-    ("cyprus", "Cyprus"),
-    ("argentina", "Argentina"),
-    ("argentinian", "Argentina"),
-    ("argentine", "Argentina"),
-    ("brazil", "Brazil"),
-    ("brazilian", "Brazil"),
     ("brasileiro", "Brazil"),
     ("brasileirao", "Brazil"),
-    ("chile", "Chile"),
-    ("chilean", "Chile"),
-    ("colombia", "Colombia"),
-    ("colombian", "Colombia"),
-    ("ecuador", "Ecuador"),
-    ("ecuadorian", "Ecuador"),
-    ("uruguay", "Uruguay"),
-    ("uruguayan", "Uruguay"),
-    ("paraguay", "Paraguay"),
-    ("paraguayan", "Paraguay"),
-    ("peru", "Peru"),
-    ("peruvian", "Peru"),
-    ("bolivia", "Bolivia"),
-    ("venezuela", "Venezuela"),
-    ("mexico", "Mexico"),
-    ("mexican", "Mexico"),
-    ("usa", "USA"),
     ("mls", "USA"),
-    ("australia", "Australia"),
-    ("australian", "Australia"),
-    ("japan", "Japan"),
-    ("japanese", "Japan"),
-    ("china", "China"),
 ];
+
+impl Countries {
+    fn read(text: &'static str) -> Self {
+        let mut countries = Self::default();
+        for line in text.lines().filter(|line| !line.starts_with('#')) {
+            let mut parts = line.split('=').map(str::trim);
+            let country = parts.next().unwrap_or_default();
+            let codes = parts.next().unwrap_or_default().split(' ');
+            countries.codes.extend(codes.map(|code| (code, country)));
+            let others = parts.next().into_iter().flat_map(|names| names.split("; "));
+            for name in [country].into_iter().chain(others) {
+                let words = fold::words(name);
+                countries.words_max = countries.words_max.max(words.len());
+                countries.names.insert(words.join(" "), country);
+            }
+        }
+        countries
+    }
+}
+
+/// The country that the first of these words name, and how many of them do: as many as possible.
+fn named_first(words: &[String]) -> Option<(&'static str, usize)> {
+    let longest = COUNTRIES.words_max.min(words.len());
+    let named = |count: usize| Some((*COUNTRIES.names.get(&words[..count].join(" "))?, count));
+    (1..=longest).rev().find_map(named)
+}
 
 /// The country that the words of a competition's name indicate; `None` if they indicate two.
 pub(super) fn mentioned_in(words: &[String]) -> Option<&'static str> {
-    let mut text = format!(" {} ", words.join(" "));
     let mut found = None;
-    for &(name, country) in COUNTRIES {
-        let name = format!(" {name} ");
-        if !text.contains(&name) {
-            continue;
+    let mut at = 0;
+    while at < words.len() {
+        let league = || LEAGUES.iter().find(|(league, _)| *league == words[at]);
+        let here = named_first(&words[at..]).or_else(|| league().map(|(_, country)| (*country, 1)));
+        if let Some((country, _)) = here {
+            if found.is_some_and(|found| found != country) {
+                return None;
+            }
+            found = Some(country);
         }
-        if found.is_some_and(|found| found != country) {
-            return None;
-        }
-        found = Some(country);
-        text = text.replace(&name, " ");
+        at += here.map_or(1, |(_, count)| count);
     }
     found
 }
 
 /// The words without those that name a country; all of them if nothing else is left.
 pub(super) fn without(words: &[String]) -> Vec<String> {
-    let mut text = format!(" {} ", words.join(" "));
-    for &(name, _) in COUNTRIES.iter().filter(|(name, _)| !LEAGUES.contains(name)) {
-        // Most are not there, and a copy of the text for each takes long.
-        if text.contains(name) {
-            text = text.replace(&format!(" {name} "), " ");
+    let mut left = Vec::with_capacity(words.len());
+    let mut at = 0;
+    while at < words.len() {
+        let count = named_first(&words[at..]).map_or(0, |(_, count)| count);
+        if count == 0 {
+            left.push(words[at].clone());
         }
+        at += count.max(1);
     }
-    let left: Vec<_> = text.split_whitespace().map(str::to_owned).collect();
     if left.is_empty() { words.to_vec() } else { left }
 }
 
-/// Names of leagues that are as good as that of their country.
-const LEAGUES: &[&str] = &["eredivisie", "brasileiro", "brasileirao", "mls"];
-
-/// The country with this name.
-pub(super) fn named(name: &str) -> Option<&'static str> {
-    COUNTRIES.iter().find(|(_, country)| *country == name).map(|(_, country)| *country)
+/// The country that a feed states by its code or its name; `None` for `World`, `GB`, `Europe`.
+pub(super) fn stated(text: &str) -> Option<&'static str> {
+    let words = fold::words(text).join(" ");
+    COUNTRIES.codes.get(&*words).or_else(|| COUNTRIES.names.get(&words)).copied()
 }
 
 #[cfg(test)]
@@ -171,6 +113,25 @@ mod tests {
             ("Northern Ireland and Republic of Ireland Cup", None),
         ] {
             assert_eq!(mentioned_in(&names::words(competition)), expected, "{competition}");
+        }
+    }
+
+    #[test]
+    fn country_is_stated_by_code_or_name() {
+        for (text, expected) in [
+            ("GER", Some("Germany")),
+            ("DEU", Some("Germany")),
+            ("de", Some("Germany")),
+            ("Czech-Republic", Some("Czechia")),
+            ("Türkiye", Some("Turkey")),
+            ("Korea Republic", Some("South Korea")),
+            ("ENG", Some("England")),
+            ("GB", None),
+            ("World", None),
+            ("Europe", None),
+            ("", None),
+        ] {
+            assert_eq!(stated(text), expected, "{text}");
         }
     }
 }

@@ -48,6 +48,8 @@ pub enum Decision {
     /// These two are never one match, by their own ids, the smaller one first.
     Split(Id, Id),
     Doubt(Box<Doubt>),
+    /// What the operator says of two competitions.
+    Competitions(Box<CompetitionsOrder>),
     /// The operator's order of this number was carried out, or refused for this reason.
     Done {
         order: i64,
@@ -97,6 +99,7 @@ pub struct MatchDescription {
     pub sides: String,
     pub start: String,
     pub competition: String,
+    pub competition_id: Option<Id>,
 }
 
 /// An operator's order.
@@ -104,9 +107,45 @@ pub struct MatchDescription {
 pub enum MatchOrder {
     /// Join this provider's match, and all joined with it, with the match `into`: that of provider
     /// and key `with`, unless the operator named it by its id.
-    Join { provider: String, key: String, into: Id, swapped: bool, with: Option<(String, String)> },
+    Join {
+        provider: String,
+        key: String,
+        into: Id,
+        swapped: bool,
+        with: Option<(String, String)>,
+    },
     /// Split this provider's match from those that it was joined or suspected with.
-    Split { provider: String, key: String },
+    Split {
+        provider: String,
+        key: String,
+    },
+    Competitions(Box<CompetitionsOrder>),
+}
+
+/// What the operator says of two competitions of two providers. It settles the doubts between their matches, those of later
+/// too.
+#[derive(Debug, Clone, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub struct CompetitionsOrder {
+    pub one: ProviderCompetition,
+    pub other: ProviderCompetition,
+    /// `None` takes back what was said before.
+    pub relation: Option<DecidedRelation>,
+}
+
+/// A competition of a provider.
+#[derive(Debug, Clone, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub struct ProviderCompetition {
+    pub id: Id,
+    pub provider: String,
+    pub name: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub enum DecidedRelation {
+    /// Their names and countries do not count, and what one feed states of them holds for the other.
+    Same,
+    /// No match of one is a match of the other.
+    Apart,
 }
 
 /// An order with its number in the store.
@@ -116,16 +155,41 @@ pub struct NumberedOrder {
     pub order: MatchOrder,
 }
 
-impl MatchOrder {
-    /// The own id of the ordered match.
+impl CompetitionsOrder {
+    /// The ids of both, the smaller one first.
     #[must_use]
-    pub fn own(&self) -> Id {
-        let (Self::Join { provider, key, .. } | Self::Split { provider, key }) = self;
-        own(provider, key)
+    pub fn pair(&self) -> (Id, Id) {
+        pair(self.one.id, self.other.id)
+    }
+}
+
+impl DecidedRelation {
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Same => "same",
+            Self::Apart => "apart",
+        }
+    }
+
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Same, Self::Apart].into_iter().find(|relation| relation.as_str() == name)
     }
 }
 
 impl Doubt {
+    /// What the operator may say of its competitions; `None` if one of them is not known.
+    #[must_use]
+    pub fn competitions(&self, relation: Option<DecidedRelation>) -> Option<CompetitionsOrder> {
+        let competition = |it: &MatchDescription| {
+            let (provider, name) = (it.provider.to_string(), it.competition.clone());
+            Some(ProviderCompetition { id: it.competition_id?, provider, name })
+        };
+        let (one, other) = (competition(&self.one)?, competition(&self.other)?);
+        Some(CompetitionsOrder { one, other, relation })
+    }
+
     /// Whether it is about these two, by their own ids.
     #[must_use]
     pub fn is_of(&self, one: Id, other: Id) -> bool {
@@ -151,14 +215,15 @@ impl MatchDescription {
         let start = fixture.start.and_then(|at| jiff::Timestamp::from_microsecond(at).ok());
         let start = start.map(|at| format!("{at:.0}"));
         let start = start.or_else(|| fixture.date.map(|date| date.to_string()));
-        let competition = fixture.competition.as_ref().map(|it| it.name.to_string());
+        let competition = fixture.competition.as_ref();
         Self {
             own,
             provider: fixture.provider.clone(),
             key: fixture.provider_key.clone(),
             sides: sides.unwrap_or_default(),
             start: start.unwrap_or_default(),
-            competition: competition.unwrap_or_default(),
+            competition: competition.map(|it| it.name.to_string()).unwrap_or_default(),
+            competition_id: competition.map(|it| it.id),
         }
     }
 
@@ -172,6 +237,7 @@ impl MatchDescription {
             sides: String::new(),
             start: String::new(),
             competition: String::new(),
+            competition_id: None,
         }
     }
 }

@@ -38,6 +38,11 @@ impl Doubts {
         true
     }
 
+    /// All, the oldest first.
+    pub(super) fn pairs(&self) -> impl Iterator<Item = (Id, Id)> {
+        self.order.iter().copied()
+    }
+
     pub(super) fn of(&self, own: Id) -> impl Iterator<Item = (Id, Id)> {
         self.order.iter().copied().filter(move |(one, other)| *one == own || *other == own)
     }

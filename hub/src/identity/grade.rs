@@ -3,6 +3,8 @@
 //! Feeds give it in the name of the team or of the competition. A first team and another team of
 //! the same club are never the same, so equal names also need equal grades.
 
+use facts::event::{AgeGroup, Class, Discipline, Gender};
+
 /// The grade marks in a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Grade {
@@ -12,6 +14,7 @@ pub(super) struct Grade {
     reserve: bool,
     /// Played by people at a console, or by a program.
     pub(super) simulated: bool,
+    /// A game under the name of another.
     discipline: Option<Discipline>,
 }
 
@@ -20,18 +23,6 @@ pub(super) struct Grade {
 pub(super) enum MarkSource {
     Team,
     Competition,
-}
-
-/// A game under the name of another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Discipline {
-    Futsal,
-    Beach,
-    SmallSided,
-    Indoor,
-    Inline,
-    Legends,
-    Exhibition,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +35,23 @@ pub(super) enum Youth {
 impl Grade {
     pub(super) const SIMULATED: Self =
         Self { women: false, youth: None, reserve: false, simulated: true, discipline: None };
+
+    /// The marks that a feed states.
+    pub(super) fn stated(class: &Class) -> Self {
+        Self {
+            women: class.gender == Some(Gender::Women),
+            youth: class.age.and_then(|age| match age {
+                AgeGroup::Senior => None,
+                AgeGroup::Youth => Some(Youth::Any),
+                AgeGroup::Under(age) => Some(Youth::Under(age)),
+            }),
+            reserve: class.reserve == Some(true),
+            simulated: class.simulated == Some(true),
+            discipline: class.discipline.filter(|it| {
+                !matches!(it, Discipline::Usual | Discipline::Singles | Discipline::Doubles)
+            }),
+        }
+    }
 
     /// Removes the marks from the words of a name. A name that consists only of marks keeps them.
     pub(super) fn take(words: &mut Vec<String>, source: MarkSource) -> Self {

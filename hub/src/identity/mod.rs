@@ -8,10 +8,11 @@
 //! id to all; the others are **bound** to it permanently. Where the rule is not certain, it records
 //! a **doubt**, which the operator can review and then order to join or to split.
 //!
-//! In reading order: `grade`, `country`, `aliases`, `team`, `player`, `when`, `rule`; then
+//! In reading order: `grade`, `class`, `country`, `aliases`, `team`, `player`, `when`, `rule`; then
 //! `decision`, `groups`, `index`, `doubts`, `search`, `orders`; then `store`, `writer`, `watch`.
 
 mod aliases;
+mod class;
 mod competition;
 mod country;
 mod decision;
@@ -40,8 +41,9 @@ use self::{
 };
 pub use self::{
     decision::{
-        DecidedBy, Decision, Doubt, MatchDescription, MatchMapping, MatchOrder, Move, NewBinding,
-        NumberedOrder, Resolution, own,
+        CompetitionsOrder, DecidedBy, DecidedRelation, Decision, Doubt, MatchDescription,
+        MatchMapping, MatchOrder, Move, NewBinding, NumberedOrder, ProviderCompetition, Resolution,
+        own,
     },
     doubts::DOUBTS_MAX,
     watch::watch,
@@ -66,6 +68,8 @@ pub struct Identity {
     ids: Option<PublicIds>,
     groups: Groups,
     splits: FxHashSet<(Id, Id)>,
+    /// What the operator said of pairs of competitions, the smaller id first.
+    competitions: FxHashMap<(Id, Id), DecidedRelation>,
     /// The present provider matches, by own id.
     known: FxHashMap<Id, ProviderMatch>,
     #[borsh(skip)]
@@ -99,6 +103,7 @@ pub type Alias = (Id, Id);
 pub struct StoredDecisions {
     pub bindings: Vec<Binding>,
     pub splits: Vec<(Id, Id)>,
+    pub competitions: Vec<((Id, Id), DecidedRelation)>,
     /// Oldest first.
     pub doubts: Vec<(Id, Id)>,
 }
@@ -143,6 +148,7 @@ impl Identity {
             }
         }
         identity.splits.extend(stored.splits);
+        identity.competitions.extend(stored.competitions);
         for doubt in stored.doubts {
             identity.doubts.insert(doubt);
         }
@@ -383,11 +389,15 @@ impl Identity {
     }
 
     fn doubt(&self, one: Id, other: Id, swapped: bool, score: f64, why: String) -> Doubt {
-        let description = |own| match self.known.get(&own) {
+        let (one, other) = (self.describe(one), self.describe(other));
+        Doubt { one, other, swapped, score, why }
+    }
+
+    fn describe(&self, own: Id) -> MatchDescription {
+        match self.known.get(&own) {
             Some(known) => MatchDescription::of(own, &known.fixture),
             None => MatchDescription { own, ..MatchDescription::by_key("", "") },
-        };
-        Doubt { one: description(one), other: description(other), swapped, score, why }
+        }
     }
 
     fn decide(&mut self, decision: Decision) {

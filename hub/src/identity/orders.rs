@@ -8,11 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use facts::event::Id;
 
 use super::{
-    DecidedBy, Decision, Identity, MatchDescription, MatchMapping, MatchOrder, Move, NewBinding,
-    NumberedOrder, decision::pair,
+    CompetitionsOrder, DecidedBy, DecidedRelation, Decision, Identity, MatchDescription,
+    MatchMapping, MatchOrder, Move, NewBinding, NumberedOrder,
+    decision::pair,
+    search::{Join, competitions},
 };
 
 const TWO_OF_ONE: &str = "two matches of one provider are never the same";
+const TWO_COMPETITIONS_OF_ONE: &str = "two competitions of one provider are never the same";
 const UNKNOWN: &str = "unknown match: use PROVIDER/KEY instead";
 
 /// The match to be joined, and the one to join it with, as the operator named them.
@@ -32,10 +35,63 @@ impl Identity {
                 self.follow_join(&request, MatchMapping { id: *into, swapped: *swapped })
             }
             MatchOrder::Split { provider, key } => Ok(self.follow_split(self.own(provider, key))),
+            MatchOrder::Competitions(order) => self.follow_competitions(order),
         };
         let refused = done.as_ref().err().copied();
         self.decide(Decision::Done { order: *number, refused });
         done.unwrap_or_default()
+    }
+
+    /// Matches that were joined before stay joined, whatever is said of their competitions now.
+    fn follow_competitions(
+        &mut self,
+        order: &CompetitionsOrder,
+    ) -> Result<Vec<Move>, &'static str> {
+        if order.one.provider == order.other.provider {
+            return Err(TWO_COMPETITIONS_OF_ONE);
+        }
+        let both = order.pair();
+        match order.relation {
+            Some(relation) => self.competitions.insert(both, relation),
+            None => self.competitions.remove(&both),
+        };
+        self.decide(Decision::Competitions(Box::new(order.clone())));
+        if order.relation != Some(DecidedRelation::Same) {
+            return Ok(Vec::new());
+        }
+        let is_of_both = |identity: &Self, one: Id, other: Id| {
+            let (one, other) = (identity.known.get(&one), identity.known.get(&other));
+            one.zip(other).and_then(|(one, other)| competitions(&one.fixture, &other.fixture))
+                == Some(both)
+        };
+        let doubts = self.doubts.pairs().collect::<Vec<_>>();
+        let mut moves = Vec::new();
+        for (one, other) in doubts {
+            if !is_of_both(self, one, other) || self.mapping(one).id == self.mapping(other).id {
+                continue;
+            }
+            // A match is moved with all that took its id.
+            let pairs = [(one, other), (other, one)].into_iter();
+            let mut pairs = pairs.filter(|(mover, _)| self.mapping(*mover).id == *mover);
+            let joined = pairs.find_map(|(mover, to)| {
+                let Join { with, mapping } = self.search(mover).ok()?;
+                (mapping.id == self.mapping(to).id).then_some((mover, with, mapping))
+            });
+            if let Some((mover, with, mapping)) = joined {
+                let request = JoinRequest {
+                    description: self.describe(mover),
+                    with: Some(self.describe(with)),
+                };
+                moves.extend(self.follow_join(&request, mapping).unwrap_or_default());
+            }
+            if self.mapping(one).id != self.mapping(other).id {
+                // The order hides the older doubts, so what is left is reported again.
+                let left = self.search(one).err().unwrap_or_default().into_iter();
+                let left: Vec<_> = left.filter(|doubt| doubt.is_of(one, other)).collect();
+                left.into_iter().for_each(|doubt| self.decide(Decision::Doubt(Box::new(doubt))));
+            }
+        }
+        Ok(moves)
     }
 
     fn describe_by_key(&self, provider: &str, key: &str) -> MatchDescription {

@@ -5,9 +5,10 @@
 //! and left to the operator. The result does not depend on their order.
 
 use base::names;
-use facts::event::{Fixture, Micros, Pair, Sport};
+use facts::event::{Class, Fixture, Micros, Pair, Sport};
 
 use super::{
+    class,
     competition::{CompetitionName, CompetitionRelation},
     country,
     grade::{Grade, MarkSource},
@@ -30,6 +31,8 @@ pub enum Comparison {
         swapped: bool,
         score: f64,
         why: String,
+        /// Something that is known of both differs, so what is one match with one is none with the other.
+        differs: bool,
     },
 }
 
@@ -41,8 +44,10 @@ pub struct Reading {
     sides: SideNames,
     country: Option<&'static str>,
     competition: CompetitionName,
-    /// What the name of the competition says of the game.
+    /// What the name of the competition and the feed say of the game.
     game: Grade,
+    /// What the feed states.
+    class: Class,
 }
 
 #[derive(Debug, Clone)]
@@ -62,38 +67,93 @@ impl Reading {
         }
         let competition = fixture.competition.as_ref();
         let mut competition = competition.map_or_else(Vec::new, |it| names::words(&it.name));
-        let country = country::mentioned_in(&competition).filter(|_| !sport.is_of_players());
+        let mentioned = country::mentioned_in(&competition).filter(|_| !sport.is_of_players());
+        let mut class = fixture.class.clone();
+        class.country = class.country.filter(|_| !sport.is_of_players());
+        let country = class.country.as_deref().and_then(country::stated).or(mentioned);
         let game = Grade::take(&mut competition, MarkSource::Competition);
+        let game = game.within(Grade::stated(&class));
         let (sides, game) = match sport {
             Sport::HorseRacing | Sport::Other => return None,
             _ if sport.is_of_players() => players(names, game),
             _ => {
-                let teams = names.map(|it| TeamName::read(it, sport, country));
+                let teams = names.map(|it| TeamName::read(it, sport, mentioned));
                 (SideNames::Teams(graded(teams, game)), game)
             }
         };
         let competition = CompetitionName::read(&competition);
         let when = StartTime::of(fixture)?;
-        (!sides.is_empty()).then_some(Self { sport, when, sides, country, competition, game })
+        (!sides.is_empty()).then_some(Self {
+            sport,
+            when,
+            sides,
+            country,
+            competition,
+            game,
+            class,
+        })
     }
 
     /// Compares two fixtures of different providers.
     #[must_use]
     pub fn compare(&self, other: &Self) -> Comparison {
-        let elsewhere = self.country.zip(other.country).is_some_and(|(one, other)| one != other);
         let gap = self.when.gap(other.when, self.sport);
+        let elsewhere = self.country.zip(other.country).filter(|(one, other)| one != other);
+        let is_stated = self.class.country.is_some() || other.class.country.is_some();
         let is_other_game = self.sport.is_of_players() && self.is_other_game(other);
-        if self.sport != other.sport || elsewhere || is_other_game || gap == StartGap::Far {
+        if self.sport != other.sport
+            || elsewhere.is_some() && !is_stated
+            || is_other_game
+            || gap == StartGap::Far
+        {
             return Comparison::Different;
         }
-        let (swapped, likeness) = self.sides.likeness(&other.sides);
-        match self.judge(gap, swapped, likeness) {
-            Comparison::Same { swapped, .. } if self.is_apart_from(other) => {
+        let judge = |one: &SideNames, other: &SideNames| {
+            let (swapped, likeness) = one.likeness(other);
+            self.judge(gap, swapped, likeness)
+        };
+        let differs = |swapped, what: &str| {
+            let why = format!("what the feeds state differs: {what}");
+            Comparison::Doubtful { swapped, score: 0.75, why, differs: true }
+        };
+        let contradiction = class::contradiction(&self.class, &other.class)
+            .or_else(|| elsewhere.map(|(one, other)| format!("country: {one}, {other}")));
+        match (judge(&self.sides, &other.sides), contradiction) {
+            (Comparison::Same { swapped, .. }, Some(what)) => differs(swapped, &what),
+            (Comparison::Same { swapped, .. }, None) if self.is_apart_from(other) => {
                 let why = "the competitions have different names".to_owned();
-                Comparison::Doubtful { swapped, score: 0.85, why }
+                Comparison::Doubtful { swapped, score: 0.85, why, differs: false }
             }
-            comparison => comparison,
+            (Comparison::Doubtful { .. }, Some(_)) => Comparison::Different,
+            (Comparison::Different, contradiction) => {
+                let what = contradiction.or_else(|| class::unshared(&self.class, &other.class));
+                what.map_or(Comparison::Different, |what| {
+                    match judge(&self.sides.without_grades(), &other.sides.without_grades()) {
+                        Comparison::Same { swapped, .. } => differs(swapped, &what),
+                        _ => Comparison::Different,
+                    }
+                })
+            }
+            (comparison, _) => comparison,
         }
+    }
+
+    /// Compares two fixtures of competitions that are known to be one: what one feed says of it holds for the other, and
+    /// their names and countries do not count.
+    #[must_use]
+    pub(super) fn compare_in_one_competition(&self, other: &Self) -> Comparison {
+        self.completed_by(other).compare(&other.completed_by(self))
+    }
+
+    fn completed_by(&self, other: &Self) -> Self {
+        let class = class::filled(&self.class, &other.class);
+        let game = self.game.within(Grade::stated(&class));
+        let sides = match self.sides.clone() {
+            SideNames::Teams(teams) => SideNames::Teams(graded(teams, Grade::stated(&class))),
+            players => players,
+        };
+        let competition = CompetitionName::default();
+        Self { country: None, competition, class, game, sides, ..self.clone() }
     }
 
     /// Whether only one is simulated, or an exhibition where the other is named otherwise. Other disciplines are places of players:
@@ -112,7 +172,7 @@ impl Reading {
     }
 
     fn judge(&self, gap: StartGap, swapped: bool, likeness: Likeness) -> Comparison {
-        let doubtful = |score, why| Comparison::Doubtful { swapped, score, why };
+        let doubtful = |score, why| Comparison::Doubtful { swapped, score, why, differs: false };
         match (likeness, gap) {
             (Likeness::Other, _) | (_, StartGap::Far) => Comparison::Different,
             (Likeness::Same, StartGap::Fits(_)) if swapped && self.has_home() => {
@@ -157,6 +217,14 @@ impl SideNames {
         match self {
             Self::Teams(teams) => teams.iter().any(|team| team.key.is_empty()),
             Self::Players(players) => players.iter().any(PlayerNames::is_empty),
+        }
+    }
+
+    /// The names alone.
+    fn without_grades(&self) -> Self {
+        match self.clone() {
+            Self::Teams(teams) => Self::Teams(teams.map(TeamName::without_grade)),
+            players => players,
         }
     }
 

@@ -5,11 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use facts::event::{Id, Micros};
+use facts::event::{Fixture, Id, Micros};
 
 use super::{
     Identity, MatchMapping, ProviderMatch,
-    decision::{Doubt, pair},
+    decision::{DecidedRelation, Doubt, pair},
     rule::Comparison,
     when,
 };
@@ -101,11 +101,23 @@ impl Identity {
             if candidate.fixture.provider == known.fixture.provider {
                 continue;
             }
-            let Some(its) = &candidate.reading else { continue };
+            let Some(comparison) = self.compare(known, candidate) else { continue };
             let evidence = groups.entry(candidate.mapping.id).or_default();
-            evidence.add(other, reading.compare(its));
+            evidence.add(other, comparison);
         }
         groups
+    }
+
+    /// By the rule, and what the operator said of their competitions.
+    fn compare(&self, one: &ProviderMatch, other: &ProviderMatch) -> Option<Comparison> {
+        let relation = competitions(&one.fixture, &other.fixture);
+        let relation = relation.and_then(|both| self.competitions.get(&both));
+        let (one, other) = (one.reading.as_ref()?, other.reading.as_ref()?);
+        Some(match relation {
+            Some(DecidedRelation::Same) => one.compare_in_one_competition(other),
+            Some(DecidedRelation::Apart) => Comparison::Different,
+            None => one.compare(other),
+        })
     }
 
     fn has_other_of(&self, id: Id, own: Id, provider: &str) -> bool {
@@ -119,6 +131,11 @@ impl Identity {
     }
 }
 
+/// The ids of the competitions of two fixtures, the smaller one first.
+pub(super) fn competitions(one: &Fixture, other: &Fixture) -> Option<(Id, Id)> {
+    Some(pair(one.competition.as_ref()?.id, other.competition.as_ref()?.id))
+}
+
 impl Evidence {
     fn add(&mut self, with: Id, verdict: Comparison) {
         match verdict {
@@ -128,7 +145,8 @@ impl Evidence {
                 }
             }
             Comparison::Different => self.different = true,
-            Comparison::Doubtful { swapped, score, why } => {
+            Comparison::Doubtful { swapped, score, why, differs } => {
+                self.different |= differs;
                 self.doubtful.push((with, swapped, score, why));
             }
         }

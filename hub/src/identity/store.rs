@@ -8,10 +8,14 @@ use facts::event::{Id, Micros};
 use sqlx::{AnyConnection, FromRow, Row, any::AnyRow};
 
 use super::{
-    Alias, Binding, DOUBTS_MAX, Decision, Doubt, MatchDescription, MatchMapping, MatchOrder,
-    NewBinding, NumberedOrder, StoredDecisions, decision::pair,
+    Alias, Binding, CompetitionsOrder, DOUBTS_MAX, DecidedRelation, Decision, Doubt,
+    MatchDescription, MatchMapping, MatchOrder, NewBinding, NumberedOrder, ProviderCompetition,
+    StoredDecisions, decision::pair,
 };
 use database::Database;
+
+/// The kind of an order that takes back what was said of two competitions.
+const UNDO: &str = "undo";
 
 /// A handle on the tables; clones share it.
 #[derive(Debug, Clone)]
@@ -59,7 +63,9 @@ impl IdentityStore {
         let splits = pairs(splits.fetch_all(self.database.pool()).await?);
         let doubts = sqlx::query_as("SELECT one, other FROM match_doubts ORDER BY id");
         let doubts = pairs(doubts.fetch_all(self.database.pool()).await?);
-        Ok(StoredDecisions { bindings, splits, doubts })
+        let competitions = self.competitions().await?;
+        let competitions = competitions.iter().filter_map(|row| Some((row.pair(), row.relation?)));
+        Ok(StoredDecisions { bindings, splits, competitions: competitions.collect(), doubts })
     }
 
     /// Writes decisions in order, in one transaction.
@@ -89,6 +95,7 @@ impl IdentityStore {
                 ("join", provider, key, Some(number(*into)), *swapped, with.as_ref())
             }
             MatchOrder::Split { provider, key } => ("split", provider, key, None, false, None),
+            MatchOrder::Competitions(order) => return self.order_competitions(order, now).await,
         };
         sqlx::query_scalar(
             "INSERT INTO match_orders (kind, provider, key, into_id, swapped, with_provider, \
@@ -104,6 +111,51 @@ impl IdentityStore {
         .bind(now)
         .fetch_one(self.database.pool())
         .await
+    }
+
+    async fn order_competitions(
+        &self,
+        CompetitionsOrder { one, other, relation }: &CompetitionsOrder,
+        now: Micros,
+    ) -> Result<i64, sqlx::Error> {
+        sqlx::query_scalar(
+            "INSERT INTO match_orders (kind, provider, key, competition_id, swapped, \
+             with_provider, with_key, with_competition_id, ordered_us) \
+             VALUES ($1, $2, $3, $4, 0, $5, $6, $7, $8) RETURNING id",
+        )
+        .bind(relation.map_or(UNDO, DecidedRelation::as_str))
+        .bind(&one.provider)
+        .bind(&one.name)
+        .bind(number(one.id))
+        .bind(&other.provider)
+        .bind(&other.name)
+        .bind(number(other.id))
+        .bind(now)
+        .fetch_one(self.database.pool())
+        .await
+    }
+
+    /// What the operator said of competitions, the latest first.
+    ///
+    /// # Errors
+    ///
+    /// If the database fails.
+    pub async fn competitions(&self) -> Result<Vec<CompetitionsOrder>, sqlx::Error> {
+        let rows =
+            sqlx::query("SELECT * FROM match_competitions ORDER BY decided_us DESC, one, other");
+        let read = |row: AnyRow| {
+            let competition = |id: &str, prefix: &str| {
+                Ok::<_, sqlx::Error>(ProviderCompetition {
+                    id: id_of(row.try_get(id)?),
+                    provider: row.try_get(format!("{prefix}_provider").as_str())?,
+                    name: row.try_get(format!("{prefix}_name").as_str())?,
+                })
+            };
+            let relation = DecidedRelation::named(row.try_get("decision")?);
+            let (one, other) = (competition("one", "one")?, competition("other", "other")?);
+            Ok(CompetitionsOrder { one, other, relation })
+        };
+        rows.try_map(read).fetch_all(self.database.pool()).await
     }
 
     /// The unprocessed orders after this number, the earliest first.
@@ -180,6 +232,10 @@ impl IdentityStore {
              WHERE coalesce(a.match_id, d.one) <> coalesce(b.match_id, d.other) \
              AND NOT EXISTS (SELECT 1 FROM match_splits s \
                  WHERE s.one = d.one AND s.other = d.other) \
+             AND NOT EXISTS (SELECT 1 FROM match_competitions c \
+                 WHERE (c.one = d.one_competition_id AND c.other = d.other_competition_id \
+                     OR c.one = d.other_competition_id AND c.other = d.one_competition_id) \
+                 AND (c.decision = 'apart' OR d.doubted_us < c.decided_us)) \
              ORDER BY d.score DESC, d.id DESC LIMIT $1",
         )
         .bind(i64::from(limit))
@@ -232,6 +288,7 @@ async fn write(
     let query = match decision {
         Decision::Bind(bound) => return bind(connection, bound, now).await,
         Decision::Doubt(doubt) => return doubted(connection, doubt, now).await,
+        Decision::Competitions(order) => return decided(connection, order, now).await,
         Decision::Rebind(own, mapping) => sqlx::query(
             "UPDATE match_bindings SET match_id = $2, swapped = $3, bound_by = 'operator', \
              with_own = NULL, with_provider = NULL, with_key = NULL, bound_us = $4, \
@@ -311,8 +368,9 @@ async fn doubted(
     let mut query = sqlx::query(
         "INSERT INTO match_doubts (one, other, swapped, score, why, doubted_us, \
          one_provider, one_key, one_sides, one_start, one_competition, \
-         other_provider, other_key, other_sides, other_start, other_competition) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
+         one_competition_id, other_provider, other_key, other_sides, other_start, \
+         other_competition, other_competition_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, \
+         $11, $12, $13, $14, $15, $16, $17, $18)",
     )
     .bind(number(one.own))
     .bind(number(other.own))
@@ -326,9 +384,43 @@ async fn doubted(
             .bind(&*description.key)
             .bind(&description.sides)
             .bind(&description.start)
-            .bind(&description.competition);
+            .bind(&description.competition)
+            .bind(description.competition_id.map(number));
     }
     query.execute(connection).await.map(|_| ())
+}
+
+async fn decided(
+    connection: &mut AnyConnection,
+    order: &CompetitionsOrder,
+    now: Micros,
+) -> Result<(), sqlx::Error> {
+    // The smaller id first, as the pair is looked up.
+    let (low, high) = order.pair();
+    sqlx::query("DELETE FROM match_competitions WHERE one = $1 AND other = $2")
+        .bind(number(low))
+        .bind(number(high))
+        .execute(&mut *connection)
+        .await?;
+    let Some(relation) = order.relation else { return Ok(()) };
+    let in_order = order.one.id == low;
+    let [one, other] =
+        if in_order { [&order.one, &order.other] } else { [&order.other, &order.one] };
+    sqlx::query(
+        "INSERT INTO match_competitions (one, other, one_provider, one_name, other_provider, \
+         other_name, decision, decided_us) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+    )
+    .bind(number(low))
+    .bind(number(high))
+    .bind(&one.provider)
+    .bind(&one.name)
+    .bind(&other.provider)
+    .bind(&other.name)
+    .bind(relation.as_str())
+    .bind(now)
+    .execute(connection)
+    .await
+    .map(|_| ())
 }
 
 async fn drop_oldest_doubts(connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
@@ -387,7 +479,19 @@ fn mapping(row: &AnyRow) -> Result<MatchMapping, sqlx::Error> {
 }
 
 fn numbered(row: &AnyRow) -> Result<NumberedOrder, sqlx::Error> {
+    let number = row.try_get("id")?;
     let (provider, key) = (row.try_get("provider")?, row.try_get("key")?);
+    if let Some(id) = row.try_get::<Option<i64>, _>("competition_id")? {
+        let one = ProviderCompetition { id: id_of(id), provider, name: key };
+        let other = ProviderCompetition {
+            id: id_of(row.try_get("with_competition_id")?),
+            provider: row.try_get("with_provider")?,
+            name: row.try_get("with_key")?,
+        };
+        let relation = DecidedRelation::named(row.try_get("kind")?);
+        let order = MatchOrder::Competitions(Box::new(CompetitionsOrder { one, other, relation }));
+        return Ok(NumberedOrder { number, order });
+    }
     let into: Option<i64> = row.try_get("into_id")?;
     let order = match into.map(id_of) {
         Some(into) => {
@@ -397,7 +501,7 @@ fn numbered(row: &AnyRow) -> Result<NumberedOrder, sqlx::Error> {
         }
         None => MatchOrder::Split { provider, key },
     };
-    Ok(NumberedOrder { number: row.try_get("id")?, order })
+    Ok(NumberedOrder { number, order })
 }
 
 impl FromRow<'_, AnyRow> for BindingRow {
@@ -434,6 +538,12 @@ fn description(row: &AnyRow, own: &str, prefix: &str) -> Result<MatchDescription
         sides: text("sides")?,
         start: text("start")?,
         competition: text("competition")?,
+        // Bindings do not have it.
+        competition_id: row
+            .try_get::<Option<i64>, _>(format!("{prefix}competition_id").as_str())
+            .ok()
+            .flatten()
+            .map(id_of),
     })
 }
 

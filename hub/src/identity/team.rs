@@ -66,6 +66,10 @@ impl TeamName {
         Self { grade: self.grade.within(grade), ..self }
     }
 
+    pub(super) fn without_grade(self) -> Self {
+        Self { grade: Grade::default(), ..self }
+    }
+
     pub(super) fn likeness(&self, other: &Self) -> Likeness {
         if !self.grade.agrees(other.grade) {
             return Likeness::Other;

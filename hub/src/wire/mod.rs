@@ -77,7 +77,7 @@ pub fn match_events(m: &Match, delta: &MatchDelta, moment: Moment) -> Vec<Node> 
 }
 
 fn fixture(out: &mut Object, m: &Match, patch: bool) {
-    let Fixture { provider: _, provider_key: _, competition, start, date: _, sides } = &m.fixture;
+    let Fixture { competition, start, sides, .. } = &m.fixture;
     let refs = out.object("refs");
     for member in &m.members {
         refs.set(&member.provider, &member.key);

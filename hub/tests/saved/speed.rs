@@ -35,6 +35,7 @@ fn introduction(number: u64) -> Batch {
         start: Some(START),
         date: None,
         sides: Some([side("Home"), side("Away")]),
+        ..Fixture::default()
     };
     let score = FootballScore { goals: [1, 0], ..FootballScore::default() };
     let mut facts = vec![

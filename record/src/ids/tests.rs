@@ -38,6 +38,7 @@ fn every_id_of_a_fact_is_visited() {
         start: None,
         date: None,
         sides: Some([of(3), of(4)]),
+        ..Fixture::default()
     };
     assert_eq!(ids_of(event(Fact::Fixture(fixture))), [1, 2, 3, 4]);
     let about = About {

@@ -35,6 +35,7 @@ fn fixture(provider: &str, key: &str, sides: [&str; 2]) -> Fixture {
         start: Some(NOW),
         date: None,
         sides: Some(sides.map(|name| Participant { id: Id(1), name: name.into() })),
+        ..Fixture::default()
     }
 }
 

@@ -9,9 +9,16 @@ use crate::support::{ALL_ADDONS, Browser, Hub, PATIENCE, QUIET, pause};
 const START: u64 = 1_788_280_000_000_000;
 
 async fn push(hub: &Hub, source: &str, sides: [&str; 2]) {
+    push_in(hub, source, sides, None).await;
+}
+
+async fn push_in(hub: &Hub, source: &str, sides: [&str; 2], competition: Option<&str>) {
     let token = format!("Token {}", hub.feed_key(source, &[]));
     let sides = sides.map(|side| json!({"name": side, "key": side}));
-    let fixture = json!({"start": START, "sides": sides});
+    let mut fixture = json!({"start": START, "sides": sides});
+    if let Some(name) = competition {
+        fixture["competition"] = json!({"name": name, "key": name});
+    }
     let line =
         json!({"at": START, "sport": "football", "match": "m1", "fact": {"fixture": fixture}});
     let headers = [("authorization", &*token)];
@@ -112,4 +119,57 @@ async fn candidates_are_joined_and_split_after_a_confirmation() {
     timeout(PATIENCE, two).await.expect("clients see two matches again");
     let unknown = [("provider", "nobody"), ("key", "1"), ("confirmed", "yes")];
     assert_eq!(ada.send("/admin/matches/split/", &unknown).await.status, 409);
+}
+
+#[tokio::test]
+async fn competitions_are_decided_once_and_that_is_taken_back() {
+    let hub = Hub::start_with(&["serve"], &[QUIET, QUICK[0], QUICK[1]]);
+    let key = hub.key(&ALL_ADDONS);
+    let mut ada = operator(&hub).await;
+    push_in(&hub, "acme", ["Ajax", "PSV"], Some("Eredivisie")).await;
+    push_in(&hub, "other", ["Ajax", "PSV"], Some("KNVB Beker")).await;
+    let why = "the competitions have different names";
+    let page = until(&mut ada, |page| page.contains(why)).await;
+    let candidates = section(&page, "candidates-title");
+    assert!(candidates.contains("One competition"), "{candidates}");
+    let field = |name: &str| {
+        let value = candidates.split(&format!("name=\"{name}\" value=\"")).nth(1);
+        value.and_then(|rest| rest.split('"').next()).expect("a field").to_owned()
+    };
+    let names = ["provider", "key", "other_provider", "other_key"];
+    let values = names.map(field);
+    let mut fields: Vec<(&str, &str)> =
+        names.into_iter().zip(values.iter().map(|it| &**it)).collect();
+    fields.push(("relation", "same"));
+    let path = "/admin/matches/competitions/";
+    let asked = ada.send(path, &fields).await;
+    assert!(asked.status == 200 && asked.body.contains("Are these one competition?"), "{asked:?}");
+    let confirmed = [&fields[..], &[("confirmed", "yes")]].concat();
+    let said = ada.send(path, &confirmed).await;
+    assert_eq!(said.header("location"), Some("/admin/matches/?done=competitions"), "{said:?}");
+    let is_joined = |page: &str| {
+        section(page, "joined-title").contains("operator")
+            && section(page, "candidates-title").contains("None.")
+            && page.contains("competitions-title")
+    };
+    let page = until(&mut ada, is_joined).await;
+    let decided = section(&page, "competitions-title").to_owned();
+    assert!(decided.contains("Eredivisie (acme)") && decided.contains("KNVB Beker (other)"));
+    let one = async {
+        while matches(&hub, &key).await != 1 {
+            pause().await;
+        }
+    };
+    timeout(PATIENCE, one).await.expect("clients see one match");
+
+    let field = |name: &str| {
+        let value = decided.split(&format!("name=\"{name}\" value=\"")).nth(1);
+        value.and_then(|rest| rest.split('"').next()).expect("a field").to_owned()
+    };
+    let (one, other) = (field("one"), field("other"));
+    let undo = [("one", &*one), ("other", &*other), ("confirmed", "yes")];
+    assert_eq!(ada.send(path, &undo).await.status, 303);
+    until(&mut ada, |page| !page.contains("competitions-title")).await;
+    let again = ada.send(path, &undo).await;
+    assert!(again.status == 409 && again.body.contains("Nothing was changed."), "{again:?}");
 }

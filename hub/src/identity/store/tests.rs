@@ -22,6 +22,7 @@ fn fixture(provider: &str, sides: [&str; 2]) -> Fixture {
         start: Some(NOW),
         date: None,
         sides: Some(sides.map(|name| Participant { id: Id(1), name: name.into() })),
+        ..Fixture::default()
     }
 }
 
@@ -144,6 +145,48 @@ async fn orders_of_other_programs_are_forwarded_until_done() {
 
         drop(rx);
         watching.await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn competitions_are_ordered_decided_and_taken_back() {
+    on_each(async |database| {
+        let store = IdentityStore::of(&database);
+        let mut identity = Identity::default();
+        let mut introduce = |provider: &str, name: &str| {
+            let competition = facts::event::Competition {
+                id: Id::derive(provider, "competition", name),
+                name: name.into(),
+                season: None,
+            };
+            let fixture = fixture(provider, ["Ajax", "PSV"]);
+            let fixture = Fixture { competition: Some(competition), ..fixture };
+            identity.resolve(Sport::Football, own(provider, "1/2 '"), &fixture);
+        };
+        introduce("a", "Eredivisie");
+        introduce("b", "KNVB Beker");
+        store.write(&identity.take_decisions(), NOW).await.unwrap();
+        let doubts = store.doubts().await.unwrap();
+        assert_eq!(doubts.len(), 1);
+        for relation in [Some(DecidedRelation::Apart), None, Some(DecidedRelation::Same)] {
+            let order = doubts[0].competitions(relation).expect("both have competitions");
+            let order = MatchOrder::Competitions(Box::new(order));
+            let number = store.order(&order, NOW + 1).await.unwrap();
+            let waiting = another(&database).await.orders_after(0).await.unwrap();
+            assert_eq!(waiting, [NumberedOrder { number, order }]);
+            identity.follow(&waiting[0]);
+            store.write(&identity.take_decisions(), NOW + 1).await.unwrap();
+            let decided = store.competitions().await.unwrap();
+            let relations: Vec<_> = decided.iter().map(|order| order.relation).collect();
+            assert_eq!(relations, Vec::from_iter(relation.map(Some)));
+            let loaded = store.load().await.unwrap().competitions;
+            let pair = doubts[0].competitions(relation).map(|order| order.pair());
+            assert_eq!(loaded, Vec::from_iter(pair.zip(relation)));
+            let open = store.doubts().await.unwrap().len();
+            assert_eq!(open, usize::from(relation.is_none()), "{relation:?}");
+        }
+        assert_eq!(store.bindings().await.unwrap().len(), 1);
     })
     .await;
 }

@@ -1,3 +1,4 @@
+mod competitions;
 mod corpus;
 mod names;
 mod orders;
@@ -25,6 +26,7 @@ pub(super) fn fixture(provider: &str, key: &str, sides: &str, start: &str) -> Fi
         start: start.parse::<Timestamp>().ok().map(Timestamp::as_microsecond),
         date: start.parse().ok().filter(|_| start.len() == 10),
         sides,
+        ..Fixture::default()
     }
 }
 
@@ -75,6 +77,10 @@ fn remember(stored: &mut StoredDecisions, decision: &Decision) {
         Decision::Unbind(own) => stored.bindings.retain(|binding| binding.own != *own),
         Decision::Split(one, other) => stored.splits.push((*one, *other)),
         Decision::Doubt(doubt) => stored.doubts.push(pair(doubt.one.own, doubt.other.own)),
+        Decision::Competitions(order) => {
+            stored.competitions.retain(|(both, _)| *both != order.pair());
+            stored.competitions.extend(order.relation.map(|relation| (order.pair(), relation)));
+        }
         Decision::Done { .. } => {}
     }
 }

@@ -1,11 +1,12 @@
 //! Constructed pairs of fixtures, with the decision that is right: `pairs.tsv`, whose head explains it.
 
+use facts::event::{Class, Discipline, Gender};
+
 use super::*;
 use crate::identity::rule::Comparison;
 
-/// Pairs that are joined and must not be: those that only a statement of the feed can tell apart (the columns country and facts),
-/// which a fixture does not have yet.
-const WRONG_MAX: usize = 15;
+/// Pairs that are joined and must not be.
+const WRONG_MAX: usize = 0;
 /// Pairs of one match that are not joined.
 const MISSED_MAX: usize = 11;
 
@@ -23,8 +24,27 @@ fn start(column: &str) -> (Option<Micros>, Option<jiff::civil::Date>) {
     (Some(base.as_microsecond() + minutes * 60_000_000), None)
 }
 
-fn read(provider: &str, columns: &[&str]) -> Fixture {
-    let [competition, _country, home, away, at] = columns[..] else { panic!("five columns") };
+/// The columns country and facts.
+fn class(country: &str, facts: &str) -> Class {
+    let mut class = Class::in_country(Some(country).filter(|it| !it.is_empty()));
+    for fact in facts.split_whitespace() {
+        match fact.split_once('=').expect("a fact has a value") {
+            ("gender", gender) => class.gender = Some(Gender::named(gender).expect("a gender")),
+            ("age", age) => class.age = Some(age.parse().expect("an age")),
+            ("reserve", reserve) => class.reserve = Some(reserve == "yes"),
+            ("simulated", simulated) => class.simulated = Some(simulated == "yes"),
+            ("discipline", "football") => class.discipline = Some(Discipline::Usual),
+            ("discipline", "futsal") => class.discipline = Some(Discipline::Futsal),
+            // Whether a ground is neutral is no part of the class.
+            ("neutral", _) => {}
+            _ => panic!("no fact {fact}"),
+        }
+    }
+    class
+}
+
+fn read(provider: &str, columns: &[&str], facts: &str) -> Fixture {
+    let [competition, country, home, away, at] = columns[..] else { panic!("five columns") };
     let (start, date) = start(at);
     let sides = match home.split_once(" @ ") {
         Some((away, home)) => Some([side(home), side(away)]),
@@ -37,6 +57,7 @@ fn read(provider: &str, columns: &[&str]) -> Fixture {
         start,
         date,
         sides,
+        class: class(country, facts),
     };
     if competition.is_empty() { unnamed } else { within(unnamed, competition) }
 }
@@ -50,7 +71,8 @@ fn constructed_pairs_are_decided_rightly() {
             panic!("no sport {line}")
         };
         rows += 1;
-        let (one, other) = (read("a", &columns[1..6]), read("b", &columns[6..11]));
+        let one = read("a", &columns[1..6], columns[11]);
+        let other = read("b", &columns[6..11], columns[12]);
         let readings = [&one, &other].map(|fixture| Reading::of(sport, fixture));
         let is_joined = match &readings {
             [Some(one), Some(other)] => matches!(one.compare(other), Comparison::Same { .. }),

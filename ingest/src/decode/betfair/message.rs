@@ -101,6 +101,8 @@ pub struct StreamMarketDefinition<'a> {
     /// Names exist in historic files, and where the [catalogue](super::catalogue) has them.
     pub name: Option<Cow<'a, str>>,
     pub event_name: Option<Cow<'a, str>>,
+    /// Two letters; `GB` where none is known.
+    pub country_code: Option<Cow<'a, str>>,
     /// Id and name, from the catalogue.
     pub competition: Option<[Cow<'a, str>; 2]>,
     pub runners: Vec<RunnerDefinition<'a>>,
@@ -132,6 +134,7 @@ impl StreamMarketDefinition<'_> {
             market_time: owned(self.market_time),
             name: owned(self.name),
             event_name: owned(self.event_name),
+            country_code: owned(self.country_code),
             competition: self.competition.map(|parts| parts.map(into_owned)),
             runners: self.runners.into_iter().map(RunnerDefinition::into_owned).collect(),
         }

@@ -169,6 +169,7 @@ impl<'a> Decoder<'a> {
                 "openDate" => definition.open_date = self.text("openDate")?,
                 "marketTime" => definition.market_time = self.text("marketTime")?,
                 "name" => definition.name = self.text("market name")?,
+                "countryCode" => definition.country_code = self.text("countryCode")?,
                 "eventName" => definition.event_name = self.text("eventName")?,
                 "runners" => definition.runners = self.list("runners", Self::runner_definition)?,
                 _ => self.json.skip()?,

@@ -18,6 +18,8 @@ pub struct UofFixture {
     pub tournament: Option<(String, String)>,
     /// `18/19`, or else its name.
     pub season: Option<String>,
+    /// Of the tournament: three letters.
+    pub country: Option<String>,
     pub competitors: Vec<Competitor>,
 }
 
@@ -26,6 +28,10 @@ pub struct Competitor {
     pub id: String,
     pub name: String,
     pub away: bool,
+    /// `male`, `female`.
+    pub gender: Option<String>,
+    /// `U19`.
+    pub age: Option<String>,
 }
 
 impl UofFixture {
@@ -50,11 +56,17 @@ impl UofFixture {
                 self.tournament = both();
                 notices.extend(self.tournament.is_none().then(lacks));
             }
+            ("tournament", "category") => {
+                self.country = element.get("country_code").map(str::to_owned);
+            }
             ("tournament", "sport") => self.sport = text("id"),
             ("competitors", "competitor") if self.competitors.len() < ITEMS_MAX => {
                 let away = element.get("qualifier") == Some("away");
+                let (gender, age) = (text("gender"), text("age_group"));
                 match both() {
-                    Some((id, name)) => self.competitors.push(Competitor { id, name, away }),
+                    Some((id, name)) => {
+                        self.competitors.push(Competitor { id, name, away, gender, age });
+                    }
                     None => notices.push(lacks()),
                 }
             }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use facts::{
-    event::{Micros, Pair},
+    event::{Gender, Micros, Pair},
     football::Period,
 };
 use jiff::civil::Date;
@@ -21,6 +21,8 @@ pub struct MatchInfo {
     pub season: Option<Arc<str>>,
     /// Of the competition.
     pub country: Option<Arc<str>>,
+    /// As the name of the rule set says: `Men`, `Women`.
+    pub gender: Option<Gender>,
     /// The matchday of a league.
     pub week: Option<u16>,
     /// `Regular Season`, `Semi-finals`.
@@ -78,6 +80,7 @@ impl MatchInfo {
             start: date.and_then(|day| time::on(day, raw.time.as_deref()?)),
             competition: raw.competition.and_then(RawCompetition::named),
             country,
+            gender: raw.ruleset.and_then(|it| Gender::named(it.name.as_deref()?)),
             week: small(raw.week),
             stage: raw.stage.and_then(|it| it.name),
             series: raw.series.and_then(|it| it.name),
@@ -139,6 +142,8 @@ struct RawInfo {
     time: Option<String>,
     #[serde(default, deserialize_with = "json::known")]
     competition: Option<RawCompetition>,
+    #[serde(default, deserialize_with = "json::known")]
+    ruleset: Option<RawNamedEntity>,
     #[serde(default, deserialize_with = "json::whole")]
     week: Option<u64>,
     #[serde(default, deserialize_with = "json::known")]

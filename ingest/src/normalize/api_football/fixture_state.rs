@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use facts::{
     event::{
-        Competition, ExpectedGoals, Fact, Fixture, FootballFact, FootballScore, FootballStatus, Id,
-        Incident, IncidentKind, Pair, Participant, Side, Stat,
+        Class, Competition, ExpectedGoals, Fact, Fixture, FootballFact, FootballScore,
+        FootballStatus, Id, Incident, IncidentKind, Pair, Participant, Side, Stat,
     },
     football::Period,
 };
@@ -249,6 +249,9 @@ fn fixture(image: &ApiFootballFixture) -> Fixture {
         start: image.start,
         date: None,
         sides: Some(image.teams.each_ref().map(team)),
+        class: Class::in_country(
+            image.league.as_ref().and_then(|league| league.country.as_deref()),
+        ),
     }
 }
 

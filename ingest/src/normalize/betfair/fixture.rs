@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use facts::event::{
-    About, Competition, Event, Fact, Fixture, Id, Micros, Pair, Participant, Race, Sport,
+    About, Class, Competition, Event, Fact, Fixture, Id, Micros, Pair, Participant, Race, Sport,
 };
 
 use super::{race, time::moment};
@@ -107,6 +107,11 @@ impl Match {
             season: None,
         });
         fixture.competition = competition.or(fixture.competition);
+        // The default of events without a country is GB, so that says nothing.
+        let country = definition.country_code.as_deref().filter(|country| *country != "GB");
+        if country.is_some() {
+            fixture.class = Class::in_country(country);
+        }
         fixture
     }
 

@@ -184,6 +184,7 @@ impl Match {
             start: None,
             date: None,
             sides: None,
+            ..Fixture::default()
         };
         Self { id: Id::derive(PROVIDER, "match", event_id), sport, fixture, introduced: false }
     }

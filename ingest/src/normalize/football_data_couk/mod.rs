@@ -18,8 +18,8 @@ use std::{
 };
 
 use facts::event::{
-    About, Fact, Fixture, FootballFact, FootballScore, FootballStatus, Id, Micros, Participant,
-    Side, Sport, Stat, Timed,
+    About, Class, Fact, Fixture, FootballFact, FootballScore, FootballStatus, Id, Micros,
+    Participant, Side, Sport, Stat, Timed,
 };
 use jiff::civil::{Date, Time};
 
@@ -133,7 +133,12 @@ impl<'a> Match<'a> {
             start: self.row.start,
             date: Some(self.row.date),
             sides: Some(self.row.teams.each_ref().map(participant)),
+            class: Class::in_country(self.country()),
         }
+    }
+
+    fn country(&self) -> Option<&str> {
+        self.row.country.as_deref().or_else(|| competition::country(&self.row.division))
     }
 
     fn about(&self) -> Option<About> {
@@ -141,8 +146,7 @@ impl<'a> Match<'a> {
             id: Id::derive(PROVIDER, "referee", name),
             name: name.into(),
         });
-        let country = self.row.country.as_deref();
-        let country = country.or_else(|| competition::country(&self.row.division)).map(Into::into);
+        let country = self.country().map(Into::into);
         let attendance = self.row.attendance;
         let about = About { country, referee, attendance, ..About::default() };
         (about != About::default()).then_some(about)

@@ -267,6 +267,7 @@ impl ChannelMatch {
             start: None,
             date: None,
             sides: None,
+            ..Fixture::default()
         }
     }
 

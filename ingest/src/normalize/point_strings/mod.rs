@@ -17,8 +17,8 @@ use std::{collections::HashSet, sync::Arc};
 
 use facts::{
     event::{
-        Competition, Eid, Fact, Fixture, GameScore, Id, Micros, Pair, Participant, Point,
-        PointKind, SetScore, Side, Sport, TennisFact, TennisScore, TennisStatus,
+        Class, Competition, Eid, Fact, Fixture, GameScore, Gender, Id, Micros, Pair, Participant,
+        Point, PointKind, SetScore, Side, Sport, TennisFact, TennisScore, TennisStatus,
     },
     tennis::MatchFormat,
 };
@@ -335,6 +335,11 @@ fn side(player: u8) -> Option<Side> {
 }
 
 fn fixture(row: &Row, tournament: &Tournament, date: Option<Date>) -> Fixture {
+    let gender = match row.tour.to_ascii_uppercase().as_str() {
+        "ATP" => Some(Gender::Men),
+        "WTA" => Some(Gender::Women),
+        _ => None,
+    };
     let competition = (!tournament.name.is_empty()).then(|| Competition {
         id: Id::derive(PROVIDER, "competition", &tournament.name),
         name: tournament.name.as_str().into(),
@@ -351,6 +356,7 @@ fn fixture(row: &Row, tournament: &Tournament, date: Option<Date>) -> Fixture {
         start: None,
         date,
         sides: Some(row.players.each_ref().map(player)),
+        class: Class { gender, ..Class::default() },
     }
 }
 

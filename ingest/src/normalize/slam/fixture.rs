@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use facts::event::{Competition, Fixture, Id, Participant};
+use facts::event::{Class, Competition, Discipline, Fixture, Gender, Id, Participant};
 
 use super::PROVIDER;
 use crate::decode::slam::MatchRow;
@@ -16,6 +16,7 @@ pub(super) fn of(match_key: &Arc<str>, record: Option<&MatchRow>) -> Fixture {
         start: None,
         date: None,
         sides: record.map(|record| [0, 1].map(|at| participant(record, at))),
+        class: class(match_key),
     }
 }
 
@@ -27,6 +28,20 @@ fn participant(record: &MatchRow, at: usize) -> Participant {
         partner => format!("{} / {partner}", record.players[at]),
     };
     Participant { id: Id::derive(PROVIDER, "player", &name), name: name.into() }
+}
+
+/// The event, from the first digit or the letters of the match's number: `1701`, `XD111`.
+fn class(match_key: &str) -> Class {
+    let number = match_key.rsplit('-').next().unwrap_or_default();
+    let (gender, discipline) = match number.as_bytes() {
+        [b'1', ..] | [b'M', b'S', ..] => (Gender::Men, Discipline::Singles),
+        [b'2', ..] | [b'W', b'S', ..] => (Gender::Women, Discipline::Singles),
+        [b'3', ..] | [b'M', b'D', ..] => (Gender::Men, Discipline::Doubles),
+        [b'4', ..] | [b'W', b'D', ..] => (Gender::Women, Discipline::Doubles),
+        [b'5', ..] | [b'X', b'D', ..] => (Gender::Mixed, Discipline::Doubles),
+        _ => return Class::default(),
+    };
+    Class { gender: Some(gender), discipline: Some(discipline), ..Class::default() }
 }
 
 fn competition(match_key: &str) -> Option<Competition> {
@@ -47,5 +62,27 @@ pub(in crate::normalize) fn major(slam: &str) -> Option<&'static str> {
         "wimbledon" => Some("Wimbledon"),
         "usopen" => Some("US Open"),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn number_of_a_match_states_its_event() {
+        for (key, expected) in [
+            ("2012-ausopen-1701", Some((Gender::Men, Discipline::Singles))),
+            ("2011-wimbledon-2148", Some((Gender::Women, Discipline::Singles))),
+            ("2018-ausopen-MD108", Some((Gender::Men, Discipline::Doubles))),
+            ("2018-ausopen-WD601", Some((Gender::Women, Discipline::Doubles))),
+            ("2021-frenchopen-5107", Some((Gender::Mixed, Discipline::Doubles))),
+            ("2018-ausopen-XD111", Some((Gender::Mixed, Discipline::Doubles))),
+            ("2018-ausopen-6101", None),
+            ("", None),
+        ] {
+            let class = class(key);
+            assert_eq!(class.gender.zip(class.discipline), expected, "{key}");
+        }
     }
 }

@@ -29,7 +29,7 @@ mod tests;
 use std::{collections::HashMap, sync::Arc};
 
 use facts::event::{
-    Competition, Fact, Fixture, Id, MarketStatus, Micros, Participant, Side, Sport,
+    Class, Competition, Fact, Fixture, Gender, Id, MarketStatus, Micros, Participant, Side, Sport,
 };
 
 use self::{
@@ -424,6 +424,22 @@ pub fn sport(urn: &str) -> Sport {
     }
 }
 
+/// What the competitors have in common, and the country of the tournament. Virtual sports have events
+/// of their own kind: `vf:match:1`. A competitor that is `virtual` is a placeholder.
+fn class(fixture: &UofFixture) -> Class {
+    let common = |field: fn(&decode::Competitor) -> Option<&String>| {
+        let mut all = fixture.competitors.iter().map(field);
+        let first = all.next()??;
+        all.all(|other| other == Some(first)).then_some(first)
+    };
+    Class {
+        gender: common(|it| it.gender.as_ref()).and_then(|word| Gender::named(word)),
+        age: common(|it| it.age.as_ref()).and_then(|age| age.parse().ok()),
+        simulated: fixture.event.starts_with('v').then_some(true),
+        ..Class::in_country(fixture.country.as_deref())
+    }
+}
+
 fn participant_id(competitor: &str) -> Id {
     Id::derive(PROVIDER, "participant", competitor)
 }
@@ -451,5 +467,6 @@ fn fixture_of(fixture: &UofFixture) -> Fixture {
         start: fixture.start,
         date: None,
         sides,
+        class: class(fixture),
     }
 }

@@ -185,6 +185,7 @@ mod tests {
             start: None,
             date: None,
             sides: sides.map(|sides| sides.map(participant)),
+            ..Fixture::default()
         }
     }
 

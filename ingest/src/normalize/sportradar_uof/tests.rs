@@ -404,3 +404,29 @@ fn markets_get_the_names_of_their_descriptions() {
     assert_eq!(names(&mut feed, fixture), expected);
     assert_eq!(names(&mut feed, &market(3)), ["3rd goal, Bears, none"]);
 }
+
+#[test]
+fn fixture_states_what_its_competitors_have_in_common() {
+    let class = |event: &str, [one, other]: [&str; 2]| {
+        let text = format!(
+            r#"<fixtures_fixture><fixture id="{event}"><tournament id="sr:tournament:1" name="Cup"><category id="c" name="Spain" country_code="ESP"/></tournament><competitors><competitor id="a" name="A" qualifier="home" {one}/><competitor id="b" name="B" qualifier="away" {other}/></competitors></fixture></fixtures_fixture>"#
+        );
+        fixture_of(&decode::decode(text.as_bytes()).unwrap().fixtures[0]).class
+    };
+    let spain = || Class::in_country(Some("ESP"));
+    let women = || Class { gender: Some(Gender::Women), ..spain() };
+    for (event, attributes, expected) in [
+        ("sr:match:1", [r#"gender="female""#; 2], women()),
+        (
+            "sr:match:1",
+            [r#"gender="female" age_group="U19""#; 2],
+            Class { age: "U19".parse().ok(), ..women() },
+        ),
+        ("sr:match:1", [r#"gender="female""#, r#"gender="male""#], spain()),
+        ("sr:match:1", ["", r#"gender="male""#], spain()),
+        ("sr:match:1", [r#"virtual="true""#; 2], spain()),
+        ("vf:match:1", [""; 2], Class { simulated: Some(true), ..spain() }),
+    ] {
+        assert_eq!(class(event, attributes), expected, "{event} {attributes:?}");
+    }
+}

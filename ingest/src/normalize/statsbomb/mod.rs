@@ -82,6 +82,7 @@ impl Normalizer {
             start: None,
             date: record.as_ref().and_then(|record| record.date),
             sides: Some(roster.sides.clone()),
+            ..Fixture::default()
         };
         let players = |wanted: fn(&Kind) -> bool| {
             let events = document.events.iter().flatten().filter(move |event| wanted(&event.kind));

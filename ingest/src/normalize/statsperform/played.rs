@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use facts::{
     event::{
-        About, Competition, Fixture, FootballStatus, Id, Micros, Pair, Participant, Side, Venue,
+        About, Class, Competition, Fixture, FootballStatus, Id, Micros, Pair, Participant, Side,
+        Venue,
     },
     football::Period,
 };
@@ -40,6 +41,7 @@ pub(super) fn fixture(info: &MatchInfo, roster: &Roster, start: Micros) -> Fixtu
         start: info.start.or_else(|| info.date.is_none().then_some(start)),
         date: info.date.filter(|_| info.start.is_none()),
         sides: Some(roster.sides.clone()),
+        class: Class { gender: info.gender, ..Class::in_country(info.country.as_deref()) },
     }
 }
 

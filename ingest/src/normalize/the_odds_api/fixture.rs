@@ -1,6 +1,6 @@
 //! An event of the API as our match.
 
-use facts::event::{Competition, Fixture, Id, Participant, Sport};
+use facts::event::{Class, Competition, Fixture, Gender, Id, Participant, Sport};
 
 use crate::decode::the_odds_api::OddsApiEvent;
 
@@ -40,6 +40,7 @@ pub(super) fn of(event: &OddsApiEvent) -> Fixture {
         start: event.commence,
         date: None,
         sides: side(&event.home).zip(side(&event.away)).map(|(home, away)| [home, away]),
+        class: class(&event.sport_key),
     }
 }
 
@@ -49,6 +50,81 @@ fn participant(sport_key: &str, name: &str) -> Participant {
     Participant { id: Id::derive(PROVIDER, "participant", &key), name: name.into() }
 }
 
+/// What a key says: `soccer_usa_mls`, `tennis_wta_us_open`, `soccer_fifa_world_cup_womens`.
+fn class(sport_key: &str) -> Class {
+    let mut parts = sport_key.split('_');
+    let gender = parts.clone().find_map(|part| match part {
+        "atp" => Some(Gender::Men),
+        "wta" | "wnba" | "wncaab" => Some(Gender::Women),
+        _ => Gender::named(part),
+    });
+    let country = match (parts.next(), parts.next(), parts.next_back()) {
+        (Some("soccer"), Some("league"), Some("ireland")) => Some("Ireland"),
+        (Some("soccer"), Some(country), _) => {
+            COUNTRIES.iter().find(|(part, _)| *part == country).map(|(_, country)| *country)
+        }
+        _ => None,
+    };
+    Class { gender, ..Class::in_country(country) }
+}
+
+/// The second words of keys that name a country.
+const COUNTRIES: &[(&str, &str)] = &[
+    ("argentina", "Argentina"),
+    ("australia", "Australia"),
+    ("austria", "Austria"),
+    ("belgium", "Belgium"),
+    ("brazil", "Brazil"),
+    ("chile", "Chile"),
+    ("china", "China"),
+    ("denmark", "Denmark"),
+    ("efl", "England"),
+    ("england", "England"),
+    ("epl", "England"),
+    ("fa", "England"),
+    ("finland", "Finland"),
+    ("france", "France"),
+    ("germany", "Germany"),
+    ("greece", "Greece"),
+    ("italy", "Italy"),
+    ("japan", "Japan"),
+    ("korea", "South Korea"),
+    ("mexico", "Mexico"),
+    ("netherlands", "Netherlands"),
+    ("norway", "Norway"),
+    ("poland", "Poland"),
+    ("portugal", "Portugal"),
+    ("russia", "Russia"),
+    ("saudi", "Saudi Arabia"),
+    ("spain", "Spain"),
+    ("spl", "Scotland"),
+    ("sweden", "Sweden"),
+    ("switzerland", "Switzerland"),
+    ("turkey", "Turkey"),
+    ("usa", "USA"),
+];
+
 fn group(sport_key: &str) -> &str {
     sport_key.split('_').next().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn key_states_gender_and_country() {
+        for (key, gender, country) in [
+            ("soccer_usa_mls", None, Some("USA")),
+            ("soccer_epl", None, Some("England")),
+            ("soccer_league_of_ireland", None, Some("Ireland")),
+            ("soccer_uefa_champs_league_women", Some(Gender::Women), None),
+            ("soccer_fifa_world_cup_womens", Some(Gender::Women), None),
+            ("basketball_wnba", Some(Gender::Women), None),
+            ("tennis_atp_us_open", Some(Gender::Men), None),
+            ("soccer_fifa_world_cup", None, None),
+        ] {
+            assert_eq!(class(key), Class { gender, ..Class::in_country(country) }, "{key}");
+        }
+    }
 }

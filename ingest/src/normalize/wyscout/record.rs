@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use facts::{
-    event::{About, Competition, Fixture, Id, Incident, IncidentKind, Micros, Side, Venue},
+    event::{About, Class, Competition, Fixture, Id, Incident, IncidentKind, Micros, Side, Venue},
     football::{self, Period},
 };
 use jiff::{civil::DateTime, tz::TimeZone};
@@ -48,6 +48,7 @@ pub(super) fn fixture(
         start: record.map_or(Some(start), kick_off),
         date: None,
         sides: Some(roster.sides.clone()),
+        class: Class::in_country(record.and_then(|record| country(record.competition?))),
     }
 }
 
@@ -62,10 +63,7 @@ pub(super) fn about(record: &MatchRecord) -> About {
         round: record.gameweek.filter(|week| *week > 0),
         group: record.group.as_deref().map(Into::into),
         venue,
-        country: COMPETITIONS
-            .iter()
-            .find(|(own, ..)| Some(*own) == record.competition)
-            .and_then(|(.., country)| country.map(Into::into)),
+        country: record.competition.and_then(country).map(Into::into),
         ..About::default()
     }
 }
@@ -159,6 +157,11 @@ fn season(key: u64) -> Arc<str> {
         181_137 | 181_144 | 181_150 | 181_189 | 181_248 => "2017/18".into(),
         other => format!("season {other}").into(),
     }
+}
+
+/// The country of a competition of the public dataset.
+fn country(competition: u64) -> Option<&'static str> {
+    COMPETITIONS.iter().find(|(key, ..)| *key == competition)?.2
 }
 
 fn competition(record: &MatchRecord) -> Option<Competition> {

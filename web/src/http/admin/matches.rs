@@ -7,7 +7,7 @@
 use askama::Template;
 use axum::{extract::Query, response::Response};
 use hub::identity::{
-    Doubt, MatchDescription, MatchMapping, MatchOrder,
+    CompetitionsOrder, DecidedRelation, Doubt, MatchDescription, MatchMapping, MatchOrder,
     store::{BindingRow, IdentityStore, PendingOrder},
 };
 use hyper::StatusCode;
@@ -39,6 +39,7 @@ struct MatchesPage<'a> {
     done: Option<&'static str>,
     problem: Option<&'static str>,
     candidates: Vec<CandidateRow>,
+    competitions: Vec<CompetitionsRow>,
     joined: Vec<JoinedRow>,
     orders: Vec<OrderRow>,
     rows_max: u32,
@@ -51,6 +52,16 @@ struct CandidateRow {
     why: String,
     swapped: bool,
     matches: [ProviderMatch; 2],
+    /// Whether something can be said of their competitions.
+    has_competitions: bool,
+}
+
+/// What was said of two competitions.
+#[derive(Debug)]
+struct CompetitionsRow {
+    ids: [String; 2],
+    names: [String; 2],
+    relation: &'static str,
 }
 
 /// A match that was joined with another.
@@ -92,6 +103,9 @@ pub(super) async fn show(
         ),
         "split" => Some(
             "The matches are ordered to be kept apart. The hub carries that out within a few seconds.",
+        ),
+        "competitions" => Some(
+            "What you said of the competitions is stored. The hub carries that out within a few seconds.",
         ),
         _ => None,
     };
@@ -172,6 +186,67 @@ pub(super) async fn split(
     Ok(see_other(&format!("{HERE}?done=split")))
 }
 
+/// The form that says of the competitions of a candidate whether they are one, or takes that back, after a confirmation.
+pub(super) async fn competitions(
+    OperatorForm { operator, fields }: OperatorForm,
+) -> Result<Response, SiteError> {
+    let store = store(&operator);
+    let relation = DecidedRelation::named(fields.text("relation"));
+    let order = if relation.is_some() {
+        let doubts = store.doubts().await?;
+        let doubt = doubts.iter().find(|doubt| is_named(doubt, &fields));
+        doubt.and_then(|doubt| doubt.competitions(relation))
+    } else {
+        let ids = ["one", "other"].map(|name| fields.text(name));
+        let mut decided = store.competitions().await?.into_iter();
+        let order = decided.find(|it| [&it.one, &it.other].map(|it| it.id.to_string()) == ids);
+        order.map(|order| CompetitionsOrder { relation, ..order })
+    };
+    let Some(order) = order else {
+        let why = "The hub no longer takes matches of these competitions for candidates, or nothing was said of them. Nothing was changed.";
+        return page(&operator, None, Some(why)).await;
+    };
+    if !is_confirmed(&fields) {
+        let names = competition_names(&order).join(" and ");
+        let (title, text, button) = match relation {
+            Some(DecidedRelation::Same) => (
+                "Are these one competition?",
+                format!(
+                    "{names} become one competition for the rule: all their matches with the same sides and a fitting start are \
+                     joined, those of later too, also where only one source says that women play."
+                ),
+                "They are one",
+            ),
+            Some(DecidedRelation::Apart) => (
+                "Are these two competitions?",
+                format!(
+                    "No match of {names} is joined with one of the other from now on. Matches that are joined stay so."
+                ),
+                "They are two",
+            ),
+            None => (
+                "Forget what was said of these competitions?",
+                format!("{names} are compared by the rule again. Matches that are joined stay so."),
+                "Forget it",
+            ),
+        };
+        let question = Confirmation {
+            title: title.to_owned(),
+            text,
+            action: format!("{HERE}competitions/"),
+            fields: [&NAMES[..], &["relation", "one", "other"]]
+                .concat()
+                .into_iter()
+                .map(|name| (name, fields.text(name).to_owned()))
+                .collect(),
+            button: button.to_owned(),
+        };
+        return question.ask(&operator, HERE, HERE.to_owned());
+    }
+    order_it(&operator, &store, &MatchOrder::Competitions(Box::new(order))).await?;
+    Ok(see_other(&format!("{HERE}?done=competitions")))
+}
+
 async fn order_it(
     operator: &Operator,
     store: &IdentityStore,
@@ -197,6 +272,7 @@ async fn page(
         at: Moment::second(operator.now),
         done,
         problem,
+        competitions: rows(store.competitions().await?),
         candidates: rows(store.likeliest_doubts(ROWS_MAX).await?),
         joined: rows(store.last_bindings(ROWS_MAX).await?),
         orders: rows(store.unfollowed().await?),
@@ -241,11 +317,28 @@ impl From<MatchDescription> for ProviderMatch {
 impl From<Doubt> for CandidateRow {
     fn from(doubt: Doubt) -> Self {
         Self {
+            has_competitions: doubt.competitions(None).is_some(),
             score: format!("{:.2}", doubt.score),
             why: doubt.why,
             swapped: doubt.swapped,
             matches: [doubt.one.into(), doubt.other.into()],
         }
+    }
+}
+
+/// `Premier League (acme)`, of both.
+fn competition_names(order: &CompetitionsOrder) -> [String; 2] {
+    [&order.one, &order.other].map(|it| format!("{} ({})", it.name, it.provider))
+}
+
+impl From<CompetitionsOrder> for CompetitionsRow {
+    fn from(order: CompetitionsOrder) -> Self {
+        let relation = match order.relation {
+            Some(DecidedRelation::Same) => "one competition",
+            _ => "two competitions",
+        };
+        let ids = [&order.one, &order.other].map(|it| it.id.to_string());
+        Self { ids, names: competition_names(&order), relation }
     }
 }
 
@@ -268,6 +361,10 @@ impl From<PendingOrder> for OrderRow {
                 format!("join {provider}/{key} with match {into}")
             }
             MatchOrder::Split { provider, key } => format!("keep {provider}/{key} apart"),
+            MatchOrder::Competitions(order) => {
+                let what = order.relation.map_or("undecided", DecidedRelation::as_str);
+                format!("competitions {}: {what}", competition_names(order).join(" and "))
+            }
         };
         let (state, tone) = match refused {
             Some(why) => (format!("refused: {why}"), "bad"),

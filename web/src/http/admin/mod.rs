@@ -62,6 +62,7 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
         .route("/admin/matches/", get(matches::show))
         .route("/admin/matches/join/", post(matches::join))
         .route("/admin/matches/split/", post(matches::split))
+        .route("/admin/matches/competitions/", post(matches::competitions))
         .route("/admin/deductions/", get(deductions::show))
         .route("/admin/deductions/add/", post(deductions::add))
         .route("/admin/deductions/remove/", post(deductions::remove))
