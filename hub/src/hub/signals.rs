@@ -241,8 +241,7 @@ fn quotes(state: &Match, key: &ConsensusKey, settings: &SignalSettings) -> Vec<Q
     });
     let quotes = markets.flat_map(|(book, market)| {
         let market_state = market_state(book, market.status);
-        // CONNECT HERE: the rate that the feed states for this market, in percent (Betfair's `marketBaseRate`).
-        let market_base_rate = None;
+        let market_base_rate = market.terms.as_ref().and_then(|terms| terms.market_base_rate);
         let commission = settings.commission(&book.slug, market_base_rate);
         market.selections.iter().filter_map(move |selection| {
             let active = selection.status == SelectionStatus::Active;

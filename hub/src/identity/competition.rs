@@ -174,7 +174,7 @@ mod tests {
             ("Super Cup", "Cup", Apart),
             ("Super League 1", "Super League - Greece", Same),
             ("Süper Lig", "Turkey Super League", Same),
-            ("Primera División", "Venezuelan Primera Division", Unknown),
+            ("Primera División", "Venezuelan Primera Division", Same),
             ("MLS", "US Major League Soccer", Same),
             ("CONMEBOL Sudamericana", "Copa Sudamericana", Same),
             ("Friendlies Clubs", "Club Friendly Games", Same),

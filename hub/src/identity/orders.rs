@@ -86,9 +86,10 @@ impl Identity {
             }
             if self.mapping(one).id != self.mapping(other).id {
                 // The order hides the older doubts, so what is left is reported again.
-                let left = self.search(one).err().unwrap_or_default().into_iter();
-                let left: Vec<_> = left.filter(|doubt| doubt.is_of(one, other)).collect();
-                left.into_iter().for_each(|doubt| self.decide(Decision::Doubt(Box::new(doubt))));
+                let left = self.search(one).err().unwrap_or_default();
+                for doubt in left.into_iter().filter(|doubt| doubt.is_of(one, other)) {
+                    self.decide(Decision::Doubt(Box::new(doubt)));
+                }
             }
         }
         Ok(moves)

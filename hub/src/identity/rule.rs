@@ -48,6 +48,7 @@ pub struct Reading {
     game: Grade,
     /// What the feed states.
     class: Class,
+    is_qualification: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -77,10 +78,12 @@ impl Reading {
             Sport::HorseRacing | Sport::Other => return None,
             _ if sport.is_of_players() => players(names, game),
             _ => {
-                let teams = names.map(|it| TeamName::read(it, sport, mentioned));
-                (SideNames::Teams(graded(teams, game)), game)
+                let teams = graded(names.map(|it| TeamName::read(it, sport, mentioned)), game);
+                let game = game.within(teams[0].grade.of_match());
+                (SideNames::Teams(teams), game)
             }
         };
+        let is_qualification = competition.iter().any(|word| word.starts_with("qualif"));
         let competition = CompetitionName::read(&competition);
         let when = StartTime::of(fixture)?;
         (!sides.is_empty()).then_some(Self {
@@ -91,13 +94,14 @@ impl Reading {
             competition,
             game,
             class,
+            is_qualification,
         })
     }
 
     /// Compares two fixtures of different providers.
     #[must_use]
     pub fn compare(&self, other: &Self) -> Comparison {
-        let gap = self.when.gap(other.when, self.sport);
+        let gap = self.gap(other);
         let elsewhere = self.country.zip(other.country).filter(|(one, other)| one != other);
         let is_stated = self.class.country.is_some() || other.class.country.is_some();
         let is_other_game = self.sport.is_of_players() && self.is_other_game(other);
@@ -154,6 +158,23 @@ impl Reading {
         };
         let competition = CompetitionName::default();
         Self { country: None, competition, class, game, sides, ..self.clone() }
+    }
+
+    /// The gap of the starts, smaller where the same sides meet again soon: in simulations, and in the main draw of a tournament
+    /// after its qualification.
+    fn gap(&self, other: &Self) -> StartGap {
+        let are_of_two_draws = self.is_qualification != other.is_qualification;
+        let again_after = if self.game.simulated || other.game.simulated {
+            when::AGAIN_SIMULATED_US
+        } else if self.sport.is_of_players() && are_of_two_draws {
+            when::AGAIN_IN_TOURNAMENT_US
+        } else {
+            Micros::MAX
+        };
+        match self.when.gap(other.when, self.sport) {
+            StartGap::Fits(apart) if apart > again_after => StartGap::Near(apart),
+            gap => gap,
+        }
     }
 
     /// Whether only one is simulated, or an exhibition where the other is named otherwise. Other disciplines are places of players:

@@ -9,6 +9,12 @@ const DAY_US: Micros = 24 * HOUR_US;
 /// Exact starts that differ by more than this are never those of one match.
 pub(super) const NEAR_US: Micros = 36 * HOUR_US;
 
+/// A simulated match may be played again after this.
+pub(super) const AGAIN_SIMULATED_US: Micros = HOUR_US / 6;
+
+/// Two players may meet in the main draw so long after they met in the qualification.
+pub(super) const AGAIN_IN_TOURNAMENT_US: Micros = 12 * HOUR_US;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StartTime {
     At(Micros),

@@ -24,7 +24,10 @@ const TABLES: [(&str, &[&str]); 12] = [
     ("the book of one bookmaker:", &["Odds"]),
     ("| field of a market |", &["Market"]),
     ("| field of a selection |", &["Selection"]),
-    ("below 0 it is an arbitrage before commission), and is absent unless", &["ConsensusSelection"]),
+    (
+        "below 0 it is an arbitrage before commission), and is absent unless",
+        &["ConsensusSelection"],
+    ),
     ("at most one update a second, and one at once", &["Source"]),
 ];
 

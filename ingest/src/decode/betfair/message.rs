@@ -96,8 +96,6 @@ pub struct StreamMarketDefinition<'a> {
     /// Of racing: the course, and the id of the race where it is stated.
     pub venue: Option<Cow<'a, str>>,
     pub race_id: Option<Cow<'a, str>>,
-    /// Two letters.
-    pub country_code: Option<Cow<'a, str>>,
     /// Names exist in historic files, and where the [catalogue](super::catalogue) has them.
     pub name: Option<Cow<'a, str>>,
     pub event_name: Option<Cow<'a, str>>,
@@ -129,7 +127,6 @@ impl StreamMarketDefinition<'_> {
             suspend_reason: owned(self.suspend_reason),
             venue: owned(self.venue),
             race_id: owned(self.race_id),
-            country_code: owned(self.country_code),
             open_date: owned(self.open_date),
             market_time: owned(self.market_time),
             name: owned(self.name),

@@ -165,7 +165,6 @@ impl<'a> Decoder<'a> {
                 "suspendReason" => definition.suspend_reason = self.text("suspendReason")?,
                 "venue" => definition.venue = self.text("venue")?,
                 "raceId" => definition.race_id = self.text("raceId")?,
-                "countryCode" => definition.country_code = self.text("countryCode")?,
                 "openDate" => definition.open_date = self.text("openDate")?,
                 "marketTime" => definition.market_time = self.text("marketTime")?,
                 "name" => definition.name = self.text("market name")?,

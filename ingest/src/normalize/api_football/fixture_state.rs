@@ -126,8 +126,7 @@ impl FixtureState {
                 provider_key: odds.fixture.clone(),
                 competition: odds.league.as_ref().map(competition),
                 start: odds.start,
-                date: None,
-                sides: None,
+                ..Fixture::default()
             };
             facts.insert(0, Fact::Fixture(fixture.clone()));
             self.fixture = Some(fixture);

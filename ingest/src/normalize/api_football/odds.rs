@@ -123,7 +123,13 @@ fn markets(bet: &Bet, odds: &FixtureOdds, notices: &mut Vec<DecodeError>) -> Vec
             let id = selection_id(value);
             let status = price.map_or(SelectionStatus::Removed, |_| SelectionStatus::Active);
             let outcome = outcome(rule, value);
-            selections.push(SelectionDefinition { id: id.clone(), name, status, outcome });
+            selections.push(SelectionDefinition {
+                id: id.clone(),
+                name,
+                status,
+                outcome,
+                terms: None,
+            });
             prices.extend(price.map(|price| (id, price)));
         }
         let is_suspended = odds.is_suspended || prices.is_empty();
@@ -137,6 +143,7 @@ fn markets(bet: &Bet, odds: &FixtureOdds, notices: &mut Vec<DecodeError>) -> Vec
             status,
             in_play: odds.is_live,
             selections,
+            terms: None,
         };
         (market, definition, prices)
     };
