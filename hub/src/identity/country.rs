@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 
-use super::fold;
+use base::names;
 
 static COUNTRIES: LazyLock<Countries> =
     LazyLock::new(|| Countries::read(include_str!("countries.txt")));
@@ -41,7 +41,7 @@ impl Countries {
             countries.codes.extend(codes.map(|code| (code, country)));
             let others = parts.next().into_iter().flat_map(|names| names.split("; "));
             for name in [country].into_iter().chain(others) {
-                let words = fold::words(name);
+                let words = names::words(name);
                 countries.words_max = countries.words_max.max(words.len());
                 countries.names.insert(words.join(" "), country);
             }
@@ -91,7 +91,7 @@ pub(super) fn without(words: &[String]) -> Vec<String> {
 
 /// The country that a feed states by its code or its name; `None` for `World`, `GB`, `Europe`.
 pub(super) fn stated(text: &str) -> Option<&'static str> {
-    let words = fold::words(text).join(" ");
+    let words = names::words(text).join(" ");
     COUNTRIES.codes.get(&*words).or_else(|| COUNTRIES.names.get(&words)).copied()
 }
 
