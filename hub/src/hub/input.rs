@@ -90,7 +90,9 @@ impl Hub {
                 self.open_legacy(&channel, book.as_ref(), *now);
             }
             HubInput::CloseLegacy { id } => self.close_legacy(*id),
-            HubInput::Settings { settings, signals } => self.set_settings(*settings, signals.clone()),
+            HubInput::Settings { settings, signals } => {
+                self.set_settings(*settings, signals.clone());
+            }
             HubInput::BeginEpochs { epochs } => self.begin_epochs(*epochs, changes),
         }
         Vec::new()
