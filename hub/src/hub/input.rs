@@ -91,7 +91,7 @@ impl Hub {
             }
             HubInput::CloseLegacy { id } => self.close_legacy(*id),
             HubInput::Settings { settings, signals } => {
-                self.set_settings(*settings, signals.clone())
+                self.set_settings(*settings, signals.clone());
             }
             HubInput::BeginEpochs { epochs } => self.begin_epochs(*epochs, changes),
         }
