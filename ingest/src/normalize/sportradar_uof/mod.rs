@@ -7,7 +7,8 @@
 //!   stays.
 //! - **Markets** are known by id and specifiers and change only when they are named. They are
 //!   suspended by a bet stop of the producer that offers them and of a group that their description names (without a
-//!   description: of any group) and by a `product_down` of that producer, closed by a settlement or a cancellation, and suspended again when that is rolled back.
+//!   description: of any group) and by its `product_down`, closed by a settlement or a cancellation, and suspended again
+//!   when that is rolled back.
 //! - **Producers** hand markets over with the status -2: after the odds of another producer it means nothing any more.
 //! - **Names.** Descriptions of markets, and the sides of a fixture, name the markets that we have no words for, also those
 //!   that were reported before.
