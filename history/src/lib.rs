@@ -13,9 +13,10 @@
 //!
 //! Written are the record as JSON, its summary, the entities (teams, players, competitions, venues),
 //! appearances of players, and prices that changed. A cache of the last written state makes an unchanged
-//! match free, and gives a price at most one tick per second of its source's clock. Ticks of a price always increase in time,
-//! even if the source sends them out of order. Only a price that its source withdraws gets a tick without a
-//! price.
+//! match free. Prices that come and go between two writes are kept too (`PriceTrail`), one per second of the
+//! source's clock, so that neither an import nor a quick replay leaves them out. Ticks of a price always
+//! increase in time, even if the source sends them out of order. Only a price that its source withdraws gets a
+//! tick without a price.
 //!
 //! **After a restart** the hub may know less of a match than the archive. Reported values win; missing
 //! ones stay (`MatchRecord::merged_over`, sport by sport). The merge starts from the record as it was

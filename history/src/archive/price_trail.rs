@@ -86,3 +86,90 @@ impl PassedPrice {
         (self.reported.at.div_euclid(SECOND_US), self.received.div_euclid(SECOND_US))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use rust_decimal::dec;
+
+    use super::*;
+    use crate::archive::{Archive, OddsFilter, Window};
+    use database::testing::on_each;
+    use record::{
+        MarketPlace, MarketUpdate, MatchRecord, MatchSummary, MatchUpdate,
+        testing::{MATCH, NOW, football, price, record},
+    };
+
+    const SECOND: Micros = SECOND_US;
+
+    /// An update of the match with these prices, which was received then.
+    fn update(prices: &[PriceRecord], received: Micros) -> MatchChange {
+        let whole = record(MATCH, football());
+        let mut summary = MatchSummary::clone(&whole.brief);
+        summary.updated = received;
+        let place = MarketPlace::Book(0, 0);
+        let market = MarketUpdate { place, prices: prices.to_vec(), runners: Vec::new() };
+        MatchChange::Updated(Box::new(MatchUpdate {
+            summary,
+            refs: whole.refs.clone(),
+            names: whole.names.clone(),
+            play: None,
+            is_complete: false,
+            markets: vec![market],
+            freshness: None,
+        }))
+    }
+
+    /// Prices that came and went between two writes: the first is the opening, and each second keeps its last. A trail that is
+    /// written again adds nothing.
+    #[tokio::test]
+    async fn history_has_prices_between_two_writes_one_a_second() {
+        on_each(async |database| {
+            let archive = Archive::open(&database).await.unwrap();
+            let reports = [
+                (0, Some(dec!(1.35))),
+                (200_000, Some(dec!(1.40))),
+                (900_000, Some(dec!(1.41))),
+                (SECOND, Some(dec!(1.41))),
+                (61 * SECOND, Some(dec!(1.50))),
+                (61 * SECOND + 1, Some(dec!(1.51))),
+                (90 * SECOND, None),
+                (95 * SECOND, Some(dec!(1.53))),
+            ];
+            let mut trail = PriceTrail::default();
+            let mut last = price("acme", "home", None);
+            for (after, to) in reports {
+                last = PriceRecord { price: to, open: to.is_some(), at: NOW + after, ..last };
+                trail.add(&[update(&[last.clone()], NOW + after)]);
+            }
+            // An outcome that one message reports twice is not a price that goes back and forth.
+            let other = price("acme", "away", Some(dec!(3)));
+            let twice = [other.clone(), PriceRecord { price: Some(dec!(4)), at: NOW + 1, ..other }];
+            trail.add(&[update(&twice, NOW + SECOND), update(&twice, NOW + 2 * SECOND)]);
+            let mut record = record(MATCH, football());
+            record.brief_mut().updated = NOW + 100 * SECOND;
+            let away = twice[1].clone();
+            let record = Arc::new(MatchRecord { prices: vec![last.clone(), away], ..record });
+            for _ in 0..2 {
+                archive.replace(&[Arc::clone(&record)], &trail, NOW).await.unwrap();
+                let row = row_of(&archive, &last).await;
+                assert_eq!((row.opening, row.opening_us), (dec!(1.35), NOW));
+                assert_eq!((row.previous, row.price), (Some(dec!(1.51)), dec!(1.53)));
+                let ticks = archive.ticks(&[row.id]).await.unwrap();
+                let ticks: Vec<_> =
+                    ticks.iter().map(|tick| (tick.at_us - NOW, tick.price)).collect();
+                let expected = [0, 2, 5, 6, 7].map(|number| reports[number]);
+                assert_eq!(ticks, expected);
+                assert_eq!(archive.ticks(&[twice[0].id(MATCH)]).await.unwrap().len(), 1);
+            }
+        })
+        .await;
+    }
+
+    /// The row of a price.
+    async fn row_of(archive: &Archive, price: &PriceRecord) -> crate::archive::OddsRow {
+        let (_, rows) = archive.odds(&OddsFilter::default(), Window::ALL).await.unwrap();
+        rows.into_iter().find(|row| row.id == price.id(MATCH)).unwrap()
+    }
+}

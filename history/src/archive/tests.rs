@@ -13,8 +13,7 @@ use crate::{
 };
 use database::{Fence, is_deposed, testing::on_each};
 use record::{
-    ChangedRecords, FootballRecord, MarketPlace, MarketUpdate, MatchChange, MatchUpdate,
-    PlayRecord, PriceRecord, Status,
+    ChangedRecords, FootballRecord, PlayRecord, PriceRecord, Status,
     testing::{AWAY, HOME, MATCH, NOW, SEASON, football, incident, line_up, played, price, record},
 };
 
@@ -33,24 +32,6 @@ async fn with_prices(archive: &Archive, prices: Vec<PriceRecord>, now: Micros) {
 /// What the hub reports in one export: these records, and matches that it has removed.
 fn changed(records: &[Arc<MatchRecord>], gone: &[Key]) -> ChangedRecords {
     ChangedRecords { records: records.to_vec(), evicted: Vec::new(), gone: gone.to_vec() }
-}
-
-/// An update of the match with these prices, which was received then.
-fn update(prices: &[PriceRecord], received: Micros) -> MatchChange {
-    let whole = record(MATCH, football());
-    let mut summary = MatchSummary::clone(&whole.brief);
-    summary.updated = received;
-    let place = MarketPlace::Book(0, 0);
-    let market = MarketUpdate { place, prices: prices.to_vec(), runners: Vec::new() };
-    MatchChange::Updated(Box::new(MatchUpdate {
-        summary,
-        refs: whole.refs.clone(),
-        names: whole.names.clone(),
-        play: None,
-        is_complete: false,
-        markets: vec![market],
-        freshness: None,
-    }))
 }
 
 async fn all_odds(archive: &Archive) -> Vec<OddsRow> {
@@ -83,57 +64,6 @@ async fn price_has_its_opening_its_last_value_and_its_history() {
         assert_eq!(archive.bookmakers(), ["acme".into()]);
     })
     .await;
-}
-
-/// Prices that came and went between two writes: the first is the opening, and each second keeps its last. A trail that is
-/// written again adds nothing.
-#[tokio::test]
-async fn history_has_prices_between_two_writes_one_a_second() {
-    on_each(async |database| {
-        let archive = Archive::open(&database).await.unwrap();
-        let reports = [
-            (0, Some(dec!(1.35))),
-            (200_000, Some(dec!(1.40))),
-            (900_000, Some(dec!(1.41))),
-            (SECOND, Some(dec!(1.41))),
-            (61 * SECOND, Some(dec!(1.50))),
-            (61 * SECOND + 1, Some(dec!(1.51))),
-            (90 * SECOND, None),
-            (95 * SECOND, Some(dec!(1.53))),
-        ];
-        let mut trail = PriceTrail::default();
-        let mut last = price("acme", "home", None);
-        for (after, to) in reports {
-            last = PriceRecord { price: to, open: to.is_some(), at: NOW + after, ..last };
-            trail.add(&[update(&[last.clone()], NOW + after)]);
-        }
-        // An outcome that one message reports twice is not a price that goes back and forth.
-        let other = price("acme", "away", Some(dec!(3)));
-        let twice = [other.clone(), PriceRecord { price: Some(dec!(4)), at: NOW + 1, ..other }];
-        trail.add(&[update(&twice, NOW + SECOND), update(&twice, NOW + 2 * SECOND)]);
-        let mut record = record(MATCH, football());
-        record.brief_mut().updated = NOW + 100 * SECOND;
-        let away = twice[1].clone();
-        let record = Arc::new(MatchRecord { prices: vec![last.clone(), away], ..record });
-        for _ in 0..2 {
-            archive.replace(&[Arc::clone(&record)], &trail, NOW).await.unwrap();
-            let row = archive.odds_row(first_row(&archive, &last).await).await.unwrap().unwrap();
-            assert_eq!((row.opening, row.opening_us), (dec!(1.35), NOW));
-            assert_eq!((row.previous, row.price), (Some(dec!(1.51)), dec!(1.53)));
-            let ticks = archive.ticks(&[row.id]).await.unwrap();
-            let ticks: Vec<_> = ticks.iter().map(|tick| (tick.at_us - NOW, tick.price)).collect();
-            let expected = [0, 2, 5, 6, 7].map(|number| reports[number]);
-            assert_eq!(ticks, expected);
-            assert_eq!(archive.ticks(&[twice[0].id(MATCH)]).await.unwrap().len(), 1);
-        }
-    })
-    .await;
-}
-
-/// The public id of the row of a price.
-async fn first_row(archive: &Archive, price: &PriceRecord) -> Key {
-    let rows = all_odds(archive).await;
-    rows.iter().find(|row| row.id == price.id(MATCH)).unwrap().public_id()
 }
 
 /// Issue 16: what another node has written while it led is not overwritten with what this one cached before.
