@@ -1185,9 +1185,17 @@ away?: Participant
  */
 competition?: Competition
 /**
+ * The country of the course: two letters of ISO 3166-1, or its name.
+ */
+country?: string
+/**
  * The racecourse.
  */
 course?: string
+/**
+ * The distance as the source writes it: `1m2f`, `1200m`.
+ */
+distance?: string
 /**
  * The first side, if a source reports the race as one of two sides.
  */
@@ -1222,9 +1230,17 @@ away?: Participant
  */
 competition?: Competition
 /**
+ * The country of the course: two letters of ISO 3166-1, or its name.
+ */
+country?: string
+/**
  * The racecourse.
  */
 course?: string
+/**
+ * The distance as the source writes it: `1m2f`, `1200m`.
+ */
+distance?: string
 /**
  * The state of the source on which the document depends.
  */
@@ -1430,6 +1446,18 @@ suspended: boolean
  */
 export interface Market {
 /**
+ * How long a bet waits before it is accepted, in seconds.
+ */
+bet_delay?: number
+/**
+ * `PASSIVE`, `DYNAMIC`: the source's own words.
+ */
+bet_delay_models?: string[]
+/**
+ * The part of the odds that a place pays: `"4"` is a quarter.
+ */
+each_way_divisor?: Decimal
+/**
  * Whether the market takes bets while the match is played.
  */
 in_play: boolean
@@ -1442,9 +1470,17 @@ kind: string
  */
 line?: Decimal
 /**
+ * The commission on winnings, in percent.
+ */
+market_base_rate?: Decimal
+/**
  * The source's name of the market.
  */
 name?: string
+/**
+ * How many selections win; 0 if it depends on the result, as in handicaps.
+ */
+number_of_winners?: number
 /**
  * The part of the match; absent for the whole match.
  */
@@ -1459,6 +1495,10 @@ selections?: {
  * The bookmaker's status of the market.
  */
 status: MarketStatus
+/**
+ * Why it is suspended, in the source's own words.
+ */
+suspend_reason?: string
 /**
  * Each change of `status` or `in_play`, by its number from `"1"`; the last 64 are kept.
  */
@@ -1475,9 +1515,25 @@ volume?: Decimal
  */
 export interface Selection {
 /**
+ * By how much the prices of the others are reduced if it is removed, in percent.
+ */
+adjustment_factor?: Decimal
+/**
  * On an exchange, what is offered to back.
  */
 back?: Ladder
+/**
+ * The starting price of the exchange, once it is settled.
+ */
+bsp?: Decimal
+/**
+ * The part of the stake that wins in a dead heat: `"0.5"` of two.
+ */
+dead_heat_factor?: Decimal
+/**
+ * On an exchange, the projected starting price of the bets at starting price alone.
+ */
+far_price?: Decimal
 /**
  * On an exchange, the last traded price.
  */
@@ -1495,6 +1551,10 @@ lays?: Ladder
  */
 name?: string
 /**
+ * On an exchange, the projected starting price of all bets.
+ */
+near_price?: Decimal
+/**
  * Its meaning, the same with every bookmaker; absent if the hub knows none.
  */
 outcome?: Outcome
@@ -1506,6 +1566,10 @@ prev?: Decimal
  * The best price to back: decimal odds.
  */
 price?: Decimal
+/**
+ * When it was removed.
+ */
+removal_date?: Timestamp
 /**
  * The status.
  */
@@ -1662,7 +1726,7 @@ market: string
  */
 match: Id
 /**
- * The profit as a share of the total stake, for every outcome: `"0.0123"` is 1.23 %.
+ * The profit after commission as a share of the total stake, for every outcome: `"0.0123"` is 1.23 %.
  */
 profit: Decimal
 /**
@@ -1686,6 +1750,10 @@ export interface ArbitrageLeg {
  * The bookmaker.
  */
 bookmaker: string
+/**
+ * The share of winnings that the bookmaker takes as commission; absent if none.
+ */
+commission?: Decimal
 /**
  * The outcome to bet on.
  */
@@ -1716,7 +1784,11 @@ began: Timestamp
  */
 bookmaker: string
 /**
- * `price` / `next_price` - 1: `"0.0712"` is 7.12 %.
+ * The share of winnings that the bookmaker takes as commission; absent if none.
+ */
+commission?: Decimal
+/**
+ * `price` / `next_price` - 1, both after commission: `"0.0712"` is 7.12 %.
  */
 gap: Decimal
 /**
@@ -1739,6 +1811,10 @@ match: Id
  * The bookmaker with the best price of the others.
  */
 next_bookmaker: string
+/**
+ * The same of the bookmaker with the best price of the others.
+ */
+next_commission?: Decimal
 /**
  * The best price of the others.
  */
@@ -1785,6 +1861,10 @@ bookmaker: string
  */
 bookmakers: number
 /**
+ * The share of winnings that the bookmaker takes as commission; absent if none.
+ */
+commission?: Decimal
+/**
  * The price implied by the medians, without their margin.
  */
 fair_price: Decimal
@@ -1829,7 +1909,7 @@ strength: number
  */
 updated: Timestamp
 /**
- * `price` × `probability` - 1: `"0.0531"` is 5.31 %.
+ * `price` × `probability` - 1, the price after commission: `"0.0531"` is 5.31 %.
  */
 value: Decimal
 }
@@ -2812,6 +2892,12 @@ export interface MarketSettle {
  */
 at?: Timestamp
 /**
+ * Of a book: the part of the stake that wins, by the id of the winner, in a dead heat.
+ */
+dead_heat_factors?: {
+[k: string]: Decimal
+}
+/**
  * Its permanent id: within one channel and epoch no `eid` comes twice. An incident has the same in the document.
  */
 eid: string
@@ -2846,6 +2932,12 @@ winners: string[]
  * A market is settled again.
  */
 export interface SettlementCorrect {
+/**
+ * As in `settle`.
+ */
+dead_heat_factors?: {
+[k: string]: Decimal
+}
 /**
  * Its permanent id: within one channel and epoch no `eid` comes twice. An incident has the same in the document.
  */

@@ -299,6 +299,7 @@ class ValueSignal(TypedDict):
     began: Timestamp
     bookmaker: str
     bookmakers: int
+    commission: NotRequired[Decimal]
     fair_price: Decimal
     home: NotRequired[str]
     kind: Literal["value"]
@@ -322,6 +323,7 @@ class ArbitrageLeg(TypedDict):
     """
 
     bookmaker: str
+    commission: NotRequired[Decimal]
     outcome: Outcome
     price: Decimal
     stake: Decimal
@@ -477,7 +479,9 @@ class HorseRacingRow(TypedDict):
 
     away: NotRequired[Participant]
     competition: NotRequired[Competition]
+    country: NotRequired[str]
     course: NotRequired[str]
+    distance: NotRequired[str]
     home: NotRequired[Participant]
     life: Life
     name: NotRequired[str]
@@ -531,12 +535,14 @@ class PriceGapSignal(TypedDict):
     away: NotRequired[str]
     began: Timestamp
     bookmaker: str
+    commission: NotRequired[Decimal]
     gap: Decimal
     home: NotRequired[str]
     kind: Literal["price_gap"]
     market: str
     match: Id
     next_bookmaker: str
+    next_commission: NotRequired[Decimal]
     next_price: Decimal
     outcome: Outcome
     price: Decimal
@@ -580,14 +586,20 @@ class Selection(TypedDict):
     A selection of a market: what one can bet on.
     """
 
+    adjustment_factor: NotRequired[Decimal]
     back: NotRequired[Ladder]
+    bsp: NotRequired[Decimal]
+    dead_heat_factor: NotRequired[Decimal]
+    far_price: NotRequired[Decimal]
     last: NotRequired[Decimal]
     lay: NotRequired[Decimal]
     lays: NotRequired[Ladder]
     name: NotRequired[str]
+    near_price: NotRequired[Decimal]
     outcome: NotRequired[Outcome]
     prev: NotRequired[Decimal]
     price: NotRequired[Decimal]
+    removal_date: NotRequired[Timestamp]
     status: SelectionStatus
     traded: NotRequired[Ladder]
     volume: NotRequired[Decimal]
@@ -837,7 +849,9 @@ class HorseRace(TypedDict):
 
     away: NotRequired[Participant]
     competition: NotRequired[Competition]
+    country: NotRequired[str]
     course: NotRequired[str]
+    distance: NotRequired[str]
     feed: FeedState
     home: NotRequired[Participant]
     id: Id
@@ -867,13 +881,19 @@ class Market(TypedDict):
     A market of a bookmaker.
     """
 
+    bet_delay: NotRequired[int]
+    bet_delay_models: NotRequired[list[str]]
+    each_way_divisor: NotRequired[Decimal]
     in_play: bool
     kind: str
     line: NotRequired[Decimal]
+    market_base_rate: NotRequired[Decimal]
     name: NotRequired[str]
+    number_of_winners: NotRequired[int]
     period: NotRequired[str]
     selections: NotRequired[dict[str, Selection]]
     status: MarketStatus
+    suspend_reason: NotRequired[str]
     transitions: dict[str, Transition]
     volume: NotRequired[Decimal]
 
