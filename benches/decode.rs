@@ -55,7 +55,7 @@ fn wyscout(c: &mut Criterion) {
     group.bench_function("normalize", |b| {
         b.iter(|| {
             let mut played = Interpretation::default();
-            let mut normalizer = normalize::wyscout::Normalizer::new(&document, record.as_ref(), 0)
+            let mut normalizer = normalize::wyscout::Normalizer::new(&document, record.as_ref())
                 .expect("the match is usable");
             for event in document.events.iter().flatten() {
                 normalizer.event(event, &mut played).expect("the event is usable");

@@ -53,12 +53,30 @@ pub fn letters(plain: String) -> String {
     replaced(plain, SPELLINGS)
 }
 
-/// Whether two texts are one name: in any spelling, however it is spaced.
-#[must_use]
-pub fn is_same(one: &str, other: &str) -> bool {
-    one.eq_ignore_ascii_case(other) || {
-        let [one, other] = [one, other].map(|text| key(&plain(text)));
-        !one.is_empty() && one == other
+/// A name that is compared with many others.
+#[derive(Debug, Clone)]
+pub struct Name {
+    text: String,
+    key: String,
+}
+
+impl Name {
+    #[must_use]
+    pub fn new(text: &str) -> Self {
+        Self { text: text.to_owned(), key: key(&plain(text)) }
+    }
+
+    /// As it was given.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether another text is this name: in any spelling, however it is spaced.
+    #[must_use]
+    pub fn is(&self, other: &str) -> bool {
+        self.text.eq_ignore_ascii_case(other)
+            || !self.key.is_empty() && self.key == key(&plain(other))
     }
 }
 
@@ -183,6 +201,10 @@ fn initials_joined(folded: &str) -> String {
 mod tests {
     use super::*;
 
+    fn is_same(one: &str, other: &str) -> bool {
+        Name::new(one).is(other)
+    }
+
     #[test]
     fn each_letter_has_its_latin_one() {
         for (letters, latin) in SCRIPTS {
@@ -279,6 +301,17 @@ mod tests {
         ] {
             assert!(is_same(one, other) && is_same(other, one), "{one}, {other}");
         }
+    }
+
+    #[test]
+    fn prepared_name_is_compared_with_many() {
+        let name = Name::new("Köln");
+        for (other, expected) in
+            [("KÖLN", true), ("koeln", true), ("Koln", true), ("Bonn", false), ("", false)]
+        {
+            assert_eq!(name.is(other), expected, "{other}");
+        }
+        assert!(!Name::new("?").is("!") && Name::new("?").is("?"));
     }
 
     #[test]

@@ -22,7 +22,7 @@ fuzz_target!(|bytes: &[u8]| {
 });
 
 fn event_by_event(document: &Document, summary: Option<&Document>) {
-    let Ok(mut normalizer) = Normalizer::new(document, summary, 0) else { return };
+    let Ok(mut normalizer) = Normalizer::new(document, summary) else { return };
     let mut played = Interpretation::default();
     for event in document.events.iter().flatten() {
         let _wrong = normalizer.event(event, &mut played);
@@ -32,7 +32,7 @@ fn event_by_event(document: &Document, summary: Option<&Document>) {
 }
 
 fn moment_by_moment(document: &Document) {
-    let Ok(mut summary) = Summary::new(document, 0) else { return };
+    let Ok(mut summary) = Summary::new(document) else { return };
     let mut played = Interpretation::default();
     for moment in document.moments.iter().flatten() {
         let _wrong = summary.moment(moment, &mut played);

@@ -13,7 +13,7 @@ fuzz_target!(|bytes: &[u8]| {
     let (document, records) = choice(bytes);
     let document = wyscout::decode(document);
     let record = document.match_key().and_then(|key| record::find(records, key).ok().flatten());
-    let Ok(mut normalizer) = Normalizer::new(&document, record.as_ref(), 0) else { return };
+    let Ok(mut normalizer) = Normalizer::new(&document, record.as_ref()) else { return };
     let mut played = Interpretation::default();
     for event in document.events.iter().flatten() {
         let _wrong = normalizer.event(event, &mut played);

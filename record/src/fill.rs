@@ -3,7 +3,12 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use base::Micros;
+
 use super::{MatchRecord, MatchSummary, Names, PlayRecord, PriceRecord, odds_id};
+
+/// A day in microseconds.
+const DAY: Micros = 24 * 60 * 60 * 1_000_000;
 
 impl MatchRecord {
     /// The summary for changes; it is copied first if it is shared.
@@ -121,7 +126,10 @@ impl MatchSummary {
         } = self;
         fill(competition, &earlier.competition);
         fill(season, &earlier.season);
-        if start.is_none() {
+        let day = |start: Option<Micros>| start.map(|start| start.div_euclid(DAY));
+        // A day does not replace a time of that day.
+        let is_vaguer = *day_only && !earlier.day_only && day(*start) == day(earlier.start);
+        if start.is_none() || is_vaguer {
             (*start, *day_only) = (earlier.start, earlier.day_only);
         }
         fill(sides, &earlier.sides);
@@ -193,17 +201,26 @@ fn fill_score(own: &mut MatchSummary, earlier: &MatchSummary, went_back: bool) {
 
 #[cfg(test)]
 mod tests {
-    use crate::{MatchSummary, testing::brief};
+    use super::*;
+    use crate::testing::brief;
 
     #[test]
     fn day_is_no_time() {
-        let own = MatchSummary { start: None, ..brief(1) };
-        // 2016-08-13T12:00:00Z
-        let start = Some(1_471_089_600_000_000);
-        for (earlier, expected) in [
-            (MatchSummary { start, ..brief(1) }, Some("written")),
-            (MatchSummary { start, day_only: true, ..brief(1) }, Some("2016-08-13")),
-            (own.clone(), None),
+        // 2016-08-13T12:00:00Z, 15:00, and 15:00 on the next day
+        let noon = 1_471_089_600_000_000;
+        let [three, tomorrow] = [noon + DAY / 8, noon + DAY / 8 + DAY];
+        let unknown = MatchSummary { start: None, ..brief(1) };
+        let at = |start| MatchSummary { start: Some(start), ..brief(1) };
+        let timed = at(three);
+        let day = MatchSummary { day_only: true, ..at(noon) };
+        for (own, earlier, expected) in [
+            (&unknown, at(three), Some("written")),
+            (&unknown, day.clone(), Some("2016-08-13")),
+            (&unknown, unknown.clone(), None),
+            (&day, at(three), Some("written")),
+            (&day, at(tomorrow), Some("2016-08-13")),
+            (&day, unknown.clone(), Some("2016-08-13")),
+            (&timed, day.clone(), Some("written")),
         ] {
             let mut filled = own.clone();
             filled.fill_particulars(&earlier);

@@ -121,7 +121,7 @@ async fn good_lines_count_among_bad_ones() {
     assert_eq!((played.price(MARKET), played.price(late)), (&"2.9".into(), &"7.6".into()));
     let expected = [
         (3, "syntax"),
-        (4, "syntax"),
+        (4, "truncated"),
         (5, "value"),
         (6, "unknown"),
         (8, "value"),

@@ -81,12 +81,25 @@ impl Class {
         *self == Self::default()
     }
 
-    /// Only a country, if the source states one.
+    /// Only a country, if the source states one. A part of the world is none.
     #[must_use]
     pub fn in_country(country: Option<&str>) -> Self {
+        let country = country.filter(|name| !name.is_empty() && !REGIONS.contains(name));
         Self { country: country.map(Into::into), ..Self::default() }
     }
 }
+
+/// What sources write as the country of a competition of several.
+const REGIONS: [&str; 8] = [
+    "World",
+    "International",
+    "Europe",
+    "South America",
+    "North and Central America",
+    "Asia",
+    "Africa",
+    "Oceania",
+];
 
 impl Gender {
     /// By the words that sources use: `male`, `Women`, `mixed`.
@@ -189,6 +202,22 @@ mod tests {
         for wrong in [r#"{"age":"U9"}"#, r#"{"age":"old"}"#, r#"{"gender":"x"}"#, r#"{"sex":"f"}"#]
         {
             assert!(serde_json::from_str::<Class>(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn part_of_the_world_is_no_country() {
+        for (stated, country) in [
+            ("Spain", Some("Spain")),
+            ("SE", Some("SE")),
+            ("South Africa", Some("South Africa")),
+            ("World", None),
+            ("Europe", None),
+            ("International", None),
+            ("North and Central America", None),
+            ("", None),
+        ] {
+            assert_eq!(Class::in_country(Some(stated)).country.as_deref(), country, "{stated}");
         }
     }
 }

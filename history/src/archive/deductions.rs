@@ -6,6 +6,9 @@ use sqlx::{Row, any::AnyRow};
 use super::Archive;
 use crate::config::Deduction;
 
+/// More are not added, as each table reads them all.
+pub const DEDUCTIONS_MAX: i64 = 1000;
+
 /// A deduction that an operator entered, with its number and its competition, named as in the settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredDeduction {
@@ -21,7 +24,7 @@ impl Archive {
     ///
     /// If the database fails.
     pub async fn deductions(&self) -> Result<Vec<StoredDeduction>, sqlx::Error> {
-        let stored = sqlx::query("SELECT * FROM deductions ORDER BY id DESC LIMIT 1000");
+        let stored = sqlx::query("SELECT * FROM deductions ORDER BY id DESC");
         let stored = stored.try_map(|row: AnyRow| {
             let points: i64 = row.try_get("points")?;
             Ok(StoredDeduction {
@@ -39,7 +42,7 @@ impl Archive {
         stored.fetch_all(self.inner.store.pool()).await
     }
 
-    /// Adds one.
+    /// Adds one; `false` if there are [`DEDUCTIONS_MAX`].
     ///
     /// # Errors
     ///
@@ -49,7 +52,11 @@ impl Archive {
         competition: &str,
         deduction: &Deduction,
         now: Micros,
-    ) -> Result<(), sqlx::Error> {
+    ) -> Result<bool, sqlx::Error> {
+        let count = sqlx::query_scalar::<_, i64>("SELECT COUNT(*) FROM deductions");
+        if count.fetch_one(self.inner.store.pool()).await? >= DEDUCTIONS_MAX {
+            return Ok(false);
+        }
         let Deduction { season, team, points, date, reason } = deduction;
         let add = sqlx::query(
             "INSERT INTO deductions (competition, season, team, points, date, reason, entered_us) \
@@ -57,7 +64,7 @@ impl Archive {
         );
         let add = add.bind(competition).bind(season).bind(team).bind(i64::from(*points));
         let add = add.bind(date.as_deref()).bind(reason.as_deref()).bind(now);
-        add.execute(self.inner.store.pool()).await.map(drop)
+        add.execute(self.inner.store.pool()).await.map(|_| true)
     }
 
     /// Removes one, if it is there.

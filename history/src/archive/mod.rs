@@ -36,7 +36,7 @@ use tokio::sync::{Mutex, MutexGuard};
 pub use self::{
     adopt::adopt,
     appearance::{Appearance, AppearanceFilter, Leader, LeaderRow},
-    deductions::StoredDeduction,
+    deductions::{DEDUCTIONS_MAX, StoredDeduction},
     entity::{Entity, EntityKind},
     inbox::Inbox,
     index::Index,

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use base::Micros;
 
+use super::stored_price::by_row;
 use record::{Key, MatchChange, PriceRecord};
 
 const SECOND_US: Micros = 1_000_000;
@@ -34,8 +35,9 @@ impl PriceTrail {
         for change in changes {
             let MatchChange::Updated(update) = change else { continue };
             let (id, received) = (update.summary.id, update.summary.updated);
-            for price in update.markets.iter().flat_map(|market| &market.prices) {
-                self.push(id, PassedPrice { reported: price.clone(), received });
+            let prices = update.markets.iter().flat_map(|market| &market.prices);
+            for (row, price) in by_row(id, prices) {
+                self.push(id, row, PassedPrice { reported: price.clone(), received });
             }
         }
     }
@@ -43,8 +45,8 @@ impl PriceTrail {
     /// Appends a trail that is later than this one.
     pub(super) fn append(&mut self, later: Self) {
         for (id, rows) in later.matches {
-            for price in rows.into_values().flatten() {
-                self.push(id, price);
+            for (row, prices) in rows {
+                prices.into_iter().for_each(|price| self.push(id, row, price));
             }
         }
     }
@@ -54,14 +56,21 @@ impl PriceTrail {
         self.matches.get(&id)
     }
 
-    fn push(&mut self, id: Key, price: PassedPrice) {
-        let row = price.reported.id(id);
+    fn push(&mut self, id: Key, row: Key, price: PassedPrice) {
+        let is_full = self.len >= PRICES_MAX;
+        if is_full && self.matches.get(&id).is_none_or(|rows| !rows.contains_key(&row)) {
+            return;
+        }
         let passed = self.matches.entry(id).or_default().entry(row).or_default();
         let only_one = passed.len() == 1;
         match passed.last_mut() {
             Some(last) if last.reported.price == price.reported.price => {}
-            // An outcome that is reported twice at once: the one on offer counts, then the later one.
-            Some(last) if last.received == price.received => {
+            // At one moment by both clocks: the one on offer counts, then the later one. In a quick replay seconds of the
+            // source are received at once.
+            Some(last)
+                if last.received == price.received
+                    && last.reported.at.abs_diff(price.reported.at) < SECOND_US.unsigned_abs() =>
+            {
                 if last.preference() <= price.preference() {
                     *last = price;
                 }
@@ -165,6 +174,40 @@ mod tests {
             }
         })
         .await;
+    }
+
+    /// In a quick replay, exports of one turn were received at once.
+    #[test]
+    fn prices_that_are_seconds_apart_by_the_source_stay_in_a_quick_replay() {
+        let mut trail = PriceTrail::default();
+        let mut last = price("acme", "home", None);
+        let reports = [(0, dec!(1.35)), (2 * SECOND, dec!(1.40)), (4 * SECOND, dec!(1.50))];
+        for (after, to) in reports {
+            last = PriceRecord { price: Some(to), at: NOW + after, ..last };
+            trail.add(&[update(&[last.clone()], NOW)]);
+        }
+        let passed = &trail.rows(MATCH).unwrap()[&last.id(MATCH)];
+        let prices: Vec<_> = passed.iter().map(|it| it.reported.price).collect();
+        assert_eq!(prices, reports.map(|(_, to)| Some(to)));
+    }
+
+    #[test]
+    fn outcome_that_a_message_reports_twice_has_one_price() {
+        let mut trail = PriceTrail::default();
+        let first = price("acme", "away", Some(dec!(3)));
+        let second = PriceRecord { price: Some(dec!(4)), at: NOW + 5 * SECOND, ..first.clone() };
+        let twice = [first, second];
+        trail.add(&[update(&twice, NOW + 6 * SECOND), update(&twice, NOW + 7 * SECOND)]);
+        let passed = &trail.rows(MATCH).unwrap()[&twice[0].id(MATCH)];
+        let prices: Vec<_> = passed.iter().map(|it| it.reported.price).collect();
+        assert_eq!(prices, [Some(dec!(4))]);
+    }
+
+    #[test]
+    fn full_trail_has_no_new_rows() {
+        let mut full = PriceTrail { len: PRICES_MAX, ..PriceTrail::default() };
+        full.add(&[update(&[price("acme", "home", Some(dec!(2)))], NOW)]);
+        assert!(full.matches.is_empty());
     }
 
     /// The row of a price.

@@ -68,7 +68,7 @@ impl PriceChanges {
     ) -> Self {
         let match_id = record.brief.id;
         let received = record.brief.updated;
-        let reported = by_row(record);
+        let reported = by_row(match_id, &record.prices);
         let mut changes = Self::default();
         for (id, price) in &reported {
             let stored = known.get(*id);
@@ -134,10 +134,14 @@ impl PriceChanges {
 
 /// Prices by row id. If a bookmaker reports an outcome twice, the one on offer counts, then the
 /// later one.
-fn by_row(record: &MatchRecord) -> HashMap<Key, &PriceRecord> {
-    let mut reported = HashMap::with_capacity(record.prices.len());
-    for price in &record.prices {
-        match reported.entry(price.id(record.brief.id)) {
+pub(super) fn by_row<'a>(
+    match_id: Key,
+    prices: impl IntoIterator<Item = &'a PriceRecord>,
+) -> HashMap<Key, &'a PriceRecord> {
+    let prices = prices.into_iter();
+    let mut reported = HashMap::with_capacity(prices.size_hint().0);
+    for price in prices {
+        match reported.entry(price.id(match_id)) {
             Entry::Vacant(entry) => {
                 entry.insert(price);
             }

@@ -408,6 +408,14 @@ async fn entered_deductions_are_in_the_tables_of_their_season() {
         assert_eq!(stored.iter().map(|it| it.deduction.points).collect::<Vec<_>>(), [16, 8, 4]);
         archive.remove_deduction(stored[2].id).await.unwrap();
         assert_eq!(points().await, (0, with + 4));
+        // Two are left.
+        let rows = vec!["('Other', '1950', 'Nobody', 1, 0)"; 998].join(", ");
+        let columns = "competition, season, team, points, entered_us";
+        let fill = format!("INSERT INTO deductions ({columns}) VALUES {rows}");
+        sqlx::query(sqlx::AssertSqlSafe(fill)).execute(database.pool()).await.unwrap();
+        let added = archive.add_deduction(&competition, &deduction(&season, 4), NOW).await;
+        assert_eq!((added.unwrap(), points().await), (false, (0, with + 4)));
+        assert_eq!(archive.deductions().await.unwrap().len(), 1000);
     })
     .await;
 }

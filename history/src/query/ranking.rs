@@ -10,7 +10,10 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{Outcome, StandingsRow, Tally, pair};
-use record::Key;
+use record::{Key, Status};
+
+/// More teams with equal points are not compared among themselves.
+const TIED_MAX: usize = 40;
 
 /// What decides between teams with equal points. In the end their names decide.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,7 +66,10 @@ pub struct TableMatch {
     pub sides: [Key; 2],
     /// `None` if it does not count yet.
     pub score: Option<[u32; 2]>,
+    pub status: Status,
 }
+
+type MatchesByPair<'a> = HashMap<[Key; 2], Vec<&'a TableMatch>>;
 
 impl TableRule {
     fn points(&self, total: &Tally) -> i64 {
@@ -92,9 +98,15 @@ impl TableRule {
             (Reverse(order), name(*team), *team)
         });
         match self.ranking {
-            Ranking::HeadToHead => rows
-                .chunk_by_mut(|a, b| a.points == b.points)
-                .for_each(|tied| self.by_direct_matches(tied, matches, meetings)),
+            Ranking::HeadToHead => {
+                let mut by_pair: MatchesByPair<'_> = HashMap::new();
+                for it in matches {
+                    by_pair.entry(pair(it.sides)).or_default().push(it);
+                }
+                rows.chunk_by_mut(|a, b| a.points == b.points)
+                    .filter(|tied| tied.len() <= TIED_MAX)
+                    .for_each(|tied| self.by_direct_matches(tied, &by_pair, meetings));
+            }
             Ranking::Split => {
                 if let Some(upper) = self.upper_part(rows, matches) {
                     rows.sort_by_key(|row| !upper.contains(&row.team));
@@ -105,7 +117,12 @@ impl TableRule {
     }
 
     /// Orders teams with equal points, which are in the order of all matches.
-    fn by_direct_matches(&self, tied: &mut [StandingsRow], matches: &[TableMatch], meetings: u32) {
+    fn by_direct_matches(
+        &self,
+        tied: &mut [StandingsRow],
+        matches: &MatchesByPair<'_>,
+        meetings: u32,
+    ) {
         let Some(direct) = self.direct_results(tied, matches, meetings) else { return };
         let result = |row: &StandingsRow| direct.get(&row.team);
         tied.sort_by_key(|row| Reverse(result(row)));
@@ -117,33 +134,43 @@ impl TableRule {
             .for_each(|still| self.by_direct_matches(still, matches, meetings));
     }
 
-    /// Points and goal difference of the matches among these teams; `None` while one of them is to be played.
+    /// Points and goal difference of the matches among these teams; `None` while one of them is to be played. A match
+    /// without a score may have been played under another id: it is left out where the two have met often enough.
     fn direct_results(
         &self,
         tied: &[StandingsRow],
-        matches: &[TableMatch],
+        matches: &MatchesByPair<'_>,
         meetings: u32,
     ) -> Option<HashMap<Key, (i64, i64)>> {
         let mut sums: HashMap<Key, (Tally, i64)> =
             tied.iter().map(|row| (row.team, (Tally::default(), 0))).collect();
-        let mut met: HashMap<[Key; 2], u32> = HashMap::new();
-        let among = |it: &&TableMatch| it.sides.iter().all(|team| sums.contains_key(team));
-        let among: Vec<_> = matches.iter().filter(among).collect();
-        for TableMatch { sides, score } in among {
-            let [home, away] = (*score)?;
-            *met.entry(pair(*sides)).or_default() += 1;
-            for (team, own, other) in [(sides[0], home, away), (sides[1], away, home)] {
-                let (tally, difference) = sums.get_mut(&team)?;
-                tally.add([own, other], Outcome::of_score([own, other]), false);
-                *difference += i64::from(own) - i64::from(other);
+        let mut times = None;
+        let pairs = tied.iter().enumerate().flat_map(|(place, one)| {
+            tied.iter().skip(place + 1).map(move |other| pair([one.team, other.team]))
+        });
+        for pair in pairs {
+            let mut played = 0;
+            for TableMatch { sides, score, status } in matches.get(&pair)? {
+                let Some([home, away]) = *score else {
+                    // The teams of a group meet as often as its fixtures say.
+                    if meetings == 1 && *status != Status::Postponed {
+                        return None;
+                    }
+                    continue;
+                };
+                played += 1;
+                for (team, own, other) in [(sides[0], home, away), (sides[1], away, home)] {
+                    let (tally, difference) = sums.get_mut(&team)?;
+                    tally.add([own, other], Outcome::of_score([own, other]), false);
+                    *difference += i64::from(own) - i64::from(other);
+                }
+            }
+            if played < meetings || *times.get_or_insert(played) != played {
+                return None;
             }
         }
-        let pairs = tied.len() * tied.len().saturating_sub(1) / 2;
-        let times = met.values().min()?;
-        let is_complete =
-            met.len() == pairs && *times >= meetings && met.values().all(|own| own == times);
         let points = |(team, (tally, difference))| (team, (self.points(&tally), difference));
-        is_complete.then(|| sums.into_iter().map(points).collect())
+        Some(sums.into_iter().map(points).collect())
     }
 
     /// The teams above the split; `None` until every team has played so many matches.
@@ -154,10 +181,12 @@ impl TableRule {
             ..StandingsRow::default()
         };
         let mut before: Vec<_> = rows.iter().map(before).collect();
-        for TableMatch { sides, score } in matches {
+        let places: HashMap<Key, usize> =
+            rows.iter().enumerate().map(|(place, row)| (row.team, place)).collect();
+        for TableMatch { sides, score, .. } in matches {
             let Some([home, away]) = *score else { continue };
             for (team, own, other) in [(sides[0], home, away), (sides[1], away, home)] {
-                let row = before.iter_mut().find(|row| row.team == team)?;
+                let row = before.get_mut(*places.get(&team)?)?;
                 if row.total.played < self.split_after {
                     row.total.add([own, other], Outcome::of_score([own, other]), false);
                 }

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use base::names::{key, plain, words};
 use tokio::sync::watch;
 
 use super::{Ranking, TableRule, season_year};
@@ -58,11 +59,9 @@ impl Competitions {
 
 /// The folded names by which a competition is looked up: some feeds write its country in front of it.
 fn names(country: &str, competition: &str) -> Vec<String> {
-    let name = fold(competition);
-    let country = fold(country);
-    let bare = name.strip_prefix(&*country).filter(|bare| !bare.is_empty() && *bare != name);
-    let bare = bare.map(str::to_owned);
-    [name].into_iter().chain(bare).collect()
+    let name = plain(competition);
+    let bare = name.strip_prefix(&*plain(country)).and_then(|rest| rest.strip_prefix(' '));
+    [Some(&*name), bare].into_iter().flatten().map(key).collect()
 }
 
 /// The settings of a competition: those with its country come before those without one.
@@ -97,26 +96,22 @@ pub(super) fn is_of_season(deduction: &Deduction, season: &str, first_day: Optio
     };
     // Such as "Clausura".
     let is_number = |word: &String| word.starts_with(|letter: char| letter.is_ascii_digit());
-    let names: Vec<_> = words(season).collect();
-    let mut wanted = words(&deduction.season).filter(|word| !is_number(word));
-    same_year && wanted.all(|word| names.contains(&word))
+    let names = words(season);
+    let wanted = words(&deduction.season);
+    let mut wanted = wanted.iter().filter(|word| !is_number(word));
+    same_year && wanted.all(|word| names.contains(word))
 }
 
-/// The letters and digits of a name, in lower case.
+/// A name in one spelling, as one word.
 pub(super) fn fold(text: &str) -> String {
-    words(text).collect()
-}
-
-/// The words of a name, in lower case.
-pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
-    let words = text.split(|letter: char| !letter.is_alphanumeric());
-    words.filter(|word| !word.is_empty()).map(str::to_lowercase)
+    key(&plain(text))
 }
 
 /// The first season in which a win gave 3 points. Elsewhere it always does.
 const THREE_POINTS: &[(&str, u16)] = &[
     ("england", 1981),
     ("turkey", 1987),
+    ("turkiye", 1987),
     ("greece", 1992),
     ("scotland", 1994),
     ("italy", 1994),
@@ -169,7 +164,7 @@ const BUILT_IN: &[BuiltIn] = &[
     ),
     (
         "Brazil",
-        "Serie A, Série A, Serie B, Série B, *Brasileirão, *Brasileiro Série A",
+        "Serie A, Serie B, *Brasileirão, *Brasileiro Série A, *Campeonato Brasileiro Série A",
         0,
         Ranking::WinsFirst,
         0,
@@ -226,7 +221,9 @@ fn built_in(country: &str, names: &[String], year: Option<u16>) -> TableRule {
     } else {
         Some(country.to_owned())
     };
-    let is_old = |(own, since): &&(&str, u16)| Some(*own) == of_country.as_deref() && year < *since;
+    let is_old = |(own, since): &&(&str, u16)| {
+        year < *since && of_country.as_ref().is_some_and(|country| *country == fold(own))
+    };
     let default = TableRule::default();
     TableRule {
         ranking: found.map_or(default.ranking, |(_, _, _, ranking, _)| *ranking),

@@ -1,25 +1,23 @@
 //! The table of a league, from the matches of a season.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
 };
 
+use base::names::words;
 use facts::event::ExpectedGoals;
 
-use super::{
-    FORM, Outcome, Regulations, TableMatch, TableRule,
-    regulations::{fold, words},
-};
+use super::{FORM, Outcome, Regulations, TableMatch, TableRule, regulations::fold};
 use crate::{config::Deduction, rating};
-use record::{Key, MatchSummary};
+use record::{Key, MatchSummary, Status};
 
 /// What a table counts. Interfaces differ on purpose; the match of a team counts the same in all of them.
 #[derive(Debug, Clone, Copy)]
 pub enum StandingsRule {
     /// Football: the goals of regulation time decide, and a match without a score does not count.
     Regulation {
-        /// Also lists teams without a counted match: version 2.
+        /// Also lists teams without a counted match, and counts matches in play: version 2.
         lists_all_teams: bool,
     },
     /// Other sports: the winner decides, in regulation time or in overtime.
@@ -162,11 +160,12 @@ pub fn football_tables<'a>(
     let counts = matches.into_iter().filter(|it| it.group.is_some() || !is_knock_out(it));
     let counted = StandingsRule::Regulation { lists_all_teams };
     let mut tables = tables_by(counts, counted, |brief| brief.group.clone());
-    let teams: BTreeMap<Key, String> = tables
-        .values()
-        .flat_map(|table| table.rows.keys())
-        .map(|team| (*team, name(*team)))
-        .collect();
+    // A deduction may be of a team that has not played yet.
+    let sides = tables.values().flat_map(|table| table.matches.iter().flat_map(|it| it.sides));
+    let teams = tables.values().flat_map(|table| table.rows.keys().copied()).chain(sides);
+    let teams: BTreeSet<Key> = teams.collect();
+    let teams: BTreeMap<Key, String> = teams.into_iter().map(|team| (team, name(team))).collect();
+    tables.retain(|_, table| !table.rows.is_empty());
     let deductions: Vec<_> = deductions
         .into_iter()
         .map(|deduction| DeductionOfTeam { team: team_named(&teams, &deduction.team), deduction })
@@ -189,11 +188,20 @@ pub fn football_tables<'a>(
     let mut conferences = BTreeMap::new();
     let mut rows: Vec<_> = rows.into_values().collect();
     if tables.is_empty() {
-        for (group, names) in groups {
-            let members: Vec<_> =
-                names.iter().filter_map(|name| team_named(&teams, name)).collect();
-            let of_group: Vec<_> = rows.extract_if(.., |row| members.contains(&row.team)).collect();
-            conferences.insert(group.into(), ranked(&matches, of_group, 2));
+        let members = |names: Vec<String>| -> Vec<Key> {
+            names.iter().filter_map(|name| team_named(&teams, name)).collect()
+        };
+        let groups: Vec<_> =
+            groups.into_iter().map(|(group, names)| (group, members(names))).collect();
+        let has_group =
+            |row: &StandingsRow| groups.iter().any(|(_, members)| members.contains(&row.team));
+        // Those of another season, or one that is misspelt: the table stays whole.
+        if rows.iter().all(has_group) {
+            for (group, members) in groups {
+                let of_group: Vec<_> =
+                    rows.extract_if(.., |row| members.contains(&row.team)).collect();
+                conferences.insert(group.into(), ranked(&matches, of_group, 2));
+            }
         }
     }
     let stated = tables.into_iter().filter_map(|(group, Table { rows, matches })| {
@@ -210,8 +218,8 @@ fn team_named(teams: &BTreeMap<Key, String>, wanted: &str) -> Option<Key> {
         found.next().filter(|_| found.next().is_none())
     };
     let within = |part: &str, whole: &str| {
-        let whole: Vec<_> = words(whole).collect();
-        words(part).all(|word| whole.contains(&word))
+        let whole = words(whole);
+        words(part).iter().all(|word| whole.contains(word))
     };
     only(&|name| fold(name) == fold(wanted)).or_else(|| {
         only(&|name| !name.is_empty() && (within(wanted, name) || within(name, wanted)))
@@ -233,14 +241,15 @@ fn tables_by<'a, K: Ord>(
     let mut tables: BTreeMap<K, Table> = BTreeMap::new();
     for brief in matches {
         let counted = counted(brief, rule);
-        if !lists_all_teams && counted.is_none() {
-            continue;
-        }
         let table = tables.entry(group(brief)).or_default();
         if let Some(sides) = brief.sides
             && (counted.is_some() || !brief.status.is_over())
         {
-            table.matches.push(TableMatch { sides, score: counted.map(|it| it.score) });
+            let (score, status) = (counted.map(|it| it.score), brief.status);
+            table.matches.push(TableMatch { sides, score, status });
+        }
+        if !lists_all_teams && counted.is_none() {
+            continue;
         }
         for (place, team) in brief.sides.into_iter().flatten().enumerate() {
             let row = table
@@ -273,6 +282,11 @@ fn counted(brief: &MatchSummary, rule: StandingsRule) -> Option<CountedResult> {
         return None;
     }
     match rule {
+        StandingsRule::Regulation { lists_all_teams: false }
+            if brief.status != Status::Finished =>
+        {
+            None
+        }
         StandingsRule::Regulation { .. } => {
             let score @ [home, away] = regulation(brief)?;
             let outcomes = [[home, away], [away, home]].map(Outcome::of_score);
@@ -308,7 +322,7 @@ fn hundredths(value: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use record::{Status, testing::result};
+    use record::testing::result;
 
     use super::*;
 
@@ -344,6 +358,17 @@ mod tests {
         let [(group, rows)] = rows.as_slice() else { panic!("one group: {rows:?}") };
         assert_eq!((&**group, rows.len()), ("Group A", 2));
         assert!(rows.iter().all(|row| row.total.played == 0), "{rows:?}");
+    }
+
+    #[test]
+    fn teams_are_found_in_any_spelling() {
+        let teams = [(1, "Malmö FF"), (2, "Beşiktaş JK"), (3, "Dundee"), (4, "Dundee United")];
+        let teams: BTreeMap<Key, String> = teams.map(|(team, name)| (team, name.to_owned())).into();
+        for (name, team) in
+            [("Malmo", Some(1)), ("Besiktas", Some(2)), ("Dundee", Some(3)), ("United", Some(4))]
+        {
+            assert_eq!(team_named(&teams, name), team, "{name}");
+        }
     }
 
     #[test]

@@ -55,6 +55,9 @@ use crate::ids::PublicIds;
 /// this run.
 const DECISIONS_MAX: usize = 65_536;
 
+/// Why two matches that fit are not joined.
+const BOTH_HAD_IDS: &str = "it fits, but both had ids before it did";
+
 /// The mapping of provider matches to matches.
 #[derive(Debug, Clone, Default, BorshSerialize, BorshDeserialize)]
 #[borsh(init = reindex)]
@@ -342,8 +345,7 @@ impl Identity {
     fn doubt_only(&mut self, own: Id) -> u32 {
         let doubts = match self.search(own) {
             Ok(Join { with, mapping }) if mapping.id != self.mapping(own).id => {
-                let why = "it fits, but both had ids before it did".to_owned();
-                vec![self.doubt(own, with, mapping.swapped, 0.99, why)]
+                vec![self.doubt(own, with, mapping.swapped, 0.99, BOTH_HAD_IDS.to_owned())]
             }
             Ok(_) => Vec::new(),
             Err(doubts) => doubts,

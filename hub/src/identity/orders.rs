@@ -86,8 +86,7 @@ impl Identity {
             }
             if self.mapping(one).id != self.mapping(other).id {
                 // The order hides the older doubts, so what is left is reported again.
-                let left = self.search(one).err().unwrap_or_default();
-                for doubt in left.into_iter().filter(|doubt| doubt.is_of(one, other)) {
+                if let Some(doubt) = self.doubt_left(one, other) {
                     self.decide(Decision::Doubt(Box::new(doubt)));
                 }
             }

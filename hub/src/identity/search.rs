@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use facts::event::{Fixture, Id, Micros};
 
 use super::{
-    Identity, MatchMapping, ProviderMatch,
+    BOTH_HAD_IDS, Identity, MatchMapping, ProviderMatch,
     decision::{DecidedRelation, Doubt, pair},
     rule::Comparison,
     when,
@@ -24,11 +24,14 @@ pub(super) struct Join {
     pub(super) mapping: MatchMapping,
 }
 
+/// The other match, whether it is the other way round, the score, and why.
+type Doubtful = (Id, bool, f64, String);
+
 /// The evidence for and against one group.
 #[derive(Debug, Default)]
 struct Evidence {
     same: Option<Fit>,
-    doubtful: Vec<(Id, bool, f64, String)>,
+    doubtful: Vec<Doubtful>,
     /// A member of the group is certainly a different match.
     different: bool,
 }
@@ -41,8 +44,33 @@ struct Fit {
 }
 
 impl Identity {
-    /// The match to join with, or else the doubts.
+    /// The match to join with, or else the likeliest doubts.
     pub(super) fn search(&self, own: Id) -> Result<Join, Vec<Doubt>> {
+        self.search_all(own).map_err(|doubts| self.likeliest(own, doubts))
+    }
+
+    /// The doubt that is left of two matches in two groups.
+    pub(super) fn doubt_left(&self, one: Id, other: Id) -> Option<Doubt> {
+        let there = self.mapping(other);
+        match self.search_all(one) {
+            Ok(Join { mapping, .. }) if mapping.id == there.id => {
+                let swapped = mapping.swapped ^ there.swapped;
+                Some(self.doubt(one, other, swapped, 0.99, BOTH_HAD_IDS.to_owned()))
+            }
+            Ok(_) => None,
+            Err(doubts) => {
+                let of_pair = doubts.iter().find(|(with, ..)| *with == other);
+                let of_group =
+                    || doubts.iter().find(|(with, ..)| self.mapping(*with).id == there.id);
+                let (with, swapped, score, why) = of_pair.or_else(of_group)?;
+                let swapped = swapped ^ self.mapping(*with).swapped ^ there.swapped;
+                Some(self.doubt(one, other, swapped, *score, why.clone()))
+            }
+        }
+    }
+
+    /// The match to join with, or else all doubts.
+    fn search_all(&self, own: Id) -> Result<Join, Vec<Doubtful>> {
         let Some(known) = self.known.get(&own) else { return Err(Vec::new()) };
         let mut fits = Vec::new();
         let mut doubts = Vec::new();
@@ -69,7 +97,7 @@ impl Identity {
                 let why = "several matches fit as well";
                 let several = fits.iter().map(|fit| (fit.with, fit.swapped, 0.95, why.to_owned()));
                 doubts.extend(several);
-                Err(self.likeliest(own, doubts))
+                Err(doubts)
             }
         }
     }
@@ -79,7 +107,7 @@ impl Identity {
         Join { with, mapping: MatchMapping { id, swapped: swapped ^ with_swapped } }
     }
 
-    fn likeliest(&self, own: Id, mut doubts: Vec<(Id, bool, f64, String)>) -> Vec<Doubt> {
+    fn likeliest(&self, own: Id, mut doubts: Vec<Doubtful>) -> Vec<Doubt> {
         doubts.sort_by(|one, other| other.2.total_cmp(&one.2).then(one.0.cmp(&other.0)));
         doubts.truncate(DOUBTS_OF_ONE_MAX);
         let doubts = doubts.into_iter();

@@ -61,15 +61,14 @@ impl BetfairFeed {
             }
             None => messages.begin(unfinished, line, steps),
         });
+        if lines.have_failed() {
+            // Where the input broke off is said already.
+            *unfinished = None;
+        }
         let rest = unfinished.take_if(|_| !has_line);
         let has_rest = rest.is_some();
         if let Some(Unfinished { line, text, error, .. }) = rest {
-            // Where the file itself is cut, that is said already.
-            let is_told =
-                matches!(steps.back(), Some(Step::Refused(refusal)) if refusal.place.line == line);
-            if !is_told {
-                steps.push_back(refused(cut(error), &file, line, &text));
-            }
+            steps.push_back(refused(cut(error), &file, line, &text));
         }
         has_line || has_rest
     }

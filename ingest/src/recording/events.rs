@@ -1,8 +1,8 @@
 //! A document with the events of one match: read whole and then played event by event.
 
-use std::{collections::VecDeque, sync::Arc, vec};
+use std::{collections::VecDeque, io, sync::Arc, vec};
 
-use super::{OpenError, Opening, Step, bytes::Whole, refused, unreadable};
+use super::{OpenError, Opening, Step, refused, unreadable};
 use crate::{
     decode::RefusedItem,
     error::{DecodeError, RefusalKind},
@@ -35,18 +35,18 @@ enum DocumentEnd {
 }
 
 impl<N: EventByEvent> EventFeed<N> {
-    /// `broken` says why the text of the document ends before its end, if it does.
+    /// `cut` says why the file ends early, if it does in this document, and `broken` why the text of the document ends
+    /// before its end.
     pub(super) fn new(
         opening: &Opening<'_>,
-        whole: &Whole,
+        cut: Option<&io::Error>,
         events: Vec<Result<N::Event, RefusedItem>>,
         broken: Option<DecodeError>,
         normalizer: Result<N, DecodeError>,
     ) -> Result<Self, OpenError> {
         let normalizer = normalizer
             .map_err(|error| opening.unusable(broken.as_ref().unwrap_or(&error).clone()))?;
-        // The file may end early, too.
-        let broken = whole.cut.as_ref().map(unreadable).or(broken);
+        let broken = cut.map(unreadable).or(broken);
         let end = broken.map_or(DocumentEnd::FinalWhistle, DocumentEnd::Broken);
         Ok(Self { file: opening.file(), events: events.into_iter(), normalizer, end })
     }

@@ -135,7 +135,7 @@ enum Feed {
 impl Recording {
     /// Opens a recording. `named` are all files that the user named, which may include its
     /// companions; others are looked up next to it, and a missing one is not an error. `start` is
-    /// when playing starts, for matches that do not say when theirs was.
+    /// when playing starts, for messages that do not say when they were sent.
     ///
     /// # Errors
     ///

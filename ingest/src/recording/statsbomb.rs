@@ -23,7 +23,7 @@ pub(super) fn open(opening: &mut Opening<'_>) -> Result<EventFeed<Normalizer>, O
     let read = |bytes: &[u8]| statsbomb::record(bytes, &key);
     let record = opening.companions(Format::StatsBomb, "matches.json", read).flatten().next();
     let normalizer = Normalizer::new(&document, &squads, record, &key);
-    EventFeed::new(opening, &whole, document.events, document.broken, normalizer)
+    EventFeed::new(opening, whole.cut.as_ref(), document.events, document.broken, normalizer)
 }
 
 /// `15986.lineups.json` goes with `15986.events.json`; the normaliser finds the side of each squad.

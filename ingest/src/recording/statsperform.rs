@@ -1,12 +1,10 @@
 //! Stats Perform: a match event by event (MA3), with the names and passes that its summary (MA1)
 //! adds; or the summary alone; or a list of either, match by match.
 
-use std::{collections::VecDeque, path::Path, sync::Arc};
+use std::{collections::VecDeque, io, path::Path, sync::Arc};
 
 use super::{
-    Format, OpenError, Opening, Step,
-    bytes::Whole,
-    content,
+    Format, OpenError, Opening, Step, content,
     events::{self, EventByEvent, EventFeed},
     refused, stem,
 };
@@ -32,12 +30,16 @@ impl StatsPerformFeed {
     pub(super) fn open(opening: &mut Opening<'_>, is_summary: bool) -> Result<Self, OpenError> {
         let whole = opening.document()?;
         let documents = statsperform::decode_all(&whole.bytes);
-        let is_list = documents.len() > 1;
+        let last = documents.len().saturating_sub(1);
+        let is_list = last > 0;
+        let is_xml = statsperform::is_xml(&whole.bytes);
         let (mut matches, mut last_error) = (VecDeque::new(), None);
-        for document in documents {
+        for (index, document) in documents.into_iter().enumerate() {
+            // The documents of a list before the cut are whole.
+            let cut = whole.cut.as_ref().filter(|_| index == last);
             let is_summary = is_summary || (is_list && !document.moments.is_empty());
             let is_summary = is_summary && document.events.is_empty();
-            match open(opening, &whole, document, is_summary) {
+            match open(opening, cut, is_xml, document, is_summary) {
                 Ok(feed) => matches.push_back(feed),
                 Err(OpenError::Unusable { source, .. }) if is_list => {
                     let file = opening.file();
@@ -72,23 +74,24 @@ impl StatsPerformFeed {
 
 fn open(
     opening: &mut Opening<'_>,
-    whole: &Whole,
+    cut: Option<&io::Error>,
+    is_xml: bool,
     document: Document,
     is_summary: bool,
 ) -> Result<MatchFeed, OpenError> {
     if is_summary {
-        let normalizer = Summary::new(&document, opening.start);
+        let normalizer = Summary::new(&document);
         let Document { moments, broken, .. } = document;
-        return EventFeed::new(opening, whole, moments, broken, normalizer).map(MatchFeed::Summary);
+        return EventFeed::new(opening, cut, moments, broken, normalizer).map(MatchFeed::Summary);
     }
     if document.events.is_empty() {
         return Err(events::no_events(opening, document.broken));
     }
-    let end = if statsperform::is_xml(&whole.bytes) { "xml" } else { "json" };
+    let end = if is_xml { "xml" } else { "json" };
     let summary = summary(opening, &document, end);
-    let normalizer = Normalizer::new(&document, summary.as_ref(), opening.start);
+    let normalizer = Normalizer::new(&document, summary.as_ref());
     let Document { events, broken, .. } = document;
-    EventFeed::new(opening, whole, events, broken, normalizer).map(MatchFeed::Events)
+    EventFeed::new(opening, cut, events, broken, normalizer).map(MatchFeed::Events)
 }
 
 /// The provider's id of the match that a file is about, if its beginning says it.

@@ -26,8 +26,8 @@ pub(super) fn open(opening: &mut Opening<'_>) -> Result<EventFeed<Normalizer>, O
         let read = |bytes: &[u8]| record::find(bytes, key);
         opening.companions(Format::Wyscout, "matches.json", read).flatten().next()
     });
-    let normalizer = Normalizer::new(&document, record.as_ref(), opening.start);
-    EventFeed::new(opening, &whole, document.events, document.broken, normalizer)
+    let normalizer = Normalizer::new(&document, record.as_ref());
+    EventFeed::new(opening, whole.cut.as_ref(), document.events, document.broken, normalizer)
 }
 
 impl EventByEvent for Normalizer {

@@ -45,7 +45,7 @@ pub(super) fn changed(text: &str, changes: &[Change]) -> Vec<u8> {
 
 fn play_football(bytes: &[u8], record: Option<&wyscout::record::MatchRecord>) {
     let document = wyscout::decode(bytes);
-    let Ok(mut normalizer) = Football::new(&document, record, 0) else { return };
+    let Ok(mut normalizer) = Football::new(&document, record) else { return };
     let mut played = Interpretation::default();
     for event in document.events.iter().flatten() {
         drop(normalizer.event(event, &mut played));
@@ -88,7 +88,7 @@ fn play_statsbomb(bytes: &[u8]) {
 fn play_statsperform(bytes: &[u8]) {
     let document = statsperform::decode(bytes);
     let mut played = Interpretation::default();
-    if let Ok(mut normalizer) = from_statsperform::Normalizer::new(&document, Some(&document), 0) {
+    if let Ok(mut normalizer) = from_statsperform::Normalizer::new(&document, Some(&document)) {
         for event in document.events.iter().flatten() {
             drop(normalizer.event(event, &mut played));
         }
@@ -96,7 +96,7 @@ fn play_statsperform(bytes: &[u8]) {
         assert!(played.batches.is_sorted_by_key(|it| it.clock_us));
     }
     let mut played = Interpretation::default();
-    if let Ok(mut summary) = from_statsperform::Summary::new(&document, 0) {
+    if let Ok(mut summary) = from_statsperform::Summary::new(&document) {
         for moment in document.moments.iter().flatten() {
             drop(summary.moment(moment, &mut played));
         }

@@ -5,6 +5,7 @@ use ingest::recording::Limits;
 
 use super::{
     Outcome, Scratch, check_cut,
+    fixtures::gz,
     statsbomb::{shown, statuses},
 };
 
@@ -109,6 +110,31 @@ fn fixture_is_that_of_the_match() {
     let competition = fixture.competition.as_ref().unwrap();
     assert_eq!((&*competition.name, competition.season.as_deref()), ("Cup", Some("2023/2024")));
     assert_eq!(&*fixture.sides.as_ref().unwrap()[0].name, "Town");
+}
+
+#[test]
+fn start_that_is_not_stated_is_not_known() {
+    let text = document(DETAILS, &events(&long_match()));
+    for (from, to, has_date) in [
+        (r#""time":"18:00:00Z","#, "", true),
+        (r#""date":"2024-05-01Z","time":"18:00:00Z","#, "", false),
+    ] {
+        let outcome = Outcome::of_bytes("m.ma3.json", text.replacen(from, to, 1));
+        let Some(Fact::Fixture(fixture)) = outcome.facts().next() else { panic!("no fixture") };
+        assert_eq!((fixture.start, fixture.date.is_some()), (None, has_date), "without {from}");
+    }
+}
+
+#[test]
+fn documents_of_a_list_before_its_cut_are_whole() {
+    let text = document(DETAILS, &events(&long_match()));
+    let list = format!("[{text},{},", text.replace("\"m1\"", "\"m2\""));
+    let packed = gz(list.as_bytes());
+    // Without the checksum all of the text is there, and the file still ends early.
+    let outcome = Outcome::of_bytes("m.ma3.json", &packed[..packed.len() - 8]);
+    assert_eq!(outcome.refused(), [("truncated", 0)]);
+    let finished = statuses(&outcome).into_iter().filter(|status| *status == "finished");
+    assert_eq!(finished.count(), 2);
 }
 
 #[test]

@@ -86,6 +86,13 @@ fn fixture_is_that_of_the_record() {
 }
 
 #[test]
+fn start_without_a_record_is_not_known() {
+    let outcome = Outcome::of_bytes("5.events.json", document(&match_events()));
+    let Some(Fact::Fixture(fixture)) = outcome.facts().next() else { panic!("no fixture") };
+    assert_eq!(fixture.start, None);
+}
+
+#[test]
 fn goals_of_a_whole_match_prevail_over_the_record() {
     let outcome = with_record(&record("3", "1"));
     let expected = "score [2, 1] by the events, [3, 1] by the match record";

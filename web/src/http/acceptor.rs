@@ -15,7 +15,12 @@ use std::{
     time::Duration,
 };
 
-use hyper::{body::Incoming, service::service_fn};
+use hyper::{
+    StatusCode,
+    body::Incoming,
+    header::{HeaderName, HeaderValue},
+    service::service_fn,
+};
 use hyper_util::rt::TokioIo;
 use mio::{Events, Interest, Poll, Token, net::TcpListener};
 use tokio::{
@@ -201,6 +206,7 @@ impl Acceptor {
         permit: OwnedSemaphorePermit,
     ) -> io::Result<()> {
         fault::point();
+        let begun = Instant::now();
         let mut bytes = Vec::new();
         let patience = self.shared.parts.handshake_timeout;
         let (mut connection, upgrade) =
@@ -235,7 +241,7 @@ impl Acceptor {
             return connection.answer(FULL).await;
         };
         let progress = WriteProgress::new(connections.clone());
-        let activity = Activity::new(Instant::now());
+        let activity = Activity::new(begun, Instant::now());
         let watch = (progress, activity.clone());
         let connection = connection.into_preread(bytes, self.shared.parts.socket_options, watch)?;
         // Boxed: the future is large, and most connections never get here.
@@ -298,7 +304,11 @@ impl Acceptor {
     ) -> io::Result<()> {
         let service = service_fn(async |request: hyper::Request<Incoming>| {
             let request = request.map(|body| activity.begin(body));
-            let response = self.service.answer(from, request).await;
+            let mut response = self.service.answer(from, request).await;
+            if !router_permit.is_extra && response.status() != StatusCode::SWITCHING_PROTOCOLS {
+                let (name, value) = keep_alive(self.shared.connections.idle_time());
+                response.headers_mut().insert(name, value);
+            }
             activity.answered(Instant::now());
             Ok::<_, Infallible>(response)
         });
@@ -333,6 +343,13 @@ impl Acceptor {
     }
 }
 
+/// The header that tells a client how long it may leave the connection idle.
+fn keep_alive(idle_time: Duration) -> (HeaderName, HeaderValue) {
+    let value = HeaderValue::try_from(format!("timeout={}", idle_time.as_secs()));
+    let value = value.unwrap_or(HeaderValue::from_static("timeout=0"));
+    (HeaderName::from_static("keep-alive"), value)
+}
+
 /// Whether a first request, as far as it has arrived, is one of an operator's tool.
 fn is_operator(bytes: &[u8]) -> bool {
     OPERATOR_PATHS.iter().any(|beginning| bytes.starts_with(beginning))
@@ -343,4 +360,18 @@ fn is_pending(future: Pin<&mut impl Future<Output = ()>>) -> bool {
     let poll = || future.poll(&mut Context::from_waker(Waker::noop())) == task::Poll::Pending;
     // A panic ends this connection, not the thread that accepts all others.
     panic::catch_unwind(AssertUnwindSafe(poll)).unwrap_or(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn idle_time_is_announced_in_seconds() {
+        for (idle_ms, expected) in [(75_000, "timeout=75"), (1_000, "timeout=1"), (10, "timeout=0")]
+        {
+            let (name, value) = keep_alive(Duration::from_millis(idle_ms));
+            assert_eq!((name.as_str(), value.to_str().ok()), ("keep-alive", Some(expected)));
+        }
+    }
 }

@@ -18,6 +18,9 @@ use super::connections::Connections;
 /// How often an idle connection is checked: how long it may be idle changes with the number of connections.
 const CHECK_EVERY: Duration = Duration::from_secs(1);
 
+/// How much longer than announced a connection may be idle, at most: a request may be on its way when the announced time is over.
+const GRACE: Duration = Duration::from_secs(5);
+
 #[derive(Debug, Clone)]
 pub(super) struct Activity {
     state: Arc<Mutex<State>>,
@@ -51,15 +54,15 @@ impl State {
         match self.head_begun {
             _ if self.is_answering => None,
             Some(begun) => Some((begun + head_time, Expiry::Head)),
-            None => Some((self.last + idle_time, Expiry::Idle)),
+            None => Some((self.last + idle_time + GRACE.min(idle_time / 4), Expiry::Idle)),
         }
     }
 }
 
 impl Activity {
-    /// Of a connection that has sent a part of a head.
-    pub(super) fn new(now: Instant) -> Self {
-        let head_begun = Some(now);
+    /// Of a connection that has sent a part of a head, whose time began when the connection was accepted.
+    pub(super) fn new(accepted: Instant, now: Instant) -> Self {
+        let head_begun = Some(accepted);
         let (is_answering, owes_body) = (false, false);
         let state = State { is_first: true, is_answering, owes_body, head_begun, last: now };
         Self { state: Arc::new(Mutex::new(state)) }
@@ -166,12 +169,12 @@ mod tests {
     fn connection_expires_by_what_it_waits_for() {
         let start = Instant::now();
         let at = |seconds: u64| start + Duration::from_secs(seconds);
-        let activity = Activity::new(at(0));
+        let activity = Activity::new(at(0), at(3));
         let check = |seconds: Option<(u64, Expiry)>, what: &str| {
             let expected = seconds.map(|(seconds, expiry)| (at(seconds), expiry));
             assert_eq!(activity.state().expiry(HEAD, IDLE), expected, "{what}");
         };
-        check(Some((10, Expiry::Head)), "the first head has begun");
+        check(Some((10, Expiry::Head)), "the first head counts from the connection");
         activity.read(at(4));
         check(Some((10, Expiry::Head)), "a slow head gets no more time");
         activity.state().is_answering = true;
@@ -179,9 +182,9 @@ mod tests {
         check(None, "a request is answered");
         activity.written(at(30));
         activity.answered(at(31));
-        check(Some((106, Expiry::Idle)), "it is idle");
+        check(Some((111, Expiry::Idle)), "it is idle, and closed later than announced");
         activity.written(at(40));
-        check(Some((115, Expiry::Idle)), "the body of the response goes on");
+        check(Some((120, Expiry::Idle)), "the body of the response goes on");
         activity.read(at(50));
         activity.read(at(55));
         check(Some((60, Expiry::Head)), "the next head has begun");

@@ -9,7 +9,7 @@ use crate::{
     config::{CompetitionConfig, Deduction},
     query::{
         Competitions, FootballTables, Ranking, Regulations, StandingsRow, TableRule, Tally,
-        football_tables,
+        football_tables, regulations::is_named,
     },
 };
 use record::{Key, MatchSummary, Status, testing::result};
@@ -323,18 +323,27 @@ fn rules_are_those_of_their_time_and_place() {
         ("Switzerland", "Super League", "2023/24", Ranking::Split, 3),
         ("", "UEFA Champions League", "2023/24", Ranking::HeadToHead, 3),
         ("", "UEFA Champions League", "2024/25", Ranking::GoalDifference, 3),
+        ("Türkiye", "Süper Lig", "1986/87", Ranking::HeadToHead, 2),
+        ("Turkiye", "Turkiye Super Lig", "1987/88", Ranking::HeadToHead, 3),
+        ("Turkey", "Super Lig", "1986/87", Ranking::HeadToHead, 2),
+        ("Brazil", "Brasileirao", "2019", Ranking::WinsFirst, 3),
+        ("Brazil", "Campeonato Brasileiro Série A", "1994", Ranking::WinsFirst, 2),
+        ("", "Campeonato Brasileiro Serie A", "2019", Ranking::WinsFirst, 3),
     ] {
         let TableRule { ranking: found, win: points, .. } = built_in(country, name, season).rule;
         assert_eq!((found, points), (ranking, win), "{country} {name} {season}");
     }
+    // In one word, the last `a` of the country and the first of the name would be one.
+    assert!(is_named("Australia/A-League", "Australia", "Australia A-League"));
 }
 
 #[test]
 fn conferences_of_the_settings_are_separate_tables_of_all_matches() {
     let groups = [("East", ["A", "B"]), ("West", ["C", "D"])];
     let groups = groups.map(|(name, teams)| (name.to_owned(), teams.map(str::to_owned).to_vec()));
-    let regulations = Regulations { groups: groups.into(), ..Regulations::default() };
-    let found = tables(&games("A 1-0 C, B 2-0 D, C 1-0 B, D 0-1 A"), regulations);
+    let mut regulations = Regulations { groups: groups.into(), ..Regulations::default() };
+    let games = games("A 1-0 C, B 2-0 D, C 1-0 B, D 0-1 A");
+    let found = tables(&games, regulations.clone());
     let rows = found.groups.iter().map(|(group, rows)| {
         let rows: Vec<_> = rows.iter().map(|row| (row.team, row.points)).collect();
         (&**group, rows)
@@ -342,6 +351,33 @@ fn conferences_of_the_settings_are_separate_tables_of_all_matches() {
     let expected = [("East", vec![(0, 6), (1, 3)]), ("West", vec![(2, 3), (3, 0)])];
     assert_eq!(rows.collect::<Vec<_>>(), expected);
     assert_eq!(found.ungrouped, []);
+    regulations.groups.insert("West".to_owned(), vec!["C".to_owned(), "E".to_owned()]);
+    let found = tables(&games, regulations);
+    assert_eq!((found.groups.len(), found.ungrouped.len()), (0, 4), "D has no conference");
+}
+
+#[test]
+fn deduction_of_a_team_that_has_not_played_is_not_that_of_another() {
+    let names = ["Dundee", "Dundee United", "Hearts"];
+    let open = |status, id, sides| MatchSummary { status, ..result(id, sides, [5, 0]) };
+    let matches = [
+        result(1, [1, 2], [1, 0]),
+        open(Status::NotStarted, 2, [0, 1]),
+        open(Status::SecondHalf, 3, [1, 2]),
+    ];
+    let deduction = Deduction {
+        season: "2019/20".to_owned(),
+        team: "Dundee".to_owned(),
+        points: 4,
+        date: None,
+        reason: None,
+    };
+    let regulations = Regulations { deductions: vec![deduction], ..Regulations::default() };
+    let name = |team: Key| names[team as usize].to_owned();
+    let found = football_tables(&matches, false, regulations, name);
+    assert_eq!(found.deductions[0].team, Some(0));
+    let rows: Vec<_> = found.ungrouped.iter().map(|row| (row.team, row.points)).collect();
+    assert_eq!(rows, [(1, 3), (2, 0)], "only what is finished counts");
 }
 
 #[test]
@@ -359,7 +395,30 @@ fn equal_teams_are_compared_among_themselves_once_all_their_matches_are_played()
     };
     let (_, mut matches) = season(&games);
     assert_eq!(order(&matches), [(1, 12), (0, 12), (2, 12), (3, 0)]);
+    // It was played under another id: the two have met twice.
     let fixture = MatchSummary { status: Status::Postponed, ..result(13, [0, 1], [0, 0]) };
     matches.push(fixture);
-    assert_eq!(order(&matches), [(0, 12), (1, 12), (2, 12), (3, 0)]);
+    assert_eq!(order(&matches), [(1, 12), (0, 12), (2, 12), (3, 0)]);
+}
+
+#[test]
+fn teams_of_a_group_are_compared_once_their_fixtures_are_played() {
+    let rule = TableRule { ranking: Ranking::HeadToHead, ..TableRule::default() };
+    // Among A, B and C each has 3 points: B has the best difference there, A in all matches.
+    let games = games("A 1-0 B, B 3-0 C, C 1-0 A, D 0-9 A, D 0-1 B, D 0-1 C");
+    let (_, played) = season(&games);
+    for (status, expected) in
+        [(Status::Postponed, [1, 0, 2, 3]), (Status::NotStarted, [0, 1, 2, 3])]
+    {
+        let open = MatchSummary { status, ..result(13, [0, 1], [0, 0]) };
+        let matches = played.iter().cloned().chain([open]);
+        let of_group = |brief| MatchSummary { group: Some("Group A".into()), ..brief };
+        let matches: Vec<_> = matches.map(of_group).collect();
+        for lists_all_teams in [false, true] {
+            let regulations = Regulations { rule, ..Regulations::default() };
+            let tables = football_tables(&matches, lists_all_teams, regulations, |_| String::new());
+            let teams: Vec<_> = tables.groups.values().flatten().map(|row| row.team).collect();
+            assert_eq!(teams, expected, "{status:?} {lists_all_teams}");
+        }
+    }
 }

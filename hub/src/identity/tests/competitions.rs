@@ -100,6 +100,16 @@ fn follow(identity: &mut Identity, order: MatchOrder) -> Vec<Move> {
     identity.follow(&NumberedOrder { number: 7, order })
 }
 
+/// Why each of the new doubts is one.
+fn reasons(identity: &mut Identity) -> Vec<String> {
+    let decisions = identity.take_decisions().into_iter();
+    let reasons = decisions.filter_map(|decision| match decision {
+        Decision::Doubt(doubt) => Some(doubt.why),
+        _ => None,
+    });
+    reasons.collect()
+}
+
 /// Two matches of two competitions, the second pair of which comes later; what becomes of them.
 fn doubtful() -> Identity {
     let mut identity = Identity::default();
@@ -160,12 +170,26 @@ fn doubt_for_another_reason_is_left_to_the_operator() {
     assert_eq!(doubt, 1);
     let same = order(&mut identity, Some(DecidedRelation::Same));
     assert_eq!(follow(&mut identity, same).len(), 1, "the first pair");
-    let left = identity.take_decisions();
-    let left = left.iter().filter_map(|decision| match decision {
-        Decision::Doubt(doubt) => Some(&*doubt.why),
-        _ => None,
-    });
-    assert_eq!(left.collect::<Vec<_>>(), ["the sides are the other way round"]);
+    assert_eq!(reasons(&mut identity), ["the sides are the other way round"]);
+}
+
+#[test]
+fn doubt_of_two_matches_that_were_joined_with_others_is_left_to_the_operator() {
+    let mut identity = doubtful();
+    let same = order(&mut identity, Some(DecidedRelation::Same));
+    for (provider, with) in [("a", "c"), ("b", "d")] {
+        let join = MatchOrder::Join {
+            provider: provider.to_owned(),
+            key: "1".to_owned(),
+            into: own(with, "1"),
+            swapped: false,
+            with: Some((with.to_owned(), "1".to_owned())),
+        };
+        assert_eq!(follow(&mut identity, join).len(), 1);
+    }
+    identity.take_decisions();
+    assert_eq!(follow(&mut identity, same), []);
+    assert_eq!(reasons(&mut identity), ["it fits, but both had ids before it did"]);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use facts::event::Micros;
 use jiff::Timestamp;
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use super::{
     super::{json, json_error},
@@ -26,6 +27,8 @@ pub struct FixtureOdds {
     /// Whether none of the prices can be had now: play is stopped, bets are blocked, or it is over.
     pub is_suspended: bool,
     pub bookmakers: Vec<BookmakerOdds>,
+    /// What of it cannot be read.
+    pub notices: Vec<DecodeError>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,12 +68,14 @@ pub struct BetValue {
 
 impl FixtureOdds {
     pub(super) fn parse(text: &str) -> Result<Self, DecodeError> {
-        let raw: Raw = serde_json::from_str(text).map_err(|error| json_error(&error))?;
+        let raw: Raw<'_> = serde_json::from_str(text).map_err(|error| json_error(&error))?;
         let fixture = raw.fixture.ok_or_else(|| value("odds without a fixture"))?;
         let status = raw.status.unwrap_or_default();
         let is_suspended = [status.stopped, status.blocked, status.finished].contains(&Some(true));
-        let own = raw.odds.map(|bets| BookmakerOdds { name: None, bets });
-        let is_live = own.is_some();
+        let mut notices = Vec::new();
+        let is_live = raw.odds.is_some();
+        let own = raw.odds.map(|odds| bets(odds.get(), &mut notices)).transpose()?;
+        let own = own.map(|bets| BookmakerOdds { name: None, bets });
         let named = raw.bookmakers.into_iter();
         let named = named.map(|it| BookmakerOdds { name: it.name.or(it.id), bets: it.bets });
         Ok(Self {
@@ -82,12 +87,26 @@ impl FixtureOdds {
             is_live,
             is_suspended,
             bookmakers: named.chain(own).collect(),
+            notices,
         })
     }
 }
 
+/// The markets in play; one that cannot be read costs only itself.
+fn bets(text: &str, notices: &mut Vec<DecodeError>) -> Result<Vec<Bet>, DecodeError> {
+    let all: Vec<&RawValue> =
+        serde_json::from_str(text).map_err(|_| value("the odds are no list"))?;
+    let bets: Vec<Bet> =
+        all.iter().filter_map(|one| serde_json::from_str(one.get()).ok()).collect();
+    if bets.len() < all.len() {
+        let lost = all.len() - bets.len();
+        notices.push(value(format!("{lost} of {} markets cannot be read", all.len())));
+    }
+    Ok(bets)
+}
+
 #[derive(Deserialize)]
-struct Raw {
+struct Raw<'a> {
     #[serde(default, deserialize_with = "json::known")]
     fixture: Option<RawFixture>,
     #[serde(default, deserialize_with = "json::known")]
@@ -98,8 +117,8 @@ struct Raw {
     bookmakers: Vec<RawBookmaker>,
     #[serde(default, deserialize_with = "json::known")]
     status: Option<RawStatus>,
-    #[serde(default, deserialize_with = "json::known")]
-    odds: Option<Vec<Bet>>,
+    #[serde(borrow, default)]
+    odds: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde_json::value::RawValue;
+
 use super::{
     ApiFootballEvent, Parameters, TeamStatistics,
     fixture::{self, RawStatistics},
@@ -56,6 +58,9 @@ impl FixturePart {
         let Some(fixture) = parameters.get("fixture") else {
             return Some(Err(value(format!("an answer of {endpoint:?} without its fixture"))));
         };
+        if serde_json::from_str::<Vec<&RawValue>>(text).is_err() {
+            return Some(Err(value(format!("the response of {endpoint:?} is no list"))));
+        }
         let mut notices = Vec::new();
         let content = match *endpoint {
             "fixtures/events" => {

@@ -57,7 +57,7 @@ impl UofFixture {
                 notices.extend(self.tournament.is_none().then(lacks));
             }
             ("tournament", "category") => {
-                self.country = element.get("country_code").map(str::to_owned);
+                self.country = text("country_code");
             }
             ("tournament", "sport") => self.sport = text("id"),
             ("competitors", "competitor") if self.competitors.len() < ITEMS_MAX => {
@@ -71,6 +71,24 @@ impl UofFixture {
                 }
             }
             _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::decode::sportradar_uof::decode;
+
+    #[test]
+    fn country_is_stated_or_absent() {
+        for (attributes, country) in
+            [(r#"country_code="ESP""#, Some("ESP")), (r#"country_code="""#, None), ("", None)]
+        {
+            let text = format!(
+                r#"<fixtures_fixture><fixture id="sr:match:1"><tournament id="sr:tournament:1" name="Cup"><category id="c" name="Spain" {attributes}/></tournament></fixture></fixtures_fixture>"#
+            );
+            let message = decode(text.as_bytes()).unwrap();
+            assert_eq!(message.fixtures[0].country.as_deref(), country, "{attributes}");
         }
     }
 }

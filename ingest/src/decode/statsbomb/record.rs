@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use facts::event::Pair;
+use facts::event::{Gender, Pair};
 use jiff::civil::Date;
 use serde::Deserialize;
 
@@ -18,6 +18,8 @@ pub struct MatchRecord {
     pub date: Option<Date>,
     pub competition: Option<NamedEntity>,
     pub country: Option<Arc<str>>,
+    /// Of both teams.
+    pub gender: Option<Gender>,
     /// `2018/2019`.
     pub season: Option<Arc<str>>,
     /// The ids of the home team and the away team.
@@ -85,18 +87,24 @@ struct RawNamed {
     name: Option<Arc<str>>,
     #[serde(default, deserialize_with = "json::key")]
     country_name: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "json::key")]
+    #[serde(alias = "home_team_gender", alias = "away_team_gender")]
+    gender: Option<Arc<str>>,
 }
 
 impl RawMatch {
     fn read(self) -> Option<MatchRecord> {
         let small = |count: Option<u64>| count.and_then(|count| u16::try_from(count).ok());
         let goals = small(self.home_score).zip(small(self.away_score));
+        let [home, away] = [&self.home_team, &self.away_team]
+            .map(|team| Gender::named(team.as_ref()?.gender.as_deref()?));
         let country = self.competition.as_ref().and_then(|it| it.country_name.clone());
         let competition = self.competition.map(|it| Raw { id: it.id, name: it.name });
         Some(MatchRecord {
             date: self.match_date.and_then(|date| date.parse().ok()),
             competition: competition.and_then(Raw::named),
             country,
+            gender: home.filter(|_| home == away),
             season: self.season.and_then(|season| season.name),
             teams: [self.home_team?.id?, self.away_team?.id?],
             goals: goals.map(<[u16; 2]>::from),
@@ -117,7 +125,8 @@ mod tests {
         let json = br#"[{"match_id":4,"home_team":{}},{"match_id":5,"match_date":"2004-02-07",
             "kick_off":"16:00:00.000","competition":{"competition_id":2,"country_name":"England",
             "competition_name":"Premier League"},"season":{"season_id":44,"season_name":"2003/2004"},
-            "home_team":{"home_team_id":46,"home_team_name":"Wolves"},"away_team":{"away_team_id":1},
+            "home_team":{"home_team_id":46,"home_team_name":"Wolves",
+            "home_team_gender":"male"},"away_team":{"away_team_id":1,"away_team_gender":"male"},
             "home_score":1,"away_score":3,"match_week":2,"competition_stage":{"id":1,
             "name":"Regular Season"},"stadium":{"id":217,"name":"Molineux"}}]"#;
         let found = record(json, "5").unwrap().unwrap();
@@ -126,6 +135,7 @@ mod tests {
             date: Some(jiff::civil::date(2004, 2, 7)),
             competition: Some(named("2", "Premier League")),
             country: Some("England".into()),
+            gender: Some(Gender::Men),
             season: Some("2003/2004".into()),
             teams: ["46".into(), "1".into()],
             goals: Some([1, 3]),
@@ -137,5 +147,20 @@ mod tests {
         assert_eq!(found, expected);
         assert_eq!(record(json, "4"), Ok(None), "without teams it is no record");
         assert_eq!(record(json, "6"), Ok(None));
+    }
+
+    #[test]
+    fn gender_is_that_of_both_teams() {
+        for (home, away, gender) in [
+            ("female", "female", Some(Gender::Women)),
+            ("female", "male", None),
+            ("", "male", None),
+        ] {
+            let json = format!(
+                r#"[{{"match_id":5,"home_team":{{"home_team_id":1,"home_team_gender":"{home}"}},"away_team":{{"away_team_id":2,"away_team_gender":"{away}"}}}}]"#
+            );
+            let found = record(json.as_bytes(), "5").unwrap().unwrap();
+            assert_eq!(found.gender, gender, "{home} and {away}");
+        }
     }
 }

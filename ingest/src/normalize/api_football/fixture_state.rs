@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     decode::api_football::{
-        ApiFootballFixture, FixtureOdds, FixturePart, League, NamedEntity, PartContent,
+        ApiFootballFixture, FixtureOdds, FixturePart, League, NamedEntity, PartContent, Sheet,
         TeamStatistics,
     },
     error::{DecodeError, RefusalKind},
@@ -91,8 +91,8 @@ impl FixtureState {
             self.notices = wrong;
         }
         (image.statistics, image.players) = (Vec::new(), Vec::new());
-        if let (true, Some(last)) = (image.line_ups.is_empty(), self.image.take()) {
-            image.line_ups = last.line_ups;
+        if let Some(last) = self.image.take() {
+            keep_line_ups(&mut image, last.line_ups);
         }
         self.image = Some(Box::new(image));
         facts
@@ -238,6 +238,15 @@ impl FixtureState {
         };
         image.statistics.iter().filter_map(of_side).flatten().flatten().collect()
     }
+}
+
+/// Keeps the last line-ups of the teams that have none in the image.
+fn keep_line_ups(image: &mut ApiFootballFixture, mut last: Vec<Sheet>) {
+    last.retain(|kept| {
+        let plays = image.teams.iter().any(|team| team.id.as_ref() == Some(&kept.team));
+        plays && !image.line_ups.iter().any(|new| new.team == kept.team)
+    });
+    image.line_ups.extend(last);
 }
 
 fn fixture(image: &ApiFootballFixture) -> Fixture {

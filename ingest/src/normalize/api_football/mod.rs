@@ -66,6 +66,7 @@ impl Interpret for Interpreter {
             return Err(broken.clone());
         }
         self.clock_us = self.clock_us.max(received);
+        let is_used = !matches!(answer.content, Content::Unused(_));
         match answer.content {
             Content::Fixtures(fixtures) => {
                 for fixture in fixtures {
@@ -87,7 +88,7 @@ impl Interpret for Interpreter {
             Content::Unused(reason) => out.notices.push(reason),
         }
         out.notices.extend(answer.broken);
-        out.signals.extend(answer.whole.then_some(Signal::Fresh));
+        out.signals.extend((answer.whole && is_used).then_some(Signal::Fresh));
         self.evict();
         Ok(())
     }

@@ -6,9 +6,10 @@
 //!   such a market keeps the provider's number, with the line in the id of the selection.
 //! - A book is named like the bookmaker, in small letters and without what is no letter or digit. Prices in play are of
 //!   the book `api-football`.
+//! - A market that a bookmaker of an answer no longer has is suspended. A filtered answer says so of the lines of its bets only.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
 };
 
@@ -29,15 +30,39 @@ use crate::{
     error::{DecodeError, RefusalKind},
 };
 
+/// The markets of a fixture: some twenty bookmakers have a hundred each, with their lines.
+pub(super) const MARKETS_MAX: usize = 5_000;
+
+/// The selections of a market with all its lines; scorers and exact scores are some hundred.
+pub(super) const VALUES_MAX: usize = 2_000;
+
+/// The notices of an answer about a fixture.
+pub(super) const NOTICES_MAX: usize = 100;
+
+/// What the ids of markets in play begin with.
+const LIVE: &str = "live-";
+
 /// The reported markets of a fixture.
 #[derive(Debug, Default)]
 pub(super) struct FixtureMarkets {
     /// By book and market.
-    markets: BTreeMap<(Arc<str>, Arc<str>), MarketState>,
+    markets: BTreeMap<BookAndId, MarketState>,
     /// The time of the last answer before and in play.
     at: [Option<Micros>; 2],
     /// The notices of the last answer, which are not repeated for the next.
     notices: Vec<DecodeError>,
+}
+
+/// A book, and the id of a market of it or of a bet.
+type BookAndId = (Arc<str>, Arc<str>);
+
+/// What an answer has.
+#[derive(Debug, Default)]
+struct Offered {
+    books: BTreeSet<Arc<str>>,
+    /// The bets, each with all its lines.
+    bets: BTreeSet<BookAndId>,
+    markets: BTreeSet<BookAndId>,
 }
 
 /// How the selections of a market are distinguished.
@@ -63,34 +88,61 @@ impl FixtureMarkets {
             return (Vec::new(), 0);
         }
         *last = odds.at.or(*last);
-        let (mut facts, mut prices, mut offered) = (Vec::new(), 0, BTreeSet::new());
-        let mut wrong = Vec::new();
+        if self.markets.len() >= MARKETS_MAX {
+            self.markets.retain(|_, state| state.is_open());
+        }
+        let (mut facts, mut prices, mut offered) = (Vec::new(), 0, Offered::default());
+        let mut wrong = odds.notices.clone();
+        let mut left_out = 0_usize;
         for bookmaker in &odds.bookmakers {
             let book = book(bookmaker);
+            offered.books.insert(Arc::clone(&book));
             for bet in &bookmaker.bets {
+                offered.bets.extend(bet_id(bet, odds).map(|id| (Arc::clone(&book), id)));
                 for (market, definition, offers) in markets(bet, odds, &mut wrong) {
                     let key = (Arc::clone(&book), market);
+                    if self.markets.len() >= MARKETS_MAX && !self.markets.contains_key(&key) {
+                        left_out += 1;
+                        continue;
+                    }
                     let of = MarketRef { book: Arc::clone(&key.0), market: Arc::clone(&key.1) };
-                    offered.insert(key.clone());
+                    offered.markets.insert(key.clone());
                     let state = self.markets.entry(key).or_default();
                     prices += state.update(&of, definition, offers, &mut facts);
                 }
+                wrong.truncate(NOTICES_MAX);
             }
         }
-        // Before play an answer has one page of the bookmakers.
-        if odds.is_live && !is_filtered {
-            for (key, state) in &mut self.markets {
-                if *key.0 == *PROVIDER && !offered.contains(key) {
-                    let of = MarketRef { book: Arc::clone(&key.0), market: Arc::clone(&key.1) };
-                    state.suspend(&of, &mut facts);
-                }
+        for (key, state) in &mut self.markets {
+            if offered.lacks(key, odds.is_live, is_filtered) {
+                let of = MarketRef { book: Arc::clone(&key.0), market: Arc::clone(&key.1) };
+                state.suspend(&of, &mut facts);
             }
+        }
+        if left_out > 0 {
+            let reason = format!("{left_out} markets more than {MARKETS_MAX} of one fixture");
+            wrong.push(DecodeError::new(RefusalKind::Unknown, reason));
         }
         if wrong != self.notices {
             notices.extend(wrong.iter().cloned());
             self.notices = wrong;
         }
         (facts, prices)
+    }
+}
+
+impl Offered {
+    /// Whether the answer should have a market and does not. A filter leaves out bets, never lines of a bet. An answer
+    /// may leave out bookmakers, but no bets of one.
+    fn lacks(&self, market: &BookAndId, is_live: bool, is_filtered: bool) -> bool {
+        let (book, id) = market;
+        if id.starts_with(LIVE) != is_live || self.markets.contains(market) {
+            return false;
+        }
+        let bet = id.rsplit_once('@').map_or(&**id, |(bet, _)| bet);
+        let bet: BookAndId = (Arc::clone(book), bet.into());
+        let has_bet = self.bets.contains(market) || self.bets.contains(&bet);
+        self.books.contains(book) && (!is_filtered || has_bet)
     }
 }
 
@@ -102,13 +154,18 @@ fn book(bookmaker: &BookmakerOdds) -> Arc<str> {
 
 type Offer = (Arc<str>, MarketDefinition, Vec<(Arc<str>, Decimal)>);
 
+/// The id of a bet, which is that of its market or, for each line, the beginning of it.
+fn bet_id(bet: &Bet, odds: &FixtureOdds) -> Option<Arc<str>> {
+    let id = bet.id.as_ref().or(bet.name.as_ref())?;
+    Some(if odds.is_live { format!("{LIVE}{id}").into() } else { Arc::clone(id) })
+}
+
 /// The markets of a bet, in the order of their lines.
 fn markets(bet: &Bet, odds: &FixtureOdds, notices: &mut Vec<DecodeError>) -> Vec<Offer> {
-    let Some(id) = bet.id.as_ref().or(bet.name.as_ref()) else {
+    let Some(id) = bet_id(bet, odds) else {
         notices.push(wrong("a market without an id".to_owned()));
         return Vec::new();
     };
-    let id: Arc<str> = if odds.is_live { format!("live-{id}").into() } else { Arc::clone(id) };
     let (rule, kind, period) = kind(bet.name.as_deref().unwrap_or_default(), odds.is_live);
     let mut lines: BTreeMap<Option<Decimal>, Vec<&BetValue>> = BTreeMap::new();
     for value in distinct(bet, notices) {
@@ -169,11 +226,17 @@ fn kind(name: &str, is_live: bool) -> (Rule, Option<&'static str>, Option<&'stat
 
 /// Without those that are stated twice with different prices, unless one of them is marked as the one that counts.
 fn distinct<'a>(bet: &'a Bet, notices: &mut Vec<DecodeError>) -> Vec<&'a BetValue> {
-    let mut values: Vec<(Arc<str>, Option<&BetValue>)> = Vec::new();
-    for value in bet.values.iter().filter(|value| value.value.is_some()) {
-        let id = selection_id(value);
-        let Some((_, kept)) = values.iter_mut().find(|(other, _)| *other == id) else {
-            values.push((id, Some(value)));
+    let name = bet.name.as_deref().unwrap_or_default();
+    if bet.values.len() > VALUES_MAX {
+        notices.push(wrong(format!("{} selections of {name:?}", bet.values.len())));
+    }
+    let named = bet.values.iter().take(VALUES_MAX).filter(|value| value.value.is_some());
+    let mut places: HashMap<Arc<str>, usize> = HashMap::new();
+    let mut values: Vec<Option<&BetValue>> = Vec::new();
+    for value in named {
+        let place = *places.entry(selection_id(value)).or_insert(values.len());
+        let Some(kept) = values.get_mut(place) else {
+            values.push(Some(value));
             continue;
         };
         match kept {
@@ -183,12 +246,11 @@ fn distinct<'a>(bet: &'a Bet, notices: &mut Vec<DecodeError>) -> Vec<&'a BetValu
             _ => *kept = None,
         }
     }
-    let twice = values.iter().filter(|(_, kept)| kept.is_none()).count();
+    let twice = values.iter().filter(|kept| kept.is_none()).count();
     if twice > 0 {
-        let name = bet.name.as_deref().unwrap_or_default();
         notices.push(wrong(format!("{twice} selections of {name:?} are stated twice")));
     }
-    values.into_iter().filter_map(|(_, kept)| kept).collect()
+    values.into_iter().flatten().collect()
 }
 
 fn selection_id(value: &BetValue) -> Arc<str> {

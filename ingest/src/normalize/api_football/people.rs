@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use facts::event::{
-    About, Analysis, FootballFact, Id, LineUp, LineUpPlayer, Pair, Participant, PlayerPosition,
-    PlayerRating, PlayerStat, Side, Venue,
+    About, Analysis, Class, FootballFact, Id, LineUp, LineUpPlayer, Pair, Participant,
+    PlayerPosition, PlayerRating, PlayerStat, Side, Venue,
 };
 
 use super::{PROVIDER, image::player};
@@ -38,8 +38,9 @@ impl People {
             let Some(side) = side(image, &sheet.team) else { continue };
             let mut line_up = line_up(sheet, &image.players);
             let last = &mut self.line_ups[side.index()];
-            // Only the statistics of players say who is captain.
-            if let (true, Some(last)) = (image.players.is_empty(), &last) {
+            // Only the statistics of the team's players say who is captain.
+            let unknown = !image.players.iter().any(|player| player.team == sheet.team);
+            if let (true, Some(last)) = (unknown, &last) {
                 let captains = last.players.iter().filter(|it| it.captain);
                 let captains: Vec<_> = captains.map(|it| it.player.id).collect();
                 for player in &mut line_up.players {
@@ -100,7 +101,7 @@ fn person(kind: &str, named: &NamedEntity) -> Participant {
 fn about(image: &ApiFootballFixture) -> About {
     let round = image.league.as_ref().and_then(|league| league.round.as_deref());
     let (stage, number) = round.map_or((None, None), numbered);
-    let country = image.league.as_ref().and_then(|league| league.country.clone());
+    let country = image.league.as_ref().and_then(|league| league.country.as_deref());
     let coach = |wanted: Side| {
         let mut sheets = image.line_ups.iter();
         let sheet = sheets.find(|sheet| side(image, &sheet.team) == Some(wanted))?;
@@ -116,7 +117,7 @@ fn about(image: &ApiFootballFixture) -> About {
         round: number,
         round_name: round.map(Into::into),
         group: stage.filter(|stage| stage.starts_with("Group ")).map(Into::into),
-        country: country.filter(|country| &**country != "World"),
+        country: Class::in_country(country).country,
         venue,
         // The provider gives no id, and writes the country behind the name now and then.
         referee: image.referee.as_ref().map(|name| {

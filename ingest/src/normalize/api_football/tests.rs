@@ -5,7 +5,10 @@ use facts::event::{
     SelectionStatus,
 };
 
-use super::Interpreter;
+use super::{
+    Interpreter,
+    odds::{MARKETS_MAX, NOTICES_MAX, VALUES_MAX},
+};
 use crate::{
     error::RefusalKind,
     normalize::{Interpret, Interpretation, Signal},
@@ -375,8 +378,140 @@ fn answer_without_a_use_is_named() {
         Interpreter::default().message(answer.as_bytes(), 1, &mut out).unwrap();
         let reasons: Vec<_> = out.notices.iter().map(|it| it.reason.as_str()).collect();
         assert_eq!(reasons, [format!("an answer of {endpoint:?} has no use here")]);
-        assert!(out.batches.is_empty());
+        assert!(out.batches.is_empty() && out.signals.is_empty());
     }
+}
+
+#[test]
+fn part_that_is_no_list_is_refused() {
+    for endpoint in
+        ["fixtures/events", "fixtures/lineups", "fixtures/players", "fixtures/statistics"]
+    {
+        for response in ["null", "{}"] {
+            let answer = part(endpoint, "", "").replace("[]}", &format!("{response}}}"));
+            let reason = format!("the response of {endpoint:?} is no list");
+            refused(&answer, RefusalKind::Value, &reason);
+        }
+    }
+}
+
+#[test]
+fn answer_about_one_team_leaves_the_other_as_it_was() {
+    let sheet = |team: u8, name: &str| {
+        format!(
+            r#"{{"team":{{"id":{team}}},"formation":"4-4-2","startXI":[{{"player":{{"id":{team}0,"name":"{name}"}}}}]}}"#
+        )
+    };
+    let players = |team: u8, captain: bool| {
+        format!(
+            r#"{{"team":{{"id":{team}}},"players":[{{"player":{{"id":{team}0,"name":"P"}},"statistics":[{{"games":{{"captain":{captain}}}}}]}}]}}"#
+        )
+    };
+    let of_two = r#","team":"2""#;
+    let sheets = format!("{},{}", sheet(1, "Ann"), sheet(2, "Bea"));
+    let captains = format!("{},{}", players(1, true), players(2, true));
+    let mut poll = Poll::default();
+    poll.facts(&fixture("1H 9", "0-0", ""));
+    for (endpoint, parameters, response, expected) in [
+        ("lineups", "", sheets, "line-up First 4-4-2 Ann/line-up Second 4-4-2 Bea"),
+        (
+            "players",
+            "",
+            captains,
+            "line-up First 4-4-2 Ann (captain)/line-up Second 4-4-2 Bea (captain)",
+        ),
+        ("players", of_two, players(2, true), ""),
+        ("lineups", of_two, sheet(2, "Bea"), ""),
+        ("players", "", players(1, false), "line-up First 4-4-2 Ann"),
+    ] {
+        let answer = part(&format!("fixtures/{endpoint}"), parameters, &response);
+        assert_eq!(poll.answer(&answer).join("/"), expected, "{answer}");
+    }
+}
+
+#[test]
+fn part_of_the_world_is_no_country() {
+    for (country, expected) in [("World", None), ("Europe", None), ("England", Some("England"))] {
+        let league = format!(r#""season":2023,"country":"{country}""#);
+        let image = fixture("NS", "", "").replace(r#""season":2023"#, &league);
+        let mut out = Interpretation::default();
+        Interpreter::default().message(answer(&image).as_bytes(), 1, &mut out).unwrap();
+        let events = out.batches.iter().flat_map(|timed| &timed.batch.events);
+        let countries = events.filter_map(|event| match &event.fact {
+            Fact::Fixture(it) => Some(it.class.country.as_deref()),
+            Fact::About(it) => Some(it.country.as_deref()),
+            _ => None,
+        });
+        assert!(countries.clone().all(|it| it == expected), "{country}");
+        assert!(countries.count() > 0);
+    }
+}
+
+/// An answer of prices before play, of one bookmaker.
+fn prices(parameters: &str, bets: &[String]) -> String {
+    let bets = bets.join(",");
+    let fixture = r#""fixture":{"id":7,"timestamp":1700000000}"#;
+    let odds = format!(r#"{{{fixture},"bookmakers":[{{"id":7,"name":"Bet","bets":[{bets}]}}]}}"#);
+    part("odds", parameters, &odds)
+}
+
+fn bet(id: usize, name: &str, values: impl IntoIterator<Item = String>, odd: &str) -> String {
+    let value = |value: String| format!(r#"{{"value":"{value}","odd":"{odd}"}}"#);
+    let values: Vec<_> = values.into_iter().map(value).collect();
+    format!(r#"{{"id":{id},"name":"{name}","values":[{}]}}"#, values.join(","))
+}
+
+#[test]
+fn line_that_is_no_longer_offered_is_suspended() {
+    let over = |id: usize, lines: &[&str]| {
+        bet(id, "Goals Over/Under", lines.iter().map(|line| format!("Over {line}")), "1.9")
+    };
+    let (both, one) = (over(5, &["2.5", "3.5"]), over(5, &["2.5"]));
+    let other = over(6, &["2.5"]);
+    let mut poll = Poll::default();
+    assert_eq!(poll.answer(&prices("", &[both, other])).len(), 1 + 3 * 2);
+    let filtered = prices(r#","bet":"5""#, std::slice::from_ref(&one));
+    let suspended = "over_under 3.5 suspended Over 3.5=over";
+    assert_eq!(poll.answer(&filtered), [format!("bet 5@3.5 {suspended}")]);
+    assert_eq!(poll.answer(&filtered), [""; 0]);
+    let suspended = "over_under 2.5 suspended Over 2.5=over";
+    assert_eq!(poll.answer(&prices("", &[one])), [format!("bet 6@2.5 {suspended}")]);
+}
+
+#[test]
+fn more_prices_than_any_fixture_has_are_cut() {
+    let home = |id: usize| bet(id, "Own", ["Home".to_owned()], "2");
+    let numbers = |count: usize| (0..count).map(|number| number.to_string());
+    let markets: Vec<_> = (0..=MARKETS_MAX).map(home).collect();
+    let values = [bet(1, "Own", numbers(VALUES_MAX + 1), "2")];
+    let wrong = [bet(1, "Own", numbers(NOTICES_MAX + 1), "0")];
+    for (bets, notices, last) in [
+        (&markets[..], 1, "! 1 markets more than 5000 of one fixture"),
+        (&values[..], 1, "! 2001 selections of \"Own\""),
+        (&wrong[..], NOTICES_MAX, "! \"0\" is no price"),
+    ] {
+        let facts = Poll::default().answer(&prices("", bets));
+        assert_eq!(facts.last().map(String::as_str), Some(last));
+        assert_eq!(facts.iter().filter(|fact| fact.starts_with('!')).count(), notices, "{last}");
+    }
+}
+
+#[test]
+fn market_in_play_that_cannot_be_read_costs_only_itself() {
+    let live =
+        |odds: &str| part("odds/live", "", &format!(r#"{{"fixture":{{"id":7}},"odds":{odds}}}"#));
+    let own = bet(9, "Own", ["Home".to_owned()], "2");
+    let mut poll = Poll::default();
+    let expected = [
+        "fixture",
+        "api-football live-9 api-football-live-9 open in play Home",
+        "api-football live-9 Home 2",
+        "! 1 of 2 markets cannot be read",
+    ];
+    assert_eq!(poll.answer(&live(&format!("[{own},null]"))), expected);
+    assert_eq!(poll.answer(&live("{}")), ["! the odds are no list"]);
+    let withdrawn = "api-football live-9 api-football-live-9 suspended in play Home";
+    assert_eq!(poll.answer(&live("[]")), [withdrawn]);
 }
 
 #[test]

@@ -27,6 +27,7 @@ use super::{
     MARKETS_MAX, fixture,
     fixture::Match,
     market::{Closing, Market, RUNNERS_MAX},
+    race::Races,
 };
 use crate::{
     decode::betfair::{
@@ -66,8 +67,9 @@ pub struct Interpreter {
     /// By market id.
     listings: HashMap<String, Listing>,
     markets: HashMap<Arc<str>, TrackedMarket>,
-    /// By key, see [`fixture::key`], or by the key that replaces it.
+    /// By key, see [`Races::key`], or by the key that replaces it.
     matches: HashMap<Arc<str>, Match>,
+    races: Races,
 }
 
 /// A market and its last image.
@@ -113,6 +115,7 @@ impl Interpreter {
             listings,
             markets: HashMap::new(),
             matches: HashMap::new(),
+            races: Races::default(),
         }
     }
 
@@ -139,12 +142,16 @@ impl Interpreter {
         }
         let key: Arc<str> = match (self.markets.get(&*book.id), listing) {
             (Some(tracked), _) => tracked.market.match_key.clone(),
-            (None, Some(listing)) => fixture::key(&definition, &listing.event_id, &book.id).into(),
+            (None, Some(listing)) => {
+                let event_id = listing.event_id.as_str().into();
+                self.races.key(&definition, &event_id, &book.id, &self.matches)
+            }
             (None, None) => format!("market/{}", book.id).into(),
         };
         let event_id = listing.map_or_else(|| key.clone(), |it| it.event_id.as_str().into());
         let of_event = self.matches.entry(key.clone()).or_insert_with(|| Match::new(key));
         batch.events.extend(of_event.define(&definition, notices));
+        self.races.update(of_event, &definition, &event_id);
         let tracked = self.markets.entry(book.id.as_ref().into()).or_insert_with(|| {
             TrackedMarket { market: Market::new(&book.id, event_id, of_event, 0), last: None }
         });
@@ -165,7 +172,13 @@ impl Interpreter {
             let markets = &self.markets;
             let live: std::collections::HashSet<_> =
                 markets.values().map(|it| it.market.match_key.clone()).collect();
-            self.matches.retain(|key, _| live.contains(key));
+            self.matches.retain(|key, of_event| {
+                let is_live = live.contains(key);
+                if !is_live {
+                    self.races.remove(of_event);
+                }
+                is_live
+            });
         }
     }
 }

@@ -8,7 +8,10 @@ use facts::event::{
     About, Class, Competition, Event, Fact, Fixture, Id, Micros, Pair, Participant, Race, Sport,
 };
 
-use super::{race, time::moment};
+use super::{
+    race::{self, RaceTime},
+    time::moment,
+};
 use crate::{
     decode::betfair::{StreamMarketDefinition, quoted},
     error::{DecodeError, RefusalKind},
@@ -28,6 +31,8 @@ pub(super) struct Match {
     /// Of a race, as they were reported.
     about: About,
     race: Option<Race>,
+    /// Under which it is among the [`race::Races`].
+    pub(super) race_at: Option<RaceTime>,
     introduced: bool,
 }
 
@@ -49,17 +54,24 @@ impl Match {
         let id = Id::derive(PROVIDER, "match", &key);
         let fixture =
             Fixture { provider: PROVIDER.into(), provider_key: key, ..Fixture::default() };
-        let (about, race) = (About::default(), None);
-        Self { id, sport: Sport::Other, markets: 0, fixture, about, race, introduced: false }
+        Self {
+            id,
+            sport: Sport::Other,
+            markets: 0,
+            fixture,
+            about: About::default(),
+            race: None,
+            race_at: None,
+            introduced: false,
+        }
     }
 
     pub(super) fn key(&self) -> Arc<str> {
         Arc::clone(&self.fixture.provider_key)
     }
 
-    /// Whether it starts then.
-    pub(super) fn is_off_at(&self, off: Micros) -> bool {
-        self.fixture.start == Some(off)
+    pub(super) fn start(&self) -> Option<Micros> {
+        self.fixture.start
     }
 
     /// Takes what a definition says of the match; gives what is new of it: the fixture, and of a race what else is known.

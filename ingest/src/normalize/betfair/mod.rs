@@ -44,6 +44,7 @@ use self::{
     fixture::Match,
     market::{Closing, Market},
     names::Names,
+    race::Races,
     retired_markets::RetiredMarkets,
 };
 use crate::{
@@ -66,6 +67,7 @@ pub struct Normalizer {
     book: Arc<str>,
     markets: HashMap<Arc<str>, Market>,
     matches: HashMap<Arc<str>, Match>,
+    races: Races,
     last_at: Option<Micros>,
     /// Markets keep their definition as it was received, so that it can be reported again with the names of the catalogue.
     keeps_definitions: bool,
@@ -95,6 +97,7 @@ impl Default for Normalizer {
             book: fixture::PROVIDER.into(),
             markets: HashMap::new(),
             matches: HashMap::new(),
+            races: Races::default(),
             last_at: None,
             keeps_definitions: false,
             image: 0,
@@ -304,6 +307,7 @@ impl Normalizer {
         let [event_id, key] = known.map_or_else(|| self.admit(id, definition), Ok)?;
         let of_event = self.matches.entry(Arc::clone(&key)).or_insert_with(|| Match::new(key));
         out.batch.events.extend(of_event.define(definition, &mut out.notices));
+        self.races.update(of_event, definition, &event_id);
         if is_new {
             of_event.markets += 1;
             let mut market = Market::new(id, event_id, of_event, self.image);
@@ -327,14 +331,9 @@ impl Normalizer {
             self.retired.insert(id.into());
             return Err(no_event(id));
         };
-        // A race whose off time was moved keeps its key, and markets that come later follow it.
-        let key = race::off(definition).and_then(|off| {
-            let of_event = self.markets.values().filter(|market| &*market.event_id == event_id);
-            let mut races = of_event.filter_map(|market| self.matches.get(&market.match_key));
-            races.find(|race| race.is_off_at(off)).map(Match::key)
-        });
-        let key = key.unwrap_or_else(|| fixture::key(definition, event_id, id).into());
-        Ok([event_id.into(), key])
+        let event_id = event_id.into();
+        let key = self.races.key(definition, &event_id, id, &self.matches);
+        Ok([event_id, key])
     }
 
     /// An image of the whole subscription follows.
@@ -380,6 +379,7 @@ impl Normalizer {
         if let Some(of_event) = self.matches.get_mut(&market.match_key) {
             of_event.markets -= 1;
             if of_event.markets == 0 {
+                self.races.remove(of_event);
                 self.matches.remove(&market.match_key);
             }
         }

@@ -4,12 +4,12 @@
 //! (`raceId` of `listRaceDetails`): the event and the off time in UTC, `34173357.1302`. What is about no single race, such as
 //! an ante-post market or a special of the meeting, is a match of its own, whose key is the event and the market.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use facts::event::{About, Id, Micros, Race, RaceRunner, RaceStatus, RunnerStatus, Venue};
 
 use super::{
-    fixture::{PROVIDER, participant},
+    fixture::{self, Match, PROVIDER, participant},
     time,
 };
 use crate::decode::betfair::{RunnerDefinition, StreamMarketDefinition};
@@ -35,6 +35,63 @@ const TYPES: [&str; 15] = [
     "QUINELLA",
     "TRIFECTA",
 ];
+
+/// An event and an off time.
+pub(super) type RaceTime = (Arc<str>, Micros);
+
+/// The keys of races by their event and the off time that they have now.
+#[derive(Debug, Default)]
+pub(super) struct Races(HashMap<RaceTime, Arc<str>>);
+
+impl Races {
+    /// The key of the match of a new market. A race whose off time was moved keeps its key, and markets that come later follow
+    /// it.
+    pub(super) fn key(
+        &self,
+        definition: &StreamMarketDefinition<'_>,
+        event_id: &Arc<str>,
+        market_id: &str,
+        matches: &HashMap<Arc<str>, Match>,
+    ) -> Arc<str> {
+        let own: Arc<str> = fixture::key(definition, event_id, market_id).into();
+        if definition.race_id.is_some() || matches.contains_key(&own) {
+            return own;
+        }
+        let at = off(definition).map(|off| (Arc::clone(event_id), off));
+        at.and_then(|at| self.0.get(&at)).map_or(own, Arc::clone)
+    }
+
+    /// Notes when a race is off by now. What is about no single race has a start, too, but is none.
+    pub(super) fn update(
+        &mut self,
+        of_event: &mut Match,
+        definition: &StreamMarketDefinition<'_>,
+        event_id: &Arc<str>,
+    ) {
+        let key = of_event.key();
+        if !is_racing(definition) || key.contains('/') {
+            return;
+        }
+        let at = of_event.start().map(|off| (Arc::clone(event_id), off));
+        if at == of_event.race_at {
+            return;
+        }
+        self.remove(of_event);
+        of_event.race_at.clone_from(&at);
+        if let Some(at) = at {
+            self.0.entry(at).or_insert(key);
+        }
+    }
+
+    /// Forgets a race.
+    pub(super) fn remove(&mut self, of_event: &Match) {
+        if let Some(at) = &of_event.race_at
+            && self.0.get(at) == Some(&of_event.key())
+        {
+            self.0.remove(at);
+        }
+    }
+}
 
 /// Whether the market is of horses ("7") or greyhounds ("4339").
 pub(super) fn is_racing(definition: &StreamMarketDefinition<'_>) -> bool {
@@ -97,7 +154,8 @@ fn distance(name: &str) -> Option<&str> {
     })
 }
 
-/// The race as its `WIN` market tells it. `None` of another market, and until each runner has a name.
+/// The race as its `WIN` market tells it. `None` of another market, until each runner has a name, and of one that is closed
+/// without a winner.
 pub(super) fn race(definition: &StreamMarketDefinition<'_>) -> Option<Race> {
     if definition.market_type.as_deref() != Some(WIN) || definition.runners.is_empty() {
         return None;
@@ -111,6 +169,9 @@ pub(super) fn race(definition: &StreamMarketDefinition<'_>) -> Option<Race> {
         RaceStatus::Finished
     } else if is_closed && is_void {
         RaceStatus::Abandoned
+    } else if is_closed {
+        // How it ended is not known.
+        return None;
     } else if definition.in_play {
         RaceStatus::Off
     } else {
@@ -136,7 +197,7 @@ fn runner(definition: &RunnerDefinition<'_>) -> Option<RaceRunner> {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::fixture, *};
+    use super::*;
 
     #[test]
     fn distance_is_as_the_name_states_it() {

@@ -116,7 +116,7 @@ impl Normalizer {
         if !self.opened {
             self.open(server, out);
         }
-        self.enter_set(row, out)?;
+        self.enter_set(row, next, out)?;
         let next = next.filter(|next| next.set == row.set || next.set == row.set + 1);
         let score = self.after(row, next, server, winner, out);
         score.check().map_err(|reason| value(format!("{reason} after point {}", row.number)))?;
@@ -184,8 +184,14 @@ impl Normalizer {
     }
 
     /// Refuses a point that is not of the set in play. The last point of a set may be missing, if by
-    /// the rules one side alone could end it.
-    fn enter_set(&mut self, row: &PointRow, out: &mut Interpretation) -> Result<(), DecodeError> {
+    /// the rules one side alone could end it. Of a set whose end is missing otherwise nothing is known,
+    /// once a second point is of a later set.
+    fn enter_set(
+        &mut self,
+        row: &PointRow,
+        next: Option<&PointRow>,
+        out: &mut Interpretation,
+    ) -> Result<(), DecodeError> {
         let (sets, set, number) = (self.score.sets.len(), usize::from(row.set), &row.number);
         if self.score.winner.is_some() {
             return Err(value(format!("point {number} after the end of the match")));
@@ -210,8 +216,29 @@ impl Normalizer {
                 self.score = score;
                 Ok(())
             }
-            _ => Err(value(format!("point {number} in set {set}, but set {sets} is not over"))),
+            _ => {
+                let score = self.in_later_set(set);
+                if next.is_none_or(|next| next.set != row.set) || score.check().is_err() {
+                    let reason = format!("point {number} in set {set}, but set {sets} is not over");
+                    return Err(value(reason));
+                }
+                let reason = format!("the end of set {sets} is missing before point {number}");
+                out.notices.push(value(reason));
+                self.score = score;
+                Ok(())
+            }
         }
+    }
+
+    /// The score at the start of a later set, where the end of the one in play is missing: 0-0 is a
+    /// set that is not known.
+    fn in_later_set(&self, set: usize) -> TennisScore {
+        let mut score = self.score.clone();
+        score.sets.pop();
+        score.sets.resize(set, SetScore::default());
+        score.game = GameScore::default();
+        score.server = None;
+        score
     }
 
     /// The score after a point: by the rules, or by the columns where they say something else.

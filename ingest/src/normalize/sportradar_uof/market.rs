@@ -32,6 +32,8 @@ pub(super) struct Market {
     places: HashMap<Arc<str>, usize>,
     /// The producer of its last odds.
     producer: Option<u32>,
+    /// The timestamp of the newest message about it.
+    at_ms: Option<i64>,
     /// Set when a settlement or a cancellation closed it, and not its status.
     pub(super) closed_by: Option<ClosedBy>,
 }
@@ -68,6 +70,7 @@ impl Market {
             state: MarketState::default(),
             places: HashMap::new(),
             producer: None,
+            at_ms: None,
             closed_by: None,
         }
     }
@@ -120,6 +123,16 @@ impl Market {
         self.state.is_open()
     }
 
+    /// Whether a message of this time is older than the newest about it.
+    pub(super) fn is_older(&self, at_ms: Option<i64>) -> bool {
+        self.at_ms.zip(at_ms).is_some_and(|(newest, at)| at < newest)
+    }
+
+    /// A message of this time is about it.
+    pub(super) fn note_time(&mut self, at_ms: Option<i64>) {
+        self.at_ms = self.at_ms.max(at_ms);
+    }
+
     /// Whether this producer offers it, as far as both are known.
     pub(super) fn is_of_producer(&self, producer: Option<u32>) -> bool {
         self.producer.zip(producer).is_none_or(|(own, other)| own == other)
@@ -149,6 +162,9 @@ impl Market {
             let active = outcome.active.unwrap_or(true) && !cancelled;
             selection.status =
                 if active { SelectionStatus::Active } else { SelectionStatus::Removed };
+            if active {
+                selection.terms = None;
+            }
             prices.extend(price.filter(|_| active).map(|price| (selection.id.clone(), price)));
         }
         if cancelled {

@@ -9,7 +9,8 @@
 //!   suspended by a bet stop of the producer that offers them and of a group that their description names (without a
 //!   description: of any group) and by a `product_down` of that producer, closed by a settlement or a cancellation, and
 //!   suspended again when that is rolled back.
-//! - **Order.** Odds that are older than the newest of their producer, by their timestamps, change nothing.
+//! - **Order.** Odds of a market that are older than the last message about it, by their timestamps, change nothing, whoever
+//!   sends them.
 //! - **Producers** hand markets over with the status -2: after the odds of another producer it means nothing any more.
 //! - **Names.** Descriptions of markets, and the sides of a fixture, name the markets that we have no words for, also those
 //!   that were reported before.
@@ -57,6 +58,9 @@ const REFUSALS_BETWEEN: u32 = 1_000;
 /// 500 bytes, and 200 for each outcome of a market that has the names of the provider.
 const MARKETS_MAX: usize = 5_000;
 
+/// How far a timestamp may be ahead of our clock; one that is further ahead is not used.
+const AHEAD_MAX_MS: i64 = 60 * 60 * 1000;
+
 /// The state of the events of one feed.
 #[derive(Debug, Default)]
 pub struct Interpreter {
@@ -78,8 +82,8 @@ struct EventState {
     in_play: bool,
     status: Vec<Fact>,
     markets: HashMap<String, Market>,
-    /// The timestamp of the newest odds of each producer.
-    odds_ms: HashMap<Option<u32>, i64>,
+    /// The timestamp of the newest status.
+    status_ms: Option<i64>,
 }
 
 impl Interpreter {
@@ -125,9 +129,7 @@ impl Interpreter {
         state.sport = state.sport.or_else(by_status).or(default);
         let mut facts = state.introduce(event)?;
         let mut prices = 0;
-        if !state.is_out_of_date(message) {
-            state.message(message, names, &mut facts, &mut prices, &mut played.notices);
-        }
+        state.message(message, names, &mut facts, &mut prices, &mut played.notices);
         self.play(event, message.timestamp_ms, facts, prices, played);
         Ok(())
     }
@@ -222,13 +224,17 @@ impl Interpret for Interpreter {
     ) -> Result<(), DecodeError> {
         let mut message = decode::decode(bytes)?;
         out.notices.append(&mut message.notices);
+        out.notices.extend(drop_future_timestamp(&mut message, received));
         let at = message.timestamp_ms.and_then(|ms| ms.checked_mul(1000)).unwrap_or(received);
         self.clock_us = Some(self.clock_us.map_or(at, |last| last.max(at)));
         match message.kind {
             Kind::Alive { subscribed: true } => out.signals.push(Signal::Alive),
             Kind::Alive { subscribed: false } => out.signals.push(Signal::Recovering),
             Kind::SnapshotComplete { .. } => out.signals.push(Signal::Fresh),
-            Kind::ProductDown => self.suspend_all(&message, out),
+            Kind::ProductDown => {
+                out.signals.push(Signal::Recovering);
+                self.suspend_all(&message, out);
+            }
             Kind::Fixtures => {
                 for fixture in &message.fixtures {
                     let refused = self.fixture(fixture, out).err();
@@ -254,19 +260,8 @@ impl EventState {
             in_play: false,
             status: Vec::new(),
             markets: HashMap::new(),
-            odds_ms: HashMap::new(),
+            status_ms: None,
         }
-    }
-
-    /// Whether these odds are older than those of their producer that were taken: they are sent again.
-    fn is_out_of_date(&mut self, message: &Message) -> bool {
-        let Some(at) = message.timestamp_ms.filter(|_| message.kind == Kind::OddsChange) else {
-            return false;
-        };
-        let newest = self.odds_ms.entry(message.product).or_insert(at);
-        let is_older = at < *newest;
-        *newest = at.max(*newest);
-        is_older
     }
 
     /// Nothing more is to be expected of it.
@@ -316,15 +311,21 @@ impl EventState {
             _ => {}
         }
         let in_play = self.in_play;
+        let mut older = 0_usize;
         let sport = self.reported.as_ref().map_or(Sport::Other, |(sport, _)| *sport);
         for change in &message.markets {
             let market = match market(&mut self.markets, change, sport) {
                 Ok(market) => market,
                 Err(refused) => {
                     notices.push(refused);
-                    return;
+                    break;
                 }
             };
+            if message.kind == Kind::OddsChange && market.is_older(message.timestamp_ms) {
+                older += 1;
+                continue;
+            }
+            market.note_time(message.timestamp_ms);
             market.learn_names(names, &self.fixture, &change.outcomes);
             match message.kind {
                 Kind::OddsChange => {
@@ -341,10 +342,18 @@ impl EventState {
                 _ => {}
             }
         }
+        if older > 0 {
+            let reason = format!("odds of {older} markets are older than what came before");
+            notices.push(DecodeError::new(RefusalKind::TimeBackwards, reason));
+        }
     }
 
     fn status(&mut self, message: &Message, facts: &mut Vec<Fact>) {
         let Some(status) = &message.status else { return };
+        if self.status_ms.zip(message.timestamp_ms).is_some_and(|(last, at)| at < last) {
+            return;
+        }
+        self.status_ms = self.status_ms.max(message.timestamp_ms);
         self.in_play = status::in_play(status).unwrap_or(self.in_play);
         let Some((sport, _)) = self.reported else { return };
         let winner = status.winner.as_deref().map(participant_id).and_then(|winner| {
@@ -369,14 +378,21 @@ impl EventState {
         };
         let is_meant = |key: &str, market: &Market| {
             let id = key.split('/').next().unwrap_or(key);
-            market.is_open()
-                && market.is_of_producer(message.product)
+            market.is_of_producer(message.product)
                 && names.is_in_group(id, message.groups.as_deref())
         };
-        let mut open: Vec<_> =
+        let mut meant: Vec<_> =
             self.markets.iter_mut().filter(|(key, market)| is_meant(key, market)).collect();
-        open.sort_by(|one, other| one.0.cmp(other.0));
-        open.into_iter().for_each(|(_, market)| market.stop(status, facts));
+        meant.sort_by(|one, other| one.0.cmp(other.0));
+        for (_, market) in meant {
+            // What a producer recovers after it was down keeps its times.
+            if message.kind != Kind::ProductDown {
+                market.note_time(message.timestamp_ms);
+            }
+            if market.is_open() {
+                market.stop(status, facts);
+            }
+        }
     }
 
     fn reschedule(&mut self, start_ms: Option<i64>, facts: &mut Vec<Fact>) {
@@ -389,6 +405,14 @@ impl EventState {
             facts.push(Fact::Fixture(self.fixture.clone()));
         }
     }
+}
+
+/// Drops a timestamp that is far ahead of our clock, so that it does not make all later messages look old.
+fn drop_future_timestamp(message: &mut Message, received: Micros) -> Option<DecodeError> {
+    // A recording that is played from 0 has no clock to compare with.
+    let latest = (received > 0).then(|| (received / 1000).saturating_add(AHEAD_MAX_MS))?;
+    let ms = message.timestamp_ms.take_if(|ms| *ms > latest)?;
+    Some(DecodeError::value(format!("timestamp {ms} is in the future")))
 }
 
 /// A market of an event of this sport, which may be new.

@@ -15,7 +15,11 @@ use crate::decode::sportradar_uof::{PeriodScore, Status};
 
 /// Whether markets of the event are in play, by the coarse status or else by the phase; `None` where neither says it.
 pub(super) fn in_play(status: &Status) -> Option<bool> {
-    let by_phase = || Some(matches!(status.match_status?, 1..60 | 80 | 81));
+    let by_phase = || match status.match_status? {
+        1..60 | 80 | 81 => Some(true),
+        0 | 60 | 61 | 70 | 90..=100 | 110 | 120 => Some(false),
+        _ => None,
+    };
     status.status.map(|status| matches!(status, 1 | 2 | 7)).or_else(by_phase)
 }
 

@@ -77,18 +77,60 @@ fn odds_change_updates_only_the_markets_it_names() {
     assert_eq!(interpret(&mut feed, &odds(back)), expected);
 }
 
+/// The text with another timestamp.
+fn at(ms: u64, text: &str) -> String {
+    text.replace("5000", &ms.to_string())
+}
+
 #[test]
-fn older_odds_of_a_producer_change_nothing() {
+fn older_odds_of_a_market_change_nothing() {
     let mut feed = football();
-    let at = |ms: u32, price: &str| {
-        odds(&RESULT.replace("2.10", price)).replace("5000", &ms.to_string())
-    };
-    interpret(&mut feed, &at(5000, "2.1"));
-    assert_eq!(interpret(&mut feed, &at(6000, "2.2")), ["1 1=2.2"]);
-    assert_eq!(interpret(&mut feed, &at(5000, "2.1")), [""; 0]);
-    assert_eq!(interpret(&mut feed, &at(6000, "2.3")), ["1 1=2.3"]);
-    let of_another = at(5000, "2.4").replace(r#"product="1""#, r#"product="3""#);
-    assert_eq!(interpret(&mut feed, &of_another), ["1 1=2.4"]);
+    let result = |ms: u64, price: &str| at(ms, &odds(&RESULT.replace("2.10", price)));
+    interpret(&mut feed, &result(5000, "2.1"));
+    assert_eq!(interpret(&mut feed, &result(6000, "2.2")), ["1 1=2.2"]);
+    assert_eq!(interpret(&mut feed, &result(6000, "2.3")), ["1 1=2.3"]);
+    let total =
+        r#"<market id="18" specifiers="total=2.5" status="1"><outcome id="12" odds="2"/></market>"#;
+    let snapshot = at(5999, &odds(&format!("{RESULT}{total}")));
+    for text in [snapshot.clone(), snapshot.replace(r#"product="1""#, r#"product="3""#)] {
+        let mut played = Interpretation::default();
+        feed.message(text.as_bytes(), NOW, &mut played).unwrap();
+        let reason = "odds of 1 markets are older than what came before";
+        let notice = DecodeError::new(RefusalKind::TimeBackwards, reason);
+        assert_eq!(played.notices, [notice], "{text}");
+        let mut events = played.batches.iter().flat_map(|timed| &timed.batch.events);
+        assert!(events.all(|event| fact(&event.fact).starts_with("18/total=2.5 ")), "{text}");
+    }
+    assert!(feed.events["sr:match:1"].markets["18/total=2.5"].is_open());
+}
+
+#[test]
+fn odds_before_a_stop_or_a_settlement_do_not_reopen() {
+    let results = r#"<outcomes><market id="1"><outcome id="1" result="1"/></market></outcomes>"#;
+    for closing in [
+        message("bet_stop", r#"groups="all""#, ""),
+        message("bet_settlement", "", results),
+        message("bet_cancel", "", r#"<market id="1"/>"#),
+    ] {
+        let mut feed = football();
+        interpret(&mut feed, &odds(RESULT));
+        assert_eq!(interpret(&mut feed, &at(7000, &closing)).len(), 1, "{closing}");
+        let mut played = Interpretation::default();
+        feed.message(at(6500, &odds(RESULT)).as_bytes(), NOW, &mut played).unwrap();
+        assert_eq!((played.batches, played.notices.len()), (vec![], 1), "{closing}");
+        assert!(!interpret(&mut feed, &at(8000, &odds(RESULT))).is_empty(), "{closing}");
+    }
+}
+
+#[test]
+fn timestamp_in_the_future_is_not_used() {
+    let mut feed = football();
+    let text = at(1_711_003_600_001, &odds(RESULT));
+    let mut played = Interpretation::default();
+    feed.message(text.as_bytes(), NOW, &mut played).unwrap();
+    assert_eq!(played.notices[0].reason, "timestamp 1711003600001 is in the future");
+    assert_eq!((played.batches[0].clock_us, played.batches[0].batch.at), (NOW, None));
+    assert_eq!(interpret(&mut feed, &odds(&RESULT.replace("2.10", "2.2"))), ["1 1=2.2"]);
 }
 
 #[test]
@@ -128,6 +170,20 @@ fn phase_tells_whether_markets_are_in_play() {
 }
 
 #[test]
+fn phase_that_does_not_say_it_leaves_markets_in_play() {
+    let mut feed = football();
+    let phase = |code: u32| {
+        let status = format!(r#"<sport_event_status match_status="{code}"/>"#);
+        message("odds_change", "", &format!("{status}<odds>{RESULT}</odds>"))
+    };
+    interpret(&mut feed, &phase(7));
+    for code in [301, 501] {
+        assert_eq!(interpret(&mut feed, &phase(code)), [""; 0], "phase {code}");
+    }
+    assert_eq!(interpret(&mut feed, &phase(100)).len(), 2, "the status and the market");
+}
+
+#[test]
 fn market_statuses_are_converted() {
     for (status, expected) in [
         ("1", "open 12=over:active"),
@@ -159,7 +215,7 @@ fn producer_that_is_down_suspends_its_own_markets() {
     assert_eq!(interpret(&mut feed, own), [""; 0], "nothing is open");
     let back = r#"<market id="1" status="1"/>"#;
     let open = "1 is match_winner open 1=home:active 2=draw:active 3=away:removed";
-    assert_eq!(interpret(&mut feed, &odds(back)), [open]);
+    assert_eq!(interpret(&mut feed, &at(7000, &odds(back))), [open]);
 }
 
 #[test]
@@ -189,6 +245,9 @@ fn settlement_closes_and_its_rollback_suspends() {
     assert_eq!(interpret(&mut feed, &roll_back), expected);
     interpret(&mut feed, &odds(RESULT));
     assert_eq!(interpret(&mut feed, &roll_back), [""; 0], "it is open again");
+    interpret(&mut feed, &settlement(1));
+    let open = "1 is match_winner open 1=home:active 2=draw:active 3=away:removed";
+    assert_eq!(interpret(&mut feed, &odds(RESULT)), [open, "1 1=2.1 2=3"], "no dead heat");
 }
 
 #[test]
@@ -265,6 +324,7 @@ fn control_messages_are_signals() {
         (r#"<alive product="1" timestamp="5" subscribed="1"/>"#, Signal::Alive),
         (r#"<alive product="1" timestamp="5" subscribed="0"/>"#, Signal::Recovering),
         (r#"<snapshot_complete product="1" request_id="7"/>"#, Signal::Fresh),
+        (r#"<product_down product="1" timestamp="5"/>"#, Signal::Recovering),
     ] {
         let mut played = Interpretation::default();
         Interpreter::default().message(text.as_bytes(), NOW, &mut played).unwrap();

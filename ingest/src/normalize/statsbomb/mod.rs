@@ -19,7 +19,8 @@ use std::{
 
 use facts::{
     event::{
-        About, Analysis, Competition, Fixture, FootballFact, FootballStatus, Id, Pair, Side, Venue,
+        About, Analysis, Class, Competition, Fixture, FootballFact, FootballStatus, Id, Pair, Side,
+        Venue,
     },
     football::Period,
 };
@@ -82,7 +83,7 @@ impl Normalizer {
             start: None,
             date: record.as_ref().and_then(|record| record.date),
             sides: Some(roster.sides.clone()),
-            ..Fixture::default()
+            class: record.as_ref().map(class).unwrap_or_default(),
         };
         let players = |wanted: fn(&Kind) -> bool| {
             let events = document.events.iter().flatten().filter(move |event| wanted(&event.kind));
@@ -216,6 +217,10 @@ fn competition(record: &MatchRecord) -> Option<Competition> {
     })
 }
 
+fn class(record: &MatchRecord) -> Class {
+    Class { gender: record.gender, ..Class::in_country(record.country.as_deref()) }
+}
+
 fn about(record: &MatchRecord) -> About {
     let venue = record.stadium.as_ref().map(|named| Venue {
         id: Id::derive(PROVIDER, "venue", &named.id),
@@ -225,9 +230,28 @@ fn about(record: &MatchRecord) -> About {
     About {
         round: record.week,
         round_name: record.stage.clone().filter(|stage| &**stage != "Regular Season"),
-        country: record.country.clone(),
+        country: class(record).country,
         venue,
         referee: record.referee.as_ref().map(|named| roster::participant("referee", named)),
         ..About::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use facts::event::Gender;
+
+    use super::*;
+
+    #[test]
+    fn gender_and_country_are_stated() {
+        for (country, expected) in [("England", Some("England")), ("International", None)] {
+            let gender = Some(Gender::Women);
+            let country = Some(country.into());
+            let record = MatchRecord { country, gender, ..MatchRecord::default() };
+            let class = class(&record);
+            assert_eq!((class.gender, class.country.as_deref()), (gender, expected));
+            assert_eq!(about(&record).country.as_deref(), expected);
+        }
     }
 }

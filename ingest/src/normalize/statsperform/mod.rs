@@ -56,22 +56,17 @@ pub struct Normalizer {
 }
 
 impl Normalizer {
-    /// `summary` is the MA1 of the match, if there is one; `start` is when it starts, where
-    /// neither says it.
+    /// `summary` is the MA1 of the match, if there is one.
     ///
     /// # Errors
     ///
     /// If neither says which match it is, or who plays.
-    pub fn new(
-        document: &Document,
-        summary: Option<&Document>,
-        start: Micros,
-    ) -> Result<Self, DecodeError> {
+    pub fn new(document: &Document, summary: Option<&Document>) -> Result<Self, DecodeError> {
         let info =
             document.info.as_ref().or_else(|| summary.and_then(|summary| summary.info.as_ref()));
         let info = info.ok_or_else(played::no_match)?;
         let roster = Roster::new(info)?;
-        let fixture = played::fixture(info, &roster, start);
+        let fixture = played::fixture(info, &roster);
         let moments = summary.map_or(document.moments.as_slice(), |it| it.moments.as_slice());
         let documents: Vec<_> = summary.into_iter().chain([document]).collect();
         let about = played::about(info, &roster, &documents);

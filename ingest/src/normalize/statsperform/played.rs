@@ -28,7 +28,7 @@ pub(super) fn no_match() -> DecodeError {
     DecodeError::new(RefusalKind::Unknown, "nothing says which match it is")
 }
 
-pub(super) fn fixture(info: &MatchInfo, roster: &Roster, start: Micros) -> Fixture {
+pub(super) fn fixture(info: &MatchInfo, roster: &Roster) -> Fixture {
     let competition = info.competition.as_ref().map(|named| Competition {
         id: Id::derive(PROVIDER, "competition", &named.id),
         name: named.name.clone(),
@@ -38,7 +38,7 @@ pub(super) fn fixture(info: &MatchInfo, roster: &Roster, start: Micros) -> Fixtu
         provider: PROVIDER.into(),
         provider_key: info.id.clone(),
         competition,
-        start: info.start.or_else(|| info.date.is_none().then_some(start)),
+        start: info.start,
         date: info.date.filter(|_| info.start.is_none()),
         sides: Some(roster.sides.clone()),
         class: Class { gender: info.gender, ..Class::in_country(info.country.as_deref()) },

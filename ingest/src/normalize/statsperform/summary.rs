@@ -34,15 +34,13 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// `start` is when the match starts, where the document does not say it.
-    ///
     /// # Errors
     ///
     /// If the document does not say which match it is, or who plays.
-    pub fn new(document: &Document, start: Micros) -> Result<Self, DecodeError> {
+    pub fn new(document: &Document) -> Result<Self, DecodeError> {
         let info = document.info.as_ref().ok_or_else(played::no_match)?;
         let roster = Roster::new(info)?;
-        let fixture = played::fixture(info, &roster, start);
+        let fixture = played::fixture(info, &roster);
         let about = played::about(info, &roster, &[document]);
         let match_id = Id::derive(PROVIDER, "match", &info.id);
         let mut course = Course::new(match_id, fixture).with(about);

@@ -7,7 +7,7 @@ use facts::event::{Batch, Event, Fact, Fixture, Id, Micros, Sport};
 use super::{
     ResponseContext, ResponseKind, fixture,
     market::{self, EventContext, MarketOffer},
-    newest_of_event, score,
+    score,
 };
 use crate::{
     decode::the_odds_api::{Bookmaker, OddsApiEvent},
@@ -21,8 +21,8 @@ pub(super) struct EventState {
     sport: Sport,
     pub(super) sport_key: String,
     fixture: Option<Fixture>,
-    /// The newest update of the answers that gave the fixture.
-    introduced_at: Option<Micros>,
+    /// The last `last_update` of each bookmaker's market, by which an older answer is known.
+    updates: BTreeMap<String, BTreeMap<String, Micros>>,
     books: BTreeMap<Arc<str>, BTreeMap<Arc<str>, BookMarket>>,
     score: Vec<Fact>,
     /// The `last_update` of the score.
@@ -48,7 +48,7 @@ impl EventState {
             sport: fixture::sport(&event.sport_key),
             sport_key: event.sport_key.clone(),
             fixture: None,
-            introduced_at: None,
+            updates: BTreeMap::new(),
             books: BTreeMap::new(),
             score: Vec::new(),
             scored_at: None,
@@ -109,15 +109,37 @@ impl EventState {
     /// The fixture, if it is new or has changed.
     fn introduce(&mut self, event: &OddsApiEvent) -> Vec<Fact> {
         let fixture = fixture::of(event);
-        let at = newest_of_event(event);
         // An older answer, of a cache, may have the start that was moved since.
-        let is_older = at.is_some() && at < self.introduced_at;
-        self.introduced_at = at.max(self.introduced_at);
+        let is_older = self.is_older(event);
         if is_older || self.fixture.as_ref() == Some(&fixture) {
             return Vec::new();
         }
         self.fixture = Some(fixture.clone());
         vec![Fact::Fixture(fixture)]
+    }
+
+    /// Whether an answer is older than those before: something in it was updated since, and nothing in it is newer. Answers may
+    /// have different bookmakers, so each market is compared with itself.
+    fn is_older(&mut self, event: &OddsApiEvent) -> bool {
+        let (mut older, mut newer) = (false, false);
+        let mut compare = |last: Micros, at: Micros| {
+            older |= at < last;
+            newer |= at > last;
+        };
+        let result = event.result.as_ref().and_then(|it| it.last_update);
+        if let (Some(last), Some(at)) = (self.scored_at, result) {
+            compare(last, at);
+        }
+        for bookmaker in event.bookmakers.iter().flatten() {
+            let updates = self.updates.entry(bookmaker.key.clone()).or_default();
+            for market in &bookmaker.markets {
+                let Some(at) = market.last_update.or(bookmaker.last_update) else { continue };
+                let last = updates.entry(market.key.clone()).or_insert(at);
+                compare(*last, at);
+                *last = at.max(*last);
+            }
+        }
+        older && !newer
     }
 
     fn bookmaker(

@@ -56,7 +56,8 @@ fn class(sport_key: &str) -> Class {
     let gender = parts.clone().find_map(|part| match part {
         "atp" => Some(Gender::Men),
         "wta" | "wnba" | "wncaab" => Some(Gender::Women),
-        _ => Gender::named(part),
+        // `mma_mixed_martial_arts` says nothing of who fights.
+        _ => Gender::named(part).filter(|gender| *gender != Gender::Mixed),
     });
     let country = match (parts.next(), parts.next(), parts.next_back()) {
         (Some("soccer"), Some("league"), Some("ireland")) => Some("Ireland"),
@@ -123,6 +124,7 @@ mod tests {
             ("basketball_wnba", Some(Gender::Women), None),
             ("tennis_atp_us_open", Some(Gender::Men), None),
             ("soccer_fifa_world_cup", None, None),
+            ("mma_mixed_martial_arts", None, None),
         ] {
             assert_eq!(class(key), Class { gender, ..Class::in_country(country) }, "{key}");
         }

@@ -109,6 +109,9 @@ fn older_answer_moves_no_start() {
     assert_eq!(interpret(&mut feed, &before)[0], "fixture e");
     assert_eq!(interpret(&mut feed, &moved), ["fixture e"]);
     assert_eq!(interpret(&mut feed, &before), [""; 0]);
+    // Another bookmaker's prices are older than those of the last answer. The answer is not.
+    let other = body("2024-03-21T02", "2024-03-30").replace(r#""key":"b""#, r#""key":"c""#);
+    assert_eq!(interpret(&mut feed, &other)[0], "fixture e");
 }
 
 #[test]

@@ -46,22 +46,16 @@ pub struct Normalizer {
 }
 
 impl Normalizer {
-    /// `start` is when the match starts, where no record says it.
-    ///
     /// # Errors
     ///
     /// If the document does not say which match it is, or who plays.
-    pub fn new(
-        document: &Document,
-        record: Option<&MatchRecord>,
-        start: Micros,
-    ) -> Result<Self, DecodeError> {
+    pub fn new(document: &Document, record: Option<&MatchRecord>) -> Result<Self, DecodeError> {
         let match_key = document.match_key().ok_or_else(|| {
             DecodeError::new(RefusalKind::Unknown, "no event that says its match")
         })?;
         let roster = Roster::new(document, record)?;
         let match_id = Id::derive(PROVIDER, "match", &match_key.to_string());
-        let fixture = record::fixture(match_key, record, &roster, start);
+        let fixture = record::fixture(match_key, record, &roster);
         let about = record.map(record::about).unwrap_or_default();
         let mut course = Course::new(match_id, fixture).with(about);
         let sides = record.map(|it| [(Side::First, &it.home), (Side::Second, &it.away)]);

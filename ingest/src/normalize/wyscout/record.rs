@@ -35,17 +35,12 @@ pub(super) struct Substitution {
     player_out: u64,
 }
 
-pub(super) fn fixture(
-    match_key: u64,
-    record: Option<&MatchRecord>,
-    roster: &Roster,
-    start: Micros,
-) -> Fixture {
+pub(super) fn fixture(match_key: u64, record: Option<&MatchRecord>, roster: &Roster) -> Fixture {
     Fixture {
         provider: PROVIDER.into(),
         provider_key: match_key.to_string().into(),
         competition: record.and_then(competition),
-        start: record.map_or(Some(start), kick_off),
+        start: record.and_then(kick_off),
         date: None,
         sides: Some(roster.sides.clone()),
         class: Class::in_country(record.and_then(|record| country(record.competition?))),

@@ -1,4 +1,4 @@
-//! The control messages of the feed: `alive` and `snapshot_complete`.
+//! The control messages of the feed: `alive`, `snapshot_complete` and `product_down`.
 //!
 //! Only the root element is parsed, so that a large message costs no more than a small one.
 
@@ -17,6 +17,8 @@ pub(super) enum ControlMessage {
     Alive { product: u32, timestamp: i64, subscribed: bool },
     /// The recovery with this id is complete.
     SnapshotComplete { product: u32, request_id: u32 },
+    /// `product` is out of order: its markets are suspended.
+    Down { product: u32 },
 }
 
 impl ControlMessage {
@@ -43,6 +45,7 @@ impl ControlMessage {
                 product: number(root, "product")?,
                 request_id: number(root, "request_id")?,
             }),
+            "product_down" => Some(Self::Down { product: number(root, "product")? }),
             _ => None,
         }
     }
@@ -72,6 +75,9 @@ mod tests {
         );
         let complete = Some(ControlMessage::SnapshotComplete { product: 1, request_id: 7 });
         check(r#"<snapshot_complete request_id="7" timestamp="5" product="1"/>"#, complete);
+        let down = Some(ControlMessage::Down { product: 1 });
+        check(r#"<product_down product="1" timestamp="5"/>"#, down);
+        check(r#"<product_down timestamp="5"/>"#, None);
         check(r#"<odds_change product="1" timestamp="5"><alive product="1"/></odds_change>"#, None);
         check(r#"<alive product="3" timestamp="soon" subscribed="1"/>"#, None);
         check(r#"<alive product="3" timestamp="1""#, None);

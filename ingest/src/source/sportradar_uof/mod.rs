@@ -2,7 +2,8 @@
 //!
 //! The queue is deleted with its connection, so messages sent while disconnected are lost and must
 //! be recovered. Each product (live odds, pre-match odds) sends `alive` every few seconds. A product
-//! that does not, or that says that messages were missed, has a gap and is recovered too. The source
+//! that does not, or that says that messages were missed, has a gap and is recovered too. One that is down is recovered in
+//! full, since its markets were suspended. The source
 //! is `Live` while all its products are, and `Recovering` from a connection or a gap until the
 //! `snapshot_complete` that ends the last recovery.
 //!
@@ -276,6 +277,7 @@ impl<'a, R: FnMut(&str) + Send> OddsFeed<'a, R> {
                     self.backoff.connected(self.reports.now());
                 }
             }
+            Some(ControlMessage::Down { product }) => self.products.down(product, Instant::now()),
             None => {}
         }
     }

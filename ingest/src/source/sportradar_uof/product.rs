@@ -125,6 +125,16 @@ impl Products {
         state.alive = Some(timestamp);
     }
 
+    /// Handles a `product_down` message: only a full recovery brings back the markets that it suspends.
+    pub(super) fn down(&mut self, id: u32, now: Instant) {
+        let Some(state) = self.all.iter_mut().find(|it| it.product.id == id) else { return };
+        state.whole = None;
+        // One that is due already may have to wait until it is requested again.
+        if !matches!(state.status, ProductStatus::Due(_)) {
+            state.status = ProductStatus::Due(now);
+        }
+    }
+
     /// Handles the end of a recovery. Returns whether that recovery was pending.
     pub(super) fn complete(&mut self, id: u32, request_id: u32) -> bool {
         let Some(state) = self.all.iter_mut().find(|it| it.product.id == id) else {
@@ -326,6 +336,20 @@ mod tests {
         test.products.alive(LIVE, 4000, false, now);
         test.check_due(4, &[]);
         assert!(test.products.complete(LIVE, 102));
+    }
+
+    #[test]
+    fn a_product_that_is_down_is_recovered_in_full() {
+        let mut test = TestProducts::live();
+        let now = test.at(2);
+        test.products.down(LIVE, now);
+        test.products.down(9, now);
+        assert!(!test.products.all_live());
+        test.check_due(2, &[(0, 102, None)]);
+        test.check_due(3, &[]);
+        test.alive(LIVE, 4000, 4);
+        assert!(test.products.complete(LIVE, 102));
+        assert!(test.products.all_live());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Countries by name and by code. Feeds give one of the two; clients ask for either.
 
-use base::names;
+use base::names::Name;
 
 /// Countries that compete separately without a code of their own, and the code that also finds them.
 const WITHIN: &[(&str, &str)] =
@@ -289,11 +289,29 @@ pub(in crate::api) fn has_code(country: Option<&str>, wanted: &str) -> bool {
     country.and_then(code).is_some_and(|own| own.eq_ignore_ascii_case(wanted))
 }
 
-/// Whether a feed's country has this name or code.
-pub(in crate::api) fn is_named(country: Option<&str>, wanted: &str) -> bool {
-    country.is_some_and(|country| {
-        names::is_same(&name(country), wanted) || names::is_same(country, wanted)
-    })
+/// A country that a client asks for.
+#[derive(Debug, Clone)]
+pub(in crate::api) struct WantedCountry {
+    name: Name,
+}
+
+impl WantedCountry {
+    pub(in crate::api) fn new(text: &str) -> Self {
+        Self { name: Name::new(text) }
+    }
+
+    /// Whether a feed's country has this name, or is reported as this text.
+    pub(in crate::api) fn is_named(&self, country: Option<&str>) -> bool {
+        country.is_some_and(|country| {
+            let named = name(country);
+            self.name.is(&named) || named != country && self.name.is(country)
+        })
+    }
+
+    /// Whether a feed's country has this name or code.
+    pub(in crate::api) fn is(&self, country: Option<&str>) -> bool {
+        self.is_named(country) || has_code(country, self.name.text())
+    }
 }
 
 #[cfg(test)]
@@ -308,10 +326,17 @@ mod tests {
         assert_eq!(code("England").as_deref(), Some("GB"));
         assert_eq!(code("Atlantis"), None);
         assert!(has_code(Some("Germany"), "de") && !has_code(None, "de"));
-        assert!(is_named(Some("DE"), "germany") && !is_named(Some("DE"), "France"));
-        assert!(
-            is_named(Some("Türkiye"), "turkiye")
-                && is_named(Some("Côte d'Ivoire"), "cote d’ivoire")
-        );
+        for (wanted, country, is_named, is) in [
+            ("germany", Some("DE"), true, true),
+            ("de", Some("DE"), true, true),
+            ("de", Some("Germany"), false, true),
+            ("France", Some("DE"), false, false),
+            ("turkiye", Some("Türkiye"), true, true),
+            ("cote d’ivoire", Some("Côte d'Ivoire"), true, true),
+            ("Germany", None, false, false),
+        ] {
+            let it = WantedCountry::new(wanted);
+            assert_eq!((it.is_named(country), it.is(country)), (is_named, is), "{wanted}");
+        }
     }
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
-    country,
+    country::{self, WantedCountry},
     matches::Matches,
     request::{self, NAME, NONE, PAGE},
     seasons::{LeagueSeason, Season, calendar},
@@ -85,7 +85,8 @@ endpoints! {
 fn list(request: &ApiRequest) -> ApiResult {
     let params = &request.params;
     let (women, inactive) = (params.flag("is_women")?, params.flag("include_inactive")?);
-    let (of_country, code) = (params.text("country"), params.text("country_code"));
+    let of_country = params.text("country").map(WantedCountry::new);
+    let code = params.text("country_code");
     let matches = Matches::now(&request.api);
     let calendar = calendar(&matches, None);
     let name = request.name_part("name");
@@ -93,7 +94,7 @@ fn list(request: &ApiRequest) -> ApiResult {
         name.is_in(&league.name)
             && women.is_none_or(|women| women == is_women(league))
             && (inactive == Some(true) || calendar.is_active(league.id))
-            && of_country.is_none_or(|name| country::is_named(league.country.as_deref(), name))
+            && of_country.as_ref().is_none_or(|it| it.is_named(league.country.as_deref()))
             && code.is_none_or(|code| country::has_code(league.country.as_deref(), code))
     });
     request.page_of(CacheControl::LIST, &leagues, |league| League::of(&matches, &calendar, league))

@@ -5,7 +5,7 @@
 
 pub(in crate::api) mod row;
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use facts::event::Sport;
 
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{clock::now, predict::Forecast};
 use history::query::{EntityKind, MatchQuery, Window};
-use record::{MatchRecord, MatchSummary, Status, Vocabulary};
+use record::{Key, MatchRecord, MatchSummary, Status, Vocabulary};
 
 const TOO_FEW: ApiError = ApiError::NotPredicted(
     "There are not enough results of the league or of one of the teams yet to predict from.",
@@ -98,8 +98,9 @@ impl PredictionQuery {
             true => view.records(&page).await?,
             false => Vec::new(),
         };
-        let priced = |id| records.iter().find(|record| record.brief.id == id).map(|it| &**it);
-        let rows = page.iter().filter_map(|brief| row(api, brief, priced(brief.id)));
+        let priced: HashMap<Key, &MatchRecord> =
+            records.iter().map(|record| (record.brief.id, &**record)).collect();
+        let rows = page.iter().filter_map(|brief| row(api, brief, priced.get(&brief.id).copied()));
         Ok((wanted.len(), rows.collect()))
     }
 }

@@ -40,9 +40,12 @@ pub(in crate::api) struct PredictedEvent {
     away_team_id: u64,
     away_team: Option<String>,
     event_date: Option<String>,
-    /// The same as a moment.
+    /// Version 1: only the day of the start is known, and `event_date` is its midnight.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    day_only: bool,
+    /// The start as a moment, and whether only its day is known.
     #[serde(skip)]
-    start: Option<Micros>,
+    start: Option<(Micros, bool)>,
     status: &'static str,
 }
 
@@ -199,7 +202,8 @@ impl Prediction {
             away_team_id: sides[1],
             away_team,
             event_date: brief.start_text(time::offset),
-            start: brief.start.filter(|_| !brief.day_only),
+            day_only: false,
+            start: brief.start.map(|start| (start, brief.day_only)),
             status: brief.status.word(Vocabulary::Football),
         };
         Self {
@@ -219,10 +223,11 @@ impl Prediction {
 }
 
 impl Prediction {
-    /// Formats the date of the event differently, unless only the day is known.
-    pub(in crate::api) fn date(&mut self, write: impl Fn(Micros) -> Option<String>) {
-        if let Some(start) = self.event.start {
-            self.event.event_date = write(start);
+    /// Formats the date of the event as in version 1.
+    pub(in crate::api) fn date(&mut self, write: impl Fn(Micros, bool) -> Option<String>) {
+        if let Some((start, day_only)) = self.event.start {
+            self.event.event_date = write(start, day_only);
+            self.event.day_only = day_only;
         }
     }
 }

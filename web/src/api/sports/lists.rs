@@ -7,11 +7,11 @@ use serde::Serialize;
 
 use super::{
     request::{self, SEARCH},
-    shape::{self, LeagueRow, NamedRow, PersonRow, TeamRow, side_kind},
+    shape::{LeagueRow, NamedRow, PersonRow, TeamRow, side_kind},
     sport_stats::SportStats,
 };
 use crate::{
-    api::{ApiRequest, ApiResult, CacheControl, Param, Spec},
+    api::{ApiRequest, ApiResult, CacheControl, Param, Spec, football::country::WantedCountry},
     clock,
 };
 use history::query::{Entity, EntityKind};
@@ -46,10 +46,9 @@ pub(super) const LEAGUES: Spec = request::spec(&[
 /// Whether an entity passes the request's filters.
 fn passes_filter(request: &ApiRequest) -> impl Fn(&Entity) -> bool {
     let part = request.name_part("search");
-    let country = request.params.text("country").map(str::to_owned);
+    let country = request.params.text("country").map(WantedCountry::new);
     move |entity| {
-        let own = entity.country.as_deref();
-        let is_from = |country: &String| shape::is_country(own, country);
+        let is_from = |country: &WantedCountry| country.is(entity.country.as_deref());
         part.is_in(&entity.name) && country.as_ref().is_none_or(is_from)
     }
 }

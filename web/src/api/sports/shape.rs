@@ -213,11 +213,6 @@ pub(super) fn country_name(country: Option<&Arc<str>>) -> String {
     country::name_or_empty(country.map(|country| &**country))
 }
 
-/// Whether a feed's country matches the requested one, a name or a code.
-pub(super) fn is_country(country: Option<&str>, expected: &str) -> bool {
-    country::is_named(country, expected) || country::has_code(country, expected)
-}
-
 /// When a match begins.
 pub(super) fn start(record: &MatchRecord) -> Option<String> {
     record.brief.start_text(time::offset)

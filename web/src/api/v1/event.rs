@@ -24,8 +24,11 @@ pub(super) struct Event {
     away_team: Option<String>,
     home_team_obj: Option<TeamBrief>,
     away_team_obj: Option<TeamBrief>,
-    /// In the requested time zone.
+    /// In the requested time zone; midnight where only the day is known.
     event_date: Option<String>,
+    /// Only the day of the start is known.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    day_only: bool,
     status: &'static str,
     /// Without extra time and the shoot-out; null before the kick-off.
     home_score: Option<u32>,
@@ -230,7 +233,8 @@ impl Event {
             away_team: side(1).map(|it| it.name.to_string()),
             home_team_obj: team(0),
             away_team_obj: team(1),
-            event_date: brief.start_text(|at| query.date(at)),
+            event_date: brief.start.and_then(|at| query.start(at, brief.day_only)),
+            day_only: brief.day_only,
             status: brief.status.word(Vocabulary::Football),
             home_score: score.map(|score| score[0]),
             away_score: score.map(|score| score[1]),

@@ -18,7 +18,7 @@ use crate::{
 use history::query::{Calendar, CurrentSeason, Entity, EntityKind, View, season_name, season_year};
 use record::Key;
 
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, Default, Serialize, ToSchema)]
 #[schema(as = V1LeagueRow)]
 pub(super) struct LeagueRow {
     id: u64,
@@ -137,8 +137,9 @@ endpoints! {
 
 fn leagues(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
+    let is_country = query.is_country("country");
     let all = football_entities(&request.api, EntityKind::Competition, |it| {
-        query.is_country("country", it.country.as_deref())
+        is_country(it.country.as_deref())
     });
     let view = View::now(&request.api.history, Some(Sport::Football));
     query.page_of(CacheControl::REFERENCE, &all, |league| {

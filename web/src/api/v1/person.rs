@@ -129,9 +129,10 @@ endpoints! {
 fn players(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
     let team = query.params.id("team")?;
+    let is_country = query.is_country("nationality");
     let all = football_entities(&request.api, EntityKind::Player, |it| {
         team.is_none_or(|team| it.parent == Some(team))
-            && query.is_country("nationality", it.country.as_deref())
+            && is_country(it.country.as_deref())
             && query.says("position", about(it, "position"))
     });
     query.page_of(CacheControl::REFERENCE, &all, |player| Player::of(&query, player))

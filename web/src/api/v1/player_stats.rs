@@ -50,6 +50,9 @@ struct StatsEvent {
     home_team: Option<String>,
     away_team: Option<String>,
     event_date: Option<String>,
+    /// Only the day of the start is known.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    day_only: bool,
     home_score: Option<u32>,
     away_score: Option<u32>,
 }
@@ -78,10 +81,9 @@ impl PlayerStats {
                 id: it.match_id,
                 home_team: side(0),
                 away_team: side(1),
-                event_date: match brief {
-                    Some(brief) => brief.start_text(|at| query.date(at)),
-                    None => it.start.and_then(|at| query.date(at)),
-                },
+                // The start of the row alone does not tell a time from a day.
+                event_date: brief.and_then(|brief| query.start(brief.start?, brief.day_only)),
+                day_only: brief.is_some_and(|brief| brief.day_only),
                 home_score: score.map(|score| score[0]),
                 away_score: score.map(|score| score[1]),
             },

@@ -37,13 +37,13 @@ async fn list(request: &ApiRequest) -> ApiResult {
         prediction_query.upcoming();
     }
     let (count, mut rows) = prediction_query.rows(request, query.window()).await?;
-    rows.iter_mut().for_each(|row| row.date(|at| query.date(at)));
+    rows.iter_mut().for_each(|row| row.date(|at, day_only| query.start(at, day_only)));
     query.page(CacheControl::PREDICTIONS, count, rows)
 }
 
 async fn detail(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
     let mut row = one(request).await?;
-    row.date(|at| query.date(at));
+    row.date(|at, day_only| query.start(at, day_only));
     request.answer(CacheControl::PREDICTIONS, &row)
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::api::{
     Api, ApiError, ApiRequest, ApiResult, CacheControl, Page, PageSize, Param, Params, Spec,
-    football::country, time,
+    football::country::WantedCountry, time,
 };
 use history::query::{EntityKind, MatchQuery, Window};
 use record::{Key, Vocabulary};
@@ -136,10 +136,9 @@ impl<'a> V1Query<'a> {
         self.page(cache, count, all.skip(window.offset).take(window.limit).map(row).collect())
     }
 
-    /// `2026-07-31T04:30:00+04:00`, in the requested time zone.
-    pub(super) fn date(&self, at: Micros) -> Option<String> {
-        let at = Timestamp::from_microsecond(at).ok()?.to_zoned(self.zone.clone());
-        Some(at.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string())
+    /// A start in the requested time zone: `2026-07-31T04:30:00+04:00`.
+    pub(super) fn start(&self, at: Micros, day_only: bool) -> Option<String> {
+        start_in(&self.zone, at, day_only)
     }
 
     /// `date_from`, where a day begins at midnight in that zone.
@@ -188,13 +187,43 @@ impl<'a> V1Query<'a> {
     }
 
     /// Whether a feed's country matches this parameter, which is a name or a code; true without it.
-    pub(super) fn is_country(&self, name: &str, country: Option<&str>) -> bool {
-        let is =
-            |wanted: &str| country::is_named(country, wanted) || country::has_code(country, wanted);
-        self.params.text(name).is_none_or(is)
+    pub(super) fn is_country(&self, name: &str) -> impl Fn(Option<&str>) -> bool {
+        let wanted = self.params.text(name).map(WantedCountry::new);
+        move |country: Option<&str>| wanted.as_ref().is_none_or(|wanted| wanted.is(country))
     }
 
     pub(super) fn name(&self, kind: EntityKind, id: Option<Key>) -> Option<String> {
         self.api.history.name(kind, id?)
+    }
+}
+
+/// A start in a time zone. Where only its day is known, the midnight of that day.
+fn start_in(zone: &TimeZone, at: Micros, day_only: bool) -> Option<String> {
+    let at = Timestamp::from_microsecond(at).ok()?;
+    let at = if day_only {
+        at.to_zoned(TimeZone::UTC).date().to_zoned(zone.clone()).ok()?
+    } else {
+        at.to_zoned(zone.clone())
+    };
+    Some(at.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn day_is_its_midnight_in_the_zone() {
+        let noon: Timestamp = "2016-08-13T12:00:00Z".parse().expect("a time");
+        for (zone, day_only, expected) in [
+            ("Asia/Dubai", false, "2016-08-13T16:00:00+04:00"),
+            ("Asia/Dubai", true, "2016-08-13T00:00:00+04:00"),
+            ("Pacific/Kiritimati", true, "2016-08-13T00:00:00+14:00"),
+            ("America/New_York", true, "2016-08-13T00:00:00-04:00"),
+        ] {
+            let zone = TimeZone::get(zone).expect("a known zone");
+            let date = start_in(&zone, noon.as_microsecond(), day_only);
+            assert_eq!(date.as_deref(), Some(expected));
+        }
     }
 }

@@ -1,7 +1,5 @@
 //! `/api/leagues/{id}/standings/`: the table of a season, computed from the known results.
 
-use std::collections::BTreeMap;
-
 use facts::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -14,7 +12,7 @@ use crate::api::{
     ApiRequest, ApiResult, CacheControl, Param, Spec, football::standings::PointsDeducted,
 };
 use history::query::{EntityKind, FootballTables, MatchQuery, StandingsRow, Tally, View};
-use record::{Key, Status};
+use record::Key;
 
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = V1Standings)]
@@ -29,7 +27,15 @@ pub(super) struct Standings {
     /// Of a season without groups.
     standings: Vec<Standing>,
     /// Of one with groups, by their names.
-    groups: BTreeMap<String, Vec<Standing>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    groups: Vec<Group>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[schema(as = V1StandingsGroup)]
+struct Group {
+    name: String,
+    standings: Vec<Standing>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
@@ -105,18 +111,16 @@ async fn standings(request: &ApiRequest) -> ApiResult {
     let view = View::now(&request.api.history, Some(Sport::Football));
     let league = FootballSeasons::in_view(&view, Some(entity.id)).league(&request.api, &entity);
     let season_id = query.params.id("season")?.or(league.season_id);
-    let filter = MatchQuery {
-        competition: Some(entity.id),
-        season: season_id,
-        statuses: Some(vec![Status::Finished]),
-        ..MatchQuery::default()
-    };
-    let played = view.all(&filter);
+    let filter =
+        MatchQuery { competition: Some(entity.id), season: season_id, ..MatchQuery::default() };
+    let matches = view.all(&filter);
     let tables =
-        request.api.history.football_tables(&entity, &league.country, season_id, &played, false);
+        request.api.history.football_tables(&entity, &league.country, season_id, &matches, false);
     let FootballTables { rule, deductions, ungrouped, groups } = tables.await?;
-    let groups =
-        groups.into_iter().map(|(group, rows)| (group.to_string(), Standing::all(&query, rows)));
+    let groups = groups.into_iter().map(|(name, rows)| Group {
+        name: name.to_string(),
+        standings: Standing::all(&query, rows),
+    });
     // The table of an unknown season is empty and has no id.
     let is_known = |id: &Key| request.api.history.entity(EntityKind::Season, *id).is_some();
     let answer = Standings {
@@ -128,4 +132,27 @@ async fn standings(request: &ApiRequest) -> ApiResult {
         league,
     };
     request.answer(CacheControl::LIST, &answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn groups_are_a_list_or_absent() {
+        let answer = |groups| Standings {
+            league: LeagueRow::default(),
+            season_id: None,
+            rule: "goal_difference",
+            deductions: Vec::new(),
+            standings: Vec::new(),
+            groups,
+        };
+        let json = |groups| serde_json::to_value(answer(groups)).expect("it is JSON");
+        assert_eq!(json(Vec::new()).get("groups"), None);
+        let group = Group { name: "A".to_owned(), standings: Vec::new() };
+        assert_eq!(json(vec![group])["groups"], json!([{"name": "A", "standings": []}]));
+    }
 }

@@ -128,9 +128,10 @@ fn teams(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
     // The countries of all teams are only needed for a filter by country.
     let of_all = query.params.text("country").map(|_| countries(&request.api, None));
+    let is_country = query.is_country("country");
     let all = football_entities(&request.api, EntityKind::Team, |team| {
         let known = of_all.as_ref().and_then(|known| known.get(&team.id)?.as_deref());
-        query.is_country("country", known)
+        is_country(known)
     });
     let window = query.window();
     let page: Vec<_> = all.iter().skip(window.offset).take(window.limit).collect();

@@ -8,6 +8,7 @@ use tracing::info;
 use super::operator::{Operator, OperatorForm};
 use crate::http::site::{Shell, SiteError, html, see_other};
 use history::{
+    archive::DEDUCTIONS_MAX,
     config::{CompetitionConfig, Deduction, competitions},
     query::StoredDeduction,
 };
@@ -48,7 +49,10 @@ pub(super) async fn add(
             .await;
     }
     let history = &operator.shared.parts.history;
-    history.archive().add_deduction(&competition, &deduction, operator.now).await?;
+    if !history.archive().add_deduction(&competition, &deduction, operator.now).await? {
+        let problem = format!("There are {DEDUCTIONS_MAX} deductions. Nothing was added.");
+        return page(&operator, Some(problem)).await;
+    }
     info!(operator = ?operator.admin, %competition, ?deduction, "an operator deducted points");
     Ok(see_other(HERE))
 }

@@ -113,3 +113,29 @@ fn delayed_data_is_late() {
     let played = poll(&mut Interpreter::default(), &text);
     assert_eq!(played.signals, [Signal::Fresh, Signal::Late]);
 }
+
+#[test]
+fn markets_of_a_race_that_was_moved_follow_it() {
+    let mut interpreter = Interpreter::default();
+    let mut match_of = |market: &str, market_type: &str, off: &str| {
+        let listing = Listing {
+            event_id: "30".to_owned(),
+            event_type_id: Some("7".to_owned()),
+            market_type: Some(market_type.to_owned()),
+            market_start_time: Some(format!("1970-01-01T{off}:00.000Z")),
+            ..Listing::default()
+        };
+        interpreter.list(market.to_owned(), listing);
+        let played = poll(&mut interpreter, &book("OPEN", PRICES).replace("1.5", market));
+        played.batches[0].batch.events[0].match_id
+    };
+    let id = |key: &str| Id::derive("betfair", "match", key);
+    for (market, market_type, off, key) in [
+        ("1.9", "SPECIAL", "13:02", "30/1.9"),
+        ("1.2", "WIN", "13:02", "30.1302"),
+        ("1.2", "WIN", "13:05", "30.1302"),
+        ("1.3", "PLACE", "13:05", "30.1302"),
+    ] {
+        assert_eq!(match_of(market, market_type, off), id(key), "{market} at {off}");
+    }
+}

@@ -167,6 +167,36 @@ fn each_race_of_a_meeting_is_a_match() {
 }
 
 #[test]
+fn race_does_not_join_a_special_of_its_time() {
+    let mut feed = Feed::default();
+    for (market, market_type, more, key) in [
+        ("1.9", "SPECIAL", "", "30/1.9"),
+        ("1.2", "WIN", "", "30.1302"),
+        ("1.3", "PLACE", r#","raceId":"30.1310""#, "30.1310"),
+    ] {
+        let more = format!(r#","status":"OPEN"{more}"#);
+        let kind = market_type.to_lowercase();
+        feed.check(
+            &format!(r#""mc":[{}]"#, of_race(market, market_type, "13:02", &more)),
+            &format!(
+                "horseracing {key} 46920000000\nabout - | - | Hamilton | GB\n{market} {kind} Open"
+            ),
+        );
+    }
+}
+
+#[test]
+fn race_that_is_closed_without_a_winner_has_no_status() {
+    let lost = r#","status":"CLOSED","runners":[{"id":7,"name":"Ann","status":"LOSER"}]"#;
+    Feed::default().check(
+        &format!(r#""mc":[{}]"#, of_race("1.2", "WIN", "13:02", lost)),
+        "horseracing 30.1302 46920000000
+         about - | - | Hamilton | GB
+         1.2 win Closed 7:-",
+    );
+}
+
+#[test]
 fn void_race_is_abandoned() {
     let void = r#","status":"CLOSED","runners":[{"id":7,"name":"Ann","status":"REMOVED"}]"#;
     Feed::default().check(

@@ -317,6 +317,21 @@ async fn table_is_computed_from_results_without_extra_time() {
 }
 
 #[tokio::test]
+async fn day_without_a_time_is_midnight_in_version_1() {
+    let world = World::new().await;
+    let brief = world.in_minutes(9, 60, Status::NotStarted);
+    world.show([MatchSummary { day_only: true, ..brief }]);
+    let newer = world.get("events/9/").await.body;
+    let day = newer["event_date"].as_str().unwrap();
+    assert_eq!((day.len(), newer.get("day_only")), (10, None));
+    let older = world.at("http://hub.example/api/events/9/").await.body;
+    let expected = [json!(format!("{day}T00:00:00+04:00")), json!(true)];
+    assert_eq!(["event_date", "day_only"].map(|name| older[name].clone()), expected);
+    let known = world.at("http://hub.example/api/events/1/").await.body;
+    assert_eq!(known.get("day_only"), None);
+}
+
+#[tokio::test]
 async fn sums_cover_the_known_matches() {
     let world = World::new().await;
     let referee = world.get(&format!("referees/{REFEREE}/")).await.body;

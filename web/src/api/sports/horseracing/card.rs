@@ -5,6 +5,7 @@ use std::sync::Arc;
 use fanout::Micros;
 
 use super::super::shape::NamedRow;
+use crate::api::time;
 use record::{Key, MatchRecord, RaceRecord, RunnerPriceRecord, RunnerRecord, Status, fold_name};
 
 /// The card of a race, as used by lists and filters.
@@ -12,6 +13,8 @@ use record::{Key, MatchRecord, RaceRecord, RunnerPriceRecord, RunnerRecord, Stat
 pub(super) struct RaceCard {
     pub(super) race: Key,
     pub(super) start: Option<Micros>,
+    /// Only the day of the start is known.
+    pub(super) day_only: bool,
     pub(super) status: Status,
     pub(super) name: Option<String>,
     pub(super) track: Option<NamedRow>,
@@ -44,6 +47,7 @@ impl RaceCard {
         Some(Self {
             race: record.brief.id,
             start: record.brief.start,
+            day_only: record.brief.day_only,
             status: record.brief.status,
             name: record.brief.round_name.as_ref().map(|name| name.to_string()),
             track,
@@ -52,6 +56,12 @@ impl RaceCard {
             runners: runners.into_iter().map(|(runner, _)| runner).collect(),
             updated: record.brief.updated,
         })
+    }
+
+    /// The start as rows show it: the day alone if no more is known.
+    pub(super) fn starts_at(&self) -> Option<String> {
+        let at = time::offset(self.start?)?;
+        if self.day_only { at.get(..10).map(ToOwned::to_owned) } else { Some(at) }
     }
 }
 

@@ -1,6 +1,7 @@
 //! `/horseracing/api/v2/races/`, meetings and tracks.
 
 use facts::event::Sport;
+use fanout::Micros;
 
 use super::{
     super::request::{self, DATE, DATE_FROM, DATE_TO, DAY, NONE, SEARCH},
@@ -133,12 +134,8 @@ async fn next_to_jump(request: &ApiRequest) -> ApiResult {
     let all = request.race_cards().await?;
     let window = request.params.window_of(NEXT)?;
     let now = now();
-    let is_next = |card: &&RaceCard| {
-        Status::UPCOMING.contains(&card.status)
-            && card.start.is_some_and(|start| start > now - LATE)
-            && is_at(request, card)
-    };
-    let next = all.iter().map(AsRef::as_ref).filter(is_next).take(window.limit);
+    let is_wanted = |card: &&RaceCard| is_next(card, now) && is_at(request, card);
+    let next = all.iter().map(AsRef::as_ref).filter(is_wanted).take(window.limit);
     let rows: Vec<_> = next.map(RaceRow::of).collect();
     request.answer(CacheControl::LIVE, &rows)
 }
@@ -214,6 +211,13 @@ fn filter_races<'a>(
     Ok(races.collect())
 }
 
+/// Whether a race may start next, which is not known of one without a time.
+fn is_next(card: &RaceCard, now: Micros) -> bool {
+    Status::UPCOMING.contains(&card.status)
+        && !card.day_only
+        && card.start.is_some_and(|start| start > now - LATE)
+}
+
 /// Whether a race is at the requested track and in the requested country.
 fn is_at(request: &ApiRequest, card: &RaceCard) -> bool {
     let track = request.params.text("track").and_then(|track| track.parse::<Key>().ok());
@@ -223,4 +227,42 @@ fn is_at(request: &ApiRequest, card: &RaceCard) -> bool {
         && region.is_none_or(|region| {
             card.region.as_deref().is_some_and(|own| own.eq_ignore_ascii_case(region))
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{super::super::shape::NamedRow, *};
+
+    #[test]
+    fn race_of_which_the_day_is_known_has_no_time() {
+        // 2016-08-13T12:00:00Z
+        let noon = 1_471_089_600_000_000;
+        for (day_only, name, at) in [
+            (false, json!("Ascot 12:00"), "2016-08-13T12:00:00+00:00"),
+            (true, json!(null), "2016-08-13"),
+        ] {
+            let card = RaceCard {
+                race: 1,
+                start: Some(noon),
+                day_only,
+                status: Status::NotStarted,
+                name: None,
+                track: Some(NamedRow { id: 2, name: "Ascot".to_owned() }),
+                region: None,
+                provider: None,
+                runners: Vec::new(),
+                updated: 0,
+            };
+            let row = serde_json::to_value(RaceRow::of(&card)).expect("it is JSON");
+            assert_eq!((&row["name"], &row["starts_at"]), (&name, &json!(at)));
+            let meeting = serde_json::to_value(MeetingRow::of(&card)).expect("it is JSON");
+            assert_eq!(
+                (&meeting["id"], &meeting["first_race_at"]),
+                (&json!("2-2016-08-13"), &json!(at))
+            );
+            assert_eq!(is_next(&card, noon), !day_only);
+        }
+    }
 }

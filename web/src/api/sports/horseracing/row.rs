@@ -5,7 +5,6 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{super::shape::NamedRow, card::RaceCard, runners::RunnerRow};
-use crate::api::time;
 use record::{Key, Vocabulary};
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -65,8 +64,9 @@ pub(super) struct MeetingRow {
 
 impl RaceRow {
     pub(super) fn of(card: &RaceCard) -> Self {
-        let starts_at = card.start.and_then(time::offset);
+        let starts_at = card.starts_at();
         let by_time = || {
+            // There is none after a day alone.
             let time = starts_at.as_ref()?.get(11..16)?;
             Some(format!("{} {time}", card.track.as_ref()?.name))
         };
@@ -114,7 +114,7 @@ impl TrackRow {
 impl MeetingRow {
     pub(super) fn of(card: &RaceCard) -> Option<Self> {
         let track = TrackBrief::of(card)?;
-        let at = card.start.and_then(time::offset)?;
+        let at = card.starts_at()?;
         let date = at.get(..10)?.to_owned();
         Some(Self {
             id: format!("{}-{date}", track.id),

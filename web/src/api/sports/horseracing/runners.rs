@@ -169,15 +169,15 @@ async fn horses(request: &ApiRequest) -> ApiResult {
     let part = request.name_part("search");
     let horses = known_horses(all.iter().map(AsRef::as_ref));
     let horses: Vec<_> = horses.into_iter().filter(|(horse, _)| part.is_in(&horse.name)).collect();
-    request.page_of(CacheControl::REFERENCE, &horses, |(horse, start)| HorseRow::of(horse, *start))
+    request.page_of(CacheControl::REFERENCE, &horses, |(horse, last)| HorseRow::of(horse, last))
 }
 
 async fn horse(request: &ApiRequest) -> ApiResult {
     let id = request.id()?;
     let all = request.race_cards().await?;
     let mut horses = known_horses(all.iter().map(AsRef::as_ref)).into_iter();
-    let (horse, start) = horses.find(|(horse, _)| horse.id == id).ok_or(ApiError::NotFound)?;
-    request.answer(CacheControl::REFERENCE, &HorseRow::of(horse, start))
+    let (horse, last) = horses.find(|(horse, _)| horse.id == id).ok_or(ApiError::NotFound)?;
+    request.answer(CacheControl::REFERENCE, &HorseRow::of(horse, last))
 }
 
 async fn jockeys(request: &ApiRequest) -> ApiResult {
@@ -200,14 +200,14 @@ fn trainers(request: &ApiRequest) -> ApiResult {
     request.page_of(CacheControl::REFERENCE, Vec::<NamedRow>::new(), |row| row)
 }
 
-/// By name; each with the start of its last race.
+/// By name; each with its last race.
 fn known_horses<'a>(
     cards: impl Iterator<Item = &'a RaceCard>,
-) -> Vec<(&'a NamedRow, Option<Micros>)> {
+) -> Vec<(&'a NamedRow, &'a RaceCard)> {
     let mut horses = BTreeMap::new();
     for card in cards {
         for horse in card.runners.iter().filter_map(|runner| runner.horse.as_ref()) {
-            horses.insert((&horse.name, horse.id), (horse, card.start));
+            horses.insert((&horse.name, horse.id), (horse, card));
         }
     }
     horses.into_values().collect()
@@ -221,13 +221,8 @@ fn known_jockeys<'a>(cards: impl Iterator<Item = &'a RaceCard>) -> Vec<NamedRow>
 }
 
 impl HorseRow {
-    fn of(horse: &NamedRow, last_start: Option<Micros>) -> Self {
-        Self {
-            id: horse.id,
-            name: horse.name.clone(),
-            grade: None,
-            last_seen_at: last_start.and_then(time::offset),
-        }
+    fn of(horse: &NamedRow, last: &RaceCard) -> Self {
+        Self { id: horse.id, name: horse.name.clone(), grade: None, last_seen_at: last.starts_at() }
     }
 }
 
@@ -236,7 +231,7 @@ impl RunnerRow {
         Self {
             id: runner.id,
             race_id: card.race,
-            starts_at: card.start.and_then(time::offset),
+            starts_at: card.starts_at(),
             horse: runner.horse.clone(),
             jockey: runner.jockey.clone(),
             trainer: None,
@@ -258,7 +253,7 @@ impl RunnerOdds {
         Self {
             runner_id: runner.id,
             race_id: card.race,
-            race_date: card.start.and_then(time::offset),
+            race_date: card.starts_at(),
             horse_name: runner.horse.as_ref().map(|horse| horse.name.clone()),
             bsp_win: prices.iter().filter(|it| is_win(it)).find_map(|it| it.bsp).map(Number),
             bsp_place: prices.iter().filter(|it| is_place(it)).find_map(|it| it.bsp).map(Number),

@@ -13,7 +13,9 @@ use super::{
     },
     row::{self, CurrentRanking},
 };
-use crate::api::{Api, ApiRequest, ApiResult, CacheControl, Page, Param, Spec};
+use crate::api::{
+    Api, ApiRequest, ApiResult, CacheControl, Page, Param, Spec, football::country::WantedCountry,
+};
 use history::query::{Entity, EntityKind, MatchQuery, Window};
 use record::Key;
 
@@ -67,12 +69,12 @@ async fn list(request: &ApiRequest) -> ApiResult {
         ["M", "F"].into_iter().find(|known| known.eq_ignore_ascii_case(text))
     })?;
     let sport_stats = request.sport_stats(Sport::Tennis).await?;
-    let country = request.params.text("country");
+    let country = request.params.text("country").map(WantedCountry::new);
     let part = request.name_part("search");
     let players = request.api.history.entities(EntityKind::Player, |player| {
         player.sport == Sport::Tennis
             && part.is_in(&player.name)
-            && country.is_none_or(|country| shape::is_country(player.country.as_deref(), country))
+            && country.as_ref().is_none_or(|it| it.is(player.country.as_deref()))
     });
     let players: Vec<_> = players
         .into_iter()
