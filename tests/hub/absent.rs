@@ -173,7 +173,7 @@ impl Published {
     fn not_stated<'a>(&'a self, whole: &Self, files: &[File]) -> Vec<(&'a str, &'a str)> {
         let stated = |value: &str| {
             // Nobody needs to say nothing: a zero has to be published of the whole input.
-            value.trim_matches(['0', '.']) != ""
+            !value.trim_matches(['0', '.']).is_empty()
                 && files.iter().any(|(_, text)| text.contains(value))
         };
         let mut wrong = Vec::new();
@@ -258,7 +258,7 @@ fn file(path: &str) -> Option<File> {
 enum Line {
     Json(Value),
     /// A message within a line of a recorded source.
-    Within(Value, Box<Line>),
+    Within(Value, Box<Self>),
     /// XML or CSV.
     Text(String),
 }

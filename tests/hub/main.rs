@@ -22,3 +22,4 @@ mod resumes;
 mod rules;
 mod simulated;
 mod sources;
+mod truths;

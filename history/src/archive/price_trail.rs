@@ -1,6 +1,6 @@
 //! The prices that came and went between two writes.
 
-use std::collections::HashMap;
+use std::{cmp::max_by_key, collections::HashMap};
 
 use base::Micros;
 
@@ -71,9 +71,7 @@ impl PriceTrail {
                 if last.received == price.received
                     && last.reported.at.abs_diff(price.reported.at) < SECOND_US.unsigned_abs() =>
             {
-                if last.preference() <= price.preference() {
-                    *last = price;
-                }
+                *last = max_by_key(last.clone(), price, PassedPrice::preference);
             }
             Some(last) if !only_one && last.second() == price.second() => *last = price,
             _ if self.len < PRICES_MAX => {
@@ -122,7 +120,7 @@ mod tests {
         MatchChange::Updated(Box::new(MatchUpdate {
             summary,
             refs: whole.refs.clone(),
-            names: whole.names.clone(),
+            names: whole.names,
             play: None,
             is_complete: false,
             markets: vec![market],

@@ -75,7 +75,7 @@ impl PriceChanges {
             let before = changes.pass((*id, match_id), stored, passed);
             let last = before.as_ref().or(stored);
             let next = StoredPrice::next(last, (*id, match_id), price, received);
-            changes.add(stored, next.or(before.map(|before| (before, None))), now);
+            changes.add(stored, next.or_else(|| before.map(|before| (before, None))), now);
         }
         let passed_ids = passed.into_iter().flat_map(HashMap::keys);
         let passed_ids = passed_ids.filter(|id| known.get(**id).is_none()).copied();

@@ -30,8 +30,8 @@ pub use self::{
 use crate::{archive::Archive, reader::Reader};
 pub use crate::{
     archive::{
-        Appearance, AppearanceFilter, Entity, EntityKind, Leader, LeaderRow, Movement, OddsFilter,
-        OddsRow, Period, Properties, StoredDeduction, Tick,
+        Appearance, AppearanceFilter, DEDUCTIONS_MAX, Entity, EntityKind, Leader, LeaderRow,
+        Movement, OddsFilter, OddsRow, Period, Properties, StoredDeduction, Tick,
     },
     match_query::{GROUP_STAGE, MatchPage, MatchQuery, Window},
 };

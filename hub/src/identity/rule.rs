@@ -154,7 +154,7 @@ impl Reading {
         let game = self.game.within(Grade::stated(&class));
         let sides = match self.sides.clone() {
             SideNames::Teams(teams) => SideNames::Teams(graded(teams, Grade::stated(&class))),
-            players => players,
+            players @ SideNames::Players(_) => players,
         };
         let competition = CompetitionName::default();
         Self { country: None, competition, class, game, sides, ..self.clone() }
@@ -245,7 +245,7 @@ impl SideNames {
     fn without_grades(&self) -> Self {
         match self.clone() {
             Self::Teams(teams) => Self::Teams(teams.map(TeamName::without_grade)),
-            players => players,
+            players @ Self::Players(_) => players,
         }
     }
 

@@ -77,7 +77,7 @@ impl SignalSettings {
         let published = BASE_RATES.iter().find(|(slug, _)| *slug == bookmaker);
         let percent =
             market_base_rate.filter(|rate| (Decimal::ZERO..Decimal::ONE_HUNDRED).contains(rate));
-        let percent = percent.or(published.map(|(_, percent)| (*percent).into()));
+        let percent = percent.or_else(|| published.map(|(_, percent)| (*percent).into()));
         percent.unwrap_or_default() / Decimal::ONE_HUNDRED
     }
 }

@@ -61,6 +61,7 @@ const UOF_ROOTS: [&str; 15] = [
 fn of(head: &[u8]) -> Option<Content> {
     let holds = |key: &str| head.windows(key.len()).any(|window| window == key.as_bytes());
     let any = |keys: &[&str]| keys.iter().any(|key| holds(key));
+    let all = |keys: &[&str]| keys.iter().all(|key| holds(key));
     if holds("\"matchwire\":\"recording\"") {
         Some(Content::Container)
     } else if holds("\"fact\"") && holds("\"sport\"") {
@@ -83,9 +84,9 @@ fn of(head: &[u8]) -> Option<Content> {
         let events = holds("<event ") && holds("typeId=");
         let content = if events { Content::Recording } else { Content::Either };
         Some(content(Format::StatsPerform))
-    } else if holds("\"lineup\"") && holds("\"player_nickname\"") {
-        Some(Content::Companion(Format::StatsBomb))
-    } else if holds("\"match_date\"") && holds("\"home_team_id\"") && holds("\"competition_id\"") {
+    } else if all(&["\"lineup\"", "\"player_nickname\""])
+        || all(&["\"match_date\"", "\"home_team_id\"", "\"competition_id\""])
+    {
         Some(Content::Companion(Format::StatsBomb))
     } else if any(&["\"op\"", "\"clk\"", "\"marketDefinition\""]) {
         Some(Content::Recording(Format::BetfairStream))

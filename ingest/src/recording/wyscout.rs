@@ -22,10 +22,13 @@ pub(super) fn open(opening: &mut Opening<'_>) -> Result<EventFeed<Normalizer>, O
     {
         return Err(opening.unusable(first.error.clone()));
     }
-    let record = document.match_key().and_then(|key| {
+    let companion = || {
+        let key = document.match_key()?;
         let read = |bytes: &[u8]| record::find(bytes, key);
         opening.companions(Format::Wyscout, "matches.json", read).flatten().next()
-    });
+    };
+    let own = document.record.clone().filter(|own| Some(own.match_id) == document.match_key());
+    let record = own.or_else(companion);
     let normalizer = Normalizer::new(&document, record.as_ref());
     EventFeed::new(opening, whole.cut.as_ref(), document.events, document.broken, normalizer)
 }

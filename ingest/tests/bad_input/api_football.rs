@@ -61,7 +61,7 @@ fn answer_about_a_part_is_played_with_the_match_that_is_named_too() {
     let image = answer(&[fixture("7", "").replace(r#","events":[]"#, "")]);
     let (path, part_path) = (scratch.file("match.json", image), scratch.file("part.json", part(7)));
     let named = [path.clone(), part_path.clone()];
-    assert_eq!(ingest::recording::plan(&named).unwrap(), [path.clone()]);
+    assert_eq!(ingest::recording::plan(&named).unwrap(), std::slice::from_ref(&path));
     let outcome = Outcome::with_named(&path, &named, &Limits::default()).unwrap();
     assert_eq!(outcome.reasons(), [""; 0]);
     assert_eq!(shown(&outcome.incidents()), ["Goal(Regular) 110 Ann - 1-0"]);

@@ -85,7 +85,11 @@ fn of_first(event: &Value) -> Value {
         "teams": [team("home"), team("away")],
         "coaches": [event["home_coach"]["id"], event["away_coach"]["id"]],
         "venue": event["venue"]["id"],
-        "date": event["event_date"],
+        // Where the day alone is known, version 1 has its midnight.
+        "date": match event["day_only"].as_bool() {
+            Some(true) => event["event_date"].as_str().and_then(|text| text.split('T').next()).into(),
+            _ => event["event_date"].clone(),
+        },
         "status": [event["status"], event["period"]],
         "score": [event["home_score"], event["away_score"]],
         "incidents": INCIDENTS.map(|[kind, _]| count(&event["incidents"], kind)),

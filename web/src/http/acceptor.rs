@@ -243,7 +243,8 @@ impl Acceptor {
         let progress = WriteProgress::new(connections.clone());
         let activity = Activity::new(begun, Instant::now());
         let watch = (progress, activity.clone());
-        let connection = connection.into_preread(bytes, self.shared.parts.socket_options, watch)?;
+        let options = self.shared.parts.socket_options;
+        let connection = connection.into_preread(bytes, options, watch).await?;
         // Boxed: the future is large, and most connections never get here.
         Box::pin(self.answer(connection, from, router_permit, &activity)).await
     }

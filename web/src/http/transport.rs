@@ -80,8 +80,9 @@ impl RawConnection {
         }
     }
 
-    /// The connection for the router, which reads `ahead` first.
-    pub(super) fn into_preread(
+    /// The connection for the router, which reads `ahead` first. It can be written at once: hyper drops the response to an upgrade
+    /// that it refuses, unless the first write takes all of it.
+    pub(super) async fn into_preread(
         self,
         ahead: Vec<u8>,
         options: SocketOptions,
@@ -93,6 +94,7 @@ impl RawConnection {
         };
         let preread = Preread { ahead: ahead.into(), io, progress, activity, rest: None };
         set_up(preread.tcp(), options)?;
+        preread.tcp().writable().await?;
         Ok(preread)
     }
 }

@@ -121,6 +121,7 @@ class Correct(Event):
     market: str | None = None
     winners: tuple[str, ...] | None = None
     results: Mapping[str, str] | None = None
+    dead_heat_factors: Mapping[str, str] | None = None
     status: str | None = None
     at: int | None = None
 
@@ -229,6 +230,7 @@ class Settle(_Market):
 
     winners: tuple[str, ...] | None = None
     results: Mapping[str, str] | None = None
+    dead_heat_factors: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

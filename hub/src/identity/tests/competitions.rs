@@ -89,11 +89,11 @@ fn country_that_differs_from_one_member_keeps_a_match_out() {
 /// The order about the competitions of the first doubt.
 fn order(identity: &mut Identity, relation: Option<DecidedRelation>) -> MatchOrder {
     let decisions = identity.take_decisions();
-    let doubts = decisions.iter().filter_map(|decision| match decision {
+    let mut doubts = decisions.iter().filter_map(|decision| match decision {
         Decision::Doubt(doubt) => doubt.competitions(relation),
         _ => None,
     });
-    MatchOrder::Competitions(Box::new(doubts.last().expect("a doubt of two competitions")))
+    MatchOrder::Competitions(Box::new(doubts.next_back().expect("a doubt of two competitions")))
 }
 
 fn follow(identity: &mut Identity, order: MatchOrder) -> Vec<Move> {

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use serde::de::MapAccess;
 
-use self::names::Object;
+use self::{names::Object, record::MatchRecord};
 use super::json::{self, Fill, Value};
 use crate::error::DecodeError;
 
@@ -30,6 +30,8 @@ pub struct Document {
     /// In the order of the document, which the format does not explain.
     pub teams: Vec<NamedEntity>,
     pub players: Vec<NamedPlayer>,
+    /// The record of the match, which answers of the API have.
+    pub record: Option<MatchRecord>,
     /// Why the document ends before its end, if it does.
     pub broken: Option<DecodeError>,
 }
@@ -76,6 +78,7 @@ impl Fill for Document {
                     .push(WyscoutEvent::parse(text).map_err(|error| RefusedItem::new(error, text)));
             })?,
             "teams" => self.teams = value.read::<Object<'de>>()?.teams(),
+            "match" => self.record = record::parse(value.text()?).ok(),
             "players" => self.players = value.read::<Object<'de>>()?.players(),
             _ => value.skip()?,
         }

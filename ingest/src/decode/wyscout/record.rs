@@ -64,7 +64,7 @@ pub fn find(bytes: &[u8], match_id: u64) -> Result<Option<MatchRecord>, DecodeEr
     let records: Vec<&RawValue> =
         serde_json::from_slice(bytes).map_err(|error| json_error(&error))?;
     let wanted = records.into_iter().find(|text| identity(text.get()) == Some(match_id));
-    wanted.map(|text| record(text.get())).transpose()
+    wanted.map(|text| parse(text.get())).transpose()
 }
 
 fn identity(text: &str) -> Option<u64> {
@@ -121,7 +121,8 @@ struct RawTeam<'a> {
     formation: Option<&'a RawValue>,
 }
 
-fn record(text: &str) -> Result<MatchRecord, DecodeError> {
+/// Reads one record.
+pub(super) fn parse(text: &str) -> Result<MatchRecord, DecodeError> {
     let mut raw: RawRecord<'_> = serde_json::from_str(text).map_err(|error| json_error(&error))?;
     let mut team = |side: &str| {
         let key = raw.teams_data.iter().find(|(_, team)| team.side == side)?.0.clone();

@@ -88,7 +88,7 @@ fn odds(fact: &OddsFact) -> String {
             let prices = selections.iter().map(|it| format!("{} {}", it.id, it.price.unwrap()));
             prices.collect::<Vec<_>>().join(" ")
         }
-        other => format!("{other:?}"),
+        other @ MarketChange::Clear => format!("{other:?}"),
     };
     format!("{} {} {text}", fact.book, fact.market)
 }

@@ -229,7 +229,7 @@ impl Market {
         }
     }
 
-    fn in_play(&self) -> bool {
+    pub(super) fn in_play(&self) -> bool {
         self.state.definition().is_some_and(|it| it.in_play)
     }
 

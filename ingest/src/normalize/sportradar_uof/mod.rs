@@ -310,7 +310,9 @@ impl EventState {
             Kind::FixtureChange { start_ms } => self.reschedule(start_ms, facts),
             _ => {}
         }
-        let in_play = self.in_play;
+        // Odds from before the newest status do not say whether a market is in play now.
+        let is_current =
+            self.status_ms.zip(message.timestamp_ms).is_none_or(|(last, at)| at >= last);
         let mut older = 0_usize;
         let sport = self.reported.as_ref().map_or(Sport::Other, |(sport, _)| *sport);
         for change in &message.markets {
@@ -329,6 +331,7 @@ impl EventState {
             market.learn_names(names, &self.fixture, &change.outcomes);
             match message.kind {
                 Kind::OddsChange => {
+                    let in_play = if is_current { self.in_play } else { market.in_play() };
                     *prices += market.change(change, message.product, in_play, facts);
                 }
                 Kind::BetSettlement => market.settle(change, facts),

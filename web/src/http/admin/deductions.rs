@@ -8,9 +8,8 @@ use tracing::info;
 use super::operator::{Operator, OperatorForm};
 use crate::http::site::{Shell, SiteError, html, see_other};
 use history::{
-    archive::DEDUCTIONS_MAX,
     config::{CompetitionConfig, Deduction, competitions},
-    query::StoredDeduction,
+    query::{DEDUCTIONS_MAX, StoredDeduction},
 };
 
 const HERE: &str = "/admin/deductions/";
