@@ -32,6 +32,7 @@ pub struct SignalsConfig {
     pub profit_min: Decimal,
     /// What bookmakers take of what a bet wins, as a fraction by slug: `betfair_ex_uk = 0.02`. Of those that are not in it,
     /// exchanges take their published base rate and others nothing; see [`SignalSettings::commission`].
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub commission: BTreeMap<String, Decimal>,
 }
 
