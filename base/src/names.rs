@@ -127,8 +127,8 @@ fn replaced(text: String, pairs: &[(&str, &str)]) -> String {
 const SPELLINGS: &[(&str, &str)] =
     &[("ae", "a"), ("oe", "o"), ("ue", "u"), ("aa", "a"), ("dj", "d"), ("y", "i"), ("ii", "i")];
 
-/// What English writes with two consonants and others with one: `ç` and `č` as `c` or `ch`, `ц` as `c` or `ts`. Not in names of
-/// people, whose initials they would change, and who are told apart by less: Zhang and Zang.
+/// What English writes with two consonants and others with one: `ç` and `č` as `c` or `ch`, `ц` as `c` or `ts`. Names of people
+/// keep them: the initials would change, and Zhang and Zang are two people.
 const CONSONANTS: &[(&str, &str)] =
     &[("ts", "c"), ("ch", "c"), ("sh", "s"), ("zh", "z"), ("kh", "h"), ("ph", "f")];
 

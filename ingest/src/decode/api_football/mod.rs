@@ -49,7 +49,7 @@ pub enum Content {
     Part(Box<FixturePart>),
     Odds {
         fixtures: Vec<Result<FixtureOdds, RefusedItem>>,
-        /// Whether only some markets or bookmakers were asked for.
+        /// Whether the request selected some markets or bookmakers.
         is_filtered: bool,
     },
     /// An answer of another endpoint, of which nothing is used.

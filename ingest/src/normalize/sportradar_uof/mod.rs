@@ -9,8 +9,8 @@
 //!   suspended by a bet stop of the producer that offers them and of a group that their description names (without a
 //!   description: of any group) and by a `product_down` of that producer, closed by a settlement or a cancellation, and
 //!   suspended again when that is rolled back.
-//! - **Order.** Odds of a market that are older than the last message about it, by their timestamps, change nothing, whoever
-//!   sends them.
+//! - **Order.** The hub ignores odds of a market whose timestamp is before that of the last message about it, from any
+//!   producer.
 //! - **Producers** hand markets over with the status -2: after the odds of another producer it means nothing any more.
 //! - **Names.** Descriptions of markets, and the sides of a fixture, name the markets that we have no words for, also those
 //!   that were reported before.
