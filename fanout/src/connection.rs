@@ -271,12 +271,12 @@ impl Connection {
         matches!(self.phase, Phase::Closing { hung_up: true, .. })
     }
 
-    /// Checks the timers. `stalled`: how long the socket has accepted nothing. `now` is monotonic; only
-    /// the owner's expiry uses the time of day.
+    /// Checks the timers. `stalled`: how long the socket has accepted nothing; `has_beats`: whether it gets beats. `now` is
+    /// monotonic; only the owner's expiry uses the time of day.
     pub(crate) fn check_timers(
         &mut self,
         limits: &crate::Limits,
-        stalled: Micros,
+        (stalled, has_beats): (Micros, bool),
         now: Micros,
         time_of_day: Micros,
     ) -> TimerAction {
@@ -286,18 +286,21 @@ impl Connection {
             Phase::Open if stalled > limits.stall_us() => TimerAction::Close(Close::TooSlow),
             Phase::Open => match self.owner.as_ref().and_then(|owner| owner.expired(time_of_day)) {
                 Some(close) => TimerAction::Close(close),
-                None => self.check_idle(limits, now),
+                None => self.check_idle(limits, has_beats, now),
             },
         }
     }
 
-    fn check_idle(&mut self, limits: &crate::Limits, now: Micros) -> TimerAction {
-        let silent = now - self.last_received;
-        if limits.idle_us() == 0 || silent < limits.idle_us() / 2 {
-            TimerAction::Nothing
-        } else if silent >= limits.idle_us() && self.ping_sent {
+    fn check_idle(
+        &mut self,
+        limits: &crate::Limits,
+        has_beats: bool,
+        now: Micros,
+    ) -> TimerAction {
+        let (silent, idle) = (now - self.last_received, limits.idle_us());
+        if self.ping_sent && idle > 0 && silent >= idle {
             TimerAction::Close(Close::Idle)
-        } else if self.ping_sent {
+        } else if self.ping_sent || silent < limits.ping_us(has_beats) {
             TimerAction::Nothing
         } else {
             self.ping_sent = true;
@@ -427,12 +430,8 @@ mod tests {
         assert_eq!(open, [8, 5]);
     }
 
-    #[test]
-    fn owner_expires_by_the_time_of_day_only() {
-        let mut connection = connection(UsageRecorder::default(), 0);
-        let expiry = Expiry { at: 5_000, close: EXPIRED };
-        connection.owner.as_mut().expect("an owner").expiry = Some(expiry);
-        let limits = crate::Limits {
+    fn limits(beat_ms: u32, idle_ms: u32) -> crate::Limits {
+        crate::Limits {
             shards: 1,
             outbox_bytes: 1,
             outbox_age_ms: 1,
@@ -445,13 +444,44 @@ mod tests {
             command_bytes_max: 1,
             command_fragments_max: 1,
             mailbox_max: 1,
-            beat_ms: 1,
-            idle_ms: 0,
+            beat_ms,
+            idle_ms,
             stall_ms: 1_000,
             sockets: SocketOptions { send_buffer_bytes: 0, unsent_bytes: 0 },
+        }
+    }
+
+    /// A connection without beats is pinged earlier, and also where no silence closes it.
+    #[test]
+    fn silent_client_is_pinged_and_closed() {
+        const SECOND: Micros = 1_000_000;
+        let ping_and_close = |has_beats: bool, idle_ms: u32| {
+            let (mut connection, _client) = connected(0);
+            let limits = limits(5_000, idle_ms);
+            let actions = (0..200).map(|at| {
+                let action = connection.check_timers(&limits, (0, has_beats), at * SECOND, 0);
+                (at, action)
+            });
+            let all: Vec<_> = actions.filter(|(_, it)| *it != TimerAction::Nothing).collect();
+            let first = |wanted: TimerAction| all.iter().find(|(_, action)| *action == wanted);
+            let at = |wanted| first(wanted).map(|(at, _)| *at);
+            (at(TimerAction::Ping), at(TimerAction::Close(Close::Idle)))
         };
+        assert_eq!(ping_and_close(true, 90_000), (Some(45), Some(90)));
+        assert_eq!(ping_and_close(false, 90_000), (Some(20), Some(90)));
+        assert_eq!(ping_and_close(false, 30_000), (Some(15), Some(30)));
+        assert_eq!(ping_and_close(true, 0), (None, None));
+        assert_eq!(ping_and_close(false, 0), (Some(20), None));
+    }
+
+    #[test]
+    fn owner_expires_by_the_time_of_day_only() {
+        let mut connection = connection(UsageRecorder::default(), 0);
+        let expiry = Expiry { at: 5_000, close: EXPIRED };
+        connection.owner.as_mut().expect("an owner").expiry = Some(expiry);
+        let limits = limits(1, 0);
         for (now, time_of_day, expired) in [(9_000, 4_999, false), (1, 5_000, true)] {
-            let action = connection.check_timers(&limits, 0, now, time_of_day);
+            let action = connection.check_timers(&limits, (0, true), now, time_of_day);
             assert_eq!(
                 action == TimerAction::Close(EXPIRED),
                 expired,

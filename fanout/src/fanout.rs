@@ -73,6 +73,9 @@ pub struct Limits {
     pub sockets: SocketOptions,
 }
 
+/// Beats that a connection without them would get in the time after which it gets a ping.
+const BEATS_A_PING: Micros = 4;
+
 /// See [`Limits::debt_us_max`].
 const DEBT_US_MAX: Micros = 5_000_000;
 
@@ -102,6 +105,13 @@ impl Limits {
 
     pub(crate) fn idle_us(&self) -> Micros {
         Micros::from(self.idle_ms) * 1000
+    }
+
+    /// How long a client may be silent before it gets a ping. Where there are no beats, pings keep proxies from ending the
+    /// connection.
+    pub(crate) fn ping_us(&self, has_beats: bool) -> Micros {
+        let half = if self.idle_ms == 0 { Micros::MAX } else { self.idle_us() / 2 };
+        if has_beats { half } else { half.min(Micros::from(self.beat_ms) * 1000 * BEATS_A_PING) }
     }
 
     /// The longest that the commands of a key in debt wait. Its sockets are not read meanwhile, and must

@@ -56,9 +56,9 @@ impl Shard {
     fn check_timers(&mut self, slot: usize, now: Micros) {
         let time_of_day = self.shared.host.time_of_day();
         let Some(subscriber) = self.subscribers.get_mut(slot) else { return };
-        let stalled = subscriber.stalled(now);
+        let client = (subscriber.stalled(now), subscriber.session.has_beats());
         let generation = subscriber.sink.generation;
-        match subscriber.sink.check_timers(&self.shared.limits, stalled, now, time_of_day) {
+        match subscriber.sink.check_timers(&self.shared.limits, client, now, time_of_day) {
             TimerAction::Nothing => {}
             TimerAction::Ping => self.subscribers.reply(slot, encode::ping_frame(), now),
             TimerAction::Close(close) => self.close(slot, close, now),

@@ -214,7 +214,7 @@ impl Acceptor {
         if let Some(Upgrade { uri, mut request, length }) = upgrade
             && let Some(dialect) = ws::dialect(uri.path())
         {
-            request.agree_to_deflate(&self.shared, dialect);
+            request.agree_to_deflate(&self.shared);
             let peer = self.peer(from, &bytes);
             match ws::authenticate(&self.shared, request.presented(), peer).await {
                 Ok(Some(caller)) => {

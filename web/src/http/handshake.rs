@@ -5,7 +5,7 @@ use axum::{
     extract::Request,
     response::{IntoResponse, Response},
 };
-use fanout::{DEFLATE_WINDOW_BITS, Dialect};
+use fanout::DEFLATE_WINDOW_BITS;
 use hyper::{
     HeaderMap, Method, StatusCode, Version,
     header::{
@@ -170,9 +170,9 @@ impl UpgradeRequest {
         &self.presented
     }
 
-    /// Agrees to compressed messages if they are offered, the dialect has them and the operator allows them.
-    pub(super) fn agree_to_deflate(&mut self, shared: &Shared, dialect: Dialect) {
-        self.deflates = self.deflate.is_some() && shared.parts.deflate && dialect.is_stream();
+    /// Agrees to compressed messages if they are offered and the operator allows them.
+    pub(super) fn agree_to_deflate(&mut self, shared: &Shared) {
+        self.deflates = self.deflate.is_some() && shared.parts.deflate;
     }
 
     pub(super) fn deflates(&self) -> bool {

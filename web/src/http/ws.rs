@@ -86,7 +86,7 @@ pub(super) async fn socket(
 ) -> Result<Response, HttpError> {
     let dialect = dialect(request.uri().path()).ok_or(HttpError::NotFound)?;
     let mut upgrade_request = UpgradeRequest::of_request(&request).map_err(HttpError::Handshake)?;
-    upgrade_request.agree_to_deflate(&shared, dialect);
+    upgrade_request.agree_to_deflate(&shared);
     let verdict = match authenticate(&shared, upgrade_request.presented(), peer).await {
         Ok(Some(caller)) => admit(&shared, caller, peer, dialect, upgrade_request.deflates()),
         Ok(None) => refuse_unauthenticated(&shared, upgrade_request.presented(), peer, dialect)?,
