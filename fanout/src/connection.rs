@@ -291,12 +291,7 @@ impl Connection {
         }
     }
 
-    fn check_idle(
-        &mut self,
-        limits: &crate::Limits,
-        has_beats: bool,
-        now: Micros,
-    ) -> TimerAction {
+    fn check_idle(&mut self, limits: &crate::Limits, has_beats: bool, now: Micros) -> TimerAction {
         let (silent, idle) = (now - self.last_received, limits.idle_us());
         if self.ping_sent && idle > 0 && silent >= idle {
             TimerAction::Close(Close::Idle)

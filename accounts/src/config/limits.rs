@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LimitsConfig {
-    /// Sustained requests per second of one address to football's REST interface. Default 25. Other
-    /// products have only the limits by account.
+    /// Sustained requests per second of one address to the cached parts of football's REST interface: matches, leagues, teams,
+    /// predictions, one referee and one venue. Default 25. Others have only the limits by account. Beyond it, one request of an
+    /// address at a time waits; with several in flight, 429.
     pub address_per_second: u32,
     /// Requests that an address may make at once after it was idle. Default 110.
     pub address_burst: u32,

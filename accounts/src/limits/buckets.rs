@@ -87,15 +87,16 @@ impl<C: Clock + Clone> Buckets<C> {
 
     /// Takes a token from this key's bucket.
     pub(super) fn take(&self, whose: impl Hash) -> Result<(), RetryAfter> {
+        self.try_take(whose).map_err(RetryAfter::after)
+    }
+
+    /// The same; otherwise how long it takes until there is one.
+    pub(super) fn try_take(&self, whose: impl Hash) -> Result<(), Duration> {
         let mut hasher = self.key.hasher();
         whose.hash(&mut hasher);
         let whose = hasher.finish();
-        self.limiter.check_key(&self.bucket(whose)).map_err(|early| {
-            let wait = early.wait_time_from(self.clock.now());
-            let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-            // The moment may have come since the limiter looked.
-            RetryAfter { seconds: seconds.max(1) }
-        })?;
+        let taken = self.limiter.check_key(&self.bucket(whose));
+        taken.map_err(|early| early.wait_time_from(self.clock.now()))?;
         if let Some(unreported) = &self.unreported {
             unreported.add(whose, 1);
         }

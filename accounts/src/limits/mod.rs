@@ -6,6 +6,7 @@
 //! With a shared key, nodes limit together: each tells the others what was used there
 //! ([`Limits::uses_here`]), and they take it from their own ([`Limits::use_elsewhere`]).
 
+mod address;
 mod buckets;
 mod cpu_budget;
 mod origin;
@@ -21,10 +22,12 @@ use std::{
 
 pub use self::quota::{Allowance, Quota, QuotaStatus};
 use self::{
+    address::AddressLimit,
     buckets::{Buckets, per_hour, per_minute, per_second},
     cpu_budget::CpuBudgets,
 };
 pub use self::{
+    address::RequestPermit,
     cpu_budget::CpuPermit,
     origin::Origin,
     shared::{LimitUse, LimitsKey},
@@ -43,6 +46,14 @@ pub struct RetryAfter {
     pub seconds: u64,
 }
 
+impl RetryAfter {
+    /// This wait, in whole seconds. Its end may have come since it was measured.
+    fn after(wait: Duration) -> Self {
+        let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+        Self { seconds: seconds.max(1) }
+    }
+}
+
 /// The limits in force. Clones share them.
 #[derive(Debug, Clone)]
 pub struct Limits {
@@ -59,7 +70,7 @@ struct Shared {
 #[derive(Debug)]
 struct Tables {
     config: LimitsConfig,
-    requests: Option<Buckets>,
+    requests: Option<Arc<AddressLimit>>,
     cpu: Option<CpuBudgets>,
     wrong_keys: Option<Buckets>,
     new_feed_keys: Option<Buckets>,
@@ -142,13 +153,18 @@ impl Limits {
         }
     }
 
-    /// Counts a request from this address to products that are limited by address.
+    /// Counts a request from this address to a path that is limited by address. Waits for its turn while no other request of
+    /// the address is in flight.
     ///
     /// # Errors
     ///
     /// If the limit is exceeded; likewise below.
-    pub fn request(&self, address: IpAddr) -> Result<(), RetryAfter> {
-        take(self.tables().requests.as_ref(), address)
+    pub async fn request(&self, address: IpAddr) -> Result<RequestPermit, RetryAfter> {
+        let requests = self.tables().requests.clone();
+        match requests {
+            Some(limit) => limit.acquire(Origin::from(address)).await,
+            None => Ok(RequestPermit::UNLIMITED),
+        }
     }
 
     /// Waits until an account is within its CPU budget; `None` where there is no limit.
@@ -303,7 +319,10 @@ impl Tables {
         let buckets = |quota| Buckets::new(quota, config.addresses_max, key);
         Self {
             config: config.clone(),
-            requests: buckets(per_second(config.address_per_second, config.address_burst)),
+            requests: AddressLimit::new(buckets(per_second(
+                config.address_per_second,
+                config.address_burst,
+            ))),
             cpu: CpuBudgets::new(
                 config.account_cpu_percent,
                 Duration::from_millis(config.account_cpu_burst_ms),
@@ -329,7 +348,7 @@ impl Tables {
     /// All buckets. A limit is numbered by its place here from 1 on; CPU time is 0.
     fn buckets(&self) -> [Option<&Buckets>; 14] {
         [
-            self.requests.as_ref(),
+            self.requests.as_ref().map(|limit| &limit.buckets),
             self.wrong_keys.as_ref(),
             self.new_feed_keys.as_ref(),
             self.log_ins.as_ref(),
@@ -426,8 +445,8 @@ mod tests {
         assert_eq!(passing(9, |_| limits.mail(address(1), "me@x.org", known)), 2);
     }
 
-    #[test]
-    fn zero_disables_a_limit() {
+    #[tokio::test]
+    async fn zero_disables_a_limit() {
         let config = LimitsConfig {
             address_per_second: 0,
             log_ins_per_hour_by_address: 0,
@@ -436,7 +455,9 @@ mod tests {
             ..LimitsConfig::default()
         };
         let limits = Limits::new(&config, LimitsKey::random());
-        assert_eq!(passing(250, |_| limits.request(address(1))), 250);
+        for _ in 0..250 {
+            assert!(limits.request(address(1)).await.is_ok());
+        }
         assert_eq!(passing(250, |_| limits.log_in(address(1), "me@x.org", None)), 250);
     }
 

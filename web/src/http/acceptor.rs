@@ -229,17 +229,17 @@ impl Acceptor {
                 // be used up although there was no answer.
                 Err(error) if request.presented().is_ticket() || error.is_away() => {
                     log_failure(&error);
-                    return connection.answer(TRY_LATER).await;
+                    return connection.refuse(TRY_LATER).await;
                 }
                 // The router has the answers, and a rate limit, for requests without a valid key.
                 Ok(None) | Err(_) => {}
             }
         }
-        drop(permit);
         let connections = &self.shared.connections;
         let Some(router_permit) = connections.acquire_for_router(is_operator(&bytes)) else {
-            return connection.answer(FULL).await;
+            return connection.refuse(FULL).await;
         };
+        drop(permit);
         let progress = WriteProgress::new(connections.clone());
         let activity = Activity::new(begun, Instant::now());
         let watch = (progress, activity.clone());

@@ -32,8 +32,8 @@ struct State {
     is_first: bool,
     /// A handler has not returned its response yet.
     is_answering: bool,
-    /// The client has not sent the whole body of its last request.
-    owes_body: bool,
+    /// The client has not sent the whole body of its last request, or hyper has refused what it sent as a head.
+    owes_bytes: bool,
     /// When the head of a request began of which the rest has not come.
     head_begun: Option<Instant>,
     /// When a byte was read or written.
@@ -63,8 +63,8 @@ impl Activity {
     /// Of a connection that has sent a part of a head, whose time began when the connection was accepted.
     pub(super) fn new(accepted: Instant, now: Instant) -> Self {
         let head_begun = Some(accepted);
-        let (is_answering, owes_body) = (false, false);
-        let state = State { is_first: true, is_answering, owes_body, head_begun, last: now };
+        let (is_answering, owes_bytes) = (false, false);
+        let state = State { is_first: true, is_answering, owes_bytes, head_begun, last: now };
         Self { state: Arc::new(Mutex::new(state)) }
     }
 
@@ -80,17 +80,23 @@ impl Activity {
     /// Something was written.
     pub(super) fn written(&self, now: Instant) {
         let mut state = self.state();
+        // The end of a response while the next head has begun looks the same; that head then begins a request.
+        state.owes_bytes |= !state.is_answering && state.head_begun.is_some();
         (state.last, state.head_begun) = (now, None);
     }
 
     /// A request begins to be answered. Returns its body, whose end is noticed.
     pub(super) fn begin(&self, body: Incoming) -> Body {
-        let owes_body = !body.is_end_stream();
+        let owes_bytes = !body.is_end_stream();
         let mut state = self.state();
         (state.is_first, state.is_answering) = (false, true);
-        (state.owes_body, state.head_begun) = (owes_body, None);
+        (state.owes_bytes, state.head_begun) = (owes_bytes, None);
         drop(state);
-        if owes_body { Body::new(OwedBody { body, activity: self.clone() }) } else { Body::empty() }
+        if owes_bytes {
+            Body::new(OwedBody { body, activity: self.clone() })
+        } else {
+            Body::empty()
+        }
     }
 
     /// Whether no request has come yet.
@@ -104,9 +110,9 @@ impl Activity {
         (state.is_answering, state.last) = (false, now);
     }
 
-    /// Whether a body is still to come that nobody reads.
-    pub(super) fn owes_body(&self) -> bool {
-        self.state().owes_body
+    /// Whether a part of a request is still to come that nobody reads.
+    pub(super) fn owes_bytes(&self) -> bool {
+        self.state().owes_bytes
     }
 
     /// Waits until the connection is to be closed.
@@ -144,7 +150,7 @@ impl HttpBody for OwedBody {
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         let polled = Pin::new(&mut self.body).poll_frame(cx);
         if matches!(polled, Poll::Ready(None)) || polled.is_ready() && self.body.is_end_stream() {
-            self.activity.state().owes_body = false;
+            self.activity.state().owes_bytes = false;
         }
         polled
     }
@@ -164,6 +170,26 @@ mod tests {
 
     const HEAD: Duration = Duration::from_secs(10);
     const IDLE: Duration = Duration::from_secs(75);
+
+    /// hyper answers a head that it cannot read without a request.
+    #[test]
+    fn refused_head_leaves_bytes_to_come() {
+        let now = Instant::now();
+        let activity = Activity::new(now, now);
+        activity.written(now);
+        assert!(activity.owes_bytes(), "the first head");
+        activity.state().owes_bytes = false;
+        activity.read(now);
+        activity.state().is_answering = true;
+        activity.written(now);
+        assert!(!activity.owes_bytes(), "an interim response");
+        activity.answered(now);
+        activity.written(now);
+        assert!(!activity.owes_bytes(), "a response");
+        activity.read(now);
+        activity.written(now);
+        assert!(activity.owes_bytes(), "a later head");
+    }
 
     #[test]
     fn connection_expires_by_what_it_waits_for() {

@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     clock,
-    limits::{CpuPermit, Quota, QuotaStatus},
+    limits::{CpuPermit, Quota, QuotaStatus, RequestPermit},
     products::Product,
     usage::Call,
 };
@@ -36,11 +36,12 @@ use base::log_rate_limit::LogRateLimit;
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
-/// The result of a successful check: where the account stands, and the permit that the CPU time is charged
-/// to.
+/// The result of a successful check: where the account stands, the permit that the CPU time is charged to, and that of the
+/// address, which is held while the request is answered.
 pub(super) struct Admission {
     pub standing: Option<QuotaStatus>,
     pub permit: Option<CpuPermit>,
+    pub of_address: Option<RequestPermit>,
 }
 
 /// Admits a request to a product and adds the caller to its extensions; otherwise returns the response.
@@ -57,7 +58,9 @@ pub(super) async fn authorize(
     let call = call(path).filter(|_| shared.paths.contains(path));
     let scope = scope(product, path);
     let has_credential = presented != PresentedCredential::Nothing;
-    let access = AccessRequest { product, scope, peer, presented, accepts_tokens: is_mcp, call };
+    let is_limited = is_limited_by_address(path);
+    let access =
+        AccessRequest { product, scope, peer, presented, accepts_tokens: is_mcp, call, is_limited };
     let checked = if is_mcp && in_query {
         // It could end up in a log.
         Err(HttpError::TokenInUrl { public_url: shared.parts.public_url.clone() })
@@ -98,18 +101,21 @@ struct AccessRequest {
     /// Whether access tokens are accepted besides keys.
     accepts_tokens: bool,
     call: Option<Call>,
+    /// Whether it counts against the limit of its address.
+    is_limited: bool,
 }
 
 /// The order decides which answer a request gets when several apply: 429 for the address, 401, 403 for the
 /// address and the scopes of the key, 402, 429 for the account's work, 429 for the day.
 async fn check_access(
     shared: &Shared,
-    AccessRequest { product, scope, peer, presented, accepts_tokens, call }: AccessRequest,
+    AccessRequest { product, scope, peer, presented, accepts_tokens, call, is_limited }: AccessRequest,
 ) -> Result<(Caller, Admission), HttpError> {
     let limits = &shared.parts.limits;
-    if product == Product::Football {
-        limits.request(peer.0).map_err(HttpError::RateLimited)?;
-    }
+    let of_address = match is_limited {
+        true => Some(limits.request(peer.0).await.map_err(HttpError::RateLimited)?),
+        false => None,
+    };
     let now = clock::wall();
     let audience = accepts_tokens.then_some(product);
     let caller = authenticate(shared, &presented, audience, peer, now).await?;
@@ -123,7 +129,7 @@ async fn check_access(
         Some(call) => count(shared, caller.account, (product, call), quota, now).await?,
         None => None,
     };
-    Ok((caller, Admission { standing, permit }))
+    Ok((caller, Admission { standing, permit, of_address }))
 }
 
 /// SPEC section 5, rule 1. `audience`: the product whose access tokens are accepted besides keys.
@@ -236,6 +242,20 @@ fn call(path: &str) -> Option<Call> {
     }
 }
 
+/// Whether the requests of one address to this path are limited: the cached paths of football, and those of version 1
+/// (SERVICE section 6, and section 8, row 17).
+fn is_limited_by_address(path: &str) -> bool {
+    let Some(path) = path.strip_prefix("/api/") else { return false };
+    let path = path.strip_prefix("v2/").unwrap_or(path);
+    let mut parts = path.split('/').filter(|part| !part.is_empty());
+    match (parts.next(), parts.next()) {
+        (Some("events" | "live" | "leagues" | "teams" | "tournaments" | "predictions"), _) => true,
+        (Some("fixtures" | "matches"), _) => true,
+        (Some("referees" | "venues"), id) => id.is_some(),
+        _ => false,
+    }
+}
+
 /// SERVICE section 6: no header means that there is no quota.
 pub(super) fn add_rate_limit_headers(headers: &mut HeaderMap, standing: Option<QuotaStatus>) {
     let Some(standing) = standing else { return };
@@ -249,6 +269,42 @@ pub(super) fn add_rate_limit_headers(headers: &mut HeaderMap, standing: Option<Q
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cached_football_is_limited_by_address() {
+        for path in [
+            "/api/v2/events/",
+            "/api/v2/events/live/",
+            "/api/v2/events/7/odds/",
+            "/api/v2/leagues/1/standings/",
+            "/api/v2/teams",
+            "/api/v2/predictions/3/",
+            "/api/v2/referees/3/",
+            "/api/venues/3/",
+            "/api/events/",
+            "/api/live/",
+            "/api/predictions/",
+        ] {
+            assert!(is_limited_by_address(path), "{path}");
+        }
+        for path in [
+            "/api/",
+            "/api/v2/players/",
+            "/api/v2/referees/",
+            "/api/v2/venues/",
+            "/api/v2/odds/",
+            "/api/v2/account/",
+            "/api/v2/stream/ticket/",
+            "/mcp/",
+            "/api/mcp/",
+            "/tennis/api/v2/matches/",
+            "/tennis/api/v2/predictions/",
+            "/odds/api/events/",
+            "/stream/v1/channels/football/",
+        ] {
+            assert!(!is_limited_by_address(path), "{path}");
+        }
+    }
 
     #[test]
     fn requests_are_counted_by_path() {

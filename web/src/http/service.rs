@@ -89,19 +89,21 @@ impl HttpService {
     }
 
     async fn answer_product(&self, peer: Peer, product: Product, mut request: Request) -> Response {
-        match authorize::authorize(&self.shared, peer, product, &mut request).await {
-            Ok(Admission { standing, permit }) => {
+        let admitted = authorize::authorize(&self.shared, peer, product, &mut request).await;
+        let mut response = match admitted {
+            Ok(Admission { standing, permit, of_address: _in_flight }) => {
                 let (mut response, used) = measured(self.route(request)).await;
                 if let Some(permit) = permit {
                     self.shared.parts.limits.charge(permit, used);
                 }
                 authorize::add_rate_limit_headers(response.headers_mut(), standing);
-                // A browser may use several keys.
-                response.headers_mut().append(VARY, HeaderValue::from_static("authorization"));
                 response
             }
             Err(refusal) => refusal,
-        }
+        };
+        // A browser may use several keys, and none.
+        response.headers_mut().append(VARY, HeaderValue::from_static("authorization"));
+        response
     }
 
     async fn route(&self, request: Request) -> Response {

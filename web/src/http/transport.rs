@@ -1,6 +1,7 @@
 //! The connection under HTTP: before a request is read, and while the router answers on it.
 
 use std::{
+    future::poll_fn,
     io::{self, ErrorKind, Read, Write},
     mem::MaybeUninit,
     net,
@@ -51,6 +52,25 @@ impl RawConnection {
                 Ok((Self::Tls(tls), read))
             }
         }
+    }
+
+    /// Writes the only response of this connection, whose request has not been read to its end, and closes it.
+    pub(super) async fn refuse(mut self, bytes: &[u8]) -> io::Result<()> {
+        self.answer(bytes).await?;
+        let mut tcp = match self {
+            Self::Tcp(tcp) => {
+                let mut tcp = TcpStream::from_std(tcp)?;
+                tcp.shutdown().await?;
+                tcp
+            }
+            Self::Tls(mut tls) => {
+                tls.shutdown().await?;
+                tls.into_inner().0
+            }
+        };
+        let mut rest = Rest::default();
+        poll_fn(|cx| rest.poll_discard(&mut tcp, cx)).await;
+        Ok(())
     }
 
     /// Writes a response. It is short and the first on this connection, so the send buffer always has room.
@@ -143,16 +163,38 @@ pub(super) struct Preread {
     io: Io,
     progress: WriteProgress,
     activity: Activity,
-    /// Present once it is closing while a body is still to come.
+    /// Present once it is closing while a part of a request is still to come.
     rest: Option<Rest>,
 }
 
-/// What is still read of a body while the connection closes: a close with unread bytes would be a reset, in which the client
+/// What is still read of a request while the connection closes: a close with unread bytes would be a reset, in which the client
 /// loses the response.
 #[derive(Debug)]
 struct Rest {
     bytes: usize,
     until: Pin<Box<Sleep>>,
+}
+
+impl Default for Rest {
+    fn default() -> Self {
+        Self { bytes: 0, until: Box::pin(sleep(REST_TIME)) }
+    }
+}
+
+impl Rest {
+    /// Discards what is still to come. Below TLS, since nothing of it is needed.
+    fn poll_discard(&mut self, tcp: &mut TcpStream, cx: &mut Context<'_>) -> Poll<()> {
+        let mut part = [MaybeUninit::uninit(); 4096];
+        while self.until.as_mut().poll(cx).is_pending() && self.bytes < REST_BYTES_MAX {
+            let mut buffer = ReadBuf::uninit(&mut part);
+            let read = ready!(Pin::new(&mut *tcp).poll_read(cx, &mut buffer));
+            if read.is_err() || buffer.filled().is_empty() {
+                break;
+            }
+            self.bytes += buffer.filled().len();
+        }
+        Poll::Ready(())
+    }
 }
 
 /// How much of it is read, and for how long.
@@ -210,25 +252,6 @@ impl Preread {
             return Poll::Ready(Err(ErrorKind::TimedOut.into()));
         }
         done
-    }
-
-    /// Discards what is still to come. Below TLS, since nothing of it is needed.
-    fn poll_discard_rest(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let Self { io, rest: Some(rest), .. } = self else { return Poll::Ready(()) };
-        let tcp = match io {
-            Io::Tcp(tcp) => tcp,
-            Io::Tls(tls) => tls.get_mut().0,
-        };
-        let mut part = [MaybeUninit::uninit(); 4096];
-        while rest.until.as_mut().poll(cx).is_pending() && rest.bytes < REST_BYTES_MAX {
-            let mut buffer = ReadBuf::uninit(&mut part);
-            let read = ready!(Pin::new(&mut *tcp).poll_read(cx, &mut buffer));
-            if read.is_err() || buffer.filled().is_empty() {
-                break;
-            }
-            rest.bytes += buffer.filled().len();
-        }
-        Poll::Ready(())
     }
 
     fn io(&mut self) -> Pin<&mut dyn Duplex> {
@@ -295,11 +318,13 @@ impl AsyncWrite for Preread {
         if self.rest.is_none() {
             let shut = self.io().poll_shutdown(cx);
             ready!(self.or_stalled(cx, shut))?;
-            if !self.activity.owes_body() {
-                return Poll::Ready(Ok(()));
-            }
-            self.rest = Some(Rest { bytes: 0, until: Box::pin(sleep(REST_TIME)) });
+            self.rest = self.activity.owes_bytes().then(Rest::default);
         }
-        self.poll_discard_rest(cx).map(Ok)
+        let Self { io, rest, .. } = &mut *self;
+        let tcp = match io {
+            Io::Tcp(tcp) => tcp,
+            Io::Tls(tls) => tls.get_mut().0,
+        };
+        rest.as_mut().map_or(Poll::Ready(()), |rest| rest.poll_discard(tcp, cx)).map(Ok)
     }
 }

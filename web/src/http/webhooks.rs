@@ -51,9 +51,10 @@ async fn take(
         return Err(HttpError::NotFound);
     }
     // Forged notifications would cost database queries. A proxy's own address does not identify the sender.
-    if !shared.parts.proxies.may_stand_for_many(peer.0) {
-        shared.parts.limits.request(peer.0).map_err(HttpError::RateLimited)?;
-    }
+    let _in_flight = match shared.parts.proxies.may_stand_for_many(peer.0) {
+        true => None,
+        false => Some(shared.parts.limits.request(peer.0).await.map_err(HttpError::RateLimited)?),
+    };
     let (head, body) = request.into_parts();
     let whole = timeout(BODY_TIMEOUT, body::to_bytes(body, payments.webhook_bytes_max())).await;
     let body = whole.map_err(|_| HttpError::BadRequest("the body did not come in time"))?;

@@ -92,7 +92,7 @@ impl Numbers {
         let all = [
             (
                 steady,
-                "Football requests per IP address",
+                "Requests for cached football data per IP address; one at a time waits",
                 format!(
                     "{} per second, burst of {}",
                     grouped(steady.into()),

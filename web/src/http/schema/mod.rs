@@ -144,7 +144,8 @@ async fn show_openapi(
     Extension(peer): Extension<Peer>,
     request: Request,
 ) -> Result<Response, HttpError> {
-    shared.parts.limits.request(peer.0).map_err(HttpError::RateLimited)?;
+    let in_flight = shared.parts.limits.request(peer.0).await;
+    let _in_flight = in_flight.map_err(HttpError::RateLimited)?;
     let base = shared.base_url(request.headers());
     OPENAPI.answer(&shared, &shared.documents.openapi, &request, &[(BASE, &base)])
 }
@@ -155,7 +156,8 @@ async fn stream_schema(
     Extension(peer): Extension<Peer>,
     request: Request,
 ) -> Result<Response, HttpError> {
-    shared.parts.limits.request(peer.0).map_err(HttpError::RateLimited)?;
+    let in_flight = shared.parts.limits.request(peer.0).await;
+    let _in_flight = in_flight.map_err(HttpError::RateLimited)?;
     let mut response =
         CacheControl::REFERENCE.answer_shared(request.headers(), &STREAM_SCHEMA_BODY);
     response.extensions_mut().insert(Permanent);
@@ -170,7 +172,8 @@ async fn asyncapi(
     Extension(peer): Extension<Peer>,
     request: Request,
 ) -> Result<Response, HttpError> {
-    shared.parts.limits.request(peer.0).map_err(HttpError::RateLimited)?;
+    let in_flight = shared.parts.limits.request(peer.0).await;
+    let _in_flight = in_flight.map_err(HttpError::RateLimited)?;
     let base = shared.base_url(request.headers());
     let (protocol, host) = match base.split_once("://") {
         Some(("https", host)) => ("wss", host),
