@@ -16,9 +16,9 @@ use std::{
 };
 
 use hyper::{
-    StatusCode,
+    StatusCode, Version,
     body::Incoming,
-    header::{HeaderName, HeaderValue},
+    header::{CONNECTION, HeaderName, HeaderValue},
     service::service_fn,
 };
 use hyper_util::rt::TokioIo;
@@ -304,9 +304,14 @@ impl Acceptor {
         activity: &Activity,
     ) -> io::Result<()> {
         let service = service_fn(async |request: hyper::Request<Incoming>| {
+            let may_stay = !router_permit.is_extra && keeps_alive(&request);
             let request = request.map(|body| activity.begin(body));
             let mut response = self.service.answer(from, request).await;
-            if !router_permit.is_extra && response.status() != StatusCode::SWITCHING_PROTOCOLS {
+            let status = response.status();
+            if status.as_u16() >= 400 && activity.owes_bytes() {
+                // hyper closes it, unless the rest has come already.
+                response.headers_mut().append(CONNECTION, HeaderValue::from_static("close"));
+            } else if may_stay && status != StatusCode::SWITCHING_PROTOCOLS {
                 let (name, value) = keep_alive(self.shared.connections.idle_time());
                 response.headers_mut().insert(name, value);
             }
@@ -344,6 +349,12 @@ impl Acceptor {
     }
 }
 
+/// Whether the client of a request leaves the connection open.
+fn keeps_alive<B>(request: &hyper::Request<B>) -> bool {
+    let says = |word: &str| head::has_word(request.headers(), &CONNECTION, word);
+    !says("close") && (request.version() >= Version::HTTP_11 || says("keep-alive"))
+}
+
 /// The header that tells a client how long it may leave the connection idle.
 fn keep_alive(idle_time: Duration) -> (HeaderName, HeaderValue) {
     let value = HeaderValue::try_from(format!("timeout={}", idle_time.as_secs()));
@@ -366,6 +377,21 @@ fn is_pending(future: Pin<&mut impl Future<Output = ()>>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn client_may_ask_for_the_end_of_the_connection() {
+        for (version, connection, expected) in [
+            (Version::HTTP_11, "", true),
+            (Version::HTTP_11, "Close", false),
+            (Version::HTTP_11, "keep-alive, close", false),
+            (Version::HTTP_10, "", false),
+            (Version::HTTP_10, "Keep-Alive", true),
+        ] {
+            let request = hyper::Request::builder().version(version);
+            let request = request.header(CONNECTION, connection).body(()).expect("a request");
+            assert_eq!(keeps_alive(&request), expected, "{version:?} {connection}");
+        }
+    }
 
     #[test]
     fn idle_time_is_announced_in_seconds() {

@@ -18,7 +18,8 @@ use hyper::{
 
 use crate::products::Product;
 
-const METHODS: &str = "GET, HEAD, POST, DELETE, OPTIONS";
+/// All methods that some path has.
+pub(super) const METHODS: &str = "GET, HEAD, POST, DELETE, OPTIONS";
 /// Allowed methods: all endpoints are read, except those that create tickets and tokens, the MCP servers, and webhooks.
 const READ: &str = "GET, HEAD, OPTIONS";
 const POSTED: &str = "POST, OPTIONS";

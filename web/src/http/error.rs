@@ -7,7 +7,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use hyper::{
-    StatusCode,
+    Method, StatusCode,
     header::{CACHE_CONTROL, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE},
 };
 use serde::Serialize;
@@ -293,6 +293,11 @@ pub(super) fn uniform(status: StatusCode, detail: &str) -> Response {
     (status, Json(body)).into_response()
 }
 
-pub(super) async fn method_not_allowed() -> HttpError {
-    HttpError::MethodNotAllowed
+/// RFC 9110, 9.1: a method that nothing here knows is another error than one that a path does not have.
+pub(super) async fn method_not_allowed(method: Method) -> HttpError {
+    let standard = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "CONNECT", "OPTIONS", "TRACE"];
+    match standard.contains(&method.as_str()) {
+        true => HttpError::MethodNotAllowed,
+        false => HttpError::Refused(StatusCode::NOT_IMPLEMENTED, "unknown method"),
+    }
 }

@@ -20,6 +20,7 @@ use super::{
     Shared,
     credential::{self, PresentedCredential, QueryCredentials},
     error::uniform,
+    head::has_word,
 };
 
 /// Why a request is not a valid upgrade.
@@ -91,17 +92,21 @@ impl DeflateOffer {
     fn parse(offer: &str) -> Option<Self> {
         let mut parts = offer.split(';').map(str::trim);
         parts.next().filter(|name| *name == "permessage-deflate")?;
-        let mut parsed = Self::AnyWindow;
+        let (mut parsed, mut names) = (Self::AnyWindow, Vec::new());
         for parameter in parts {
-            let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-            match name.trim() {
+            let (name, value) = match parameter.split_once('=') {
+                Some((name, value)) => (name.trim_end(), Some(window_bits(value.trim_start())?)),
+                None => (parameter, None),
+            };
+            if names.contains(&name) {
+                return None;
+            }
+            names.push(name);
+            match (name, value) {
+                ("server_no_context_takeover" | "client_no_context_takeover", None) => {}
                 // What the client could do about its own window need not be used.
-                "server_no_context_takeover"
-                | "client_no_context_takeover"
-                | "client_max_window_bits" => {}
-                "server_max_window_bits" => {
-                    let bits: u8 = value.trim().trim_matches('"').parse().ok()?;
-                    (DEFLATE_WINDOW_BITS..=15).contains(&bits).then_some(())?;
+                ("client_max_window_bits", _) => {}
+                ("server_max_window_bits", Some(DEFLATE_WINDOW_BITS..)) => {
                     parsed = Self::LimitedWindow;
                 }
                 _ => return None,
@@ -122,6 +127,13 @@ impl DeflateOffer {
             }
         }
     }
+}
+
+/// The bits of a window, which may be quoted (RFC 7692, 7.1.2): 8 to 15, without a leading zero.
+fn window_bits(value: &str) -> Option<u8> {
+    let quoted = value.strip_prefix('"').and_then(|value| value.strip_suffix('"'));
+    let value = quoted.unwrap_or(value);
+    (8..=15).find(|bits: &u8| bits.to_string() == value)
 }
 
 /// A valid upgrade request.
@@ -212,11 +224,6 @@ impl UpgradeRequest {
 
 /// Everything but the value of the key.
 fn check(method: &Method, version: Version, headers: &HeaderMap) -> Result<(), HandshakeError> {
-    let has = |name: HeaderName, word: &str| {
-        let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
-        let mut words = values.flat_map(|value| value.split(','));
-        words.any(|own| own.trim().eq_ignore_ascii_case(word))
-    };
     let only = |name: HeaderName| {
         let mut values = headers.get_all(name).iter();
         values.next().filter(|_| values.next().is_none())
@@ -225,8 +232,8 @@ fn check(method: &Method, version: Version, headers: &HeaderMap) -> Result<(), H
     if *method != Method::GET && *method != Method::HEAD {
         Err(HandshakeError::Method)
     } else if *method == Method::HEAD
-        || !has(UPGRADE, "websocket")
-        || !has(CONNECTION, "upgrade") && version >= Version::HTTP_11
+        || !has_word(headers, &UPGRADE, "websocket")
+        || !has_word(headers, &CONNECTION, "upgrade") && version >= Version::HTTP_11
     {
         Err(HandshakeError::NoUpgrade)
     } else if version < Version::HTTP_11 {
@@ -266,11 +273,17 @@ mod tests {
             "permessage-deflate; client_max_window_bits",
             "bbf-usp-protocol, permessage-deflate;server_no_context_takeover",
             "permessage-deflate; server_max_window_bits=10, permessage-deflate",
+            "permessage-deflate; client_max_window_bits=16, permessage-deflate",
+            "permessage-deflate ;client_max_window_bits = 8",
         ] {
             assert_eq!(answer(offer), Some(plain), "{offer}");
         }
-        let offer = "permessage-deflate; server_max_window_bits=12; client_max_window_bits=12";
-        assert_eq!(answer(offer), Some(&*limited));
+        for offer in [
+            "permessage-deflate; server_max_window_bits=12; client_max_window_bits=12",
+            "permessage-deflate; server_max_window_bits=\"15\"",
+        ] {
+            assert_eq!(answer(offer), Some(&*limited), "{offer}");
+        }
         for offer in [
             "",
             "x-webkit-deflate-frame",
@@ -278,6 +291,15 @@ mod tests {
             "permessage-deflate; server_max_window_bits=11",
             "permessage-deflate; server_max_window_bits",
             "permessage-deflate; server_max_window_bits=16",
+            "permessage-deflate; server_max_window_bits=012",
+            "permessage-deflate; server_max_window_bits=12; server_max_window_bits=12",
+            "permessage-deflate; client_max_window_bits=7",
+            "permessage-deflate; client_max_window_bits=+9",
+            "permessage-deflate; client_max_window_bits=\"9",
+            "permessage-deflate; client_max_window_bits; client_max_window_bits",
+            "permessage-deflate; server_no_context_takeover=1",
+            "permessage-deflate; client_no_context_takeover=",
+            "permessage-deflate;",
         ] {
             assert_eq!(answer(offer), None, "{offer}");
         }

@@ -81,6 +81,13 @@ pub(super) fn parse(bytes: &[u8]) -> Head {
     }
 }
 
+/// Whether the list in the fields of this name has this word, in any case.
+pub(super) fn has_word(headers: &HeaderMap, name: &HeaderName, word: &str) -> bool {
+    let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
+    let mut words = values.flat_map(|value| value.split(','));
+    words.any(|own| own.trim().eq_ignore_ascii_case(word))
+}
+
 /// The fields of this name in the head of a request that was parsed before.
 pub(super) fn fields(bytes: &[u8], name: &HeaderName) -> HeaderMap {
     let mut fields = [httparse::EMPTY_HEADER; FIELDS_MAX];

@@ -9,7 +9,7 @@ use hyper::{
     header::{AUTHORIZATION, COOKIE, SEC_WEBSOCKET_PROTOCOL},
 };
 
-use super::{Peer, Shared, cors, credential, forwarded, oauth::McpResource, uri};
+use super::{Peer, Shared, address, cors, credential, forwarded, oauth::McpResource, uri};
 use crate::products::Product;
 
 /// What a request asks for, judged by its path.
@@ -38,6 +38,7 @@ pub(super) fn prepare(
     connection: IpAddr,
     request: &mut Request,
 ) -> (Peer, RequestTarget) {
+    address::settle_host(request);
     let peer = shared.parts.proxies.peer(connection, request.headers());
     request.extensions_mut().insert(peer);
     if let Some(in_query) = credential::take(request.uri_mut()) {

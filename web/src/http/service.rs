@@ -50,9 +50,12 @@ impl HttpService {
         let had_secret = request.extensions().get::<QueryCredentials>().is_some();
         let accept_encoding = AcceptEncoding::of(&request);
         let response = match target {
-            _ if let Some(refusal) = address::refuse_host(&request) => refusal,
+            _ if let Some(answer) = address::answer_head(&request) => answer,
             RequestTarget::Product(_) | RequestTarget::Open => {
                 self.answer_any_origin(peer, target, request).await
+            }
+            RequestTarget::Other if request.uri().path().starts_with("/ingest/") => {
+                varying_by_key(self.route(request).await)
             }
             RequestTarget::Other if error_page::is_wanted(&request) => {
                 error_page::in_place_of(self.route(request).await)
@@ -90,7 +93,7 @@ impl HttpService {
 
     async fn answer_product(&self, peer: Peer, product: Product, mut request: Request) -> Response {
         let admitted = authorize::authorize(&self.shared, peer, product, &mut request).await;
-        let mut response = match admitted {
+        let response = match admitted {
             Ok(Admission { standing, permit, of_address: _in_flight }) => {
                 let (mut response, used) = measured(self.route(request)).await;
                 if let Some(permit) = permit {
@@ -101,9 +104,7 @@ impl HttpService {
             }
             Err(refusal) => refusal,
         };
-        // A browser may use several keys, and none.
-        response.headers_mut().append(VARY, HeaderValue::from_static("authorization"));
-        response
+        varying_by_key(response)
     }
 
     async fn route(&self, request: Request) -> Response {
@@ -115,6 +116,12 @@ impl HttpService {
             Err(never) => match never {},
         }
     }
+}
+
+/// A response that depends on the key: a browser may use several, and none.
+fn varying_by_key(mut response: Response) -> Response {
+    response.headers_mut().append(VARY, HeaderValue::from_static("authorization"));
+    response
 }
 
 /// `Strict-Transport-Security`, if clients reach the hub over TLS. Never for a loopback name: it would apply
