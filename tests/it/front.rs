@@ -161,6 +161,7 @@ async fn health_and_sockets_are_served_while_all_connections_are_in_use() {
     until("4 connections", async || hub.metric("matchwire_http_connections").await >= 4.0).await;
     let refused = hub.get("/pricing/").await;
     assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")));
+    refused_while_sending(&hub, "/mcp", "503").await;
     for path in ["/healthz", "/readyz", "/metrics"] {
         assert_eq!(hub.get(path).await.status, 200, "{path}");
     }
@@ -181,19 +182,25 @@ async fn idle_connections_are_closed_before_others_are_refused() {
     until("room", async || hub.get("/pricing/").await.status == 200).await;
 }
 
-/// A client that is still sending the body of a refused request gets the answer, not a reset.
+/// Sends a part of a long body, whose request is refused. The client gets the answer, which announces the end of the connection,
+/// and no reset.
+async fn refused_while_sending(hub: &Hub, path: &str, status: &str) {
+    let mut stream = TcpStream::connect(&hub.address).await.expect("it connects");
+    let head = format!("POST {path} HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\n");
+    stream.write_all(head.as_bytes()).await.expect("it takes a head");
+    let sent = stream.write_all(&[b'x'; 48 * 1024]).await;
+    let (read, ended) = read_all(&mut stream).await;
+    assert!(sent.is_ok() && ended.is_ok(), "{path}: {sent:?}, {ended:?}");
+    let read = String::from_utf8_lossy(&read);
+    assert!(read.starts_with(&format!("HTTP/1.1 {status}")), "{path}: {read}");
+    assert!(read.contains("\r\nconnection: close\r\n"), "{path}: {read}");
+}
+
 #[tokio::test]
 async fn refusal_arrives_while_the_body_is_still_coming() {
     let hub = Hub::quiet();
-    for path in ["/api/v2/webhooks/", "/ingest/v1/nobody", "/nothing/"] {
-        let mut stream = TcpStream::connect(&hub.address).await.expect("it connects");
-        let head = format!("POST {path} HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\n");
-        stream.write_all(head.as_bytes()).await.expect("it takes a head");
-        let sent = stream.write_all(&[b'x'; 48 * 1024]).await;
-        let (read, ended) = read_all(&mut stream).await;
-        assert!(sent.is_ok() && ended.is_ok(), "{path}: {sent:?}, {ended:?}");
-        let status = if path == "/nothing/" { "404" } else { "401" };
-        assert!(read.starts_with(format!("HTTP/1.1 {status}").as_bytes()), "{path}");
+    for path in ["/api/v2/webhooks/", "/mcp", "/ingest/v1/nobody", "/nothing/"] {
+        refused_while_sending(&hub, path, if path == "/nothing/" { "404" } else { "401" }).await;
     }
 }
 

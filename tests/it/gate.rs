@@ -56,8 +56,15 @@ async fn raw(hub: &Hub, head: &str) -> Answer {
     Answer { status, head: head.to_owned(), body: body.to_owned() }
 }
 
+/// Whatever a product answers depends on the key: no cache gives it to another one.
+fn check_vary(answer: &Answer, what: &str) {
+    let fields: Vec<_> = answer.headers("vary").collect();
+    assert!(fields.join(", ").contains("authorization"), "{what}: {answer:?}");
+}
+
 fn check_401(hub: &Hub, answer: &Answer, what: &str) {
     assert_eq!(answer.status, 401, "{what}");
+    check_vary(answer, what);
     let body = answer.json();
     let detail = body["detail"].as_str().expect("a text");
     assert!(detail.contains("Authorization"), "{what}: {detail}");
@@ -111,6 +118,7 @@ async fn without_the_addon_a_valid_key_is_402() {
                 "pricing_url": format!("http://{}/pricing/", hub.address),
             });
             assert_eq!((answer.status, answer.json()), (402, expected), "{path}");
+            check_vary(&answer, path);
         }
     };
     let sports = "The tennis, CS2, darts, hockey, basketball and horse racing APIs need the sports \
@@ -346,10 +354,38 @@ async fn cross_origin_requests_are_allowed_for_products_only() {
             hub.request("GET", path, &headers[..1]).await,
         ] {
             assert_eq!(answer.header("access-control-allow-origin"), Some("*"), "{path}");
+            check_vary(&answer, path);
             let exposed = answer.header("access-control-expose-headers").expect("names");
             assert!(exposed.contains("ratelimit") && exposed.contains("retry-after"), "{exposed}");
         }
     }
+    // All kinds of answers.
+    let key = format!("Token {}", hub.key(&["websocket", "sports"]));
+    let authorization = ("authorization", &*key);
+    for (method, path, more, status) in [
+        ("GET", "/api/v2/leagues/", None, 200),
+        ("HEAD", "/api/v2/leagues/", None, 200),
+        ("GET", "/api/v2/leagues/", Some(("if-none-match", "*")), 304),
+        ("GET", "/api/v2/leagues/?nonsense=1", None, 400),
+        ("GET", "/api/leagues/", None, 200),
+        ("GET", "/tennis/api/v2/matches/", None, 200),
+        ("GET", "/stream/v1/channels/feeds", None, 200),
+        ("GET", "/stream/v1/sse/", None, 400),
+        ("GET", "/mcp/", None, 405),
+        ("POST", "/mcp/", None, 406),
+        ("POST", "/api/v2/events/", None, 405),
+        ("BREW", "/api/v2/events/", None, 501),
+        ("GET", "/api/v2/nothing/", None, 404),
+        ("POST", "/ingest/v1/nobody", None, 401),
+    ] {
+        let headers: Vec<_> = [authorization].into_iter().chain(more).collect();
+        let answer = hub.request(method, path, &headers).await;
+        assert_eq!(answer.status, status, "{method} {path}");
+        check_vary(&answer, path);
+    }
+    // What is open is for all alike.
+    let open = hub.get("/api/v2/coverage/").await;
+    assert!(!open.headers("vary").any(|vary| vary.contains("authorization")), "{open:?}");
     // The demo's page shows a key, only to its own origin.
     for path in ["/", "/metrics", "/register/"] {
         let answer = hub.request("GET", path, &[origin]).await;

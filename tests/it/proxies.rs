@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use futures_util::{SinkExt, StreamExt};
+use futures_util::{SinkExt, StreamExt, future::join_all};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -232,12 +232,12 @@ async fn check(hub: &Hub, proxy: &Proxy) {
     assert!(status == 200 && body.contains("</html>"), "{status} {body}");
 
     // Each request claims another address, and would otherwise never be rate-limited.
-    let mut statuses = Vec::new();
-    for number in 0..20 {
+    let statuses = join_all((0..20).map(async |number| {
         let forged = format!("203.0.113.{number}");
         let headers = [("x-forwarded-for", &*forged), ("x-real-ip", &*forged)];
-        statuses.push(proxy.get("/api/v2/events/", NAME, &headers).await.0);
-    }
+        proxy.get("/api/v2/events/", NAME, &headers).await.0
+    }))
+    .await;
     let waiting = statuses.iter().filter(|status| **status == 429).count();
     assert!(waiting >= 8, "a client chooses its own address: {statuses:?}");
 
