@@ -50,7 +50,8 @@ pub struct FanoutConfig {
     /// bytes.
     pub beat_ms: u64,
     /// Milliseconds after which a socket is closed if nothing arrives from it, not even a pong.
-    /// Default 90000; a ping is sent after half of it. 0: never.
+    /// Default 90000; a ping is sent after half of it, or after four beats where there are none. 0:
+    /// never closed.
     pub idle_ms: u64,
     /// Milliseconds for which a socket may accept none of the data that waits for it. Default
     /// 30000. It holds its outbox for as long.
