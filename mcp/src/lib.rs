@@ -36,6 +36,7 @@
 
 mod admission;
 mod argument;
+mod busy;
 mod call;
 mod config;
 mod direct;
@@ -73,7 +74,6 @@ use hyper::StatusCode;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-pub use self::config::McpConfig;
 use self::{
     admission::Admission,
     envelope::RenderedCache,
@@ -83,6 +83,7 @@ use self::{
     server::{Server, Shared, SportServer},
     slots::Slots,
 };
+pub use self::{busy::busy, config::McpConfig};
 
 /// What the servers answer from.
 #[derive(Clone)]
