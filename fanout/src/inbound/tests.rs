@@ -150,14 +150,39 @@ fn violations_end_the_connection() {
     check_end(&[frame(TEXT, &[b'x'; MAX]), frame(FIN, b"y")].concat(), 4413);
     check_end(&frame(FIN | TEXT, &[0xff]), 1007);
     check_end(&[0x81, 1, b'x'], 1002);
-    check_end(&frame(FIN | 0x3, b""), 1002);
-    check_end(&frame(FIN | 0xb, b""), 1002);
-    check_end(&frame(FIN | 0x40 | TEXT, b""), 1002);
+    for reserved in [0x10, 0x20, 0x40, 0x70] {
+        check_end(&frame(FIN | reserved | TEXT, b""), 1002);
+    }
+    for opcode in (0x3..=0x7).chain(0xb..=0xf) {
+        check_end(&frame(FIN | opcode, b""), 1002);
+    }
     check_end(&frame(FIN, b"the rest of nothing"), 1002);
     check_end(&[frame(TEXT, b"one "), text("another")].concat(), 1002);
+    check_end(&[frame(TEXT, b"one "), frame(FIN | BINARY, b"another")].concat(), 1002);
     check_end(&frame(PING, b"a fragment of a ping"), 1002);
+    check_end(&frame(CLOSE, &[3, 232]), 1002);
+    check_end(&[0x89, 0], 1002);
     check_end(&frame(FIN | PING, &[0; 126]), 1002);
     check_end(&[0x81, 0xff, 0x80, 0, 0, 0, 0, 0, 0, 0], 1002);
+    // A close may come between fragments, and nothing counts behind it.
+    check_end(&[frame(TEXT, b"one "), close(&[3, 233]), frame(FIN, b"more")].concat(), 1001);
+}
+
+/// RFC 6455, 5.2: a length has as few bytes as possible. A client that uses more is understood.
+#[test]
+fn length_may_have_more_bytes_than_needed() {
+    let expected = [InboundEvent::Text("ok".to_owned())];
+    let mask_and_text = [0, 0, 0, 0, b'o', b'k'];
+    for header in [&[0x81, 0xfe, 0, 2][..], &[0x81, 0xff, 0, 0, 0, 0, 0, 0, 0, 2]] {
+        assert_eq!(received(&[header, &mask_and_text].concat(), &[3]), expected);
+    }
+}
+
+/// A sign of the order of bytes, NUL, and characters of any length are part of a text.
+#[test]
+fn text_keeps_every_character() {
+    let sent = "\u{feff}{\"id\":\"ü\0\u{1f600}\u{10ffff}\"} \n";
+    assert_eq!(received(&text(sent), &[1]), [InboundEvent::Text(sent.to_owned())]);
 }
 
 /// A message is compressed as a whole and then fragmented; only its first frame is marked.

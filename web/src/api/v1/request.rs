@@ -144,7 +144,7 @@ impl<'a> V1Query<'a> {
     /// `date_from`, where a day begins at midnight in that zone.
     pub(super) fn from(&self) -> Result<Option<Micros>, ApiError> {
         self.params.parsed("date_from", time::EXPECTED, |text| match time::day(text) {
-            Some(day) => self.midnight(day),
+            Some(day) => midnight(&self.zone, day),
             None => time::begin(text),
         })
     }
@@ -152,13 +152,9 @@ impl<'a> V1Query<'a> {
     /// `date_to`, where a day ends at midnight in that zone.
     pub(super) fn before(&self) -> Result<Option<Micros>, ApiError> {
         self.params.parsed("date_to", time::EXPECTED, |text| match time::day(text) {
-            Some(day) => self.midnight(day.checked_add(1.day()).ok()?),
+            Some(day) => midnight(&self.zone, day.checked_add(1.day()).ok()?),
             None => time::end(text),
         })
-    }
-
-    fn midnight(&self, day: Date) -> Option<Micros> {
-        Some(day.to_zoned(self.zone.clone()).ok()?.timestamp().as_microsecond())
     }
 
     /// The requested list of matches: every filter that the endpoint accepts, and the page.
@@ -197,6 +193,11 @@ impl<'a> V1Query<'a> {
     }
 }
 
+/// When a day begins in a time zone.
+fn midnight(zone: &TimeZone, day: Date) -> Option<Micros> {
+    Some(day.to_zoned(zone.clone()).ok()?.timestamp().as_microsecond())
+}
+
 /// A start in a time zone. Where only its day is known, the midnight of that day.
 fn start_in(zone: &TimeZone, at: Micros, day_only: bool) -> Option<String> {
     let at = Timestamp::from_microsecond(at).ok()?;
@@ -224,6 +225,27 @@ mod tests {
             let zone = TimeZone::get(zone).expect("a known zone");
             let date = start_in(&zone, noon.as_microsecond(), day_only);
             assert_eq!(date.as_deref(), Some(expected));
+        }
+    }
+
+    /// Also on the day on which clocks change.
+    #[test]
+    fn day_lasts_from_midnight_to_midnight_in_the_zone() {
+        for (zone, day, begin, end) in [
+            ("UTC", "2026-12-19", "2026-12-19T00:00:00Z", "2026-12-20T00:00:00Z"),
+            ("Asia/Dubai", "2026-12-19", "2026-12-18T20:00:00Z", "2026-12-19T20:00:00Z"),
+            ("America/Santiago", "2026-12-18", "2026-12-18T03:00:00Z", "2026-12-19T03:00:00Z"),
+            ("america/santiago", "2026-12-18", "2026-12-18T03:00:00Z", "2026-12-19T03:00:00Z"),
+            ("Europe/London", "2027-03-28", "2027-03-28T00:00:00Z", "2027-03-28T23:00:00Z"),
+            ("Europe/London", "2027-10-31", "2027-10-30T23:00:00Z", "2027-11-01T00:00:00Z"),
+        ] {
+            let zone = TimeZone::get(zone).expect("a known zone");
+            let day: Date = day.parse().expect("a day");
+            for (day, expected) in [(day, begin), (day.tomorrow().expect("a day"), end)] {
+                let expected: Timestamp = expected.parse().expect("a time");
+                let found = midnight(&zone, day);
+                assert_eq!(found, Some(expected.as_microsecond()), "{zone:?} {day}");
+            }
         }
     }
 }
