@@ -4,6 +4,7 @@
 //! they are missing, the tests print that and pass.
 
 mod api_football;
+mod betfair;
 mod events;
 mod football;
 mod football_data;

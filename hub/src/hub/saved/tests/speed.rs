@@ -1,6 +1,6 @@
 //! How long a state takes to save and to restore, and its bytes: 1,000 live matches with 500,000 prices.
 //!
-//! `cargo test --release -p matchwire-hub --test saved -- --ignored --nocapture speed`
+//! `cargo test --release -p matchwire-hub --lib -- --ignored --nocapture speed_of_saving`
 
 use std::{fs, time::Duration};
 
@@ -10,11 +10,11 @@ use facts::event::{
     SelectionDefinition, SelectionStatus, Sport,
 };
 use fanout::{Change, Epoch, channel::Rate};
-use hub::{Epochs, Hub, feeds::SourcePolicy, identity::Identity, sequence::TailFrame};
 use record::ids::PublicIds;
 use rust_decimal::Decimal;
 
-use crate::twin::{SETTINGS, START, payload};
+use super::twin::{SETTINGS, START, payload};
+use crate::{Epochs, Hub, feeds::SourcePolicy, identity::Identity, sequence::TailFrame};
 
 const MATCHES: u64 = 1_000;
 const BOOKS: [&str; 6] = ["acme", "borealis", "cobalt", "delta", "ember", "fathom"];

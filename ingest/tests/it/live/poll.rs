@@ -10,10 +10,8 @@ use ingest::source::{
     tls,
 };
 
-use super::{
-    http::{ReceivedRequest, Reply, Server},
-    support::{Listener, SECRET, Small, goals},
-};
+use super::http::{ReceivedRequest, Reply, Server};
+use crate::support::{Listener, SECRET, Small, goals};
 
 const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)

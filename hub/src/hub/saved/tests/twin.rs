@@ -9,13 +9,14 @@ use fanout::{
     catch_up::{CatchUp, HostRequest, HostResponse, Lease},
     channel::{Channel, Rate},
 };
-use hub::{
+use record::ids::PublicIds;
+
+use crate::{
     Epochs, Export, Hub, HubSettings, RestoreError,
     feeds::{FeedState, Health, SourceNumber, SourcePolicy},
     identity::{Identity, NumberedOrder},
     sequence::TailWindow,
 };
-use record::ids::PublicIds;
 
 pub(crate) const SETTINGS: HubSettings = HubSettings {
     window: TailWindow { bytes: usize::MAX, age_us: Micros::MAX },

@@ -1,11 +1,12 @@
 //! The corpus of frame scripts (`conformance/README.md`), against the session without a socket, with a clock moved by hand.
 
-use client::{FrameError, Millis, Output, Session};
 use conformance::{
     answer::{Subscriptions, other},
     script::{self, Expected, Script, Step},
 };
 use serde_json::Value;
+
+use super::{FrameError, Millis, Output, Session};
 
 /// How long the client may take to connect, to ask, or to give up a silent connection.
 const PATIENCE_MS: Millis = 60_000;
@@ -150,10 +151,9 @@ impl Play {
 
     fn expect(&mut self, expected: &Expected) -> Result<(), String> {
         let ch = &expected.ch;
-        let (own, others) = self.events.drain(..).partition(|(name, _)| name == ch);
+        let (events, others): (Vec<_>, _) = self.events.drain(..).partition(|(name, _)| name == ch);
         self.events = others;
-        let own: Vec<(String, String)> = own;
-        let eids: Vec<String> = own.into_iter().map(|(_, eid)| eid).collect();
+        let eids: Vec<String> = events.into_iter().map(|(_, eid)| eid).collect();
         if eids != expected.events {
             return Err(format!("{ch}: events {eids:?}, expected {:?}", expected.events));
         }

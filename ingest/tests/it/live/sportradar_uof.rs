@@ -9,8 +9,8 @@ use super::{
     broker::{Broker, PASSWORD, VHOST},
     http::{Reply, Server},
     provider::{Provider, Recovery},
-    support::{Listener, SECRET, Small, goals, now},
 };
+use crate::support::{Listener, SECRET, Small, goals, now};
 use facts::event::Micros;
 use ingest::{
     error::DecodeError,

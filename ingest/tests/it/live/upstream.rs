@@ -28,10 +28,8 @@ use tokio_tungstenite::{
     },
 };
 
-use super::{
-    socket::Peer,
-    support::{Listener, PATIENCE, SECRET, goals},
-};
+use super::socket::Peer;
+use crate::support::{Listener, PATIENCE, SECRET, goals};
 
 const MATCH: &str = "football/7";
 const BOOK: &str = "football/7/odds/larkodds";

@@ -3,17 +3,17 @@
 //!
 //! If this test fails because a document or an update has changed: raise `DOCUMENT_FORMAT`, so that clients that
 //! resume after an upgrade get an image in a new epoch, and write new files with
-//! `cargo test -p matchwire-hub --test saved -- --ignored write_the_documents`.
+//! `cargo test -p matchwire-hub --lib -- --ignored write_the_documents`.
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use facts::event::{Batch, Fact, Id, Sport};
 use fanout::{Change, channel::Rate};
-use hub::recovery::DOCUMENT_FORMAT;
 use sha2::{Digest, Sha256};
 use simulator::Simulator;
 
-use crate::twin::{Input, START, Twin, payload};
+use super::twin::{Input, START, Twin, payload};
+use crate::recovery::DOCUMENT_FORMAT;
 
 /// Facts of one match of each sport, so that the file is small.
 const FACTS_PER_SPORT: usize = 300;
@@ -44,7 +44,7 @@ fn some_of_each_sport() -> Vec<Batch> {
 }
 
 fn path(content: &str) -> PathBuf {
-    let name = format!("tests/saved/documents-{DOCUMENT_FORMAT}.{content}");
+    let name = format!("src/hub/saved/tests/documents-{DOCUMENT_FORMAT}.{content}");
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 
@@ -64,7 +64,7 @@ fn digest(batches: &[Batch]) -> (String, BTreeMap<String, usize>) {
             }
         }
     }
-    for (_, name, _) in crate::twin::channels(twin.kept()) {
+    for (_, name, _) in super::twin::channels(twin.kept()) {
         hash.update(twin.kept().image_of(&name).expect("it is open").frame);
     }
     (data_encoding::HEXLOWER.encode(&hash.finalize()), counts)

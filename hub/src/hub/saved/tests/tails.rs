@@ -8,14 +8,14 @@ use fanout::{
     catch_up::{HostRequest, HostResponse, Verdict},
     channel::Rate,
 };
-use hub::{
-    Epochs, Hub, HubInput,
-    sequence::{TailError, TailFrame},
-};
 
-use crate::{
+use super::{
     simulated::inputs,
     twin::{Input, Twin, channels, payload},
+};
+use crate::{
+    Epochs, Hub, HubInput,
+    sequence::{TailError, TailFrame},
 };
 
 /// The frames that lead a reader from a position to the head, after their WebSocket headers.
@@ -106,7 +106,7 @@ fn later_updates_are_merged_with_restored_ones() {
         twin.now += 20_000;
         let now = twin.now;
         for hub in [&mut hub, twin.kept()] {
-            let source = hub::feeds::SourceNumber(*source);
+            let source = crate::feeds::SourceNumber(*source);
             hub.apply(source, batch, now, now, &mut Vec::new());
         }
     }

@@ -1,19 +1,21 @@
-//! Peers that speak the protocols of providers, and a follower of a source.
+//! Peers that speak the protocols of providers, and what listens to a source.
 
 pub(crate) mod betfair;
 pub(crate) mod book;
 pub(crate) mod follower;
+mod listener;
 pub(crate) mod recorded;
 
 use std::{
     future::Future,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
-/// The timeout for events that must happen soon.
+pub(crate) use self::listener::{Listener, PATIENCE, SECRET, Small, goals, now};
+
+/// What an event gives that must happen within [`PATIENCE`].
 pub(crate) async fn soon<T>(what: &str, event: impl Future<Output = T>) -> T {
-    match tokio::time::timeout(Duration::from_secs(30), event).await {
+    match tokio::time::timeout(PATIENCE, event).await {
         Ok(value) => value,
         Err(_) => panic!("{what}: it does not happen"),
     }

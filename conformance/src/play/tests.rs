@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
-use conformance::{
-    client::url,
-    play::{KEY, play},
-    script::{Script, Step, corpus},
-};
 use futures_util::{SinkExt, StreamExt};
 use tokio::net::TcpListener;
 use tokio_tungstenite::{connect_async, tungstenite::Message};
+
+use super::{KEY, play};
+use crate::{
+    client::url,
+    script::{Script, Step, corpus},
+};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 

@@ -1,14 +1,14 @@
 //! Over the simulator's days: one provider, and two of the same matches that fail in turn.
 
 use facts::event::{Batch, Fact, Sport};
-use hub::{
-    feeds::FeedState,
-    identity::{MatchOrder, NumberedOrder},
-};
 use proptest::prelude::*;
 use simulator::Simulator;
 
-use crate::twin::{Input, START, Twin, of_other_provider};
+use super::twin::{Input, START, Twin, of_other_provider};
+use crate::{
+    feeds::FeedState,
+    identity::{MatchOrder, NumberedOrder},
+};
 
 /// A part of a day as two sources report it, with failures, orders, readers and silence.
 pub(crate) fn inputs(seed: u64, batches: usize) -> Vec<Input> {

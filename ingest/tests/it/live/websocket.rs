@@ -21,10 +21,8 @@ use tokio_tungstenite::{
     },
 };
 
-use super::{
-    socket::{Peer, check_headers, say},
-    support::{Listener, SECRET, Small, goals},
-};
+use super::socket::{Peer, check_headers, say};
+use crate::support::{Listener, SECRET, Small, goals};
 
 const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use ingest::recording::{Limits, Recording, Step};
 
-use crate::twin::{Input, START, Twin};
+use super::twin::{Input, START, Twin};
 
 fn check(file: &str) {
     let feeds = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/feeds"));

@@ -1,18 +1,16 @@
-//! Live sources against real peers on loopback: an HTTP server and a WebSocket server that
+//! Live sources against real peers on loopback: an HTTP server, a WebSocket server and a Betfair stream that
 //! misbehave on purpose, and a RabbitMQ broker. The tests wait only for reports of a source or for
 //! events at a peer.
 
+mod betfair;
 #[cfg(feature = "amqp")]
 mod broker;
 mod http;
 mod poll;
-#[path = "../../../tests/ports/mod.rs"]
-mod ports;
 #[cfg(feature = "amqp")]
 mod provider;
 mod socket;
 #[cfg(feature = "amqp")]
 mod sportradar_uof;
-mod support;
 mod upstream;
 mod websocket;

@@ -4,18 +4,18 @@
 //! has changed. If this test fails because a type of the state or of `facts::event` has changed: raise `STATE_FORMAT`,
 //! keep this file and read it as the previous format (or, if that is not worth it, let the hub begin new epochs
 //! and say so in the changelog), and write new files beside it with
-//! `cargo test -p matchwire-hub --test saved -- --ignored write_the_file`.
+//! `cargo test -p matchwire-hub --lib -- --ignored write_the_file`.
 
 use std::{fs, path::PathBuf};
 
-use hub::STATE_FORMAT;
 
 use facts::event::{Event, Fact, Id, Sport};
 
-use crate::{
+use super::{
     simulated::inputs,
     twin::{Input, OTHER_PROVIDER, Twin},
 };
+use crate::STATE_FORMAT;
 
 /// The play and a market of a football match and a tennis match, so that the file is small.
 fn small() -> Vec<Input> {
@@ -55,7 +55,7 @@ fn twin(inputs: &[Input]) -> Twin {
 }
 
 fn path(content: &str) -> PathBuf {
-    let name = format!("tests/saved/{content}-{STATE_FORMAT}.bin");
+    let name = format!("src/hub/saved/tests/{content}-{STATE_FORMAT}.bin");
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 

@@ -2,14 +2,15 @@
 
 use std::sync::LazyLock;
 
-use hub::{RestoreError, STATE_FORMAT};
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
 
-use crate::{
+use super::{
     simulated::inputs,
     twin::{Input, Twin},
 };
+use crate::{RestoreError, STATE_FORMAT};
+
 
 const HEAD: usize = 46;
 
