@@ -59,7 +59,7 @@ fn hub_that_is_killed_at_any_moment_loses_nothing() {
     let kills = variable("TEST_CRASH_KILLS");
     let plan = Plan {
         seed,
-        clients: variable("TEST_CRASH_CLIENTS").unwrap_or(200),
+        clients: variable("TEST_CRASH_CLIENTS").unwrap_or(300),
         rate: variable("TEST_CRASH_RATE").unwrap_or(800),
         duration: Duration::from_secs(variable("TEST_CRASH_SECONDS").unwrap_or(30)),
         kills_max: variable("TEST_CRASH_ROUND_KILLS").unwrap_or(KILLS_PER_ROUND),

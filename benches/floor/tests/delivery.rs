@@ -77,7 +77,8 @@ fn check(mode: &str) {
     let _stuck = floor.connect("/sub/000001");
     let (sent, published) = channel();
     thread::scope(|scope| {
-        for (channel, published) in [("000001", None), ("000001", Some(published)), ("000002", None)]
+        for (channel, published) in
+            [("000001", None), ("000001", Some(published)), ("000002", None)]
         {
             let socket = floor.connect(&format!("/sub/{channel}"));
             scope.spawn(move || read_all(socket, channel, published));

@@ -479,7 +479,10 @@ mod tests {
     /// With a write timeout of a second.
     fn progress() -> WriteProgress {
         let limits = connections(10).inner.limits;
-        WriteProgress::new(Connections::new(ConnectionLimits { write_timeout: 1_000 * MS, ..limits }))
+        WriteProgress::new(Connections::new(ConnectionLimits {
+            write_timeout: 1_000 * MS,
+            ..limits
+        }))
     }
 
     async fn is_stalled_now(progress: &mut WriteProgress) -> bool {

@@ -34,10 +34,10 @@ fn truncated_batches_are_errors() {
 
 proptest! {
     #[test]
-    fn damaged_batches_never_panic(place: usize, byte: u8, number in 0..500_usize) {
+    fn damaged_batches_never_panic(at: usize, byte: u8, number in 0..500_usize) {
         let mut bytes = ENCODED[number].clone();
-        let place = place % bytes.len();
-        bytes[place] = byte;
+        let at = at % bytes.len();
+        bytes[at] = byte;
         if let Ok(batch) = borsh::from_slice::<Batch>(&bytes) {
             // Whatever was read can be written and read again: no decimal is out of range.
             let written = borsh::to_vec(&batch).unwrap();

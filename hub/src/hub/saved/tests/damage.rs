@@ -11,7 +11,6 @@ use super::{
 };
 use crate::{RestoreError, STATE_FORMAT};
 
-
 const HEAD: usize = 46;
 
 /// A state, which each test works on a copy of.
@@ -58,9 +57,9 @@ fn other_formats_are_refused() {
 #[test]
 fn any_changed_byte_is_noticed() {
     let (twin, bytes) = &*SAVED;
-    for place in (0..bytes.len()).step_by(1_013).chain(0..HEAD) {
+    for at in (0..bytes.len()).step_by(1_013).chain(0..HEAD) {
         let mut bytes = bytes.clone();
-        bytes[place] ^= 1 << (place % 8);
+        bytes[at] ^= 1 << (at % 8);
         twin.restore(&bytes).expect_err("a byte was changed");
     }
 }
@@ -73,9 +72,9 @@ fn wrong_states_with_the_right_digest_do_not_panic() {
         end in prop::option::of(any::<prop::sample::Index>()),
     )| {
         let mut bytes = bytes.clone();
-        for (place, byte) in changes {
-            let place = HEAD + place.index(bytes.len() - HEAD);
-            bytes[place] = byte;
+        for (at, byte) in changes {
+            let at = HEAD + at.index(bytes.len() - HEAD);
+            bytes[at] = byte;
         }
         if let Some(end) = end {
             bytes.truncate(HEAD + end.index(bytes.len() - HEAD));

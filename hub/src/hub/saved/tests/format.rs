@@ -8,7 +8,6 @@
 
 use std::{fs, path::PathBuf};
 
-
 use facts::event::{Event, Fact, Id, Sport};
 
 use super::{
@@ -27,15 +26,15 @@ fn small() -> Vec<Input> {
         };
         inputs.iter().find_map(of_sport).map(|event| event.match_id)
     };
-    let own = [first(Sport::Football), first(Sport::Tennis)];
-    let other = own.map(|id| id.map(|id| Id(id.0 ^ OTHER_PROVIDER)));
+    let ids = [first(Sport::Football), first(Sport::Tennis)];
+    let other = ids.map(|id| id.map(|id| Id(id.0 ^ OTHER_PROVIDER)));
     let is_odds = |event: &Event| matches!(event.fact, Fact::Odds(_));
     let mut odds = 0;
     inputs.retain_mut(|input| match input {
         Input::Batch(_, batch) => {
             batch.events.retain(|event| {
                 odds += usize::from(is_odds(event));
-                own.iter().chain(&other).any(|id| *id == Some(event.match_id))
+                ids.iter().chain(&other).any(|id| *id == Some(event.match_id))
                     && (!is_odds(event) || odds % 16 == 1)
             });
             !batch.events.is_empty()

@@ -27,21 +27,21 @@ pub(crate) fn inputs(seed: u64, batches: usize) -> Vec<Input> {
         if !lost {
             inputs.push(Input::Batch(1, other));
         }
-        let place = |seed: usize| &fixtures[seed % fixtures.len()];
+        let fixture_at = |number: usize| &fixtures[number % fixtures.len()];
         match number % 997 {
             100 => inputs.push(Input::Health(0, FeedState::Down)),
             160 => inputs.push(Input::Health(0, FeedState::Live)),
             300 => inputs.push(Input::Health(1, FeedState::Recovering)),
             330 => inputs.push(Input::Health(1, FeedState::Live)),
             500 if !fixtures.is_empty() => {
-                let (sport, id, _) = place(number);
+                let (sport, id, _) = fixture_at(number);
                 if matches!(sport, Sport::Football | Sport::Tennis) {
                     inputs.push(Input::Follow(*sport, *id));
                 }
             }
             600 => inputs.push(Input::Silence(45_000_000)),
             700 if !fixtures.is_empty() => {
-                let (_, _, fixture) = place(number);
+                let (_, _, fixture) = fixture_at(number);
                 let provider = fixture.provider.to_string();
                 let order = MatchOrder::Split { provider, key: fixture.provider_key.to_string() };
                 let number = i64::try_from(number).expect("a small number");

@@ -125,9 +125,14 @@ fn a_tail_begins_with_the_oldest_frame() {
     let mut hub = with_tails(&twin, |frames| frames / 2);
     let mut of_window = 0;
     for (_, name, epoch) in channels(&mut hub) {
-        let own = |it: &&std::sync::Arc<fanout::Publication>| it.channel.name.as_str() == name;
-        let first =
-            twin.frames.iter().skip(twin.frames.len() / 2).find(own).map(|frame| frame.prev);
+        let is_of_channel =
+            |it: &&std::sync::Arc<fanout::Publication>| it.channel.name.as_str() == name;
+        let first = twin
+            .frames
+            .iter()
+            .skip(twin.frames.len() / 2)
+            .find(is_of_channel)
+            .map(|frame| frame.prev);
         if let Some(first) = first.filter(|first| *first > 0) {
             assert!(matches!(resumed(&mut hub, &name, epoch, first - 1).0, Verdict::Refused(_)));
             assert_eq!(resumed(&mut hub, &name, epoch, first).0, Verdict::Resumed);
