@@ -80,9 +80,9 @@ async fn client_address_comes_from_a_trusted_proxy() {
     let one = |address: &'static str| passing_before_a_refusal(&hub, move |_| address.to_owned());
     assert!(one("198.51.100.1").await >= 3, "three at once");
     assert!(one("198.51.100.2").await >= 3, "another address");
-    let forged = |number| format!("203.0.113.{}, 198.51.100.3", number % 250);
+    let forged = |number: usize| format!("203.0.113.{}, 198.51.100.3", number % 250);
     assert!(passing_before_a_refusal(&hub, forged).await >= 3, "addresses of their own");
-    let of_one_net = |number| format!("2001:db8::{number:x}");
+    let of_one_net = |number: usize| format!("2001:db8::{number:x}");
     assert!(passing_before_a_refusal(&hub, of_one_net).await >= 3, "one /64");
     assert!(one("2001:db8:0:1::1").await >= 3, "another /64");
 }
@@ -95,7 +95,7 @@ async fn forwarded_headers_are_ignored_without_a_trusted_proxy() {
         &[("SERVER_FORWARDED_HEADER", "x-forwarded-for"), ("SERVER_TRUSTED_PROXIES", "10.0.0.0/8")],
     ] {
         let hub = Hub::start_with(&["serve"], &[&SLOW[..], &[burst], more].concat());
-        let addresses = |number| format!("198.51.{}.{}", number / 250, number % 250);
+        let addresses = |number: usize| format!("198.51.{}.{}", number / 250, number % 250);
         assert!(passing_before_a_refusal(&hub, addresses).await >= 3);
     }
 }

@@ -58,9 +58,9 @@ fn message(channel: &str, number: u32) -> Bytes {
 }
 
 /// Reads and checks all messages of a channel. A slow reader waits for each to be published that comes `AHEAD` later.
-fn read_all(mut socket: WebSocket<TcpStream>, channel: &str, published: Option<Receiver<u32>>) {
+fn read_all(mut socket: WebSocket<TcpStream>, channel: &str, published: Option<&Receiver<u32>>) {
     for number in 0..MESSAGES {
-        if let Some(published) = &published {
+        if let Some(published) = published {
             let awaited = (number + AHEAD).min(MESSAGES - 1);
             if number % AHEAD == 0 {
                 published.iter().find(|sent| *sent == awaited).expect("the publisher goes on");
@@ -81,7 +81,7 @@ fn check(mode: &str) {
             [("000001", None), ("000001", Some(published)), ("000002", None)]
         {
             let socket = floor.connect(&format!("/sub/{channel}"));
-            scope.spawn(move || read_all(socket, channel, published));
+            scope.spawn(move || read_all(socket, channel, published.as_ref()));
         }
         let mut publisher = floor.connect("/pub");
         for number in 0..MESSAGES {

@@ -1,8 +1,7 @@
-//! Live sources against real peers on loopback: an HTTP server, a WebSocket server and a Betfair stream that
+//! Live sources against real peers on loopback: an HTTP server and a WebSocket server that
 //! misbehave on purpose, and a RabbitMQ broker. The tests wait only for reports of a source or for
 //! events at a peer.
 
-mod betfair;
 #[cfg(feature = "amqp")]
 mod broker;
 mod http;

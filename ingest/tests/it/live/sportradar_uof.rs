@@ -10,7 +10,7 @@ use super::{
     http::{Reply, Server},
     provider::{Provider, Recovery},
 };
-use crate::support::{Listener, SECRET, Small, goals, now};
+use crate::support::{Listener, SECRET, Small, goals, listener::now};
 use facts::event::Micros;
 use ingest::{
     error::DecodeError,

@@ -3,7 +3,7 @@
 pub(crate) mod betfair;
 pub(crate) mod book;
 pub(crate) mod follower;
-mod listener;
+pub(crate) mod listener;
 pub(crate) mod recorded;
 
 use std::{
@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-pub(crate) use self::listener::{Listener, PATIENCE, SECRET, Small, goals, now};
+pub(crate) use self::listener::{Listener, PATIENCE, SECRET, Small, goals};
 
 /// What an event gives that must happen within [`PATIENCE`].
 pub(crate) async fn soon<T>(what: &str, event: impl Future<Output = T>) -> T {
