@@ -86,12 +86,12 @@ def rust_programs_with_servers(log, **variables):
 
 
 def crash(log):
-    """A hub that is killed again and again for a minute, under load and with 300 clients, and the check of what each saw."""
+    """A hub that is killed again and again in two rounds of 20 s, under load and with 300 clients, and the check of what each saw."""
     return crashes(log, CRASH_TEST)
 
 
 def cluster(log):
-    """A cluster whose parts are killed, suspended, cut off and slow for half a minute or longer, until all has happened,
+    """A cluster whose parts are killed, suspended, cut off and slow for 20 s or longer, until all has happened,
     with each server of NATS, under load and with 80 clients, and the check of what each saw. Then the same with the current
     server, while the servers lose what they have stored."""
     return crashes(log, CLUSTER_TEST) + crashes(log, LOSS_TEST, **current_server(log))
