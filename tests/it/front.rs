@@ -272,8 +272,8 @@ async fn icon_and_robots_are_served() {
     let icon = raw(&hub.address, "GET", "/favicon.ico", &[]).await;
     assert_eq!((icon.status, icon.header("content-type")), (200, Some("image/x-icon")));
     assert_eq!(icon.body[..6], [0, 0, 1, 0, 1, 0], "one image");
-    let place = u32::from_le_bytes(icon.body[18..22].try_into().expect("four bytes")) as usize;
-    assert_eq!(&icon.body[place..place + 4], b"\x89PNG");
+    let offset = u32::from_le_bytes(icon.body[18..22].try_into().expect("four bytes")) as usize;
+    assert_eq!(&icon.body[offset..offset + 4], b"\x89PNG");
     let robots = hub.get("/robots.txt").await;
     assert_eq!(
         (robots.status, robots.header("content-type")),

@@ -181,20 +181,20 @@ const MATCHES: [(&str, [&str; 2]); 3] =
 
 #[tokio::test]
 async fn kill_right_after_the_first_push_changes_no_id() {
-    on_sqlite(async |place| {
-        let mut hub = Hub::start_on(&place, &["serve"], &[QUIET]);
+    on_sqlite(async |database| {
+        let mut hub = Hub::start_on(&database, &["serve"], &[QUIET]);
         let key = hub.key(&["websocket"]);
         push(&hub, "acme", &MATCHES).await;
         let before = board(&hub, &key).await;
         hub.kill();
         assert_eq!(before.len(), 3);
         drop(hub);
-        let hub = Hub::start_on(&place, &["serve"], &[QUIET]);
+        let hub = Hub::start_on(&database, &["serve"], &[QUIET]);
         let [one, two, three] = MATCHES;
         push(&hub, "acme", &[three, two, one]).await;
         assert_eq!(board(&hub, &key).await, before);
         let stored: Vec<(i64, i64)> = sqlx::query_as("SELECT own, id FROM public_ids")
-            .fetch_all(&place.pool().await)
+            .fetch_all(&database.pool().await)
             .await
             .expect("they are stored");
         assert!(stored.len() >= 10, "{stored:?}");
@@ -208,8 +208,8 @@ async fn kill_right_after_the_first_push_changes_no_id() {
 
 #[tokio::test]
 async fn second_provider_of_a_match_changes_no_id_in_any_order() {
-    let place = TestDatabase::file();
-    let mut hub = Hub::start_on(&place, &["serve"], &[QUIET]);
+    let database = TestDatabase::file();
+    let mut hub = Hub::start_on(&database, &["serve"], &[QUIET]);
     let key = hub.key(&["websocket"]);
     push(&hub, "acme", &MATCHES).await;
     let before = board(&hub, &key).await;
@@ -221,7 +221,7 @@ async fn second_provider_of_a_match_changes_no_id_in_any_order() {
     assert_eq!(refs, json!({"acme": "1", "other": "1"}), "they are one match");
     assert_eq!(hub.stop(), Some(0));
     drop(hub);
-    let hub = Hub::start_on(&place, &["serve"], &[QUIET]);
+    let hub = Hub::start_on(&database, &["serve"], &[QUIET]);
     push(&hub, "other", &MATCHES).await;
     assert_eq!(board(&hub, &key).await, before, "the second is the first now");
 }

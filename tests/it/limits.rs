@@ -146,9 +146,9 @@ async fn free_account_gets_its_remaining_quota() {
 /// requests exactly as many pass as allowed, and a restart gives nothing back.
 #[tokio::test]
 async fn quota_is_exact_and_survives_a_restart() {
-    on_sqlite(async |place| {
+    on_sqlite(async |database| {
         let settings = [QUIET, ("LIMITS_FOOTBALL_PER_DAY", "20")];
-        let mut hub = Hub::start_on(&place, &["serve"], &settings);
+        let mut hub = Hub::start_on(&database, &["serve"], &settings);
         let (key, paid) = (hub.key(&[]), hub.key(&["odds"]));
         let path = format!("{FOOTBALL}?token={key}");
         let answers = join_all((0..60).map(|_| hub.get(&path))).await;
@@ -166,7 +166,7 @@ async fn quota_is_exact_and_survives_a_restart() {
             assert_eq!(hub.get_as(&paid, FOOTBALL).await.status, 404, "who pays has no quota");
         }
         assert_eq!(hub.stop(), Some(0));
-        let hub = Hub::start_on(&place, &["serve"], &settings);
+        let hub = Hub::start_on(&database, &["serve"], &settings);
         check_429(&hub.get_as(&key, FOOTBALL).await, "taster_exhausted");
     })
     .await;
@@ -175,13 +175,13 @@ async fn quota_is_exact_and_survives_a_restart() {
 /// SERVICE section 6: the day is reset at 00:00 UTC.
 #[tokio::test]
 async fn quota_resets_at_midnight_utc() {
-    on_sqlite(async |place| {
+    on_sqlite(async |database| {
         let moment = "2026-09-01T23:58:00Z";
-        let Some(clock) = Clock::at_or_skipped(moment, place.folder.path()) else { return };
+        let Some(clock) = Clock::at_or_skipped(moment, database.folder.path()) else { return };
         let clock = Arc::new(clock);
-        let place = place.by(&clock);
+        let database = database.by(&clock);
         let settings = [QUIET, ("LIMITS_FOOTBALL_PER_DAY", "2")];
-        let hub = Hub::start_on(&place, &["serve"], &settings);
+        let hub = Hub::start_on(&database, &["serve"], &settings);
         let key = hub.key(&[]);
         for _ in 0..2 {
             assert_eq!(hub.get_as(&key, FOOTBALL).await.status, 404);
