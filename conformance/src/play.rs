@@ -1,5 +1,8 @@
 //! Plays a script to a client over a real socket.
 
+#[cfg(test)]
+mod tests;
+
 use std::{collections::VecDeque, future::pending, time::Duration};
 
 use serde_json::Value;

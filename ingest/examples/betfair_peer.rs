@@ -13,10 +13,10 @@
 
 #![expect(clippy::print_stdout, reason = "it says where it listens and what happens")]
 
-#[path = "../tests/source/support/betfair/mod.rs"]
+#[path = "../tests/it/support/betfair/mod.rs"]
 #[expect(dead_code, reason = "tests use all of it")]
 mod betfair;
-#[path = "../tests/source/support/recorded.rs"]
+#[path = "../tests/it/support/recorded.rs"]
 mod recorded;
 
 use std::{fs, io, path::PathBuf, str::FromStr, time::Duration};

@@ -1,6 +1,6 @@
-use std::error::Error;
+use std::{error::Error, fs};
 
-use super::*;
+use super::{reading::default_table, *};
 
 /// Loads settings from each layer as text. Returns the settings or the whole error chain.
 fn load(file: &str, environment: &[(&str, &str)], flags: &Flags) -> Result<Config, String> {

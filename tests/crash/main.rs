@@ -61,7 +61,7 @@ fn hub_that_is_killed_at_any_moment_loses_nothing() {
         seed,
         clients: variable("TEST_CRASH_CLIENTS").unwrap_or(300),
         rate: variable("TEST_CRASH_RATE").unwrap_or(800),
-        duration: Duration::from_secs(variable("TEST_CRASH_SECONDS").unwrap_or(30)),
+        duration: Duration::from_secs(variable("TEST_CRASH_SECONDS").unwrap_or(20)),
         kills_max: variable("TEST_CRASH_ROUND_KILLS").unwrap_or(KILLS_PER_ROUND),
         damages: false,
     };
@@ -118,9 +118,9 @@ fn cluster_rounds(damages: bool, kind: impl Fn(RoundNumber) -> RoundKind) {
         variable("TEST_CRASH_SEED").unwrap_or_else(|| u64::try_from(now()).expect("after 1970"));
     let plan = Plan {
         seed,
-        clients: variable("TEST_CRASH_CLIENTS").unwrap_or(120),
+        clients: variable("TEST_CRASH_CLIENTS").unwrap_or(80),
         rate: variable("TEST_CRASH_RATE").unwrap_or(250),
-        duration: Duration::from_secs(variable("TEST_CLUSTER_SECONDS").unwrap_or(30)),
+        duration: Duration::from_secs(variable("TEST_CLUSTER_SECONDS").unwrap_or(20)),
         kills_max: u64::MAX,
         damages,
     };

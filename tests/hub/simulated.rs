@@ -3,12 +3,12 @@
 
 use std::collections::HashSet;
 
-use facts::event::{GoalKind, Id, Pair, Side, Timed};
+use facts::event::{GoalKind, Id, Pair, Side, Sport};
 use fanout::Micros;
 use serde_json::{Value, json};
 use simulator::{Ending, FootballTruth, Goal, MatchTruth, Simulator, TennisTruth};
 
-use crate::bench::{Bench, SETTINGS, START};
+use crate::bench::{Bench, Reader, START};
 
 const MINUTE: Micros = 60_000_000;
 
@@ -16,13 +16,13 @@ const MINUTE: Micros = 60_000_000;
 #[test]
 fn first_minutes_hold_the_properties() {
     for seed in [1, 2] {
-        let mut bench = Bench::new(SETTINGS);
+        let mut bench = Bench::with_long_days();
         let end = START + 9 * MINUTE;
         let day = Simulator::new(seed, START).take_while(|timed| timed.clock_us < end);
         for (number, timed) in day.enumerate() {
             let (_, errors) = bench.apply(&timed.batch);
             assert_eq!(errors, []);
-            if number % 1_000 == 0 {
+            if number % 4_000 == 0 {
                 bench.check_images();
             }
         }
@@ -41,12 +41,13 @@ fn final_documents_match_the_simulated_truth() {
             truth.matches.into_iter().filter(|it| it.start < START + 6 * MINUTE).collect();
         let ids: HashSet<Id> = matches.iter().map(|it| it.id).collect();
         assert!(matches.len() >= 3, "seed {seed}");
-        let mut bench = Bench::new(SETTINGS);
+        let mut bench = Bench::with_long_days();
         let mut left = ids.clone();
         for timed in Simulator::new(seed, START) {
-            let Some(id) = match_of(&timed).filter(|id| ids.contains(id)) else { continue };
+            let first = timed.batch.events.first().map(|event| (event.sport, event.match_id));
+            let Some((sport, id)) = first.filter(|(_, id)| ids.contains(id)) else { continue };
             bench.apply(&timed.batch);
-            if is_over(&bench, id) {
+            if is_over(&bench, sport, id) {
                 left.remove(&id);
             }
             if left.is_empty() {
@@ -59,14 +60,14 @@ fn final_documents_match_the_simulated_truth() {
     }
 }
 
-fn match_of(timed: &Timed) -> Option<Id> {
-    timed.batch.events.first().map(|event| event.match_id)
-}
-
 /// Whether a match and all its books have ended.
-fn is_over(bench: &Bench, id: Id) -> bool {
-    let own = |name: &str| name.split('/').nth(1) == Some(&id.to_string());
-    bench.readers.iter().filter(|(name, _)| own(name)).all(|(_, it)| it.data["life"] == "ended")
+fn is_over(bench: &Bench, sport: Sport, id: Id) -> bool {
+    let has_ended = |reader: &Reader| reader.data["life"] == "ended";
+    let name = format!("{}/{id}", sport.as_str());
+    let below = format!("{name}/");
+    let books = bench.readers.range(below.clone()..);
+    bench.readers.get(&name).is_some_and(has_ended)
+        && books.take_while(|(name, _)| name.starts_with(&below)).all(|(_, it)| has_ended(it))
 }
 
 fn check(bench: &Bench, truth: &MatchTruth) {

@@ -10,40 +10,33 @@ use crate::{
     support::{Client, Hub, QUIET, Setting, TestDatabase, on_sqlite, poll_until},
 };
 
-/// Disables the limit per address.
-const FAST: Setting = ("LIMITS_ADDRESS_PER_SECOND", "0");
+/// So that football is in play at the start.
+const IN_PLAY: Setting = ("DEMO_HEAD_START_MINUTES", "30");
 
 fn is_id(name: &str) -> bool {
     name == "id" || name.ends_with("_id")
 }
 
-/// Every id in a document, with its path.
-fn ids_in(value: &Value, way: &str, found: &mut Vec<(String, i64)>) {
+/// The number of ids in a document, all of which fit.
+fn check(value: &Value, source: &str) -> usize {
     match value {
-        Value::Object(fields) => {
-            for (name, value) in fields {
-                let way = format!("{way}/{name}");
-                if is_id(name) && value.is_number() {
-                    let id = value.as_i64().unwrap_or_else(|| panic!("{way}: {value} is no id"));
-                    found.push((way, id));
-                } else {
-                    ids_in(value, &way, found);
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(name, value)| {
+                if !(is_id(name) && value.is_number()) {
+                    return check(value, source);
                 }
-            }
-        }
-        Value::Array(items) => items.iter().for_each(|item| ids_in(item, way, found)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+                let id = value.as_i64().and_then(|id| i32::try_from(id).ok());
+                assert!(
+                    id.is_some_and(|id| id > 0),
+                    "{source}: {name} {value} does not fit 32 bits"
+                );
+                1
+            })
+            .sum(),
+        Value::Array(items) => items.iter().map(|item| check(item, source)).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
     }
-}
-
-/// The number of ids, all of which fit.
-fn check(value: &Value, of: &str) -> usize {
-    let mut found = Vec::new();
-    ids_in(value, of, &mut found);
-    for (way, id) in &found {
-        assert!(i32::try_from(*id).is_ok_and(|id| id > 0), "{way}: {id} does not fit 32 bits");
-    }
-    found.len()
 }
 
 async fn ask(hub: &Hub, key: &str, path: &str) -> Option<Value> {
@@ -62,7 +55,7 @@ fn rows(answer: &Value) -> &[Value] {
 /// Requests every path of the document; ids come from the first rows of the parent list.
 #[tokio::test]
 async fn every_id_of_every_answer_of_the_demo_fits_32_bits() {
-    let hub = Hub::start_with(&["serve"], &[FAST]);
+    let hub = Hub::start_with(&["serve"], &[IN_PLAY]);
     let key = hub.key(&["sports", "odds", "websocket"]);
     let live = async || ask(&hub, &key, "/api/v2/events/live/").await.unwrap_or_default();
     poll_until("football in play", live, |found| rows(found).len() > 3).await;
@@ -188,20 +181,20 @@ const MATCHES: [(&str, [&str; 2]); 3] =
 
 #[tokio::test]
 async fn kill_right_after_the_first_push_changes_no_id() {
-    on_sqlite(async |place| {
-        let mut hub = Hub::start_on(&place, &["serve"], &[QUIET]);
+    on_sqlite(async |database| {
+        let mut hub = Hub::start_on(&database, &["serve"], &[QUIET]);
         let key = hub.key(&["websocket"]);
         push(&hub, "acme", &MATCHES).await;
         let before = board(&hub, &key).await;
         hub.kill();
         assert_eq!(before.len(), 3);
         drop(hub);
-        let hub = Hub::start_on(&place, &["serve"], &[QUIET]);
+        let hub = Hub::start_on(&database, &["serve"], &[QUIET]);
         let [one, two, three] = MATCHES;
         push(&hub, "acme", &[three, two, one]).await;
         assert_eq!(board(&hub, &key).await, before);
         let stored: Vec<(i64, i64)> = sqlx::query_as("SELECT own, id FROM public_ids")
-            .fetch_all(&place.pool().await)
+            .fetch_all(&database.pool().await)
             .await
             .expect("they are stored");
         assert!(stored.len() >= 10, "{stored:?}");
@@ -215,8 +208,8 @@ async fn kill_right_after_the_first_push_changes_no_id() {
 
 #[tokio::test]
 async fn second_provider_of_a_match_changes_no_id_in_any_order() {
-    let place = TestDatabase::file();
-    let mut hub = Hub::start_on(&place, &["serve"], &[QUIET]);
+    let database = TestDatabase::file();
+    let mut hub = Hub::start_on(&database, &["serve"], &[QUIET]);
     let key = hub.key(&["websocket"]);
     push(&hub, "acme", &MATCHES).await;
     let before = board(&hub, &key).await;
@@ -228,7 +221,7 @@ async fn second_provider_of_a_match_changes_no_id_in_any_order() {
     assert_eq!(refs, json!({"acme": "1", "other": "1"}), "they are one match");
     assert_eq!(hub.stop(), Some(0));
     drop(hub);
-    let hub = Hub::start_on(&place, &["serve"], &[QUIET]);
+    let hub = Hub::start_on(&database, &["serve"], &[QUIET]);
     push(&hub, "other", &MATCHES).await;
     assert_eq!(board(&hub, &key).await, before, "the second is the first now");
 }

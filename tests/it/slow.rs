@@ -176,46 +176,6 @@ async fn delay_is_reported_to_readers_who_subscribed_to_it() {
     assert!(over["merged"].as_u64() > Some(0), "{lags:?}");
 }
 
-/// Prices of two books are queued for a client that does not read when one of them is suspended.
-#[tokio::test]
-async fn suspension_overtakes_other_books() {
-    let [suspended, other] = [Market { event: 30 }, Market { event: 31 }];
-    let mut lines = vec![suspended.defined("OPEN", 0), other.defined("OPEN", 0)];
-    for change in 1..=10_000 {
-        let price = format!("{}.{:02}", 2 + change / 100 % 50, change % 100);
-        lines.extend([suspended, other].map(|market| market.traded(&price, change)));
-    }
-    lines.push(suspended.defined("SUSPENDED", 10_001));
-    let (hub, key) = hub_with(&lines, &[("FANOUT_SHARDS", "1")]);
-    let mut slow = idle(&hub, &key, "merge").await;
-    let mut other = Client::connect(&hub.address, &key).await;
-    other.subscribe("feeds").await;
-    other.until(ended).await;
-    // Everything is published; the catch-up requests of the slow client's shard come before this
-    // request, and are answered before the second ping.
-    other.ask(&json!({"op": "ping", "id": 1})).await;
-    hub.get(&format!("/stream/v1/channels/feeds?token={key}")).await;
-    other.ask(&json!({"op": "ping", "id": 2})).await;
-
-    let mut before = 0;
-    loop {
-        let update = slow.next_of("update").await;
-        before += update.to_string().len();
-        let mut events = update["events"].as_array().into_iter().flatten();
-        if events.any(|event| event["kind"] == "suspend") {
-            break;
-        }
-    }
-    // Bytes in the kernel cannot be preempted: `fanout.unsent_bytes` of 16 KiB, the bytes in flight
-    // to a client with a minimal buffer, and the started frame, which may be a catch-up that merges
-    // changes up to 64 KiB. All changes together have over 3 MB.
-    assert!(before < 88 << 10, "{before} bytes came before the suspension");
-    // The queued frames of the other book were published earlier, change by change; only those
-    // without room arrive merged.
-    let update = slow.next_of("update").await;
-    assert!(update.get("n").is_none(), "nothing was overtaken: {update}");
-}
-
 /// A client that sends without reading is not read further, costs no memory, and gets all its
 /// responses later.
 #[tokio::test]

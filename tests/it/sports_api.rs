@@ -15,10 +15,11 @@ use crate::support::{Answer, Hub, QUIET};
 const DAY: i64 = 24 * 60 * 60 * 1_000_000;
 const HOUR: i64 = DAY / 24;
 
-/// A hub without its own sources, a customer's key, and a pushing source.
+/// A hub without its own sources, a customer's key, and a pushing source of its own.
 struct Stage {
     hub: Arc<Hub>,
     key: String,
+    source: String,
     feed: String,
     now: i64,
     lines: Vec<Value>,
@@ -26,18 +27,23 @@ struct Stage {
 
 impl Stage {
     fn new() -> Self {
-        Self::on(Arc::new(Hub::start_with(&["serve"], &[QUIET])))
+        Self::on(Arc::new(Hub::start_with(&["serve"], &[QUIET])), "acme")
+    }
+
+    /// On the hub of tests that push the matches of one sport each, for the only one of this sport.
+    fn of_sport(sport: &str) -> Self {
+        Self::on(Hub::shared_by("a sport each", &["serve"], &[QUIET]), sport)
     }
 
     /// On the hub that tests share, to which nobody pushes.
     fn empty() -> Self {
-        Self::on(Hub::quiet())
+        Self::on(Hub::quiet(), "acme")
     }
 
-    fn on(hub: Arc<Hub>) -> Self {
-        let (key, feed) = (hub.key(&["sports"]), hub.feed_key("acme", &[]));
+    fn on(hub: Arc<Hub>, source: &str) -> Self {
+        let (key, feed) = (hub.key(&["sports"]), hub.feed_key(source, &[]));
         let now = Timestamp::now().as_microsecond();
-        Self { hub, key, feed, now, lines: Vec::new() }
+        Self { hub, key, source: source.to_owned(), feed, now, lines: Vec::new() }
     }
 
     /// A fact about a match, with enough time after the one before it that the order is certain.
@@ -80,7 +86,7 @@ impl Stage {
 
     async fn push(&self) {
         let lines: Vec<_> = self.lines.iter().map(Value::to_string).collect();
-        self.hub.push(&self.feed, &lines).await;
+        self.hub.push_from(&self.source, &self.feed, &lines).await;
     }
 
     async fn ask(&self, path: &str) -> Answer {

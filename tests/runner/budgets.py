@@ -101,18 +101,37 @@ PROCESS = re.compile(r'Command::new\((?!"python3"\))')
 
 
 def process_tests(top):
-    """The tests of each program in a folder tests/, such as tests/it/, whose sources start a process."""
+    """The tests in folders tests/, such as tests/it/, of modules that start a process, by themselves or by what their program shares."""
     return sum(tests for tests, starts in integration_tests(top) if starts)
 
 
+# Modules from which the others of a program have what they share.
+SHARED = ("main", "support")
+
+
 def integration_tests(top):
-    """For each test program: how many tests it has, and whether its sources start a process."""
+    """For each module of each test program: how many tests it has, and whether its sources, or shared ones, start a process."""
     for folder in crates(top).values():
         for program in sorted((top / folder / "tests").glob("*")):
-            files = [program] if program.suffix == ".rs" else sorted(program.rglob("*.rs"))
-            if program.suffix == ".rs" or (program / "main.rs").exists():
-                text = "\n".join(path.read_text() for path in files)
-                yield len(TEST.findall(text)), PROCESS.search(text) is not None
+            if program.suffix == ".rs":
+                modules = {program.stem: program.read_text()}
+            elif (program / "main.rs").exists():
+                modules = modules_of(program)
+            else:
+                continue
+            starts = {name for name, text in modules.items() if PROCESS.search(text)}
+            is_shared = any(name in starts for name in SHARED)
+            for name, text in modules.items():
+                yield len(TEST.findall(text)), is_shared or name in starts
+
+
+def modules_of(program):
+    """The text of each module of a program's root, with the modules inside."""
+    modules = {}
+    for path in sorted(program.rglob("*.rs")):
+        name = path.relative_to(program).with_suffix("").parts[0]
+        modules[name] = modules.get(name, "") + path.read_text() + "\n"
+    return modules
 
 
 def packages(*features):

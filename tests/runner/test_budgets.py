@@ -65,7 +65,7 @@ class Counts(unittest.TestCase):
             (crate / "src" / "tests" / "a.rs").write_text(SOURCE)
             self.assertEqual(production_lines(crate), 7)
 
-    def test_programs_that_start_processes_are_counted_with_all_their_tests(self):
+    def test_modules_that_start_processes_are_counted_with_all_their_tests(self):
         with tempfile.TemporaryDirectory() as folder:
             top = Path(folder)
             (top / "Cargo.toml").write_text('[workspace]\nmembers = ["a"]\n')
@@ -76,8 +76,14 @@ class Counts(unittest.TestCase):
             (top / "tests" / "ports").mkdir()
             (top / "tests" / "ports" / "mod.rs").write_text("")
             (top / "a" / "tests" / "plain.rs").write_text("#[test]\nfn a() {}\n")
-            self.assertEqual(list(integration_tests(top)), [(2, True), (1, False)])
-            self.assertEqual(process_tests(top), 2)
+            (top / "a" / "tests" / "it" / "live").mkdir(parents=True)
+            (top / "a" / "tests" / "it" / "main.rs").write_text("mod decode;\nmod live;\n")
+            (top / "a" / "tests" / "it" / "decode.rs").write_text("#[test]\nfn a() {}\n")
+            (top / "a" / "tests" / "it" / "live" / "mod.rs").write_text("mod broker;\n#[test]\nfn a() {}\n")
+            (top / "a" / "tests" / "it" / "live" / "broker.rs").write_text('fn start() { Command::new("broker"); }\n')
+            shared, modules, plain = [(2, True), (0, True)], [(1, False), (1, True), (0, False)], [(1, False)]
+            self.assertEqual(list(integration_tests(top)), shared + modules + plain)
+            self.assertEqual(process_tests(top), 3)
 
 
 class Limits(unittest.TestCase):

@@ -110,7 +110,7 @@ class Cargo(unittest.TestCase):
         self.assertEqual(self.changed("migrations/sqlite/1.sql"), ["hub"])
 
     def test_documents_and_integration_tests_have_no_unit_tests(self):
-        paths = ("README.md", "docs/API.md", "tests/it/main.rs", "ingest/tests/betfair.rs", "benches/rest.rs", "fuzz/run")
+        paths = ("README.md", "docs/API.md", "tests/it/main.rs", "ingest/tests/it/main.rs", "benches/rest.rs", "fuzz/run")
         self.assertEqual(self.changed(*paths, "deploy/cluster/local.py"), [])
 
     def test_features_of_the_top_turn_on_those_of_members(self):

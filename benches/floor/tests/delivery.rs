@@ -4,15 +4,18 @@ use std::{
     io::{BufRead, BufReader},
     net::TcpStream,
     process::{Child, Command, Stdio},
+    sync::mpsc::{Receiver, channel},
     thread,
     time::Duration,
 };
 
 use tungstenite::{Bytes, Message, WebSocket, client};
 
-const MESSAGES: u32 = 20_000;
+const MESSAGES: u32 = 2_000;
 /// More than the network buffers between two sockets when nothing is read.
-const MESSAGE_BYTES: usize = 1000;
+const MESSAGE_BYTES: usize = 10_000;
+/// What the publisher is ahead of the slow reader when that reads on: less than the program lets a publisher be.
+const AHEAD: u32 = 300;
 
 /// The program on a free port; stopped on drop.
 struct Floor {
@@ -54,36 +57,39 @@ fn message(channel: &str, number: u32) -> Bytes {
     bytes.into()
 }
 
-/// Reads and checks all messages of a channel.
-fn read_all(mut socket: WebSocket<TcpStream>, channel: &str, slowly: bool) {
+/// Reads and checks all messages of a channel. A slow reader waits for each to be published that comes `AHEAD` later.
+fn read_all(mut socket: WebSocket<TcpStream>, channel: &str, published: Option<&Receiver<u32>>) {
     for number in 0..MESSAGES {
+        if let Some(published) = published {
+            let awaited = (number + AHEAD).min(MESSAGES - 1);
+            if number % AHEAD == 0 {
+                published.iter().find(|sent| *sent == awaited).expect("the publisher goes on");
+            }
+        }
         let got = socket.read().expect("a message in time");
         assert_eq!(got, Message::Binary(message(channel, number)), "{channel}, message {number}");
-        if slowly && number % 500 == 0 {
-            pause();
-        }
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "a reader that is slow")]
-fn pause() {
-    thread::sleep(Duration::from_millis(50));
 }
 
 fn check(mode: &str) {
     let floor = Floor::start(mode);
     // This one never reads, and must not hold up the others.
     let _stuck = floor.connect("/sub/000001");
+    let (sent, published) = channel();
     thread::scope(|scope| {
-        for (channel, slowly) in [("000001", false), ("000001", true), ("000002", false)] {
+        for (channel, published) in
+            [("000001", None), ("000001", Some(published)), ("000002", None)]
+        {
             let socket = floor.connect(&format!("/sub/{channel}"));
-            scope.spawn(move || read_all(socket, channel, slowly));
+            scope.spawn(move || read_all(socket, channel, published.as_ref()));
         }
         let mut publisher = floor.connect("/pub");
         for number in 0..MESSAGES {
             for channel in ["000001", "000002"] {
                 publisher.write(Message::Binary(message(channel, number))).expect("it is taken");
             }
+            // The slow reader may have got the last one already.
+            sent.send(number).ok();
         }
         publisher.flush().expect("it is taken");
     });

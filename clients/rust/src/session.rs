@@ -1,5 +1,8 @@
 //! The connection's state: its subscriptions, its open commands, and what each frame changes.
 
+#[cfg(test)]
+mod tests;
+
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     mem,

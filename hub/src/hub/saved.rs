@@ -13,8 +13,11 @@
 //!
 //! The bytes follow from the types of the state and of `facts::event`, field by field. To add, remove or reorder
 //! fields or variants of one of them, raise [`STATE_FORMAT`], and either keep reading the previous format, or leave
-//! it unreadable: then a hub begins new epochs after the upgrade. `docs/CONTRIBUTING.md` has the steps. The test
-//! `tests/saved` of this crate reads files of the current format, and fails if a type has changed.
+//! it unreadable: then a hub begins new epochs after the upgrade. `docs/CONTRIBUTING.md` has the steps. The tests
+//! below `saved/tests/` read files of the current format, and fail if a type has changed.
+
+#[cfg(test)]
+mod tests;
 
 use std::{
     io::{self, Read, Write},

@@ -47,13 +47,13 @@ impl<'a> Messages<'a> {
 
     /// Checks that one of the messages describes it completely.
     fn take(&mut self, frame: &Value) {
-        let tries = self.names.iter().map(|name| {
-            (name.clone(), problems_and_unnamed(self.document, self.schema(name), frame))
+        let problems =
+            |name: &String| problems_and_unnamed(self.document, self.schema(name), frame);
+        let fitting = self.names.iter().find(|name| problems(name).is_empty());
+        let name = fitting.unwrap_or_else(|| {
+            let tries: Vec<_> = self.names.iter().map(|name| (name, problems(name))).collect();
+            panic!("no message is this: {frame}: {tries:#?}")
         });
-        let tries: Vec<(String, Vec<String>)> = tries.collect();
-        let fitting = tries.iter().find(|(_, problems)| problems.is_empty());
-        let (name, _) =
-            fitting.unwrap_or_else(|| panic!("no message is this: {frame}: {tries:#?}"));
         let fields = frame.as_object().expect("an object").keys().cloned();
         self.seen.entry(name.clone()).or_default().extend(fields);
     }

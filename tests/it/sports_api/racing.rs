@@ -7,7 +7,7 @@ use super::{DAY, HOUR, Stage, each, first_id};
 const P: &str = "/horseracing/api/v2";
 
 async fn meeting() -> Stage {
-    let mut stage = Stage::new();
+    let mut stage = Stage::of_sport("horseracing");
     let runner = |name: &str, number: u32, status: &str, position: Option<u32>| {
         let mut runner = json!({
             "runner": {"name": name, "key": name}, "number": number, "status": status,
@@ -66,8 +66,14 @@ async fn meeting() -> Stage {
 }
 
 #[tokio::test]
-async fn races_are_shown_in_every_state() {
+async fn meeting_is_shown_by_race_and_by_runner() {
     let stage = meeting().await;
+    check_races(&stage).await;
+    check_runners(&stage).await;
+}
+
+/// Races are shown in every state.
+async fn check_races(stage: &Stage) {
     let page = stage.get(&format!("{P}/races/")).await;
     assert_eq!(each(&page, "/state"), ["archived", "live", "prematch"]);
     assert_eq!(each(&page, "/track/name"), ["Aintree"; 3]);
@@ -94,14 +100,13 @@ async fn races_are_shown_in_every_state() {
     let races: u64 = each(&meetings, "/races_count").iter().filter_map(Value::as_u64).sum();
     assert_eq!(races, 3, "{meetings}");
     let meeting = meetings["results"][0]["id"].as_str().expect("an id");
-    let own = stage.get(&format!("{P}/meetings/{meeting}/")).await;
-    assert_eq!(own, meetings["results"][0]);
+    let detail = stage.get(&format!("{P}/meetings/{meeting}/")).await;
+    assert_eq!(detail, meetings["results"][0]);
     assert_eq!(stage.ask(&format!("{P}/meetings/{id}/")).await.status, 404);
 }
 
-#[tokio::test]
-async fn runners_are_known_by_race_horse_and_price() {
-    let stage = meeting().await;
+/// Runners are found by race, horse and price.
+async fn check_runners(stage: &Stage) {
     let horses = stage.get(&format!("{P}/horses/?search=red")).await;
     assert_eq!(each(&horses, "/name"), ["Red Rum"]);
     let red = first_id(&horses);

@@ -6,7 +6,7 @@ use super::{DAY, HOUR, Stage, each, first_id};
 
 /// One match in each state, and prices of the upcoming one.
 async fn league(sport: &str, outcomes: [&str; 2]) -> Stage {
-    let mut stage = Stage::new();
+    let mut stage = Stage::of_sport(sport);
     stage.fixture(sport, "past", ["Red", "Blue"], -2 * DAY);
     stage.fixture(sport, "now", ["Red", "Green"], -HOUR);
     stage.fixture(sport, "next", ["Blue", "Red"], 2 * DAY);
@@ -73,8 +73,8 @@ async fn check_matches(stage: &Stage, sport: &str, list: &str, words: [&str; 3])
 
 /// The prices of both bookmakers, as exact numbers.
 fn check_odds(odds: &Value, id: u64, selections: [&str; 2]) {
-    let own = odds.get("match_id").or_else(|| odds.get("event_id"));
-    assert_eq!(own, Some(&json!(id)), "{odds}");
+    let found = odds.get("match_id").or_else(|| odds.get("event_id"));
+    assert_eq!(found, Some(&json!(id)), "{odds}");
     assert_eq!((&odds["bookmakers_count"], &odds["source"]), (&json!(2), &json!("multi")));
     assert_eq!(odds["bookmakers"][1]["bookmaker_slug"], "big-book");
     assert_eq!(odds["bookmakers"][1]["bookmaker"], "Big Book");

@@ -16,7 +16,7 @@ fn score(sets: &[[u8; 2]], winner: Option<&str>) -> Value {
 }
 
 async fn tour() -> Stage {
-    let mut stage = Stage::new();
+    let mut stage = Stage::of_sport("tennis");
     let status = |status: &str| json!({"tennis": {"status": status}});
     stage.fixture("tennis", "past", ["A. One", "B. Two"], -20 * DAY);
     stage.add_fact("tennis", "past", status("finished"));
@@ -38,8 +38,14 @@ async fn tour() -> Stage {
 }
 
 #[tokio::test]
-async fn next_seven_days_are_the_default() {
+async fn tour_is_shown_by_match_and_by_player() {
     let stage = tour().await;
+    check_matches(&stage).await;
+    check_players(&stage).await;
+}
+
+/// The next seven days are the default.
+async fn check_matches(stage: &Stage) {
     let page = stage.get(&format!("{P}/matches/?player_id=7&tz=UTC")).await;
     let names = each(&page, "/player1/name");
     // The match in play began an hour ago, possibly yesterday.
@@ -91,9 +97,8 @@ async fn match_in_play_since_yesterday_is_found_by_its_status() {
     );
 }
 
-#[tokio::test]
-async fn players_are_ranked_and_predicted_by_results_and_prices() {
-    let stage = tour().await;
+/// Players are ranked by results, and predicted by results and prices.
+async fn check_players(stage: &Stage) {
     let rankings = stage.get(&format!("{P}/rankings/?limit=900")).await;
     assert_eq!(each(&rankings, "/player/name"), ["A. One", "B. Two"]);
     assert_eq!(each(&rankings, "/points"), [1516, 1484]);

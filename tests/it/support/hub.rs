@@ -264,8 +264,14 @@ impl Hub {
 
     /// Pushes lines of facts to the source `acme`, which accepts all of them.
     pub(crate) async fn push(&self, feed_key: &str, lines: &[String]) {
+        self.push_from("acme", feed_key, lines).await;
+    }
+
+    /// The same to this source.
+    pub(crate) async fn push_from(&self, source: &str, feed_key: &str, lines: &[String]) {
         let headers = [("authorization", &*format!("Token {feed_key}"))];
-        let answer = self.post("/ingest/v1/acme", &headers, lines.join("\n").as_bytes()).await;
+        let path = format!("/ingest/v1/{source}");
+        let answer = self.post(&path, &headers, lines.join("\n").as_bytes()).await;
         assert_eq!(answer.status, 200, "{answer:?}");
         let counts = answer.json();
         assert_eq!(counts["refused"], 0, "{counts}");

@@ -86,23 +86,29 @@ def rust_programs_with_servers(log, **variables):
 
 
 def crash(log):
-    """A hub that is killed again and again for a minute, under load and with 300 clients, and the check of what each saw."""
+    """A hub that is killed again and again in two rounds of 20 s, under load and with 300 clients, and the check of what each saw."""
     return crashes(log, CRASH_TEST)
 
 
 def cluster(log):
-    """A cluster whose parts are killed, suspended, cut off and slow for half a minute or longer, until all has happened,
-    with each server of NATS, under load and with 120 clients, and the check of what each saw. Then the same while the
-    servers lose what they have stored."""
-    return crashes(log, CLUSTER_TEST) + crashes(log, LOSS_TEST)
+    """A cluster whose parts are killed, suspended, cut off and slow for 20 s or longer, until all has happened,
+    with each server of NATS, under load and with 80 clients, and the check of what each saw. Then the same with the current
+    server, while the servers lose what they have stored."""
+    return crashes(log, CLUSTER_TEST) + crashes(log, LOSS_TEST, **current_server(log))
+
+
+def current_server(log):
+    """The newest server of NATS alone."""
+    servers = nats_servers(log)["TEST_NATS_SERVERS"].split(":")
+    return {"TEST_NATS_SERVERS": servers[-1]}
 
 
 def cluster_long(log):
-    """The same for an hour, with the current server, more load and more clients, after an upgrade from TEST_OLD_PROGRAM."""
-    servers = nats_servers(log)["TEST_NATS_SERVERS"].split(":")[-1]
-    load = {"TEST_CRASH_CLIENTS": "300", "TEST_CRASH_RATE": "500"}
-    counts = crashes(log, UPGRADE_TEST, TEST_NATS_SERVERS=servers)
-    return counts + crashes(log, CLUSTER_TEST, limit_s=CRASH_LONG_S_MAX, TEST_CLUSTER_SECONDS="3600", TEST_NATS_SERVERS=servers, **load)
+    """The same for an hour, with the current server, more load and more clients, after an upgrade from TEST_OLD_PROGRAM, and the
+    losses with each server."""
+    load = {"TEST_CRASH_CLIENTS": "300", "TEST_CRASH_RATE": "500", **current_server(log)}
+    counts = crashes(log, UPGRADE_TEST, **current_server(log)) + crashes(log, LOSS_TEST)
+    return counts + crashes(log, CLUSTER_TEST, limit_s=CRASH_LONG_S_MAX, TEST_CLUSTER_SECONDS="3600", **load)
 
 
 def crash_long(log):

@@ -373,7 +373,7 @@ impl WriteProgress {
 
 #[cfg(test)]
 mod tests {
-    use std::net::Ipv4Addr;
+    use std::{future::poll_fn, net::Ipv4Addr};
 
     use axum::body::Bytes;
 
@@ -476,26 +476,44 @@ mod tests {
         assert_eq!(patience, [32, 32, 32, 32, 8, 8, 2, 2].map(|it| it * MS));
     }
 
-    #[tokio::test]
-    async fn reader_that_makes_too_little_progress_is_abandoned() {
+    /// With a write timeout of a second.
+    fn progress() -> WriteProgress {
         let limits = connections(10).inner.limits;
-        let limits = ConnectionLimits { write_timeout: 60 * MS, ..limits };
-        let mut progress = WriteProgress::new(Connections::new(limits));
+        WriteProgress::new(Connections::new(ConnectionLimits {
+            write_timeout: 1_000 * MS,
+            ..limits
+        }))
+    }
+
+    async fn is_stalled_now(progress: &mut WriteProgress) -> bool {
+        poll_fn(|cx| Poll::Ready(progress.poll_stalled(cx).is_ready())).await
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn reader_that_makes_too_little_progress_is_abandoned() {
+        let mut progress = progress();
         let stalled = async |progress: &mut WriteProgress| {
             let begun = Instant::now();
-            std::future::poll_fn(|cx| progress.poll_stalled(cx)).await;
+            poll_fn(|cx| progress.poll_stalled(cx)).await;
             begun.elapsed()
         };
-        assert!(stalled(&mut progress).await >= 60 * MS, "too early");
-        let at_once = async |progress: &mut WriteProgress| {
-            let look = |cx: &mut Context<'_>| Poll::Ready(progress.poll_stalled(cx).is_ready());
-            std::future::poll_fn(look).await
-        };
+        assert!(stalled(&mut progress).await >= 1_000 * MS, "too early");
         progress.took(PROGRESS_BYTES - 1);
-        assert!(at_once(&mut progress).await, "a trickle is no progress");
+        assert!(is_stalled_now(&mut progress).await, "a trickle is no progress");
         progress.took(1);
-        assert!(stalled(&mut progress).await >= 60 * MS, "it has taken enough");
+        assert!(stalled(&mut progress).await >= 1_000 * MS, "it has taken enough");
         progress.took_all();
-        assert!(stalled(&mut progress).await >= 60 * MS, "the next answer");
+        assert!(stalled(&mut progress).await >= 1_000 * MS, "the next answer");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn slow_reader_that_makes_progress_is_never_abandoned() {
+        let mut progress = progress();
+        for part in 0..1_000 {
+            assert!(!is_stalled_now(&mut progress).await, "part {part}");
+            tokio::time::advance(900 * MS).await;
+            assert!(!is_stalled_now(&mut progress).await, "part {part}");
+            progress.took(PROGRESS_BYTES);
+        }
     }
 }

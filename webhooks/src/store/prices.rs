@@ -43,7 +43,7 @@ pub(crate) async fn set_met(
 }
 
 /// Forgets where conditions of a webhook are met: of all, or of those that it does not have any more.
-pub(crate) async fn forget_met(
+pub(super) async fn forget_met(
     tx: &mut AnyConnection,
     webhook: i64,
     all: bool,

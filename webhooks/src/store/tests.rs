@@ -7,7 +7,8 @@ use zeroize::Zeroizing;
 
 use super::*;
 use crate::{
-    BookPrices, Event, MayReceive, PriceUpdate, SelectionPrice, Webhooks, config::WebhooksConfig,
+    BookPrices, Event, EventKind, MayReceive, PriceCondition, PriceUpdate, SelectionPrice,
+    Webhooks, config::WebhooksConfig,
 };
 
 pub(crate) const NOW: Micros = 1_788_280_000_000_000;

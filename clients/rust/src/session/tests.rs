@@ -1,0 +1,206 @@
+//! The corpus of frame scripts (`conformance/README.md`), against the session without a socket, with a clock moved by hand.
+
+use conformance::{
+    answer::{Subscriptions, other},
+    script::{self, Expected, Script, Step},
+};
+use serde_json::Value;
+
+use super::{FrameError, Millis, Output, Session};
+
+/// How long the client may take to connect, to ask, or to give up a silent connection.
+const PATIENCE_MS: Millis = 60_000;
+
+/// One script. What the hub does goes in, what the script expects is compared.
+struct Play {
+    client: Session,
+    now: Millis,
+    /// When the next connection is opened; `None` while there is one, or if there will be none.
+    connects_at: Option<Millis>,
+    hello: Value,
+    /// What the client has sent and no step expected yet.
+    commands: Vec<String>,
+    events: Vec<(String, String)>,
+    ended_at: Millis,
+    muted: bool,
+}
+
+impl Play {
+    fn new(script: &Script) -> Self {
+        Self {
+            client: Session::new(script.head.follow.clone()),
+            now: 1_000_000,
+            connects_at: Some(1_000_000),
+            hello: Value::Null,
+            commands: Vec::new(),
+            events: Vec::new(),
+            ended_at: 0,
+            muted: false,
+        }
+    }
+
+    fn perform(&mut self, step: &Step) -> Result<(), String> {
+        match step {
+            Step::Open { hello, after_ms } => self.open(hello, *after_ms),
+            Step::Subscribe(wanted) => {
+                let hello = self.hello.clone();
+                self.subscribe(Subscriptions::new(&hello, wanted))
+            }
+            Step::Send(text) => self.say(text.get()),
+            Step::Close(close) => {
+                self.end(Some(close.code));
+                Ok(())
+            }
+            Step::Cut => {
+                self.end(None);
+                Ok(())
+            }
+            Step::Mute => {
+                self.muted = true;
+                Ok(())
+            }
+            Step::Wait { ms } => self.pass_to(self.now + ms),
+            Step::Expect(expected) => self.expect(expected),
+        }
+    }
+
+    fn open(&mut self, hello: &Value, after_ms: Option<Millis>) -> Result<(), String> {
+        let until = self.now + PATIENCE_MS;
+        // A connection on which nothing comes is given up by the client.
+        while self.connects_at.is_none() && self.now < until {
+            self.pass_to(self.client.deadline().max(self.now + 1))?;
+        }
+        let at = self.connects_at.take().ok_or("it does not come back")?;
+        self.now = self.now.max(at);
+        if after_ms.is_some_and(|after| self.now < self.ended_at + after) {
+            return Err("it comes back too early".to_owned());
+        }
+        self.client.connecting(self.now);
+        self.commands.clear();
+        self.muted = false;
+        self.hello = hello.clone();
+        self.say(&hello.to_string())
+    }
+
+    fn subscribe(&mut self, mut expected: Subscriptions<'_>) -> Result<(), String> {
+        let until = self.now + PATIENCE_MS;
+        while !expected.are_complete() {
+            if self.commands.is_empty() {
+                if self.now >= until {
+                    return Err(format!("it does not ask for {}", expected.missing()));
+                }
+                self.pass_to(self.client.deadline().clamp(self.now + 1, until))?;
+                continue;
+            }
+            let text = self.commands.remove(0);
+            let command: Value = serde_json::from_str(&text).expect("a command is JSON");
+            let answer = if command["op"] == "subscribe" {
+                expected.answer(&command, text.len())?
+            } else {
+                other(&command, &self.hello["now"])
+            };
+            self.say(&answer.to_string())?;
+        }
+        Ok(())
+    }
+
+    fn say(&mut self, text: &str) -> Result<(), String> {
+        let received = self.client.receive(text, self.now);
+        self.after(received)
+    }
+
+    fn pass_to(&mut self, moment: Millis) -> Result<(), String> {
+        self.now = moment;
+        let ticked = self.client.tick(moment);
+        self.after(ticked)
+    }
+
+    fn after(&mut self, result: Result<(), FrameError>) -> Result<(), String> {
+        for output in self.client.outputs() {
+            match output {
+                Output::Send(text) => self.commands.push(text),
+                Output::Changed { ch, events } => {
+                    let eid = |event: &Value| event["eid"].as_str().expect("an eid").to_owned();
+                    self.events.extend(events.iter().map(|event| (ch.clone(), eid(event))));
+                }
+            }
+        }
+        match result {
+            Err(FrameError::Silent) if self.muted => {
+                self.end(None);
+                Ok(())
+            }
+            Err(error) => Err(error.to_string()),
+            Ok(()) if self.muted => Ok(()),
+            Ok(()) => self.answer_pings(),
+        }
+    }
+
+    fn answer_pings(&mut self) -> Result<(), String> {
+        while let Some(at) = self.commands.iter().position(|it| it.contains(r#""op":"ping""#)) {
+            let ping = serde_json::from_str(&self.commands.remove(at)).expect("a command is JSON");
+            self.say(&other(&ping, &self.hello["now"]).to_string())?;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, code: Option<u16>) {
+        self.ended_at = self.now;
+        self.connects_at = self.client.ended(code, self.now, 0.5).map(|wait| self.now + wait);
+    }
+
+    fn expect(&mut self, expected: &Expected) -> Result<(), String> {
+        let ch = &expected.ch;
+        let (events, others): (Vec<_>, _) = self.events.drain(..).partition(|(name, _)| name == ch);
+        self.events = others;
+        let eids: Vec<String> = events.into_iter().map(|(_, eid)| eid).collect();
+        if eids != expected.events {
+            return Err(format!("{ch}: events {eids:?}, expected {:?}", expected.events));
+        }
+        let channel = self.client.channels().get(ch);
+        let health = channel.map(|channel| self.client.health(channel, self.now).name());
+        if expected.gone {
+            return match health {
+                None | Some("refused") => Ok(()),
+                Some(health) => Err(format!("{ch} is {health}, not gone")),
+            };
+        }
+        let channel = channel.ok_or_else(|| format!("{ch} is not there"))?;
+        let found = (&channel.epoch, channel.seq, health.unwrap_or_default(), channel.sha256());
+        let Expected { epoch, seq, health, sha256, .. } = expected;
+        if found != (epoch, *seq, health, sha256.clone()) {
+            return Err(format!("{ch}: {found:?}, expected {expected:?}: {}", channel.data));
+        }
+        Ok(())
+    }
+}
+
+fn run(script: &Script) -> Result<(), String> {
+    let mut play = Play::new(script);
+    for (index, step) in script.steps.iter().enumerate() {
+        play.perform(step)
+            .map_err(|what| format!("{}, line {}: {what}", script.head.case, index + 2))?;
+    }
+    Ok(())
+}
+
+#[test]
+fn session_passes_all_scripts() {
+    let corpus = script::corpus().expect("the corpus can be read");
+    assert!(corpus.len() > 30, "{} scripts", corpus.len());
+    let failed: Vec<String> = corpus.iter().filter_map(|script| run(script).err()).collect();
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+#[test]
+fn wrong_hash_is_found() {
+    let mut corpus = script::corpus().expect("the corpus can be read");
+    let script = corpus.iter_mut().find(|it| it.head.case == "patches").expect("a case");
+    let expected = script.steps.iter_mut().find_map(|step| match step {
+        Step::Expect(expected) => Some(expected),
+        _ => None,
+    });
+    expected.expect("an expectation").sha256.clear();
+    let fault = run(script).expect_err("it differs");
+    assert!(fault.starts_with("patches, line 5: football/7"), "{fault}");
+}

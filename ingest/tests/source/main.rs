@@ -1,4 +1,0 @@
-//! Live sources against scripted peers on real sockets.
-
-mod betfair;
-mod support;
