@@ -268,9 +268,9 @@ struct RawEvent {
     player_name: Option<Arc<str>>,
     #[serde(default, deserialize_with = "json::whole")]
     outcome: Option<u64>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::float")]
     x: Option<f64>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::float")]
     y: Option<f64>,
     #[serde(default, deserialize_with = "json::known")]
     time_stamp: Option<String>,
