@@ -45,6 +45,8 @@ pub(super) struct Football {
     status: Option<FootballStatus>,
     score: FootballScore,
     scored: bool,
+    /// A goal of the timeline is of no known side, so that its goals are not all.
+    has_goal_of_no_side: bool,
     /// Goals of the timeline; a scoreboard may have more.
     counted: Pair<u16>,
     /// The reported updates of the timeline, in order.
@@ -163,7 +165,9 @@ impl Football {
         };
         self.began = at.filter(|_| running).map(|at| (at, second));
         match status {
-            FootballStatus::HalfTime => self.score.half_time = Some(self.score.goals),
+            FootballStatus::HalfTime if !self.has_goal_of_no_side => {
+                self.score.half_time = Some(self.score.goals);
+            }
             FootballStatus::ExtraFirst => {
                 self.score.extra_time.get_or_insert_default();
             }
@@ -211,6 +215,10 @@ impl Football {
                 let kicks = *kicks;
                 facts.push(FootballFact::Score(self.score));
                 Some(kicks)
+            }
+            (IncidentKind::Goal(_), None) => {
+                self.has_goal_of_no_side = true;
+                None
             }
             _ => None,
         };
