@@ -178,6 +178,9 @@ impl Normalizer {
         self.opened = true;
         self.score = TennisScore::start(server);
         let fixture = fixture::of(&self.match_key, self.record.as_ref());
+        if fixture.sides.is_none() && self.record.is_some() {
+            out.notices.push(value(format!("the match file lacks names of {}", self.match_key)));
+        }
         let facts = [TennisFact::Status(TennisStatus::Live), TennisFact::Score(self.score.clone())];
         let facts = [Fact::Fixture(fixture)].into_iter().chain(facts.map(Fact::Tennis));
         out.push(self.clock_us, batch(Sport::Tennis, self.match_id, facts));
