@@ -76,7 +76,7 @@ impl Football {
         // While the match stands still, one look at the clock is enough.
         if running || self.ticks != Some(false) {
             self.ticks = Some(running);
-            let second = second_of(Some(minute)) + u32::from(board.second.unwrap_or(0));
+            let second = second_of(minute) + u32::from(board.second.unwrap_or(0));
             facts.push(FootballFact::Clock { second, running });
         }
     }
