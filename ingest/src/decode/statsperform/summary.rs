@@ -187,7 +187,7 @@ impl Raw {
         let scorer = named(self.scorer_id.as_ref(), self.scorer_name.as_ref());
         Ok(match list {
             List::Goal => MomentKind::Goal {
-                kind: goal_type(self.kind.as_deref()),
+                kind: self.goal_type()?,
                 scorer: scorer.or(player),
                 assist: named(self.assist_player_id.as_ref(), self.assist_player_name.as_ref()),
                 score: self.score(),
@@ -198,10 +198,9 @@ impl Raw {
                 on: named(self.player_on_id.as_ref(), self.player_on_name.as_ref()),
             },
             List::MissedPen => MomentKind::PenaltyMissed(player.or(scorer)),
-            List::PenaltyShot => MomentKind::Kick {
-                player: player.or(scorer),
-                scored: says(&self.outcome, "scored"),
-            },
+            List::PenaltyShot => {
+                MomentKind::Kick { player: player.or(scorer), scored: self.is_scored()? }
+            }
             List::Var => MomentKind::Review { player, stands: self.stands() },
         })
     }
@@ -215,6 +214,24 @@ impl Raw {
                 return Err(value(format!("unknown card {}", other.unwrap_or("without type"))));
             }
         })
+    }
+
+    /// A goal of another type is a regular one if the score after it says whose it is.
+    fn goal_type(&self) -> Result<GoalType, DecodeError> {
+        match self.kind.as_deref() {
+            Some("PG") => Ok(GoalType::Penalty),
+            Some("OG") => Ok(GoalType::OwnGoal),
+            Some("G") => Ok(GoalType::Regular),
+            _ if self.score().is_some() => Ok(GoalType::Regular),
+            other => Err(value(format!("unknown goal {}", other.unwrap_or("without type")))),
+        }
+    }
+
+    fn is_scored(&self) -> Result<bool, DecodeError> {
+        match self.outcome.as_deref() {
+            Some(outcome) => Ok(outcome.eq_ignore_ascii_case("scored")),
+            None => Err(value("kick without an outcome")),
+        }
     }
 
     fn score(&self) -> Option<Pair<u16>> {
@@ -258,22 +275,36 @@ fn says(value: &Option<String>, what: &str) -> bool {
     value.as_ref().is_some_and(|value| value.eq_ignore_ascii_case(what))
 }
 
-fn goal_type(text: Option<&str>) -> GoalType {
-    match text {
-        Some("PG") => GoalType::Penalty,
-        Some("OG") => GoalType::OwnGoal,
-        _ => GoalType::Regular,
-    }
-}
-
 fn named(id: Option<&Arc<str>>, name: Option<&Arc<str>>) -> Option<NamedEntity> {
-    let id = id?.clone();
-    Some(NamedEntity { name: name.cloned().unwrap_or_else(|| id.clone()), id })
+    Some(NamedEntity { id: id?.clone(), name: name?.clone() })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn outcome_that_is_not_stated_is_not_guessed() {
+        let read = |list, moment: &str| {
+            let text = format!(r#"{{"contestantId":"h","periodId":2,"timeMin":60{moment}}}"#);
+            Moment::parse(list, &text).map(|it| it.kind).map_err(|it| it.reason)
+        };
+        let goal = |kind, score| MomentKind::Goal { kind, scorer: None, assist: None, score };
+        let kick = |scored| MomentKind::Kick { player: None, scored };
+        let (goals, kicks) = (List::Goal, List::PenaltyShot);
+        for (list, moment, expected) in [
+            (goals, r#","type":"G""#, Ok(goal(GoalType::Regular, None))),
+            (goals, r#","type":"OG""#, Ok(goal(GoalType::OwnGoal, None))),
+            (goals, r#","homeScore":"1","awayScore":0"#, Ok(goal(GoalType::Regular, Some([1, 0])))),
+            (goals, "", Err("unknown goal without type")),
+            (goals, r#","type":"XG""#, Err("unknown goal XG")),
+            (kicks, r#","outcome":"Scored""#, Ok(kick(true))),
+            (kicks, r#","outcome":"saved""#, Ok(kick(false))),
+            (kicks, "", Err("kick without an outcome")),
+        ] {
+            assert_eq!(read(list, moment), expected.map_err(ToOwned::to_owned), "{moment}");
+        }
+    }
 
     #[test]
     fn period_that_is_not_stated_is_not_guessed() {
