@@ -281,7 +281,7 @@ impl RawNamedEntity {
 
     /// A player without a record at the provider has a name and no id.
     pub(super) fn player(self) -> Option<NamedEntity> {
-        Some(NamedEntity { name: self.name.or_else(|| self.id.clone())?, id: self.id })
+        Some(NamedEntity { name: self.name?, id: self.id })
     }
 
     pub(super) fn into_id(self) -> Option<Arc<str>> {

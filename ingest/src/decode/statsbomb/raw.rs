@@ -158,8 +158,7 @@ struct RawTyped {
 
 impl Raw {
     pub(super) fn named(self) -> Option<NamedEntity> {
-        let id = self.id?;
-        Some(NamedEntity { name: self.name.unwrap_or_else(|| id.clone()), id })
+        Some(NamedEntity { id: self.id?, name: self.name? })
     }
 }
 

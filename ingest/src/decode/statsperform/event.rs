@@ -164,9 +164,7 @@ impl StatsPerformEvent {
             at: raw.time_stamp.as_deref().and_then(time::instant),
             event_id: raw.event_id,
             position: raw.position(),
-            player: raw
-                .player_id
-                .map(|id| NamedEntity { name: raw.player_name.unwrap_or_else(|| id.clone()), id }),
+            player: raw.player_id.zip(raw.player_name).map(|(id, name)| NamedEntity { id, name }),
             kind,
             hit_post: type_id == POST,
             success: raw.outcome != Some(0),
