@@ -287,7 +287,7 @@ mod tests {
     fn outcome_that_is_not_stated_is_not_guessed() {
         let read = |list, moment: &str| {
             let text = format!(r#"{{"contestantId":"h","periodId":2,"timeMin":60{moment}}}"#);
-            Moment::parse(list, &text).map(|it| it.kind).map_err(|it| it.reason)
+            Moment::parse(list, &text).map(|moment| moment.kind).map_err(|error| error.reason)
         };
         let goal = |kind, score| MomentKind::Goal { kind, scorer: None, assist: None, score };
         let kick = |scored| MomentKind::Kick { player: None, scored };
@@ -311,7 +311,8 @@ mod tests {
         let read = |moment: &str| {
             let text = format!(r#"{{"contestantId":"h","type":"YC",{moment}}}"#);
             let read = Moment::parse(List::Card, &text);
-            read.map(|it| (it.period, it.since_start_us / 60_000_000)).map_err(|it| it.reason)
+            read.map(|moment| (moment.period, moment.since_start_us / 60_000_000))
+                .map_err(|error| error.reason)
         };
         for (moment, expected) in [
             (r#""timeMin":20"#, Ok((Period::FirstHalf, 19))),

@@ -71,9 +71,8 @@ fn extra_time(elapsed: Option<u16>, before: Option<Status>) -> Status {
 
 fn extra_break(elapsed: Option<u16>, before: Option<Status>) -> Status {
     match (elapsed, before) {
-        (Some(91..=119), _) => Status::ExtraHalf,
         (Some(120..), _) => Status::ExtraSecond,
-        (_, Some(Status::ExtraFirst)) => Status::ExtraHalf,
+        (Some(91..=119), _) | (_, Some(Status::ExtraFirst)) => Status::ExtraHalf,
         (None, None | Some(Status::Interrupted)) => Status::Live,
         (_, None | Some(Status::Interrupted)) => Status::SecondHalf,
         (_, Some(before)) => before,

@@ -20,8 +20,7 @@ use std::{
 
 use facts::{
     event::{
-        About, Analysis, Class, Competition, Fixture, FootballFact, FootballStatus, Id, Pair, Side,
-        Venue,
+        About, Analysis, Class, Competition, Fixture, FootballFact, FootballStatus, Id, Side, Venue,
     },
     football::Period,
 };
@@ -106,7 +105,7 @@ impl Normalizer {
         let played = document.events.iter().flatten();
         Ok(Self {
             course,
-            own_goals: own_goal::of(document, squads, &roster),
+            own_goals: own_goal::find(document, squads, &roster),
             assists: passes
                 .filter_map(|event| Some((event.id.clone(), event.player.clone()?)))
                 .collect(),

@@ -26,14 +26,14 @@ pub(super) type OwnGoals = HashMap<Arc<str>, Result<OwnGoal, DecodeError>>;
 const APART_US_MAX: Micros = 5_000_000;
 
 /// The own goals of a match.
-pub(super) fn of(document: &Document, squads: &[Squad], roster: &Roster) -> OwnGoals {
+pub(super) fn find(document: &Document, squads: &[Squad], roster: &Roster) -> OwnGoals {
     let all = |kind: Kind| document.events.iter().flatten().filter(move |event| event.kind == kind);
     let mut scored: Vec<_> = all(Kind::OwnGoalAgainst).collect();
     let teams = teams(document, squads);
     let mut goals = OwnGoals::new();
     for counted in all(Kind::OwnGoalFor) {
-        let named = |it: &&StatsBombEvent| is_named(it, counted) || is_named(counted, it);
-        let at_once = |it: &&StatsBombEvent| is_at_once(it, counted);
+        let named = |event: &&StatsBombEvent| is_named(event, counted) || is_named(counted, event);
+        let at_once = |event: &&StatsBombEvent| is_at_once(event, counted);
         let at = scored.iter().position(named).or_else(|| scored.iter().position(at_once));
         let other = at.map(|at| scored.remove(at));
         if let Some(side) = roster.side(&counted.team) {

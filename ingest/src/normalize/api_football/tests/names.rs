@@ -18,7 +18,9 @@ fn name_that_is_missing_is_absent() {
         }
         let events = out.batches.iter().flat_map(|timed| &timed.batch.events);
         let fixtures = events.filter_map(|event| match &event.fact {
-            Fact::Fixture(fixture) => Some(fixture.competition.as_ref().map(|it| it.name.clone())),
+            Fact::Fixture(fixture) => {
+                Some(fixture.competition.as_ref().map(|named| named.name.clone()))
+            }
             _ => None,
         });
         let notices = out.notices.iter().map(|notice| notice.reason.clone()).collect::<Vec<_>>();
