@@ -437,6 +437,13 @@ fn tennis_scoreboard_is_decoded() {
         "away":{"name":"Bea","score":"15","games":"1","sets":"0","gameSequence":["4"],"isServing":false}},
         "matchStatus":"InPlay"}"#;
     Poll::default().check(board, "match 7 | live | 6-4,2-1 2:1");
+    let without = board.replace(r#""matchStatus":"InPlay""#, r#""bestOfSets":3"#);
+    Poll::default().check(&without, "match 7 | 6-4,2-1 2:1");
+    Poll::default().check(
+        &board.replace("InPlay", "Tea"),
+        "match 7 | 6-4,2-1 2:1
+         ! status \"Tea\" of a match is not known",
+    );
 }
 
 #[test]
