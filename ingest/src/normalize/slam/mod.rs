@@ -382,7 +382,6 @@ fn status(text: &str) -> Option<TennisStatus> {
         "" | "in progress" | "complete" | "completed" | "finished" => TennisStatus::Finished,
         "retired" | "default" | "defaulted" => TennisStatus::Retired,
         "walkover" => TennisStatus::Walkover,
-        "abandoned" | "cancelled" => TennisStatus::Cancelled,
         _ => return None,
     })
 }
