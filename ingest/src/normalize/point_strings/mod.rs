@@ -285,8 +285,12 @@ impl Match {
         let status = if retired { TennisStatus::Retired } else { TennisStatus::Finished };
         if !retired && by_sets != Some(winner) {
             out.notices.push(value(format!("points of match {} end before it does", self.row.id)));
-            if let Some(sets) = column::stated(&self.row.score, winner) {
-                (self.score.sets, self.score.game) = (sets, GameScore::default());
+            let stated = column::stated(&self.row.score, winner).map(|sets| {
+                let game = GameScore::default();
+                TennisScore { sets, game, ..self.score.clone() }
+            });
+            if let Some(score) = stated.filter(|score| score.check().is_ok()) {
+                self.score = score;
             }
         }
         facts.push(TennisFact::Score(self.score.clone()));
