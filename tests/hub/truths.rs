@@ -25,17 +25,8 @@ use crate::{
 const LEFT_OUT: &[(&str, &str)] = &[
     ("feeds-2/wyscout/matches.json", "match records: they only go with recordings"),
     ("feeds-2/wyscout/v3-5154199.json", "version 3 is refused; of this match two events are left"),
-    (
-        "feeds-2/statsbomb/15946.events.json.gz",
-        "one of its two own goals is by a player of the other team: 3-1 in place of 3-0",
-    ),
-    (
-        "feeds-2/statsbomb/issue312.events.json",
-        "17 events are left, without a goal; the line-ups alone have the result",
-    ),
     ("feeds-2/api-football/fixture-predictions-bvb.json", "an answer of `predictions`: not read"),
     ("feeds-2/the-odds-api/RetrieveHistoricalSportEvent", "American football has no channels"),
-    ("feeds-2/betfair-stream/limx0-mcm_resub_delta.json", "ids of runners are texts: refused"),
     ("feeds-2/football-data-couk/MEX.csv", "long: 3,926 rows in the columns of USA.csv"),
     ("feeds-2/football-data-couk/ROU.csv", "long: 3,481 rows in the columns of USA.csv"),
 ];

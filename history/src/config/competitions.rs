@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
-use crate::query::Ranking;
+use crate::query::{Ranking, SplitPoints};
 
 /// By `Country/Name`, as in `England/Championship`, or by the name alone. Spelling counts only in its letters.
 pub type CompetitionsConfig = BTreeMap<String, CompetitionConfig>;
@@ -18,9 +18,13 @@ pub struct CompetitionConfig {
     pub rule: Option<Ranking>,
     /// Points for a win.
     pub win: Option<u32>,
-    /// With `rule = "split"`: the matches of each team before the split, and the teams of the upper part.
+    /// With `rule = "split"` or halved points: the matches of each team before the split, and the teams of the upper part.
     pub split_after: Option<u32>,
     pub split_top: Option<usize>,
+    /// The teams of a second part; a third one keeps all its points.
+    pub split_second: Option<usize>,
+    /// What teams keep of their points at the split.
+    pub split_points: Option<SplitPoints>,
     /// Conferences: the names of their teams by the name of each. All matches count in them.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub groups: BTreeMap<String, Vec<String>>,

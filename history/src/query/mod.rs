@@ -17,7 +17,7 @@ use std::sync::Arc;
 use facts::event::Sport;
 
 pub use self::{
-    ranking::{Ranking, TableMatch, TableRule},
+    ranking::{Ranking, SplitPoints, TableMatch, TableRule},
     regulations::{Competitions, Regulations},
     seasons::{Calendar, CurrentSeason, SeasonSpan, latest_season, season_name, season_year},
     side_match::{DecidedBy, HeadToHead, Outcome, SideMatch, earlier_results},

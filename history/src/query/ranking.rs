@@ -2,10 +2,7 @@
 //!
 //! In: the rows and the matches of one table. Out: the rows in their order. Nothing else is read.
 
-use std::{
-    cmp::Reverse,
-    collections::{HashMap, HashSet},
-};
+use std::{cmp::Reverse, collections::HashMap};
 
 use serde::{Deserialize, Serialize};
 
@@ -43,20 +40,52 @@ impl Ranking {
     }
 }
 
+/// What teams keep of their points when the table is split.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SplitPoints {
+    #[default]
+    All,
+    /// Half of them, without the rest.
+    HalfDown,
+    /// Half of them, and the rest counts as a point.
+    HalfUp,
+}
+
+impl SplitPoints {
+    fn kept(self, points: i64) -> i64 {
+        match self {
+            Self::All => points,
+            Self::HalfDown => points.div_euclid(2),
+            Self::HalfUp => (points + 1).div_euclid(2),
+        }
+    }
+}
+
 /// The rule of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TableRule {
     pub ranking: Ranking,
     /// Points for a win. A draw gives one.
     pub win: u32,
-    /// With [`Ranking::Split`]: the matches of each team before the split, and the teams of the upper part.
+    /// With [`Ranking::Split`] or halved points: the matches of each team before the split, and the teams of the upper part.
     pub split_after: u32,
     pub split_top: usize,
+    /// The teams of a second part; 0 for all others. A third part keeps its points.
+    pub split_second: usize,
+    pub split_points: SplitPoints,
 }
 
 impl Default for TableRule {
     fn default() -> Self {
-        Self { ranking: Ranking::default(), win: 3, split_after: 33, split_top: 6 }
+        Self {
+            ranking: Ranking::default(),
+            win: 3,
+            split_after: 33,
+            split_top: 6,
+            split_second: 0,
+            split_points: SplitPoints::All,
+        }
     }
 }
 
@@ -70,6 +99,14 @@ pub struct TableMatch {
 }
 
 type MatchesByPair<'a> = HashMap<[Key; 2], Vec<&'a TableMatch>>;
+
+/// Where a team is after the split.
+#[derive(Debug, Clone, Copy, Default)]
+struct Part {
+    /// 0 for the upper one.
+    number: usize,
+    points_lost: i64,
+}
 
 impl TableRule {
     fn points(&self, total: &Tally) -> i64 {
@@ -85,8 +122,11 @@ impl TableRule {
         meetings: u32,
         name: impl Fn(Key) -> String,
     ) {
+        let parts = self.parts(rows, matches).unwrap_or_default();
+        let part = |row: &StandingsRow| parts.get(&row.team).copied().unwrap_or_default();
         for row in &mut *rows {
-            row.points = self.points(&row.total) - i64::from(row.deducted);
+            let lost = i64::from(row.deducted) + part(row).points_lost;
+            row.points = self.points(&row.total) - lost;
         }
         let wins = |row: &StandingsRow| match self.ranking {
             Ranking::WinsFirst => row.total.won,
@@ -95,24 +135,16 @@ impl TableRule {
         rows.sort_by_cached_key(|row| {
             let StandingsRow { team, total, points, .. } = row;
             let order = (*points, wins(row), total.difference(), total.scored);
-            (Reverse(order), name(*team), *team)
+            (part(row).number, Reverse(order), name(*team), *team)
         });
-        match self.ranking {
-            Ranking::HeadToHead => {
-                let mut by_pair: MatchesByPair<'_> = HashMap::new();
-                for it in matches {
-                    by_pair.entry(pair(it.sides)).or_default().push(it);
-                }
-                rows.chunk_by_mut(|a, b| a.points == b.points)
-                    .filter(|tied| tied.len() <= TIED_MAX)
-                    .for_each(|tied| self.by_direct_matches(tied, &by_pair, meetings));
+        if self.ranking == Ranking::HeadToHead {
+            let mut by_pair: MatchesByPair<'_> = HashMap::new();
+            for it in matches {
+                by_pair.entry(pair(it.sides)).or_default().push(it);
             }
-            Ranking::Split => {
-                if let Some(upper) = self.upper_part(rows, matches) {
-                    rows.sort_by_key(|row| !upper.contains(&row.team));
-                }
-            }
-            Ranking::GoalDifference | Ranking::WinsFirst => {}
+            rows.chunk_by_mut(|a, b| a.points == b.points && part(a).number == part(b).number)
+                .filter(|tied| tied.len() <= TIED_MAX)
+                .for_each(|tied| self.by_direct_matches(tied, &by_pair, meetings));
         }
     }
 
@@ -173,8 +205,12 @@ impl TableRule {
         Some(sums.into_iter().map(points).collect())
     }
 
-    /// The teams above the split; `None` until every team has played so many matches.
-    fn upper_part(&self, rows: &[StandingsRow], matches: &[TableMatch]) -> Option<HashSet<Key>> {
+    /// The parts of the teams; `None` without a split, and until every team has played so many matches.
+    fn parts(&self, rows: &[StandingsRow], matches: &[TableMatch]) -> Option<HashMap<Key, Part>> {
+        let is_split = self.ranking == Ranking::Split || self.split_points != SplitPoints::All;
+        if !is_split || rows.is_empty() {
+            return None;
+        }
         let before = |row: &StandingsRow| StandingsRow {
             team: row.team,
             deducted: row.deducted,
@@ -195,8 +231,23 @@ impl TableRule {
         if before.iter().any(|row| row.total.played < self.split_after) {
             return None;
         }
-        let whole = Self { ranking: Ranking::GoalDifference, ..*self };
+        let ranking = match self.ranking {
+            Ranking::WinsFirst => Ranking::WinsFirst,
+            Ranking::GoalDifference | Ranking::HeadToHead | Ranking::Split => {
+                Ranking::GoalDifference
+            }
+        };
+        let whole = Self { ranking, split_points: SplitPoints::All, ..*self };
         whole.rank(&mut before, &[], 0, |_| String::new());
-        Some(before.iter().take(self.split_top).map(|row| row.team).collect())
+        let second_end = match self.split_second {
+            0 => usize::MAX,
+            teams => self.split_top.saturating_add(teams),
+        };
+        let part = |(place, row): (usize, &StandingsRow)| {
+            let number = usize::from(place >= self.split_top) + usize::from(place >= second_end);
+            let kept = if number < 2 { self.split_points.kept(row.points) } else { row.points };
+            (row.team, Part { number, points_lost: row.points - kept })
+        };
+        Some(before.iter().enumerate().map(part).collect())
     }
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use base::names::{key, plain, words};
 use tokio::sync::watch;
 
-use super::{Ranking, TableRule, season_year};
+use super::{Ranking, SplitPoints, TableRule, season_year};
 use crate::config::{CompetitionConfig, CompetitionsConfig, Deduction};
 
 /// The rules of one season of a competition.
@@ -52,6 +52,8 @@ impl Competitions {
         rule.win = own.win.unwrap_or(rule.win);
         rule.split_after = own.split_after.unwrap_or(rule.split_after);
         rule.split_top = own.split_top.unwrap_or(rule.split_top);
+        rule.split_second = own.split_second.unwrap_or(rule.split_second);
+        rule.split_points = own.split_points.unwrap_or(rule.split_points);
         let deductions = own.deductions.iter().filter(|it| is_of_season(it, season, first_day));
         Regulations { rule, groups: own.groups.clone(), deductions: deductions.cloned().collect() }
     }
@@ -125,9 +127,22 @@ const THREE_POINTS: &[(&str, u16)] = &[
 ];
 
 /// Competitions that do not rank by goal difference: the countries, the names, the year of the first season, the
-/// rule, and with a split the matches before it. `*` marks a name that no other country uses, so that it is enough
+/// rule, and the split. `*` marks a name that no other country uses, so that it is enough
 /// if no country is known. Of several lines the last one that has begun counts.
-type BuiltIn = (&'static str, &'static str, u16, Ranking, u32);
+type BuiltIn = (&'static str, &'static str, u16, Ranking, Option<Split>);
+
+/// The matches of each team before it, the teams of the upper part and of a second one, and what they keep of their points.
+type Split = (u32, usize, usize, SplitPoints);
+
+/// A split into two parts that keep all points.
+const fn split(after: u32, top: usize) -> Option<Split> {
+    Some((after, top, 0, SplitPoints::All))
+}
+
+const BELGIUM: &str = "*Belgian Pro League, Pro League, *Jupiler Pro League, First Division A";
+const ROMANIA: &str = "Liga I, Liga 1, SuperLiga, *Romanian Liga I, *Romanian SuperLiga";
+const CZECHIA: &str = "First League, *Czech Liga, *Czech First League, Fortuna Liga, Chance Liga";
+const CZECH_SPLIT: Option<Split> = Some((30, 6, 4, SplitPoints::All));
 
 const BUILT_IN: &[BuiltIn] = &[
     (
@@ -136,71 +151,89 @@ const BUILT_IN: &[BuiltIn] = &[
          Segunda División, Segunda Division, La Liga 2",
         0,
         Ranking::HeadToHead,
-        0,
+        None,
     ),
-    ("Italy", "Serie A, Serie A TIM, Serie A Enilive", 2005, Ranking::HeadToHead, 0),
+    ("Italy", "Serie A, Serie A TIM, Serie A Enilive", 2005, Ranking::HeadToHead, None),
     (
         "Portugal",
         "*Primeira Liga, Liga Portugal, Segunda Liga, Liga Portugal 2",
         0,
         Ranking::HeadToHead,
-        0,
+        None,
     ),
     (
         "Turkey, Türkiye",
         "*Süper Lig, *Super Lig, *Turkish Super Lig, Super League",
         0,
         Ranking::HeadToHead,
-        0,
+        None,
     ),
-    ("Greece", "*Super League Greece, Super League, Super League 1", 0, Ranking::HeadToHead, 0),
-    ("Poland", "*Ekstraklasa", 0, Ranking::HeadToHead, 0),
+    ("Greece", "*Super League Greece, Super League, Super League 1", 0, Ranking::HeadToHead, None),
+    ("Poland", "*Ekstraklasa", 0, Ranking::HeadToHead, None),
+    ("Poland", "*Ekstraklasa", 2013, Ranking::Split, Some((30, 8, 0, SplitPoints::HalfUp))),
+    ("Poland", "*Ekstraklasa", 2017, Ranking::Split, split(30, 8)),
+    ("Poland", "*Ekstraklasa", 2020, Ranking::HeadToHead, None),
     (
-        "Belgium",
-        "*Belgian Pro League, Pro League, *Jupiler Pro League, First Division A",
-        0,
-        Ranking::WinsFirst,
-        0,
+        "Austria",
+        "Bundesliga, *Austrian Bundesliga, Tipico Bundesliga, Admiral Bundesliga",
+        2018,
+        Ranking::Split,
+        Some((22, 6, 0, SplitPoints::HalfDown)),
     ),
+    ("Romania", ROMANIA, 2015, Ranking::Split, Some((26, 6, 0, SplitPoints::HalfUp))),
+    ("Romania", ROMANIA, 2020, Ranking::Split, Some((30, 6, 0, SplitPoints::HalfUp))),
+    ("Czech Republic, Czechia", CZECHIA, 2018, Ranking::Split, CZECH_SPLIT),
+    ("Czech Republic, Czechia", CZECHIA, 2020, Ranking::GoalDifference, None),
+    ("Czech Republic, Czechia", CZECHIA, 2021, Ranking::Split, CZECH_SPLIT),
+    ("Belgium", BELGIUM, 0, Ranking::WinsFirst, None),
+    ("Belgium", BELGIUM, 2020, Ranking::WinsFirst, Some((34, 4, 4, SplitPoints::HalfUp))),
+    ("Belgium", BELGIUM, 2023, Ranking::WinsFirst, Some((30, 6, 6, SplitPoints::HalfUp))),
+    ("Belgium", BELGIUM, 2026, Ranking::WinsFirst, None),
     (
         "Brazil",
         "Serie A, Serie B, *Brasileirão, *Brasileiro Série A, *Campeonato Brasileiro Série A",
         0,
         Ranking::WinsFirst,
-        0,
+        None,
     ),
-    ("USA, United States", "*MLS, *Major League Soccer", 2014, Ranking::WinsFirst, 0),
+    ("USA, United States", "*MLS, *Major League Soccer", 2014, Ranking::WinsFirst, None),
     (
         "Scotland",
         "*Scottish Premiership, *Scottish Premier League, Premiership, Premier League",
         2000,
         Ranking::Split,
-        33,
+        split(33, 6),
     ),
-    ("Northern Ireland", "Premiership, *NIFL Premiership", 2008, Ranking::Split, 33),
-    ("Switzerland", "Super League, *Swiss Super League", 2023, Ranking::Split, 33),
-    ("Wales", "*Cymru Premier, Premier League, *Welsh Premier League", 2010, Ranking::Split, 22),
-    ("Denmark", "Superliga, Superligaen, *Danish Superliga", 2020, Ranking::Split, 22),
+    ("Northern Ireland", "Premiership, *NIFL Premiership", 2008, Ranking::Split, split(33, 6)),
+    ("Switzerland", "Super League, *Swiss Super League", 2023, Ranking::Split, split(33, 6)),
+    (
+        "Wales",
+        "*Cymru Premier, Premier League, *Welsh Premier League",
+        2010,
+        Ranking::Split,
+        split(22, 6),
+    ),
+    ("Denmark", "Superliga, Superligaen, *Danish Superliga", 2020, Ranking::Split, split(22, 6)),
     (
         "",
         "*UEFA Champions League, *UEFA Europa League, *UEFA Europa Conference League",
         0,
         Ranking::HeadToHead,
-        0,
+        None,
     ),
     (
         "",
         "*UEFA Champions League, *UEFA Europa League, *UEFA Conference League",
         2024,
         Ranking::GoalDifference,
-        0,
+        None,
     ),
     (
         "",
         "*European Championship, *UEFA European Championship, *Euro Championship",
         1996,
         Ranking::HeadToHead,
-        0,
+        None,
     ),
 ];
 
@@ -225,13 +258,16 @@ fn built_in(country: &str, names: &[String], year: Option<u16>) -> TableRule {
         year < *since && of_country.as_ref().is_some_and(|country| *country == fold(own))
     };
     let default = TableRule::default();
+    let whole =
+        (default.split_after, default.split_top, default.split_second, default.split_points);
+    let (split_after, split_top, split_second, split_points) =
+        found.and_then(|(.., split)| *split).unwrap_or(whole);
     TableRule {
         ranking: found.map_or(default.ranking, |(_, _, _, ranking, _)| *ranking),
         win: if THREE_POINTS.iter().any(|line| is_old(&line)) { 2 } else { default.win },
-        split_after: found
-            .map(|(.., after)| *after)
-            .filter(|after| *after > 0)
-            .unwrap_or(default.split_after),
-        ..default
+        split_after,
+        split_top,
+        split_second,
+        split_points,
     }
 }

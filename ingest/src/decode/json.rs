@@ -165,11 +165,41 @@ pub(super) fn known_elements<T: DeserializeOwned>(text: &str) -> Vec<T> {
     all.into_iter().filter_map(|one| serde_json::from_str(one.get()).ok()).collect()
 }
 
+/// A number, or a text with one: `0.5`, `"0.5"`.
+pub(super) fn float<'de, D: Deserializer<'de>>(json: D) -> Result<Option<f64>, D::Error> {
+    Ok(float_of(<&RawValue>::deserialize(json)?))
+}
+
+/// A list of such numbers; empty if one of its elements is none, since their places count.
+pub(super) fn floats<'de, D: Deserializer<'de>>(json: D) -> Result<Vec<f64>, D::Error> {
+    let text = <&RawValue>::deserialize(json)?.get();
+    let all = serde_json::from_str::<Vec<&RawValue>>(text).unwrap_or_default();
+    Ok(all.into_iter().map(float_of).collect::<Option<_>>().unwrap_or_default())
+}
+
+pub(super) fn float_of(json: &RawValue) -> Option<f64> {
+    unquoted(json).parse().ok().filter(|number: &f64| number.is_finite())
+}
+
+/// `true`, `false`, or a text with one of them.
+pub(super) fn flag<'de, D: Deserializer<'de>>(json: D) -> Result<Option<bool>, D::Error> {
+    Ok(unquoted(<&RawValue>::deserialize(json)?).parse().ok())
+}
+
+fn unquoted(json: &RawValue) -> &str {
+    json.get().trim_matches('"').trim()
+}
+
 /// A whole number that is not negative, as a number or as text: `5`, `5.0`, `"5"`.
 pub(super) fn whole<'de, D: Deserializer<'de>>(json: D) -> Result<Option<u64>, D::Error> {
-    let text = <&RawValue>::deserialize(json)?.get().trim_matches('"').trim();
+    let text = unquoted(<&RawValue>::deserialize(json)?);
     let rounded = || text.parse::<f64>().ok().filter(|it| it.fract() == 0.0 && WHOLE.contains(it));
     Ok(text.parse().ok().or_else(|| rounded().map(|it| it as u64)))
+}
+
+/// The same, if it is small.
+pub(super) fn small<'de, D: Deserializer<'de>>(json: D) -> Result<Option<u16>, D::Error> {
+    Ok(whole(json)?.and_then(|number| u16::try_from(number).ok()))
 }
 
 /// The whole numbers that an `f64` holds exactly.
@@ -200,6 +230,30 @@ mod tests {
         flag: Option<bool>,
         #[serde(default, deserialize_with = "known_all")]
         list: Vec<i8>,
+    }
+
+    #[derive(serde::Deserialize, PartialEq, Debug, Default)]
+    struct Quoted {
+        #[serde(default, deserialize_with = "float")]
+        float: Option<f64>,
+        #[serde(default, deserialize_with = "floats")]
+        floats: Vec<f64>,
+        #[serde(default, deserialize_with = "small")]
+        small: Option<u16>,
+        #[serde(default, deserialize_with = "super::flag")]
+        flag: Option<bool>,
+    }
+
+    #[test]
+    fn numbers_and_flags_may_be_texts() {
+        let read = |json: &str| serde_json::from_str::<Quoted>(json).unwrap();
+        let all =
+            Quoted { float: Some(0.5), floats: vec![60.0, 40.5], small: Some(3), flag: Some(true) };
+        let plain = r#"{"float":0.5,"floats":[60,40.5],"small":3,"flag":true}"#;
+        let quoted = r#"{"float":"0.5","floats":["60"," 40.5"],"small":"3","flag":"true"}"#;
+        assert_eq!((read(plain), read(quoted)), (all, read(plain)));
+        let odd = r#"{"float":"inf","floats":[60,null,1],"small":70000,"flag":1}"#;
+        assert_eq!(read(odd), Quoted::default());
     }
 
     #[track_caller]

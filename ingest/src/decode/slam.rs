@@ -162,7 +162,10 @@ pub fn matches(bytes: &[u8]) -> Result<Vec<MatchRow>, DecodeError> {
         return Err(DecodeError::syntax(format!("column {name} is missing")));
     }
     let row = |row: StringRecord| {
-        let field = |name| column(name).and_then(|at| row.get(at)).unwrap_or_default().to_owned();
+        let field = |name| {
+            let cell = column(name).and_then(|at| row.get(at)).unwrap_or_default();
+            cell.trim().to_owned()
+        };
         MatchRow {
             match_id: field("match_id"),
             players: [field("player1"), field("player2")],

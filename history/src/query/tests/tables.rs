@@ -8,8 +8,8 @@ use std::{collections::BTreeMap, fs, path::Path};
 use crate::{
     config::{CompetitionConfig, Deduction},
     query::{
-        Competitions, FootballTables, Ranking, Regulations, StandingsRow, TableRule, Tally,
-        football_tables, regulations::is_named,
+        Competitions, FootballTables, Ranking, Regulations, SplitPoints, StandingsRow, TableRule,
+        Tally, football_tables, regulations::is_named,
     },
 };
 use record::{Key, MatchSummary, Status, testing::result};
@@ -92,6 +92,53 @@ fn no_team_leaves_its_part_in_scotland() {
     let before = &games[..190];
     let (split, whole) = (tables(before, rules()), tables(before, Regulations::default()));
     assert_eq!(split.ungrouped, whole.ungrouped);
+}
+
+/// Two rounds, the split, and one round within each part.
+const SPLIT: &str = "A 1-0 C, B 1-0 D, A 1-0 D, B 0-0 C, B 1-0 A, D 3-0 C";
+
+#[test]
+fn points_are_halved_at_the_split() {
+    use SplitPoints::{All, HalfDown, HalfUp};
+    let games = games(SPLIT);
+    let rules = |ranking, split_top, split_second, split_points| {
+        let (split_after, default) = (2, TableRule::default());
+        let rule =
+            TableRule { ranking, split_after, split_top, split_second, split_points, ..default };
+        Regulations { rule, ..Regulations::default() }
+    };
+    for (ranking, top, second, points, expected) in [
+        (Ranking::Split, 2, 0, All, "B 7, A 6, D 3, C 1"),
+        (Ranking::Split, 2, 0, HalfUp, "B 5, A 3, D 3, C 1"),
+        (Ranking::Split, 2, 0, HalfDown, "B 5, A 3, D 3, C 0"),
+        (Ranking::WinsFirst, 2, 0, HalfUp, "B 5, A 3, D 3, C 1"),
+        // Nobody leaves the part of one team, and the third part keeps its points.
+        (Ranking::Split, 1, 1, HalfDown, "A 3, B 5, D 3, C 1"),
+        (Ranking::GoalDifference, 2, 0, All, "B 7, A 6, D 3, C 1"),
+    ] {
+        check(&games, rules(ranking, top, second, points), expected);
+    }
+    let before = "A 6, B 3, C 0, D 0";
+    check(&games[..3], rules(Ranking::Split, 2, 0, HalfUp), before);
+    for (country, name, season, split) in [
+        ("Belgium", "Jupiler Pro League", "2019/20", (33, 6, 0, All)),
+        ("Belgium", "Jupiler Pro League", "2022/23", (34, 4, 4, HalfUp)),
+        ("Belgium", "Jupiler Pro League", "2023/24", (30, 6, 6, HalfUp)),
+        ("Austria", "Bundesliga", "2023/24", (22, 6, 0, HalfDown)),
+        ("Austria", "Bundesliga", "2017/18", (33, 6, 0, All)),
+        ("Germany", "Bundesliga", "2023/24", (33, 6, 0, All)),
+        ("Romania", "Liga I", "2019/20", (26, 6, 0, HalfUp)),
+        ("Romania", "Liga I", "2023/24", (30, 6, 0, HalfUp)),
+        ("Poland", "Ekstraklasa", "2015/16", (30, 8, 0, HalfUp)),
+        ("Poland", "Ekstraklasa", "2018/19", (30, 8, 0, All)),
+        ("Czech Republic", "Czech Liga", "2022/23", (30, 6, 4, All)),
+        ("Scotland", "Premiership", "2018/19", (33, 6, 0, All)),
+    ] {
+        let TableRule { split_after, split_top, split_second, split_points, .. } =
+            built_in(country, name, season).rule;
+        let found = (split_after, split_top, split_second, split_points);
+        assert_eq!(found, split, "{country} {name} {season}");
+    }
 }
 
 /// Sums of each team, in the official order: won, drawn, lost, goals for and against, points.

@@ -90,7 +90,9 @@ impl Raw {
         let kind = self.kind.as_deref().unwrap_or_default().to_ascii_lowercase();
         let detail = self.detail.as_deref().unwrap_or_default().to_ascii_lowercase();
         Ok(match (kind.as_str(), detail.as_str()) {
-            ("goal", detail) => self.goal(detail),
+            ("goal", detail) => {
+                self.goal(detail).ok_or_else(|| value(format!("unknown goal {detail:?}")))?
+            }
             ("card", "yellow card") => Kind::Yellow,
             ("card", "second yellow card") => Kind::SecondYellow,
             ("card", "red card") => Kind::Red,
@@ -100,16 +102,17 @@ impl Raw {
         })
     }
 
-    fn goal(&self, detail: &str) -> Kind {
+    fn goal(&self, detail: &str) -> Option<Kind> {
         let comments = self.comments.as_deref().unwrap_or_default();
-        match detail {
-            _ if comments.eq_ignore_ascii_case("penalty shootout") => {
-                Kind::Kick { scored: detail != "missed penalty" }
-            }
+        let is_kick = comments.eq_ignore_ascii_case("penalty shootout");
+        Some(match detail {
+            "missed penalty" if is_kick => Kind::Kick { scored: false },
             "missed penalty" => Kind::MissedPenalty,
-            "own goal" => Kind::OwnGoal,
+            "penalty" | "normal goal" if is_kick => Kind::Kick { scored: true },
             "penalty" => Kind::Penalty,
-            _ => Kind::Goal,
-        }
+            "own goal" => Kind::OwnGoal,
+            "normal goal" => Kind::Goal,
+            _ => return None,
+        })
     }
 }

@@ -49,7 +49,8 @@ pub struct Status {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct League {
     pub id: Arc<str>,
-    pub name: Arc<str>,
+    /// Absent from prices in play.
+    pub name: Option<Arc<str>>,
     /// The year in which it began.
     pub season: Option<Arc<str>>,
     /// `World` where it is of none.
@@ -103,6 +104,9 @@ impl ApiFootballFixture {
         let team = |team: Option<RawNamedEntity>| team.and_then(RawNamedEntity::team);
         let mut notices = Vec::new();
         let score = raw.score.unwrap_or_default();
+        let league = raw.league.and_then(RawLeague::read);
+        let unnamed = league.as_ref().filter(|league| league.name.is_none());
+        notices.extend(unnamed.map(|league| value(format!("league {} without a name", league.id))));
         Ok(Self {
             id: fixture.id.ok_or_else(|| missing("an id"))?,
             start: moment(fixture.timestamp),
@@ -111,12 +115,12 @@ impl ApiFootballFixture {
                 elapsed: small(status.elapsed),
                 extra: small(status.extra),
             },
-            league: raw.league.and_then(RawLeague::read),
+            league,
             venue: fixture.venue.and_then(RawVenue::read),
             referee: fixture.referee,
             teams: [
-                team(teams.home).ok_or_else(|| missing("a home team"))?,
-                team(teams.away).ok_or_else(|| missing("an away team"))?,
+                team(teams.home).ok_or_else(|| missing("a home team with a name"))?,
+                team(teams.away).ok_or_else(|| missing("an away team with a name"))?,
             ],
             goals: pair(raw.goals),
             score: Score {
@@ -155,9 +159,9 @@ struct Raw<'a> {
     #[serde(default, deserialize_with = "json::known")]
     league: Option<RawLeague>,
     #[serde(default, deserialize_with = "json::known")]
-    teams: Option<RawSides<RawNamedEntity>>,
+    teams: Option<RawTeams>,
     #[serde(default, deserialize_with = "json::known")]
-    goals: Option<RawSides<u16>>,
+    goals: Option<RawPair>,
     #[serde(default, deserialize_with = "json::known")]
     score: Option<RawScore>,
     #[serde(borrow, default)]
@@ -227,22 +231,29 @@ pub(super) struct RawNamedEntity {
 }
 
 #[derive(Deserialize)]
-#[serde(bound(deserialize = "T: serde::de::DeserializeOwned"))]
-struct RawSides<T> {
+struct RawTeams {
     #[serde(default, deserialize_with = "json::known")]
-    home: Option<T>,
+    home: Option<RawNamedEntity>,
     #[serde(default, deserialize_with = "json::known")]
-    away: Option<T>,
+    away: Option<RawNamedEntity>,
+}
+
+#[derive(Deserialize)]
+struct RawPair {
+    #[serde(default, deserialize_with = "json::small")]
+    home: Option<u16>,
+    #[serde(default, deserialize_with = "json::small")]
+    away: Option<u16>,
 }
 
 #[derive(Deserialize, Default)]
 struct RawScore {
     #[serde(default, deserialize_with = "json::known")]
-    halftime: Option<RawSides<u16>>,
+    halftime: Option<RawPair>,
     #[serde(default, deserialize_with = "json::known")]
-    extratime: Option<RawSides<u16>>,
+    extratime: Option<RawPair>,
     #[serde(default, deserialize_with = "json::known")]
-    penalty: Option<RawSides<u16>>,
+    penalty: Option<RawPair>,
 }
 
 #[derive(Deserialize)]
@@ -263,15 +274,14 @@ struct RawCount {
 }
 
 impl RawNamedEntity {
-    /// A team requires an id.
+    /// A team requires an id and a name.
     fn team(self) -> Option<NamedEntity> {
-        let id = self.id?;
-        Some(NamedEntity { name: self.name.unwrap_or_else(|| id.clone()), id: Some(id) })
+        Some(NamedEntity { id: Some(self.id?), name: self.name? })
     }
 
     /// A player without a record at the provider has a name and no id.
     pub(super) fn player(self) -> Option<NamedEntity> {
-        Some(NamedEntity { name: self.name.or_else(|| self.id.clone())?, id: self.id })
+        Some(NamedEntity { name: self.name?, id: self.id })
     }
 
     pub(super) fn into_id(self) -> Option<Arc<str>> {
@@ -280,14 +290,14 @@ impl RawNamedEntity {
 }
 
 impl RawLeague {
-    pub(super) fn is_named(&self) -> bool {
-        self.name.is_some()
-    }
-
     pub(super) fn read(self) -> Option<League> {
-        let id = self.id?;
-        let name = self.name.unwrap_or_else(|| format!("league {id}").into());
-        Some(League { id, name, season: self.season, country: self.country, round: self.round })
+        Some(League {
+            id: self.id?,
+            name: self.name,
+            season: self.season,
+            country: self.country,
+            round: self.round,
+        })
     }
 }
 
@@ -313,7 +323,7 @@ impl RawStatistics {
     }
 }
 
-fn pair(sides: Option<RawSides<u16>>) -> Option<Pair<u16>> {
+fn pair(sides: Option<RawPair>) -> Option<Pair<u16>> {
     let sides = sides?;
     Some([sides.home?, sides.away?])
 }

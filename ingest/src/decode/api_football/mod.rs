@@ -10,6 +10,7 @@ mod fixture;
 mod odds;
 mod part;
 mod people;
+mod standings;
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -85,14 +86,23 @@ pub fn decode(bytes: &[u8]) -> Result<Answer, DecodeError> {
             let endpoint = envelope.endpoint.unwrap_or_default();
             match FixturePart::parse(&endpoint, &envelope.parameters, &text) {
                 Some(part) => Content::Part(Box::new(part?)),
-                None => Content::Unused(DecodeError::new(
-                    RefusalKind::Unknown,
-                    format!("an answer of {endpoint:?} has no use here"),
-                )),
+                None => Content::Unused(unused(&endpoint, &text)),
             }
         }
     };
     Ok(Answer { content, whole, broken })
+}
+
+/// Says of an answer that it has no use; of tables, whose points are others than those of their results.
+fn unused(endpoint: &str, response: &str) -> DecodeError {
+    let mut reason = format!("an answer of {endpoint:?} has no use here");
+    if endpoint == "standings" {
+        for difference in standings::differences(response) {
+            reason.push_str("; ");
+            reason.push_str(&difference);
+        }
+    }
+    DecodeError::new(RefusalKind::Unknown, reason)
 }
 
 struct Envelope {

@@ -60,9 +60,9 @@ pub struct BetValue {
     #[serde(default, deserialize_with = "json::key")]
     pub handicap: Option<Arc<str>>,
     /// Of several that are otherwise the same, the one that counts.
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::flag")]
     pub main: Option<bool>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::flag")]
     pub suspended: Option<bool>,
 }
 
@@ -81,8 +81,7 @@ impl FixtureOdds {
         Ok(Self {
             fixture: fixture.id.ok_or_else(|| value("odds without the id of a fixture"))?,
             start: moment(fixture.timestamp),
-            // In play a league has an id and no name.
-            league: raw.league.filter(RawLeague::is_named).and_then(RawLeague::read),
+            league: raw.league.and_then(RawLeague::read),
             at: raw.update.and_then(|text| text.parse().ok()).map(Timestamp::as_microsecond),
             is_live,
             is_suspended,
@@ -141,10 +140,10 @@ struct RawBookmaker {
 
 #[derive(Deserialize, Default)]
 struct RawStatus {
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::flag")]
     stopped: Option<bool>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::flag")]
     blocked: Option<bool>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::flag")]
     finished: Option<bool>,
 }

@@ -55,6 +55,12 @@ impl<'a> Json<'a> {
         bytes.get(self.at).copied()
     }
 
+    /// Whether this text comes next.
+    pub(super) fn comes(&mut self, text: &str) -> bool {
+        self.peek();
+        self.text.as_bytes()[self.at..].starts_with(text.as_bytes())
+    }
+
     /// Enters an object (`{`) or an array (`[`); then [`Self::key`] or [`Self::element`] follow
     /// until they say that it is over.
     #[inline]

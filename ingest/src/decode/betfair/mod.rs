@@ -233,12 +233,13 @@ impl<'a> Decoder<'a> {
         self.amount("ltp")
     }
 
-    /// A price, or 0 for a text in its place: `"NaN"` and `"Infinity"` mean that there is none.
+    /// A price, or 0 for `"NaN"` and `"Infinity"`, which mean that there is none.
     fn starting_price(&mut self, what: &str) -> Read<Option<Decimal>> {
-        if self.json.peek() != Some(b'"') {
+        let is_none = ["\"NaN\"", "\"Infinity\""].iter().any(|text| self.json.comes(text));
+        if !is_none {
             return self.amount(what);
         }
-        self.json.string()?;
+        self.json.skip()?;
         Ok(Some(Decimal::ZERO))
     }
 
@@ -312,8 +313,13 @@ impl<'a> Decoder<'a> {
         Ok(list)
     }
 
+    /// A text, or a number as it is written: some programs write ids so.
     fn text(&mut self, what: &str) -> Read<Option<Cow<'a, str>>> {
-        if self.is(b'"', what)? { self.json.string().map(Some) } else { Ok(None) }
+        match self.json.peek() {
+            Some(b'-' | b'0'..=b'9') => Ok(Some(Cow::Borrowed(self.json.number()?))),
+            _ if self.is(b'"', what)? => self.json.string().map(Some),
+            _ => Ok(None),
+        }
     }
 
     fn flag(&mut self, what: &str) -> Read<bool> {
@@ -326,13 +332,28 @@ impl<'a> Decoder<'a> {
     #[inline]
     fn decimal(&mut self, what: &str) -> Read<Option<Decimal>> {
         if !matches!(self.json.peek(), Some(b'-' | b'0'..=b'9')) {
-            self.is(b'0', what)?;
-            return Ok(None);
+            let Some(text) = self.quoted_number(what)? else { return Ok(None) };
+            return Ok(number::long(&text).or_else(|| self.unfit(what, &text)));
         }
         match self.json.decimal()? {
             Ok(number) => Ok(Some(number)),
             Err(text) => Ok(self.unfit(what, text)),
         }
+    }
+
+    /// The text of a number in quotes, as some programs that record the stream write it. Anything else is passed over.
+    #[cold]
+    fn quoted_number(&mut self, what: &str) -> Read<Option<Cow<'a, str>>> {
+        if self.json.peek() != Some(b'"') {
+            self.is(b'0', what)?;
+            return Ok(None);
+        }
+        let text = self.json.string()?;
+        let is_number = number::length(text.as_bytes()) == Some(text.len());
+        if !is_number {
+            self.refuse(value(format!("{what} is of another type")));
+        }
+        Ok(is_number.then_some(text))
     }
 
     /// A price, or an amount of money: neither is below zero.
@@ -352,14 +373,16 @@ impl<'a> Decoder<'a> {
     }
 
     fn integer<T: FromStr>(&mut self, what: &str) -> Read<Option<T>> {
-        if !matches!(self.json.peek(), Some(b'-' | b'0'..=b'9')) {
-            self.is(b'0', what)?;
-            return Ok(None);
-        }
-        let text = self.json.number()?;
+        let text = match self.json.peek() {
+            Some(b'-' | b'0'..=b'9') => Cow::Borrowed(self.json.number()?),
+            _ => match self.quoted_number(what)? {
+                Some(text) => text,
+                None => return Ok(None),
+            },
+        };
         let number = text.parse().ok();
         if number.is_none() {
-            self.refuse(value(format!("{what} {} is out of its range", quoted(text))));
+            self.refuse(value(format!("{what} {} is out of its range", quoted(&text))));
         }
         Ok(number)
     }

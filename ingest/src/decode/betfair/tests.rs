@@ -43,6 +43,38 @@ fn fields_are_read_in_any_order() {
     assert_eq!(message.price_changes, 3);
 }
 
+/// Some programs that record the stream write numbers as texts, or ids as numbers.
+#[test]
+fn numbers_and_texts_may_change_places() {
+    let plain = r#"{"op":"mcm","id":3,"pt":5,"mc":[{"id":"1.25","tv":9.5,"marketDefinition":{"eventId":"77",
+        "version":8,"betDelay":1,"runners":[{"id":7,"hc":-0.5,"bsp":2.5,"sortPriority":1}]},
+        "rc":[{"id":7,"hc":-0.5,"ltp":1.5,"spn":"NaN","atb":[[1.5,20]],"batb":[[0,1.5,20]]}]}]}"#;
+    let shown = |line: &str| format!("{:?}", message(line));
+    let mut line = plain.to_owned();
+    for (number, text) in [
+        ("\"id\":3", "\"id\":\"3\""),
+        ("\"pt\":5", "\"pt\":\"5\""),
+        ("\"id\":\"1.25\"", "\"id\":1.25"),
+        ("\"eventId\":\"77\"", "\"eventId\":77"),
+        ("\"tv\":9.5", "\"tv\":\"9.5\""),
+        ("\"version\":8", "\"version\":\"8\""),
+        ("\"bsp\":2.5", "\"bsp\":\"2.5\""),
+        ("\"id\":7,\"hc\":-0.5,\"bsp\"", "\"id\":\"7\",\"hc\":\"-0.5\",\"bsp\""),
+        ("{\"id\":7,\"hc\":-0.5,\"ltp\":1.5", "{\"id\":\"7\",\"hc\":\"-0.5\",\"ltp\":\"1.50\""),
+        ("[[1.5,20]]", "[[\"1.5\",\"20\"]]"),
+        ("[[0,1.5,20]]", "[[\"0\",1.5,\"20\"]]"),
+    ] {
+        assert!(line.contains(number), "{number} in {line}");
+        line = line.replacen(number, text, 1);
+        assert_eq!(shown(&line), shown(plain), "{text}");
+    }
+    check_noted(
+        &line.replacen("\"7\"", "\"0x7\"", 1),
+        &["runner id is of another type", "a defined runner has no id"],
+    );
+    check_noted(&line.replacen("\"NaN\"", "\"soon\"", 1), &["spn is of another type"]);
+}
+
 #[test]
 fn absent_fields_and_nulls_are_ignored() {
     let line = r#"{"op":"mcm","pt":null,"mc":[{"id":"1.2","rc":[{"id":7,"ltp":null,"atb":null}]},

@@ -22,7 +22,9 @@ pub struct StatsBombEvent {
     pub period: Period,
     /// Microseconds since the start of the period.
     pub since_start_us: Micros,
-    pub team: NamedEntity,
+    /// The id of the team that acts.
+    pub team: Arc<str>,
+    pub team_name: Option<Arc<str>>,
     /// The id of the team that has the ball.
     pub possession_team: Option<Arc<str>>,
     pub player: Option<NamedEntity>,
@@ -174,10 +176,12 @@ impl StatsBombEvent {
         let aerial_won = raw.aerial_won();
         let period = raw.period.and_then(Period::numbered);
         let since_start = raw.timestamp.as_deref().and_then(micros);
+        let team = raw.team.ok_or_else(|| missing("a team"))?;
         Ok(Self {
             period: period.ok_or_else(|| missing("a known period"))?,
             since_start_us: since_start.ok_or_else(|| missing("a time stamp"))?,
-            team: raw.team.and_then(Raw::named).ok_or_else(|| missing("a team"))?,
+            team: team.id.ok_or_else(|| missing("the id of its team"))?,
+            team_name: team.name,
             possession_team: raw.possession_team.and_then(|team| team.id),
             player: raw.player.and_then(Raw::named),
             location: position(&raw.location),

@@ -22,7 +22,7 @@ pub use self::{
         StatsBombEvent, StatsBombShot, Tactics,
     },
     record::{MatchRecord, record},
-    squad::{Squad, squads},
+    squad::{ListedGoal, Squad, squads},
 };
 
 /// One match, as far as it could be decoded.
@@ -32,6 +32,18 @@ pub struct Document {
     pub events: Vec<Result<StatsBombEvent, RefusedItem>>,
     /// Why the document ends before its end, if it does.
     pub broken: Option<DecodeError>,
+}
+
+impl Document {
+    /// Whether more events are left out than there are: their indexes count from 1 on. The greatest one is not asked, which may
+    /// be wrong.
+    #[must_use]
+    pub fn is_fragment(&self) -> bool {
+        let mut indexes: Vec<_> = self.events.iter().flatten().map(|event| event.index).collect();
+        indexes.sort_unstable();
+        indexes.pop();
+        indexes.last().is_some_and(|last| *last > 2 * self.events.len() as u64)
+    }
 }
 
 /// Reads one document. The result contains all errors found in it.

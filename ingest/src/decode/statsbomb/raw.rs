@@ -42,7 +42,7 @@ pub(super) struct RawEvent {
     play_pattern: Option<Raw>,
     #[serde(default, deserialize_with = "json::known")]
     pub(super) player: Option<Raw>,
-    #[serde(default, deserialize_with = "json::known_all")]
+    #[serde(default, deserialize_with = "json::floats")]
     pub(super) location: Vec<f64>,
     #[serde(default, deserialize_with = "json::known_all")]
     pub(super) related_events: Vec<String>,
@@ -92,13 +92,13 @@ struct RawStarter {
 
 #[derive(Deserialize, Default)]
 struct RawRecovery {
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::flag")]
     recovery_failure: Option<bool>,
 }
 
 #[derive(Deserialize, Default)]
 struct RawAerial {
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::flag")]
     aerial_won: Option<bool>,
 }
 
@@ -108,13 +108,13 @@ struct RawPass {
     kind: Option<Raw>,
     #[serde(default, deserialize_with = "json::known")]
     outcome: Option<Raw>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::flag")]
     goal_assist: Option<bool>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::flag")]
     shot_assist: Option<bool>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::flag")]
     cross: Option<bool>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::flag")]
     aerial_won: Option<bool>,
 }
 
@@ -126,13 +126,13 @@ struct RawShot {
     outcome: Option<Raw>,
     #[serde(default, deserialize_with = "json::key")]
     key_pass_id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::flag")]
     aerial_won: Option<bool>,
     #[serde(default, deserialize_with = "json::known")]
     body_part: Option<Raw>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::float")]
     statsbomb_xg: Option<f64>,
-    #[serde(default, deserialize_with = "json::known_all")]
+    #[serde(default, deserialize_with = "json::floats")]
     end_location: Vec<f64>,
 }
 
@@ -158,8 +158,7 @@ struct RawTyped {
 
 impl Raw {
     pub(super) fn named(self) -> Option<NamedEntity> {
-        let id = self.id?;
-        Some(NamedEntity { name: self.name.unwrap_or_else(|| id.clone()), id })
+        Some(NamedEntity { id: self.id?, name: self.name? })
     }
 }
 

@@ -1,10 +1,11 @@
 //! The separate line-ups: all players of a squad, whether they played or not.
 //!
-//! `[{"team_id", "team_name", "lineup": [{"player_id", "player_name", "jersey_number", ..}]}]`. An
-//! entry that cannot be used costs only itself.
+//! `[{"team_id", "team_name", "lineup": [{"player_id", "player_name", "jersey_number", ..}], "events": [{"period",
+//! "type", "outcome", ..}]}]`. An entry that cannot be used costs only itself.
 
 use std::sync::Arc;
 
+use facts::football::Period;
 use serde::Deserialize;
 
 use super::{super::json, NamedEntity};
@@ -17,6 +18,14 @@ pub struct Squad {
     pub team: Arc<str>,
     /// With the numbers on their shirts.
     pub players: Vec<(NamedEntity, Option<u16>)>,
+    /// Its goals and those against itself, if the file has a list of what its players did; without the shoot-out.
+    pub goals: Option<Vec<ListedGoal>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ListedGoal {
+    pub period: Period,
+    pub is_own: bool,
 }
 
 /// More than any rules allow on a bench.
@@ -39,6 +48,27 @@ struct RawSquad {
     team_id: Option<Arc<str>>,
     #[serde(default, deserialize_with = "json::known_all")]
     lineup: Vec<RawPlayer>,
+    #[serde(default, deserialize_with = "json::known")]
+    events: Option<Vec<RawListed>>,
+}
+
+#[derive(Deserialize)]
+struct RawListed {
+    #[serde(default, deserialize_with = "json::whole")]
+    period: Option<u64>,
+    #[serde(rename = "type", default, deserialize_with = "json::known")]
+    kind: Option<String>,
+    #[serde(default, deserialize_with = "json::known")]
+    outcome: Option<String>,
+}
+
+impl RawListed {
+    fn goal(&self) -> Option<ListedGoal> {
+        let period = Period::numbered(self.period?).filter(|period| *period != Period::Shootout)?;
+        let is_own = self.kind.as_deref() == Some("Own Goal Against");
+        let is_goal = is_own || self.outcome.as_deref() == Some("Goal");
+        is_goal.then_some(ListedGoal { period, is_own })
+    }
 }
 
 #[derive(Deserialize)]
@@ -58,7 +88,8 @@ fn squad(text: &str) -> Option<Squad> {
         Some((NamedEntity { id: raw.player_id?, name: raw.player_name? }, number))
     };
     let players = raw.lineup.into_iter().take(PLAYERS_MAX).filter_map(player).collect();
-    Some(Squad { team: raw.team_id?, players })
+    let goals = raw.events.map(|listed| listed.iter().filter_map(RawListed::goal).collect());
+    Some(Squad { team: raw.team_id?, players, goals })
 }
 
 #[cfg(test)]
@@ -72,7 +103,29 @@ mod tests {
         let squads = squads(json).unwrap();
         let named = |id: &str, name: &str| NamedEntity { id: id.into(), name: name.into() };
         let players = vec![(named("1", "A"), Some(9)), (named("3", "C"), None)];
-        assert_eq!(squads, [Squad { team: "7".into(), players }]);
+        assert_eq!(squads, [Squad { team: "7".into(), players, goals: None }]);
         assert!(super::squads(b"[{").is_err(), "a broken file says so");
+    }
+
+    #[test]
+    fn listed_goals_are_read() {
+        let goals = |events: &str| {
+            let json = format!(r#"[{{"team_id":7,"lineup":[]{events}}}]"#);
+            squads(json.as_bytes()).unwrap().remove(0).goals
+        };
+        let event = |period: u8, kind: &str, outcome: &str| {
+            format!(r#"{{"period":{period},"type":"{kind}","outcome":"{outcome}"}}"#)
+        };
+        let all = [
+            event(1, "Shot", "Goal"),
+            event(2, "Own Goal Against", ""),
+            event(2, "Foul Committed", "Yellow Card"),
+            event(2, "Ground Pass", "Assist"),
+            event(5, "Penalty", "Goal"),
+        ];
+        let expected = [(Period::FirstHalf, false), (Period::SecondHalf, true)]
+            .map(|(period, is_own)| ListedGoal { period, is_own });
+        assert_eq!(goals(&format!(r#","events":[{}]"#, all.join(","))), Some(expected.to_vec()));
+        assert_eq!((goals(r#","events":[]"#), goals("")), (Some(Vec::new()), None));
     }
 }

@@ -164,9 +164,7 @@ impl StatsPerformEvent {
             at: raw.time_stamp.as_deref().and_then(time::instant),
             event_id: raw.event_id,
             position: raw.position(),
-            player: raw
-                .player_id
-                .map(|id| NamedEntity { name: raw.player_name.unwrap_or_else(|| id.clone()), id }),
+            player: raw.player_id.zip(raw.player_name).map(|(id, name)| NamedEntity { id, name }),
             kind,
             hit_post: type_id == POST,
             success: raw.outcome != Some(0),
@@ -268,9 +266,9 @@ struct RawEvent {
     player_name: Option<Arc<str>>,
     #[serde(default, deserialize_with = "json::whole")]
     outcome: Option<u64>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::float")]
     x: Option<f64>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::float")]
     y: Option<f64>,
     #[serde(default, deserialize_with = "json::known")]
     time_stamp: Option<String>,

@@ -39,6 +39,8 @@ pub struct MatchInfo {
 pub struct Details {
     /// `Played`, `Playing`, `Postponed`, ..., as it stands.
     pub status: Option<String>,
+    /// The period is the one after the match.
+    pub is_over: bool,
     /// Every period begun.
     pub halves: Vec<PlayedPeriod>,
     pub scores: Scores,
@@ -105,6 +107,7 @@ impl Details {
         };
         Self {
             status: raw.match_status,
+            is_over: raw.period_id == Some(AFTER_THE_MATCH),
             halves,
             scores: Scores {
                 half_time: pair(scores.ht),
@@ -117,11 +120,19 @@ impl Details {
     }
 }
 
-/// As `position` says; by their order where it does not.
+/// `periodId` after the match.
+const AFTER_THE_MATCH: u64 = 14;
+
+/// As `position` says, of which one is enough; by their order where it does not.
 fn sides(contestants: &[RawNamedEntity]) -> Option<Pair<NamedEntity>> {
     let at =
         |wanted: &str| contestants.iter().position(|it| it.position.as_deref() == Some(wanted));
-    let (home, away) = (at("home").unwrap_or(0), at("away").unwrap_or(1));
+    let (home, away) = match (at("home"), at("away")) {
+        (Some(home), Some(away)) => (home, away),
+        (Some(home), None) => (home, usize::from(home == 0)),
+        (None, Some(away)) => (usize::from(away == 0), away),
+        (None, None) => (0, 1),
+    };
     let named = |at: usize| contestants.get(at)?.clone().named();
     let sides = [named(home)?, named(away)?];
     (sides[0].id != sides[1].id).then_some(sides)
@@ -183,8 +194,7 @@ struct RawVenue {
 
 impl RawCompetition {
     fn named(self) -> Option<NamedEntity> {
-        let id = self.id?;
-        Some(NamedEntity { name: self.name.unwrap_or_else(|| id.clone()), id })
+        Some(NamedEntity { id: self.id?, name: self.name? })
     }
 }
 
@@ -206,8 +216,7 @@ struct RawNamedEntity {
 
 impl RawNamedEntity {
     fn named(self) -> Option<NamedEntity> {
-        let id = self.id?;
-        Some(NamedEntity { name: self.name.unwrap_or_else(|| id.clone()), id })
+        Some(NamedEntity { id: self.id?, name: self.name? })
     }
 }
 
@@ -216,6 +225,8 @@ impl RawNamedEntity {
 struct RawDetails {
     #[serde(default, deserialize_with = "json::known")]
     match_status: Option<String>,
+    #[serde(default, deserialize_with = "json::whole")]
+    period_id: Option<u64>,
     #[serde(default, deserialize_with = "json::known_all")]
     period: Vec<RawPeriod>,
     #[serde(default, deserialize_with = "json::known")]

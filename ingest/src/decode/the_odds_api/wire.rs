@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 
 use super::{Answer, Bookmaker, EventResult, Market, OddsApiEvent, OddsApiOutcome};
 use crate::{
-    decode::{decimal, json_error},
+    decode::{decimal, json, json_error},
     error::DecodeError,
 };
 
@@ -44,7 +44,7 @@ struct EventItem<'a> {
     away_team: Option<String>,
     #[serde(borrow, default)]
     bookmakers: Option<Each<BookmakerItem<'a>>>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::flag")]
     completed: Option<bool>,
     #[serde(borrow, default)]
     scores: Option<Each<ScoreItem<'a>>>,

@@ -6,7 +6,10 @@ use facts::football::Period;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{super::json_error, lenient};
+use super::{
+    super::{json, json_error},
+    lenient,
+};
 use crate::error::{DecodeError, RefusalKind};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,20 +115,21 @@ impl WyscoutEvent {
         let sub_name = sub_name.unwrap_or_default();
         let period = period(&raw.match_period)
             .ok_or_else(|| value(format!("unknown period {:?}", raw.match_period)))?;
-        if !(0.0..=PERIOD_SECONDS_MAX).contains(&raw.event_sec) {
-            return Err(value(format!("second {} of a period", raw.event_sec)));
+        let second = raw.event_sec.ok_or_else(|| value("event without a second".to_owned()))?;
+        if !(0.0..=PERIOD_SECONDS_MAX).contains(&second) {
+            return Err(value(format!("second {second} of a period")));
         }
         Ok(Self {
             id: raw.id,
             match_id: raw.match_id,
             period,
-            since_start_us: (raw.event_sec * 1e6) as i64,
+            since_start_us: (second * 1e6) as i64,
             team: raw.team_id,
             player: raw.player_id.filter(|player| *player != 0),
             kind: Kind::parse(&name, &sub_name),
             detail: Detail::parse(&name, &sub_name),
             origin: raw.positions.first().and_then(RawPosition::in_tenths),
-            tags: raw.tags.iter().map(|tag| tag.id).collect(),
+            tags: raw.tags.iter().filter_map(|tag| u16::try_from(tag.id).ok()).collect(),
         })
     }
 
@@ -210,7 +214,8 @@ struct RawEvent<'a> {
     match_id: u64,
     #[serde(borrow)]
     match_period: Cow<'a, str>,
-    event_sec: f64,
+    #[serde(default, deserialize_with = "json::float")]
+    event_sec: Option<f64>,
     #[serde(deserialize_with = "lenient::whole")]
     team_id: u64,
     #[serde(default, deserialize_with = "lenient::perhaps")]
@@ -241,7 +246,8 @@ struct RawPosition<'a> {
 
 #[derive(Deserialize)]
 struct RawTag {
-    id: u16,
+    #[serde(deserialize_with = "lenient::whole")]
+    id: u64,
 }
 
 /// A period with all its stoppages has never come near two hours; more is a broken clock.
@@ -249,12 +255,8 @@ const PERIOD_SECONDS_MAX: f64 = 7200.0;
 
 impl RawPosition<'_> {
     fn in_tenths(&self) -> Option<Position> {
-        let tenths = |value: &RawValue| {
-            let percent = value.get().trim_matches('"').trim().parse::<f64>().ok();
-            let percent = percent.filter(|percent| percent.is_finite())?;
-            Some((percent * 10.0).round().clamp(0.0, 1000.0) as u16)
-        };
-        Some(Position { x: tenths(self.x)?, y: tenths(self.y)? })
+        let tenths = |percent: f64| (percent * 10.0).round().clamp(0.0, 1000.0) as u16;
+        Some(Position { x: tenths(json::float_of(self.x)?), y: tenths(json::float_of(self.y)?) })
     }
 }
 
@@ -342,6 +344,19 @@ mod tests {
         let event = WyscoutEvent::parse(&text).unwrap();
         assert_eq!((event.kind, event.detail), (kind, detail), "{names}");
         assert_eq!(event.origin, Some(Position { x: 900, y: 425 }));
+    }
+
+    #[test]
+    fn numbers_may_be_texts() {
+        let text = |event: &str| format!(r#"{{"matchPeriod":"1H","eventName":"Pass",{event}}}"#);
+        let read = |event: &str| WyscoutEvent::parse(&text(event)).map_err(|error| error.reason);
+        let plain =
+            r#""id":1,"matchId":5,"eventSec":2.5,"teamId":7,"playerId":9,"tags":[{"id":1801}]"#;
+        let quoted = r#""id":"1","matchId":"5","eventSec":"2.5","teamId":"7","playerId":"9","tags":[{"id":"1801"}]"#;
+        assert_eq!(read(plain), read(quoted));
+        assert!(read(plain).is_ok_and(|event| event.has(Tag::Accurate)));
+        let late = plain.replace("2.5", "null");
+        assert_eq!(read(&late), Err("event without a second".to_owned()));
     }
 
     #[test]

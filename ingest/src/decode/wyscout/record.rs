@@ -19,6 +19,8 @@ pub struct MatchRecord {
     pub season: Option<u64>,
     /// `YYYY-MM-DD HH:MM:SS` in UTC, as it stands.
     pub kick_off: Option<String>,
+    /// Whether it has a result: `Played`, or nothing else said.
+    pub is_played: bool,
     /// Whether there was extra time, perhaps with a shoot-out after it.
     pub had_extra_time: bool,
     pub venue: Option<String>,
@@ -88,6 +90,8 @@ struct RawRecord<'a> {
     season_id: Option<u64>,
     #[serde(borrow, default)]
     dateutc: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    status: Option<Cow<'a, str>>,
     /// `Regular`, `ExtraTime` or `Penalties`.
     #[serde(borrow, default)]
     duration: Option<Cow<'a, str>>,
@@ -136,6 +140,7 @@ pub(super) fn parse(text: &str) -> Result<MatchRecord, DecodeError> {
         competition: raw.competition_id,
         season: raw.season_id,
         kick_off: raw.dateutc.map(Cow::into_owned),
+        is_played: raw.status.is_none_or(|status| status == "Played"),
         had_extra_time: matches!(raw.duration.as_deref(), Some("ExtraTime" | "Penalties")),
         venue: name(raw.venue),
         gameweek: raw.gameweek.and_then(|text| text.get().trim_matches('"').parse().ok()),

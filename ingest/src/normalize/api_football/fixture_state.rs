@@ -124,7 +124,7 @@ impl FixtureState {
             let fixture = Fixture {
                 provider: PROVIDER.into(),
                 provider_key: odds.fixture.clone(),
-                competition: odds.league.as_ref().map(competition),
+                competition: odds.league.as_ref().and_then(competition),
                 start: odds.start,
                 ..Fixture::default()
             };
@@ -135,7 +135,10 @@ impl FixtureState {
     }
 
     fn fixture(&mut self, image: &ApiFootballFixture) -> Option<Fixture> {
-        let fixture = fixture(image);
+        let mut fixture = fixture(image);
+        if let (None, Some(last)) = (&fixture.competition, &self.fixture) {
+            fixture.competition = last.competition.clone();
+        }
         let new = self.fixture.as_ref() != Some(&fixture);
         self.fixture = Some(fixture);
         new.then(|| self.fixture.clone()).flatten()
@@ -253,7 +256,7 @@ fn fixture(image: &ApiFootballFixture) -> Fixture {
     Fixture {
         provider: PROVIDER.into(),
         provider_key: image.id.clone(),
-        competition: image.league.as_ref().map(competition),
+        competition: image.league.as_ref().and_then(competition),
         start: image.start,
         date: None,
         sides: Some(image.teams.each_ref().map(team)),
@@ -263,12 +266,12 @@ fn fixture(image: &ApiFootballFixture) -> Fixture {
     }
 }
 
-fn competition(league: &League) -> Competition {
-    Competition {
+fn competition(league: &League) -> Option<Competition> {
+    Some(Competition {
         id: Id::derive(PROVIDER, "competition", &league.id),
-        name: league.name.clone(),
+        name: league.name.clone()?,
         season: league.season.clone(),
-    }
+    })
 }
 
 fn team(named: &NamedEntity) -> Participant {

@@ -15,20 +15,19 @@ pub(super) fn status(
     elapsed: Option<u16>,
     before: Option<Status>,
 ) -> Option<(Status, bool)> {
-    let elapsed = elapsed.unwrap_or(0);
-    let current = before.unwrap_or_else(|| by_minute(elapsed));
+    // Nothing said of play before.
+    let before = before.filter(|before| !matches!(before, Status::NotStarted | Status::Live));
     Some(match short {
         "NS" | "TBD" => (Status::NotStarted, false),
         "1H" => (Status::FirstHalf, true),
         "HT" => (Status::HalfTime, false),
         "2H" => (Status::SecondHalf, true),
         "ET" => (extra_time(elapsed, before), true),
-        "BT" => (extra_break(elapsed, current), false),
+        "BT" => (extra_break(elapsed, before), false),
         "P" => (Status::Penalties, false),
         "FT" | "AET" | "PEN" | "AWD" | "WO" => (Status::Finished, false),
         "SUSP" | "INT" => (Status::Interrupted, false),
-        "LIVE" if elapsed == 0 => (Status::Live, true),
-        "LIVE" => (by_minute(elapsed), true),
+        "LIVE" => (elapsed.map_or(Status::Live, by_minute), true),
         "PST" => (Status::Postponed, false),
         "CANC" => (Status::Cancelled, false),
         "ABD" => (Status::Abandoned, false),
@@ -52,7 +51,7 @@ pub(super) fn is_over(short: &str) -> bool {
 
 fn by_minute(elapsed: u16) -> Status {
     match elapsed {
-        0 => Status::NotStarted,
+        0 => Status::Live,
         1..=45 => Status::FirstHalf,
         46..=90 => Status::SecondHalf,
         91..=105 => Status::ExtraFirst,
@@ -60,23 +59,23 @@ fn by_minute(elapsed: u16) -> Status {
     }
 }
 
-fn extra_time(elapsed: u16, before: Option<Status>) -> Status {
-    match before {
-        Some(Status::ExtraHalf | Status::ExtraSecond) => Status::ExtraSecond,
-        _ if elapsed > 105 => Status::ExtraSecond,
+fn extra_time(elapsed: Option<u16>, before: Option<Status>) -> Status {
+    match (elapsed, before) {
+        (_, Some(Status::ExtraHalf | Status::ExtraSecond)) | (Some(106..), _) => {
+            Status::ExtraSecond
+        }
+        (None, None | Some(Status::Interrupted)) => Status::Live,
         _ => Status::ExtraFirst,
     }
 }
 
-fn extra_break(elapsed: u16, before: Status) -> Status {
-    match elapsed {
-        91..=119 => Status::ExtraHalf,
-        120.. => Status::ExtraSecond,
-        _ if before == Status::ExtraFirst => Status::ExtraHalf,
-        _ if matches!(before, Status::NotStarted | Status::Live | Status::Interrupted) => {
-            Status::SecondHalf
-        }
-        _ => before,
+fn extra_break(elapsed: Option<u16>, before: Option<Status>) -> Status {
+    match (elapsed, before) {
+        (Some(120..), _) => Status::ExtraSecond,
+        (Some(91..=119), _) | (_, Some(Status::ExtraFirst)) => Status::ExtraHalf,
+        (None, None | Some(Status::Interrupted)) => Status::Live,
+        (_, None | Some(Status::Interrupted)) => Status::SecondHalf,
+        (_, Some(before)) => before,
     }
 }
 
@@ -113,6 +112,9 @@ mod tests {
     fn part_that_is_not_stated_is_not_guessed() {
         assert_eq!(status("LIVE", None, None), Some((Status::Live, true)));
         assert_eq!(status("LIVE", Some(50), None), Some((Status::SecondHalf, true)));
+        assert_eq!(status("ET", None, None), Some((Status::Live, true)));
+        assert_eq!(status("ET", None, Some(Status::SecondHalf)), Some((Status::ExtraFirst, true)));
+        assert_eq!(status("BT", None, Some(Status::NotStarted)), Some((Status::Live, false)));
     }
 
     #[test]

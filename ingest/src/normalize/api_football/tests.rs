@@ -1,5 +1,7 @@
 //! Images of one fixture, one after the other.
 
+mod names;
+
 use facts::event::{
     Fact, FootballFact, FootballScore, Incident, LineUpPlayer, MarketChange, OddsFact,
     SelectionStatus,

@@ -45,6 +45,8 @@ pub(super) struct Football {
     status: Option<FootballStatus>,
     score: FootballScore,
     scored: bool,
+    /// A goal of the timeline is of no known side, so that its goals are not all.
+    has_goal_of_no_side: bool,
     /// Goals of the timeline; a scoreboard may have more.
     counted: Pair<u16>,
     /// The reported updates of the timeline, in order.
@@ -121,14 +123,18 @@ impl Football {
         let mut facts = Vec::new();
         match meaning {
             Meaning::Status(status) => self.period(&eid, status, update, at, &mut facts),
-            Meaning::Incident(kind) => self.incident(&eid, kind, update, &mut facts),
+            Meaning::Incident(kind) => self.incident(&eid, kind, update, at, &mut facts),
             Meaning::GoalCancelled => self.disallow(update, &mut facts),
             Meaning::FullTime | Meaning::Nothing => self.pause(update, at, &mut facts),
             Meaning::Unknown => {
                 out.notices.push(super::value(format!("update {:?} is not known", update.kind)));
             }
         }
-        if !matches!(meaning, Meaning::Status(_) | Meaning::Incident(_)) {
+        let is_reported = facts.iter().any(|fact| matches!(fact, FootballFact::Incident(_)));
+        if matches!(meaning, Meaning::Status(_) | Meaning::Incident(_)) {
+            let reason = || super::value(format!("update {:?} without a minute", update.kind));
+            out.notices.extend((!is_reported).then(reason));
+        } else {
             // Recorded as well, so that it is processed only once.
             let kind = IncidentKind::Period(FootballStatus::NotStarted);
             self.timeline.push(TimelineEntry { eid, kind, side: None, retracted: true });
@@ -142,7 +148,8 @@ impl Football {
     /// The end of 90 or 120 minutes when more play follows: only stops the clock.
     fn pause(&mut self, update: &Update, at: Option<Micros>, facts: &mut Vec<FootballFact>) {
         if matches!(status::football(&update.kind), Meaning::FullTime) {
-            facts.push(FootballFact::Clock { second: self.second(update, at), running: false });
+            let second = self.second(update, at);
+            facts.extend(second.map(|second| FootballFact::Clock { second, running: false }));
             self.ticks = Some(false);
             self.began = None;
         }
@@ -158,12 +165,14 @@ impl Football {
     ) {
         let running = runs(status);
         let second = match first_second(status) {
-            Some(first) => first.max(second_of(update.minute)),
+            Some(first) => Some(first.max(update.minute.map_or(0, second_of))),
             None => self.second(update, at),
         };
-        self.began = at.filter(|_| running).map(|at| (at, second));
+        self.began = at.filter(|_| running).zip(second);
         match status {
-            FootballStatus::HalfTime => self.score.half_time = Some(self.score.goals),
+            FootballStatus::HalfTime if !self.has_goal_of_no_side => {
+                self.score.half_time = Some(self.score.goals);
+            }
             FootballStatus::ExtraFirst => {
                 self.score.extra_time.get_or_insert_default();
             }
@@ -174,11 +183,11 @@ impl Football {
         }
         self.status = Some(status);
         facts.push(FootballFact::Status(status));
-        facts.push(FootballFact::Clock { second, running });
+        facts.extend(second.map(|second| FootballFact::Clock { second, running }));
         self.ticks = Some(running);
         facts.push(FootballFact::Score(self.score));
         self.scored = true;
-        self.record_incident(eid, IncidentKind::Period(status), update, None, facts);
+        self.record_incident(eid, IncidentKind::Period(status), update, (second, None), facts);
     }
 
     fn incident(
@@ -186,6 +195,7 @@ impl Football {
         eid: &Eid,
         kind: IncidentKind,
         update: &Update,
+        at: Option<Micros>,
         facts: &mut Vec<FootballFact>,
     ) {
         let kind = match kind {
@@ -212,22 +222,30 @@ impl Football {
                 facts.push(FootballFact::Score(self.score));
                 Some(kicks)
             }
+            (IncidentKind::Goal(_), None) => {
+                self.has_goal_of_no_side = true;
+                None
+            }
             _ => None,
         };
-        self.record_incident(eid, kind, update, score, facts);
+        self.record_incident(eid, kind, update, (self.second(update, at), score), facts);
     }
 
+    /// Reports an incident, with the second of the match and the score after it, if they are known. Without any minute it is
+    /// only recorded.
     fn record_incident(
         &mut self,
         eid: &Eid,
         kind: IncidentKind,
         update: &Update,
-        score: Option<Pair<u16>>,
+        (second, score): (Option<u32>, Option<Pair<u16>>),
         facts: &mut Vec<FootballFact>,
     ) {
         let side = side(update);
-        self.timeline.push(TimelineEntry { eid: eid.clone(), kind, side, retracted: false });
-        let at = minute(update, self.status);
+        let at = minute(update, self.status, second);
+        let retracted = at.is_none();
+        self.timeline.push(TimelineEntry { eid: eid.clone(), kind, side, retracted });
+        let Some(at) = at else { return };
         let player = update.player.as_deref().map(|name| Participant {
             id: Id::derive(PROVIDER, "player", name),
             name: name.into(),
@@ -307,12 +325,12 @@ impl Football {
     }
 
     /// The match second of an update, by the clock since its period began, else by its minute.
-    fn second(&self, update: &Update, at: Option<Micros>) -> u32 {
+    fn second(&self, update: &Update, at: Option<Micros>) -> Option<u32> {
         let since = self.began.zip(at).and_then(|((began, second), at)| {
             let passed = u32::try_from(at.checked_sub(began)? / SECOND_US).ok()?;
             second.checked_add(passed)
         });
-        since.unwrap_or_else(|| second_of(update.minute))
+        since.or_else(|| update.minute.map(second_of))
     }
 }
 

@@ -111,7 +111,7 @@ impl Interpreter {
             }
             (EventContent::Board(board), SportState::Tennis(tennis)) => {
                 let mut facts: Vec<_> = of.names(board).into_iter().collect();
-                tennis.board(board, &mut facts);
+                tennis.board(board, &mut facts, &mut out.notices);
                 of.emit(received, None, facts, out);
             }
             (EventContent::Board(board), SportState::Football(football)) => {

@@ -54,13 +54,23 @@ pub(super) fn first_second(status: FootballStatus) -> Option<u32> {
 }
 
 /// The second at which a minute in progress begins.
-pub(super) fn second_of(minute: Option<u16>) -> u32 {
-    u32::from(minute.unwrap_or(1).saturating_sub(1)) * 60
+pub(super) fn second_of(minute: u16) -> u32 {
+    u32::from(minute.saturating_sub(1)) * 60
 }
 
-/// The minute in progress and the added one; from the minute alone if the two are not given.
-pub(super) fn minute(update: &Update, status: Option<FootballStatus>) -> (u16, Option<u16>) {
-    let all = update.minute.or(update.regular).unwrap_or(1).max(1);
+/// The minute in progress and the added one; from the minute alone if the two are not given, and from the second of the match
+/// if the minute is not. `None` if nothing is known.
+pub(super) fn minute(
+    update: &Update,
+    status: Option<FootballStatus>,
+    second: Option<u32>,
+) -> Option<(u16, Option<u16>)> {
+    let by_clock = || u16::try_from(second? / 60 + 1).ok();
+    let all = update.minute.or(update.regular).or_else(by_clock)?.max(1);
+    Some(minute_of(update, status, all))
+}
+
+fn minute_of(update: &Update, status: Option<FootballStatus>, all: u16) -> (u16, Option<u16>) {
     let last = match status {
         Some(FootballStatus::FirstHalf | FootballStatus::HalfTime) => 45,
         Some(FootballStatus::ExtraFirst | FootballStatus::ExtraHalf) => 105,

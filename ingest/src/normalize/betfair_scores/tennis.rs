@@ -283,9 +283,17 @@ impl Tennis {
     }
 
     /// Processes a scoreboard of the in-play service.
-    pub(super) fn board(&mut self, board: &Board, facts: &mut Vec<Fact>) {
+    pub(super) fn board(
+        &mut self,
+        board: &Board,
+        facts: &mut Vec<Fact>,
+        notices: &mut Vec<DecodeError>,
+    ) {
         let text = board.phase.as_deref().or(board.status.as_deref());
-        let status = text.and_then(status::tennis).unwrap_or(TennisStatus::Live);
+        let status = text.and_then(status::tennis);
+        if let (Some(text), None) = (text, status) {
+            notices.push(super::value(format!("status {text:?} of a match is not known")));
+        }
         let [first, second] = &board.teams;
         let pair = |first: Option<u8>, second: Option<u8>| first.zip(second).map(<[u8; 2]>::from);
         let serves = [first.serves, second.serves];
@@ -303,11 +311,10 @@ impl Tennis {
             set_games,
             ..Reading::default()
         };
-        if !status::is_over(status) {
-            facts.extend(self.status(status));
-        }
+        let over = status.filter(|status| status::is_over(*status));
+        facts.extend(status.filter(|_| over.is_none()).and_then(|status| self.status(status)));
         self.shown(&reading, facts);
-        if status::is_over(status) {
+        if let Some(status) = over {
             self.end(status, facts);
         }
     }

@@ -227,6 +227,31 @@ fn minute_alone_is_split_at_the_end_of_its_period() {
 }
 
 #[test]
+fn minute_that_is_not_stated_is_that_of_the_clock_or_none() {
+    let answer =
+        |updates: &str| format!(r#"{{"eventId":5,"eventTypeId":1,"updateDetails":[{updates}]}}"#);
+    Poll::default().check(
+        &answer(
+            r#"{"updateId":1,"type":"KickOff","updateTime":"2017-05-07T15:30:00.000Z"},
+            {"updateId":2,"type":"Goal","team":"home","updateTime":"2017-05-07T15:42:30.000Z"}"#,
+        ),
+        "match 5 | first_half | 0:00 | 0-0 | u1 Period(FirstHalf) 1
+         1-0 | u2 Goal(Regular) 13 1-0",
+    );
+    Poll::default().check(
+        &answer(
+            r#"{"updateId":1,"type":"KickOff"},{"updateId":2,"type":"Goal","team":"home"},
+            {"updateId":3,"type":"FirstHalfEnd"}"#,
+        ),
+        "match 5 | first_half | 0:00 | 0-0 | u1 Period(FirstHalf) 1
+         1-0
+         half_time | 1-0
+         ! update \"Goal\" without a minute
+         ! update \"FirstHalfEnd\" without a minute",
+    );
+}
+
+#[test]
 fn scoreboards_emit_changes_only() {
     let board = |status: &str, minute: u16, second: u8, home: u16| {
         format!(
@@ -412,6 +437,13 @@ fn tennis_scoreboard_is_decoded() {
         "away":{"name":"Bea","score":"15","games":"1","sets":"0","gameSequence":["4"],"isServing":false}},
         "matchStatus":"InPlay"}"#;
     Poll::default().check(board, "match 7 | live | 6-4,2-1 2:1");
+    let without = board.replace(r#""matchStatus":"InPlay""#, r#""bestOfSets":3"#);
+    Poll::default().check(&without, "match 7 | 6-4,2-1 2:1");
+    Poll::default().check(
+        &board.replace("InPlay", "Tea"),
+        "match 7 | 6-4,2-1 2:1
+         ! status \"Tea\" of a match is not known",
+    );
 }
 
 #[test]

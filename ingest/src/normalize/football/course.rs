@@ -171,6 +171,21 @@ impl Course {
         self.emit(facts, out);
     }
 
+    /// Whether play has gone on to the end of the last period, whose end nothing says, without what was added to it.
+    pub(in crate::normalize) fn is_played_in_full(&self) -> bool {
+        self.period().is_some_and(|period| {
+            period == Period::Shootout
+                || period != Period::ExtraFirst
+                    && period > Period::FirstHalf
+                    && self.minutes_played() >= u32::from(period.last_minute())
+        })
+    }
+
+    /// Whether the second half or a later period is over, and none follows so far.
+    pub(in crate::normalize) fn is_after_full_time(&self) -> bool {
+        self.paused && self.period() >= Some(Period::SecondHalf)
+    }
+
     /// Whether the events so far are those of a whole match: they go on until near its end, and have the goals at half time that
     /// the provider states.
     pub(in crate::normalize) fn reaches_the_end(&self, recorded: &Recorded) -> bool {

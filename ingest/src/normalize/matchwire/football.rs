@@ -169,7 +169,7 @@ fn kind(node: &Value) -> Option<IncidentKind> {
         "penalty_missed" => IncidentKind::PenaltyMissed,
         "var" => IncidentKind::Var(VarDecision::from_word(text(node, "decision")?)?),
         "period" => IncidentKind::Period(status(node)?),
-        "shootout" => IncidentKind::Shootout { scored: flag(node, "scored") },
+        "shootout" => IncidentKind::Shootout { scored: node.get("scored")?.as_bool()? },
         _ => return None,
     })
 }

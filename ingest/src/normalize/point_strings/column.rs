@@ -22,6 +22,12 @@ pub(super) fn disagrees(column: &str, score: &TennisScore, winner: Side) -> Opti
     (!agree).then(|| played.iter().map(|set| text(set, winner)).collect::<Vec<_>>().join(" "))
 }
 
+/// The sets that the column states; `None` where it states none that we can read.
+pub(super) fn stated(column: &str, winner: Side) -> Option<Vec<SetScore>> {
+    let set = |(games, _)| SetScore { games: seen_by(games, winner), tie_break: None };
+    Some(sets(column)?.into_iter().map(set).collect())
+}
+
 /// `None` where there is no score in the column, or none that we can read.
 fn sets(column: &str) -> Option<Sets> {
     let sets =

@@ -238,7 +238,7 @@ impl Match {
         }
     }
 
-    /// PointEnd the match with its last point.
+    /// Ends the match with its last point.
     fn finish(&mut self, facts: &mut Vec<TennisFact>, out: &mut Interpretation) {
         let stated = side(self.row.winner);
         let by_points = self.score.winner;
@@ -251,7 +251,7 @@ impl Match {
             out.notices.push(value(reason));
         }
         if by_points.is_none() {
-            self.decide(stated, facts);
+            self.decide(stated, facts, out);
         } else {
             facts.push(TennisFact::Status(TennisStatus::Finished));
         }
@@ -263,9 +263,14 @@ impl Match {
         }
     }
 
-    /// PointEnd a match that the rules leave open: with its last set, if that is over and one side is
-    /// ahead, else by a retirement, of which the column says who won.
-    fn decide(&mut self, stated: Option<Side>, facts: &mut Vec<TennisFact>) {
+    /// Ends a match that the rules leave open: with its last set, if that is over and one side is ahead, else as the columns
+    /// say, of which one has the winner, and the other the sets, or that the match was given up.
+    fn decide(
+        &mut self,
+        stated: Option<Side>,
+        facts: &mut Vec<TennisFact>,
+        out: &mut Interpretation,
+    ) {
         let fresh = self.score.sets.last().is_some_and(|set| *set == SetScore::default());
         let complete = fresh && self.score.game == GameScore::default();
         let [first, second] = self.sets_won;
@@ -276,8 +281,18 @@ impl Match {
             self.score.sets.pop();
         }
         (self.score.winner, self.score.server) = (Some(winner), None);
-        let retired = by_sets != Some(winner) || column::breaks_off(&self.row.score);
+        let retired = column::breaks_off(&self.row.score);
         let status = if retired { TennisStatus::Retired } else { TennisStatus::Finished };
+        if !retired && by_sets != Some(winner) {
+            out.notices.push(value(format!("points of match {} end before it does", self.row.id)));
+            let stated = column::stated(&self.row.score, winner).map(|sets| {
+                let game = GameScore::default();
+                TennisScore { sets, game, ..self.score.clone() }
+            });
+            if let Some(score) = stated.filter(|score| score.check().is_ok()) {
+                self.score = score;
+            }
+        }
         facts.push(TennisFact::Score(self.score.clone()));
         facts.push(TennisFact::Status(status));
     }

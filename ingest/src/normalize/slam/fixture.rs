@@ -7,7 +7,7 @@ use facts::event::{Class, Competition, Discipline, Fixture, Gender, Id, Particip
 use super::PROVIDER;
 use crate::decode::slam::MatchRow;
 
-/// Without the match file no player has a name. Nothing tells the day, only the year.
+/// Without the match file no player has a name, and a side without a name is none. Nothing tells the day, only the year.
 pub(super) fn of(match_key: &Arc<str>, record: Option<&MatchRow>) -> Fixture {
     Fixture {
         provider: PROVIDER.into(),
@@ -15,19 +15,25 @@ pub(super) fn of(match_key: &Arc<str>, record: Option<&MatchRow>) -> Fixture {
         competition: competition(match_key),
         start: None,
         date: None,
-        sides: record.map(|record| [0, 1].map(|at| participant(record, at))),
+        sides: record.and_then(|record| {
+            let [first, second] = [0, 1].map(|at| participant(record, at));
+            Some([first?, second?])
+        }),
         class: class(match_key),
     }
 }
 
 /// A pair is one participant. The name is the key of its id: the provider's own ids of players are
 /// empty in most files, and one player must not get two ids.
-fn participant(record: &MatchRow, at: usize) -> Participant {
-    let name = match record.partners[at].as_str() {
-        "" => record.players[at].clone(),
-        partner => format!("{} / {partner}", record.players[at]),
+fn participant(record: &MatchRow, at: usize) -> Option<Participant> {
+    let is_pair = record.partners.iter().any(|partner| !partner.is_empty());
+    let name = match [&*record.players[at], &*record.partners[at]] {
+        ["", _] => return None,
+        [_, ""] if is_pair => return None,
+        [player, ""] => player.to_owned(),
+        [player, partner] => format!("{player} / {partner}"),
     };
-    Participant { id: Id::derive(PROVIDER, "player", &name), name: name.into() }
+    Some(Participant { id: Id::derive(PROVIDER, "player", &name), name: name.into() })
 }
 
 /// The event, from the first digit or the letters of the match's number: `1701`, `XD111`.
@@ -68,6 +74,26 @@ pub(in crate::normalize) fn major(slam: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn side_without_all_its_names_is_none() {
+        for (players, partners, expected) in [
+            (["Ann", "Bea"], ["", ""], Some(["Ann", "Bea"])),
+            (["Ann", "Bea"], ["Cid", "Dan"], Some(["Ann / Cid", "Bea / Dan"])),
+            (["Ann", ""], ["", ""], None),
+            (["", "Bea"], ["Cid", "Dan"], None),
+            (["Ann", "Bea"], ["Cid", ""], None),
+        ] {
+            let record = MatchRow {
+                players: players.map(ToOwned::to_owned),
+                partners: partners.map(ToOwned::to_owned),
+                ..MatchRow::default()
+            };
+            let sides = of(&"2012-ausopen-1701".into(), Some(&record)).sides;
+            let names = sides.as_ref().map(|sides| sides.each_ref().map(|side| &*side.name));
+            assert_eq!(names, expected, "{players:?} {partners:?}");
+        }
+    }
 
     #[test]
     fn number_of_a_match_states_its_event() {

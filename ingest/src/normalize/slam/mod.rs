@@ -142,7 +142,7 @@ impl Normalizer {
     }
 
     /// Ends a match that the points leave open: by the match file, or, where its last set is over
-    /// and one side is ahead, because it was shorter than its format made believe.
+    /// and one side is ahead, because it was shorter than its format made believe. One that was given up is over without a winner, too.
     fn decide(&mut self, stated: Option<Side>, out: &mut Interpretation) {
         let Some((last, over)) = self.score.sets.split_last() else { return };
         let complete = last.games == [0, 0] && self.score.game == GameScore::default();
@@ -150,13 +150,20 @@ impl Normalizer {
         let ahead = if first > second { Side::First } else { Side::Second };
         let shorter = complete && !format::is_certain(&self.match_key);
         let by_sets = (shorter && first != second && first.max(second) >= 2).then_some(ahead);
-        let Some(winner) = stated.or(by_sets) else { return };
+        let winner = stated.or(by_sets);
+        let word = self.record.as_ref().map_or("", |record| &*record.status);
+        let status = status(word).unwrap_or_else(|| {
+            out.notices.push(value(format!("status {word:?} of a match is not known")));
+            TennisStatus::Finished
+        });
+        if winner.is_none() && status == TennisStatus::Finished {
+            return;
+        }
         if complete {
             self.score.sets.pop();
         }
-        self.score.winner = Some(winner);
+        self.score.winner = winner;
         self.score.server = None;
-        let status = self.record.as_ref().map_or(TennisStatus::Finished, |it| status(&it.status));
         let facts = [TennisFact::Score(self.score.clone()), TennisFact::Status(status)];
         self.emit(facts.into(), out);
     }
@@ -178,6 +185,9 @@ impl Normalizer {
         self.opened = true;
         self.score = TennisScore::start(server);
         let fixture = fixture::of(&self.match_key, self.record.as_ref());
+        if fixture.sides.is_none() && self.record.is_some() {
+            out.notices.push(value(format!("the match file lacks names of {}", self.match_key)));
+        }
         let facts = [TennisFact::Status(TennisStatus::Live), TennisFact::Score(self.score.clone())];
         let facts = [Fact::Fixture(fixture)].into_iter().chain(facts.map(Fact::Tennis));
         out.push(self.clock_us, batch(Sport::Tennis, self.match_id, facts));
@@ -366,12 +376,14 @@ fn how(row: &PointRow) -> Option<PointKind> {
     }
 }
 
-fn status(text: &str) -> TennisStatus {
-    match text.to_ascii_lowercase().as_str() {
-        "retired" => TennisStatus::Retired,
+/// How a match ended; mostly it is not said. A default ends it as a retirement does.
+fn status(text: &str) -> Option<TennisStatus> {
+    Some(match text.to_ascii_lowercase().as_str() {
+        "" | "in progress" | "complete" | "completed" | "finished" => TennisStatus::Finished,
+        "retired" | "default" | "defaulted" => TennisStatus::Retired,
         "walkover" => TennisStatus::Walkover,
-        _ => TennisStatus::Finished,
-    }
+        _ => return None,
+    })
 }
 
 fn value(reason: String) -> DecodeError {

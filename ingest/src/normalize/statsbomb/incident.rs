@@ -5,7 +5,7 @@ use facts::{
     football::Period,
 };
 
-use super::{Normalizer, roster::player};
+use super::{Normalizer, own_goal::OwnGoal, roster::player};
 use crate::decode::statsbomb::{Card, Kind, NamedEntity, StatsBombEvent, StatsBombShot};
 
 impl Normalizer {
@@ -14,11 +14,7 @@ impl Normalizer {
         match &event.kind {
             Kind::Shot(shot) if event.period == Period::Shootout => self.kick(event, shot, side),
             Kind::Shot(shot) => self.shot(event, shot, side),
-            Kind::OwnGoalFor => Some(self.own_goal(event, side)),
-            Kind::OwnGoalAgainst if self.lone_own_goals => {
-                let player = event.player.as_ref().map(player);
-                Some(Incident { player, ..self.own_goal(event, side.other()) })
-            }
+            Kind::OwnGoalFor | Kind::OwnGoalAgainst => self.own_goal(event),
             Kind::Foul(card) | Kind::BadBehaviour(card) => {
                 Some(self.new_incident(event, card_kind((*card)?), side))
             }
@@ -50,12 +46,11 @@ impl Normalizer {
         Some(Incident { score, assist, ..self.new_incident(event, IncidentKind::Goal(kind), side) })
     }
 
-    fn own_goal(&mut self, event: &StatsBombEvent, side: Side) -> Incident {
+    fn own_goal(&mut self, event: &StatsBombEvent) -> Option<Incident> {
+        let OwnGoal { side, scorer } = self.own_goals.get(&event.id)?.as_ref().ok()?.clone();
         let score = Some(self.course.goal(side));
-        let scorer =
-            event.related.iter().find_map(|id| self.own_goals.get(id.as_str())).map(player);
         let own_goal = self.new_incident(event, IncidentKind::Goal(GoalKind::OwnGoal), side);
-        Incident { score, player: scorer, ..own_goal }
+        Some(Incident { score, player: scorer, ..own_goal })
     }
 
     fn kick(

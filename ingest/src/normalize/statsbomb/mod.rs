@@ -2,13 +2,14 @@
 //!
 //! Home is the team of the match record, or else of the first `Starting XI`. Without the record there is no day. Periods begin with their first event and end with
 //! their first `Half End` after which nothing happens on the pitch; it comes once for each team, and now and then one more during
-//! play. The final whistle is the end of the data. Time stamps fall back by a moment now and then, as the
+//! play. The match is over if its last period has one, or if the match record or the separate line-ups have a result. Time stamps fall back by a moment now and then, as the
 //! provider's own documents show: then the clock waits. Players are named as the events name them.
 //! The line-ups are those of the first whistle.
 
 mod ball;
 mod count;
 mod incident;
+mod own_goal;
 mod roster;
 mod shot;
 
@@ -19,16 +20,15 @@ use std::{
 
 use facts::{
     event::{
-        About, Analysis, Class, Competition, Fixture, FootballFact, FootballStatus, Id, Pair, Side,
-        Venue,
+        About, Analysis, Class, Competition, Fixture, FootballFact, FootballStatus, Id, Side, Venue,
     },
     football::Period,
 };
 
-use self::roster::Roster;
+use self::{own_goal::OwnGoals, roster::Roster};
 use super::{
     Interpretation,
-    football::{Course, Recorded},
+    football::{Course, Recorded, add},
 };
 use crate::{
     decode::statsbomb::{Document, Kind, MatchRecord, NamedEntity, Squad, StatsBombEvent},
@@ -42,18 +42,19 @@ const PROVIDER: &str = "statsbomb";
 pub struct Normalizer {
     roster: Roster,
     course: Course,
-    /// The players of own goals, by the id of the event that names them.
-    own_goals: HashMap<Arc<str>, NamedEntity>,
+    own_goals: OwnGoals,
     /// The players of passes that a goal came of, by the id of the pass.
     assists: HashMap<Arc<str>, NamedEntity>,
     /// The last event of each period that has a place on the pitch.
     last_played: BTreeMap<Period, Arc<str>>,
-    /// The result that the match record states.
-    goals: Option<Pair<u16>>,
+    /// The result that the match record states, or the line-ups.
+    recorded: Recorded,
+    /// The document has a part of the events.
+    is_fragment: bool,
+    /// The period of the last `Half End`.
+    half_end: Option<Period>,
     /// The match record has other teams.
     of_others: bool,
-    /// Own goals have no `Own Goal For`, the event of the side that gets it.
-    lone_own_goals: bool,
     /// Ids of events, each of which counts once.
     seen: HashSet<Arc<str>>,
 }
@@ -85,39 +86,41 @@ impl Normalizer {
             sides: Some(roster.sides.clone()),
             class: record.as_ref().map(class).unwrap_or_default(),
         };
-        let players = |wanted: fn(&Kind) -> bool| {
-            let events = document.events.iter().flatten().filter(move |event| wanted(&event.kind));
-            events.filter_map(|event| Some((event.id.clone(), event.player.clone()?))).collect()
-        };
+        let passes = document
+            .events
+            .iter()
+            .flatten()
+            .filter(|event| matches!(event.kind, Kind::Pass(pass) if pass.assist));
         let mut course = Course::new(Id::derive(PROVIDER, "match", match_key), fixture)
             .with(record.as_ref().map(about).unwrap_or_default());
         for event in document.events.iter().flatten() {
-            if let (Kind::StartingXi(tactics), Some(side)) =
-                (&event.kind, roster.side(&event.team.id))
+            if let (Kind::StartingXi(tactics), Some(side)) = (&event.kind, roster.side(&event.team))
             {
-                let squad = squads.iter().find(|squad| {
-                    squad.team == event.team.id && roster::is_of_match(squad, tactics)
-                });
+                let squad = squads
+                    .iter()
+                    .find(|squad| squad.team == event.team && roster::is_of_match(squad, tactics));
                 course.line_up(side, roster::line_up(tactics, squad));
             }
         }
         let played = document.events.iter().flatten();
         Ok(Self {
             course,
-            own_goals: players(|kind| matches!(kind, Kind::OwnGoalAgainst)),
-            assists: players(|kind| matches!(kind, Kind::Pass(pass) if pass.assist)),
+            own_goals: own_goal::find(document, squads, &roster),
+            assists: passes
+                .filter_map(|event| Some((event.id.clone(), event.player.clone()?)))
+                .collect(),
             last_played: played
                 .filter(|event| event.location.is_some())
                 .map(|event| (event.period, event.id.clone()))
                 .collect(),
+            recorded: match record.and_then(|record| record.goals) {
+                Some(goals) => Recorded { goals: Some(goals), ..Recorded::default() },
+                None => listed_goals(squads, &roster),
+            },
             roster,
-            goals: record.and_then(|record| record.goals),
+            is_fragment: document.is_fragment(),
+            half_end: None,
             of_others,
-            lone_own_goals: !document
-                .events
-                .iter()
-                .flatten()
-                .any(|event| event.kind == Kind::OwnGoalFor),
             seen: HashSet::new(),
         })
     }
@@ -134,32 +137,39 @@ impl Normalizer {
     ) -> Result<(), DecodeError> {
         let side = self.check(event)?;
         self.seen.insert(event.id.clone());
+        if let Some(Err(contradiction)) = self.own_goals.get(&event.id) {
+            return Err(contradiction.clone());
+        }
         self.course.enter(event.period, None, out);
         self.course.advance(event.since_start_us);
         self.held_by(event);
         let facts = self.facts(event, side);
         self.course.emit(facts, out);
-        if event.kind == Kind::HalfEnd && self.is_played_to_the_end(event.period) {
-            self.course.leave(out);
+        if event.kind == Kind::HalfEnd {
+            self.half_end = Some(event.period);
+            if self.is_played_to_the_end(event.period) {
+                self.course.leave(out);
+            }
         }
         Ok(())
     }
 
-    /// Ends the match, with the score of its goals, or of the match record if the events are a part. One that has only a first half was not played
-    /// to its end.
+    /// Ends the match, with the score of its goals, or with the stated one if the events are a part. Data without the end of
+    /// the match and without a result leaves it as it stands.
     pub fn finish(&mut self, out: &mut Interpretation) {
-        let status = match self.course.period() {
-            None => return,
-            Some(Period::FirstHalf) => FootballStatus::Abandoned,
-            Some(_) => FootballStatus::Finished,
-        };
+        if self.course.period().is_none() {
+            return;
+        }
         if self.of_others {
             let reason = "the match record has other teams than the events";
             out.notices.push(DecodeError::value(reason));
         }
-        let recorded = Recorded { goals: self.goals, ..Recorded::default() };
-        let whole = recorded.goals.is_none() || self.course.reaches_the_end(&recorded);
-        self.course.finish(status, &recorded, whole, out);
+        let is_whole = !self.is_fragment
+            && self.half_end == self.course.period()
+            && self.course.reaches_the_end(&Recorded::default());
+        if is_whole || self.recorded.goals.is_some() {
+            self.course.finish(FootballStatus::Finished, &self.recorded, is_whole, out);
+        }
     }
 
     fn is_played_to_the_end(&self, period: Period) -> bool {
@@ -175,8 +185,8 @@ impl Normalizer {
             let reason = format!("event {} of a period that is over", event.id);
             return refuse(RefusalKind::Value, reason);
         }
-        self.roster.side(&event.team.id).ok_or_else(|| {
-            let reason = format!("team {} does not play in this match", event.team.id);
+        self.roster.side(&event.team).ok_or_else(|| {
+            let reason = format!("team {} does not play in this match", event.team);
             DecodeError::new(RefusalKind::Unknown, reason)
         })
     }
@@ -206,6 +216,24 @@ impl Normalizer {
         facts.extend(ball.map(|ball| self.course.ball(ball, player.as_ref())));
         facts
     }
+}
+
+/// The result by the separate line-ups, if those of both sides list goals.
+fn listed_goals(squads: &[Squad], roster: &Roster) -> Recorded {
+    let (mut goals, mut half_time, mut listed) = ([0; 2], [0; 2], [false; 2]);
+    for squad in squads {
+        let (Some(side), Some(all)) = (roster.side(&squad.team), &squad.goals) else { continue };
+        listed[side.index()] = true;
+        for goal in all {
+            let side = if goal.is_own { side.other() } else { side };
+            add(&mut goals, side);
+            if goal.period == Period::FirstHalf {
+                add(&mut half_time, side);
+            }
+        }
+    }
+    let stated = |score| (listed == [true; 2]).then_some(score);
+    Recorded { goals: stated(goals), half_time: stated(half_time), shootout: None }
 }
 
 fn competition(record: &MatchRecord) -> Option<Competition> {

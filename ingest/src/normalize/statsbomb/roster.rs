@@ -18,24 +18,38 @@ pub(super) struct Roster {
 }
 
 impl Roster {
-    /// Events do not give home and away; without a match record the first `Starting XI` is the home
-    /// team's, or else the first event.
+    /// Events do not give home and away; without a match record the first `Starting XI` is the home team's: the one with
+    /// index 1, or the other team than that with index 2 where it is missing.
     pub(super) fn new(
         document: &Document,
         record: Option<&MatchRecord>,
     ) -> Result<Self, DecodeError> {
         let events = || document.events.iter().flatten();
-        let starting = events().filter(|event| matches!(event.kind, Kind::StartingXi(_)));
-        let mut teams = starting.chain(events()).map(|event| &event.team);
-        let none = || DecodeError::new(RefusalKind::Unknown, "fewer than two teams are named");
-        let home = teams.next().ok_or_else(none)?;
-        let away = teams.find(|team| team.id != home.id).ok_or_else(none)?;
-        let (home, away) = match record {
-            Some(record) if record.teams == [&away.id, &home.id].map(Arc::clone) => (away, home),
-            _ => (home, away),
+        let unknown = |reason: &str| DecodeError::new(RefusalKind::Unknown, reason);
+        let starting: Vec<_> =
+            events().filter(|event| matches!(event.kind, Kind::StartingXi(_))).collect();
+        let mut acting = starting.iter().copied().chain(events()).map(|event| &event.team);
+        let first = acting.next();
+        let second = acting.find(|team| Some(*team) != first);
+        let named = first.zip(second).ok_or_else(|| unknown("fewer than two teams are named"))?;
+        let listed = [named.0, named.1].map(Arc::clone);
+        let swapped = [named.1, named.0].map(Arc::clone);
+        let has_both = starting.iter().any(|event| event.team == listed[1]);
+        let teams = match (record, starting.first()) {
+            (Some(record), _) if record.teams == listed => listed,
+            (Some(record), _) if record.teams == swapped => swapped,
+            (_, Some(start)) if has_both || start.index == 1 => listed,
+            (_, Some(start)) if start.index == 2 => swapped,
+            _ => return Err(unknown("neither a line-up nor a match record says who is at home")),
         };
-        let sides = [home, away].map(|team| participant("team", team));
-        Ok(Self { teams: [home.id.clone(), away.id.clone()], sides })
+        let side = |team: &Arc<str>| {
+            let mut names = events().filter(|event| event.team == *team);
+            let name = names.find_map(|event| event.team_name.clone());
+            name.map(|name| participant("team", &NamedEntity { id: team.clone(), name }))
+        };
+        let [home, away] = teams.each_ref().map(side);
+        let sides = home.zip(away).ok_or_else(|| unknown("a team without a name"))?;
+        Ok(Self { teams, sides: sides.into() })
     }
 
     /// Whether a match record has the same teams.

@@ -107,16 +107,17 @@ pub(super) fn starts(
     starts.into_iter().map(|(period, at)| (period, at.saturating_sub(first))).collect()
 }
 
-/// Ends the match as `matchStatus` says that it ended. A document that does not say it is of a
-/// match that was played; one that goes on, or is suspended, is left as it stands.
+/// Ends the match as `matchStatus` says that it ended. One that goes on, or is suspended, is left as it stands, and so is one
+/// of which nothing says that it is over: neither the status, nor the period, nor the end of its last half.
 pub(super) fn finish(course: &mut Course, details: &Details, out: &mut Interpretation) {
     let status = match details.status.as_deref() {
-        None | Some("Played" | "Awarded") => FootballStatus::Finished,
+        Some("Played" | "Awarded") => FootballStatus::Finished,
+        None if is_over(course, details) => FootballStatus::Finished,
         Some("Abandoned") => FootballStatus::Abandoned,
         Some("Postponed") => FootballStatus::Postponed,
         Some("Cancelled") => FootballStatus::Cancelled,
         Some("Suspended") => return pause(course, out),
-        Some(_) => return open(course, FootballStatus::NotStarted, out),
+        None | Some(_) => return open(course, FootballStatus::NotStarted, out),
     };
     if matches!(status, FootballStatus::Postponed | FootballStatus::Cancelled) {
         return open(course, status, out);
@@ -129,6 +130,16 @@ pub(super) fn finish(course: &mut Course, details: &Details, out: &mut Interpret
         course.enter(Period::Shootout, None, out);
     }
     course.finish(status, &recorded, events_are_whole, out);
+}
+
+/// Whether play has ended, where no status says it.
+fn is_over(course: &Course, details: &Details) -> bool {
+    let last = details.halves.last().filter(|half| half.length_us.is_some());
+    details.is_over
+        || course.is_after_full_time()
+        || last.is_some_and(|half| {
+            half.period >= Period::SecondHalf && Some(half.period) >= course.period()
+        })
 }
 
 /// Emits the fixture of a match that was not played.

@@ -2,7 +2,7 @@
 //!
 //! The events have goals, cards, counts and the ball; the record has home and away, who plays,
 //! substitutions, the ground and the final score. Periods begin with their first event and end with their last. Half time is
-//! known from a second half that follows, the final whistle from the end of the data.
+//! known from a second half that follows, the final whistle from the record, or from events up to the end of 90 minutes.
 
 mod ball;
 mod incident;
@@ -98,9 +98,16 @@ impl Normalizer {
         Ok(())
     }
 
-    /// Ends the match, whose score is compared with the record.
+    /// Ends the match, whose score is compared with the record. Without a result there, events that stop before the end of the
+    /// match leave it as it stands.
     pub fn finish(&mut self, out: &mut Interpretation) {
         if self.course.period().is_none() {
+            return;
+        }
+        if self.roster.sides.is_none() {
+            out.notices.push(DecodeError::new(RefusalKind::Unknown, "a team without a name"));
+        }
+        if self.recorded.goals.is_none() && !self.course.is_played_in_full() {
             return;
         }
         // Before the substitutions of the record, which are no events.

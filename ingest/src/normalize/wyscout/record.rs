@@ -42,7 +42,7 @@ pub(super) fn fixture(match_key: u64, record: Option<&MatchRecord>, roster: &Ros
         competition: record.and_then(competition),
         start: record.and_then(kick_off),
         date: None,
-        sides: Some(roster.sides.clone()),
+        sides: roster.sides.clone(),
         class: Class::in_country(record.and_then(|record| country(record.competition?))),
     }
 }
@@ -112,6 +112,9 @@ impl Substitution {
 }
 
 pub(super) fn result(record: &MatchRecord) -> Recorded {
+    if !record.is_played {
+        return Recorded::default();
+    }
     let pair =
         |count: fn(&TeamRecord) -> Option<u16>| Some([count(&record.home)?, count(&record.away)?]);
     let after_90 = pair(|team| team.score);

@@ -16,7 +16,8 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Roster {
     teams: Pair<u64>,
-    pub(super) sides: Pair<Participant>,
+    /// Absent if one has no name.
+    pub(super) sides: Option<Pair<Participant>>,
     players: HashMap<u64, (Participant, Option<PlayerPosition>)>,
 }
 
@@ -34,12 +35,14 @@ impl Roster {
                 DecodeError::new(RefusalKind::Unknown, "fewer than two teams are named")
             })?,
         };
-        let sides = teams.map(|team| participant("team", team, name_of(team, &document.teams)));
+        let side = |team| Some(participant("team", team, Some(name_of(team, &document.teams)?)));
+        let [home, away] = teams.map(side);
         let players = document.players.iter();
         let players = players.map(|NamedPlayer { named, role }| {
             let player = participant("player", named.id, Some(named));
             (named.id, (player, role.as_deref().and_then(position)))
         });
+        let sides = home.zip(away).map(Into::into);
         Ok(Self { teams, sides, players: players.collect() })
     }
 

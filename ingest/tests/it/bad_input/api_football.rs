@@ -84,7 +84,7 @@ fn unknown_status_is_noted_and_the_rest_decoded() {
 
 #[test]
 fn nulls_emit_nothing() {
-    let nulls = r#"{"fixture":{"id":7,"timestamp":null,"status":{"short":null,"elapsed":null}},"league":null,"teams":{"home":{"id":1,"name":null},"away":{"id":2,"name":"City"}},"goals":null,"score":null,"events":null,"statistics":null}"#;
+    let nulls = r#"{"fixture":{"id":7,"timestamp":null,"status":{"short":null,"elapsed":null}},"league":null,"teams":{"home":{"id":1,"name":"Town"},"away":{"id":2,"name":"City"}},"goals":null,"score":null,"events":null,"statistics":null}"#;
     let outcome = Outcome::of_bytes("answer.json", answer(&[nulls.to_owned()]));
     assert_eq!((outcome.events.len(), outcome.refusals.len()), (1, 0));
 }

@@ -63,6 +63,18 @@ fn retirement_has_the_winner_of_the_column() {
     check(&outcome, &games, TennisStatus::Retired, Some(Side::Second), &reasons);
 }
 
+/// A match that no column says was given up is not: its points are missing, and the column has its sets.
+#[test]
+fn match_whose_points_break_off_ends_as_the_columns_state() {
+    let reasons = ["points of match 7 end before it does"];
+    let played = six_love() + "SSSS;RR";
+    let games = [[6, 0], [4, 6], [2, 6]];
+    let stated = outcome("2", &played, "0-6 6-4 6-2");
+    check(&stated, &games, TennisStatus::Finished, Some(Side::Second), &reasons);
+    let unknown = outcome("1", &played, "");
+    check(&unknown, &[[6, 0], [1, 0]], TennisStatus::Finished, Some(Side::First), &reasons);
+}
+
 #[test]
 fn match_without_a_winner_is_left_open() {
     let outcome = outcome("", "SSSS;RR", "");
@@ -106,8 +118,10 @@ fn marks_prevail_over_the_rules() {
     let (score, _) = end(&outcome);
     assert_eq!(score.sets[0].games, [2, 1]);
     assert_eq!(score.points, 13);
-    let expected =
-        [3, 7, 8].map(|point| format!("score after point {point} of match 7 is not by the rules"));
+    let mut expected = [3, 7, 8]
+        .map(|point| format!("score after point {point} of match 7 is not by the rules"))
+        .to_vec();
+    expected.push("points of match 7 end before it does".to_owned());
     assert_eq!(outcome.reasons(), expected);
 }
 

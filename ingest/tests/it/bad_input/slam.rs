@@ -180,6 +180,29 @@ fn retirement_comes_from_the_match_file() {
 }
 
 #[test]
+fn match_ends_as_the_match_file_states() {
+    let unknown = "status \"Rained off\" of a match is not known";
+    for (status, winner, expected, reason) in [
+        ("Retired", "0", Some(TennisStatus::Retired), None),
+        ("Default", "1", Some(TennisStatus::Retired), None),
+        ("Walkover", "2", Some(TennisStatus::Walkover), None),
+        ("", "2", Some(TennisStatus::Finished), None),
+        ("In Progress", "0", None, None),
+        ("Rained off", "2", Some(TennisStatus::Finished), Some(unknown)),
+    ] {
+        let scratch = Scratch::new();
+        scratch.file("a.match.csv", match_file(KEY, status, winner));
+        let path = scratch.file("a.points.csv", csv(&rows(KEY, "1121", THREE)));
+        let outcome = Outcome::of(&path, &Limits::default()).unwrap();
+        let statuses: Vec<_> = [Some(TennisStatus::Live), expected].into_iter().flatten().collect();
+        assert_eq!(outcome.tennis_statuses(), statuses, "{status:?}");
+        assert_eq!(outcome.reasons(), reason.into_iter().collect::<Vec<_>>(), "{status:?}");
+        let won = outcome.tennis_score().winner.map(|side| side.index() + 1);
+        assert_eq!(won.unwrap_or(0).to_string(), winner, "{status:?}");
+    }
+}
+
+#[test]
 fn points_prevail_over_the_match_file() {
     let scratch = Scratch::new();
     scratch.file("a.match.csv", match_file(KEY, "Complete", "2"));

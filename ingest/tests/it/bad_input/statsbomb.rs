@@ -1,6 +1,6 @@
 //! StatsBomb documents with parts that are wrong, missing or out of order.
 
-use facts::event::{Fact, FootballFact, FootballScore, FootballStatus, Incident, IncidentKind};
+use facts::event::{Fact, FootballFact, FootballScore, Incident, IncidentKind};
 use ingest::recording::Limits;
 
 use super::{Outcome, Scratch, check_cut, fixtures::gz};
@@ -187,10 +187,72 @@ fn cut_document_is_played_to_the_cut_and_has_no_final_whistle() {
     check_cut("5.json", &gz(&text.as_bytes()[..cut]));
 }
 
+/// An end that no event reports is not made up: the state stays that of the last event.
 #[test]
-fn match_of_one_half_was_not_played_to_its_end() {
-    let outcome = played(&long_match()[..10]);
-    assert_eq!(statuses(&outcome).last(), Some(&FootballStatus::Abandoned.as_str()));
+fn match_ends_only_if_its_data_does() {
+    let all = long_match();
+    let without = |name: &str| -> Vec<String> {
+        all.iter().filter(|event| !event.contains(name)).cloned().collect()
+    };
+    let cases = [
+        ("the first half", all[..10].to_vec(), "half_time"),
+        ("until the penalty", all[..14].to_vec(), "second_half"),
+        ("until the end of 90 minutes", all[..15].to_vec(), "finished"),
+        ("until extra time", all[..16].to_vec(), "extra_first"),
+        ("no end of a half", without("Half End"), "penalties"),
+        ("all", all.clone(), "finished"),
+    ];
+    for (what, events, expected) in cases {
+        assert_eq!(statuses(&played(&events)).last(), Some(&expected), "{what}");
+    }
+    // A part of the events, by their indexes, has a part of the goals.
+    let mut part = all[..5].to_vec();
+    part.push(event(1700, 1, "00:47:00.000", 7, "Half End", ""));
+    part.push(event(1701, 2, "00:00:00.000", 7, "Pass", ""));
+    part.push(event(3400, 2, "00:48:00.000", 7, "Half End", ""));
+    part.push(event(3401, 2, "00:48:00.000", 8, "Half End", ""));
+    let scratch = Scratch::new();
+    let path = scratch.file("5.events.json", document(&part));
+    let outcome = || Outcome::of(&path, &Limits::default()).unwrap();
+    assert!(!outcome().has_finished());
+    let goal = |period: u8, kind: &str, outcome: &str| {
+        format!(r#"{{"period":{period},"type":"{kind}","outcome":"{outcome}"}}"#)
+    };
+    let (first, own) = (goal(1, "Shot", "Goal"), goal(2, "Own Goal Against", ""));
+    let line_ups = format!(
+        r#"[{{"team_id":7,"lineup":[],"events":[{first}]}},{{"team_id":8,"lineup":[],"events":[{own}]}}]"#
+    );
+    scratch.file("5.lineups.json", line_ups);
+    let listed = outcome();
+    assert!(listed.has_finished());
+    let score = listed.last_score();
+    assert_eq!((score.goals, score.half_time), ([2, 0], Some([1, 0])));
+}
+
+/// The first `Starting XI` is the home team's: without it, its place says so, and without both nothing does.
+#[test]
+fn home_is_not_guessed() {
+    let all = long_match();
+    let sides = |events: &[String]| {
+        let outcome = played(events);
+        let Some(Fact::Fixture(fixture)) = outcome.facts().next() else { panic!("no fixture") };
+        fixture.sides.as_ref().unwrap().each_ref().map(|side| side.name.to_string())
+    };
+    for left_out in [0, 1] {
+        let mut events = all.clone();
+        events.remove(left_out);
+        assert_eq!(sides(&events), ["Team 7", "Team 8"], "without {left_out}");
+    }
+    let scratch = Scratch::new();
+    for (file, text) in [
+        ("6.json", document(&all[2..])),
+        ("7.json", document(&all).replace(r#""name":"Team 8""#, r#""nickname":"Team 8""#)),
+    ] {
+        assert!(Outcome::of(&scratch.file(file, text), &Limits::default()).is_err(), "{file}");
+    }
+    let unnamed = document(&all).replacen(r#""name":"Team 8""#, r#""nickname":"Team 8""#, 3);
+    let outcome = Outcome::of_bytes("8.json", unnamed);
+    assert_eq!((outcome.reasons(), outcome.last_score().goals), (Vec::new(), [2, 2]));
 }
 
 #[test]
@@ -267,13 +329,39 @@ fn list_of_matches_adds_what_the_events_lack() {
     }
 }
 
+/// An own goal is two events, and counts once for the side that gets it.
 #[test]
-fn own_goal_without_the_event_of_the_other_side_counts() {
-    let events: Vec<_> =
-        long_match().into_iter().filter(|it| !it.contains("Own Goal For")).collect();
-    let outcome = played(&events);
-    assert_eq!(outcome.last_score().goals, [2, 2]);
-    assert_eq!(shown(&outcome.incidents())[1], "Goal(OwnGoal) 45+2 Player 7 - 1-1");
+fn own_goal_counts_once() {
+    let whole = long_match();
+    let unrelated = whole.iter().map(|event| event.replace("related_events", "relatives"));
+    let without = |name: &str| -> Vec<String> {
+        whole.iter().filter(|event| !event.contains(name)).cloned().collect()
+    };
+    let cases = [
+        ("one without the other", without("Own Goal For"), "Player 7"),
+        ("the other without the one", without("Own Goal Against"), "-"),
+        ("two that do not name each other", unrelated.collect(), "Player 7"),
+    ];
+    for (what, events, scorer) in cases {
+        let outcome = played(&events);
+        assert_eq!(outcome.last_score().goals, [2, 2], "{what}");
+        let expected = format!("Goal(OwnGoal) 45+2 {scorer} - 1-1");
+        assert_eq!(shown(&outcome.incidents())[1], expected, "{what}");
+    }
+}
+
+#[test]
+fn own_goal_of_the_side_that_gets_it_is_refused() {
+    let mut events = long_match();
+    let players =
+        r#","tactics":{"formation":442,"lineup":[{"player":{"id":71,"name":"Player 7"}}]}"#;
+    events[1] = event(2, 1, "00:00:00.000", 8, "Starting XI", players);
+    let both = played(&events);
+    events.retain(|it| !it.contains("Own Goal For"));
+    for outcome in [both, played(&events)] {
+        assert_eq!(outcome.reasons(), ["an own goal of Player 7 that his own team gets"]);
+        assert_eq!(outcome.last_score().goals, [2, 1]);
+    }
 }
 
 #[test]
@@ -286,6 +374,8 @@ fn half_without_its_end_and_cards_without_a_foul_are_read() {
     events.push(event(22, 1, "00:20:00.000", 7, "Tactical Shift", ""));
     let outcome = played(&events);
     assert_eq!(outcome.reasons(), [""; 0]);
-    assert_eq!(statuses(&outcome), statuses(&played(&long_match())));
-    assert_eq!(shown(&outcome.incidents()), shown(&played(&long_match()).incidents()));
+    let whole = played(&long_match());
+    let (last, before) = (statuses(&whole).pop(), statuses(&outcome));
+    assert_eq!((last, &statuses(&whole)[..before.len()]), (Some("finished"), &before[..]));
+    assert_eq!(shown(&outcome.incidents()), shown(&whole.incidents()));
 }

@@ -156,7 +156,50 @@ fn match_ends_with_the_stated_result() {
     assert_eq!(last("\"Abandoned\""), Some("abandoned"));
     assert_eq!(last("\"Suspended\""), Some("half_time"));
     assert_eq!(last("\"Playing\""), Some("half_time"));
-    assert_eq!(last("null"), Some("finished"));
+    assert_eq!(last("null"), Some("half_time"));
+    assert_eq!(last(r#"null,"periodId":14"#), Some("finished"));
+}
+
+/// Without a status a match is over once its last half is.
+#[test]
+fn match_without_a_status_ends_if_its_data_does() {
+    let end = event(16, 30, 2, "94:0", "h", "");
+    let mut whole = long_match()[..15].to_vec();
+    whole.push(end);
+    for (events_of, last) in [
+        (&whole[..], "finished"),
+        (&whole[..15], "second_half"),
+        (&long_match()[..17], "extra_second"),
+    ] {
+        let outcome = played("{}", &events(events_of));
+        assert_eq!(statuses(&outcome).last(), Some(&last));
+    }
+    for (halves, last) in [
+        (r#"[{"id":1,"lengthMin":47},{"id":2,"lengthMin":48}]"#, "finished"),
+        (r#"[{"id":1,"lengthMin":47},{"id":2}]"#, "second_half"),
+        (r#"[{"id":1,"lengthMin":47}]"#, "first_half"),
+    ] {
+        let outcome = played(&format!(r#"{{"period":{halves}}}"#), r#""goal":[]"#);
+        assert_eq!(statuses(&outcome).last(), Some(&last), "{halves}");
+    }
+}
+
+#[test]
+fn side_without_a_name_is_refused_and_one_position_is_enough() {
+    let text = document(DETAILS, &events(&long_match()));
+    let read = |text: String| {
+        let scratch = Scratch::new();
+        Outcome::of(&scratch.file("m.json", text), &Limits::default())
+    };
+    for position in [r#","position":"away""#, r#","position":"home""#] {
+        let outcome = read(text.replacen(position, "", 1)).unwrap();
+        let Some(Fact::Fixture(fixture)) = outcome.facts().next() else { panic!("no fixture") };
+        assert_eq!(&*fixture.sides.as_ref().unwrap()[0].name, "Town", "without {position}");
+    }
+    assert!(read(text.replacen(r#","name":"City""#, "", 1)).is_err());
+    let outcome = read(text.replacen(r#","name":"Cup""#, "", 1)).unwrap();
+    let Some(Fact::Fixture(fixture)) = outcome.facts().next() else { panic!("no fixture") };
+    assert_eq!(fixture.competition, None);
 }
 
 #[test]

@@ -100,6 +100,38 @@ fn goals_of_a_whole_match_prevail_over_the_record() {
     assert_eq!(outcome.last_score().goals, [2, 1]);
 }
 
+/// A part of the events has neither an end nor, without the record, a result.
+#[test]
+fn match_ends_only_if_its_data_does() {
+    let all = match_events();
+    let unplayed = record("0", "0").replace("\"wyId\":5,", "\"wyId\":5,\"status\":\"Suspended\",");
+    for (events, record, score) in [
+        (&all[..], None, Some([2, 1])),
+        (&all[..8], None, None),
+        (&all[..5], None, None),
+        (&all[..8], Some(&unplayed), None),
+        (&all[..], Some(&unplayed), Some([2, 1])),
+        (&all[..5], Some(&record("2", "1")), Some([2, 1])),
+    ] {
+        let scratch = Scratch::new();
+        record.into_iter().for_each(|record| drop(scratch.file("matches.json", record)));
+        let path = scratch.file("5.events.json", document(events));
+        let outcome = Outcome::of(&path, &Limits::default()).unwrap();
+        let ended = outcome.has_finished().then(|| outcome.last_score().goals);
+        assert_eq!(ended, score, "{} events, {record:?}", events.len());
+    }
+}
+
+#[test]
+fn team_without_a_name_is_no_side() {
+    let text = document(&match_events()).replace(r#"{"team":{"name":"Old Mill"}}"#, "{}");
+    let outcome = Outcome::of_bytes("5.events.json", text);
+    let Some(Fact::Fixture(fixture)) = outcome.facts().next() else { panic!("no fixture") };
+    assert_eq!(fixture.sides, None);
+    assert_eq!(outcome.last_score().goals, [2, 1]);
+    assert!(outcome.reasons().contains(&"a team without a name"), "{:?}", outcome.reasons());
+}
+
 #[test]
 fn broken_record_is_refused_and_the_match_played() {
     let outcome = with_record("[{\"teamsData\"");

@@ -76,7 +76,7 @@ impl Football {
         // While the match stands still, one look at the clock is enough.
         if running || self.ticks != Some(false) {
             self.ticks = Some(running);
-            let second = second_of(Some(minute)) + u32::from(board.second.unwrap_or(0));
+            let second = second_of(minute) + u32::from(board.second.unwrap_or(0));
             facts.push(FootballFact::Clock { second, running });
         }
     }
@@ -86,6 +86,7 @@ impl Football {
         let before = self.score;
         // Without goals of both sides there is no score, unless an earlier one is known or goals were reported.
         let is_known = self.scored || self.counted != [0, 0];
+        self.has_goal_of_no_side &= goals(board).is_none();
         let Some(goals) = goals(board).or_else(|| is_known.then_some(before.goals)) else { return };
         let extra = self.status.is_some_and(in_extra_time) || before.extra_time.is_some();
         let full_time = both(|team| team.full_time).filter(|_| extra);

@@ -1,0 +1,97 @@
+//! The tables of an answer. Of them only that is of use which no result explains: points that a competition took or gave.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use super::super::json;
+
+/// The most teams that are named.
+const NAMED_MAX: usize = 20;
+
+#[derive(Deserialize)]
+struct Answer {
+    #[serde(default, deserialize_with = "json::known")]
+    league: Option<League>,
+}
+
+#[derive(Deserialize)]
+struct League {
+    /// The rows of each table.
+    #[serde(default, deserialize_with = "json::known_all")]
+    standings: Vec<Vec<Row>>,
+}
+
+#[derive(Deserialize)]
+struct Row {
+    #[serde(default, deserialize_with = "json::known")]
+    team: Option<Team>,
+    #[serde(default, deserialize_with = "json::known")]
+    points: Option<i64>,
+    #[serde(default, deserialize_with = "json::known")]
+    all: Option<Results>,
+}
+
+#[derive(Deserialize)]
+struct Team {
+    #[serde(default, deserialize_with = "json::key")]
+    name: Option<Arc<str>>,
+}
+
+#[derive(Deserialize)]
+struct Results {
+    #[serde(default, deserialize_with = "json::small")]
+    win: Option<u16>,
+    #[serde(default, deserialize_with = "json::small")]
+    draw: Option<u16>,
+}
+
+impl Row {
+    /// What it says of a team with other points than those of its results.
+    fn difference(&self) -> Option<String> {
+        let (team, results, points) = (self.team.as_ref()?, self.all.as_ref()?, self.points?);
+        let by_results = i64::from(results.win?) * 3 + i64::from(results.draw?);
+        let name = team.name.as_deref()?;
+        (points != by_results)
+            .then(|| format!("{name} has {points} points, and {by_results} by its results"))
+    }
+}
+
+/// The teams whose points are others than those of their results, in words.
+pub(super) fn differences(response: &str) -> Vec<String> {
+    let answers = json::known_elements::<Answer>(response).into_iter();
+    let rows = answers.filter_map(|answer| answer.league).flat_map(|league| league.standings);
+    rows.flatten().filter_map(|row| row.difference()).take(NAMED_MAX).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::differences;
+
+    #[test]
+    fn points_that_no_result_explains_are_named() {
+        let row = |name: &str, points: &str, win: u8, draw: u8| {
+            format!(
+                r#"{{"team":{{"id":1,"name":"{name}"}},"points":{points},"all":{{"win":{win},"draw":{draw}}}}}"#
+            )
+        };
+        let rows = [
+            row("Alder", "30", 9, 3),
+            row("Birch", "27", 10, 9),
+            row("Cedar", "-3", 0, 0),
+            row("Elm", "null", 1, 1),
+        ];
+        let answer =
+            format!(r#"[{{"league":{{"id":39,"standings":[[{}],[7]]}}}}]"#, rows.join(","));
+        assert_eq!(
+            differences(&answer),
+            [
+                "Birch has 27 points, and 39 by its results",
+                "Cedar has -3 points, and 0 by its results",
+            ]
+        );
+        for none in ["[]", "null", r#"{"league":{}}"#, r#"[{"league":{"standings":null}}]"#] {
+            assert_eq!(differences(none), [""; 0], "{none}");
+        }
+    }
+}
