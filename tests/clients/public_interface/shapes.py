@@ -92,6 +92,7 @@ KINDS = {
     "any": lambda value: True,
     "int": lambda value: isinstance(value, int) and not isinstance(value, bool),
     "num": is_number,
+    "zero": lambda value: value == 0,
     "str": lambda value: isinstance(value, str),
     "bool": lambda value: isinstance(value, bool),
     "obj": lambda value: isinstance(value, dict),

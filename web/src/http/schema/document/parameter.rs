@@ -12,7 +12,7 @@ use record::signal::SignalKind;
 const CAPPED: [&str; 8] =
     ["limit", "offset", "page", "page_size", "days", "min_capacity", "min_matches", "size"];
 
-/// Days and timestamps.
+/// Days and timestamps: one format, since generators make a type of a choice of two.
 const TIMES: [&str; 4] = ["date", "date_from", "date_to", "updated_after"];
 
 /// As `fanout` reads it.
@@ -85,7 +85,7 @@ pub(super) fn complete(path: &str, parameter: &mut Value) {
     let schema = match name {
         _ if CAPPED.contains(&name) => json!({"type": "integer", "minimum": 0}),
         _ if TIMES.contains(&name) => {
-            json!({"type": "string", "anyOf": [{"format": "date"}, {"format": "date-time"}]})
+            json!({"type": "string", "format": "date-or-time"})
         }
         "movement" => one_of(["SHORTENING", "DRIFTING"]),
         "kind" => one_of(SignalKind::ALL.map(SignalKind::as_str)),
@@ -95,6 +95,7 @@ pub(super) fn complete(path: &str, parameter: &mut Value) {
             one_of(names.filter(|name| has_all || Product::named(name).is_some()))
         }
         "format" => one_of(["png", "webp"]),
+        "on_slow" => one_of(["merge", "resync", "close"]),
         "gender" => one_of(["M", "F"]),
         "market" if first == "api" => one_of(market::names().split(", ")),
         "bookmaker" | "bookmaker_slug" => {
