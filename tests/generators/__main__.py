@@ -1,7 +1,7 @@
 """Clients that generators of other people make of the OpenAPI document of a running hub.
 
     pip install -r requirements.txt && npm ci
-    python tests/generators --url http://127.0.0.1:8080 --key KEY --node node --output FOLDER
+    python tests/generators --url http://127.0.0.1:8080 --key KEY --key-without-addon KEY2 --node node --output FOLDER
 
 Each generator has to take the document without a warning. Then every operation is called through its client, with ids
 from the hub's own lists: it succeeds or gives an error that the document has, and the client makes its types of the
@@ -26,6 +26,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--url", required=True, help="http://HOST:PORT")
     parser.add_argument("--key", required=True, help="a key with all add-ons")
+    parser.add_argument("--key-without-addon", required=True, help="a key of a free account")
     parser.add_argument("--node", required=True, help="the program of Node")
     parser.add_argument("--output", required=True, type=Path, help="the folder for the clients")
     options = parser.parse_args()

@@ -1,5 +1,5 @@
 """The types of openapi-typescript, called by openapi-fetch: `tsc --strict` checks them and every call, then Node makes the
-calls and compares each answer with the document."""
+calls and compares each answer with the document: with a key for everything, one without add-ons, and a wrong one."""
 
 import json
 import os
@@ -36,13 +36,15 @@ def check(report, document, options):
         strict = ("--strict", "--noUncheckedIndexedAccess", "--target", "es2022", "--module", "esnext", "--moduleResolution", "bundler")
         run(options.node, MODULES / "typescript" / "bin" / "tsc", *strict, output / "calls.ts")
         (output / "package.json").write_text('{"type": "module"}')
-    command = [options.node, FOLDER / "answers.js", options.url, options.key, file(options.output), output / "calls.js"]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
-    for verdict, name, why in re.findall(r"^(ok|FAILED): ([^:\n]+)(?:: (.*))?$", done.stdout, re.MULTILINE):
-        with report.check(f"{NAME}: {name}"):
-            expect(verdict == "ok", why)
-    with report.check(f"{NAME}: all calls were made"):
-        expect(done.returncode == 0, "exit code 0", done.returncode)
+    keys = {"": options.key, " without add-ons": options.key_without_addon, " with a wrong key": "wrong"}
+    for kind, key in keys.items():
+        command = [options.node, FOLDER / "answers.js", options.url, key, file(options.output), output / "calls.js"]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+        for verdict, name, why in re.findall(r"^(ok|FAILED): ([^:\n]+)(?:: (.*))?$", done.stdout, re.MULTILINE):
+            with report.check(f"{NAME}{kind}: {name}"):
+                expect(verdict == "ok", why)
+        with report.check(f"{NAME}{kind}: all calls were made"):
+            expect(done.returncode == 0, "exit code 0", done.returncode)
 
 
 def run(*command):

@@ -216,8 +216,11 @@ def generators(log):
     each operation through each of them. The generated clients are in `test-results/generators/`."""
     python, node = generators_python(log), npm_packages(log, GENERATORS)
     # A call creates a webhook, to where nobody listens.
-    with running_hub(log, **UNLIMITED, MATCHWIRE_WEBHOOKS_ALLOW_PRIVATE="true") as (address, key, _):
-        code, said = log.run(python, GENERATORS, "--url", f"http://{address}", "--key", key, "--node", node, "--output", LOGS / "generators")
+    with running_hub(log, **UNLIMITED, MATCHWIRE_WEBHOOKS_ALLOW_PRIVATE="true") as (address, key, key_without_addon):
+        code, said = log.run(
+            python, GENERATORS, "--url", f"http://{address}", "--key", key, "--key-without-addon", key_without_addon,
+            "--node", node, "--output", LOGS / "generators",
+        )
     return script_counts(said, code)
 
 
