@@ -17,6 +17,7 @@ pub(super) fn complete(document: &mut Value) {
 }
 
 /// One object of a union, told apart by the word in a member.
+#[derive(Debug)]
 struct Variant {
     component: String,
     member: String,
@@ -32,8 +33,8 @@ fn add_discriminators(schemas: &mut Value) {
         let (mut mapping, mut alternatives) = (Map::new(), Vec::new());
         for Variant { component, member, word } in &variants {
             let content = schemas[component].take();
-            let constant = json!({"type": "string", "const": word});
-            let tag = json!({"properties": {member.as_str(): constant}, "required": [member]});
+            let mut tag = json!({"required": [member]});
+            tag["properties"][member] = json!({"type": "string", "const": word});
             let description = content["description"].clone();
             schemas[component] = json!({"description": description, "allOf": [content, tag]});
             mapping.insert(word.clone(), format!("{COMPONENTS}{component}").into());
@@ -82,7 +83,8 @@ fn simplify(value: &mut Value, declared: &Value) {
 
 /// The object that a composition describes, as a struct with flattened fields does.
 fn merged(schema: &Value, declared: &Value) -> Value {
-    let mut object = Map::from_iter([("type".to_owned(), "object".into())]);
+    let mut object = Map::new();
+    object.insert("type".to_owned(), "object".into());
     if schema["description"].is_string() {
         object.insert("description".to_owned(), schema["description"].clone());
     }
@@ -93,7 +95,8 @@ fn merged(schema: &Value, declared: &Value) -> Value {
 /// Adds the members of a part to an object. Of a part that may be null none is required.
 fn merge(part: &Value, declared: &Value, is_required: bool, object: &mut Map<String, Value>) {
     if let Some(target) = target(part, declared) {
-        return merge(target, declared, is_required, object);
+        merge(target, declared, is_required, object);
+        return;
     }
     for (name, value) in part.as_object().into_iter().flatten() {
         match (name.as_str(), value) {
@@ -148,7 +151,10 @@ fn refer_to_rows(schemas: &mut Value) {
         let Some((_, row)) = page.split_once('_') else { continue };
         let items = schemas[&page].pointer_mut("/properties/results/items");
         let Some(items) = items.filter(|items| items["properties"].is_object()) else { continue };
-        schemas[row] = mem::replace(items, reference(row));
+        let copy = mem::replace(items, reference(row));
+        if schemas.get(row).is_none() {
+            schemas[row] = copy;
+        }
     }
 }
 
@@ -234,6 +240,7 @@ mod tests {
             },
             "Match": {
                 "type": "object",
+                "description": "A match",
                 "properties": {
                     "set": {"type": "integer"},
                     "id": {"type": "integer"},
