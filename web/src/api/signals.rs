@@ -95,10 +95,7 @@ pub(super) enum Details {
         bookmakers_count: u32,
     },
     #[schema(title = "SuspendedDetails")]
-    Suspended {
-        open_bookmakers: u32,
-        suspended_bookmakers: u32,
-    },
+    Suspended { open_bookmakers: u32, suspended_bookmakers: u32 },
     #[schema(title = "MomentumDetails")]
     Momentum {
         /// `home` or `away`; in tennis `player1` or `player2`.
