@@ -94,3 +94,16 @@ fn refusal(status: StatusCode, body: &Value) -> Refusal {
         _ => Refusal::unavailable(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_that_are_named_twice_are_kept_once_as_they_are() {
+        let rest = br#"{"count":1,"events":[{"wind":2.50}],"results":[{"wind":2.50}]}"#;
+        let once = without_results(rest).unwrap();
+        assert_eq!(once, &br#"{"count":1,"events":[{"wind":2.50}]}"#[..]);
+        assert_eq!(without_results(br#"{"count":0}"#), None);
+    }
+}

@@ -14,7 +14,7 @@ pub(super) struct Incidents {
     #[schema(value_type = Vec<Incident>)]
     incidents: Arc<[Incident]>,
     /// The same rows, where clients of other lists expect them.
-    #[schema(value_type = Vec<Incident>)]
+    #[schema(value_type = Vec<Incident>, required = false)]
     results: Arc<[Incident]>,
 }
 

@@ -43,7 +43,7 @@ pub(super) struct Live {
     #[schema(value_type = Vec<LiveEvent>)]
     events: Arc<[LiveEvent]>,
     /// The same rows, where clients of other lists expect them.
-    #[schema(value_type = Vec<LiveEvent>)]
+    #[schema(value_type = Vec<LiveEvent>, required = false)]
     results: Arc<[LiveEvent]>,
 }
 
