@@ -67,9 +67,9 @@ def values_of(path, definition, rows):
     """The values of the parameters that a call has to have, for some calls."""
     choices = {}
     for parameter in definition.get("parameters", []):
-        if parameter["required"]:
+        if parameter.get("required"):
             # What the hub has no row of is not found, which is documented as well.
-            unknown = 1 if parameter["schema"]["type"] == "integer" else parameter.get("example", "none")
+            unknown = 1 if parameter["schema"].get("type") == "integer" else parameter.get("example", "none")
             choices[parameter["name"]] = rows.named(path, parameter["name"]) or [unknown]
     combinations = itertools.product(*choices.values())
     return [dict(zip(choices, values)) for values in itertools.islice(combinations, COMBINATIONS_MAX)]
@@ -79,7 +79,8 @@ def body_of(method, path, definition):
     if "requestBody" not in definition:
         return None
     schema = definition["requestBody"]["content"]["application/json"]["schema"]
-    return schema["$ref"].rpartition("/")[2], BODIES[method, path]
+    # An operation that is missing there is refused.
+    return schema["$ref"].rpartition("/")[2], BODIES.get((method, path), {})
 
 
 def arguments(operation, values, parameters, body):
