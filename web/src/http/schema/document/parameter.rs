@@ -12,7 +12,7 @@ use record::signal::SignalKind;
 const CAPPED: [&str; 8] =
     ["limit", "offset", "page", "page_size", "days", "min_capacity", "min_matches", "size"];
 
-/// Days and timestamps: one format, since generators make a type of a choice of two.
+/// Days and timestamps.
 const TIMES: [&str; 4] = ["date", "date_from", "date_to", "updated_after"];
 
 /// As `fanout` reads it.
@@ -84,6 +84,7 @@ pub(super) fn complete(path: &str, parameter: &mut Value) {
     let first = path.split('/').nth(1).unwrap_or_default();
     let schema = match name {
         _ if CAPPED.contains(&name) => json!({"type": "integer", "minimum": 0}),
+        // One format: generators make a type of a choice of two.
         _ if TIMES.contains(&name) => {
             json!({"type": "string", "format": "date-or-time"})
         }
@@ -95,12 +96,12 @@ pub(super) fn complete(path: &str, parameter: &mut Value) {
             one_of(names.filter(|name| has_all || Product::named(name).is_some()))
         }
         "format" => one_of(["png", "webp"]),
-        "on_slow" => one_of(["merge", "resync", "close"]),
         "gender" => one_of(["M", "F"]),
         "market" if first == "api" => one_of(market::names().split(", ")),
         "bookmaker" | "bookmaker_slug" => {
             json!({"type": "string", "pattern": "^[a-z0-9_.-]+(,[a-z0-9_.-]+)*$"})
         }
+        "on_slow" => one_of(["merge", "resync", "close"]),
         "channel" => json!({"type": "string", "maxLength": NAME_BYTES_MAX, "pattern": CHANNEL}),
         _ => return,
     };
