@@ -44,4 +44,4 @@ def generate(output):
     path = f"{bin}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(command, env=os.environ | {"PATH": path}, capture_output=True, text=True)
     print(done.stdout, done.stderr)
-    expect(done.returncode == 0 and "arning" not in done.stdout, "no warning", done.stdout[-2000:])
+    expect(done.returncode == 0 and "arning" not in done.stdout, "no warning", (done.stdout + done.stderr)[-2000:])
