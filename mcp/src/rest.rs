@@ -1,6 +1,8 @@
 //! Questions to the REST interface of the same process: the router's own handlers, without a socket. So an
 //! answer of a tool is REST's by construction.
 
+use std::collections::BTreeMap;
+
 use accounts::Caller;
 use axum::{
     Router,
@@ -12,13 +14,16 @@ use hyper::{
     StatusCode,
     header::{ETAG, HeaderValue},
 };
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 use tower::ServiceExt as _;
 
 use crate::refusal::Refusal;
 
 /// The largest answer that is read. REST's pages are far below.
 const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// Lists whose rows are in `results` too, where clients of other lists expect them.
+const NAMED_TWICE: [&str; 2] = ["/events/live/", "/incidents/"];
 
 /// An answer of the REST interface.
 #[derive(Debug, Clone)]
@@ -58,11 +63,21 @@ impl Rest {
         let body = to_bytes(body, BODY_BYTES_MAX).await.map_err(|_| Refusal::unavailable())?;
         if head.status.is_success() {
             let tag = head.headers.get(ETAG).cloned();
-            return Ok(RestAnswer { body, tag });
+            let path = address.split('?').next().unwrap_or_default();
+            let is_named_twice = NAMED_TWICE.iter().any(|end| path.ends_with(end));
+            let once = is_named_twice.then(|| without_results(&body)).flatten();
+            return Ok(RestAnswer { body: once.unwrap_or(body), tag });
         }
         let body: Value = serde_json::from_slice(&body).unwrap_or_default();
         Err(refusal(head.status, &body))
     }
+}
+
+/// The object without its copy of the rows: a model reads each once.
+fn without_results(body: &[u8]) -> Option<Bytes> {
+    let mut fields: BTreeMap<&str, &RawValue> = serde_json::from_slice(body).ok()?;
+    fields.remove("results")?;
+    serde_json::to_vec(&fields).ok().map(Bytes::from)
 }
 
 /// A refusal of REST in the words of a tool.
@@ -77,5 +92,18 @@ fn refusal(status: StatusCode, body: &Value) -> Refusal {
         }
         StatusCode::FORBIDDEN => Refusal::new("bookmakers_not_entitled", detail),
         _ => Refusal::unavailable(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_that_are_named_twice_are_kept_once_as_they_are() {
+        let rest = br#"{"count":1,"events":[{"wind":2.50}],"results":[{"wind":2.50}]}"#;
+        let once = without_results(rest).unwrap();
+        assert_eq!(once, &br#"{"count":1,"events":[{"wind":2.50}]}"#[..]);
+        assert_eq!(without_results(br#"{"count":0}"#), None);
     }
 }

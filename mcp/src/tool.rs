@@ -281,8 +281,8 @@ fn list_of(openapi: &Value, path: &str) -> &'static str {
     let name = schema["$ref"].as_str().and_then(|it| it.rsplit('/').next()).unwrap_or_default();
     let properties = &openapi["components"]["schemas"][name]["properties"];
     match (properties["results"].is_null(), properties["events"].is_null()) {
-        (false, _) => "/results",
-        (true, false) => "/events",
+        (_, false) => "/events",
+        (false, true) => "/results",
         (true, true) => "",
     }
 }

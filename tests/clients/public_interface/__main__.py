@@ -16,6 +16,7 @@ from errors import check_errors
 from lists import check_filters, check_lists
 from live import Live, check_observed, check_sockets
 from meaning import check_meaning
+from public_clients import check_public_clients
 from report import Report
 from walk import walk
 from world import World, wait_for_the_first_results, wait_for_the_past
@@ -41,6 +42,7 @@ def main():
     wait_for_the_past(client)
     world = World(client)
     walk(report, client, world)
+    check_public_clients(report, client, world)
     check_meaning(report, client, world)
     check_lists(report, client, world)
     check_filters(report, client, world)

@@ -92,6 +92,9 @@ KINDS = {
     "any": lambda value: True,
     "int": lambda value: isinstance(value, int) and not isinstance(value, bool),
     "num": is_number,
+    "zero": lambda value: value == 0,
+    # SERVICE 1.9 and 9: no fractions.
+    "pct": lambda value: is_number(value) and 0 <= value <= 100,
     "str": lambda value: isinstance(value, str),
     "bool": lambda value: isinstance(value, bool),
     "obj": lambda value: isinstance(value, dict),

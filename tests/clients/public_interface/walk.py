@@ -80,6 +80,7 @@ def wide_ids(value, at="answer"):
 
 
 def look(client, path, shape, may_be_absent):
+    """The answer, which has the shape."""
     response = client.send("GET", path)
     if response.status_code == 404 and may_be_absent:
         expect(response.json() == {"error": True, "status": 404, "detail": "Not found"}, "a 404 as of SERVICE 6", response.text)
@@ -97,6 +98,7 @@ def look(client, path, shape, may_be_absent):
         distinct = {re.sub(r"\[\d+\]", "[]", line): line for line in reversed(found)}
         lines = list(reversed(distinct.values()))
         raise Different("; ".join(lines[:SHOWN_MAX]) + (f"; and {len(lines) - SHOWN_MAX} more" if len(lines) > SHOWN_MAX else ""))
+    return answer
 
 
 def index_of_version_1(client):

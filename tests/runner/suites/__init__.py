@@ -3,8 +3,8 @@
 from runner.servers import authority, broker, installed_postgres, mail_server, nats_servers, prometheus, proxies
 from runner.suites.checks import budgets, clippy, deny, docs, format_, fuzz, interleavings, runner, unused
 from runner.suites.clients import (
-    client_js, client_js_long, client_python, client_python_long, clients, conformance, mcp, protocol, protocol_all, python_client_tools,
-    schemathesis, strangers, websocat,
+    client_js, client_js_long, client_python, client_python_long, clients, conformance, generators, generators_python, mcp, protocol, protocol_all,
+    python_client_tools, schemathesis, strangers, websocat,
 )
 from runner.suites.common import Suite, needs_npm, needs_python, needs_tool
 from runner.suites.deploy import image, installs, monitoring, monitoring_python, package, packages_python
@@ -50,6 +50,7 @@ SYSTEM_SUITES = {
     # Two suites with hubs follow the Rust tests, so that the lanes end at about the same time.
     "strangers": Suite(strangers, "rust", uses_build=True, uses_past=True, needs=(needs_npm("tests/clients/javascript"),)),
     "schemathesis": Suite(schemathesis, "rust", uses_build=True, uses_past=True, needs=(needs_python("schema"),)),
+    "generators": Suite(generators, "pages", uses_build=True, uses_past=True, needs=(generators_python, needs_npm("tests/generators"))),
     "mcp": Suite(mcp, "hubs", uses_build=True, uses_past=True, needs=(needs_python("mcp/python"), needs_npm("tests/mcp/javascript"))),
     # They need the machine, so they come last in the lane that takes longest.
     "crash": Suite(crash, "hubs", uses_build=True),

@@ -199,15 +199,39 @@ def mcp_fixture(log):
         log.reap(server, ANSWER_S_MAX)
 
 
+# For clients that call as fast as they can.
+UNLIMITED = {f"MATCHWIRE_LIMITS_{name}": "0" for name in ("ADDRESS_PER_SECOND", "ACCOUNT_CPU_PERCENT", "WRONG_KEYS_PER_MINUTE", "FOOTBALL_PER_DAY")}
+
+
+GENERATORS = TOP / "tests" / "generators"
+
+
+def generators_python(log):
+    """A Python of its own: the generators want other versions of what clients of other suites have."""
+    return python_with(log, GENERATORS / "requirements.txt", "generators")
+
+
+def generators(log):
+    """Clients that openapi-python-client, openapi-generator and openapi-typescript make of the OpenAPI document, and a call of
+    each operation through each of them. The generated clients are in `test-results/generators/`."""
+    python, node = generators_python(log), npm_packages(log, GENERATORS)
+    # A call creates a webhook, to where nobody listens.
+    with running_hub(log, **UNLIMITED, MATCHWIRE_WEBHOOKS_ALLOW_PRIVATE="true") as (address, key, key_without_addon):
+        code, said = log.run(
+            python, GENERATORS, "--url", f"http://{address}", "--key", key, "--key-without-addon", key_without_addon,
+            "--node", node, "--output", LOGS / "generators",
+        )
+    return script_counts(said, code)
+
+
 def schemathesis(log):
     """Schemathesis over the OpenAPI document, with a key for everything and with one without add-ons. A
     test is one operation, and with the first key a second: that a row which there is was answered."""
     folder, counts = TOP / "tests" / "schema", Counts()
     python = python_with(log, folder / "requirements.txt")
-    settings = {f"MATCHWIRE_LIMITS_{name}": "0" for name in ("ADDRESS_PER_SECOND", "ACCOUNT_CPU_PERCENT", "WRONG_KEYS_PER_MINUTE", "FOOTBALL_PER_DAY")}
     # Without add-ons most is refused at the gate, which knows neither methods nor values: one run is enough.
     runs = {"everything": [], "free": ["--phases", "examples,fuzzing", "--exclude-checks", "unsupported_method"]}
-    with running_hub(log, **settings) as (address, *keys):
+    with running_hub(log, **UNLIMITED) as (address, *keys):
         for (name, options), key in zip(runs.items(), keys):
             report, answered = LOGS / f"schemathesis-{name}.xml", LOGS / f"schemathesis-{name}.json"
             code, said = log.run(

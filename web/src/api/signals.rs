@@ -56,11 +56,13 @@ pub(super) struct Side {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(untagged)]
 pub(super) enum Details {
+    #[schema(title = "ArbitrageDetails")]
     Arbitrage {
         /// What is won of all that is staked, whatever comes true, after commission.
         profit: Number,
         legs: Vec<Bet>,
     },
+    #[schema(title = "PriceGapDetails")]
     PriceGap {
         /// The prices and whose the second one is: `null` without the Odds add-on.
         decimal_odds: Option<Number>,
@@ -72,6 +74,7 @@ pub(super) enum Details {
         /// After commission.
         gap: Number,
     },
+    #[schema(title = "ValueDetails")]
     Value {
         /// `null` without the Odds add-on.
         decimal_odds: Option<Number>,
@@ -81,6 +84,7 @@ pub(super) enum Details {
         value: Number,
         bookmakers_count: u32,
     },
+    #[schema(title = "SteamDetails")]
     Steam {
         /// `shortening` or `drifting`.
         direction: &'static str,
@@ -90,10 +94,9 @@ pub(super) enum Details {
         bookmakers: Option<Vec<String>>,
         bookmakers_count: u32,
     },
-    Suspended {
-        open_bookmakers: u32,
-        suspended_bookmakers: u32,
-    },
+    #[schema(title = "SuspendedDetails")]
+    Suspended { open_bookmakers: u32, suspended_bookmakers: u32 },
+    #[schema(title = "MomentumDetails")]
     Momentum {
         /// `home` or `away`; in tennis `player1` or `player2`.
         side: &'static str,

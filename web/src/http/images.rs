@@ -26,6 +26,12 @@ const CACHE_FOREVER: HeaderValue = HeaderValue::from_static("public, max-age=315
 /// A missing image may appear soon.
 const CACHE_MISSING: HeaderValue = HeaderValue::from_static("public, max-age=300");
 
+/// The content of an image.
+#[derive(Debug, utoipa::ToSchema)]
+#[schema(value_type = String, format = Binary)]
+#[expect(dead_code, reason = "it describes what is written elsewhere")]
+struct ImageBytes(Vec<u8>);
+
 /// An image of a team, a league, a player, a manager or a venue.
 ///
 /// A drawing that is the same for ever, unless the operator has a picture. Types: `team`, `league`, `player`, `manager`,
@@ -41,7 +47,7 @@ const CACHE_MISSING: HeaderValue = HeaderValue::from_static("public, max-age=300
         ("sor" = Option<String>, Query, description = "`true`: cut-out portraits of people"),
     ),
     responses(
-        (status = 200, description = "The image", content((Vec<u8> = "image/png"), (Vec<u8> = "image/webp"))),
+        (status = 200, description = "The image", content((ImageBytes = "image/png"), (ImageBytes = "image/webp"))),
         (status = 204, description = "The ID is known, but has no image"),
         (status = 503, description = "Too many images are being rendered"),
     )

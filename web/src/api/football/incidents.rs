@@ -1,5 +1,7 @@
 //! `events/{id}/incidents/`: what happened in a match. SERVICE sections 1.9 and 8, rows 9, 10 and 19.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -9,7 +11,11 @@ use record::{EntityRef, IncidentRecord, Key, MatchRecord};
 pub(super) struct Incidents {
     event_id: Key,
     /// The newest first.
-    incidents: Vec<Incident>,
+    #[schema(value_type = Vec<Incident>)]
+    incidents: Arc<[Incident]>,
+    /// The same rows, where clients of other lists expect them.
+    #[schema(value_type = Vec<Incident>, required = false)]
+    results: Arc<[Incident]>,
 }
 
 /// Each type has its own keys only.
@@ -181,7 +187,8 @@ impl Incidents {
             }
         }
         incidents.reverse();
-        Self { event_id: record.brief.id, incidents }
+        let incidents = Arc::from(incidents);
+        Self { event_id: record.brief.id, results: Arc::clone(&incidents), incidents }
     }
 }
 

@@ -40,7 +40,11 @@ const MINUTE_US: Micros = 60 * 1_000_000;
 pub(super) struct Live {
     /// Matches that the filters let through, on whichever page.
     count: usize,
-    events: Vec<LiveEvent>,
+    #[schema(value_type = Vec<LiveEvent>)]
+    events: Arc<[LiveEvent]>,
+    /// The same rows, where clients of other lists expect them.
+    #[schema(value_type = Vec<LiveEvent>, required = false)]
+    results: Arc<[LiveEvent]>,
 }
 
 /// The filters and the window of a request.
@@ -114,7 +118,8 @@ fn listed(api: &Api, query: &MatchQuery) -> Live {
     let briefs: Vec<_> = briefs.into_iter().skip(offset).take(limit).collect();
     let rows = matches.rows(&briefs).into_iter().zip(&briefs);
     let events = rows.map(|(event, brief)| LiveEvent::of(&matches, brief, event));
-    Live { count, events: events.collect() }
+    let events: Arc<[LiveEvent]> = events.collect();
+    Live { count, results: Arc::clone(&events), events }
 }
 
 /// The rank of a match in the list: in play, about to kick off, just ended; `None` if it is not listed.

@@ -2,6 +2,7 @@
 
 mod id;
 mod parameter;
+mod plain;
 
 use hyper::StatusCode;
 use serde_json::{Map, Value, json};
@@ -101,6 +102,7 @@ pub(super) fn openapi() -> Value {
         }
     }
     document["tags"] = tags(&used);
+    plain::complete(&mut document);
     id::complete(&mut document);
     document
 }

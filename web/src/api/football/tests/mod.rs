@@ -164,7 +164,9 @@ async fn live_list_is_filtered_and_names_halves() {
     check("limit=1", &[7], 2).await;
     check("limit=200&offset=1&tz=UTC", &[3], 2).await;
     assert_eq!(world.get("events/live/?foo=1").await.status, StatusCode::BAD_REQUEST);
-    let rows = world.get("events/live/").await.body["events"].clone();
+    let live = world.get("events/live/").await.body;
+    assert_eq!(live["results"], live["events"], "SERVICE section 9");
+    let rows = live["events"].clone();
     for (row, period, detail) in
         [(&rows[0], "halftime", "halftime"), (&rows[1], "1st_half", "1st_half")]
     {

@@ -84,8 +84,9 @@ pub(super) fn complete(path: &str, parameter: &mut Value) {
     let first = path.split('/').nth(1).unwrap_or_default();
     let schema = match name {
         _ if CAPPED.contains(&name) => json!({"type": "integer", "minimum": 0}),
+        // One format: generators make a type of a choice of two.
         _ if TIMES.contains(&name) => {
-            json!({"type": "string", "anyOf": [{"format": "date"}, {"format": "date-time"}]})
+            json!({"type": "string", "format": "date-or-time"})
         }
         "movement" => one_of(["SHORTENING", "DRIFTING"]),
         "kind" => one_of(SignalKind::ALL.map(SignalKind::as_str)),
@@ -100,6 +101,7 @@ pub(super) fn complete(path: &str, parameter: &mut Value) {
         "bookmaker" | "bookmaker_slug" => {
             json!({"type": "string", "pattern": "^[a-z0-9_.-]+(,[a-z0-9_.-]+)*$"})
         }
+        "on_slow" => one_of(["merge", "resync", "close"]),
         "channel" => json!({"type": "string", "maxLength": NAME_BYTES_MAX, "pattern": CHANNEL}),
         _ => return,
     };
