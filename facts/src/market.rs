@@ -232,6 +232,18 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     plain.chain(NAMED_LINES.iter().map(|(name, _)| *name))
 }
 
+/// The outcomes of all markets in football's REST interface, each once, for refusals.
+#[must_use]
+pub fn all_outcome_names() -> Vec<&'static str> {
+    let mut names = Vec::new();
+    for (_, name) in PLAIN.iter().flat_map(|(.., outcomes)| outcomes.iter()) {
+        if !names.contains(name) {
+            names.push(*name);
+        }
+    }
+    names
+}
+
 /// The outcome with this name or other word in any market, as the records have it; `None` if no market has it.
 #[must_use]
 pub fn outcome_named(text: &str) -> Option<&'static str> {

@@ -75,7 +75,10 @@ async fn bookmaker_prices_require_the_addon() {
     poll_until("the consensus among bookmakers", bookmakers, lists_consensus).await;
 
     for (path, detail) in [
-        ("/api/v2/odds/?market=1x2&outcome=over", "has no outcome"),
+        (
+            "/api/v2/odds/?market=1x2&outcome=over",
+            "the outcome of 1x2 is to be one of HOME, DRAW, AWAY.",
+        ),
         ("/api/v2/odds/?market=sixes", "market is to be"),
         ("/api/v2/odds/?bookmaker_slug=William%20Hill", "slug"),
         ("/api/v2/odds/?movement=up", "movement is to be"),

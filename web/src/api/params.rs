@@ -1,11 +1,11 @@
 //! Query parameters: the ones that an endpoint accepts, their aliases, and their values.
 
-use std::{borrow::Cow, collections::BTreeSet};
+use std::{borrow::Cow, collections::BTreeSet, sync::OnceLock};
 
 use facts::event::Sport;
 use fanout::Micros;
 use form_urlencoded::byte_serialize;
-use jiff::tz::TimeZone;
+use jiff::{civil::Date, tz::TimeZone};
 use utoipa::openapi::{
     KnownFormat, ObjectBuilder, Required, SchemaFormat, Type,
     path::{Parameter, ParameterBuilder, ParameterIn},
@@ -13,7 +13,7 @@ use utoipa::openapi::{
 
 use super::{ApiError, time};
 use history::query::Window;
-use record::Key;
+use record::{Key, Status, Vocabulary};
 
 /// The parameters of one endpoint: what it accepts, and what the OpenAPI document says of them.
 #[derive(Debug, Clone, Copy)]
@@ -72,9 +72,10 @@ impl Spec {
     /// The accepted parameters, sorted, as errors list them.
     fn accepted(&self) -> Vec<&'static str> {
         let paging: &[&str] = if self.page.is_some() { &["limit", "offset"] } else { &[] };
+        let zone = (!self.ignores_others).then_some(TIMEZONE.name);
         let own = self.params.iter().filter(|param| !param.in_path).map(|param| param.name);
         let own = own.filter(|name| !self.tolerated.contains(name));
-        let mut accepted: Vec<_> = own.chain(paging.iter().copied()).collect();
+        let mut accepted: Vec<_> = own.chain(paging.iter().copied()).chain(zone).collect();
         accepted.sort_unstable();
         accepted.dedup();
         accepted
@@ -83,13 +84,15 @@ impl Spec {
     fn accepts(&self, name: &str) -> bool {
         self.page.is_some() && matches!(name, "limit" | "offset")
             || self.has_cursor && name == CURSOR
+            || !self.ignores_others && name == TIMEZONE.name
             || self.params.iter().any(|param| !param.in_path && param.name == name)
             || self.tolerated.contains(&name)
     }
 
     /// The parameters in the OpenAPI document.
     pub(super) fn documented(&self) -> impl Iterator<Item = Parameter> {
-        self.params.iter().filter(|param| !param.undocumented).map(Param::document)
+        let zone = (!self.ignores_others).then_some(&TIMEZONE);
+        self.params.iter().filter(|param| !param.undocumented).chain(zone).map(Param::document)
     }
 }
 
@@ -232,6 +235,21 @@ const NEVER_FILTERS: [&str; 2] = ["token", "format"];
 /// The place in a list of matches behind which a page begins, in place of `offset`. Errors do not list it.
 pub const CURSOR: &str = "cursor";
 
+/// Every endpoint that refuses unknown parameters has it: the time zone of days in filters and of times in the response.
+const TIMEZONE: Param = Param::text(
+    "timezone",
+    "IANA name, such as `Europe/Berlin`: days of filters and times of the response are of this zone (default: UTC)",
+);
+
+/// A page of matches with `include`, whose rows are much larger.
+const INCLUDED: PageSize = PageSize { default: INCLUDED_MAX, max: INCLUDED_MAX };
+
+/// Matches in a response with `include`, at most.
+pub const INCLUDED_MAX: usize = 5;
+
+/// The status of matches, whose words each sport has.
+const STATUS: &str = "status";
+
 /// Names that a response lists as ignored, at most.
 const IGNORED_MAX: usize = 20;
 
@@ -241,6 +259,9 @@ pub struct Params {
     pairs: Vec<(String, String)>,
     /// The names of those without effect.
     ignored: Vec<String>,
+    zone: Option<TimeZone>,
+    /// The words of `status` that nobody knows, once it has been read: SERVICE section 8 row 4 has them ignored.
+    unknown_statuses: OnceLock<Vec<String>>,
 }
 
 impl Params {
@@ -275,7 +296,13 @@ impl Params {
             let without_effect = pairs.iter().filter(has_no_effect).chain(&others);
             let names = without_effect.map(|(name, _)| name.clone());
             let ignored = names.collect::<BTreeSet<_>>().into_iter().collect();
-            return Ok(Self { pairs, ignored });
+            let mut params = Self { pairs, ignored, ..Self::default() };
+            if !spec.ignores_others {
+                let expected = "the IANA name of a time zone, such as Europe/Berlin";
+                params.zone =
+                    params.parsed(TIMEZONE.name, expected, |name| TimeZone::get(name).ok())?;
+            }
+            return Ok(params);
         }
         let unknown = others.into_iter().map(|(name, _)| name).collect();
         Err(ApiError::UnknownParameters { unknown, accepted: spec.accepted() })
@@ -285,9 +312,32 @@ impl Params {
     /// any.
     #[must_use]
     pub fn ignored(&self) -> Option<String> {
-        let names = self.ignored.iter().take(IGNORED_MAX);
+        let status = self.unknown_statuses.get().filter(|words| !words.is_empty());
+        let status = status.map(|_| STATUS.to_owned());
+        let mut names: Vec<_> = self.ignored.iter().chain(&status).take(IGNORED_MAX).collect();
+        names.sort_unstable();
+        let names = names.into_iter();
         let escaped = names.map(|name| byte_serialize(name.as_bytes()).collect::<String>());
         Some(escaped.collect::<Vec<_>>().join(", ")).filter(|names| !names.is_empty())
+    }
+
+    /// What of the request was not understood although it was accepted, as sentences.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        let words = self.unknown_statuses.get().into_iter().flatten().take(IGNORED_MAX);
+        words.map(|word| format!("{STATUS} {word:?} is not known and was ignored.")).collect()
+    }
+
+    /// The matches' statuses that `status` selects; `None` without a known word, and unknown ones get a warning.
+    #[must_use]
+    pub fn statuses(&self, vocabulary: Vocabulary) -> Option<Vec<Status>> {
+        let text = self.text(STATUS)?;
+        let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
+        let unknown = words.filter(|word| vocabulary.parse(word).is_none());
+        let unknown = unknown.map(ToOwned::to_owned).collect();
+        // A handler reads it once.
+        let _ = self.unknown_statuses.set(unknown);
+        vocabulary.parse(text)
     }
 
     /// The last value of this name, as web frameworks usually read it; `None` if absent or empty.
@@ -338,6 +388,41 @@ impl Params {
         })
     }
 
+    /// The same, at most so many.
+    ///
+    /// # Errors
+    ///
+    /// If one of them is not an id, or if they are more.
+    pub fn ids_up_to(&self, name: &str, max: usize) -> Result<Option<Vec<Key>>, ApiError> {
+        match self.ids(name)? {
+            Some(ids) if ids.len() > max => {
+                Err(ApiError::BadParameter(format!("{name} takes at most {max} ids.")))
+            }
+            ids => Ok(ids),
+        }
+    }
+
+    /// A value of a closed list.
+    ///
+    /// # Errors
+    ///
+    /// If it is none of them; with those that are.
+    pub fn choice<T>(
+        &self,
+        name: &str,
+        accepted: impl IntoIterator<Item = &'static str>,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Result<Option<T>, ApiError> {
+        let Some(text) = self.text(name) else { return Ok(None) };
+        parse(text).map(Some).ok_or_else(|| ApiError::unknown_value(name, accepted))
+    }
+
+    /// The time zone of the response, if the request names one.
+    #[must_use]
+    pub fn zone(&self) -> Option<&TimeZone> {
+        self.zone.as_ref()
+    }
+
     /// `true`, `1`, `yes` and `false`, `0`, `no`, in any case.
     ///
     /// # Errors
@@ -351,22 +436,28 @@ impl Params {
         })
     }
 
-    /// The inclusive start: the beginning of a day, or a timestamp.
+    /// The inclusive start: the beginning of a day in the zone of the request, or a timestamp.
     ///
     /// # Errors
     ///
     /// If the value is neither.
     pub fn from(&self, name: &str) -> Result<Option<Micros>, ApiError> {
-        self.parsed(name, time::EXPECTED, time::begin)
+        self.parsed(name, time::EXPECTED, |text| match (&self.zone, time::day(text)) {
+            (Some(zone), Some(day)) => midnight(day, zone),
+            (_, _) => time::begin(text),
+        })
     }
 
-    /// The exclusive end: the end of a day, or just after a timestamp.
+    /// The exclusive end: the end of a day in the zone of the request, or just after a timestamp.
     ///
     /// # Errors
     ///
     /// If the value is neither.
     pub fn before(&self, name: &str) -> Result<Option<Micros>, ApiError> {
-        self.parsed(name, time::EXPECTED, time::end)
+        self.parsed(name, time::EXPECTED, |text| match (&self.zone, time::day(text)) {
+            (Some(zone), Some(day)) => midnight(day.tomorrow().ok()?, zone),
+            (_, _) => time::end(text),
+        })
     }
 
     /// `limit` and `offset`.
@@ -375,6 +466,7 @@ impl Params {
     ///
     /// If one of them is not a number.
     pub fn window_of(&self, page: PageSize) -> Result<Window, ApiError> {
+        let page = if self.text("include").is_some() { INCLUDED } else { page };
         let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
         let limit = self.number("limit")?.map_or(page.default, size);
         let limit = if limit == 0 { page.default } else { limit.min(page.max) };
@@ -396,6 +488,10 @@ impl Params {
         let bad = || ApiError::BadParameter(format!("{name} is to be {expected}."));
         parse(text).map(Some).ok_or_else(bad)
     }
+}
+
+fn midnight(day: Date, zone: &TimeZone) -> Option<Micros> {
+    Some(day.to_zoned(zone.clone()).ok()?.timestamp().as_microsecond())
 }
 
 fn id(text: &str) -> Option<Key> {
@@ -500,6 +596,66 @@ mod tests {
         for text in ["9223372036854775808", "-1", "%2B1", "1.0", "null", "0x1"] {
             assert!(matches!(id(text), Err(ApiError::BadParameter(_))), "{text}");
         }
+    }
+
+    #[test]
+    fn unknown_words_of_status_are_ignored_with_a_warning() {
+        let check = |query: &str, known: bool, ignored: Option<&str>, warnings: &[&str]| {
+            let params = read(query);
+            assert_eq!(params.statuses(Vocabulary::FootballV2).is_some(), known, "{query}");
+            assert_eq!(
+                (params.ignored().as_deref(), params.warnings()),
+                (ignored, warnings.iter().map(|it| (*it).to_owned()).collect()),
+                "{query}"
+            );
+        };
+        check("status=finished,live", true, None, &[]);
+        check("status=", false, None, &[]);
+        check("", false, None, &[]);
+        let warning = "status \"soon\" is not known and was ignored.";
+        check("status=soon", false, Some("status"), &[warning]);
+        check("status=soon,finished&tz=x", true, Some("status, tz"), &[warning]);
+    }
+
+    #[test]
+    fn days_are_those_of_the_zone() {
+        let check = |zone: &str, [from, before]: [&str; 2]| {
+            let params =
+                Params::read(Some(&format!("a=2026-08-30&timezone={zone}")), DAYS).unwrap();
+            let bounds = [params.from("a"), params.before("a")];
+            let bounds = bounds.map(|bound| bound.unwrap().and_then(time::zulu).unwrap());
+            assert_eq!(bounds, [from, before], "{zone}");
+        };
+        const DAYS: Spec = Spec::of(&[Param::text("a", "")]);
+        check("", ["2026-08-30T00:00:00Z", "2026-08-31T00:00:00Z"]);
+        check("UTC", ["2026-08-30T00:00:00Z", "2026-08-31T00:00:00Z"]);
+        check("Europe/Berlin", ["2026-08-29T22:00:00Z", "2026-08-30T22:00:00Z"]);
+        check("America/New_York", ["2026-08-30T04:00:00Z", "2026-08-31T04:00:00Z"]);
+        for unknown in ["Nope/Zone", "x", "%2B03:00"] {
+            let refused = Params::read(Some(&format!("timezone={unknown}")), DAYS);
+            assert!(matches!(refused, Err(ApiError::BadParameter(_))), "{unknown}: {refused:?}");
+        }
+        let timestamp = Params::read(Some("a=2026-08-30T01:00:00Z&timezone=Asia/Tokyo"), DAYS);
+        let from = timestamp.unwrap().from("a").unwrap();
+        assert_eq!(from.and_then(time::zulu).as_deref(), Some("2026-08-30T01:00:00Z"));
+    }
+
+    #[test]
+    fn values_of_closed_lists_are_refused_with_those_accepted() {
+        let one = |text: &str| ["a", "b"].into_iter().find(|word| *word == text);
+        assert_eq!(read("status=b").choice("status", ["a", "b"], one).unwrap(), Some("b"));
+        assert_eq!(read("status=").choice("status", ["a", "b"], one).unwrap(), None);
+        match read("status=c").choice("status", ["a", "b"], one) {
+            Err(ApiError::UnknownValue { detail, accepted }) => {
+                assert_eq!(
+                    (&*detail, accepted),
+                    ("status is to be one of a, b.", vec!["a".into(), "b".into()])
+                );
+            }
+            other => panic!("{other:?}"),
+        }
+        assert!(read("league_id=1,2,3").ids_up_to("league_id", 2).is_err());
+        assert_eq!(read("league_id=1,2").ids_up_to("league_id", 2).unwrap(), Some(vec![1, 2]));
     }
 
     #[test]

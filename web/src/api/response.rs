@@ -79,7 +79,7 @@ impl SharedBody {
     }
 }
 
-fn json(value: &impl Serialize) -> Result<Bytes, ApiError> {
+pub(super) fn json(value: &impl Serialize) -> Result<Bytes, ApiError> {
     let body = serde_json::to_vec(value).map_err(|error| {
         tracing::error!(error = &error as &dyn std::error::Error, "cannot serialize a response");
         ApiError::Internal

@@ -12,6 +12,7 @@ mod event;
 mod events;
 mod head_to_head;
 mod incidents;
+mod include;
 mod leagues;
 mod leg;
 mod line_ups;

@@ -11,14 +11,17 @@ use utoipa::ToSchema;
 
 use super::{
     country,
-    event::Event,
+    include::{self, EventRow, INCLUDE},
     leagues::is_women,
     matches::Matches,
     players::SquadPlayer,
     request::{self, DATE_FROM, DATE_TO, NAME, NONE, football, most_frequent},
     seasons::calendar,
 };
-use crate::api::{ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec};
+use crate::api::{
+    ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec,
+    match_filter::{self, H2H, IDS, LAST, NEXT, SORT, UPDATED_SINCE},
+};
 use history::query::{Entity, EntityKind, MatchQuery, Window};
 use record::{Key, MatchSummary};
 
@@ -77,10 +80,18 @@ const LIST: Spec = request::spec(&[
 const FIXTURES: Spec = request::spec(&[
     DATE_FROM,
     DATE_TO,
-    Param::id("league_id", "Filter by league"),
+    Param::ids("league_id", "One or more leagues"),
     Param::text("status", "As for matches"),
+    IDS,
+    H2H,
+    LAST,
+    NEXT,
+    SORT,
+    UPDATED_SINCE,
+    INCLUDE,
 ])
-.paged();
+.paged()
+.with_cursor();
 
 endpoints! {
     /// Teams, by name.
@@ -89,9 +100,10 @@ endpoints! {
     /// A team.
     "/api/v2/teams/{id}/", params(NONE), answers(Team), |request| detail(&request);
 
-    /// Its matches. The default range is from three hours ago to seven days ahead.
-    "/api/v2/teams/{id}/fixtures/", params(FIXTURES), answers(Page<Event>),
-        |request| fixtures(&request);
+    /// Its matches. The default range is from three hours ago to seven days ahead, unless the request says which it wants:
+    /// by days, `ids`, `last`, `next`, `h2h` or `updated_since`.
+    "/api/v2/teams/{id}/fixtures/", params(FIXTURES), answers(Page<EventRow>),
+        |request| fixtures(&request).await;
 
     /// The players whose last match was for it.
     "/api/v2/teams/{id}/squad/", params(NONE), answers(Squad), |request| squad(&request);
@@ -174,17 +186,18 @@ fn detail(request: &ApiRequest) -> ApiResult {
     request.answer(CacheControl::REFERENCE, &Team::of(&team, &home))
 }
 
-fn fixtures(request: &ApiRequest) -> ApiResult {
+async fn fixtures(request: &ApiRequest) -> ApiResult {
     let (matches, team) = Matches::for_entity(request, EntityKind::Team)?;
     let mut list = request.match_query()?;
     list.team = Some(team.id);
     // A single bound leaves the other side open.
-    if list.from.is_none() && list.before.is_none() {
+    let has_days = list.from.is_some() || list.before.is_some();
+    if !has_days && !match_filter::is_chosen(&request.params) {
         list.from = Some(matches.now - FIXTURES_BACK_US);
         list.before = Some(matches.now + FIXTURES_AHEAD_US);
     }
-    let found = matches.find(&list);
-    request.page(CacheControl::LIST, found.count, matches.rows(&found.briefs))
+    let (list, found) = request.find_page(&matches, list)?;
+    include::page(request, &matches, &list, &found).await
 }
 
 /// SERVICE section 1.2: no envelope of pages.

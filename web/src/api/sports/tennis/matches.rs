@@ -10,7 +10,10 @@ use super::{
     row::TennisMatch,
 };
 use crate::{
-    api::{ApiRequest, ApiResult, CacheControl, Page, Param, Spec},
+    api::{
+        ApiRequest, ApiResult, CacheControl, Page, Param, Spec,
+        match_filter::{self, H2H, IDS, LAST, NEXT, SORT, UPDATED_SINCE},
+    },
     clock::now,
 };
 use history::query::MatchQuery;
@@ -25,6 +28,12 @@ const LIST: Spec = Spec {
         DATE,
         TOURNAMENT,
         PLAYER,
+        IDS,
+        H2H,
+        LAST,
+        NEXT,
+        SORT,
+        UPDATED_SINCE,
         Param::text(
             "status",
             "One or more statuses, separated by commas: scheduled, live, interrupted, finished, \
@@ -60,8 +69,8 @@ async fn list(request: &ApiRequest) -> ApiResult {
     // Matches in play may have started yesterday.
     let has_started =
         |statuses: &Vec<Status>| statuses.iter().all(|it| it.is_over() || it.is_live());
-    let is_narrow = filter.competition.is_some()
-        || filter.team.is_some()
+    let is_narrow = filter.is_narrow()
+        || match_filter::is_chosen(&request.params)
         || filter.statuses.as_ref().is_some_and(has_started);
     if filter.from.is_none() && filter.before.is_none() && !is_narrow {
         let now = now();
