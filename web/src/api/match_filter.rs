@@ -136,7 +136,7 @@ pub(super) fn is_chosen(params: &Params) -> bool {
 }
 
 /// The sides of `12,57`, `12-57`, `Alpha,Beta`, `Alpha v Beta` and `Alpha vs Beta`.
-fn sides(text: &str) -> Option<[&str; 2]> {
+pub(super) fn sides(text: &str) -> Option<[&str; 2]> {
     let is_ids = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
     let mut words = [",", " vs. ", " vs ", " v "].into_iter().chain(is_ids.then_some("-"));
     let (one, other) = words.find_map(|between| text.split_once(between))?;
