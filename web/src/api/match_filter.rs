@@ -67,6 +67,31 @@ pub(super) fn read(params: &Params, sport: Option<Sport>) -> Result<MatchQuery, 
     })
 }
 
+/// A filter by one id or several, for lists of anything but matches.
+#[derive(Debug)]
+pub(super) struct IdFilter(Option<Vec<Key>>);
+
+impl IdFilter {
+    /// Reads a parameter.
+    ///
+    /// # Errors
+    ///
+    /// If a part of it is not an id, or if they are too many.
+    pub(super) fn read(params: &Params, name: &str) -> Result<Self, ApiError> {
+        params.ids_up_to(name, IDS_MAX).map(Self)
+    }
+
+    /// Whether it lets an id through; without ids it lets everything through, also what has no id.
+    pub(super) fn passes(&self, id: Option<Key>) -> bool {
+        self.0.as_ref().is_none_or(|ids| id.is_some_and(|id| ids.contains(&id)))
+    }
+
+    /// Whether it names ids.
+    pub(super) fn is_set(&self) -> bool {
+        self.0.is_some()
+    }
+}
+
 /// The id of a filter, or its ids if it has several.
 ///
 /// # Errors

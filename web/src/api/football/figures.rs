@@ -17,7 +17,7 @@ use super::{
 use crate::{
     api::{
         ApiRequest, ApiResult, CacheControl, Param, Spec,
-        match_filter::{self, IDS_MAX},
+        match_filter::{self, IdFilter},
     },
     clock::now,
 };
@@ -155,7 +155,7 @@ async fn player(request: &ApiRequest) -> ApiResult {
     let params = &request.params;
     let (matches, player) = Matches::for_entity(request, EntityKind::Player)?;
     let [seasons, leagues, teams] =
-        ["season_id", "league_id", "team_id"].map(|name| params.ids_up_to(name, IDS_MAX));
+        ["season_id", "league_id", "team_id"].map(|name| IdFilter::read(params, name));
     let (seasons, leagues, teams) = (seasons?, leagues?, teams?);
     let filter = AppearanceFilter {
         player: Some(player.id),
@@ -165,14 +165,11 @@ async fn player(request: &ApiRequest) -> ApiResult {
         ..AppearanceFilter::default()
     };
     let (_, mut played) = request.api.history.appearances(&filter, Window::ALL).await?;
-    let is_among = |ids: &Option<Vec<Key>>, id: Option<Key>| {
-        ids.as_ref().is_none_or(|ids| id.is_some_and(|id| ids.contains(&id)))
-    };
     let league = |row: &Appearance| matches.api.history.brief(row.match_id)?.competition;
     played.retain(|row| {
-        is_among(&seasons, row.season)
-            && is_among(&teams, Some(row.team))
-            && (leagues.is_none() || is_among(&leagues, league(row)))
+        seasons.passes(row.season)
+            && teams.passes(Some(row.team))
+            && (!leagues.is_set() || leagues.passes(league(row)))
     });
     request.answer(CacheControl::REFERENCE, &PlayerFigures::new(player.id, &played))
 }

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::api::{
     ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec,
-    match_filter::{self, H2H, IDS, LAST, NEXT, SORT, UPDATED_SINCE},
+    match_filter::{self, H2H, IDS, IDS_MAX, LAST, NEXT, SORT, UPDATED_SINCE},
 };
 use history::query::{Entity, EntityKind, MatchQuery, Window};
 use record::{Key, MatchSummary};
@@ -67,8 +67,8 @@ const LIST: Spec = request::spec(&[
         "country_code",
         "Country code (ISO 3166-1 alpha-2); an unknown code matches no team",
     ),
-    Param::id("league_id", "Has a match in this league"),
-    Param::id("season_id", "Has a match in this season"),
+    Param::ids("league_id", "Has a match in one of these leagues"),
+    Param::ids("season_id", "Has a match in one of these seasons"),
     Param::flag(
         "in_competition",
         "Whether the team has a match in the current season of `league_id`",
@@ -143,13 +143,14 @@ fn home_matches(matches: &Matches<'_>, teams: Vec<Key>) -> HashMap<Key, Vec<Arc<
 /// The teams of a league or a season; `None` if the request names neither.
 fn members(request: &ApiRequest, matches: &Matches<'_>) -> Result<Option<BTreeSet<Key>>, ApiError> {
     let params = &request.params;
-    let (league, season) = (params.id("league_id")?, params.id("season_id")?);
+    let competitions = params.ids_up_to("league_id", IDS_MAX)?;
+    let seasons = params.ids_up_to("season_id", IDS_MAX)?;
     let (inside, women) = (params.flag("in_competition")?, params.flag("is_women")?);
-    if inside.is_some() && league.is_none() {
+    if inside.is_some() && competitions.is_none() {
         let detail = "in_competition needs league_id.".to_owned();
         return Err(ApiError::BadParameter(detail));
     }
-    if league.is_none() && season.is_none() {
+    if competitions.is_none() && seasons.is_none() {
         return match women {
             Some(_) => {
                 let detail = "is_women needs league_id or season_id.".to_owned();
@@ -161,20 +162,22 @@ fn members(request: &ApiRequest, matches: &Matches<'_>) -> Result<Option<BTreeSe
     let of = |filter: &MatchQuery| -> BTreeSet<Key> {
         matches.all(filter).iter().filter_map(|brief| brief.sides).flatten().collect()
     };
-    let mut members = of(&MatchQuery { competition: league, season, ..football() });
-    if let (Some(inside), Some(league)) = (inside, league) {
-        let current = calendar(matches, Some(league)).current(league);
-        let playing = current.map(|season| of(&MatchQuery { season: Some(season), ..football() }));
-        let playing = playing.unwrap_or_default();
+    let wanted = |league: &Key| {
+        let league = matches.entity(EntityKind::Competition, *league).ok();
+        women.is_none_or(|women| league.is_none_or(|league| is_women(&league) == women))
+    };
+    let parent = |season: &Key| matches.entity(EntityKind::Season, *season).ok()?.parent;
+    let current = |league: &Key| calendar(matches, Some(*league)).current(*league);
+    let current = competitions.iter().flatten().filter_map(current).collect();
+    let competitions = competitions.map(|ids| ids.into_iter().filter(wanted).collect());
+    let seasons = seasons.map(|ids| {
+        let wanted = |season: &Key| parent(season).is_none_or(|league| wanted(&league));
+        ids.into_iter().filter(wanted).collect()
+    });
+    let mut members = of(&MatchQuery { competitions, seasons, ..football() });
+    if let Some(inside) = inside {
+        let playing = of(&MatchQuery { seasons: Some(current), ..football() });
         members.retain(|team| playing.contains(team) == inside);
-    }
-    if let Some(women) = women {
-        let parent = |season| matches.entity(EntityKind::Season, season).ok()?.parent;
-        let league = league.or_else(|| season.and_then(parent));
-        let league = league.and_then(|it| matches.entity(EntityKind::Competition, it).ok());
-        if league.is_some_and(|league| is_women(&league) != women) {
-            members.clear();
-        }
     }
     Ok(Some(members))
 }
