@@ -23,7 +23,7 @@ async fn included_parts_are_those_of_their_paths() {
         assert_eq!(event["refs"], json!({"test": id.to_string()}));
         let bare = world.get(&format!("events/{id}/")).await.body;
         let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
-        assert_eq!(keys(&bare), keys(&event)[..keys(&bare).len()], "the event itself is the same");
+        assert!(keys(&bare).iter().all(|key| event.get(key).is_some()), "{event}");
         assert_eq!(keys(&event).len(), keys(&bare).len() + words.len() + 1);
     }
     let live = world.get("events/3/?include=incidents").await;
