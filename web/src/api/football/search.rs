@@ -93,10 +93,10 @@ fn search(request: &ApiRequest) -> ApiResult {
         other.fit.cmp(&one.fit).then_with(|| one.name.len().cmp(&other.name.len()))
     });
     if is_wanted(MATCH) {
-        let mut rows = found_matches(request, &matches, text);
-        // Two sides name a match and nothing else.
-        let place = if found.is_empty() { 0 } else { found.len().min(TEAMS_MAX) };
-        found.splice(place..place, rows.drain(..));
+        // Behind the best, since there may be hundreds of others.
+        let others = found.split_off(found.len().min(TEAMS_MAX));
+        found.extend(found_matches(request, &matches, text));
+        found.extend(others);
     }
     request.page_of(CacheControl::LIST, found, |row| row)
 }
