@@ -106,16 +106,7 @@ impl CacheControl {
     pub const PREDICTIONS: Self = Self("private, max-age=120");
     pub const ODDS: Self = Self("private, max-age=5");
 
-    /// Responds with a value, or with 304 if the client has it already.
-    ///
-    /// # Errors
-    ///
-    /// If serialization fails.
-    pub fn answer(self, headers: &HeaderMap, value: &impl Serialize) -> Result<Response, ApiError> {
-        Ok(self.answer_bytes(headers, json(value)?))
-    }
-
-    /// The same for a body that is already JSON.
+    /// Responds with a body, or with 304 if the client has it already.
     #[must_use]
     pub fn answer_bytes(self, headers: &HeaderMap, body: Bytes) -> Response {
         let etag = etag(&body);

@@ -176,10 +176,9 @@ impl<'a> PriceFilter<'a> {
         let in_market = rows.clone().filter(|row| self.is_market(row));
         if self.market.is_some() && self.named.is_none() && in_market.clone().next().is_none() {
             let kinds: BTreeSet<&str> = rows.map(|row| &*row.market).collect();
-            return Err(ApiError::unknown_value(
-                "market",
-                kinds.into_iter().chain(market::names()),
-            ));
+            let kinds = kinds.into_iter().map(ToOwned::to_owned);
+            let accepted = kinds.chain(market::names().map(ToOwned::to_owned));
+            return Err(ApiError::unknown_value("market", accepted));
         }
         let Some(text) = self.outcome else { return Ok(()) };
         if in_market.clone().any(|row| self.is_outcome(row)) {

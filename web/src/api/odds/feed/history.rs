@@ -133,7 +133,7 @@ async fn history(request: &ApiRequest) -> ApiResult {
     ticks.sort_by_key(|tick| (tick.at_us, tick.odds));
     let rows: HashMap<Key, &OddsRow> = rows.iter().map(|row| (row.id, row)).collect();
     let page = ticks.iter().skip(request.window.offset).take(request.window.limit);
-    let row = |tick| Some(HistoryRow::new(rows.get(&tick.odds)?, tick, format));
+    let row = |tick: &Tick| Some(HistoryRow::new(rows.get(&tick.odds)?, tick, format));
     let page = page.filter_map(row).collect();
     request.page(CacheControl::ODDS, ticks.len(), page)
 }
