@@ -76,7 +76,7 @@ async fn list(request: &ApiRequest) -> ApiResult {
         let now = now();
         filter.from = Some(now - now.rem_euclid(DAY));
         filter.before = Some(now + 7 * DAY);
-        filter.newest_first = false;
+        filter.newest_first = request.params.text("sort").is_some() && filter.newest_first;
     }
     let sport_stats = request.sport_stats(Sport::Tennis).await?;
     request.matches(&filter, |record| TennisMatch::of(&request.api, record, &sport_stats)).await
