@@ -84,8 +84,15 @@ async fn list(request: &ApiRequest) -> ApiResult {
 
 async fn live(request: &ApiRequest) -> ApiResult {
     let params = &request.params;
-    let (team, competition) = (params.id("player")?, params.id("tournament")?);
-    let filter = MatchQuery { team, competition, ..MatchQuery::of_sport(Sport::Tennis) };
+    let (team, teams) = match_filter::one_or_several(params, "player")?;
+    let (competition, competitions) = match_filter::one_or_several(params, "tournament")?;
+    let filter = MatchQuery {
+        team,
+        teams,
+        competition,
+        competitions,
+        ..MatchQuery::of_sport(Sport::Tennis)
+    };
     let sport_stats = request.sport_stats(Sport::Tennis).await?;
     let live = request.api.history.live(Sport::Tennis);
     let wanted = live.iter().filter(|record| filter.selects(&record.brief));
