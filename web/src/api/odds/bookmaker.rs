@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::api::{Api, ApiError, ApiRequest, ApiResult, CacheControl, Page, Params, Spec};
+use crate::api::{
+    Api, ApiError, ApiRequest, ApiResult, CacheControl, Page, Params, Spec, view::View,
+};
 use record::CONSENSUS;
 
 /// Our slugs, what the houses call themselves, and the slug under which clients of this interface know
@@ -126,10 +128,16 @@ pub(in crate::api) fn slugs(
     let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
     let slugs = words.map(slug).collect::<Result<Vec<_>, _>>()?;
     let priced = api.history.bookmakers();
-    let is_bookmaker = |slug: &String| {
+    let is_archived = |slug: &String| {
         KNOWN.iter().any(|(known, ..)| known == slug) || priced.iter().any(|own| **own == **slug)
     };
-    if slugs.iter().all(is_bookmaker) {
+    // The first prices of a bookmaker are with the hub before they are archived.
+    let is_current = |slug: &String| {
+        let view = View::now(&api.history, None);
+        let mut prices = view.all_fresh().flat_map(|record| &record.prices);
+        prices.any(|price| *price.bookmaker == **slug)
+    };
+    if slugs.iter().all(|slug| is_archived(slug) || is_current(slug)) {
         return Ok(Some(slugs));
     }
     Err(ApiError::unknown_value(parameter, priced.iter().map(ToString::to_string)))
