@@ -176,10 +176,9 @@ pub(super) fn sides_named(history: &History, sport: Option<Sport>, text: &str) -
     }
     let part = NamePart::new(text);
     let kinds = [EntityKind::Team, EntityKind::Player].into_iter();
-    let kinds = kinds.filter(|kind| match sport {
-        Some(sport) if sport.is_of_players() => true,
-        Some(_) | None => *kind == EntityKind::Team,
-    });
+    let is_side =
+        |kind: &EntityKind| *kind == EntityKind::Team || sport.is_some_and(Sport::is_of_players);
+    let kinds = kinds.filter(is_side);
     let found: Vec<_> = kinds
         .flat_map(|kind| {
             history.entities(kind, |entity| {

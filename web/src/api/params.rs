@@ -336,7 +336,7 @@ impl Params {
         let unknown = words.filter(|word| vocabulary.parse(word).is_none());
         let unknown = unknown.map(ToOwned::to_owned).collect();
         // A handler reads it once.
-        let _ = self.unknown_statuses.set(unknown);
+        self.unknown_statuses.set(unknown).ok();
         vocabulary.parse(text)
     }
 

@@ -102,7 +102,7 @@ impl Calendar {
         if !brief.day_only {
             self.line("DURATION", "PT2H");
         }
-        self.line("SUMMARY", &escaped(&summary(sides, brief)));
+        self.line("SUMMARY", &escaped(&summary(&sides, brief)));
         if let Some(venue) = brief.venue.map(|venue| matches.name(EntityKind::Venue, venue)) {
             self.line("LOCATION", &escaped(&venue));
         }
@@ -158,7 +158,7 @@ impl EventTimes {
 }
 
 /// `Alpha v Beta`, with the score once there is a result: `Alpha 2-1 Beta`.
-fn summary([home, away]: [String; 2], brief: &MatchSummary) -> String {
+fn summary([home, away]: &[String; 2], brief: &MatchSummary) -> String {
     match brief.score.filter(|_| brief.status.has_result()) {
         Some([one, other]) => format!("{home} {one}-{other} {away}"),
         None => format!("{home} v {away}"),

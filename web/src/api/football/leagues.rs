@@ -87,8 +87,10 @@ fn list(request: &ApiRequest) -> ApiResult {
     let params = &request.params;
     let women = params.flag("is_women")?;
     let (active, inactive) = (params.flag("is_active")?, params.flag("include_inactive")?);
-    // Without either, only those that are active.
-    let active = active.or((inactive != Some(true)).then_some(true));
+    let active = match (active, inactive) {
+        (None, Some(true)) => None,
+        (active, _) => active.or(Some(true)),
+    };
     let of_country = params.text("country").map(WantedCountry::new);
     let code = params.text("country_code");
     let matches = Matches::now(&request.api);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use facts::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -114,11 +115,8 @@ fn kinds(request: &ApiRequest) -> Result<Vec<&'static str>, ApiError> {
 /// The matches between two sides, the latest first; of one side, those nearest to now.
 fn found_matches(request: &ApiRequest, matches: &Matches<'_>, text: &str) -> Vec<SearchResult> {
     let sides = |text| {
-        let mut teams = match_filter::sides_named(
-            &request.api.history,
-            Some(facts::event::Sport::Football),
-            text,
-        );
+        let mut teams =
+            match_filter::sides_named(&request.api.history, Some(Sport::Football), text);
         teams.truncate(TEAMS_MAX);
         teams
     };
