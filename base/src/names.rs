@@ -111,6 +111,37 @@ impl NamePart {
         let name = plain(name);
         has(&name, &self.plain) || has(&letters(name), &self.letters)
     }
+
+    /// How well it fits a name; `None` if the name does not contain it.
+    #[must_use]
+    pub fn fit(&self, name: &str) -> Option<Fit> {
+        if !self.is_in(name) {
+            return None;
+        }
+        let name = plain(name);
+        let spelled = letters(name.clone());
+        let fit = |name: &str, part: &str| match name.find(part) {
+            _ if part.is_empty() => Fit::Inside,
+            Some(_) if name == part => Fit::Whole,
+            Some(0) => Fit::Begin,
+            Some(_) if name.split(' ').any(|word| word.starts_with(part)) => Fit::Word,
+            Some(_) if name.contains(&format!(" {part}")) => Fit::Word,
+            Some(_) | None => Fit::Inside,
+        };
+        Some(fit(&name, &self.plain).max(fit(&spelled, &self.letters)))
+    }
+}
+
+/// How well a text fits a name that contains it, the best last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fit {
+    /// Within a word.
+    Inside,
+    /// A word other than the first begins with it.
+    Word,
+    /// The name begins with it.
+    Begin,
+    Whole,
 }
 
 fn replaced(text: String, pairs: &[(&str, &str)]) -> String {
@@ -237,6 +268,20 @@ mod tests {
         ] {
             assert_eq!(plain(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn best_fit_is_the_whole_name() {
+        let check = |part: &str, name: &str, expected: Option<Fit>| {
+            assert_eq!(NamePart::new(part).fit(name), expected, "{part} in {name}");
+        };
+        check("koeln", "Köln", Some(Fit::Whole));
+        check("zenit", "Зенит", Some(Fit::Whole));
+        check("man", "Manchester United", Some(Fit::Begin));
+        check("united", "Manchester United", Some(Fit::Word));
+        check("chester u", "Manchester United", Some(Fit::Inside));
+        check("city", "Manchester United", None);
+        assert!(Fit::Whole > Fit::Begin && Fit::Begin > Fit::Word && Fit::Word > Fit::Inside);
     }
 
     #[test]

@@ -24,10 +24,14 @@ pub struct MatchQuery {
     /// In one of these competitions.
     pub competitions: Option<Vec<Key>>,
     pub season: Option<Key>,
+    /// In one of these seasons.
+    pub seasons: Option<Vec<Key>>,
     /// Either side.
     pub team: Option<Key>,
-    /// Either side is one of these teams, which were found by a part of their names.
+    /// Either side is one of these teams.
     pub teams: Option<Vec<Key>>,
+    /// One side is one of the first, the other one of the second.
+    pub meeting: Option<[Vec<Key>; 2]>,
     /// One of these.
     pub statuses: Option<Vec<Status>>,
     pub round: Option<u16>,
@@ -40,6 +44,8 @@ pub struct MatchQuery {
     pub venue: Option<Key>,
     pub referee: Option<Key>,
     pub manager: Option<Key>,
+    /// Changed at this time or later.
+    pub updated_since: Option<Micros>,
     /// Newest first; otherwise oldest first.
     pub newest_first: bool,
     pub window: Window,
@@ -91,12 +97,15 @@ impl MatchQuery {
             && is_or_any(self.competition, brief.competition)
             && is_among(self.competitions.as_deref(), brief.competition)
             && is_or_any(self.season, brief.season)
+            && is_among(self.seasons.as_deref(), brief.season)
             && self.team.as_ref().is_none_or(plays)
             && self.teams.as_ref().is_none_or(|teams| teams.iter().any(plays))
+            && self.meeting.as_ref().is_none_or(|meeting| is_meeting(brief, meeting))
             && is_among(self.statuses.as_deref(), Some(brief.status))
             && is_or_any(self.round, brief.round)
             && self.round_name.as_deref().is_none_or(|name| is_round(brief, name))
             && self.stage.as_deref().is_none_or(|stage| is_stage(brief, stage))
+            && self.updated_since.is_none_or(|since| since <= brief.updated)
             && (!self.after_extra_time || brief.extra_time.is_some())
             && is_or_any(self.venue, brief.venue)
             && is_or_any(self.referee, brief.referee)
@@ -116,7 +125,20 @@ impl MatchQuery {
     /// Whether it has a filter by a field that neither the rows nor the postings of the index have, so that
     /// the summary of each match must be read.
     pub(crate) fn reads_summaries(&self) -> bool {
-        self.round_name.is_some() || self.stage.is_some() || self.after_extra_time
+        self.round_name.is_some()
+            || self.stage.is_some()
+            || self.after_extra_time
+            || self.updated_since.is_some()
+    }
+
+    /// Whether it selects matches of some competitions, seasons or teams, or matches by their ids.
+    #[must_use]
+    pub fn is_narrow(&self) -> bool {
+        let one = [self.competition, self.season, self.team];
+        let several = [&self.ids, &self.competitions, &self.seasons, &self.teams];
+        one.iter().any(Option::is_some)
+            || several.iter().any(|ids| ids.is_some())
+            || self.meeting.is_some()
     }
 }
 
@@ -126,6 +148,13 @@ fn is_or_any<T: PartialEq + Copy>(requested: Option<T>, own: Option<T>) -> bool 
 
 fn is_among<T: PartialEq>(requested: Option<&[T]>, own: Option<T>) -> bool {
     requested.is_none_or(|any| own.is_some_and(|own| any.contains(&own)))
+}
+
+fn is_meeting(brief: &MatchSummary, [first, second]: &[Vec<Key>; 2]) -> bool {
+    brief.sides.is_some_and(|[home, away]| {
+        first.contains(&home) && second.contains(&away)
+            || first.contains(&away) && second.contains(&home)
+    })
 }
 
 fn is_round(brief: &MatchSummary, name: &str) -> bool {

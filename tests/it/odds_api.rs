@@ -75,9 +75,17 @@ async fn bookmaker_prices_require_the_addon() {
     poll_until("the consensus among bookmakers", bookmakers, lists_consensus).await;
 
     for (path, detail) in [
-        ("/api/v2/odds/?market=1x2&outcome=over", "has no outcome"),
+        (
+            "/api/v2/odds/?market=1x2&outcome=over",
+            "the outcome of 1x2 is to be one of HOME, DRAW, AWAY.",
+        ),
         ("/api/v2/odds/?market=sixes", "market is to be"),
         ("/api/v2/odds/?bookmaker_slug=William%20Hill", "slug"),
+        ("/api/v2/odds/?bookmaker_slug=nobody", "bookmaker_slug is to be one of"),
+        (
+            "/api/v2/odds/?odds_format=roman",
+            "odds_format is to be one of decimal, american, fractional.",
+        ),
         ("/api/v2/odds/?movement=up", "movement is to be"),
         ("/api/v2/odds/?foo=1", "Unknown query parameter(s): foo."),
     ] {
@@ -135,7 +143,20 @@ async fn odds_api_shows_all_prices_and_their_history() {
     assert!(next.contains(&format!("market={market}")) && next.contains("offset=2"), "{next}");
     let of_one = format!("/odds/api/events/{id}/?bookmaker=consensus&market={market}");
     assert_eq!(hub.json(&key, &of_one).await["bookmakers_count"], 0);
-    assert_eq!(hub.get_as(&key, "/odds/api/events/?sport=chess").await.status, 400);
+    let refused = hub.get_as(&key, "/odds/api/events/?sport=chess").await;
+    assert_eq!((refused.status, refused.json()["accepted"][0].as_str()), (400, Some("football")));
+    for path in [format!("/odds/api/events/{id}/"), format!("/odds/api/events/{id}/history/")] {
+        let unknown = hub.get_as(&key, &format!("{path}?market=nonsense")).await;
+        assert_eq!(unknown.status, 400, "{path}: {}", unknown.body);
+        let accepted = unknown.json()["accepted"].as_array().unwrap().clone();
+        assert!(accepted.contains(&"1x2".into()) && accepted.contains(&market.into()), "{path}");
+        let unknown = hub.get_as(&key, &format!("{path}?market=1x2&outcome=over")).await;
+        assert_eq!(unknown.status, 400, "{path}: {}", unknown.body);
+        for same in ["1x2", "match_winner", "Moneyline"] {
+            let known = hub.get_as(&key, &format!("{path}?market={same}&outcome=1")).await;
+            assert_eq!(known.status, 200, "{same}: {}", known.body);
+        }
+    }
     assert_eq!(hub.get_as(&key, "/odds/api/events/1/").await.status, 404);
 }
 

@@ -1,8 +1,9 @@
 //! A player in a football match.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use base::Micros;
+use facts::event::PlayerStat;
 
 use crate::ids::first_choice;
 use record::{EntityRef, FootballRecord, IncidentRecord, Key, MatchRecord, PlayRecord, Status};
@@ -80,6 +81,8 @@ pub enum Leader {
     Yellow,
     Red,
     Fouls,
+    /// What only some feeds count, besides fouls.
+    Counter(PlayerStat),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,15 +96,41 @@ pub struct LeaderRow {
 }
 
 impl Leader {
-    /// Its column.
-    pub(super) fn column(self) -> &'static str {
-        match self {
+    /// The statistic of a counter. Goals, assists and cards are those of the incidents where these name players.
+    #[must_use]
+    pub fn of_counter(counter: PlayerStat) -> Self {
+        match counter {
+            PlayerStat::Goals => Self::Goals,
+            PlayerStat::Assists => Self::Assists,
+            PlayerStat::YellowCards => Self::Yellow,
+            PlayerStat::RedCards => Self::Red,
+            PlayerStat::Fouls => Self::Fouls,
+            other => Self::Counter(other),
+        }
+    }
+
+    /// Its column, or its place in the column of counters.
+    pub(super) fn expression(self, is_sqlite: bool) -> Cow<'static, str> {
+        Cow::Borrowed(match self {
             Self::Goals => "goals",
             Self::Assists => "assists",
             Self::Yellow => "yellow",
             Self::Red => "red",
             Self::Fouls => "fouls",
-        }
+            Self::Counter(counter) => {
+                let name = counter.as_str();
+                return Cow::Owned(if is_sqlite {
+                    format!("coalesce(json_extract(stats, '$.{name}'), 0)")
+                } else {
+                    format!("coalesce(CAST(CAST(stats AS json) ->> '{name}' AS BIGINT), 0)")
+                });
+            }
+        })
+    }
+
+    /// Whether only some feeds count it, so that only matches with one are counted.
+    pub(super) fn is_rarely_counted(self) -> bool {
+        matches!(self, Self::Fouls | Self::Counter(_))
     }
 }
 

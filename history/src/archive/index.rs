@@ -228,7 +228,10 @@ impl Index {
             let ids = ids.as_ref()?;
             Some(ids.iter().map(|id| of(posting(*id))).collect::<Vec<_>>())
         };
+        let first = query.meeting.as_ref().map(|[first, _]| first.clone());
         let any = runs(&query.teams, Posting::Team)
+            .or_else(|| runs(&first, Posting::Team))
+            .or_else(|| runs(&query.seasons, Posting::Season))
             .or_else(|| runs(&query.competitions, Posting::Competition));
         any.map(of_any).or_else(|| shortest.map(Cow::Borrowed))
     }

@@ -51,12 +51,27 @@ impl Cursor {
 }
 
 impl ApiRequest {
-    /// The query with its window behind the cursor, if the request has one.
+    /// The page of a list of matches that the request asks for: behind its cursor, or the last or next matches. With the query for
+    /// [`match_page`](Self::match_page).
     ///
     /// # Errors
     ///
     /// If the cursor is not one of a response.
-    pub(super) fn behind_cursor(
+    pub(super) fn find_page(
+        &self,
+        view: &View<'_>,
+        query: MatchQuery,
+    ) -> Result<(MatchQuery, MatchPage), ApiError> {
+        let query = self.behind_cursor(view, query)?;
+        let mut found = view.find(&query);
+        if ["last", "next"].iter().any(|name| self.params.text(name).is_some()) {
+            found.count = found.briefs.len();
+        }
+        Ok((query, found))
+    }
+
+    /// The query with its window behind the cursor, if the request has one.
+    fn behind_cursor(
         &self,
         view: &View<'_>,
         mut query: MatchQuery,

@@ -19,6 +19,11 @@ pub enum ApiError {
     },
     /// A parameter's value is not valid; the problem, as a sentence.
     BadParameter(String),
+    /// A parameter's value is none of a closed list; the problem, as a sentence, and the list.
+    UnknownValue {
+        detail: String,
+        accepted: Vec<String>,
+    },
     /// The account does not include what the request asks for: status 403.
     NotEntitled {
         code: &'static str,
@@ -41,6 +46,9 @@ pub struct ErrorBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<&'static str>,
     pub detail: String,
+    /// The values of the parameter, if those are a closed list.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub accepted: Vec<String>,
 }
 
 /// SERVICE section 1.4.
@@ -58,6 +66,18 @@ pub struct UnknownParametersBody {
 pub struct Suggestion {
     pub parameter: String,
     pub suggestion: &'static str,
+}
+
+impl ApiError {
+    /// The refusal of a value that is none of a closed list.
+    pub fn unknown_value(
+        parameter: &str,
+        accepted: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Self {
+        let accepted: Vec<String> = accepted.into_iter().map(Into::into).collect();
+        let detail = format!("{parameter} is to be one of {}.", accepted.join(", "));
+        Self::UnknownValue { detail, accepted }
+    }
 }
 
 impl From<sqlx::Error> for ApiError {
@@ -80,10 +100,15 @@ impl From<tokio::task::JoinError> for ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
+        let mut accepted = Vec::new();
         let (status, code, detail) = match self {
             Self::UnknownParameters { unknown, accepted } => return unknown_of(&unknown, accepted),
             Self::NotFound => (StatusCode::NOT_FOUND, None, "Not found".to_owned()),
             Self::BadParameter(detail) => (StatusCode::BAD_REQUEST, None, detail),
+            Self::UnknownValue { detail, accepted: values } => {
+                accepted = values;
+                (StatusCode::BAD_REQUEST, None, detail)
+            }
             Self::NotEntitled { code, detail } => {
                 (StatusCode::FORBIDDEN, Some(code), detail.to_owned())
             }
@@ -95,7 +120,7 @@ impl IntoResponse for ApiError {
                 (StatusCode::INTERNAL_SERVER_ERROR, None, "something of ours failed".to_owned())
             }
         };
-        let body = ErrorBody { error: true, status: status.as_u16(), code, detail };
+        let body = ErrorBody { error: true, status: status.as_u16(), code, detail, accepted };
         (status, Json(body)).into_response()
     }
 }

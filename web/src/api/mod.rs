@@ -12,7 +12,7 @@ mod cursor;
 pub mod error;
 pub mod football;
 mod index;
-mod match_filter;
+pub(crate) mod match_filter;
 pub mod number;
 pub mod odds;
 pub mod page;
@@ -24,6 +24,7 @@ pub mod signals;
 pub mod sports;
 pub mod v1;
 mod view;
+mod zone;
 
 pub use ::base::time_format as time;
 

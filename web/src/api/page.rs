@@ -15,6 +15,9 @@ pub struct Page<T> {
     pub next: Option<String>,
     pub previous: Option<String>,
     pub results: Vec<T>,
+    /// What of the request was not understood although it was accepted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 /// The URL of a list, from which the URLs of its other pages are built.
@@ -35,7 +38,8 @@ impl<T> Page<T> {
         let next = offset.checked_add(limit).filter(|next| *next < count);
         let previous = (offset > 0).then(|| offset.saturating_sub(limit));
         let address = |offset: usize| page_url.address(limit, ("offset", offset.to_string()));
-        Self { count, next: next.map(address), previous: previous.map(address), results }
+        let (next, previous) = (next.map(address), previous.map(address));
+        Self { count, next, previous, results, warnings: page_url.params.warnings() }
     }
 }
 

@@ -1,11 +1,11 @@
 //! Query parameters: the ones that an endpoint accepts, their aliases, and their values.
 
-use std::{borrow::Cow, collections::BTreeSet};
+use std::{borrow::Cow, collections::BTreeSet, sync::OnceLock};
 
 use facts::event::Sport;
 use fanout::Micros;
 use form_urlencoded::byte_serialize;
-use jiff::tz::TimeZone;
+use jiff::{civil::Date, tz::TimeZone};
 use utoipa::openapi::{
     KnownFormat, ObjectBuilder, Required, SchemaFormat, Type,
     path::{Parameter, ParameterBuilder, ParameterIn},
@@ -13,7 +13,7 @@ use utoipa::openapi::{
 
 use super::{ApiError, time};
 use history::query::Window;
-use record::Key;
+use record::{Key, Status, Vocabulary};
 
 /// The parameters of one endpoint: what it accepts, and what the OpenAPI document says of them.
 #[derive(Debug, Clone, Copy)]
@@ -72,9 +72,10 @@ impl Spec {
     /// The accepted parameters, sorted, as errors list them.
     fn accepted(&self) -> Vec<&'static str> {
         let paging: &[&str] = if self.page.is_some() { &["limit", "offset"] } else { &[] };
+        let zone = (!self.ignores_others).then_some(TIMEZONE.name);
         let own = self.params.iter().filter(|param| !param.in_path).map(|param| param.name);
         let own = own.filter(|name| !self.tolerated.contains(name));
-        let mut accepted: Vec<_> = own.chain(paging.iter().copied()).collect();
+        let mut accepted: Vec<_> = own.chain(paging.iter().copied()).chain(zone).collect();
         accepted.sort_unstable();
         accepted.dedup();
         accepted
@@ -83,13 +84,15 @@ impl Spec {
     fn accepts(&self, name: &str) -> bool {
         self.page.is_some() && matches!(name, "limit" | "offset")
             || self.has_cursor && name == CURSOR
+            || !self.ignores_others && name == TIMEZONE.name
             || self.params.iter().any(|param| !param.in_path && param.name == name)
             || self.tolerated.contains(&name)
     }
 
     /// The parameters in the OpenAPI document.
     pub(super) fn documented(&self) -> impl Iterator<Item = Parameter> {
-        self.params.iter().filter(|param| !param.undocumented).map(Param::document)
+        let zone = (!self.ignores_others).then_some(&TIMEZONE);
+        self.params.iter().filter(|param| !param.undocumented).chain(zone).map(Param::document)
     }
 }
 
@@ -232,6 +235,21 @@ const NEVER_FILTERS: [&str; 2] = ["token", "format"];
 /// The place in a list of matches behind which a page begins, in place of `offset`. Errors do not list it.
 pub const CURSOR: &str = "cursor";
 
+/// Every endpoint that refuses unknown parameters has it: the time zone of days in filters and of times in the response.
+const TIMEZONE: Param = Param::text(
+    "timezone",
+    "IANA name, such as `Europe/Berlin`: days of filters and times of the response are of this zone (default: UTC)",
+);
+
+/// A page of matches with `include`, whose rows are much larger.
+const INCLUDED: PageSize = PageSize { default: INCLUDED_MAX, max: INCLUDED_MAX };
+
+/// Matches in a response with `include`, at most.
+pub const INCLUDED_MAX: usize = 5;
+
+/// The status of matches, whose words each sport has.
+const STATUS: &str = "status";
+
 /// Names that a response lists as ignored, at most.
 const IGNORED_MAX: usize = 20;
 
@@ -241,6 +259,9 @@ pub struct Params {
     pairs: Vec<(String, String)>,
     /// The names of those without effect.
     ignored: Vec<String>,
+    zone: Option<TimeZone>,
+    /// The words of `status` that nobody knows, once it has been read: SERVICE section 8 row 4 has them ignored.
+    unknown_statuses: OnceLock<Vec<String>>,
 }
 
 impl Params {
@@ -275,7 +296,13 @@ impl Params {
             let without_effect = pairs.iter().filter(has_no_effect).chain(&others);
             let names = without_effect.map(|(name, _)| name.clone());
             let ignored = names.collect::<BTreeSet<_>>().into_iter().collect();
-            return Ok(Self { pairs, ignored });
+            let mut params = Self { pairs, ignored, ..Self::default() };
+            if !spec.ignores_others {
+                let expected = "the IANA name of a time zone, such as Europe/Berlin";
+                params.zone =
+                    params.parsed(TIMEZONE.name, expected, |name| TimeZone::get(name).ok())?;
+            }
+            return Ok(params);
         }
         let unknown = others.into_iter().map(|(name, _)| name).collect();
         Err(ApiError::UnknownParameters { unknown, accepted: spec.accepted() })
@@ -285,9 +312,32 @@ impl Params {
     /// any.
     #[must_use]
     pub fn ignored(&self) -> Option<String> {
-        let names = self.ignored.iter().take(IGNORED_MAX);
+        let status = self.unknown_statuses.get().filter(|words| !words.is_empty());
+        let status = status.map(|_| STATUS.to_owned());
+        let mut names: Vec<_> = self.ignored.iter().chain(&status).take(IGNORED_MAX).collect();
+        names.sort_unstable();
+        let names = names.into_iter();
         let escaped = names.map(|name| byte_serialize(name.as_bytes()).collect::<String>());
         Some(escaped.collect::<Vec<_>>().join(", ")).filter(|names| !names.is_empty())
+    }
+
+    /// What of the request was not understood although it was accepted, as sentences.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        let words = self.unknown_statuses.get().into_iter().flatten().take(IGNORED_MAX);
+        words.map(|word| format!("{STATUS} {word:?} is not known and was ignored.")).collect()
+    }
+
+    /// The matches' statuses that `status` selects; `None` without a known word, and unknown ones get a warning.
+    #[must_use]
+    pub fn statuses(&self, vocabulary: Vocabulary) -> Option<Vec<Status>> {
+        let text = self.text(STATUS)?;
+        let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
+        let unknown = words.filter(|word| vocabulary.parse(word).is_none());
+        let unknown = unknown.map(ToOwned::to_owned).collect();
+        // A handler reads it once.
+        self.unknown_statuses.set(unknown).ok();
+        vocabulary.parse(text)
     }
 
     /// The last value of this name, as web frameworks usually read it; `None` if absent or empty.
@@ -338,6 +388,41 @@ impl Params {
         })
     }
 
+    /// The same, at most so many.
+    ///
+    /// # Errors
+    ///
+    /// If one of them is not an id, or if they are more.
+    pub fn ids_up_to(&self, name: &str, max: usize) -> Result<Option<Vec<Key>>, ApiError> {
+        match self.ids(name)? {
+            Some(ids) if ids.len() > max => {
+                Err(ApiError::BadParameter(format!("{name} takes at most {max} ids.")))
+            }
+            ids => Ok(ids),
+        }
+    }
+
+    /// A value of a closed list.
+    ///
+    /// # Errors
+    ///
+    /// If it is none of them; with those that are.
+    pub fn choice<T>(
+        &self,
+        name: &str,
+        accepted: impl IntoIterator<Item = &'static str>,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Result<Option<T>, ApiError> {
+        let Some(text) = self.text(name) else { return Ok(None) };
+        parse(text).map(Some).ok_or_else(|| ApiError::unknown_value(name, accepted))
+    }
+
+    /// The time zone of the response, if the request names one.
+    #[must_use]
+    pub fn zone(&self) -> Option<&TimeZone> {
+        self.zone.as_ref()
+    }
+
     /// `true`, `1`, `yes` and `false`, `0`, `no`, in any case.
     ///
     /// # Errors
@@ -351,22 +436,28 @@ impl Params {
         })
     }
 
-    /// The inclusive start: the beginning of a day, or a timestamp.
+    /// The inclusive start: the beginning of a day in the zone of the request, or a timestamp.
     ///
     /// # Errors
     ///
     /// If the value is neither.
     pub fn from(&self, name: &str) -> Result<Option<Micros>, ApiError> {
-        self.parsed(name, time::EXPECTED, time::begin)
+        self.parsed(name, time::EXPECTED, |text| match (&self.zone, time::day(text)) {
+            (Some(zone), Some(day)) => midnight(day, zone),
+            (_, _) => time::begin(text),
+        })
     }
 
-    /// The exclusive end: the end of a day, or just after a timestamp.
+    /// The exclusive end: the end of a day in the zone of the request, or just after a timestamp.
     ///
     /// # Errors
     ///
     /// If the value is neither.
     pub fn before(&self, name: &str) -> Result<Option<Micros>, ApiError> {
-        self.parsed(name, time::EXPECTED, time::end)
+        self.parsed(name, time::EXPECTED, |text| match (&self.zone, time::day(text)) {
+            (Some(zone), Some(day)) => midnight(day.tomorrow().ok()?, zone),
+            (_, _) => time::end(text),
+        })
     }
 
     /// `limit` and `offset`.
@@ -375,6 +466,7 @@ impl Params {
     ///
     /// If one of them is not a number.
     pub fn window_of(&self, page: PageSize) -> Result<Window, ApiError> {
+        let page = if self.text("include").is_some() { INCLUDED } else { page };
         let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
         let limit = self.number("limit")?.map_or(page.default, size);
         let limit = if limit == 0 { page.default } else { limit.min(page.max) };
@@ -398,6 +490,10 @@ impl Params {
     }
 }
 
+fn midnight(day: Date, zone: &TimeZone) -> Option<Micros> {
+    Some(day.to_zoned(zone.clone()).ok()?.timestamp().as_microsecond())
+}
+
 fn id(text: &str) -> Option<Key> {
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
     let id = is_number.then(|| text.parse::<i64>().ok()).flatten()?;
@@ -416,134 +512,4 @@ pub fn sport(name: &str) -> Option<Sport> {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    const SPEC: Spec = Spec {
-        aliases: &[("league", "league_id"), ("page_size", "limit")],
-        tolerated: &["tz"],
-        ..Spec::of(&[Param::id("league_id", ""), Param::text("status", "")]).paged()
-    };
-
-    #[test]
-    fn unknown_names_are_refused_and_aliases_are_found() {
-        let params = Params::read(Some("league=7&page_size=900&tz=x&token=k&status="), SPEC);
-        let params = params.unwrap();
-        assert_eq!(params.id("league_id").unwrap(), Some(7));
-        assert_eq!(
-            params.window_of(PageSize::USUAL).unwrap(),
-            Window { offset: 0, limit: PageSize::USUAL.max }
-        );
-        assert_eq!(params.text("status"), None);
-        let Err(ApiError::UnknownParameters { unknown, .. }) = Params::read(Some("foo=1"), SPEC)
-        else {
-            panic!("an unknown name was taken");
-        };
-        assert_eq!(unknown, ["foo"]);
-    }
-
-    #[test]
-    fn parameters_without_effect_are_named() {
-        const FIRST: Spec = Spec {
-            ignores_others: true,
-            ..Spec::of(&[Param::text("tz", ""), Param::text("a", "")])
-        };
-        const SECOND: Spec = Spec {
-            tolerated: &["full", "ordering", "tz"],
-            ..Spec::of(&[Param::text("a", ""), Param::text("ordering", "")]).paged()
-        };
-        let check = |spec: Spec, query: &str, expected: Option<&str>| {
-            let params = Params::read(Some(query), spec).expect("accepted");
-            assert_eq!(params.ignored().as_deref(), expected, "{query}");
-        };
-        check(FIRST, "a=1&tz=Europe/Berlin&token=k&format=json", None);
-        check(FIRST, "tz=", None);
-        check(FIRST, "tz=Nope/Zone&a=1", Some("tz"));
-        check(FIRST, "tz=%2B03:00", Some("tz"));
-        check(FIRST, "search=x&full=1&search=y&tz=x", Some("full, search, tz"));
-        check(FIRST, "a%0D%0Ab%2C=1", Some("a%0D%0Ab%2C"));
-        check(SECOND, "a=1&limit=5&tz=UTC", None);
-        check(SECOND, "tz=Europe/Berlin&full=true&ordering=a", Some("full, tz"));
-    }
-
-    fn read(query: &str) -> Params {
-        Params::read(Some(query), SPEC).expect("known names")
-    }
-
-    #[test]
-    fn extreme_page_numbers_are_accepted() {
-        let check = |query: &str, offset, limit| {
-            assert_eq!(
-                read(query).window_of(PageSize::USUAL).unwrap(),
-                Window { offset, limit },
-                "{query}"
-            );
-        };
-        check("offset=99999999999999999999999999&limit=0", usize::MAX, PageSize::USUAL.default);
-        check("offset=007&limit=99999999999999999999999999", 7, PageSize::USUAL.max);
-        check("limit=10&limit=20", 0, 20);
-        check("limit=&offset=%20", 0, PageSize::USUAL.default);
-        for query in ["limit=-1", "offset=1.5", "offset=1e3", "limit=%2B1", "offset=٣", "limit=0x1"]
-        {
-            let refused = read(query).window_of(PageSize::USUAL);
-            assert!(matches!(refused, Err(ApiError::BadParameter(_))), "{query}: {refused:?}");
-        }
-    }
-
-    #[test]
-    fn invalid_ids_are_refused() {
-        let most = i64::MAX;
-        let id = |text: &str| read(&format!("league_id={text}")).id("league_id");
-        assert_eq!(id(&most.to_string()).unwrap(), Some(most.unsigned_abs()));
-        for text in ["9223372036854775808", "-1", "%2B1", "1.0", "null", "0x1"] {
-            assert!(matches!(id(text), Err(ApiError::BadParameter(_))), "{text}");
-        }
-    }
-
-    #[test]
-    fn several_ids_are_separated_by_commas() {
-        assert_eq!(read("league_id=1,2").ids("league_id").unwrap(), Some(vec![1, 2]));
-        assert_eq!(read("league_id=7").ids("league_id").unwrap(), Some(vec![7]));
-        assert_eq!(read("league_id=").ids("league_id").unwrap(), None);
-        for bad in ["1,x", "1;2", ",", "1,-2"] {
-            let refused = read(&format!("league_id={bad}")).ids("league_id");
-            assert!(matches!(refused, Err(ApiError::BadParameter(_))), "{bad}: {refused:?}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn any_query_is_parsed_or_refused(query in ".{0,60}", name in "[a-z_]{0,9}", value in ".{0,30}") {
-            for query in [query.clone(), format!("{name}={value}"), format!("status={query}")] {
-                if let Ok(params) = Params::read(Some(&query), SPEC) {
-                    for name in SPEC.accepted() {
-                        let refused = [
-                            params.number(name).err(),
-                            params.flag(name).err(),
-                            params.from(name).err(),
-                            params.before(name).err(),
-                        ];
-                        for error in refused.into_iter().flatten() {
-                            prop_assert!(matches!(error, ApiError::BadParameter(_)), "{error:?}");
-                        }
-                    }
-                    let window = params.window_of(PageSize::USUAL);
-                    prop_assert!(window.is_err() || window.is_ok_and(|it| (1..=PageSize::USUAL.max).contains(&it.limit)));
-                }
-            }
-        }
-
-        #[test]
-        fn encoded_values_are_decoded(values in prop::collection::vec(".{0,20}", 1..4)) {
-            let mut query = form_urlencoded::Serializer::new(String::new());
-            query.extend_pairs(values.iter().map(|value| ("status", value)));
-            let params = read(&query.finish());
-            let last = values.last().map(|value| value.trim()).filter(|value| !value.is_empty());
-            prop_assert_eq!(params.text("status"), last);
-            let filters: Vec<_> = params.filters().map(|(_, value)| value.to_owned()).collect();
-            prop_assert_eq!(filters, values);
-        }
-    }
-}
+mod tests;

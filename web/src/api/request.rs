@@ -14,7 +14,7 @@ use hyper::{
 };
 use serde::Serialize;
 
-use super::{Api, ApiError, CacheControl, Page, PageUrl, Params, Spec};
+use super::{Api, ApiError, CacheControl, Page, PageUrl, Params, Spec, response::json, zone};
 use accounts::Caller;
 use history::query::Window;
 use record::Key;
@@ -124,7 +124,12 @@ impl ApiRequest {
     ///
     /// If it cannot be serialized.
     pub fn answer(&self, cache: CacheControl, value: &impl Serialize) -> ApiResult {
-        cache.answer(self.headers(), value).map(|response| self.name_ignored(response))
+        let body = json(value)?;
+        let body = match self.params.zone() {
+            Some(zone) => zone::converted(&body, zone).into(),
+            None => body,
+        };
+        Ok(self.name_ignored(cache.answer_bytes(self.headers(), body)))
     }
 
     /// Adds the names of parameters without effect to a response.

@@ -79,7 +79,7 @@ impl SharedBody {
     }
 }
 
-fn json(value: &impl Serialize) -> Result<Bytes, ApiError> {
+pub(super) fn json(value: &impl Serialize) -> Result<Bytes, ApiError> {
     let body = serde_json::to_vec(value).map_err(|error| {
         tracing::error!(error = &error as &dyn std::error::Error, "cannot serialize a response");
         ApiError::Internal
@@ -106,16 +106,7 @@ impl CacheControl {
     pub const PREDICTIONS: Self = Self("private, max-age=120");
     pub const ODDS: Self = Self("private, max-age=5");
 
-    /// Responds with a value, or with 304 if the client has it already.
-    ///
-    /// # Errors
-    ///
-    /// If serialization fails.
-    pub fn answer(self, headers: &HeaderMap, value: &impl Serialize) -> Result<Response, ApiError> {
-        Ok(self.answer_bytes(headers, json(value)?))
-    }
-
-    /// The same for a body that is already JSON.
+    /// Responds with a body, or with 304 if the client has it already.
     #[must_use]
     pub fn answer_bytes(self, headers: &HeaderMap, body: Bytes) -> Response {
         let etag = etag(&body);

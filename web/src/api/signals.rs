@@ -186,7 +186,6 @@ struct Filter {
 impl Filter {
     fn of(params: &Params) -> Result<Self, ApiError> {
         let kind = |name: &str| SignalKind::ALL.into_iter().find(|kind| kind.as_str() == name);
-        let kinds = "arbitrage, price_gap, value, steam, suspended or momentum";
         let strength = |text: &str| text.parse().ok().filter(|strength| *strength <= 100);
         let strength = params.parsed("min_strength", "a whole number from 0 to 100", strength)?;
         Ok(Self {
@@ -194,9 +193,9 @@ impl Filter {
             from: params.from("date_from")?,
             before: params.before("date_to")?,
             event: params.id("event_id")?,
-            kind: params.parsed("kind", kinds, kind)?,
+            kind: params.choice("kind", SignalKind::ALL.map(SignalKind::as_str), kind)?,
             strength: strength.unwrap_or(0),
-            sport: params.parsed("sport", "a sport as in the paths", params::sport)?,
+            sport: params.choice("sport", Sport::ALL.map(Sport::as_str), params::sport)?,
         })
     }
 

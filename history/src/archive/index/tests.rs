@@ -48,6 +48,7 @@ fn briefs() -> impl Strategy<Value = MatchSummary> {
                 sides,
                 group: group.map(Into::into),
                 extra_time,
+                updated: id.cast_signed(),
                 ..records::brief(id)
             }
         },
@@ -69,13 +70,17 @@ fn queries() -> impl Strategy<Value = MatchQuery> {
     let teams = option::weighted(0.2, vec(1..5_u64, 0..3));
     let competitions = option::weighted(0.2, vec(1..5_u64, 0..3));
     let ids = option::weighted(0.1, vec(0..40_u64, 0..8));
-    let lists = (ids, teams, competitions);
+    let seasons = option::weighted(0.2, vec(1..5_u64, 0..3));
+    let meeting = option::weighted(0.2, [vec(1..5_u64, 0..3), vec(1..5_u64, 0..3)]);
+    let lists = (ids, teams, competitions, seasons, meeting);
+    let updated_since = option::weighted(0.1, 0..40_i64);
     let play = (option::weighted(0.1, select(&STAGES[..])), prop::bool::weighted(0.1));
     let statuses = option::weighted(0.3, vec(select(&STATUSES[..]), 0..3));
     let sport = option::weighted(0.5, select(&SPORTS[..]));
     let round = option::weighted(0.2, 0..3_u16);
-    (days, whose, lists, play, statuses, sport, round, any::<bool>()).prop_map(
-        |(days, whose, (ids, teams, competitions), play, statuses, sport, round, newest_first)| {
+    (days, whose, lists, play, statuses, sport, round, updated_since, any::<bool>()).prop_map(
+        |(days, whose, lists, play, statuses, sport, round, updated_since, newest_first)| {
+            let (ids, teams, competitions, seasons, meeting) = lists;
             let (from, before) = days;
             let (competition, season, team, venue, referee, manager) = whose;
             let (stage, after_extra_time) = play;
@@ -87,8 +92,10 @@ fn queries() -> impl Strategy<Value = MatchQuery> {
                 competition,
                 competitions,
                 season,
+                seasons,
                 team,
                 teams,
+                meeting,
                 statuses,
                 round,
                 venue,
@@ -96,6 +103,7 @@ fn queries() -> impl Strategy<Value = MatchQuery> {
                 manager,
                 stage: stage.map(ToOwned::to_owned),
                 after_extra_time,
+                updated_since,
                 newest_first,
                 ..MatchQuery::default()
             }

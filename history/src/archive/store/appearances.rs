@@ -64,13 +64,13 @@ impl ArchiveStore {
         leader: Leader,
         limit: usize,
     ) -> Result<Vec<LeaderRow>, sqlx::Error> {
-        let column = leader.column();
+        let counted = leader.expression(self.database.is_sqlite());
         let leaders = format!(
             "SELECT player, value, matches,
                  (SELECT team FROM archive_appearances last
                   WHERE last.player = sums.player AND last.season = $1
                   ORDER BY start_us DESC NULLS LAST, match_id DESC LIMIT 1) AS team
-             FROM (SELECT player, CAST(sum({column}) AS BIGINT) AS value,
+             FROM (SELECT player, CAST(sum({counted}) AS BIGINT) AS value,
                        CAST(sum(played) AS BIGINT) AS matches
                    FROM archive_appearances WHERE season = $1 GROUP BY player) sums
              WHERE value > 0 ORDER BY value DESC, matches, player LIMIT $2"
@@ -88,13 +88,17 @@ impl ArchiveStore {
         leaders.fetch_all(self.database.pool()).await
     }
 
-    /// Matches with players who were on the pitch; for fouls, which only some feeds count, those with one.
+    /// Matches with players who were on the pitch; for what only some feeds count, those with one.
     pub(in crate::archive) async fn leader_matches(
         &self,
         season: Key,
         leader: Leader,
     ) -> Result<u64, sqlx::Error> {
-        let counts = if leader == Leader::Fouls { " AND fouls > 0" } else { "" };
+        let counted = leader.expression(self.database.is_sqlite());
+        let counts = match leader.is_rarely_counted() {
+            true => format!(" AND {counted} > 0"),
+            false => String::new(),
+        };
         let matches = format!(
             "SELECT CAST(count(DISTINCT match_id) AS BIGINT) FROM archive_appearances
              WHERE season = $1 AND played = 1{counts}"

@@ -54,10 +54,8 @@ endpoints! {
 
 fn coverage(request: &ApiRequest) -> ApiResult {
     let params = &request.params;
-    let names: Vec<_> = covered().map(Sport::as_str).collect();
-    let expected = format!("one of {}", names.join(", "));
     let named = |name: &str| covered().find(|sport| sport.as_str().eq_ignore_ascii_case(name));
-    let wanted = params.parsed("sport", &expected, named)?;
+    let wanted = params.choice("sport", covered().map(Sport::as_str), named)?;
     let sports = covered().filter(|sport| wanted.is_none_or(|it| it == *sport));
     let sports: Vec<_> = sports.map(|sport| of_sport(&request.api, sport, now())).collect();
     request.answer(CacheControl::PREDICTIONS, &Coverage { count: sports.len(), sports })

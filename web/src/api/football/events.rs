@@ -1,11 +1,14 @@
 //! `/api/v2/events/`: all matches, by any filter.
 
 use super::{
-    event::Event,
+    include::{self, EventRow, INCLUDE},
     matches::Matches,
     request::{DATE_FROM, DATE_TO, TOLERATED},
 };
-use crate::api::{ApiRequest, ApiResult, Page, Param, Spec};
+use crate::api::{
+    ApiError, ApiRequest, ApiResult, Page, Param, Spec,
+    match_filter::{H2H, IDS, LAST, NEXT, SORT, UPDATED_SINCE},
+};
 use base::names::NamePart;
 use history::query::EntityKind;
 use record::Key;
@@ -23,10 +26,17 @@ const SPEC: Spec = Spec {
     ..Spec::of(&[
         DATE_FROM,
         DATE_TO,
-        Param::text("date", "Filter by day, UTC"),
-        Param::id("league_id", "Filter by league; also `league`"),
-        Param::id("season_id", "Filter by season; also `season`"),
-        Param::id("team_id", "Team, home or away"),
+        Param::text("date", "Filter by day"),
+        IDS,
+        Param::ids("league_id", "One or more leagues; also `league`"),
+        Param::ids("season_id", "One or more seasons; also `season`"),
+        Param::ids("team_id", "One or more teams, home or away"),
+        H2H,
+        LAST,
+        NEXT,
+        SORT,
+        UPDATED_SINCE,
+        INCLUDE,
         Param::text("team_name", "Part of a team's name, home or away; also `team`"),
         Param::text("status", "Match status; separate several with commas"),
         Param::text("round", "Round number or name"),
@@ -39,17 +49,22 @@ const SPEC: Spec = Spec {
 };
 
 endpoints! {
-    /// Matches, the earliest first.
-    "/api/v2/events/", params(SPEC), answers(Page<Event>), |request| list(&request);
+    /// Matches, the earliest first unless `last` or `sort` says otherwise.
+    "/api/v2/events/", params(SPEC), answers(Page<EventRow>), |request| list(&request).await;
 }
 
-fn list(request: &ApiRequest) -> ApiResult {
+async fn list(request: &ApiRequest) -> ApiResult {
     let matches = Matches::now(&request.api);
     let mut list = request.match_query()?;
-    list.teams = request.params.text("team_name").map(|part| named(&matches, part));
-    let list = request.behind_cursor(&matches, list)?;
-    let found = matches.find(&list);
-    request.match_page(&list, &found, matches.rows(&found.briefs))
+    if let Some(part) = request.params.text("team_name") {
+        if list.teams.is_some() {
+            let detail = "team_name goes with one team_id, not with several.".to_owned();
+            return Err(ApiError::BadParameter(detail));
+        }
+        list.teams = Some(named(&matches, part));
+    }
+    let (list, found) = request.find_page(&matches, list)?;
+    include::page(request, &matches, &list, &found).await
 }
 
 /// Teams with this in their names.

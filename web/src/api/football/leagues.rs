@@ -55,6 +55,7 @@ const LIST: Spec = request::spec(&[
     Param::text("country", "Filter by country name"),
     Param::text("country_code", "Filter by country code (ISO 3166-1 alpha-2)"),
     Param::flag("is_women", "Women's leagues, judged by their name"),
+    Param::flag("is_active", "Whether the league has a match within a year (default: true)"),
     Param::flag("include_inactive", "Include leagues without a match in the last year"),
 ])
 .paged();
@@ -84,7 +85,12 @@ endpoints! {
 
 fn list(request: &ApiRequest) -> ApiResult {
     let params = &request.params;
-    let (women, inactive) = (params.flag("is_women")?, params.flag("include_inactive")?);
+    let women = params.flag("is_women")?;
+    let (active, inactive) = (params.flag("is_active")?, params.flag("include_inactive")?);
+    let active = match (active, inactive) {
+        (None, Some(true)) => None,
+        (active, _) => active.or(Some(true)),
+    };
     let of_country = params.text("country").map(WantedCountry::new);
     let code = params.text("country_code");
     let matches = Matches::now(&request.api);
@@ -93,7 +99,7 @@ fn list(request: &ApiRequest) -> ApiResult {
     let leagues = matches.entities(EntityKind::Competition, |league| {
         name.is_in(&league.name)
             && women.is_none_or(|women| women == is_women(league))
-            && (inactive == Some(true) || calendar.is_active(league.id))
+            && active.is_none_or(|active| active == calendar.is_active(league.id))
             && of_country.as_ref().is_none_or(|it| it.is_named(league.country.as_deref()))
             && code.is_none_or(|code| country::has_code(league.country.as_deref(), code))
     });

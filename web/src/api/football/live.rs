@@ -11,12 +11,14 @@ use utoipa::ToSchema;
 
 use super::{
     event::{Event, LiveEvent},
+    include::{self, EventRow, INCLUDE},
     live_cache::{ResponseCache, ResponseSource},
     matches::Matches,
-    request::{self, NONE},
+    request,
 };
 use crate::api::{
-    Api, ApiError, ApiRequest, ApiResult, CacheControl, Param, Spec, response::SharedBody,
+    Api, ApiError, ApiRequest, ApiResult, CacheControl, Param, Spec, match_filter,
+    response::SharedBody,
 };
 use history::query::{MatchQuery, Window};
 use record::{MatchRecord, MatchSummary, Status};
@@ -51,23 +53,20 @@ pub(super) struct Live {
 fn query(request: &ApiRequest) -> Result<MatchQuery, ApiError> {
     let params = &request.params;
     let is_page = ["limit", "offset"].iter().any(|name| params.text(name).is_some());
-    Ok(MatchQuery {
-        competition: params.id("league_id")?,
-        season: params.id("season_id")?,
-        team: params.id("team_id")?,
-        window: if is_page { request.window } else { Window::ALL },
-        ..request::football()
-    })
+    let window = if is_page { request.window } else { Window::ALL };
+    Ok(MatchQuery { window, ..match_filter::read(params, Some(Sport::Football))? })
 }
 
 const LIVE: Spec = request::spec(&[
-    Param::id("league_id", "Filter by league; also `league`"),
-    Param::id("season_id", "Filter by season; also `season`"),
-    Param::id("team_id", "Team, home or away; also `team`"),
+    Param::ids("league_id", "One or more leagues; also `league`"),
+    Param::ids("season_id", "One or more seasons; also `season`"),
+    Param::ids("team_id", "One or more teams, home or away; also `team`"),
     Param::number("limit", "Page size (max 200); without `limit` and `offset`, all rows"),
     Param::number("offset", "Number of rows to skip"),
 ])
 .paged();
+
+const ONE: Spec = request::spec(&[INCLUDE]);
 
 endpoints! {
     /// Matches in play, those that kick off within five minutes, and those that ended less than ten minutes
@@ -77,17 +76,17 @@ endpoints! {
         |request| live(&request).await;
 
     /// A match.
-    "/api/v2/events/{id}/", params(NONE),
-        answers(Event, headers(
+    "/api/v2/events/{id}/", params(ONE),
+        answers(EventRow, headers(
             ("X-Cache-Status" = String, description = "HIT or MISS"),
             ("X-Matchwire-Seq" = String, description = "EPOCH:SEQ of the match's channel, while it has one"),
         )),
-        |request| detail(&request);
+        |request| detail(&request).await;
 }
 
 async fn live(request: &ApiRequest) -> ApiResult {
     let query = query(request)?;
-    if query != request::football() {
+    if query != request::football() || request.params.zone().is_some() {
         return request.answer(CacheControl::LIVE, &listed(&request.api, &query));
     }
     let api = request.api.clone();
@@ -139,7 +138,7 @@ fn rank(brief: &MatchSummary, now: Micros) -> Option<u8> {
     }
 }
 
-fn detail(request: &ApiRequest) -> ApiResult {
+async fn detail(request: &ApiRequest) -> ApiResult {
     let id = request.id()?;
     let found = match request.api.history.current(id) {
         Some(record) => MatchLookup::Fresh(record),
@@ -149,12 +148,24 @@ fn detail(request: &ApiRequest) -> ApiResult {
     if brief.sport != Sport::Football {
         return Err(ApiError::NotFound);
     }
-    let make = || SharedBody::json(&found.event(&request.api));
-    let cache: &ResponseCache = request.extension()?;
-    let lookup = cache.detail(id, found.source(), Instant::now(), make)?;
     let cache_control =
         if brief.status.is_live() { CacheControl::LIVE } else { CacheControl::LIST };
-    let mut response = request.name_ignored(lookup.answer(cache_control, request.headers()));
+    let parts = include::read(&request.params)?;
+    let mut response = if parts.is_empty() && request.params.zone().is_none() {
+        let make = || SharedBody::json(&found.event(&request.api));
+        let cache: &ResponseCache = request.extension()?;
+        let lookup = cache.detail(id, found.source(), Instant::now(), make)?;
+        request.name_ignored(lookup.answer(cache_control, request.headers()))
+    } else {
+        let event = found.event(&request.api);
+        let record = match &found {
+            _ if parts.is_empty() => None,
+            MatchLookup::Fresh(record) => Some(Arc::clone(record)),
+            MatchLookup::Archived(_) => request.api.record(id).await?,
+        };
+        let row = EventRow::new(&request.api, event, record.as_deref(), &parts).await?;
+        request.answer(cache_control, &row)?
+    };
     if let Some(position) = found.position() {
         response.headers_mut().insert(POSITION, position);
     }

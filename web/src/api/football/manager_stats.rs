@@ -76,7 +76,14 @@ impl ManagerStats {
         let sided = briefs
             .iter()
             .filter_map(|brief| Some((brief, tenure::side_of(&brief.coaches, &Some(manager))?)));
-        let sided: Vec<_> = sided.collect();
+        Self::of_sides(&sided.collect::<Vec<_>>(), match_stats)
+    }
+
+    /// Over matches with a result, each with the index of the side that it is about.
+    pub(super) fn of_sides(
+        sided: &[(&Arc<MatchSummary>, usize)],
+        match_stats: &HashMap<Key, MatchStats>,
+    ) -> Self {
         let goals = sided.iter().filter_map(|(brief, side)| tenure::goals_of(brief, *side));
         let goals: Vec<_> = goals.collect();
         let [wins, draws, losses] = tenure::balance(&goals);

@@ -16,7 +16,9 @@ use super::{
     request::{self, MIN_MATCHES, NAME, NONE, PAGE},
     tenure::{self, Tenure},
 };
-use crate::api::{ApiRequest, ApiResult, CacheControl, Page, Param, Spec, time};
+use crate::api::{
+    ApiRequest, ApiResult, CacheControl, Page, Param, Spec, match_filter::IdFilter, time,
+};
 use history::query::{Entity, EntityKind};
 use record::{Key, MatchSummary};
 
@@ -84,8 +86,8 @@ impl Person for Manager {
 
 const LIST: Spec = request::spec(&[
     NAME,
-    Param::id("team_id", "Current team, by the manager's last match"),
-    Param::id("league_id", "Managed a team in this league"),
+    Param::ids("team_id", "One or more current teams, by the manager's last match"),
+    Param::ids("league_id", "Managed a team in one of these leagues"),
     Param::text("nationality_code", "Country code (ISO 3166-1 alpha-2)"),
     Param::text("tactical_profile", "Not provided by any feed: always empty"),
     Param::text("team_style", "Not provided by any feed: always empty"),
@@ -111,7 +113,7 @@ endpoints! {
 
 async fn list(request: &ApiRequest) -> ApiResult {
     let params = &request.params;
-    let team = params.id("team_id")?;
+    let teams = IdFilter::read(params, "team_id")?;
     let code = params.text("nationality_code");
     let has_no_style_filter =
         ["tactical_profile", "team_style"].iter().all(|name| params.text(name).is_none());
@@ -119,7 +121,7 @@ async fn list(request: &ApiRequest) -> ApiResult {
     let passes_filter = |manager: &Entity| {
         has_no_style_filter
             && name.is_in(&manager.name)
-            && team.is_none_or(|team| manager.parent == Some(team))
+            && teams.passes(manager.parent)
             && code.is_none_or(|code| country::has_code(manager.country.as_deref(), code))
     };
     people::list::<Manager>(request, passes_filter).await

@@ -5,13 +5,16 @@
 //! from its record. Odds are in `odds`.
 
 mod analysis;
+mod calendar;
 pub(super) mod country;
 mod coverage;
 mod detail;
 mod event;
 mod events;
+mod figures;
 mod head_to_head;
 mod incidents;
+mod include;
 mod leagues;
 mod leg;
 mod line_ups;
@@ -26,6 +29,7 @@ pub(super) mod player_stats;
 mod players;
 mod referees;
 mod request;
+mod search;
 mod seasons;
 pub(super) mod standings;
 mod stats;
@@ -47,14 +51,17 @@ use super::Api;
 pub(super) fn routes() -> OpenApiRouter<Api> {
     let live = live::routes().layer(Extension(ResponseCache::default()));
     OpenApiRouter::new()
+        .merge(calendar::routes())
         .merge(coverage::routes())
         .merge(detail::routes())
         .merge(events::routes())
+        .merge(figures::routes())
         .merge(leagues::routes())
         .merge(live)
         .merge(managers::routes())
         .merge(players::routes())
         .merge(referees::routes())
+        .merge(search::routes())
         .merge(standings::routes())
         .merge(teams::routes())
         .merge(top::routes())

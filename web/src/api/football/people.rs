@@ -9,7 +9,7 @@ use super::{
     matches::Matches,
     request::{football, with_result},
 };
-use crate::api::{ApiRequest, ApiResult, CacheControl};
+use crate::api::{ApiRequest, ApiResult, CacheControl, match_filter::IdFilter};
 use history::query::{Entity, EntityKind, MatchQuery, Window};
 use record::{Key, MatchSummary};
 
@@ -68,7 +68,8 @@ pub(super) async fn list<T: Person>(
     passes_filter: impl Fn(&Entity) -> bool,
 ) -> ApiResult {
     let params = &request.params;
-    let (league, least) = (params.id("league_id")?, params.number("min_matches")?);
+    let leagues = IdFilter::read(params, "league_id")?;
+    let least = params.number("min_matches")?;
     let least = least.map(|least| usize::try_from(least).unwrap_or(usize::MAX));
     let matches = Matches::now(&request.api);
     let mut own: HashMap<Key, Vec<Arc<MatchSummary>>> = HashMap::new();
@@ -82,7 +83,7 @@ pub(super) async fn list<T: Person>(
         let own = of(person.id);
         passes_filter(person)
             && least.is_none_or(|least| own.len() >= least)
-            && league.is_none_or(|it| own.iter().any(|brief| brief.competition == Some(it)))
+            && (!leagues.is_set() || own.iter().any(|brief| leagues.passes(brief.competition)))
     });
     let Window { offset, limit } = request.window;
     let page: Vec<_> = people.iter().skip(offset).take(limit).collect();

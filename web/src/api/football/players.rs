@@ -11,7 +11,10 @@ use super::{
     teams,
 };
 use crate::{
-    api::{Api, ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec},
+    api::{
+        Api, ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec,
+        match_filter::IdFilter,
+    },
     clock::now,
 };
 use history::query::{Appearance, AppearanceFilter, Entity, EntityKind, Window};
@@ -156,17 +159,17 @@ impl Player {
 
 const LIST: Spec = request::spec(&[
     NAME,
-    Param::id("team_id", "Current team, by the player's last match"),
-    Param::id("national_team_id", "Not provided by any feed: always empty"),
+    Param::ids("team_id", "One or more current teams, by the player's last match"),
+    Param::ids("national_team_id", "Not provided by any feed: always empty"),
     Param::text("nationality_code", "Country code (ISO 3166-1 alpha-2)"),
     Param::text("position", "G, D, M or F"),
 ])
 .paged();
 
 const STATS: Spec = request::spec(&[
-    Param::id("season_id", "Filter by season"),
-    Param::id("team_id", "Filter by team"),
-    Param::id("league_id", "Filter by league"),
+    Param::ids("season_id", "One or more seasons"),
+    Param::ids("team_id", "One or more teams"),
+    Param::ids("league_id", "One or more leagues"),
     DATE_FROM,
     DATE_TO,
 ])
@@ -194,14 +197,15 @@ endpoints! {
 
 fn list(request: &ApiRequest) -> ApiResult {
     let params = &request.params;
-    let (team, national) = (params.id("team_id")?, params.id("national_team_id")?);
+    let teams = IdFilter::read(params, "team_id")?;
+    let national = IdFilter::read(params, "national_team_id")?;
     let (code, position) = (params.text("nationality_code"), params.text("position"));
     let matches = Matches::now(&request.api);
     let name = request.name_part("name");
     let players = matches.entities(EntityKind::Player, |player| {
-        national.is_none()
+        national.passes(None)
             && name.is_in(&player.name)
-            && team.is_none_or(|team| player.parent == Some(team))
+            && teams.passes(player.parent)
             && code.is_none_or(|code| country::has_code(player.country.as_deref(), code))
             && position.is_none_or(|wanted| {
                 text(player, "position").is_some_and(|own| own.eq_ignore_ascii_case(wanted))
@@ -217,21 +221,23 @@ fn detail(request: &ApiRequest) -> ApiResult {
 
 async fn stats(request: &ApiRequest) -> ApiResult {
     let params = &request.params;
-    let league = params.id("league_id")?;
+    let [leagues, teams, seasons] =
+        ["league_id", "team_id", "season_id"].map(|name| IdFilter::read(params, name));
+    let (leagues, teams, seasons) = (leagues?, teams?, seasons?);
     let (matches, player) = Matches::for_entity(request, EntityKind::Player)?;
     let filter = AppearanceFilter {
         player: Some(player.id),
-        team: params.id("team_id")?,
-        season: params.id("season_id")?,
         from: params.from("date_from")?,
         before: params.before("date_to")?,
         ..AppearanceFilter::default()
     };
-    let is_of_league =
-        |it: &Appearance| league.is_none_or(|league| competition(&matches, it) == Some(league));
-    let played = appearances(&request.api, filter).await?;
-    let played: Vec<_> = played.iter().filter(|it| is_of_league(it)).collect();
-    request.page_of(CacheControl::LIST, played, PlayerStats::of)
+    let mut played = appearances(&request.api, filter).await?;
+    played.retain(|row| {
+        teams.passes(Some(row.team))
+            && seasons.passes(row.season)
+            && (!leagues.is_set() || leagues.passes(competition(&matches, row)))
+    });
+    request.page_of(CacheControl::LIST, &played, PlayerStats::of)
 }
 
 /// The matches in which the player was on the pitch, the latest first.

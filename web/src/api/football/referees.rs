@@ -98,7 +98,7 @@ impl StatTotal {
 const LIST: Spec = request::spec(&[
     NAME,
     COUNTRY_CODE,
-    Param::id("league_id", "Refereed a match in this league"),
+    Param::ids("league_id", "Refereed a match in one of these leagues"),
     MIN_MATCHES,
 ])
 .paged();

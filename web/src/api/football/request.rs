@@ -52,17 +52,15 @@ impl ApiRequest {
         // `date` is a single day.
         query.from = query.from.max(params.from("date")?);
         query.before = query.before.into_iter().chain(params.before("date")?).min();
-        if let Some(status) = params.text("status") {
-            query.statuses = Vocabulary::FootballV2.parse(status);
-            query.after_extra_time = is_after_extra_time(status);
-        }
+        query.statuses = params.statuses(Vocabulary::FootballV2);
+        query.after_extra_time = params.text("status").is_some_and(is_after_extra_time);
         // A number, else a name.
         query.round = params.text("round").and_then(|round| round.parse().ok());
         let round_name = params.text("round").filter(|_| query.round.is_none());
         query.round_name = round_name.map(ToOwned::to_owned);
         query.stage = params.text("stage").map(ToOwned::to_owned);
         query.window = self.window;
-        Ok(query)
+        match_filter::choose(&self.api, params, query)
     }
 }
 

@@ -11,14 +11,17 @@ use utoipa::ToSchema;
 
 use super::{
     country,
-    event::Event,
+    include::{self, EventRow, INCLUDE},
     leagues::is_women,
     matches::Matches,
     players::SquadPlayer,
     request::{self, DATE_FROM, DATE_TO, NAME, NONE, football, most_frequent},
     seasons::calendar,
 };
-use crate::api::{ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec};
+use crate::api::{
+    ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec,
+    match_filter::{self, H2H, IDS, IDS_MAX, LAST, NEXT, SORT, UPDATED_SINCE},
+};
 use history::query::{Entity, EntityKind, MatchQuery, Window};
 use record::{Key, MatchSummary};
 
@@ -64,8 +67,8 @@ const LIST: Spec = request::spec(&[
         "country_code",
         "Country code (ISO 3166-1 alpha-2); an unknown code matches no team",
     ),
-    Param::id("league_id", "Has a match in this league"),
-    Param::id("season_id", "Has a match in this season"),
+    Param::ids("league_id", "Has a match in one of these leagues"),
+    Param::ids("season_id", "Has a match in one of these seasons"),
     Param::flag(
         "in_competition",
         "Whether the team has a match in the current season of `league_id`",
@@ -77,10 +80,18 @@ const LIST: Spec = request::spec(&[
 const FIXTURES: Spec = request::spec(&[
     DATE_FROM,
     DATE_TO,
-    Param::id("league_id", "Filter by league"),
+    Param::ids("league_id", "One or more leagues"),
     Param::text("status", "As for matches"),
+    IDS,
+    H2H,
+    LAST,
+    NEXT,
+    SORT,
+    UPDATED_SINCE,
+    INCLUDE,
 ])
-.paged();
+.paged()
+.with_cursor();
 
 endpoints! {
     /// Teams, by name.
@@ -89,9 +100,10 @@ endpoints! {
     /// A team.
     "/api/v2/teams/{id}/", params(NONE), answers(Team), |request| detail(&request);
 
-    /// Its matches. The default range is from three hours ago to seven days ahead.
-    "/api/v2/teams/{id}/fixtures/", params(FIXTURES), answers(Page<Event>),
-        |request| fixtures(&request);
+    /// Its matches. The default range is from three hours ago to seven days ahead, unless the request says which it wants:
+    /// by days, `ids`, `last`, `next`, `h2h` or `updated_since`.
+    "/api/v2/teams/{id}/fixtures/", params(FIXTURES), answers(Page<EventRow>),
+        |request| fixtures(&request).await;
 
     /// The players whose last match was for it.
     "/api/v2/teams/{id}/squad/", params(NONE), answers(Squad), |request| squad(&request);
@@ -131,13 +143,14 @@ fn home_matches(matches: &Matches<'_>, teams: Vec<Key>) -> HashMap<Key, Vec<Arc<
 /// The teams of a league or a season; `None` if the request names neither.
 fn members(request: &ApiRequest, matches: &Matches<'_>) -> Result<Option<BTreeSet<Key>>, ApiError> {
     let params = &request.params;
-    let (league, season) = (params.id("league_id")?, params.id("season_id")?);
+    let competitions = params.ids_up_to("league_id", IDS_MAX)?;
+    let seasons = params.ids_up_to("season_id", IDS_MAX)?;
     let (inside, women) = (params.flag("in_competition")?, params.flag("is_women")?);
-    if inside.is_some() && league.is_none() {
+    if inside.is_some() && competitions.is_none() {
         let detail = "in_competition needs league_id.".to_owned();
         return Err(ApiError::BadParameter(detail));
     }
-    if league.is_none() && season.is_none() {
+    if competitions.is_none() && seasons.is_none() {
         return match women {
             Some(_) => {
                 let detail = "is_women needs league_id or season_id.".to_owned();
@@ -149,20 +162,22 @@ fn members(request: &ApiRequest, matches: &Matches<'_>) -> Result<Option<BTreeSe
     let of = |filter: &MatchQuery| -> BTreeSet<Key> {
         matches.all(filter).iter().filter_map(|brief| brief.sides).flatten().collect()
     };
-    let mut members = of(&MatchQuery { competition: league, season, ..football() });
-    if let (Some(inside), Some(league)) = (inside, league) {
-        let current = calendar(matches, Some(league)).current(league);
-        let playing = current.map(|season| of(&MatchQuery { season: Some(season), ..football() }));
-        let playing = playing.unwrap_or_default();
+    let wanted = |league: &Key| {
+        let league = matches.entity(EntityKind::Competition, *league).ok();
+        women.is_none_or(|women| league.is_none_or(|league| is_women(&league) == women))
+    };
+    let parent = |season: &Key| matches.entity(EntityKind::Season, *season).ok()?.parent;
+    let current = |league: &Key| calendar(matches, Some(*league)).current(*league);
+    let current = competitions.iter().flatten().filter_map(current).collect();
+    let competitions = competitions.map(|ids| ids.into_iter().filter(wanted).collect());
+    let seasons = seasons.map(|ids| {
+        let wanted = |season: &Key| parent(season).is_none_or(|league| wanted(&league));
+        ids.into_iter().filter(wanted).collect()
+    });
+    let mut members = of(&MatchQuery { competitions, seasons, ..football() });
+    if let Some(inside) = inside {
+        let playing = of(&MatchQuery { seasons: Some(current), ..football() });
         members.retain(|team| playing.contains(team) == inside);
-    }
-    if let Some(women) = women {
-        let parent = |season| matches.entity(EntityKind::Season, season).ok()?.parent;
-        let league = league.or_else(|| season.and_then(parent));
-        let league = league.and_then(|it| matches.entity(EntityKind::Competition, it).ok());
-        if league.is_some_and(|league| is_women(&league) != women) {
-            members.clear();
-        }
     }
     Ok(Some(members))
 }
@@ -174,17 +189,18 @@ fn detail(request: &ApiRequest) -> ApiResult {
     request.answer(CacheControl::REFERENCE, &Team::of(&team, &home))
 }
 
-fn fixtures(request: &ApiRequest) -> ApiResult {
+async fn fixtures(request: &ApiRequest) -> ApiResult {
     let (matches, team) = Matches::for_entity(request, EntityKind::Team)?;
     let mut list = request.match_query()?;
     list.team = Some(team.id);
     // A single bound leaves the other side open.
-    if list.from.is_none() && list.before.is_none() {
+    let has_days = list.from.is_some() || list.before.is_some();
+    if !has_days && !match_filter::is_chosen(&request.params) {
         list.from = Some(matches.now - FIXTURES_BACK_US);
         list.before = Some(matches.now + FIXTURES_AHEAD_US);
     }
-    let found = matches.find(&list);
-    request.page(CacheControl::LIST, found.count, matches.rows(&found.briefs))
+    let (list, found) = request.find_page(&matches, list)?;
+    include::page(request, &matches, &list, &found).await
 }
 
 /// SERVICE section 1.2: no envelope of pages.

@@ -1,5 +1,8 @@
 //! `leagues/{id}/top/{stat}/`: the leaders of a season.
 
+use std::borrow::Cow;
+
+use facts::event::PlayerStat;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -22,7 +25,7 @@ pub(super) struct Top {
     league_id: Key,
     season: Option<Season>,
     stat: &'static str,
-    label: &'static str,
+    label: Cow<'static, str>,
     /// The matches with known players, from which the leaders are counted, of those that have begun.
     matches_counted: u64,
     matches_total: u64,
@@ -43,7 +46,7 @@ pub(super) struct Leading {
     matches: u64,
 }
 
-/// The word in the path, its title, and the statistic.
+/// The words of the interface, their titles, and the statistics. Counters have their names in `player-stats/` too.
 const STATS: [(&str, &str, Leader); 5] = [
     ("scorers", "Goals", Leader::Goals),
     ("assists", "Assists", Leader::Assists),
@@ -53,7 +56,7 @@ const STATS: [(&str, &str, Leader); 5] = [
 ];
 
 const SPEC: Spec = request::spec(&[
-    Param::text("stat", "scorers, assists, yellowcards, redcards or fouls").in_path(),
+    Param::text("stat", "scorers, assists, yellowcards, redcards, fouls, or a counter of `player-stats/`, such as key_pass").in_path(),
     Param::id("season_id", "The season (default: the current one)"),
     Param::number("limit", "Number of rows (default 20, max 50)"),
 ]);
@@ -65,8 +68,7 @@ endpoints! {
 
 async fn top(request: &ApiRequest) -> ApiResult {
     let params = &request.params;
-    let known = STATS.iter().find(|(word, ..)| *word == request.path("stat"));
-    let (stat, label, leader) = *known.ok_or(ApiError::NotFound)?;
+    let (stat, label, leader) = statistic(request.path("stat")).ok_or(ApiError::NotFound)?;
     let (matches, league) = Matches::for_entity(request, EntityKind::Competition)?;
     let calendar = calendar(&matches, Some(league.id));
     let season = Season::requested(&matches, &calendar, league.id, params.id("season_id")?)?;
@@ -84,6 +86,19 @@ async fn top(request: &ApiRequest) -> ApiResult {
     let league_id = league.id;
     let top = Top { league_id, season, stat, label, matches_counted, matches_total, leaders };
     request.answer(CacheControl::LIST, &top)
+}
+
+/// The statistic with this word, and its title.
+fn statistic(word: &str) -> Option<(&'static str, Cow<'static, str>, Leader)> {
+    if let Some((stat, label, leader)) = STATS.iter().find(|(stat, ..)| *stat == word) {
+        return Some((stat, Cow::Borrowed(*label), *leader));
+    }
+    let counter = PlayerStat::from_word(word)?;
+    let mut label = counter.as_str().replace('_', " ");
+    if let Some(first) = label.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    Some((counter.as_str(), Cow::Owned(label), Leader::of_counter(counter)))
 }
 
 fn ranked(matches: &Matches<'_>, rows: &[LeaderRow]) -> Vec<Leading> {

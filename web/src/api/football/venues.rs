@@ -13,7 +13,7 @@ use super::{
     matches::Matches,
     request::{self, COUNTRY_CODE, NAME, NONE, football, most_frequent},
 };
-use crate::api::{ApiRequest, ApiResult, CacheControl, Page, Param, Spec};
+use crate::api::{ApiRequest, ApiResult, CacheControl, Page, Param, Spec, match_filter::IdFilter};
 use history::query::{Entity, EntityKind, MatchQuery};
 use record::{Key, MatchSummary};
 
@@ -106,7 +106,7 @@ const LIST: Spec = request::spec(&[
     Param::text("city", "Part of the city's name"),
     COUNTRY_CODE,
     Param::number("min_capacity", "Minimum capacity"),
-    Param::id("team_id", "Home venue of this team"),
+    Param::ids("team_id", "Home venue of one of these teams"),
 ])
 .paged();
 
@@ -124,7 +124,7 @@ endpoints! {
 
 fn list(request: &ApiRequest) -> ApiResult {
     let params = &request.params;
-    let (least, team) = (params.number("min_capacity")?, params.id("team_id")?);
+    let (least, teams) = (params.number("min_capacity")?, IdFilter::read(params, "team_id")?);
     let code = params.text("country_code");
     let matches = Matches::now(&request.api);
     let [name, city] = ["name", "city"].map(|name| request.name_part(name));
@@ -135,7 +135,7 @@ fn list(request: &ApiRequest) -> ApiResult {
     venues.retain(|venue| {
         city.is_in(venue.city.as_deref().unwrap_or_default())
             && least.is_none_or(|least| venue.capacity.is_some_and(|it| it >= least))
-            && team.is_none_or(|team| venue.home_team_id == Some(team))
+            && teams.passes(venue.home_team_id)
     });
     request.page_of(CacheControl::REFERENCE, venues, |row| row)
 }

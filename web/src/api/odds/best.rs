@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 
 use super::{
     bookmaker,
+    format::{ODDS_FORMAT, OddsFormat},
     market::{self, Market},
     needs_bookmakers,
     quote::{self, OutcomeKey},
@@ -40,6 +41,9 @@ pub(in crate::api) struct BestOdds {
     line: Option<Number>,
     outcome_name: String,
     best_odds: Number,
+    /// With `odds_format`, the price in that format.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    odds: Option<String>,
     best_bookmaker_slug: String,
     best_bookmaker_name: String,
     updated_at: Option<String>,
@@ -66,6 +70,7 @@ impl BestOdds {
             line: row.line.map(|line| Number(line.normalize())),
             outcome_name: quote::outcome_name(row),
             best_odds: Number(row.price),
+            odds: None,
             best_bookmaker_slug: row.bookmaker.to_string(),
             best_bookmaker_name: bookmaker::name(&row.bookmaker).into_owned(),
             updated_at: time::zulu(row.updated_us),
@@ -112,7 +117,7 @@ fn filter(params: &Params) -> Result<MatchQuery, ApiError> {
         from: Some(from),
         before: Some(filter.before.unwrap_or(ahead)),
         statuses: Some(Status::UPCOMING.to_vec()),
-        ids: params.id("event_id")?.map(|event| vec![event]),
+        ids: params.ids_up_to("event_id", match_filter::IDS_MAX)?,
         ..filter
     })
 }
@@ -131,10 +136,11 @@ const LIST: Spec = Spec {
         Param::text("market", "The market (default: 1x2)"),
         Param::text("date_from", "A day or a timestamp (default: now)"),
         Param::text("date_to", "A day (inclusive) or a timestamp (default: seven days later)"),
-        Param::id("event_id", ""),
-        Param::id("league_id", ""),
-        Param::id("season_id", ""),
-        Param::id("team_id", ""),
+        Param::ids("event_id", "One or more, at most 50"),
+        Param::ids("league_id", "One or more"),
+        Param::ids("season_id", "One or more"),
+        Param::ids("team_id", "One or more"),
+        ODDS_FORMAT,
     ])
     .paged()
 };
@@ -149,8 +155,12 @@ endpoints! {
 async fn best(request: &ApiRequest) -> ApiResult {
     let params = &request.params;
     needs_bookmakers(&request.api, request.caller()?)?;
-    let market = params.parsed("market", &format!("one of {}", market::names()), Market::named)?;
+    let market = params.choice("market", facts::market::names(), Market::named)?;
     let market = market.unwrap_or(Market::RESULT);
     let rows = rows(&request.api, &filter(params)?, market).await?;
-    request.page_of(CacheControl::ODDS, rows, |row| row)
+    let format = OddsFormat::read(params)?;
+    request.page_of(CacheControl::ODDS, rows, |row| {
+        let odds = format.and_then(|format| format.write(row.best_odds.0));
+        BestOdds { odds, ..row }
+    })
 }

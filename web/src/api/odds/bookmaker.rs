@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::api::{ApiError, ApiRequest, ApiResult, CacheControl, Page, Spec};
+use crate::api::{
+    Api, ApiError, ApiRequest, ApiResult, CacheControl, Page, Params, Spec, view::View,
+};
 use record::CONSENSUS;
 
 /// Our slugs, what the houses call themselves, and the slug under which clients of this interface know
@@ -110,6 +112,35 @@ pub(in crate::api) fn slug(text: &str) -> Result<String, ApiError> {
     Err(ApiError::BadParameter(format!(
         "bookmaker_slug is to be a slug{hint}, not the name {text:?}: see /api/v2/bookmakers/."
     )))
+}
+
+/// The bookmakers that a parameter names, with commas between, in our own spelling; `None` without it.
+///
+/// # Errors
+///
+/// If one of them is a name for people, or neither one of [`KNOWN`] nor one with prices.
+pub(in crate::api) fn slugs(
+    api: &Api,
+    params: &Params,
+    parameter: &str,
+) -> Result<Option<Vec<String>>, ApiError> {
+    let Some(text) = params.text(parameter) else { return Ok(None) };
+    let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
+    let slugs = words.map(slug).collect::<Result<Vec<_>, _>>()?;
+    let priced = api.history.bookmakers();
+    let is_archived = |slug: &String| {
+        KNOWN.iter().any(|(known, ..)| known == slug) || priced.iter().any(|own| **own == **slug)
+    };
+    // The first prices of a bookmaker are with the hub before they are archived.
+    let is_current = |slug: &String| {
+        let view = View::now(&api.history, None);
+        let mut prices = view.all_fresh().flat_map(|record| &record.prices);
+        prices.any(|price| *price.bookmaker == **slug)
+    };
+    if slugs.iter().all(|slug| is_archived(slug) || is_current(slug)) {
+        return Ok(Some(slugs));
+    }
+    Err(ApiError::unknown_value(parameter, priced.iter().map(ToString::to_string)))
 }
 
 /// SERVICE section 3.4.

@@ -6,7 +6,9 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
-    OF_EVENT, bookmaker, football_record, needs_bookmakers,
+    PRICES_OF_EVENT, bookmaker, football_record,
+    format::OddsFormat,
+    needs_bookmakers,
     quote::{self, is_consensus, on_offer},
     quotes,
 };
@@ -45,13 +47,16 @@ pub(in crate::api) struct ComparedOutcome {
 #[derive(Debug, Serialize, ToSchema)]
 pub(in crate::api) struct ComparedPrice {
     decimal_odds: Number,
+    /// With `odds_format`, the price in that format.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    odds: Option<String>,
     /// `SHORTENING`, `DRIFTING` or nothing.
     movement: &'static str,
     updated_at: Option<String>,
 }
 
 impl Comparison {
-    fn of(record: &MatchRecord, quotes: &[OddsRow]) -> Self {
+    fn of(record: &MatchRecord, quotes: &[OddsRow], format: Option<OddsFormat>) -> Self {
         let names = &record.names;
         let side = |place: usize| names.sides.as_ref().map(|sides| &sides[place]);
         let text = |named: Option<&EntityRef>| named.map(|named| named.name.to_string());
@@ -72,7 +77,7 @@ impl Comparison {
         for quote in on_offer(record, quotes).filter(|quote| !is_consensus(quote)) {
             // Only the Odds API has markets of a part of the match.
             if quote.period.is_none() {
-                comparison.add(quote);
+                comparison.add(quote, format);
                 bookmakers.insert(&quote.bookmaker);
                 comparison.total_odds += 1;
             }
@@ -81,7 +86,7 @@ impl Comparison {
         comparison
     }
 
-    fn add(&mut self, quote: &OddsRow) {
+    fn add(&mut self, quote: &OddsRow, format: Option<OddsFormat>) {
         let (market, outcome) = quote::football(quote);
         let key = match quote.line {
             Some(line) => format!("{outcome}@{}", line.normalize()),
@@ -107,6 +112,7 @@ impl Comparison {
             slug,
             ComparedPrice {
                 decimal_odds: Number(quote.price),
+                odds: format.and_then(|format| format.write(quote.price)),
                 movement: quote::movement(quote),
                 updated_at: time::zulu(quote.updated_us),
             },
@@ -116,7 +122,7 @@ impl Comparison {
 
 endpoints! {
     /// Every bookmaker's price of every outcome of a match, side by side.
-    "/api/v2/events/{id}/odds/comparison/", params(OF_EVENT), answers(Comparison),
+    "/api/v2/events/{id}/odds/comparison/", params(PRICES_OF_EVENT), answers(Comparison),
         or(status = 400, description = "Unknown parameter"),
         or(status = 403, description = "The account does not include prices by bookmaker"),
         or(status = 404, description = "No such event"),
@@ -125,12 +131,17 @@ endpoints! {
 
 async fn comparison(request: &ApiRequest) -> ApiResult {
     needs_bookmakers(&request.api, request.caller()?)?;
-    request.answer(CacheControl::ODDS, &compare(&request.api, request.id()?).await?)
+    let format = OddsFormat::read(&request.params)?;
+    request.answer(CacheControl::ODDS, &compare(&request.api, request.id()?, format).await?)
 }
 
 /// The prices of a match side by side.
-pub(in crate::api) async fn compare(api: &Api, event: Key) -> Result<Comparison, ApiError> {
+pub(in crate::api) async fn compare(
+    api: &Api,
+    event: Key,
+    format: Option<OddsFormat>,
+) -> Result<Comparison, ApiError> {
     let record = football_record(api, event).await?;
     let quotes = quotes(api, &record).await?;
-    Ok(Comparison::of(&record, &quotes))
+    Ok(Comparison::of(&record, &quotes, format))
 }

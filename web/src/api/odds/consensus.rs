@@ -1,11 +1,14 @@
 //! `/api/v2/events/{id}/odds/`: the consensus of all bookmakers, for every account. SERVICE section 3.1.
 
+use std::collections::BTreeMap;
+
 use rust_decimal::{Decimal, dec};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
-    OF_EVENT, football_record,
+    PRICES_OF_EVENT, football_record,
+    format::OddsFormat,
     quote::{is_consensus, on_offer},
     quotes,
 };
@@ -17,6 +20,10 @@ use record::{MatchRecord, Status};
 pub(in crate::api) struct ConsensusOdds {
     event_id: u64,
     odds: MainOdds,
+    /// With `odds_format`, the same as texts in that format.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<BTreeMap<String, String>>)]
+    formatted: Option<BTreeMap<&'static str, String>>,
     /// When the last price in it came in.
     last_update_at: Option<String>,
     /// Prices come when bookmakers change them, so there is no moment to name: always null.
@@ -57,6 +64,25 @@ impl MainOdds {
         odds
     }
 
+    /// Those on offer as texts, by the names of the fields.
+    fn formatted(&self, format: OddsFormat) -> BTreeMap<&'static str, String> {
+        let fields = [
+            ("home_win", self.home_win),
+            ("draw", self.draw),
+            ("away_win", self.away_win),
+            ("over_15_goals", self.over_15_goals),
+            ("under_15_goals", self.under_15_goals),
+            ("over_25_goals", self.over_25_goals),
+            ("under_25_goals", self.under_25_goals),
+            ("over_35_goals", self.over_35_goals),
+            ("under_35_goals", self.under_35_goals),
+            ("btts_yes", self.btts_yes),
+            ("btts_no", self.btts_no),
+        ];
+        let text = |(name, price): (_, Option<Number>)| Some((name, format.write(price?.0)?));
+        fields.into_iter().filter_map(text).collect()
+    }
+
     fn place(
         &mut self,
         market: &str,
@@ -81,11 +107,12 @@ impl MainOdds {
 }
 
 impl ConsensusOdds {
-    fn of(record: &MatchRecord, quotes: &[OddsRow]) -> Self {
+    pub(in crate::api) fn of(record: &MatchRecord, quotes: &[OddsRow]) -> Self {
         let last = quotes.iter().map(|quote| quote.received_us).max();
         Self {
             event_id: record.brief.id,
             odds: MainOdds::of(record, quotes),
+            formatted: None,
             last_update_at: last.and_then(time::zulu),
             next_update_at: None,
             update_interval_seconds: None,
@@ -106,7 +133,7 @@ fn reason(status: Status, is_empty: bool) -> &'static str {
 
 endpoints! {
     /// Consensus odds of a match: the median of what bookmakers offer.
-    "/api/v2/events/{id}/odds/", params(OF_EVENT), answers(ConsensusOdds),
+    "/api/v2/events/{id}/odds/", params(PRICES_OF_EVENT), answers(ConsensusOdds),
         or(status = 400, description = "Unknown parameter"),
         or(status = 404, description = "No such event"),
         |request| odds(&request).await;
@@ -115,5 +142,8 @@ endpoints! {
 async fn odds(request: &ApiRequest) -> ApiResult {
     let record = football_record(&request.api, request.id()?).await?;
     let quotes = quotes(&request.api, &record).await?;
-    request.answer(CacheControl::ODDS, &ConsensusOdds::of(&record, &quotes))
+    let format = OddsFormat::read(&request.params)?;
+    let consensus = ConsensusOdds::of(&record, &quotes);
+    let formatted = format.map(|format| consensus.odds.formatted(format));
+    request.answer(CacheControl::ODDS, &ConsensusOdds { formatted, ..consensus })
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use facts::event::Sport;
+use facts::{event::Sport, market::Market};
 use fanout::Micros;
 use rust_decimal::Decimal;
 use serde::Serialize;
@@ -10,8 +10,8 @@ use utoipa::ToSchema;
 
 use super::{
     bookmaker,
-    market::{self, Market},
-    needs_bookmakers,
+    format::{ODDS_FORMAT, OddsFormat},
+    market, needs_bookmakers,
     quote::{self, OutcomeKey},
 };
 use crate::{
@@ -22,7 +22,7 @@ use crate::{
     clock::{now, wall},
 };
 use accounts::Caller;
-use history::query::{Movement, OddsFilter, OddsRow, Period, Window};
+use history::query::{MatchQuery, Movement, OddsFilter, OddsRow, Period, Window};
 use record::{CONSENSUS, Key};
 
 /// Without a filter for matches, prices that were reported within this time.
@@ -50,6 +50,9 @@ pub(in crate::api) struct Odds {
     bookmaker_slug: String,
     bookmaker_name: String,
     decimal_odds: Number,
+    /// With `odds_format`, the price in that format.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    odds: Option<String>,
     previous_decimal_odds: Option<Number>,
     opening_decimal_odds: Number,
     opening_at: Option<String>,
@@ -76,6 +79,7 @@ impl Odds {
             bookmaker_slug: row.bookmaker.to_string(),
             bookmaker_name: bookmaker::name(&row.bookmaker).into_owned(),
             decimal_odds: Number(row.price),
+            odds: None,
             previous_decimal_odds: row.previous.map(Number),
             opening_decimal_odds: Number(row.opening),
             opening_at: time::zulu(row.opening_us),
@@ -84,6 +88,13 @@ impl Odds {
             is_max_quote,
             updated_at: time::zulu(row.updated_us),
         }
+    }
+}
+
+impl Odds {
+    /// The same with its price in a format.
+    fn formatted(self, format: Option<OddsFormat>) -> Self {
+        Self { odds: format.and_then(|format| format.write(self.decimal_odds.0)), ..self }
     }
 }
 
@@ -116,7 +127,7 @@ impl OddsQuery {
             period: Period::WholeMatch,
             min_price: params.parsed("min_decimal_odds", "a decimal number", decimal)?,
             max_price: params.parsed("max_decimal_odds", "a decimal number", decimal)?,
-            movement: params.parsed("movement", "SHORTENING or DRIFTING", movement)?,
+            movement: params.choice("movement", ["SHORTENING", "DRIFTING"], movement)?,
             updated_after: params.from("updated_after")?,
             ..OddsFilter::default()
         };
@@ -194,18 +205,22 @@ async fn highest(api: &Api, rows: &[OddsRow]) -> Result<HashSet<Key>, ApiError> 
 type MarketSelection = (Option<String>, Option<Decimal>, Option<String>);
 
 fn market_of(params: &Params) -> Result<MarketSelection, ApiError> {
-    let market = params.parsed("market", &format!("one of {}", market::names()), Market::named)?;
+    let market = params.choice("market", facts::market::names(), Market::named)?;
     let outcome = params.text("outcome");
-    let wrong = |why: String| Err(ApiError::BadParameter(why));
     let own = match (market, outcome) {
         (_, None) => None,
-        (Some(market), Some(outcome)) => match market.own_outcome(outcome) {
-            Some(own) => Some(own.into_owned()),
-            None => return wrong(format!("{} has no outcome {outcome:?}.", market.name)),
+        (Some(market), Some(outcome)) => match market.outcome_named(outcome) {
+            Some(named) => Some(named.into_owned()),
+            None => {
+                let what = format!("the outcome of {}", market.name);
+                return Err(ApiError::unknown_value(&what, market.outcome_names()));
+            }
         },
-        (None, Some(outcome)) => match market::own_outcome(outcome) {
-            Some(own) => Some(own.to_owned()),
-            None => return wrong(format!("no market has an outcome {outcome:?}.")),
+        (None, Some(outcome)) => match facts::market::outcome_named(outcome) {
+            Some(named) => Some(named.to_owned()),
+            None => {
+                return Err(ApiError::unknown_value("outcome", facts::market::all_outcome_names()));
+            }
         },
     };
     let kind = market.map(|market| market.kind.to_owned());
@@ -218,11 +233,7 @@ fn bookmakers(
     caller: &Caller,
     params: &Params,
 ) -> Result<Option<Vec<String>>, ApiError> {
-    let slugs = params.text("bookmaker_slug").map(|text| {
-        text.split(',').map(|slug| bookmaker::slug(slug.trim())).collect::<Result<Vec<_>, _>>()
-    });
-    let slugs = slugs.transpose()?;
-    match slugs {
+    match bookmaker::slugs(api, params, "bookmaker_slug")? {
         Some(slugs) => {
             if slugs.iter().any(|slug| slug != CONSENSUS) {
                 needs_bookmakers(api, caller)?;
@@ -242,27 +253,14 @@ fn matches(
     now: Micros,
 ) -> Result<Vec<Key>, ApiError> {
     let filter = match_filter::read(params, Some(Sport::Football))?;
-    let event = params.id("event_id")?;
-    let is_narrow =
-        filter.competition.is_some() || filter.season.is_some() || filter.team.is_some();
-    if event.is_none() && !is_narrow && updated_after.is_none() {
+    let filter = MatchQuery { ids: params.ids_up_to("event_id", match_filter::IDS_MAX)?, ..filter };
+    if !filter.is_narrow() && updated_after.is_none() {
         *updated_after = Some(now.saturating_sub(RECENT_US));
     }
-    let after = *updated_after;
-    let found = match event {
-        // One match need not be looked for among all.
-        Some(event) if !is_narrow => {
-            let brief = api.history.brief(event);
-            brief.into_iter().filter(|brief| brief.sport == Sport::Football).collect()
-        }
-        Some(_) | None => api.history.find(&filter).briefs,
-    };
     // A price that was written is of a match that changed a moment before.
-    let is_meant = |id: Key, updated: Micros| {
-        let since = after.map(|after| after.saturating_sub(WRITTEN_WITHIN_US));
-        event.is_none_or(|event| event == id) && since.is_none_or(|since| updated >= since)
-    };
-    Ok(found.iter().filter(|it| is_meant(it.id, it.updated)).map(|it| it.id).collect())
+    let updated_since = updated_after.map(|after| after.saturating_sub(WRITTEN_WITHIN_US));
+    let found = api.history.find(&MatchQuery { updated_since, ..filter }).briefs;
+    Ok(found.iter().map(|brief| brief.id).collect())
 }
 
 fn decimal(text: &str) -> Option<Decimal> {
@@ -293,10 +291,11 @@ const LIST: Spec = Spec {
             "bookmaker_slug",
             "One or more slugs, separated by commas; all except consensus need the Odds API add-on",
         ),
-        Param::id("event_id", ""),
-        Param::id("league_id", ""),
-        Param::id("season_id", ""),
-        Param::id("team_id", ""),
+        Param::ids("event_id", "One or more, at most 50"),
+        Param::ids("league_id", "One or more"),
+        Param::ids("season_id", "One or more"),
+        Param::ids("team_id", "One or more"),
+        ODDS_FORMAT,
         Param::text("market", "1x2, btts, over_under_25, asian_handicap, .."),
         Param::text("outcome", "An outcome of the market"),
         Param::flag("is_max_quote", ""),
@@ -311,7 +310,7 @@ const LIST: Spec = Spec {
     .paged()
 };
 
-const ONE: Spec = super::one(&[Param::id("id", "The price's ID").in_path()]);
+const ONE: Spec = super::one(&[Param::id("id", "The price's ID").in_path(), ODDS_FORMAT]);
 
 endpoints! {
     /// Prices, by match, market, line, outcome and bookmaker.
@@ -330,7 +329,9 @@ endpoints! {
 
 async fn list(request: &ApiRequest) -> ApiResult {
     let query = OddsQuery::read(&request.api, request.caller()?, &request.params, now())?;
+    let format = OddsFormat::read(&request.params)?;
     let (count, rows) = query.rows(&request.api, request.window).await?;
+    let rows = rows.into_iter().map(|row| row.formatted(format)).collect();
     request.page(CacheControl::ODDS, count, rows)
 }
 
@@ -346,5 +347,7 @@ pub(in crate::api) async fn one(api: &Api, caller: &Caller, id: Key) -> Result<O
 }
 
 async fn detail(request: &ApiRequest) -> ApiResult {
-    request.answer(CacheControl::ODDS, &one(&request.api, request.caller()?, request.id()?).await?)
+    let format = OddsFormat::read(&request.params)?;
+    let row = one(&request.api, request.caller()?, request.id()?).await?;
+    request.answer(CacheControl::ODDS, &row.formatted(format))
 }

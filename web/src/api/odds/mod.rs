@@ -9,8 +9,9 @@ pub(in crate::api) mod bookmaker;
 pub(in crate::api) mod comparison;
 pub(in crate::api) mod consensus;
 mod feed;
+pub(crate) mod format;
 pub(in crate::api) mod list;
-pub(crate) mod market;
+pub(in crate::api) mod market;
 pub(in crate::api) mod quote;
 
 use std::sync::Arc;
@@ -36,6 +37,10 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
 
 /// The parameters of an endpoint of one event: none that have an effect.
 pub(in crate::api) const OF_EVENT: Spec = one(&[Param::id("id", "The event's ID").in_path()]);
+
+/// The same of one whose response has prices.
+const PRICES_OF_EVENT: Spec =
+    one(&[Param::id("id", "The event's ID").in_path(), format::ODDS_FORMAT]);
 
 /// The parameters of an endpoint of one event, price or prediction.
 pub(in crate::api) const fn one(params: &'static [Param]) -> Spec {

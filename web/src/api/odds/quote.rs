@@ -61,7 +61,7 @@ pub(in crate::api) fn is_consensus(row: &OddsRow) -> bool {
 /// have no name there.
 #[must_use]
 pub(in crate::api) fn football(row: &OddsRow) -> (Cow<'static, str>, Cow<'static, str>) {
-    let market = Market::of(&row.market, row.period.as_deref(), row.line);
+    let market = Market::recorded(&row.market, row.period.as_deref(), row.line);
     let own = |text: &str| Cow::Owned(text.to_owned());
     let outcome = market.and_then(|market| market.outcome(&row.outcome));
     match (market, outcome) {

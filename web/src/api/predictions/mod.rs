@@ -121,9 +121,9 @@ const ONE: Spec =
 
 const LIST: Spec = football::spec(&[
     Param::text("status", "Status of the event"),
-    Param::id("league_id", ""),
-    Param::id("season_id", ""),
-    Param::id("team_id", "Team, home or away"),
+    Param::ids("league_id", "One or more leagues"),
+    Param::ids("season_id", "One or more seasons"),
+    Param::ids("team_id", "One or more teams, home or away"),
     Param::text("date_from", "A day or a timestamp"),
     Param::text("date_to", "A day (inclusive) or a timestamp"),
     Param::share("min_confidence", "0 to 1"),
@@ -167,7 +167,7 @@ async fn list(request: &ApiRequest) -> ApiResult {
             text.parse().ok().filter(|it| (0.0..=1.0).contains(it))
         })?;
     prediction_query.recommended = params.flag("recommended")?;
-    if let Some(statuses) = params.text("status").and_then(|it| Vocabulary::Football.parse(it)) {
+    if let Some(statuses) = params.statuses(Vocabulary::Football) {
         prediction_query.narrow(&statuses);
     }
     if params.flag("upcoming")? == Some(true) {

@@ -11,7 +11,10 @@ use super::{
     sport_stats::SportStats,
 };
 use crate::{
-    api::{ApiRequest, ApiResult, CacheControl, Param, Spec, football::country::WantedCountry},
+    api::{
+        ApiRequest, ApiResult, CacheControl, Param, Spec, football::country::WantedCountry,
+        match_filter::IdFilter,
+    },
     clock,
 };
 use history::query::{Entity, EntityKind};
@@ -106,9 +109,9 @@ pub(super) async fn side<T: Serialize>(
 
 /// People who are not a side of a match: players of teams, managers.
 pub(super) fn people(request: &ApiRequest, sport: Sport, kind: EntityKind) -> ApiResult {
-    let team = request.params.id("team")?;
+    let teams = IdFilter::read(&request.params, "team")?;
     let mut people = of_kind(request, sport, kind);
-    people.retain(|it| team.is_none() || it.parent == team);
+    people.retain(|person| teams.passes(person.parent));
     request.page_of(CacheControl::REFERENCE, &people, |it| PersonRow::of(&request.api, it))
 }
 

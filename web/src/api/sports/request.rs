@@ -11,7 +11,7 @@ use super::{
     horseracing::{RaceCardCache, RaceCards},
     sport_stats::{SportStats, SportStatsCache},
 };
-use crate::api::{ApiError, ApiRequest, ApiResult, Param, Spec, view::View};
+use crate::api::{ApiError, ApiRequest, ApiResult, Param, Spec, match_filter, view::View};
 use history::query::{Entity, EntityKind, MatchQuery};
 use record::{Key, MatchRecord, Vocabulary};
 
@@ -48,11 +48,12 @@ pub(super) const DATE_FROM: Param = Param::text("date_from", "From this day or t
 pub(super) const DATE_TO: Param =
     Param::text("date_to", "Up to the end of this day, or this timestamp, UTC.");
 pub(super) const DATE: Param = Param::text("date", "Only this day, UTC.");
-pub(super) const LEAGUE: Param = Param::id("league", "Filter by league.");
-pub(super) const PLAYER: Param = Param::id("player", "Filter by player.");
+pub(super) const LEAGUE: Param = Param::ids("league", "One or more leagues.");
+pub(super) const PLAYER: Param = Param::ids("player", "One or more players.");
 pub(super) const SEARCH: Param = Param::text("search", "Part of the name, case-insensitive.");
-pub(super) const TEAM: Param = Param::text("team", "Filter by team: its ID or part of its name.");
-pub(super) const TOURNAMENT: Param = Param::id("tournament", "Filter by tournament.");
+pub(super) const TEAM: Param =
+    Param::text("team", "One or more teams by their IDs, or by a part of the name.");
+pub(super) const TOURNAMENT: Param = Param::ids("tournament", "One or more tournaments.");
 
 /// One day, in microseconds.
 pub(super) const DAY: Micros = 24 * 60 * 60 * 1_000_000;
@@ -78,26 +79,29 @@ impl ApiRequest {
     /// The filters that lists of matches share. The newest come first, unless the request has a start date.
     pub(super) fn filter(&self, sport: Sport) -> Result<MatchQuery, ApiError> {
         let params = &self.params;
-        let statuses = params.text("status").and_then(|it| Vocabulary::Sport(sport).parse(it));
         let (from, before) = self.days()?;
-        let league = params.id("league")?;
+        let league = if params.text("tournament").is_some() { "tournament" } else { "league" };
+        let (competition, competitions) = match_filter::one_or_several(params, league)?;
+        let (team, teams) = match_filter::one_or_several(params, "player")?;
         let mut filter = MatchQuery {
             from,
             before,
-            competition: params.id("tournament")?.or(league),
-            team: params.id("player")?,
-            statuses,
+            competition,
+            competitions,
+            team,
+            teams,
+            statuses: params.statuses(Vocabulary::Sport(sport)),
             newest_first: from.is_none(),
             window: self.window,
             ..MatchQuery::of_sport(sport)
         };
         if let Some(team) = params.text("team") {
-            match team.parse() {
-                Ok(id) => filter.team = Some(id),
+            match match_filter::one_or_several(params, "team") {
+                Ok((team, teams)) => (filter.team, filter.teams) = (team, teams),
                 Err(_) => filter.teams = Some(self.teams_like(sport, team)),
             }
         }
-        Ok(filter)
+        match_filter::choose(&self.api, params, filter)
     }
 
     /// `date_from` and `date_to`, or `date`.
@@ -121,8 +125,7 @@ impl ApiRequest {
         row: impl Fn(&MatchRecord) -> T,
     ) -> ApiResult {
         let view = View::now(&self.api.history, filter.sport);
-        let filter = self.behind_cursor(&view, filter.clone())?;
-        let found = view.find(&filter);
+        let (filter, found) = self.find_page(&view, filter.clone())?;
         let records = view.records(&found.briefs).await?;
         let rows = records.iter().map(|record| row(record)).collect();
         self.match_page(&filter, &found, rows)

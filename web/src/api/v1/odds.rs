@@ -126,5 +126,5 @@ async fn compared(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
     let missing = || ApiError::BadParameter("event is to be the id of an event.".to_owned());
     let event = query.params.id("event")?.ok_or_else(missing)?;
-    request.answer(CacheControl::ODDS, &compare(&request.api, event).await?)
+    request.answer(CacheControl::ODDS, &compare(&request.api, event, None).await?)
 }

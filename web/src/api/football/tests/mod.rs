@@ -1,5 +1,6 @@
 //! Requests and responses over a small archive and one match in play.
 
+mod conveniences;
 mod shapes;
 mod world;
 
@@ -242,11 +243,38 @@ async fn filters_of_matches_filter() {
     check(&format!("date={}", world.day(-14)), &[1]).await;
     check(&format!("date_from={}&date_to={}", world.day(-14), world.day(-7)), &[1, 2]).await;
     check(&format!("date_from={}", world.day(1)), &[4]).await;
-    for bad in ["date_from=soon", "team_id=x", "limit=x", "date=2026-02-30"] {
+    check("ids=4,1,77", &[1, 4]).await;
+    check("league_id=5,6&season_id=50,51&team_id=300,999", &[3, 4]).await;
+    for pair in ["100,200", "200-100", "name%20200,Name%20100", "name%20100%20v%20name%20200"] {
+        check(&format!("h2h={pair}"), &[1, 2]).await;
+    }
+    check("h2h=100,nobody", &[]).await;
+    check("sort=date", &[1, 2, 3, 4]).await;
+    check("sort=-date", &[4, 3, 2, 1]).await;
+    check("last=1", &[2]).await;
+    check("last=5", &[2, 1]).await;
+    check("last=5&limit=1", &[2]).await;
+    check("last=2&status=finished,live", &[3, 2]).await;
+    check("last=2&team_id=300", &[]).await;
+    check("next=5", &[4]).await;
+    check("next=5&team_id=100", &[]).await;
+    check(&format!("updated_since={}", world.day(-8)), &[2, 3, 4]).await;
+    check(&format!("date={}&timezone=UTC", world.day(-14)), &[1]).await;
+    let fifty_one = format!("ids={}", vec!["1"; 51].join(","));
+    let bad = ["date_from=soon", "team_id=x", "limit=x", "date=2026-02-30", &*fifty_one];
+    let bad_choices =
+        ["sort=up", "last=0", "last=201", "next=x", "last=1&next=1", "last=1&offset=2", "h2h=1"];
+    let bad_parts = ["include=all", "include=stats&ids=1,2,3,4,5,6", "team_id=1,2&team_name=x"];
+    for bad in bad.into_iter().chain(bad_choices).chain(bad_parts).chain(["timezone=Nope/Zone"]) {
         let answer = world.get(&format!("events/?{bad}")).await;
         assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{bad}");
         assert_eq!(answer.body["error"], true, "{bad}");
     }
+    let answer = world.get("events/?sort=up").await.body;
+    assert_eq!(answer["accepted"], json!(["date", "-date"]), "{answer}");
+    let answer = world.get("events/?status=soon,finished").await;
+    assert_eq!(answer.header("x-matchwire-ignored"), Some("status"));
+    assert_eq!(answer.body["warnings"], json!(["status \"soon\" is not known and was ignored."]));
     let answer = world.get("events/?statu=live&foo=1").await.body;
     assert_eq!(answer["detail"], "Unknown query parameter(s): statu, foo.");
     let names: Vec<_> = answer["accepted_parameters"].as_array().unwrap().clone();
@@ -354,6 +382,8 @@ async fn sums_cover_the_known_matches() {
     let top = world.get("leagues/5/top/scorers/").await.body;
     assert_eq!((&top["label"], &top["leaders"][0]["player_id"]), (&json!("Goals"), &json!(SCORER)));
     assert_eq!(top["leaders"][0]["player_name"], format!("name {SCORER}"));
+    let counted = world.get("leagues/5/top/key_pass/").await.body;
+    assert_eq!((&counted["label"], &counted["leaders"]), (&json!("Key pass"), &json!([])));
     // The players of one match are known; two others have begun.
     assert_eq!([&top["matches_counted"], &top["matches_total"]], [1, 3], "{top}");
     let stats = world.get(&format!("players/{SCORER}/stats/?league_id=5&team_id={ALPHA}")).await;
@@ -379,7 +409,12 @@ async fn teams_are_filtered_by_league() {
         [100, 200, 300]
     );
     assert_eq!(world.get("teams/?league_id=5&in_competition=false").await.body["count"], 0);
+    assert_eq!(ids(&world.get("teams/?league_id=6,5").await.body), [100, 200, 300]);
     assert_eq!(world.get("teams/?season_id=50&is_women=true").await.body["count"], 0);
+    for (query, count) in [("is_active=true", 1), ("is_active=false", 0), ("include_inactive=1", 1)]
+    {
+        assert_eq!(world.get(&format!("leagues/?{query}")).await.body["count"], count, "{query}");
+    }
     assert_eq!(world.get("teams/?country_code=XX").await.body["count"], 0);
     assert_eq!(ids(&world.get("teams/?name=E%202").await.body), [200]);
     for bad in ["in_competition=true", "is_women=true", "league_id=5&is_women=maybe"] {

@@ -159,7 +159,12 @@ impl World {
         let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
         let nothing = serde_json::json!({"error": true, "status": 404, "detail": "Not found"});
         // Unknown paths are answered by the hub's own router.
-        let body = if body.is_empty() { nothing } else { serde_json::from_slice(&body).unwrap() };
+        // Only calendars are no JSON.
+        let text = || String::from_utf8(body.to_vec()).unwrap().into();
+        let body = match body.is_empty() {
+            true => nothing,
+            false => serde_json::from_slice(&body).unwrap_or_else(|_| text()),
+        };
         Answer { status: head.status, body, headers: head.headers }
     }
 }

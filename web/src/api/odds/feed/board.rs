@@ -3,11 +3,16 @@
 use std::collections::HashMap;
 
 use super::{
-    event::{BOOKMAKER, EventOdds, LINE, MARKET, OUTCOME, PERIOD, choose},
+    event::{BOOKMAKER, EventOdds, LINE, MARKET, OUTCOME, PERIOD, PriceFilter},
     events::{self, DATE_FROM, DATE_TO, LEAGUE_ID, SPORT, STATUS, TEAM_ID},
 };
 use crate::api::{
-    ApiRequest, ApiResult, CacheControl, Page, PageSize, Param, Spec, odds::quote, view::View,
+    ApiRequest, ApiResult, CacheControl, Page, PageSize, Param, Spec,
+    odds::{
+        format::{ODDS_FORMAT, OddsFormat},
+        quote,
+    },
+    view::View,
 };
 use history::query::{OddsFilter, OddsRow, Period, Window};
 use record::{Key, Status};
@@ -35,6 +40,7 @@ const BOARD: Spec = Spec {
         OUTCOME,
         PERIOD,
         LINE,
+        ODDS_FORMAT,
         Param::number("limit", "Number of rows (default 10, max 50)"),
     ])
     .paged_by(EVENTS)
@@ -48,11 +54,11 @@ endpoints! {
 
 async fn board(request: &ApiRequest) -> ApiResult {
     let params = &request.params;
-    let mut filter = events::filter(params)?;
-    filter.statuses.get_or_insert_with(Status::not_over);
-    filter.window = request.window;
+    let mut query = events::filter(params)?;
+    query.statuses.get_or_insert_with(Status::not_over);
+    query.window = request.window;
     let view = View::now(&request.api.history, None);
-    let found = view.find(&filter);
+    let found = view.find(&query);
     let records = view.records(&found.briefs).await?;
     let odds_filter = OddsFilter {
         matches: Some(records.iter().map(|record| record.brief.id).collect()),
@@ -63,13 +69,19 @@ async fn board(request: &ApiRequest) -> ApiResult {
     for row in request.api.history.odds(&odds_filter, Window::ALL).await?.1 {
         archived.entry(row.match_id).or_default().push(row);
     }
-    let mut rows = Vec::with_capacity(records.len());
-    for record in &records {
+    let filter = PriceFilter::read(&request.api, params)?;
+    let format = OddsFormat::read(params)?;
+    let prices = records.iter().map(|record| {
         let archived = archived.remove(&record.brief.id).unwrap_or_default();
-        let mut prices = quote::up_to_date(record, archived);
+        quote::up_to_date(record, archived)
+    });
+    let prices: Vec<Vec<OddsRow>> = prices.collect();
+    filter.check(prices.iter().flatten())?;
+    let rows = records.iter().zip(prices).map(|(record, mut prices)| {
         let highest = quote::highest(&prices);
-        choose(params, &mut prices)?;
-        rows.push(EventOdds::new(record, &prices, &highest, None));
-    }
+        prices.retain(|row| filter.selects(row));
+        EventOdds::new(record, &prices, &highest, None, format)
+    });
+    let rows = rows.collect();
     request.page(CacheControl::ODDS, found.count, rows)
 }

@@ -5,6 +5,7 @@ use std::{
     sync::Arc,
 };
 
+use facts::market::{self, Market};
 use rust_decimal::Decimal;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -17,6 +18,7 @@ use crate::api::{
     Api, ApiError, ApiRequest, ApiResult, CacheControl, Number, Param, Params, Spec,
     odds::{
         bookmaker,
+        format::{ODDS_FORMAT, OddsFormat},
         quote::{self, OutcomeKey},
         quotes,
     },
@@ -66,6 +68,9 @@ struct PriceRow {
     bookmaker_name: String,
     /// The last that was on offer.
     price: Number,
+    /// With `odds_format`, the price in that format.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    odds: Option<String>,
     /// The one before it.
     previous: Option<Number>,
     /// The first reported price.
@@ -89,34 +94,107 @@ struct PriceRow {
     history: Option<Vec<TickRow>>,
 }
 
-/// The parameters that [`choose`] reads.
+/// The parameters that [`PriceFilter`] reads.
 pub(super) const BOOKMAKER: Param =
     Param::text("bookmaker", "One or more slugs, separated by commas");
-pub(super) const MARKET: Param = Param::text("market", "match_winner, over_under, ..");
-pub(super) const OUTCOME: Param = Param::text("outcome", "");
+pub(super) const MARKET: Param =
+    Param::text("market", "match_winner, over_under, ..; also 1x2, over_under_25, over_under@2.5");
+pub(super) const OUTCOME: Param = Param::text("outcome", "home, draw, over, ..; also 1, X, 2");
 pub(super) const PERIOD: Param = Param::text("period", "Period of the match");
 pub(super) const LINE: Param = Param::decimal("line", "");
 
-/// The requested prices of a match.
-pub(super) fn choose(params: &Params, rows: &mut Vec<OddsRow>) -> Result<(), ApiError> {
-    let slugs = params.text("bookmaker").map(|text| {
-        text.split(',').map(|slug| bookmaker::slug(slug.trim())).collect::<Result<Vec<_>, _>>()
-    });
-    let slugs = slugs.transpose()?;
-    let texts = ["market", "outcome", "period"].map(|name| params.text(name));
-    let is = |wanted: Option<&str>, own: Option<&str>| {
-        wanted.is_none_or(|wanted| own.is_some_and(|own| own.eq_ignore_ascii_case(wanted)))
-    };
-    let line: Option<Decimal> =
-        params.parsed("line", "a decimal number", |text| text.parse().ok())?;
-    rows.retain(|row| {
-        slugs.as_ref().is_none_or(|slugs| slugs.iter().any(|slug| **slug == *row.bookmaker))
-            && is(texts[0], Some(&row.market))
-            && is(texts[1], Some(&row.outcome))
-            && is(texts[2], row.period.as_deref())
-            && line.is_none_or(|line| row.line == Some(line))
-    });
-    Ok(())
+/// Which prices a request wants. Markets and outcomes are those of [`facts::market`], and what the prices themselves have.
+#[derive(Debug)]
+pub(super) struct PriceFilter<'a> {
+    bookmakers: Option<Vec<String>>,
+    market: Option<&'a str>,
+    outcome: Option<&'a str>,
+    period: Option<&'a str>,
+    line: Option<Decimal>,
+    /// What the words for the market mean, if they are not a bookmaker's own, and the part of the match that they name.
+    named: Option<(Market, Option<&'a str>)>,
+}
+
+impl<'a> PriceFilter<'a> {
+    /// Reads the parameters.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such bookmaker, or if the line is not a number.
+    pub(super) fn read(api: &Api, params: &'a Params) -> Result<Self, ApiError> {
+        let [market, outcome, period] = ["market", "outcome", "period"].map(|it| params.text(it));
+        Ok(Self {
+            bookmakers: bookmaker::slugs(api, params, "bookmaker")?,
+            market,
+            outcome,
+            period,
+            line: params.parsed("line", "a decimal number", |text| text.parse().ok())?,
+            named: market.and_then(Market::with_period),
+        })
+    }
+
+    /// Whether a price is wanted.
+    pub(super) fn selects(&self, row: &OddsRow) -> bool {
+        let is = |wanted: Option<&str>, value: Option<&str>| {
+            wanted.is_none_or(|it| value.is_some_and(|value| value.eq_ignore_ascii_case(it)))
+        };
+        self.bookmakers.as_ref().is_none_or(|slugs| slugs.iter().any(|it| **it == *row.bookmaker))
+            && self.is_market(row)
+            && self.is_outcome(row)
+            && is(self.period, row.period.as_deref())
+            && self.line.is_none_or(|line| row.line == Some(line))
+    }
+
+    fn is_market(&self, row: &OddsRow) -> bool {
+        let is_named = |(market, period): (Market, Option<&str>)| {
+            *row.market == *market.kind
+                && market.line.is_none_or(|line| row.line == Some(line))
+                && period.is_none_or(|period| row.period.as_deref() == Some(period))
+        };
+        self.market.is_none_or(|text| row.market.eq_ignore_ascii_case(text))
+            || self.named.is_some_and(is_named)
+    }
+
+    fn is_outcome(&self, row: &OddsRow) -> bool {
+        let Some(text) = self.outcome else { return true };
+        // Players have no home and away.
+        let is_player =
+            |named: &str| matches!((named, &*row.outcome), ("home", "p1") | ("away", "p2"));
+        let is_named = |named: &str| named == &*row.outcome || is_player(named);
+        row.outcome.eq_ignore_ascii_case(text) || market::outcome_named(text).is_some_and(is_named)
+    }
+
+    /// Refuses a market or an outcome that neither the vocabulary nor one of these prices has.
+    ///
+    /// # Errors
+    ///
+    /// If there is one; with those that there are.
+    pub(super) fn check<'b>(
+        &self,
+        rows: impl Iterator<Item = &'b OddsRow> + Clone,
+    ) -> Result<(), ApiError> {
+        let in_market = rows.clone().filter(|row| self.is_market(row));
+        if self.market.is_some() && self.named.is_none() && in_market.clone().next().is_none() {
+            let kinds: BTreeSet<&str> = rows.map(|row| &*row.market).collect();
+            let kinds = kinds.into_iter().map(ToOwned::to_owned);
+            let accepted = kinds.chain(market::names().map(ToOwned::to_owned));
+            return Err(ApiError::unknown_value("market", accepted));
+        }
+        let Some(text) = self.outcome else { return Ok(()) };
+        if in_market.clone().any(|row| self.is_outcome(row)) {
+            return Ok(());
+        }
+        let outcomes: BTreeSet<&str> = in_market.map(|row| &*row.outcome).collect();
+        let is_named = match self.named {
+            Some((market, _)) => market.outcome_named(text).is_some(),
+            None => market::outcome_named(text).is_some(),
+        };
+        match outcomes.is_empty() {
+            true if is_named => Ok(()),
+            true => Err(ApiError::unknown_value("outcome", market::all_outcome_names())),
+            false => Err(ApiError::unknown_value("outcome", outcomes)),
+        }
+    }
 }
 
 impl EventOdds {
@@ -126,6 +204,7 @@ impl EventOdds {
         rows: &[OddsRow],
         highest: &HashMap<OutcomeKey, Decimal>,
         mut history: Option<HashMap<Key, Vec<TickRow>>>,
+        format: Option<OddsFormat>,
     ) -> Self {
         let bookmakers: BTreeSet<_> =
             rows.iter().filter(|row| !quote::is_consensus(row)).map(|row| &row.bookmaker).collect();
@@ -146,7 +225,7 @@ impl EventOdds {
             let is_max =
                 !quote::is_consensus(row) && highest.get(&OutcomeKey::of(row)) == Some(&row.price);
             if let Some(market) = markets.last_mut() {
-                market.add(row, PriceRow::new(row, is_max, own));
+                market.add(row, PriceRow::new(row, is_max, own, format));
             }
         }
         Self {
@@ -175,12 +254,18 @@ impl MarketRow {
 }
 
 impl PriceRow {
-    fn new(row: &OddsRow, is_max: bool, history: Option<Vec<TickRow>>) -> Self {
+    fn new(
+        row: &OddsRow,
+        is_max: bool,
+        history: Option<Vec<TickRow>>,
+        format: Option<OddsFormat>,
+    ) -> Self {
         Self {
             id: row.public_id(),
             bookmaker_slug: row.bookmaker.to_string(),
             bookmaker_name: bookmaker::name(&row.bookmaker).into_owned(),
             price: Number(row.price),
+            odds: format.and_then(|format| format.write(row.price)),
             previous: row.previous.map(Number),
             opening: Number(row.opening),
             opening_at: exact(row.opening_us),
@@ -205,6 +290,7 @@ const ONE: Spec = Spec {
         OUTCOME,
         PERIOD,
         LINE,
+        ODDS_FORMAT,
         Param::flag(
             "history",
             "Include the last 100 changes of each price, for at most 500 prices",
@@ -225,20 +311,27 @@ async fn event(request: &ApiRequest) -> ApiResult {
     let record = request.api.record(request.key("event_id")?).await?.ok_or(ApiError::NotFound)?;
     let mut rows = quotes(&request.api, &record).await?;
     let highest = quote::highest(&rows);
-    choose(params, &mut rows)?;
+    let filter = PriceFilter::read(&request.api, params)?;
+    filter.check(rows.iter())?;
+    rows.retain(|row| filter.selects(row));
+    let format = OddsFormat::read(params)?;
     let history = if params.flag("history")? == Some(true) {
-        Some(last_ticks(&request.api, &rows).await?)
+        Some(last_ticks(&request.api, &rows, format).await?)
     } else {
         None
     };
-    request.answer(CacheControl::ODDS, &EventOdds::new(&record, &rows, &highest, history))
+    request.answer(CacheControl::ODDS, &EventOdds::new(&record, &rows, &highest, history, format))
 }
 
-async fn last_ticks(api: &Api, rows: &[OddsRow]) -> Result<HashMap<Key, Vec<TickRow>>, ApiError> {
+async fn last_ticks(
+    api: &Api,
+    rows: &[OddsRow],
+    format: Option<OddsFormat>,
+) -> Result<HashMap<Key, Vec<TickRow>>, ApiError> {
     let ids = ids_of(rows)?;
     let mut all: HashMap<Key, Vec<TickRow>> = HashMap::new();
     for tick in api.history.ticks(&ids).await? {
-        all.entry(tick.odds).or_default().push(TickRow::of(&tick));
+        all.entry(tick.odds).or_default().push(TickRow::new(&tick, format));
     }
     for ticks in all.values_mut() {
         ticks.drain(..ticks.len().saturating_sub(TICKS_SHOWN));

@@ -1,5 +1,6 @@
 //! `/odds/api/events/`.
 
+use facts::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -73,8 +74,9 @@ pub(super) const SPORT: Param = Param::text(
     "sport",
     "football, tennis, csgo, darts, hockey, basketball, horseracing, cricket, other",
 );
-pub(super) const LEAGUE_ID: Param = Param::id("league_id", "");
-pub(super) const TEAM_ID: Param = Param::id("team_id", "Team or player, on either side");
+pub(super) const LEAGUE_ID: Param = Param::ids("league_id", "One or more");
+pub(super) const TEAM_ID: Param =
+    Param::ids("team_id", "One or more teams or players, on either side");
 pub(super) const DATE_FROM: Param = Param::text("date_from", "A day or a timestamp");
 pub(super) const DATE_TO: Param = Param::text("date_to", "A day (inclusive) or a timestamp");
 pub(super) const STATUS: Param =
@@ -83,8 +85,8 @@ pub(super) const STATUS: Param =
 /// The requested matches.
 pub(super) fn filter(params: &Params) -> Result<MatchQuery, ApiError> {
     let sport = |text: &str| params::sport(&text.to_ascii_lowercase());
-    let sport = params.parsed("sport", "one of /odds/api/sports/", sport)?;
-    let statuses = params.text("status").and_then(|it| Vocabulary::Football.parse(it));
+    let sport = params.choice("sport", Sport::ALL.map(Sport::as_str), sport)?;
+    let statuses = params.statuses(Vocabulary::Football);
     Ok(MatchQuery { statuses, ..match_filter::read(params, sport)? })
 }
 

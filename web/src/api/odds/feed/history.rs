@@ -7,9 +7,13 @@ use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::event::{BOOKMAKER, LINE, MARKET, OUTCOME, PERIOD, choose};
+use super::event::{BOOKMAKER, LINE, MARKET, OUTCOME, PERIOD, PriceFilter};
 use crate::api::{
-    ApiError, ApiRequest, ApiResult, CacheControl, Number, Page, Param, Spec, odds::quotes,
+    ApiError, ApiRequest, ApiResult, CacheControl, Number, Page, Param, Spec,
+    odds::{
+        format::{ODDS_FORMAT, OddsFormat},
+        quotes,
+    },
 };
 use history::query::{OddsRow, Tick};
 use record::Key;
@@ -25,14 +29,18 @@ pub(super) struct TickRow {
     received_at: Option<String>,
     /// Null: it was withdrawn.
     price: Option<Number>,
+    /// With `odds_format`, the price in that format.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    odds: Option<String>,
 }
 
 impl TickRow {
-    pub(super) fn of(tick: &Tick) -> Self {
+    pub(super) fn new(tick: &Tick, format: Option<OddsFormat>) -> Self {
         Self {
             source_at: exact(tick.at_us),
             received_at: exact(tick.received_us),
             price: tick.price.map(Number),
+            odds: format.and_then(|format| format.write(tick.price?)),
         }
     }
 }
@@ -53,7 +61,7 @@ pub(super) struct HistoryRow {
 }
 
 impl HistoryRow {
-    fn new(row: &OddsRow, tick: &Tick) -> Self {
+    fn new(row: &OddsRow, tick: &Tick, format: Option<OddsFormat>) -> Self {
         Self {
             id: row.public_id(),
             bookmaker_slug: row.bookmaker.to_string(),
@@ -61,7 +69,7 @@ impl HistoryRow {
             period: row.period.as_ref().map(|it| it.to_string()),
             line: row.line.map(|line| Number(line.normalize())),
             outcome: row.outcome.to_string(),
-            tick: TickRow::of(tick),
+            tick: TickRow::new(tick, format),
         }
     }
 }
@@ -93,6 +101,7 @@ const LIST: Spec = Spec {
         OUTCOME,
         PERIOD,
         LINE,
+        ODDS_FORMAT,
         Param::text("date_from", "A day or a timestamp, by the source's clock"),
         Param::text("date_to", "A day (inclusive) or a timestamp"),
     ])
@@ -112,7 +121,10 @@ async fn history(request: &ApiRequest) -> ApiResult {
     let (from, before) = (params.from("date_from")?, params.before("date_to")?);
     let record = request.api.record(request.key("event_id")?).await?.ok_or(ApiError::NotFound)?;
     let mut rows = quotes(&request.api, &record).await?;
-    choose(params, &mut rows)?;
+    let filter = PriceFilter::read(&request.api, params)?;
+    filter.check(rows.iter())?;
+    rows.retain(|row| filter.selects(row));
+    let format = OddsFormat::read(params)?;
     let mut ticks = request.api.history.ticks(&ids_of(&rows)?).await?;
     ticks.retain(|tick| {
         from.is_none_or(|from| tick.at_us >= from)
@@ -121,6 +133,7 @@ async fn history(request: &ApiRequest) -> ApiResult {
     ticks.sort_by_key(|tick| (tick.at_us, tick.odds));
     let rows: HashMap<Key, &OddsRow> = rows.iter().map(|row| (row.id, row)).collect();
     let page = ticks.iter().skip(request.window.offset).take(request.window.limit);
-    let page = page.filter_map(|tick| Some(HistoryRow::new(rows.get(&tick.odds)?, tick))).collect();
+    let row = |tick: &Tick| Some(HistoryRow::new(rows.get(&tick.odds)?, tick, format));
+    let page = page.filter_map(row).collect();
     request.page(CacheControl::ODDS, ticks.len(), page)
 }

@@ -12,7 +12,10 @@ use super::super::{
     shape::{self, LeagueBrief, TeamBrief},
     sport_stats::SportStats,
 };
-use crate::api::{Api, CacheControl, Page, Param, Spec};
+use crate::api::{
+    Api, CacheControl, Page, Param, Spec,
+    match_filter::{H2H, IDS, LAST, NEXT, SORT, UPDATED_SINCE},
+};
 use record::{Key, MatchRecord, Vocabulary};
 
 const SPORT: Sport = Sport::Basketball;
@@ -23,6 +26,12 @@ const MATCHES: Spec = request::spec(&[
     DATE,
     LEAGUE,
     TEAM,
+    IDS,
+    H2H,
+    LAST,
+    NEXT,
+    SORT,
+    UPDATED_SINCE,
     Param::text(
         "status",
         "One or more statuses, separated by commas: scheduled, live, finished, postponed, \

@@ -13,7 +13,10 @@ use super::super::{
     shape::{self, NamedRow, TeamBrief},
     sport_stats::SportStats,
 };
-use crate::api::{Api, CacheControl, Page, Param, Spec};
+use crate::api::{
+    Api, CacheControl, Page, Param, Spec,
+    match_filter::{H2H, IDS, LAST, NEXT, SORT, UPDATED_SINCE},
+};
 use record::{Key, MatchRecord, Vocabulary};
 
 const SPORT: Sport = Sport::Cs2;
@@ -24,6 +27,12 @@ const MATCHES: Spec = request::spec(&[
     DATE,
     TOURNAMENT,
     TEAM,
+    IDS,
+    H2H,
+    LAST,
+    NEXT,
+    SORT,
+    UPDATED_SINCE,
     Param::text(
         "status",
         "One or more statuses, separated by commas: notstarted, inprogress, finished, \

@@ -13,7 +13,11 @@ use super::super::{
     sport_stats::SportStats,
     team_prediction,
 };
-use crate::api::{Api, CacheControl, Page, Param, Spec, time};
+use crate::api::{
+    Api, CacheControl, Page, Param, Spec,
+    match_filter::{H2H, IDS, LAST, NEXT, SORT, UPDATED_SINCE},
+    time,
+};
 use history::query::{DecidedBy, EntityKind, HeadToHead};
 use record::{EntityRef, Key, MatchRecord, Vocabulary};
 
@@ -25,6 +29,12 @@ const MATCHES: Spec = request::spec(&[
     DATE,
     TOURNAMENT,
     PLAYER,
+    IDS,
+    H2H,
+    LAST,
+    NEXT,
+    SORT,
+    UPDATED_SINCE,
     Param::text(
         "status",
         "One or more statuses, separated by commas: scheduled, live, finished, walkover, \

@@ -13,7 +13,10 @@ use super::super::{
     sport_stats::SportStats,
     team_prediction,
 };
-use crate::api::{Api, CacheControl, Page, Param, Spec};
+use crate::api::{
+    Api, CacheControl, Page, Param, Spec,
+    match_filter::{H2H, IDS, LAST, NEXT, SORT, UPDATED_SINCE},
+};
 use record::{Key, MatchRecord, MatchSummary, Vocabulary};
 
 const SPORT: Sport = Sport::Hockey;
@@ -24,6 +27,12 @@ const MATCHES: Spec = request::spec(&[
     DATE,
     LEAGUE,
     TEAM,
+    IDS,
+    H2H,
+    LAST,
+    NEXT,
+    SORT,
+    UPDATED_SINCE,
     Param::text(
         "status",
         "One or more statuses, separated by commas: scheduled, live, finished, awarded, \

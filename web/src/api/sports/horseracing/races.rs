@@ -200,7 +200,7 @@ fn filter_races<'a>(
         from = Some(now() - PAST_DAYS * DAY);
         before = Some(now() + COMING_DAYS * DAY);
     }
-    let statuses = request.params.text("status").and_then(|it| Vocabulary::Sport(SPORT).parse(it));
+    let statuses = request.params.statuses(Vocabulary::Sport(SPORT));
     request.params.id("track")?;
     let races = races.filter(|card| {
         card.start.is_some_and(|start| {

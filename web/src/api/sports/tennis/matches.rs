@@ -10,7 +10,10 @@ use super::{
     row::TennisMatch,
 };
 use crate::{
-    api::{ApiRequest, ApiResult, CacheControl, Page, Param, Spec},
+    api::{
+        ApiRequest, ApiResult, CacheControl, Page, Param, Spec,
+        match_filter::{self, H2H, IDS, LAST, NEXT, SORT, UPDATED_SINCE},
+    },
     clock::now,
 };
 use history::query::MatchQuery;
@@ -25,6 +28,12 @@ const LIST: Spec = Spec {
         DATE,
         TOURNAMENT,
         PLAYER,
+        IDS,
+        H2H,
+        LAST,
+        NEXT,
+        SORT,
+        UPDATED_SINCE,
         Param::text(
             "status",
             "One or more statuses, separated by commas: scheduled, live, interrupted, finished, \
@@ -60,14 +69,14 @@ async fn list(request: &ApiRequest) -> ApiResult {
     // Matches in play may have started yesterday.
     let has_started =
         |statuses: &Vec<Status>| statuses.iter().all(|it| it.is_over() || it.is_live());
-    let is_narrow = filter.competition.is_some()
-        || filter.team.is_some()
+    let is_narrow = filter.is_narrow()
+        || match_filter::is_chosen(&request.params)
         || filter.statuses.as_ref().is_some_and(has_started);
     if filter.from.is_none() && filter.before.is_none() && !is_narrow {
         let now = now();
         filter.from = Some(now - now.rem_euclid(DAY));
         filter.before = Some(now + 7 * DAY);
-        filter.newest_first = false;
+        filter.newest_first = request.params.text("sort").is_some() && filter.newest_first;
     }
     let sport_stats = request.sport_stats(Sport::Tennis).await?;
     request.matches(&filter, |record| TennisMatch::of(&request.api, record, &sport_stats)).await
@@ -75,8 +84,15 @@ async fn list(request: &ApiRequest) -> ApiResult {
 
 async fn live(request: &ApiRequest) -> ApiResult {
     let params = &request.params;
-    let (team, competition) = (params.id("player")?, params.id("tournament")?);
-    let filter = MatchQuery { team, competition, ..MatchQuery::of_sport(Sport::Tennis) };
+    let (team, teams) = match_filter::one_or_several(params, "player")?;
+    let (competition, competitions) = match_filter::one_or_several(params, "tournament")?;
+    let filter = MatchQuery {
+        team,
+        teams,
+        competition,
+        competitions,
+        ..MatchQuery::of_sport(Sport::Tennis)
+    };
     let sport_stats = request.sport_stats(Sport::Tennis).await?;
     let live = request.api.history.live(Sport::Tennis);
     let wanted = live.iter().filter(|record| filter.selects(&record.brief));

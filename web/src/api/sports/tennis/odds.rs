@@ -13,7 +13,10 @@ use super::{
     row::TournamentBrief,
 };
 use crate::{
-    api::{ApiRequest, ApiResult, CacheControl, Page, Param, Spec, number::Number, view::View},
+    api::{
+        ApiRequest, ApiResult, CacheControl, Page, Param, Spec, match_filter, number::Number,
+        view::View,
+    },
     clock::now,
 };
 use history::query::MatchQuery;
@@ -45,7 +48,7 @@ const BEST: Spec = request::spec(&[
     DATE_FROM,
     DATE_TO,
     DATE,
-    Param::id("match", "Filter by match."),
+    Param::ids("match", "One or more matches, at most 50."),
     TOURNAMENT,
     PLAYER,
 ])
@@ -89,13 +92,18 @@ pub(super) struct TennisBestOdds {
 async fn best(request: &ApiRequest) -> ApiResult {
     let (from, before) = request.days()?;
     let from = from.unwrap_or_else(now);
+    let params = &request.params;
+    let (competition, competitions) = match_filter::one_or_several(params, "tournament")?;
+    let (team, teams) = match_filter::one_or_several(params, "player")?;
     let filter = MatchQuery {
         from: Some(from),
         before: Some(before.unwrap_or_else(|| from.saturating_add(7 * DAY))),
-        competition: request.params.id("tournament")?,
-        team: request.params.id("player")?,
+        competition,
+        competitions,
+        team,
+        teams,
         statuses: Some(vec![Status::NotStarted]),
-        ids: request.params.id("match")?.map(|of_match| vec![of_match]),
+        ids: params.ids_up_to("match", match_filter::IDS_MAX)?,
         ..MatchQuery::default()
     };
     let view = View::now(&request.api.history, Some(Sport::Tennis));

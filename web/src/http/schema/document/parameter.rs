@@ -1,11 +1,14 @@
 //! Constraints of parameters, which follow from their names and paths.
 
-use facts::event::Sport;
+use facts::{event::Sport, market};
 use fanout::channel::NAME_BYTES_MAX;
 use serde_json::{Value, json};
 
 use super::FOOTBALL_V1;
-use crate::{api::odds::market, products::Product};
+use crate::{
+    api::{match_filter::SORTS, odds::format::ODDS_FORMATS},
+    products::Product,
+};
 use record::signal::SignalKind;
 
 /// Numbers that are capped: larger values count as the maximum.
@@ -13,7 +16,7 @@ const CAPPED: [&str; 8] =
     ["limit", "offset", "page", "page_size", "days", "min_capacity", "min_matches", "size"];
 
 /// Days and timestamps.
-const TIMES: [&str; 4] = ["date", "date_from", "date_to", "updated_after"];
+const TIMES: [&str; 5] = ["date", "date_from", "date_to", "updated_after", "updated_since"];
 
 /// As `fanout` reads it.
 const CHANNEL: &str = "^[A-Za-z0-9_.@+:-]+(/[A-Za-z0-9_.@+:-]+)*$";
@@ -88,6 +91,9 @@ pub(super) fn complete(path: &str, parameter: &mut Value) {
         _ if TIMES.contains(&name) => {
             json!({"type": "string", "format": "date-or-time"})
         }
+        "sort" => one_of(SORTS),
+        "odds_format" => one_of(ODDS_FORMATS),
+        "last" | "next" => json!({"type": "integer", "minimum": 1, "maximum": 200}),
         "movement" => one_of(["SHORTENING", "DRIFTING"]),
         "kind" => one_of(SignalKind::ALL.map(SignalKind::as_str)),
         "sport" => {
@@ -97,7 +103,7 @@ pub(super) fn complete(path: &str, parameter: &mut Value) {
         }
         "format" => one_of(["png", "webp"]),
         "gender" => one_of(["M", "F"]),
-        "market" if first == "api" => one_of(market::names().split(", ")),
+        "market" if first == "api" => one_of(market::names()),
         "bookmaker" | "bookmaker_slug" => {
             json!({"type": "string", "pattern": "^[a-z0-9_.-]+(,[a-z0-9_.-]+)*$"})
         }

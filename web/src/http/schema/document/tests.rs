@@ -168,12 +168,12 @@ fn implied_path_and_page_parameters_are_added() {
         let names = all.into_iter().flatten().filter_map(|it| it["name"].as_str());
         assert_eq!(names.collect::<Vec<_>>(), expected, "{path}");
     };
-    check("/api/v2/leagues/{id}/venues/", &["id", "limit", "offset"]);
-    check("/api/v2/leagues/{id}/top/{stat}/", &["stat", "season_id", "limit", "id"]);
-    check("/hockey/api/v2/matches/{id}/odds/", &["id"]);
+    check("/api/v2/leagues/{id}/venues/", &["timezone", "id", "limit", "offset"]);
+    check("/api/v2/leagues/{id}/top/{stat}/", &["stat", "season_id", "limit", "timezone", "id"]);
+    check("/hockey/api/v2/matches/{id}/odds/", &["timezone", "id"]);
     check("/api/venues/", &["page", "page_size"]);
     check("/api/live/", &["tz", "limit", "offset"]);
-    check("/api/v2/coverage/", &["sport"]);
+    check("/api/v2/coverage/", &["sport", "timezone"]);
 }
 
 #[test]
@@ -202,7 +202,10 @@ fn parameters_have_the_declared_schemas() {
     let capped = json!({"type": "integer", "minimum": 0});
     assert_eq!(schema("/api/v2/events/", "limit"), capped);
     assert_eq!(schema("/api/venues/", "page"), capped);
-    assert_eq!(schema("/api/v2/events/", "league_id")["format"], "int64");
+    assert_eq!(schema("/api/v2/leagues/{id}/standings/", "season_id")["format"], "int64");
+    assert!(schema("/api/v2/events/", "league_id")["pattern"].is_string(), "one id or several");
+    assert_eq!(schema("/hockey/api/v2/matches/", "sort")["enum"], json!(["date", "-date"]));
+    assert_eq!(schema("/api/v2/events/", "last")["maximum"], 200);
     assert_eq!(schema("/api/v2/events/{id}/", "id")["format"], "int32");
     assert_eq!(schema("/api/v2/events/", "date_from")["format"], "date-or-time");
     assert_eq!(schema("/signals/api/", "min_strength")["maximum"], 100);
