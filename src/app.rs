@@ -72,7 +72,10 @@ use hub::{
     test_channels::{self, TestChannels, TestHost, TestTruth},
 };
 use log::film::{ReplayHost, ReplayService, ReplaySettings};
-use record::ids::{self, PublicIds};
+use record::{
+    Withdrawals,
+    ids::{self, PublicIds},
+};
 use web::{
     entitlement::{Entitlement, needs_of_name},
     http::{self, BenchListener, Registry},
@@ -147,7 +150,8 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
     let fence = Fence::default();
     let archived = accounts.database().fenced(&fence);
     let archive = Archive::open(&archived).await.map_err(AppError::Archive)?;
-    let reader = Reader::default();
+    let withdrawals = Withdrawals::default();
+    let reader = Reader::masked_by(withdrawals.clone());
     let board = SignalBoard::default();
     let restored = archive::signals::restore(accounts.database(), &board).await;
     restored.map_err(AppError::Archive)?;
@@ -244,6 +248,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
         decisions,
         push_terms: push_terms(&config),
         tracer,
+        withdrawals,
         follower_is_awaited: snapshots.is_none(),
         leads,
     };

@@ -50,6 +50,7 @@ use self::{
     store::{ArchiveStore, Write},
     write_cache::WriteCache,
 };
+pub(crate) use self::odds::by_name;
 pub use crate::match_query::Window;
 use crate::match_query::{MatchPage, MatchQuery};
 use database::{Database, STATEMENT_MAX, within};

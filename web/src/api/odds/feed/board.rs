@@ -7,7 +7,9 @@ use super::{
     events::{self, DATE_FROM, DATE_TO, LEAGUE_ID, SPORT, STATUS, TEAM_ID},
 };
 use crate::api::{
-    ApiRequest, ApiResult, CacheControl, Page, PageSize, Param, Spec, odds::quote, view::View,
+    ApiRequest, ApiResult, CacheControl, Page, PageSize, Param, Spec,
+    odds::{quote, up_to_date},
+    view::View,
 };
 use history::query::{OddsFilter, OddsRow, Period, Window};
 use record::{Key, Status};
@@ -66,7 +68,7 @@ async fn board(request: &ApiRequest) -> ApiResult {
     let mut rows = Vec::with_capacity(records.len());
     for record in &records {
         let archived = archived.remove(&record.brief.id).unwrap_or_default();
-        let mut prices = quote::up_to_date(record, archived);
+        let mut prices = up_to_date(&request.api, record.brief.id, archived);
         let highest = quote::highest(&prices);
         choose(params, &mut prices)?;
         rows.push(EventOdds::new(record, &prices, &highest, None));
