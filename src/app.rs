@@ -87,6 +87,9 @@ use web::{
 /// clients all the same.
 const CATCH_UP_WITHIN: Duration = Duration::from_secs(30);
 
+/// How long clients wait for a complete past of the demo. Answers before that say that they are partial.
+const PAST_WITHIN: Duration = Duration::from_secs(5);
+
 /// What the hub plays.
 #[derive(Debug)]
 pub enum RunMode {
@@ -345,6 +348,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
         None => orders.take(&stopped, Lifetime::UntilStop).into(),
         Some(_) => Vec::new(),
     };
+    let served_archive = archive.clone();
     let chronicle =
         playing::chronicle(demo, &config, &accounts, (&archive, &reader, &ids), &stopped);
     let webhooks = WebhookParts {
@@ -404,6 +408,8 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
     };
     // Readers over HTTP see what sockets see. If the history has failed, that is reported below.
     is_caught_up.await.ok();
+    // Later answers say that they are partial.
+    timeout(PAST_WITHIN, served_archive.complete()).await.ok();
     if let Some(node) = &mut node {
         // If the stream does not answer, clients get `stale` frames.
         timeout(CATCH_UP_WITHIN, node.caught_up()).await.ok();
