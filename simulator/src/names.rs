@@ -15,9 +15,9 @@ use super::dice::Dice;
 mod others;
 
 pub(super) use self::others::{
-    COURSE_COUNT, DARTS_COUNT, DARTS_FIELD, HORSE_COUNT, JOCKEY_COUNT, LEAGUES_OF_OTHERS, TEAMS_OF_OTHERS,
-    basketball_league, basketball_team, course, cs2_team, cs2_tournament, darts_player,
-    darts_tournament, hockey_league, hockey_team, horse, jockey, race,
+    COURSE_COUNT, DARTS_COUNT, DARTS_FIELD, HORSE_COUNT, JOCKEY_COUNT, LEAGUES_OF_OTHERS,
+    TEAMS_OF_OTHERS, basketball_league, basketball_team, course, cs2_team, cs2_tournament,
+    darts_player, darts_tournament, hockey_league, hockey_team, horse, jockey, race,
 };
 
 pub(super) const PROVIDER: &str = "simulator";

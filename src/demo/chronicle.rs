@@ -413,9 +413,8 @@ mod tests {
     fn matches_that_are_not_over_yet_are_left_out() {
         let past = World::new(1, NOW).past();
         let last: Vec<_> = past.into_iter().rev().take(12).collect();
-        let records = |until| {
-            records(&last, RecordScope::ResultUntil(until), PLAYED, &PublicIds::default())
-        };
+        let records =
+            |until| records(&last, RecordScope::ResultUntil(until), PLAYED, &PublicIds::default());
         assert!(records(NOW - DAY_US).is_empty());
         let until = NOW + DAY_US / 20;
         let records = records(until);

@@ -33,6 +33,7 @@ use std::{
 use base::Micros;
 use tokio::sync::{Mutex, MutexGuard, watch};
 
+pub(crate) use self::odds::by_name;
 pub use self::{
     adopt::adopt,
     appearance::{Appearance, AppearanceFilter, Leader, LeaderRow},
@@ -50,7 +51,6 @@ use self::{
     store::{ArchiveStore, Write},
     write_cache::WriteCache,
 };
-pub(crate) use self::odds::by_name;
 pub use crate::match_query::Window;
 use crate::match_query::{MatchPage, MatchQuery};
 use database::{Database, STATEMENT_MAX, within};

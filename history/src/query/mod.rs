@@ -30,16 +30,16 @@ pub use self::{
     },
     view::{View, pair},
 };
-use crate::{
-    archive::{Archive, by_name},
-    reader::Reader,
-};
 pub use crate::{
     archive::{
         Appearance, AppearanceFilter, DEDUCTIONS_MAX, Entity, EntityKind, Leader, LeaderRow,
         Movement, OddsFilter, OddsRow, Period, Properties, StoredDeduction, Tick,
     },
     match_query::{GROUP_STAGE, MatchPage, MatchQuery, Window},
+};
+use crate::{
+    archive::{Archive, by_name},
+    reader::Reader,
 };
 use record::{Key, MatchRecord, MatchSummary};
 

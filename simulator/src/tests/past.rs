@@ -32,7 +32,10 @@ fn past_has_complete_rounds_of_leagues_and_some_matches_of_others() {
     for sport in [Sport::Cs2, Sport::Hockey, Sport::Basketball] {
         assert_eq!(counts[&sport], 3 * 9 * 11, "{sport:?}");
     }
-    assert_eq!([Sport::Tennis, Sport::Darts, Sport::HorseRacing].map(|it| counts[&it]), [240, 160, 144]);
+    assert_eq!(
+        [Sport::Tennis, Sport::Darts, Sport::HorseRacing].map(|it| counts[&it]),
+        [240, 160, 144]
+    );
     assert!(all.iter().any(|it| it.start() > NOW - 60 * 60_000_000), "no match began lately");
     for days_back in 1..=15 {
         let day = NOW - days_back * DAY..NOW - (days_back - 1) * DAY;
