@@ -302,11 +302,15 @@ impl Committer {
     }
 }
 
-/// The match of which a change withdraws prices: those of a market, a book or the consensus are suspended, or their channel
-/// ends.
-fn withdrawn(change: &Change) -> Option<Key> {
+/// The match of which a change may withdraw prices: those of a market, a book or the consensus are suspended or settled, or their
+/// channel ends.
+pub(crate) fn withdrawn(change: &Change) -> Option<Key> {
     let channel = match change {
-        Change::Published(Rate::Each, publication) if publication.urgent => &publication.channel,
+        Change::Published(Rate::Each, publication)
+            if publication.urgent || publication.has_events =>
+        {
+            &publication.channel
+        }
         Change::Closed(channel) => channel,
         Change::Opened(_) | Change::Published(..) => return None,
     };
