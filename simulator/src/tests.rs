@@ -322,7 +322,7 @@ fn several_matches_of_every_sport_are_in_play_at_any_time() {
             (Sport::Football, 110, 3..=6),
             (Sport::Tennis, 110, 2..=6),
             (Sport::Cs2, 110, 1..=4),
-            (Sport::Darts, 50, 1..=3),
+            (Sport::Darts, 50, 0..=3),
             (Sport::Hockey, 130, 1..=4),
             (Sport::Basketball, 110, 1..=4),
             (Sport::HorseRacing, 60, 5..=9),

@@ -193,7 +193,8 @@ impl History {
         let current: HashMap<_, _> = current.collect();
         for row in rows {
             if let Some((record, prices)) = current.get(&row.match_id) {
-                row.bring_up_to_date(record, prices.get(&row.name()).copied());
+                let price = prices.get(&row.name()).copied();
+                row.bring_up_to_date(record, price);
             }
         }
     }
