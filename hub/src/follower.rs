@@ -39,8 +39,9 @@ const EXPORT_EVERY_US: Micros = 100_000;
 /// The most time between two exports by the clock of a source, which is faster than that of the records in a quick replay.
 const EXPORT_WITHIN_US: Micros = 1_000_000;
 
-/// The same for records that this process made before its threads ran. The history of prices has one for each.
-const EXPORT_PLAYED_EVERY_US: Micros = 30_000_000;
+/// The same for what this process played before its threads ran. The history of a price has one entry for each: few
+/// enough to be written in a moment.
+const EXPORT_PLAYED_EVERY_US: Micros = 300_000_000;
 
 /// The least time between two comparisons of the sources, by the clock of the records.
 const COMPARE_EVERY_US: Micros = 5_000_000;

@@ -15,6 +15,15 @@ pub(super) type DayNumber = usize;
 /// two days.
 pub(super) const ROUND_DAYS: usize = 3;
 
+/// Rounds that the leagues have played before the first day of a world.
+pub(super) const PAST_ROUNDS: usize = 5;
+
+/// The round that is played on a day, from 1 on, in a world that begins with the day `first`.
+pub(super) fn round(day: DayNumber, first: DayNumber) -> u16 {
+    let since = (day + PAST_ROUNDS * ROUND_DAYS).saturating_sub(first);
+    u16::try_from(since / ROUND_DAYS + 1).unwrap_or(u16::MAX)
+}
+
 /// The number of the day at a moment.
 pub(super) fn day_number(at: Micros) -> DayNumber {
     usize::try_from(at.div_euclid(DAY)).unwrap_or(0)
@@ -42,12 +51,6 @@ impl Season {
             name: format!("{first}/{:02}", (first + 1).rem_euclid(100)).into(),
             year: day.year().to_string().into(),
         }
-    }
-
-    /// The round that is played on a day, from 1 on.
-    pub(super) fn round(&self, day: DayNumber) -> u16 {
-        let since = day.saturating_sub(day_number(self.start));
-        u16::try_from(since / ROUND_DAYS + 1).unwrap_or(u16::MAX)
     }
 }
 
@@ -85,9 +88,13 @@ mod tests {
         assert_eq!((&*season.name, &*season.year), ("2026/27", "2026"));
         assert_eq!(&*Season::of(season.start).name, "2026/27");
         assert_eq!(&*Season::of(season.start - 1).name, "2025/26");
-        let today = day_number(NOW);
-        assert_eq!([0, 1, 2, 3].map(|days| season.round(today + days)), [38, 39, 39, 39]);
-        assert_eq!(season.round(day_number(season.start)), 1);
+    }
+
+    #[test]
+    fn rounds_are_counted_from_the_past_on() {
+        let first = day_number(NOW);
+        let rounds = [0, 14, 15, 17, 18].map(|days| round(first - 15 + days, first));
+        assert_eq!(rounds, [1, 5, 6, 6, 7]);
     }
 
     #[test]

@@ -83,11 +83,19 @@ pub(super) struct Plan {
     pub(super) length: Micros,
     /// The day that is played.
     pub(super) day: DayNumber,
+    /// The first day of its world, from which rounds are counted.
+    pub(super) first: DayNumber,
 }
 
 impl Plan {
     pub(super) fn new(seed: u64, start: Micros) -> Self {
-        Self { seed, start, length: DAY, day: calendar::day_number(start) }
+        let day = calendar::day_number(start);
+        Self { seed, start, length: DAY, day, first: day }
+    }
+
+    /// The round that is played.
+    pub(super) fn round(self) -> u16 {
+        calendar::round(self.day, self.first)
     }
 
     /// The programme in the order in which its matches are announced.
@@ -134,7 +142,7 @@ impl Plan {
         let notice = dice.seconds((NOTICE_MIN.0 * 60, NOTICE_MIN.1 * 60));
         let soonest = self.start + dice.millis((0, 5_000));
         let announced = (start - notice).max(soonest);
-        booking.entry(key, number, announced, start, self.day)
+        booking.entry(key, number, announced, start, self.round())
     }
 }
 

@@ -33,11 +33,10 @@ impl Booking {
         number: u64,
         announced: Micros,
         start: Micros,
-        day: DayNumber,
+        round: u16,
     ) -> Entry {
         let Self { mut competition, sides, game } = self;
         let season = Season::of(start);
-        let round = season.round(day);
         competition.season = match &game {
             GameKind::Football | GameKind::Hockey | GameKind::Basketball { .. } => {
                 Some(season.name)

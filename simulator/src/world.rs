@@ -7,7 +7,7 @@ use facts::event::Micros;
 
 use super::{
     Simulator,
-    calendar::DayNumber,
+    calendar::{DayNumber, PAST_ROUNDS, ROUND_DAYS, day_number},
     day::{DAY, Entry, Plan},
     dice::{Dice, MINUTE},
     draw::{self, Booking, RACING_COURSES},
@@ -27,7 +27,7 @@ struct Circuit {
     name: &'static str,
     draw: fn(DayNumber, &mut Dice) -> Vec<Booking>,
     /// Days before the first one.
-    days: i64,
+    days: usize,
     /// Matches of each, at most.
     matches_max: usize,
     /// The time of a match since the day began, by its place among the day's.
@@ -35,10 +35,10 @@ struct Circuit {
 }
 
 const CIRCUITS: [Circuit; 7] = [
-    Circuit::of_leagues("football", draw::football, 15),
-    Circuit::of_leagues("csgo", draw::cs2, 9),
-    Circuit::of_leagues("hockey", draw::hockey, 9),
-    Circuit::of_leagues("basketball", draw::basketball, 9),
+    Circuit::of_leagues("football", draw::football, PAST_ROUNDS),
+    Circuit::of_leagues("csgo", draw::cs2, 3),
+    Circuit::of_leagues("hockey", draw::hockey, 3),
+    Circuit::of_leagues("basketball", draw::basketball, 3),
     Circuit { name: "tennis", draw: draw::tennis, days: 10, matches_max: 24, when: any_time },
     Circuit { name: "darts", draw: draw::darts, days: 8, matches_max: 20, when: any_time },
     Circuit { name: "horseracing", draw: draw::races, days: 2, matches_max: 72, when: post_time },
@@ -94,7 +94,7 @@ impl World {
         let mut all = Vec::new();
         for (circuit, kind) in CIRCUITS.iter().zip(0..) {
             for days_back in 1..=circuit.days {
-                all.extend(circuit.matches(self.plan(-days_back), kind));
+                all.extend(circuit.matches(self.plan(-(days_back as i64)), kind));
             }
         }
         all.sort_by_key(|planned| (planned.start(), planned.id()));
@@ -104,7 +104,8 @@ impl World {
     /// A day, counted from the first one; those before it are negative.
     fn plan(&self, day: i64) -> Plan {
         let start = self.start.saturating_add(day.saturating_mul(DAY));
-        Plan::new(self.seed.wrapping_add(day.cast_unsigned()), start)
+        let first = day_number(self.start);
+        Plan { first, ..Plan::new(self.seed.wrapping_add(day.cast_unsigned()), start) }
     }
 }
 
@@ -116,8 +117,9 @@ impl Circuit {
     const fn of_leagues(
         name: &'static str,
         draw: fn(DayNumber, &mut Dice) -> Vec<Booking>,
-        days: i64,
+        rounds: usize,
     ) -> Self {
+        let days = rounds * ROUND_DAYS;
         Self { name, draw, days, matches_max: usize::MAX, when: any_time }
     }
 
@@ -133,7 +135,7 @@ impl Circuit {
             let key = format!("{}/{}/past/{}/{place}", plan.seed, plan.start, self.name);
             let announced = start - DAY - dice.seconds((0, 3_600));
             let number = numbers + 1 + place as u64;
-            let entry: Entry = booking.entry(key.into(), number, announced, start, plan.day);
+            let entry: Entry = booking.entry(key.into(), number, announced, start, plan.round());
             ScheduledMatch::new(entry, plan.seed)
         };
         bookings.map(entry).collect()
