@@ -72,7 +72,10 @@ use hub::{
     test_channels::{self, TestChannels, TestHost, TestTruth},
 };
 use log::film::{ReplayHost, ReplayService, ReplaySettings};
-use record::ids::{self, PublicIds};
+use record::{
+    Withdrawals,
+    ids::{self, PublicIds},
+};
 use web::{
     entitlement::{Entitlement, needs_of_name},
     http::{self, BenchListener, Registry},
@@ -83,6 +86,9 @@ use web::{
 /// How long a node of a cluster may take, after it has restored its state, to apply what was made meanwhile, before it serves
 /// clients all the same.
 const CATCH_UP_WITHIN: Duration = Duration::from_secs(30);
+
+/// How long clients wait for a complete past of the demo. Answers before that say that they are partial.
+const PAST_WITHIN: Duration = Duration::from_secs(5);
 
 /// What the hub plays.
 #[derive(Debug)]
@@ -147,7 +153,8 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
     let fence = Fence::default();
     let archived = accounts.database().fenced(&fence);
     let archive = Archive::open(&archived).await.map_err(AppError::Archive)?;
-    let reader = Reader::default();
+    let withdrawals = Withdrawals::default();
+    let reader = Reader::masked_by(withdrawals.clone());
     let board = SignalBoard::default();
     let restored = archive::signals::restore(accounts.database(), &board).await;
     restored.map_err(AppError::Archive)?;
@@ -244,6 +251,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
         decisions,
         push_terms: push_terms(&config),
         tracer,
+        withdrawals,
         follower_is_awaited: snapshots.is_none(),
         leads,
     };
@@ -340,6 +348,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
         None => orders.take(&stopped, Lifetime::UntilStop).into(),
         Some(_) => Vec::new(),
     };
+    let served_archive = archive.clone();
     let chronicle =
         playing::chronicle(demo, &config, &accounts, (&archive, &reader, &ids), &stopped);
     let webhooks = WebhookParts {
@@ -399,6 +408,8 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
     };
     // Readers over HTTP see what sockets see. If the history has failed, that is reported below.
     is_caught_up.await.ok();
+    // Later answers say that they are partial.
+    timeout(PAST_WITHIN, served_archive.complete()).await.ok();
     if let Some(node) = &mut node {
         // If the stream does not answer, clients get `stale` frames.
         timeout(CATCH_UP_WITHIN, node.caught_up()).await.ok();

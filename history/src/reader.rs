@@ -15,12 +15,13 @@ use std::{
 use facts::event::Sport;
 
 use crate::archive::completed;
-use record::{Key, MatchRecord};
+use record::{Key, MatchRecord, Withdrawals};
 
 /// A handle on the snapshots; clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct Reader {
     state: Arc<ReaderState>,
+    withdrawals: Withdrawals,
 }
 
 #[derive(Debug, Default)]
@@ -49,6 +50,21 @@ impl CurrentMatches {
 }
 
 impl Reader {
+    /// Snapshots that offer no price of the matches with these withdrawals.
+    #[must_use]
+    pub fn masked_by(withdrawals: Withdrawals) -> Self {
+        Self { state: Arc::default(), withdrawals }
+    }
+
+    /// The record as readers may see it.
+    fn masked(&self, record: &Arc<MatchRecord>) -> Arc<MatchRecord> {
+        if self.withdrawals.contains(record.brief.id) {
+            Arc::new(record.without_offers())
+        } else {
+            Arc::clone(record)
+        }
+    }
+
     /// Adds or replaces records, and removes matches.
     pub fn update(&self, records: &[Arc<MatchRecord>], gone: &[Key]) {
         if records.is_empty() && gone.is_empty() {
@@ -85,13 +101,13 @@ impl Reader {
     /// The version of the snapshots: equal versions mean equal content.
     #[must_use]
     pub fn version(&self) -> u64 {
-        self.state.version.load(Ordering::Acquire)
+        self.state.version.load(Ordering::Acquire) + self.withdrawals.version()
     }
 
     #[must_use]
     pub fn get(&self, id: Key) -> Option<Arc<MatchRecord>> {
         let matches = self.state.matches.read().unwrap_or_else(PoisonError::into_inner);
-        matches.records.get(&id).map(Arc::clone)
+        matches.records.get(&id).map(|record| self.masked(record))
     }
 
     /// All matches of a sport, in no order.
@@ -99,7 +115,7 @@ impl Reader {
     pub fn all(&self, sport: Sport) -> Vec<Arc<MatchRecord>> {
         let matches = self.state.matches.read().unwrap_or_else(PoisonError::into_inner);
         let all = matches.records.values().filter(|it| it.brief.sport == sport);
-        all.map(Arc::clone).collect()
+        all.map(|record| self.masked(record)).collect()
     }
 
     /// The matches of a sport in play, by start and id.
@@ -110,7 +126,7 @@ impl Reader {
             .records
             .values()
             .filter(|it| it.brief.sport == sport && it.brief.status.is_live());
-        let mut live: Vec<_> = live.map(Arc::clone).collect();
+        let mut live: Vec<_> = live.map(|record| self.masked(record)).collect();
         drop(matches);
         live.sort_by_key(|it| (it.brief.start, it.brief.id));
         live

@@ -15,9 +15,11 @@ use std::{
 use fanout::{
     Change, Fanout, Micros,
     catch_up::{HostResponse, Requester},
+    channel::Rate,
 };
 use log::{AppendError, EncodedRecords, Log, LogPosition, record::Record};
 use metrics::{counter, gauge, histogram};
+use record::{Key, Withdrawals};
 use tokio::sync::oneshot;
 use tracing::{error, info};
 
@@ -92,6 +94,7 @@ pub(crate) struct Committer {
     pub(crate) fanout: Fanout,
     pub(crate) watches: ChannelWatches,
     pub(crate) follower: FollowerQueue,
+    pub(crate) withdrawals: Withdrawals,
     pub(crate) state: LogState,
 }
 
@@ -177,6 +180,9 @@ impl Committer {
             return false;
         }
         let end = self.log.end();
+        // Before anyone sees the turns, the follower included.
+        let changes = turns.iter().flat_map(|it| &it.turn.changes);
+        self.withdrawals.note(changes.filter_map(withdrawn), end.number);
         let mut records = records.into_iter();
         let mut changes: Vec<Change> = Vec::new();
         let mut oldest: Option<Micros> = None;
@@ -210,6 +216,8 @@ impl Committer {
             return false;
         }
         let end = encoded.end();
+        let changes = turns.iter().flat_map(|(_, turn)| &turn.changes);
+        self.withdrawals.note(changes.filter_map(withdrawn), end.number);
         let mut changes: Vec<Change> = Vec::new();
         for (record, turn) in turns {
             changes.extend(turn.changes);
@@ -292,6 +300,23 @@ impl Committer {
             Answer::Yielded(reply) => drop(reply.send(())),
         }
     }
+}
+
+/// The match of which a change may withdraw prices: those of a market, a book or the consensus are suspended or settled, or their
+/// channel ends.
+pub(crate) fn withdrawn(change: &Change) -> Option<Key> {
+    let channel = match change {
+        Change::Published(Rate::Each, publication)
+            if publication.urgent || publication.has_events =>
+        {
+            &publication.channel
+        }
+        Change::Closed(channel) => channel,
+        Change::Opened(_) | Change::Published(..) => return None,
+    };
+    let mut name = channel.name.as_str().split('/').skip(1);
+    let id = name.next()?.parse().ok()?;
+    (name.next() == Some("odds")).then_some(id)
 }
 
 impl FollowerQueue {

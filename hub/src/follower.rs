@@ -19,6 +19,7 @@ use std::{
 use fanout::{ChannelId, Micros};
 use log::{Log, LogPosition, ReadError, RecordNumber, RecordSource, record::Record};
 use metrics::{counter, gauge};
+use record::Withdrawals;
 use tracing::{error, warn};
 
 use crate::{
@@ -37,6 +38,10 @@ const EXPORT_EVERY_US: Micros = 100_000;
 
 /// The most time between two exports by the clock of a source, which is faster than that of the records in a quick replay.
 const EXPORT_WITHIN_US: Micros = 1_000_000;
+
+/// The same for what this process played before its threads ran. The history of a price has one entry for each: few
+/// enough to be written in a moment.
+const EXPORT_PLAYED_EVERY_US: Micros = 300_000_000;
 
 /// The least time between two comparisons of the sources, by the clock of the records.
 const COMPARE_EVERY_US: Micros = 5_000_000;
@@ -189,6 +194,9 @@ pub struct Follower<C> {
     is_sound: bool,
     /// Counts what was committed since the start.
     lag: FollowerLag,
+    withdrawals: Withdrawals,
+    /// The least time between two exports, by the records' clock.
+    export_every_us: Micros,
 }
 
 impl<C> std::fmt::Debug for Follower<C> {
@@ -199,7 +207,14 @@ impl<C> std::fmt::Debug for Follower<C> {
 
 impl<C: LogConsumer> Follower<C> {
     /// `hub`: the state after the record at this position.
-    pub fn new(mut hub: Hub, position: LogPosition, log: &dyn Log, consumer: C) -> Self {
+    /// `withdrawals`: those that its exports settle.
+    pub fn new(
+        mut hub: Hub,
+        position: LogPosition,
+        log: &dyn Log,
+        consumer: C,
+        withdrawals: Withdrawals,
+    ) -> Self {
         // The updates of its channels are in the log. Frames of the older sockets are not only there.
         let window = hub.settings().window;
         hub.set_tail_window(TailWindow { bytes: 0, ..window });
@@ -221,6 +236,8 @@ impl<C: LogConsumer> Follower<C> {
             consumer,
             is_sound,
             lag,
+            withdrawals,
+            export_every_us: EXPORT_EVERY_US,
         }
     }
 
@@ -229,23 +246,30 @@ impl<C: LogConsumer> Follower<C> {
         self.lag.clone()
     }
 
-    /// Follows until the committer has gone and all is seen. `end`: the last record at the start.
+    /// Follows until the committer has gone and all is seen. `seen`: the last record of the processes before
+    /// this one; `end`: the last record at the start.
     ///
     /// # Errors
     ///
     /// If a record cannot be read or understood.
     pub fn run(
         mut self,
+        seen: RecordNumber,
         end: RecordNumber,
         queue: &Receiver<Arc<LoggedTurn>>,
     ) -> Result<FollowerEnd<C>, FollowerError> {
         let _guard = LagGuard(self.lag.clone());
         // The history has seen these records before, so it gets only what came of them.
         self.exports = false;
-        self.read_up_to(end, end)?;
+        self.read_up_to(seen, end)?;
         self.exports = true;
         self.hub.export_everything();
         self.export(self.at);
+        // What this process played before its threads ran: hours in a moment.
+        self.export_every_us = EXPORT_PLAYED_EVERY_US;
+        self.read_up_to(end, end)?;
+        self.export(self.at);
+        self.export_every_us = EXPORT_EVERY_US;
         self.consumer.caught_up();
         loop {
             match queue.recv_timeout(WAIT) {
@@ -332,7 +356,7 @@ impl<C: LogConsumer> Follower<C> {
         let began = monotonic();
         let mut changes = Vec::new();
         for input in inputs {
-            if self.exports && self.has_second_passed(input) {
+            if self.exports && self.is_export_due_within(input) {
                 self.export(record.at);
             }
             self.hub.take(input, &mut changes);
@@ -360,17 +384,18 @@ impl<C: LogConsumer> Follower<C> {
         if record.number > start {
             self.lag.subtract(record);
         }
-        if self.exports && record.at.saturating_sub(self.exported_at) >= EXPORT_EVERY_US {
+        if self.exports && record.at.saturating_sub(self.exported_at) >= self.export_every_us {
             self.export(record.at);
         }
     }
 
-    /// Whether a source has gone on by [`EXPORT_WITHIN_US`] with this input since the last export.
-    fn has_second_passed(&mut self, input: &HubInput) -> bool {
+    /// Whether a source has gone on by [`EXPORT_WITHIN_US`] with this input since the last export, or by the pause between two
+    /// exports if that is longer.
+    fn is_export_due_within(&mut self, input: &HubInput) -> bool {
         let HubInput::Batch { source, batch, .. } = input else { return false };
         let Some(at) = batch.at else { return false };
         let first = *self.unexported.entry(*source).or_insert(at);
-        at.saturating_sub(first) >= EXPORT_WITHIN_US
+        at.saturating_sub(first) >= EXPORT_WITHIN_US.max(self.export_every_us)
     }
 
     fn export(&mut self, at: Micros) {
@@ -386,6 +411,7 @@ impl<C: LogConsumer> Follower<C> {
         if let Some(export) = self.hub.export(at) {
             self.consumer.export(export);
         }
+        self.withdrawals.settle(self.applied);
     }
 
     /// Shows in the metrics how far the sources agree.

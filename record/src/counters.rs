@@ -38,18 +38,9 @@ impl FootballRecord {
         let mut sides = self.stats.clone();
         let has_play = !self.incidents.is_empty();
         let standing = self.incidents.iter().filter(|it| it.retracted.is_none());
-        let shown = standing.filter_map(|it| Some((card(&it.kind)?, it.side?)));
+        let shown = standing.filter_map(|it| Some((CardColour::of(&it.kind)?, it.side?)));
         complete(&mut sides, has_play, shown);
         sides
-    }
-}
-
-/// The entry of [`CARDS`] for an incident of this kind, as the stream protocol names kinds.
-fn card(kind: &str) -> Option<CardColour> {
-    match kind {
-        "yellow" => Some(CardColour::Yellow),
-        "second_yellow" | "red" => Some(CardColour::Red),
-        _ => None,
     }
 }
 
@@ -58,6 +49,18 @@ fn card(kind: &str) -> Option<CardColour> {
 pub enum CardColour {
     Yellow,
     Red,
+}
+
+impl CardColour {
+    /// The colour under which an incident of this kind counts, as the stream protocol names kinds; `None` if it is no card.
+    #[must_use]
+    pub fn of(kind: &str) -> Option<Self> {
+        match kind {
+            "yellow" => Some(Self::Yellow),
+            "second_yellow" | "red" => Some(Self::Red),
+            _ => None,
+        }
+    }
 }
 
 /// Adds to the counters of both sides the zeros that feeds omit. `has_incidents`: whether a feed

@@ -47,6 +47,7 @@ pub mod signal;
 mod status;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+mod withdrawals;
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -73,6 +74,7 @@ pub use self::{
         ScoreboardRecord, SetRecord, TennisRecord,
     },
     status::{Status, Vocabulary},
+    withdrawals::Withdrawals,
 };
 
 /// A public id; see [`facts::event::Id`].

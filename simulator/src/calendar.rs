@@ -8,8 +8,26 @@ use facts::event::{Micros, Pair};
 
 use super::day::DAY;
 
-/// From one round of a season to the next, before the simulated days begin.
-pub(super) const ROUND: Micros = 4 * DAY;
+/// The number of a day since 1970, which determines who plays. Every day of a world has one of its own.
+pub(super) type DayNumber = usize;
+
+/// Days from one round of a league to its next. With a league on one day of these, no team plays twice within
+/// two days.
+pub(super) const ROUND_DAYS: usize = 3;
+
+/// Rounds that the leagues have played before the first day of a world.
+pub(super) const PAST_ROUNDS: usize = 5;
+
+/// The round that is played on a day, from 1 on, in a world that begins with the day `first`.
+pub(super) fn round(day: DayNumber, first: DayNumber) -> u16 {
+    let since = (day + PAST_ROUNDS * ROUND_DAYS).saturating_sub(first);
+    u16::try_from(since / ROUND_DAYS + 1).unwrap_or(u16::MAX)
+}
+
+/// The number of the day at a moment.
+pub(super) fn day_number(at: Micros) -> DayNumber {
+    usize::try_from(at.div_euclid(DAY)).unwrap_or(0)
+}
 
 /// A season from the 1st of August on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,32 +52,16 @@ impl Season {
             year: day.year().to_string().into(),
         }
     }
-
-    /// Rounds that are over at a moment.
-    pub(super) fn rounds_before(&self, at: Micros) -> u16 {
-        u16::try_from((at - self.start) / ROUND).unwrap_or(0)
-    }
 }
 
-/// The number of the round that is played on a day of the world that begins at `start`: every day has
-/// one of its own, after those of the past.
-pub(super) fn matchday(start: Micros, day: u64) -> u16 {
-    let day = Micros::try_from(day).unwrap_or(0);
-    let (first, now) = (Season::of(start), Season::of(start + day * DAY));
-    let (before, since) = if first.start == now.start {
-        (first.rounds_before(start), day)
-    } else {
-        (0, (start + day * DAY - now.start) / DAY)
-    };
-    before.saturating_add(1).saturating_add(u16::try_from(since).unwrap_or(0))
-}
-
-/// The pairings of a round, counted from 0. All members meet each other once, and then once more with
-/// home and away exchanged. `members` is even.
+/// The pairings of a round, counted from 0. All members meet each other once, then once more with home and away
+/// exchanged, and so on. Nobody plays three times in a row at home, or away. `members` is even.
 pub(super) fn round_robin(members: usize, round: usize) -> Vec<Pair<usize>> {
     let others = members - 1;
-    let turn = round % others;
-    let again = round / others % 2 == 1;
+    let cycle = round / others;
+    // One turn is passed over from cycle to cycle, so that home and away alternate across them.
+    let turn = (round + cycle) % others;
+    let again = cycle % 2 == 1;
     let pair = |place: usize| {
         let (one, other) = match place {
             0 => (others, turn),
@@ -86,14 +88,13 @@ mod tests {
         assert_eq!((&*season.name, &*season.year), ("2026/27", "2026"));
         assert_eq!(&*Season::of(season.start).name, "2026/27");
         assert_eq!(&*Season::of(season.start - 1).name, "2025/26");
-        assert_eq!(season.rounds_before(NOW), 28);
     }
 
     #[test]
-    fn every_day_has_a_round_of_its_own() {
-        let rounds: Vec<_> = (0..4).map(|day| matchday(NOW, day)).collect();
-        assert_eq!(rounds, [29, 30, 31, 32]);
-        assert_eq!(matchday(NOW, 365), 114);
+    fn rounds_are_counted_from_the_past_on() {
+        let first = day_number(NOW);
+        let rounds = [0, 14, 15, 17, 18].map(|days| round(first - 15 + days, first));
+        assert_eq!(rounds, [1, 5, 6, 6, 7]);
     }
 
     #[test]
@@ -103,6 +104,22 @@ mod tests {
         for round in 0..42 {
             let own: BTreeSet<_> = round_robin(22, round).into_iter().flatten().collect();
             assert_eq!(own.len(), 22, "round {round}");
+        }
+    }
+
+    #[test]
+    fn pairs_meet_again_after_weeks_and_home_and_away_alternate() {
+        let rounds: Vec<_> = (0..6 * 21).map(|round| round_robin(22, round)).collect();
+        for team in 0..22 {
+            let of_team = rounds.iter().flatten().filter(|pair| pair.contains(&team));
+            let (home, rivals): (Vec<_>, Vec<_>) = of_team
+                .map(|[home, away]| (*home == team, if *home == team { *away } else { *home }))
+                .unzip();
+            assert!(home.windows(3).all(|it| it != [it[0]; 3]), "{team}: {home:?}");
+            for (round, rival) in rivals.iter().enumerate() {
+                let later = rivals[round + 1..].iter().position(|it| it == rival);
+                assert!(later.is_none_or(|rounds| rounds >= 19), "{team} v {rival}: {later:?}");
+            }
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The day's programme: which matches are played, by which sides, and when.
 //!
 //! Kick-offs run in lanes, each lane one match after another, so that at any time of the day about
-//! as many matches are in play as there are lanes. No team, no player and no horse appears twice a
-//! day.
+//! as many matches are in play as there are lanes. No player and no horse appears twice a day, and no
+//! team within two days.
 
 use std::sync::Arc;
 
@@ -12,7 +12,8 @@ use facts::{
 };
 
 use super::{
-    calendar, darts,
+    calendar::{self, DayNumber},
+    darts,
     dice::{Dice, MINUTE},
     draw::{self, Booking},
     names,
@@ -30,14 +31,14 @@ struct Lanes {
 }
 
 /// A league match takes 110 to 117 minutes with its break.
-const FOOTBALL: Lanes = Lanes { first_min: &[1, 5, 10, 16, 22, 28, 34, 40], gap_min: (115, 121) };
+const FOOTBALL: Lanes = Lanes { first_min: &[1, 8, 17, 27, 38], gap_min: (115, 121) };
 /// Tennis takes an hour to three and a half; lanes overlap now and then.
-const TENNIS: Lanes = Lanes { first_min: &[2, 12, 25, 45, 65, 85], gap_min: (105, 130) };
-const CS2: Lanes = Lanes { first_min: &[4, 30, 62, 95], gap_min: (132, 150) };
-const DARTS: Lanes = Lanes { first_min: &[3, 14, 27], gap_min: (50, 62) };
-const HOCKEY: Lanes = Lanes { first_min: &[6, 33, 66, 100], gap_min: (135, 150) };
-const BASKETBALL: Lanes = Lanes { first_min: &[7, 29, 58, 88], gap_min: (132, 148) };
-const RACES: Lanes = Lanes { first_min: &[8, 13, 18], gap_min: (15, 20) };
+const TENNIS: Lanes = Lanes { first_min: &[2, 14, 35, 65], gap_min: (105, 130) };
+const CS2: Lanes = Lanes { first_min: &[4, 46, 92], gap_min: (132, 150) };
+const DARTS: Lanes = Lanes { first_min: &[3, 22], gap_min: (50, 62) };
+const HOCKEY: Lanes = Lanes { first_min: &[6, 50, 96], gap_min: (135, 150) };
+const BASKETBALL: Lanes = Lanes { first_min: &[7, 48, 94], gap_min: (132, 148) };
+const RACES: Lanes = Lanes { first_min: &[8, 15], gap_min: (15, 20) };
 
 /// How long before its start a match is announced, where the day is old enough for it.
 const NOTICE_MIN: (i64, i64) = (120, 240);
@@ -80,23 +81,31 @@ pub(super) struct Plan {
     pub(super) start: Micros,
     /// Matches start within this span; those begun are played to their end.
     pub(super) length: Micros,
-    /// The round that is played.
-    pub(super) round: u16,
+    /// The day that is played.
+    pub(super) day: DayNumber,
+    /// The first day of its world, from which rounds are counted.
+    pub(super) first: DayNumber,
 }
 
 impl Plan {
     pub(super) fn new(seed: u64, start: Micros) -> Self {
-        Self { seed, start, length: DAY, round: calendar::matchday(start, 0) }
+        let day = calendar::day_number(start);
+        Self { seed, start, length: DAY, day, first: day }
+    }
+
+    /// The round that is played.
+    pub(super) fn round(self) -> u16 {
+        calendar::round(self.day, self.first)
     }
 
     /// The programme in the order in which its matches are announced.
     pub(super) fn programme(self) -> Vec<Entry> {
         let mut dice = Dice::new(self.seed, 0);
         let mut bookings = Vec::new();
-        let mut book = |lanes: &Lanes, all: fn(usize, &mut Dice) -> Vec<Booking>| {
+        let mut book = |lanes: &Lanes, all: fn(DayNumber, &mut Dice) -> Vec<Booking>| {
             let mut starts = self.starts(lanes, &mut dice);
             starts.sort_unstable();
-            let drawn = all(usize::from(self.round) - 1, &mut dice);
+            let drawn = all(self.day, &mut dice);
             bookings.extend(starts.into_iter().zip(drawn));
         };
         book(&FOOTBALL, draw::football);
@@ -133,7 +142,7 @@ impl Plan {
         let notice = dice.seconds((NOTICE_MIN.0 * 60, NOTICE_MIN.1 * 60));
         let soonest = self.start + dice.millis((0, 5_000));
         let announced = (start - notice).max(soonest);
-        booking.entry(key, number, announced, start, self.round)
+        booking.entry(key, number, announced, start, self.round())
     }
 }
 
@@ -205,13 +214,13 @@ mod tests {
                 *counts.entry(entry.sport()).or_default() += 1;
             }
             for (sport, expected) in [
-                (Sport::Football, 80..110),
-                (Sport::Tennis, 60..120),
-                (Sport::Cs2, 36..46),
-                (Sport::Darts, 70..84),
-                (Sport::Hockey, 36..44),
-                (Sport::Basketball, 36..44),
-                (Sport::HorseRacing, 220..290),
+                (Sport::Football, 55..67),
+                (Sport::Tennis, 40..60),
+                (Sport::Cs2, 27..34),
+                (Sport::Darts, 46..58),
+                (Sport::Hockey, 27..34),
+                (Sport::Basketball, 27..34),
+                (Sport::HorseRacing, 145..195),
             ] {
                 assert!(expected.contains(&counts[&sport]), "seed {seed}: {sport:?} {counts:?}");
             }

@@ -1,11 +1,11 @@
-//! The draw: the pairs of a round, and the fields of a day's races.
+//! The draw: the pairs of a day, and the fields of its races.
 
 use std::sync::Arc;
 
 use facts::event::{Competition, Id, Micros, Pair, Participant};
 
 use super::{
-    calendar::{Season, round_robin},
+    calendar::{DayNumber, ROUND_DAYS, Season, round_robin},
     day::{Entry, GameKind},
     dice::Dice,
     names,
@@ -14,6 +14,9 @@ use super::{
 
 /// Races of a day for which there are horses.
 const RACES: usize = 300;
+
+/// Courses that race on a day.
+pub(super) const RACING_COURSES: usize = 3;
 
 /// A match before it has its number and its time.
 #[derive(Debug, Clone)]
@@ -46,17 +49,17 @@ impl Booking {
     }
 }
 
-/// All matches of a round, in random order, and so for the other sports.
-pub(super) fn football(round: usize, dice: &mut Dice) -> Vec<Booking> {
-    let pairs = league_pairs(names::LEAGUE_COUNT, names::TEAMS_PER_LEAGUE, round, dice);
+/// All matches of a day, in random order, and so for the other sports.
+pub(super) fn football(day: DayNumber, dice: &mut Dice) -> Vec<Booking> {
+    let pairs = league_pairs(names::LEAGUE_COUNT, names::TEAMS_PER_LEAGUE, day, dice);
     bookings(pairs, |league, teams| {
         let sides = teams.map(|team| names::team(league, team));
         (names::league(league), sides, GameKind::Football)
     })
 }
 
-pub(super) fn tennis(_round: usize, dice: &mut Dice) -> Vec<Booking> {
-    let pairs = drawn_pairs(names::TOURNAMENT_COUNT, names::PLAYERS_PER_TOURNAMENT, dice);
+pub(super) fn tennis(day: DayNumber, dice: &mut Dice) -> Vec<Booking> {
+    let pairs = daily_pairs(names::TOURNAMENT_COUNT, names::PLAYERS_PER_TOURNAMENT, day, dice);
     bookings(pairs, |tournament, players| {
         let (competition, format) = names::tournament(tournament);
         let sides = players.map(|player| names::tennis_player(tournament, player));
@@ -64,16 +67,16 @@ pub(super) fn tennis(_round: usize, dice: &mut Dice) -> Vec<Booking> {
     })
 }
 
-pub(super) fn cs2(_round: usize, dice: &mut Dice) -> Vec<Booking> {
-    let pairs = drawn_pairs(names::LEAGUES_OF_OTHERS, names::TEAMS_OF_OTHERS, dice);
+pub(super) fn cs2(day: DayNumber, dice: &mut Dice) -> Vec<Booking> {
+    let pairs = league_pairs(names::LEAGUES_OF_OTHERS, names::TEAMS_OF_OTHERS, day, dice);
     bookings(pairs, |tournament, teams| {
         let sides = teams.map(|team| names::cs2_team(tournament, team));
         (names::cs2_tournament(tournament), sides, GameKind::Cs2)
     })
 }
 
-pub(super) fn darts(_round: usize, dice: &mut Dice) -> Vec<Booking> {
-    let pairs = drawn_pairs(names::LEAGUES_OF_OTHERS, names::DARTS_FIELD, dice);
+pub(super) fn darts(day: DayNumber, dice: &mut Dice) -> Vec<Booking> {
+    let pairs = daily_pairs(names::DARTS_COUNT, names::DARTS_FIELD, day, dice);
     bookings(pairs, |tournament, players| {
         let (competition, format, category) = names::darts_tournament(tournament);
         let sides = players.map(|player| names::darts_player(tournament, player));
@@ -81,16 +84,16 @@ pub(super) fn darts(_round: usize, dice: &mut Dice) -> Vec<Booking> {
     })
 }
 
-pub(super) fn hockey(round: usize, dice: &mut Dice) -> Vec<Booking> {
-    let pairs = league_pairs(names::LEAGUES_OF_OTHERS, names::TEAMS_OF_OTHERS, round, dice);
+pub(super) fn hockey(day: DayNumber, dice: &mut Dice) -> Vec<Booking> {
+    let pairs = league_pairs(names::LEAGUES_OF_OTHERS, names::TEAMS_OF_OTHERS, day, dice);
     bookings(pairs, |league, teams| {
         let sides = teams.map(|team| names::hockey_team(league, team));
         (names::hockey_league(league), sides, GameKind::Hockey)
     })
 }
 
-pub(super) fn basketball(round: usize, dice: &mut Dice) -> Vec<Booking> {
-    let pairs = league_pairs(names::LEAGUES_OF_OTHERS, names::TEAMS_OF_OTHERS, round, dice);
+pub(super) fn basketball(day: DayNumber, dice: &mut Dice) -> Vec<Booking> {
+    let pairs = league_pairs(names::LEAGUES_OF_OTHERS, names::TEAMS_OF_OTHERS, day, dice);
     bookings(pairs, |league, teams| {
         let (competition, quarter_s) = names::basketball_league(league);
         let sides = teams.map(|team| names::basketball_team(league, team));
@@ -111,8 +114,8 @@ fn bookings(
     pairs.into_iter().map(booking).collect()
 }
 
-/// The races of a day, at three of the courses in turn.
-pub(super) fn races(round: usize, dice: &mut Dice) -> Vec<Booking> {
+/// The races of a day, at [`RACING_COURSES`] of the courses in turn.
+pub(super) fn races(day: DayNumber, dice: &mut Dice) -> Vec<Booking> {
     let mut horses: Vec<usize> = (0..names::HORSE_COUNT).collect();
     dice.shuffle(&mut horses);
     let mut horses = horses.into_iter();
@@ -130,7 +133,7 @@ pub(super) fn races(round: usize, dice: &mut Dice) -> Vec<Booking> {
         let runners = runners.collect();
         let (name, jumps) =
             names::race(dice.between(0, 200) as usize, dice.between(0, 200) as usize);
-        let course = (round + races.len() % 3) % names::COURSE_COUNT;
+        let course = (day + races.len() % RACING_COURSES) % names::COURSE_COUNT;
         races.push(Booking {
             competition: names::course(course),
             sides: None,
@@ -140,30 +143,39 @@ pub(super) fn races(round: usize, dice: &mut Dice) -> Vec<Booking> {
     races
 }
 
-/// The pairs of a round of every league, in random order; leagues are not all in the same turn.
+/// The pairs of the leagues that play on a day, in random order. Each league plays on one day of [`ROUND_DAYS`].
 fn league_pairs(
     leagues: usize,
     teams: usize,
+    day: DayNumber,
+    dice: &mut Dice,
+) -> Vec<(usize, Pair<usize>)> {
+    let plays = |league: &usize| league % ROUND_DAYS == day % ROUND_DAYS;
+    pairs((0..leagues).filter(plays), teams, day / ROUND_DAYS, dice)
+}
+
+/// The pairs of every competition, in random order: everyone plays daily.
+fn daily_pairs(
+    competitions: usize,
+    members: usize,
+    day: DayNumber,
+    dice: &mut Dice,
+) -> Vec<(usize, Pair<usize>)> {
+    pairs(0..competitions, members, day, dice)
+}
+
+/// The pairs of a round of some competitions, in random order; they are not all in the same turn.
+fn pairs(
+    competitions: impl Iterator<Item = usize>,
+    members: usize,
     round: usize,
     dice: &mut Dice,
 ) -> Vec<(usize, Pair<usize>)> {
-    let of_league = |league: usize| {
-        let pairs = round_robin(teams, round + league * 5);
-        pairs.into_iter().map(move |pair| (league, pair))
+    let of_competition = |competition: usize| {
+        let pairs = round_robin(members, round + competition * 5);
+        pairs.into_iter().map(move |pair| (competition, pair))
     };
-    let mut pairs: Vec<_> = (0..leagues).flat_map(of_league).collect();
-    dice.shuffle(&mut pairs);
-    pairs
-}
-
-/// Everyone of every competition paired once at random, the pairs in random order.
-fn drawn_pairs(competitions: usize, members: usize, dice: &mut Dice) -> Vec<(usize, Pair<usize>)> {
-    let mut pairs = Vec::with_capacity(competitions * members / 2);
-    for competition in 0..competitions {
-        let mut order: Vec<usize> = (0..members).collect();
-        dice.shuffle(&mut order);
-        pairs.extend(order.chunks_exact(2).map(|pair| (competition, [pair[0], pair[1]])));
-    }
+    let mut pairs: Vec<_> = competitions.flat_map(of_competition).collect();
     dice.shuffle(&mut pairs);
     pairs
 }

@@ -65,7 +65,7 @@ pub use self::{
         Card, Colour, Ending, FootballTruth, Goal, MatchTruth, Minute, OverturnedGoal,
         PenaltyMissed, RaceTruth, ScoreboardTruth, SettledMarket, Substitution, TennisTruth, Truth,
     },
-    world::{World, past},
+    world::World,
 };
 
 /// One day, batch by batch in time order.

@@ -15,15 +15,15 @@ use super::dice::Dice;
 mod others;
 
 pub(super) use self::others::{
-    COURSE_COUNT, DARTS_FIELD, HORSE_COUNT, JOCKEY_COUNT, LEAGUES_OF_OTHERS, TEAMS_OF_OTHERS,
-    basketball_league, basketball_team, course, cs2_team, cs2_tournament, darts_player,
-    darts_tournament, hockey_league, hockey_team, horse, jockey, race,
+    COURSE_COUNT, DARTS_COUNT, DARTS_FIELD, HORSE_COUNT, JOCKEY_COUNT, LEAGUES_OF_OTHERS,
+    TEAMS_OF_OTHERS, basketball_league, basketball_team, course, cs2_team, cs2_tournament,
+    darts_player, darts_tournament, hockey_league, hockey_team, horse, jockey, race,
 };
 
 pub(super) const PROVIDER: &str = "simulator";
 
 /// Leagues by name, each with the ending of its towns.
-const LEAGUES: [(&str, &str); 10] = [
+const LEAGUES: [(&str, &str); 18] = [
     ("Northmark First Division", "wick"),
     ("Holmland Premier", "holm"),
     ("Sundstad Elite", "stad"),
@@ -34,11 +34,21 @@ const LEAGUES: [(&str, &str); 10] = [
     ("Division Valmont", "ville"),
     ("Havenmark League", "haven"),
     ("Dalarsk Cup Series", "dal"),
+    ("Burgmark Oberliga", "burg"),
+    ("Fordland Premier", "ford"),
+    ("Minster Conference", "minster"),
+    ("Nordvik Division", "vik"),
+    ("Alpenbruck Liga", "bruck"),
+    ("Sundmark Series", "sund"),
+    ("Croftland League One", "croft"),
+    ("Polisara Super League", "polis"),
 ];
 
 /// The country of each league: ISO 3166-1 alpha-2, or the name of one that has none.
-const LEAGUE_COUNTRIES: [&str; LEAGUES.len()] =
-    ["England", "DK", "SE", "ES", "IE", "PT", "NL", "FR", "DE", "NO"];
+const LEAGUE_COUNTRIES: [&str; LEAGUES.len()] = [
+    "England", "DK", "SE", "ES", "IE", "PT", "NL", "FR", "DE", "NO", "AT", "CA", "BE", "IS", "CH",
+    "FI", "AU", "GR",
+];
 
 /// Where players are from whose league has no country, and some whose league has one.
 const COUNTRIES: [&str; 16] = [
@@ -224,7 +234,7 @@ mod tests {
     #[test]
     fn opponents_have_unique_names() {
         let teams = (0..LEAGUE_COUNT).flat_map(|l| (0..TEAMS_PER_LEAGUE).map(move |t| team(l, t)));
-        assert_eq!(teams.map(|team| team.name).collect::<BTreeSet<_>>().len(), 220);
+        assert_eq!(teams.map(|team| team.name).collect::<BTreeSet<_>>().len(), 396);
         let players = (0..TOURNAMENT_COUNT)
             .flat_map(|t| (0..PLAYERS_PER_TOURNAMENT).map(move |p| tennis_player(t, p)));
         assert_eq!(players.map(|player| player.id).collect::<BTreeSet<_>>().len(), 240);

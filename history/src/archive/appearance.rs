@@ -6,7 +6,10 @@ use base::Micros;
 use facts::event::PlayerStat;
 
 use crate::ids::first_choice;
-use record::{EntityRef, FootballRecord, IncidentRecord, Key, MatchRecord, PlayRecord, Status};
+use record::{
+    EntityRef, FootballRecord, IncidentRecord, Key, MatchRecord, PlayRecord, Status,
+    counters::CardColour,
+};
 
 /// A player's part in a match: whether in the line-up, and the statistics.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +32,7 @@ pub struct Appearance {
     /// Without own goals and the shoot-out.
     pub goals: u32,
     pub assists: u32,
-    /// A second yellow card counts here and as a red card.
+    /// A second yellow card counts as a red card only, as for the team: `record::counters`.
     pub yellow: u32,
     pub red: u32,
     pub fouls: u32,
@@ -240,18 +243,16 @@ impl AppearanceBuilder<'_> {
                     it.played = true;
                 });
             }
-            // Players on the bench can be booked, too.
-            ("yellow", _) => self.note(player, side, |it| it.yellow += 1),
-            ("second_yellow", _) => self.note(player, side, |it| {
-                it.yellow += 1;
-                it.red += 1;
-            }),
-            ("red", _) => self.note(player, side, |it| it.red += 1),
             ("substitution", _) => {
                 self.note(player, side, |it| it.played = true);
                 self.note(assist, side, |it| it.played = true);
             }
-            _ => {}
+            // Players on the bench can be booked, too.
+            (kind, _) => match CardColour::of(kind) {
+                Some(CardColour::Yellow) => self.note(player, side, |it| it.yellow += 1),
+                Some(CardColour::Red) => self.note(player, side, |it| it.red += 1),
+                None => {}
+            },
         }
     }
 

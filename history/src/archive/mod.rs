@@ -31,8 +31,9 @@ use std::{
 };
 
 use base::Micros;
-use tokio::sync::{Mutex, MutexGuard};
+use tokio::sync::{Mutex, MutexGuard, watch};
 
+pub(crate) use self::odds::by_name;
 pub use self::{
     adopt::adopt,
     appearance::{Appearance, AppearanceFilter, Leader, LeaderRow},
@@ -76,6 +77,8 @@ struct Inner {
     cache: Mutex<WriteCache>,
     /// The number of the last write up to which this program has seen all.
     seen: AtomicI64,
+    /// Whether matches are missing that are being added.
+    partial: watch::Sender<bool>,
 }
 
 impl Archive {
@@ -98,8 +101,26 @@ impl Archive {
             bookmakers: bookmakers.into(),
             cache: Mutex::default(),
             seen: seen.into(),
+            partial: watch::Sender::default(),
         };
         Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Sets whether matches are missing that are being added, such as the past of the demo at its first start.
+    pub fn set_partial(&self, partial: bool) {
+        self.inner.partial.send_replace(partial);
+    }
+
+    /// Whether matches are missing that are being added.
+    #[must_use]
+    pub fn is_partial(&self) -> bool {
+        *self.inner.partial.borrow()
+    }
+
+    /// Waits until no match is missing.
+    pub async fn complete(&self) {
+        // The sender lives as long as this archive.
+        self.inner.partial.subscribe().wait_for(|partial| !partial).await.ok();
     }
 
     /// Writes these matches, their entities, and every changed price. Data stored before this

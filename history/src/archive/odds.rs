@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use base::Micros;
 use rust_decimal::Decimal;
+use rustc_hash::FxHashMap;
 
 use crate::ids::first_choice;
-use record::Key;
+use record::{Key, MatchRecord, PriceRecord};
 
 /// One price of one bookmaker, from its opening until now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +50,47 @@ pub enum Movement {
     Drifting,
 }
 
+/// Bookmaker, market, part, line and outcome, which name a price within its match.
+type PriceName<'a> = (&'a str, &'a str, Option<&'a str>, Option<Decimal>, &'a str);
+
+/// The prices of a record; of several under one name, the last on offer.
+pub(crate) fn by_name(record: &MatchRecord) -> FxHashMap<PriceName<'_>, &PriceRecord> {
+    let mut prices: FxHashMap<PriceName<'_>, &PriceRecord> = FxHashMap::default();
+    for price in &record.prices {
+        let PriceRecord { bookmaker, market, period, line, outcome, .. } = price;
+        let line = line.map(|line| line.normalize());
+        let last = prices.entry((bookmaker, market, period.as_deref(), line, outcome));
+        let last = last.or_insert(price);
+        if (last.price.is_some(), last.at) < (price.price.is_some(), price.at) {
+            *last = price;
+        }
+    }
+    prices
+}
+
 impl OddsRow {
+    pub(crate) fn name(&self) -> PriceName<'_> {
+        (&self.bookmaker, &self.market, self.period.as_deref(), self.line, &self.outcome)
+    }
+
+    /// Brings the row to the state of its match in the hub. `current`: its price there; without one, it is
+    /// not on offer.
+    pub fn bring_up_to_date(&mut self, record: &MatchRecord, current: Option<&PriceRecord>) {
+        let Some(current) = current else {
+            self.is_open = false;
+            return;
+        };
+        self.is_open = current.open && current.price.is_some();
+        self.in_play = current.in_play;
+        if let Some(price) = current.price.filter(|price| *price != self.price) {
+            self.previous = Some(self.price);
+            self.price = price;
+            self.price_us = current.at;
+            self.received_us = record.brief.updated;
+            self.updated_us = record.brief.updated;
+        }
+    }
+
     /// The id that clients see. A row that is not written yet reports its first choice, which it
     /// then gets unless another row has it: about one in five thousand, with 400,000 rows.
     #[must_use]

@@ -157,7 +157,7 @@ async fn appearances_are_stored_with_their_counts() {
             (112, HOME, false, true, [0, 0, 0, 0]),
             (113, HOME, false, false, [0, 0, 0, 0]),
             (201, AWAY, true, true, [0, 0, 0, 0]),
-            (202, AWAY, true, true, [0, 0, 2, 1]),
+            (202, AWAY, true, true, [0, 0, 1, 1]),
             (213, AWAY, false, false, [0, 0, 1, 0]),
         ];
         assert_eq!(found, expected);

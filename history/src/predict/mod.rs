@@ -107,6 +107,10 @@ impl Predictor {
                     _ = refits.tick() => RefitScope::All,
                     _ = looks.tick() => RefitScope::Urgent,
                 };
+                // Soon all results are there.
+                if archive.is_partial() {
+                    continue;
+                }
                 let (predictor, archive) = (predictor.clone(), archive.clone());
                 let config = config.clone();
                 let fit = move || predictor.refit(&archive, &config, scope, now());

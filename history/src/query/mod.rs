@@ -12,7 +12,10 @@ mod side_match;
 mod standings;
 mod view;
 
-use std::sync::Arc;
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use facts::event::Sport;
 
@@ -27,13 +30,16 @@ pub use self::{
     },
     view::{View, pair},
 };
-use crate::{archive::Archive, reader::Reader};
 pub use crate::{
     archive::{
         Appearance, AppearanceFilter, DEDUCTIONS_MAX, Entity, EntityKind, Leader, LeaderRow,
         Movement, OddsFilter, OddsRow, Period, Properties, StoredDeduction, Tick,
     },
     match_query::{GROUP_STAGE, MatchPage, MatchQuery, Window},
+};
+use crate::{
+    archive::{Archive, by_name},
+    reader::Reader,
 };
 use record::{Key, MatchRecord, MatchSummary};
 
@@ -174,7 +180,23 @@ impl History {
         filter: &OddsFilter,
         window: Window,
     ) -> Result<(usize, Vec<OddsRow>), sqlx::Error> {
-        self.archive.odds(filter, window).await
+        let (count, mut rows) = self.archive.odds(filter, window).await?;
+        self.bring_up_to_date(&mut rows);
+        Ok((count, rows))
+    }
+
+    /// Brings rows of the archive to the state of the hub as it is now: the archive is written later.
+    fn bring_up_to_date(&self, rows: &mut [OddsRow]) {
+        let ids: HashSet<Key> = rows.iter().map(|row| row.match_id).collect();
+        let records: Vec<_> = ids.into_iter().filter_map(|id| self.reader.get(id)).collect();
+        let current = records.iter().map(|record| (record.brief.id, (record, by_name(record))));
+        let current: HashMap<_, _> = current.collect();
+        for row in rows {
+            if let Some((record, prices)) = current.get(&row.match_id) {
+                let price = prices.get(&row.name()).copied();
+                row.bring_up_to_date(record, price);
+            }
+        }
     }
 
     /// The price of this id.
@@ -183,7 +205,9 @@ impl History {
     ///
     /// If the archive fails.
     pub async fn odds_row(&self, id: Key) -> Result<Option<OddsRow>, sqlx::Error> {
-        self.archive.odds_row(id).await
+        let mut row = self.archive.odds_row(id).await?;
+        self.bring_up_to_date(row.as_mut_slice());
+        Ok(row)
     }
 
     /// The price history of these rows, row by row, oldest first.

@@ -59,7 +59,7 @@ impl Tally {
     }
 }
 
-/// Expected goals over the matches that have them, rounded to two digits.
+/// Expected goals over the matches that have them: exact sums, of five digits.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ExpectedGoalsTally {
     pub scored: f64,
@@ -70,9 +70,9 @@ pub struct ExpectedGoalsTally {
 
 impl ExpectedGoalsTally {
     fn add(&mut self, [own, other]: [f64; 2]) {
-        self.scored = hundredths(self.scored + own);
-        self.conceded = hundredths(self.conceded + other);
-        self.difference = hundredths(self.difference + (own - other));
+        self.scored = exact(self.scored + own);
+        self.conceded = exact(self.conceded + other);
+        self.difference = exact(self.difference + (own - other));
         self.matches += 1;
     }
 }
@@ -316,8 +316,9 @@ pub fn regulation(brief: &MatchSummary) -> Option<[u32; 2]> {
     Some([goals[0].saturating_sub(extra[0]), goals[1].saturating_sub(extra[1])])
 }
 
-fn hundredths(value: f64) -> f64 {
-    (value * 100.0).round() / 100.0
+/// Removes the error of adding floats from a sum of hundred-thousandths.
+fn exact(value: f64) -> f64 {
+    (value * 100_000.0).round() / 100_000.0
 }
 
 #[cfg(test)]

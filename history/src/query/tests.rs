@@ -1,7 +1,16 @@
 use std::sync::Arc;
 
-use super::{Calendar, CurrentSeason, DecidedBy, HeadToHead, SideMatch};
-use record::{Key, MatchSummary, testing::result};
+use rust_decimal::dec;
+
+use super::{
+    Calendar, CurrentSeason, DecidedBy, HeadToHead, History, OddsFilter, SideMatch, Window,
+};
+use crate::{archive::Archive, reader::Reader};
+use database::testing::on_each;
+use record::{
+    Key, MatchRecord, MatchSummary, PriceRecord, Withdrawals,
+    testing::{MATCH, NOW, football, price, record, result},
+};
 
 mod tables;
 
@@ -53,4 +62,48 @@ fn head_to_head_has_the_meetings_of_two_opponents() {
     assert_eq!(ids, [1, 3, 4]);
     assert_eq!((record.wins, record.draws, record.losses, record.goals), (1, 1, 1, [3, 5]));
     assert!(HeadToHead::against(40, &results, DecidedBy::Winner).meetings.is_empty());
+}
+
+/// The archive is written after the reader, and the reader can be behind the sockets: the last of the three decides.
+#[tokio::test]
+async fn price_that_sockets_have_lost_is_not_on_offer() {
+    on_each(async |database| {
+        let archive = Archive::open(&database).await.unwrap();
+        let with_price = |price: PriceRecord| {
+            Arc::new(MatchRecord { prices: vec![price], ..record(MATCH, football()) })
+        };
+        let open = price("acme", "home", Some(dec!(2.10)));
+        archive.put(&[with_price(open.clone())], NOW).await.unwrap();
+        let withdrawals = Withdrawals::default();
+        let reader = Reader::masked_by(withdrawals.clone());
+        let history = History::new(reader.clone(), archive);
+        let is_open = async || {
+            let (_, rows) = history.odds(&OddsFilter::default(), Window::ALL).await.unwrap();
+            let row = history.odds_row(rows[0].public_id()).await.unwrap().unwrap();
+            assert_eq!(row.is_open, rows[0].is_open);
+            row.is_open
+        };
+        reader.update(&[with_price(open.clone())], &[]);
+        assert!(is_open().await);
+
+        // The follower stands still.
+        let version = history.version();
+        withdrawals.note([MATCH], 7);
+        assert!(!is_open().await);
+        assert_eq!(history.current(MATCH).unwrap().prices[0].price, None);
+        assert!(history.version() > version, "answers in caches are rendered again");
+        withdrawals.settle(6);
+        assert!(!is_open().await);
+
+        // The worker of the archive stands still.
+        let suspended = PriceRecord { open: false, ..open.clone() };
+        reader.update(&[with_price(suspended)], &[]);
+        withdrawals.settle(7);
+        assert!(!is_open().await);
+        reader.update(&[Arc::new(record(MATCH, football()))], &[]);
+        assert!(!is_open().await, "the hub has no such price any more");
+        reader.update(&[with_price(open.clone())], &[]);
+        assert!(is_open().await);
+    })
+    .await;
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fanout::Micros;
-use log::{AppendError, Log, RecordSource};
+use log::{AppendError, Log, LogPosition, RecordNumber, RecordSource};
 
 use super::writer::INPUTS_PER_TURN;
 use crate::{
@@ -18,6 +18,8 @@ use crate::{
 pub struct Startup {
     pub(super) builder: TurnBuilder,
     pub(super) log: Box<dyn Log>,
+    /// The last record of the processes before this one.
+    pub(super) opened_at: RecordNumber,
 }
 
 impl std::fmt::Debug for Startup {
@@ -30,8 +32,8 @@ impl Startup {
     /// `hub`: the state at the end of the log.
     #[must_use]
     pub fn new(hub: Hub, log: Box<dyn Log>) -> Self {
-        let at = log.end().at;
-        Self { builder: TurnBuilder::new(hub, at), log }
+        let LogPosition { number: opened_at, at, .. } = log.end();
+        Self { builder: TurnBuilder::new(hub, at), log, opened_at }
     }
 
     #[must_use]

@@ -7,6 +7,7 @@ use std::{io, sync::mpsc::sync_channel, thread};
 
 use fanout::Fanout;
 use log::{Log, LogPosition};
+use record::Withdrawals;
 
 use super::{HubReceivers, Startup, waiting::WaitingReaders, writer::Writer};
 use crate::{
@@ -35,6 +36,8 @@ pub struct WriterParts {
     pub push_terms: SourcePolicy,
     /// Chooses the messages that are traced, if any are.
     pub tracer: Option<Tracer>,
+    /// Tells readers over HTTP which prices sockets have lost.
+    pub withdrawals: Withdrawals,
     /// Whether the log keeps so little that the follower must be waited for.
     pub follower_is_awaited: bool,
     /// Whether it applies inputs of its own from the start. If not, it waits for
@@ -86,7 +89,7 @@ pub fn start<C: LogConsumer + 'static>(
 ) -> io::Result<Running<C>> {
     let at = startup.builder.time(now());
     startup.end_turn(at).map_err(io::Error::other)?;
-    let Startup { mut builder, log } = startup;
+    let Startup { mut builder, log, opened_at } = startup;
     // The follower makes them.
     builder.hub.stop_exports();
     let WriterParts { fanout, receivers, quarantine, decisions, push_terms, tracer, .. } = parts;
@@ -96,16 +99,17 @@ pub fn start<C: LogConsumer + 'static>(
     let state = LogState::default();
     let end = log.end().number;
     let (hub, position) = followed;
-    let follower = Follower::new(hub, position, &*log, consumer);
+    let follower = Follower::new(hub, position, &*log, consumer, parts.withdrawals.clone());
     let lag = follower.lag();
     let follower = supervisor::thread("history", Lifetime::UntilStop, move || {
-        follower.run(end, &queue).unwrap_or_else(|problem| unreadable(&problem))
+        follower.run(opened_at, end, &queue).unwrap_or_else(|problem| unreadable(&problem))
     })?;
     let committer = Committer {
         log,
         fanout,
         watches: receivers.watches.clone(),
         follower: FollowerQueue { queue: follower_queue, waits: parts.follower_is_awaited, lag },
+        withdrawals: parts.withdrawals,
         state: state.clone(),
     };
     let committer =

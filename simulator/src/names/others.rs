@@ -8,31 +8,52 @@ use super::{PROVIDER, SURNAME_HEADS, TOWNS, competition, person, placed};
 use crate::darts;
 
 /// Leagues by name, each with the ending of its towns.
-const HOCKEY: [(&str, &str); 4] = [
+const HOCKEY: [(&str, &str); LEAGUES_OF_OTHERS] = [
     ("Frostmark Hockey League", "frost"),
     ("Norrland Ice Series", "norr"),
     ("Glacier Premier", "berg"),
     ("Winterhold Division", "hold"),
+    ("Tundra League", "tun"),
+    ("Polar Conference", "pol"),
+    ("Icefall Series", "fall"),
+    ("Boreal Premier", "bor"),
+    ("Snowline Division", "line"),
 ];
 
 const HOCKEY_CLUBS: [&str; 7] =
     ["Ravens", "Icemen", "Lynxes", "Foresters", "Comets", "Pikes", "Hammers"];
 
 /// Leagues by name, each with the ending of its towns and the seconds of a quarter.
-const BASKETBALL: [(&str, &str, u32); 4] = [
+const BASKETBALL: [(&str, &str, u32); LEAGUES_OF_OTHERS] = [
     ("Meridian Basketball Association", "port", 720),
     ("Solvara Liga", "ara", 600),
     ("Highland Hoops League", "field", 600),
     ("Coastline Conference", "bay", 720),
+    ("Canyon Basket League", "yon", 600),
+    ("Lakefront Association", "lake", 720),
+    ("Summit Hoops", "mont", 600),
+    ("Harbour Basketball Cup", "harb", 600),
+    ("Prairie Division", "prair", 720),
 ];
 
 const BASKETBALL_CLUBS: [&str; 7] =
     ["Herons", "Pilots", "Foundry", "Tides", "Bisons", "Lanterns", "Stags"];
 
-const CS2: [&str; 4] =
-    ["Gridlock Masters", "Ember Cup", "Northlight League", "Quartz Invitational"];
+const CS2: [&str; LEAGUES_OF_OTHERS] = [
+    "Gridlock Masters",
+    "Ember Cup",
+    "Northlight League",
+    "Quartz Invitational",
+    "Rampart Series",
+    "Overclock Open",
+    "Sentinel Cup",
+    "Drift Circuit",
+    "Parallax League",
+];
 
-const CS2_CLUBS: [&str; 5] = ["Vortex", "Relay", "Static", "Quanta", "Hexa"];
+/// As many as leagues: a town has a team in each, under another name.
+const CS2_CLUBS: [&str; LEAGUES_OF_OTHERS] =
+    ["Vortex", "Relay", "Static", "Quanta", "Hexa", "Cipher", "Nova", "Pulse", "Vertex"];
 
 /// Tournaments and how their matches are played.
 const DARTS: [(&str, darts::Format, &str); 4] = [
@@ -63,7 +84,9 @@ const HORSE_NOUNS: [&str; 24] = [
     "Quarry", "Ribbon", "Tinder", "Voyage", "Willow", "Zephyr",
 ];
 
-pub(crate) const LEAGUES_OF_OTHERS: usize = 4;
+/// Leagues of each of hockey, basketball and CS2.
+pub(crate) const LEAGUES_OF_OTHERS: usize = 9;
+pub(crate) const DARTS_COUNT: usize = DARTS.len();
 pub(crate) const TEAMS_OF_OTHERS: usize = TOWNS.len();
 pub(crate) const DARTS_FIELD: usize = 40;
 pub(crate) const COURSE_COUNT: usize = COURSES.len();
@@ -146,14 +169,14 @@ mod tests {
 
     #[test]
     fn participants_of_a_sport_have_unique_names() {
-        let all = |of: fn(usize, usize) -> Participant, members: usize| {
-            let all = (0..LEAGUES_OF_OTHERS).flat_map(|l| (0..members).map(move |m| of(l, m)));
+        let all = |of: fn(usize, usize) -> Participant, leagues: usize, members: usize| {
+            let all = (0..leagues).flat_map(|l| (0..members).map(move |m| of(l, m)));
             all.map(|it| it.id).collect::<BTreeSet<_>>().len()
         };
-        assert_eq!(all(hockey_team, TEAMS_OF_OTHERS), 88);
-        assert_eq!(all(basketball_team, TEAMS_OF_OTHERS), 88);
-        assert_eq!(all(cs2_team, TEAMS_OF_OTHERS), 88);
-        assert_eq!(all(darts_player, DARTS_FIELD), 160);
+        for team in [hockey_team, basketball_team, cs2_team] {
+            assert_eq!(all(team, LEAGUES_OF_OTHERS, TEAMS_OF_OTHERS), 198);
+        }
+        assert_eq!(all(darts_player, DARTS_COUNT, DARTS_FIELD), 160);
         let horses: BTreeSet<_> = (0..HORSE_COUNT).map(|number| horse(number).id).collect();
         assert_eq!(horses.len(), HORSE_COUNT);
         let jockeys: BTreeSet<_> = (0..JOCKEY_COUNT).map(jockey).collect();

@@ -22,6 +22,9 @@ use record::Key;
 /// The parameters of the request that had no effect: `tz` of version 1 if there is no such zone, for example.
 const IGNORED: HeaderName = HeaderName::from_static("x-matchwire-ignored");
 
+/// What is missing in the answers and is being added: `past`, that of the demo.
+const PARTIAL: HeaderName = HeaderName::from_static("x-matchwire-partial");
+
 /// The result of a handler.
 pub type ApiResult = Result<Response, ApiError>;
 
@@ -132,8 +135,11 @@ impl ApiRequest {
         Ok(self.name_ignored(cache.answer_bytes(self.headers(), body)))
     }
 
-    /// Adds the names of parameters without effect to a response.
+    /// Adds the names of parameters without effect to a response, and what is missing in it.
     pub fn name_ignored(&self, mut response: Response) -> Response {
+        if self.api.history.archive().is_partial() {
+            response.headers_mut().insert(PARTIAL, HeaderValue::from_static("past"));
+        }
         if let Some(Ok(names)) = self.params.ignored().map(HeaderValue::try_from) {
             response.headers_mut().insert(IGNORED, names);
         }

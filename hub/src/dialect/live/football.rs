@@ -116,11 +116,7 @@ fn counters(state: &Football) -> Pair<BTreeMap<&'static str, u32>> {
     let mut sides: Pair<BTreeMap<&'static str, u32>> = state.stats.each_ref().map(named);
     let standing = state.incidents.iter().filter(|entry| entry.retracted.is_none());
     let shown = standing.filter_map(|IncidentEntry { incident, .. }| {
-        let card = match incident.kind {
-            IncidentKind::Yellow => CardColour::Yellow,
-            IncidentKind::SecondYellow | IncidentKind::Red => CardColour::Red,
-            _ => return None,
-        };
+        let card = CardColour::of(incident.kind.as_str())?;
         Some((card, u8::from(incident.side? == Side::Second)))
     });
     record::counters::complete(&mut sides, !state.incidents.is_empty(), shown);

@@ -9,6 +9,7 @@ use record::{Key, LiveRecords, MatchRecord, PlayRecord, Status};
 use simulator::Simulator;
 
 use crate::{
+    commit::withdrawn,
     hub::{
         Epochs, Hub, HubSettings, Unwritten,
         feeds::{FeedState, Health, SourceNumber, SourcePolicy},
@@ -364,4 +365,34 @@ fn older_record_fills_missing_values() {
     let before = later.clone();
     later.fill_from(&earlier);
     assert_eq!(later, before, "filling twice changes nothing");
+}
+
+/// Readers over HTTP mask the prices of such a match until the export has them.
+#[test]
+fn suspension_withdraws_the_prices_of_its_match() {
+    let (mut hub, source) = new_hub(0);
+    let mut interpreter = Interpreter::new("acme".into());
+    let mut withdrawn_by = |fact: &str| -> Vec<Key> {
+        let line = format!(r#"{{"sport":"football","match":"m","fact":{fact}}}"#);
+        let read = interpreter.line(line.as_bytes(), START);
+        let Timed { clock_us, batch } = read.unwrap_or_else(|it| panic!("{it}: {line}")).timed;
+        let mut changes = Vec::new();
+        assert_eq!(hub.apply(source, &batch, clock_us, clock_us, &mut changes), []);
+        changes.iter().filter_map(withdrawn).collect()
+    };
+    let market = |status: &str| {
+        format!(
+            r#"{{"odds":{{"book":"b","market":"1","change":{{"define":{{"kind":"match_winner","status":"{status}","selections":[{{"id":"h","status":"active","outcome":"home"}}]}}}}}}}}"#
+        )
+    };
+    let price = |price: &str| {
+        format!(
+            r#"{{"odds":{{"book":"b","market":"1","change":{{"prices":{{"selections":[{{"id":"h","price":"{price}"}}]}}}}}}}}"#
+        )
+    };
+    withdrawn_by(r#"{"fixture":{"sides":[{"name":"A"},{"name":"B"}]}}"#);
+    withdrawn_by(&market("open"));
+    withdrawn_by(&price("2.5"));
+    assert!(withdrawn_by(&price("2.6")).is_empty(), "a price that moves is not withdrawn");
+    assert!(!withdrawn_by(&market("suspended")).is_empty());
 }

@@ -93,10 +93,6 @@ pub(super) fn is_in_box([x, y]: [u16; 2]) -> bool {
     x >= 843 && (204..=796).contains(&y)
 }
 
-pub(super) fn thousandths(value: f64) -> f64 {
-    (value * 1000.0).round() / 1000.0
-}
-
 /// From tenths of a percent to percent.
 fn percent(tenths: u16) -> f64 {
     f64::from(tenths) / 10.0
@@ -118,7 +114,7 @@ pub(super) fn xg_per_minute(analysis: &AnalysisRecord) -> Vec<MinuteXg> {
             minutes.entry(shot.minute).or_default()[usize::from(shot.side.min(1))] += goals.0;
         }
     }
-    let goals = |units: u32| thousandths(ExpectedGoals(units).goals());
+    let goals = |units: u32| ExpectedGoals(units).goals();
     let mut sum = [0, 0];
     let row = |(m, [home, away]): (u16, [u32; 2])| {
         sum = [sum[0] + home, sum[1] + away];

@@ -10,7 +10,7 @@ use fanout::Micros;
 
 use super::matches::Matches;
 use crate::api::ApiError;
-use record::{FootballRecord, Key, MatchRecord, MatchSummary};
+use record::{Key, MatchRecord, MatchSummary};
 
 /// The maximum number of cached matches; each takes a few hundred bytes. Beyond it the cache is cleared and
 /// filled again.
@@ -79,17 +79,14 @@ impl MatchStatsCache {
 }
 
 impl MatchStats {
+    /// By the definitions of `record::counters`, which `stats/` and the sockets follow too.
     fn of(record: &MatchRecord) -> Self {
         let Some(football) = record.play.football() else { return Self::default() };
-        let stat = |name: &str| match football.stats.each_ref().map(|side| side.get(name)) {
-            [None, None] => None,
-            sides => Some(sides.map(|count| count.copied().unwrap_or_default())),
-        };
-        let cards =
-            |kinds: &[&str]| (!football.incidents.is_empty()).then(|| count(football, kinds));
+        let [home, away] = &football.counters();
+        let stat = |name: &str| Some([*home.get(name)?, *away.get(name)?]);
         Self {
-            yellow: stat("yellow_cards").or_else(|| cards(&["yellow", "second_yellow"])),
-            red: stat("red_cards").or_else(|| cards(&["red", "second_yellow"])),
+            yellow: stat("yellow_cards"),
+            red: stat("red_cards"),
             fouls: stat("fouls"),
             possession: stat("ball_possession"),
             shots: stat("total_shots"),
@@ -98,16 +95,4 @@ impl MatchStats {
             formations: football.line_ups.each_ref().map(|it| it.as_ref()?.formation.clone()),
         }
     }
-}
-
-fn count(football: &FootballRecord, kinds: &[&str]) -> [u32; 2] {
-    let mut counts = [0; 2];
-    for it in football.incidents.iter().filter(|it| it.retracted.is_none()) {
-        if let (true, Some(side)) = (kinds.contains(&&*it.kind), it.side)
-            && let Some(count) = counts.get_mut(usize::from(side))
-        {
-            *count += 1;
-        }
-    }
-    counts
 }

@@ -148,8 +148,7 @@ impl Parts {
         let expected = analysis.expected_goals().map(|it| it.map(ExpectedGoals::goals));
         for (side, counters) in (0..).zip(all) {
             counters.add_shots(analysis, side, |_| true);
-            let goals = expected.map(|goals| goals[usize::from(side)]);
-            counters.expected_goals = goals.map(analysis::thousandths);
+            counters.expected_goals = expected.map(|goals| goals[usize::from(side)]);
             counters.xg = counters.expected_goals.map(|actual| Xg { actual });
         }
         for (side, counters) in (0..).zip(first) {
@@ -190,8 +189,8 @@ impl Counters {
         self.add_shots(analysis, side, |of| of == period);
         let known = |shot: &ShotRecord| shot.period == period && shot.expected_goals.is_some();
         if analysis.shots.iter().any(known) {
-            let goals = analysis.expected_goals_of(side, |of| of == period).goals();
-            self.expected_goals = Some(analysis::thousandths(goals));
+            let goals = analysis.expected_goals_of(side, |of| of == period);
+            self.expected_goals = Some(goals.goals());
             self.xg = self.expected_goals.map(|actual| Xg { actual });
         }
     }

@@ -67,7 +67,16 @@ pub(in crate::api) async fn quotes(
         ..OddsFilter::default()
     };
     let (_, archived) = api.history.odds(&filter, Window::ALL).await?;
-    Ok(quote::up_to_date(record, archived))
+    Ok(up_to_date(api, record.brief.id, archived))
+}
+
+/// These prices with those that the archive does not have yet, as the match is now: prices can be withdrawn while
+/// the archive is read.
+fn up_to_date(api: &Api, id: Key, archived: Vec<OddsRow>) -> Vec<OddsRow> {
+    match api.history.current(id) {
+        Some(record) => quote::up_to_date(&record, archived),
+        None => quote::in_order(archived),
+    }
 }
 
 /// Refuses who has not prices of bookmakers by name.

@@ -1,6 +1,11 @@
 //! A price in an answer: its row in the archive, and its value in the hub now.
 
-use std::{borrow::Cow, cmp::Reverse, collections::HashMap, sync::Arc};
+use std::{
+    borrow::Cow,
+    cmp::Reverse,
+    collections::{HashMap, hash_map::Entry},
+    sync::Arc,
+};
 
 use rust_decimal::{Decimal, RoundingStrategy};
 
@@ -104,23 +109,24 @@ impl OutcomeKey {
 #[must_use]
 pub(in crate::api) fn up_to_date(record: &MatchRecord, archived: Vec<OddsRow>) -> Vec<OddsRow> {
     let mut rows: HashMap<Key, OddsRow> = archived.into_iter().map(|row| (row.id, row)).collect();
-    for current in &record.prices {
-        let id = odds_id(record.brief.id, current);
-        let Some(row) = rows.get_mut(&id) else {
-            rows.extend(new(record, current).map(|row| (id, row)));
-            continue;
-        };
-        row.is_open = current.open && current.price.is_some();
-        row.in_play = current.in_play;
-        if let Some(price) = current.price.filter(|price| *price != row.price) {
-            row.previous = Some(row.price);
-            row.price = price;
-            row.price_us = current.at;
-            row.received_us = record.brief.updated;
-            row.updated_us = record.brief.updated;
+    let current: HashMap<Key, &PriceRecord> =
+        record.prices.iter().map(|price| (odds_id(record.brief.id, price), price)).collect();
+    for row in rows.values_mut() {
+        row.bring_up_to_date(record, current.get(&row.id).copied());
+    }
+    for (id, price) in current {
+        if let Entry::Vacant(entry) = rows.entry(id)
+            && let Some(row) = new(record, price)
+        {
+            entry.insert(row);
         }
     }
-    let mut rows: Vec<_> = rows.into_values().collect();
+    in_order(rows.into_values().collect())
+}
+
+/// Prices of a match by market, line, outcome and bookmaker, the consensus first.
+#[must_use]
+pub(super) fn in_order(mut rows: Vec<OddsRow>) -> Vec<OddsRow> {
     rows.sort_by_cached_key(|row| {
         (OutcomeKey::of(row), !is_consensus(row), Arc::clone(&row.bookmaker))
     });

@@ -167,7 +167,7 @@ fn book(
 
 fn markets(record: &MatchRecord, movements: &Movements) -> Vec<StickMarket> {
     let mut markets: BTreeMap<_, Vec<&PriceRecord>> = BTreeMap::new();
-    for price in &record.prices {
+    for price in price::on_offer(record) {
         markets.entry(price::market(price)).or_default().push(price);
     }
     let offered = markets.into_iter().filter_map(|(key, prices)| {

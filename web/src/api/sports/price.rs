@@ -93,9 +93,15 @@ pub(super) fn offered<'a>(
     (if books.is_empty() { Source::None } else { Source::Consensus }, books)
 }
 
+/// The prices that can be taken; of a match that is over, the last that could.
+pub(super) fn on_offer(record: &MatchRecord) -> impl Iterator<Item = &PriceRecord> {
+    let over = record.brief.status.is_over();
+    record.prices.iter().filter(move |price| price.open || over)
+}
+
 /// The match-winner prices of all bookmakers.
 pub(super) fn winner(record: &MatchRecord) -> impl Iterator<Item = &PriceRecord> {
-    record.prices.iter().filter(|price| market(price) == (WINNER, None, None))
+    on_offer(record).filter(|price| market(price) == (WINNER, None, None))
 }
 
 /// The price of an outcome, under any of these names.

@@ -10,7 +10,7 @@ use crate::api::{
     ApiRequest, ApiResult, CacheControl, Page, PageSize, Param, Spec,
     odds::{
         format::{ODDS_FORMAT, OddsFormat},
-        quote,
+        quote, up_to_date,
     },
     view::View,
 };
@@ -73,7 +73,7 @@ async fn board(request: &ApiRequest) -> ApiResult {
     let format = OddsFormat::read(params)?;
     let prices = records.iter().map(|record| {
         let archived = archived.remove(&record.brief.id).unwrap_or_default();
-        quote::up_to_date(record, archived)
+        up_to_date(&request.api, record.brief.id, archived)
     });
     let prices: Vec<Vec<OddsRow>> = prices.collect();
     filter.check(prices.iter().flatten())?;
