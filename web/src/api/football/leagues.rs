@@ -44,7 +44,7 @@ impl League {
 }
 
 /// No feed provides it, but many names contain it.
-pub(super) fn is_women(league: &Entity) -> bool {
+pub(in crate::api) fn is_women(league: &Entity) -> bool {
     const WORDS: [&str; 6] = ["women", "womens", "women's", "frauen", "femenina", "féminine"];
     let name = league.name.to_lowercase();
     name.split_whitespace().any(|word| WORDS.contains(&word.trim_matches(['(', ')'])))
@@ -56,6 +56,8 @@ const LIST: Spec = request::spec(&[
     Param::text("country_code", "Filter by country code (ISO 3166-1 alpha-2)"),
     Param::flag("is_women", "Women's leagues, judged by their name"),
     Param::flag("include_inactive", "Include leagues without a match in the last year"),
+    // Clients send the member of rows.
+    Param::undocumented("is_active"),
 ])
 .paged();
 
@@ -85,6 +87,7 @@ endpoints! {
 fn list(request: &ApiRequest) -> ApiResult {
     let params = &request.params;
     let (women, inactive) = (params.flag("is_women")?, params.flag("include_inactive")?);
+    let active = params.flag("is_active")?.or((inactive != Some(true)).then_some(true));
     let of_country = params.text("country").map(WantedCountry::new);
     let code = params.text("country_code");
     let matches = Matches::now(&request.api);
@@ -93,7 +96,7 @@ fn list(request: &ApiRequest) -> ApiResult {
     let leagues = matches.entities(EntityKind::Competition, |league| {
         name.is_in(&league.name)
             && women.is_none_or(|women| women == is_women(league))
-            && (inactive == Some(true) || calendar.is_active(league.id))
+            && active.is_none_or(|active| calendar.is_active(league.id) == active)
             && of_country.as_ref().is_none_or(|it| it.is_named(league.country.as_deref()))
             && code.is_none_or(|code| country::has_code(league.country.as_deref(), code))
     });

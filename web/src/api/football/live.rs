@@ -146,7 +146,7 @@ fn detail(request: &ApiRequest) -> ApiResult {
     }
     let make = || SharedBody::json(&found.event(&request.api));
     let cache: &ResponseCache = request.extension()?;
-    let lookup = cache.detail(id, found.source(), Instant::now(), make)?;
+    let lookup = cache.detail(id.into(), found.source(), Instant::now(), make)?;
     let cache_control =
         if brief.status.is_live() { CacheControl::LIVE } else { CacheControl::LIST };
     let mut response = request.name_ignored(lookup.answer(cache_control, request.headers()));

@@ -8,7 +8,7 @@ use std::{
 
 use fanout::Micros;
 
-use super::matches::Matches;
+use super::{head_to_head::ratio, matches::Matches, player_sums::PlayerSums};
 use crate::api::ApiError;
 use record::{FootballRecord, Key, MatchRecord, MatchSummary};
 
@@ -29,6 +29,14 @@ pub(in crate::api) struct MatchStats {
     pub shots: Option<[u32; 2]>,
     pub shots_on_target: Option<[u32; 2]>,
     pub corners: Option<[u32; 2]>,
+    pub passes: Option<[u32; 2]>,
+    pub accurate_passes: Option<[u32; 2]>,
+    pub key_passes: Option<[u32; 2]>,
+    /// Those that a side did not win, the other won.
+    pub duels_won: Option<[u32; 2]>,
+    pub aerials_won: Option<[u32; 2]>,
+    /// The mean of the players with a rating.
+    pub ratings: [Option<f64>; 2],
     pub formations: [Option<Arc<str>>; 2],
 }
 
@@ -44,7 +52,7 @@ impl MatchStatsCache {
     /// # Errors
     ///
     /// If the archive fails.
-    pub(super) async fn of(
+    pub(in crate::api) async fn of(
         &self,
         matches: &Matches<'_>,
         briefs: &[Arc<MatchSummary>],
@@ -87,6 +95,8 @@ impl MatchStats {
         };
         let cards =
             |kinds: &[&str]| (!football.incidents.is_empty()).then(|| count(football, kinds));
+        let players = PlayerSums::both(football);
+        let sum = |name: &str| PlayerSums::get_both(&players, name);
         Self {
             yellow: stat("yellow_cards").or_else(|| cards(&["yellow", "second_yellow"])),
             red: stat("red_cards").or_else(|| cards(&["red", "second_yellow"])),
@@ -95,9 +105,22 @@ impl MatchStats {
             shots: stat("total_shots"),
             shots_on_target: stat("shots_on_target"),
             corners: stat("corner_kicks"),
+            passes: stat("passes"),
+            accurate_passes: stat("accurate_passes"),
+            key_passes: sum("key_pass"),
+            duels_won: sum("duel_won"),
+            aerials_won: sum("aerial_won"),
+            ratings: [0, 1].map(|side| mean_rating(football, side)),
             formations: football.line_ups.each_ref().map(|it| it.as_ref()?.formation.clone()),
         }
     }
+}
+
+/// From ratings in hundredths, to three digits.
+fn mean_rating(football: &FootballRecord, side: u8) -> Option<f64> {
+    let own = football.players.iter().filter(|it| it.side == side);
+    let ratings: Vec<_> = own.filter_map(|it| it.values.get("rating").copied()).collect();
+    ratio(f64::from(ratings.iter().sum::<u32>()) / 100.0, ratings.len(), 3)
 }
 
 fn count(football: &FootballRecord, kinds: &[&str]) -> [u32; 2] {

@@ -103,8 +103,22 @@ impl OutcomeKey {
 /// bookmaker, the consensus first.
 #[must_use]
 pub(in crate::api) fn up_to_date(record: &MatchRecord, archived: Vec<OddsRow>) -> Vec<OddsRow> {
+    updated(record, archived, |_| true)
+}
+
+/// The same for the prices of the consensus, if only these were read.
+#[must_use]
+pub(in crate::api) fn consensus(record: &MatchRecord, archived: Vec<OddsRow>) -> Vec<OddsRow> {
+    updated(record, archived, |current| &*current.bookmaker == CONSENSUS)
+}
+
+fn updated(
+    record: &MatchRecord,
+    archived: Vec<OddsRow>,
+    is_wanted: fn(&PriceRecord) -> bool,
+) -> Vec<OddsRow> {
     let mut rows: HashMap<Key, OddsRow> = archived.into_iter().map(|row| (row.id, row)).collect();
-    for current in &record.prices {
+    for current in record.prices.iter().filter(|current| is_wanted(current)) {
         let id = odds_id(record.brief.id, current);
         let Some(row) = rows.get_mut(&id) else {
             rows.extend(new(record, current).map(|row| (id, row)));
