@@ -68,7 +68,9 @@ async fn matches_leagues_and_teams_have_their_shapes() {
         assert!(event.as_object().unwrap().contains_key(name), "{name} of {event}");
     }
     // In play, about to begin, and over as soon as the demo has one.
-    for list in ["live/?limit=3", "events/?status=notstarted&limit=3", "events/?status=finished&limit=3"] {
+    for list in
+        ["live/?limit=3", "events/?status=notstarted&limit=3", "events/?status=finished&limit=3"]
+    {
         for row in hub.json(&key, &format!("/api/{list}")).await["results"].as_array().unwrap() {
             assert_eq!(differences("event_row", row), [""; 0], "{list}");
             let detail = hub.json(&key, &format!("/api/events/{}/", row["id"])).await;
@@ -106,11 +108,7 @@ async fn matches_leagues_and_teams_have_their_shapes() {
     }
     let own = hub.json(&key, &format!("/api/teams/{team}/matches/")).await;
     assert!(own["results"].as_array().unwrap().iter().any(|row| row["id"] == *id), "{own}");
-    for path in [
-        "/api/player-stats/",
-        "/api/odds/",
-        "/api/odds/bookmakers/",
-    ] {
+    for path in ["/api/player-stats/", "/api/odds/", "/api/odds/bookmakers/"] {
         assert!(hub.json(&key, path).await["results"].is_array(), "{path}");
     }
     for path in ["/api/events/1/", "/api/leagues/x/", "/api/teams/1/", "/api/predicted-lineup/1/"] {

@@ -145,7 +145,9 @@ async fn with_enough_results_there_is_a_prediction() {
     for name in ["markets", "recommendations", "model"] {
         assert_eq!(flat[name], row[name], "{name}");
     }
-    for name in ["id", "league_id", "league_name", "home_team_id", "away_team", "event_date", "status"] {
+    for name in
+        ["id", "league_id", "league_name", "home_team_id", "away_team", "event_date", "status"]
+    {
         assert_eq!(flat["event"][name], row["event"][name], "{name} of {flat}");
     }
     // SERVICE section 8, row 8: a client requests one UTC day, and expects only the rows of that

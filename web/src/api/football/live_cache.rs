@@ -105,12 +105,7 @@ struct Details {
 }
 
 impl Details {
-    fn get(
-        &self,
-        key: &DetailKey,
-        source: &ResponseSource,
-        now: Instant,
-    ) -> Option<SharedBody> {
+    fn get(&self, key: &DetailKey, source: &ResponseSource, now: Instant) -> Option<SharedBody> {
         let cached = self.responses.get(key).filter(|cached| cached.is_fresh(source, now))?;
         Some(cached.body.clone())
     }

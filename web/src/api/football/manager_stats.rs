@@ -97,7 +97,8 @@ impl ManagerStats {
             Some([goals[*side], goals[1 - *side]])
         });
         let expected: Vec<_> = expected.collect();
-        let mean_expected = |which: usize| ratio(expected.iter().map(|it| it[which]).sum(), expected.len(), 2);
+        let mean_expected =
+            |which: usize| ratio(expected.iter().map(|it| it[which]).sum(), expected.len(), 2);
         let match_stats =
             || sided.iter().filter_map(|(brief, side)| Some((match_stats.get(&brief.id)?, *side)));
         let counts = |count: fn(&MatchStats) -> Option<[u32; 2]>| {

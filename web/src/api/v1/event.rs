@@ -20,9 +20,7 @@ use crate::api::{
     odds::consensus::MainOdds,
 };
 use history::query::{EntityKind, regulation};
-use record::{
-    EntityRef, FootballRecord, IncidentRecord, Key, MatchRecord, Status, Vocabulary,
-};
+use record::{EntityRef, FootballRecord, IncidentRecord, Key, MatchRecord, Status, Vocabulary};
 
 /// What rows and details have in common.
 #[derive(Debug, Clone, Serialize, ToSchema)]

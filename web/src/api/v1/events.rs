@@ -122,7 +122,13 @@ const FIXTURES: Spec = request::spec(&[
     TZ,
 ]);
 
-const LIVE: Spec = request::spec(&[LEAGUE, SEASON, TEAM, TZ, Param::number("limit", "Page size (default 50, max 200)")]);
+const LIVE: Spec = request::spec(&[
+    LEAGUE,
+    SEASON,
+    TEAM,
+    TZ,
+    Param::number("limit", "Page size (default 50, max 200)"),
+]);
 
 endpoints! {
     /// Events, by their start.

@@ -233,7 +233,8 @@ mod tests {
         let results = (0..).zip(scores).map(|(id, score)| {
             let sides = if id % 2 == 0 { [HOME, AWAY] } else { [AWAY, HOME] };
             let mut brief = result(id, sides, score);
-            brief.expected_goals = (id < 2).then_some([ExpectedGoals(50_000), ExpectedGoals(100_000)]);
+            brief.expected_goals =
+                (id < 2).then_some([ExpectedGoals(50_000), ExpectedGoals(100_000)]);
             SideMatch::of(Arc::new(brief), HOME).expect("it is one of the sides")
         });
         let results: Vec<_> = results.collect();
@@ -248,7 +249,8 @@ mod tests {
         let stats = [(0, counts.clone()), (1, counts)].into();
         let form = Form::of(&results, &stats, None).expect("there are results");
         let json = serde_json::to_value(&form).expect("it is JSON");
-        let values = |names: &[&str]| names.iter().map(|name| json[name].clone()).collect::<Vec<_>>();
+        let values =
+            |names: &[&str]| names.iter().map(|name| json[name].clone()).collect::<Vec<_>>();
         let names = ["matches_played", "form_string", "wins", "draws", "losses", "points_last_n"];
         assert_eq!(json!(values(&names)), json!([5, "WWDDW", 3, 2, 0, 11]), "{json}");
         let names = ["goals_scored_last_n", "goals_conceded_last_n", "clean_sheets"];

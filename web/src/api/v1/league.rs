@@ -116,7 +116,11 @@ const LEAGUES: Spec =
 
 const SEASONS: Spec = Spec {
     aliases: &[("is_current", "current")],
-    ..request::spec(&[Param::id("league", ""), Param::flag("current", ""), Param::number("year", "")])
+    ..request::spec(&[
+        Param::id("league", ""),
+        Param::flag("current", ""),
+        Param::number("year", ""),
+    ])
 };
 
 endpoints! {

@@ -73,9 +73,10 @@ impl EventLineUps {
     pub(super) fn of(record: &MatchRecord) -> Option<Self> {
         let football = record.play.football()?;
         let players = Players::of(record, football);
-        let [home, away] = football.line_ups.each_ref().map(|line_up| {
-            line_up.as_ref().map(|line_up| EventLineUp::of(line_up, &players))
-        });
+        let [home, away] = football
+            .line_ups
+            .each_ref()
+            .map(|line_up| line_up.as_ref().map(|line_up| EventLineUp::of(line_up, &players)));
         (home.is_some() || away.is_some()).then_some(Self { confirmed: true, home, away })
     }
 }
@@ -86,7 +87,8 @@ impl Players {
         let (mut came_on, mut went_off) = (HashMap::new(), HashMap::new());
         let standing = football.incidents.iter().filter(|it| it.retracted.is_none());
         for incident in standing.filter(|it| &*it.kind == "substitution") {
-            let [off, on] = [&incident.player, &incident.assist].map(|it| it.as_ref().map(|it| it.id));
+            let [off, on] =
+                [&incident.player, &incident.assist].map(|it| it.as_ref().map(|it| it.id));
             if let Some(player) = on {
                 came_on.insert(player, (incident.minute, off));
             }

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use record::{MatchSummary, Status, testing::SEASON};
 
-pub(in crate::api) use self::world::{World, first};
 pub(super) use self::world::brief;
 use self::world::{ALPHA, Answer, BETA, LEAGUE, MANAGER, REFEREE, SCORER, VENUE};
+pub(in crate::api) use self::world::{World, first};
 
 fn ids(answer: &Value) -> Vec<u64> {
     let rows = answer["results"].as_array().or_else(|| answer["events"].as_array()).expect("rows");

@@ -138,7 +138,12 @@ impl World {
     }
 
     /// A match that begins in this many minutes.
-    pub(in crate::api) fn in_minutes(&self, id: Key, minutes: Micros, status: Status) -> MatchSummary {
+    pub(in crate::api) fn in_minutes(
+        &self,
+        id: Key,
+        minutes: Micros,
+        status: Status,
+    ) -> MatchSummary {
         brief(id, [ALPHA, BETA], self.now + minutes * 60_000_000, status)
     }
 

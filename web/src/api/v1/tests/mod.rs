@@ -226,7 +226,8 @@ async fn event_says_what_the_hub_knows() {
     assert_eq!(over["extra_time_score"], json!({"home": 0, "away": 1}));
 
     let upcoming = get(&world, "events/22/").await;
-    for name in ["live_stats", "lineups", "referee", "current_minute", "weather_code", "home_score"] {
+    for name in ["live_stats", "lineups", "referee", "current_minute", "weather_code", "home_score"]
+    {
         assert_eq!(upcoming[name], json!(null), "{name} of {upcoming}");
     }
     assert_eq!(upcoming["home_team_obj"]["id"], SIDES[0]);

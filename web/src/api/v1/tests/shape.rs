@@ -38,7 +38,9 @@ impl Comparison {
                     true
                 }
                 (_, Some(item), Value::Object(fields)) => {
-                    fields.iter().for_each(|(key, it)| self.check(item, it, &format!("{place}.{key}")));
+                    fields
+                        .iter()
+                        .for_each(|(key, it)| self.check(item, it, &format!("{place}.{key}")));
                     true
                 }
                 (None, None, Value::Object(fields)) => {
@@ -83,7 +85,8 @@ impl Comparison {
                 None => self.differences.push(format!("{place}.{name} is missing")),
             }
         }
-        let is_known = |name: &String| keys.iter().any(|(key, _)| key.trim_end_matches('*') == name);
+        let is_known =
+            |name: &String| keys.iter().any(|(key, _)| key.trim_end_matches('*') == name);
         let others = fields.keys().filter(|name| !is_known(name));
         self.differences.extend(others.map(|name| format!("{place}.{name} is in no capture")));
     }

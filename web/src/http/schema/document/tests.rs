@@ -139,8 +139,8 @@ fn implied_path_and_page_parameters_are_added() {
     check("/api/v2/leagues/{id}/venues/", &["id", "limit", "offset"]);
     check("/api/v2/leagues/{id}/top/{stat}/", &["stat", "season_id", "limit", "id"]);
     check("/hockey/api/v2/matches/{id}/odds/", &["id"]);
-    check("/api/venues/", &["page", "page_size"]);
-    check("/api/live/", &["tz", "limit", "offset"]);
+    check("/api/venues/", &["country", "city", "name", "page", "page_size"]);
+    check("/api/live/", &["league", "season", "team", "tz", "limit", "offset"]);
     check("/api/v2/coverage/", &["sport"]);
 }
 
