@@ -87,7 +87,10 @@ endpoints! {
 fn list(request: &ApiRequest) -> ApiResult {
     let params = &request.params;
     let (women, inactive) = (params.flag("is_women")?, params.flag("include_inactive")?);
-    let active = params.flag("is_active")?.or((inactive != Some(true)).then_some(true));
+    let active = match (params.flag("is_active")?, inactive) {
+        (None, Some(true)) => None,
+        (active, _) => Some(active.unwrap_or(true)),
+    };
     let of_country = params.text("country").map(WantedCountry::new);
     let code = params.text("country_code");
     let matches = Matches::now(&request.api);

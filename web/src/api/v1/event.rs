@@ -84,7 +84,7 @@ pub(super) struct Event {
     attendance: Option<u32>,
     /// Whether the match can be followed on a socket now.
     live_websocket: bool,
-    live_stats: Option<LiveStats>,
+    live_stats: Option<Box<LiveStats>>,
     /// Possession and attacks, each with both sides. Null if no feed reports them.
     sr_stats: Option<Pressures>,
     /// No feed provides a colour: null.
@@ -316,7 +316,7 @@ impl Event {
             pitch_condition: None,
             attendance: brief.attendance,
             live_websocket: is_fresh && !is_over,
-            live_stats: LiveStats::of(record),
+            live_stats: LiveStats::of(record).map(Box::new),
             sr_stats: football.and_then(Pressures::of),
             jerseys: None,
             venue: Venue::of_match(query.api, names),

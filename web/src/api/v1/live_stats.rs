@@ -101,7 +101,9 @@ impl LiveStats {
         let whole = |side: usize, counters: &Counters, own, other| SideStats {
             hit_woodwork: woodwork.map(|hits| hits[side]),
             // Also known where the record lacks its shots, as in lists.
-            expected_goals: counters.expected_goals.or(expected.map(|both| shown(both[side]))),
+            expected_goals: counters
+                .expected_goals
+                .or_else(|| expected.map(|both| shown(both[side]))),
             ..SideStats::of(counters).with_players(own, other)
         };
         Some(Self {

@@ -31,8 +31,8 @@ async fn get(world: &World, path: &str) -> Value {
 
 /// A match with everything that feeds report of one in its second half.
 fn reported(id: Key, status: Status) -> MatchRecord {
-    let first = first(0);
-    let football = first.play.football().expect("it is of football");
+    let MatchRecord { brief, refs, mut names, play, prices, .. } = first(0);
+    let football = play.football().expect("it is of football");
     let player = |id, side, values: &[(&str, u32)]| PlayerRecord {
         player: named(id),
         side,
@@ -69,7 +69,6 @@ fn reported(id: Key, status: Status) -> MatchRecord {
         analysis: Some(Box::new(analysis)),
         ..football.clone()
     };
-    let mut names = first.names.clone();
     names.coaches[1] = Some(named(701));
     let start = now() - 80 * 60 * 1_000_000;
     MatchRecord {
@@ -77,7 +76,7 @@ fn reported(id: Key, status: Status) -> MatchRecord {
             id,
             status,
             start: Some(start),
-            coaches: [first.brief.coaches[0], Some(701)],
+            coaches: [brief.coaches[0], Some(701)],
             expected_goals: Some([ExpectedGoals(25_000); 2]),
             weather: Some(Weather { code: 5, wind_speed: 4, temperature_c: -2 }),
             neutral: Some(true),
@@ -85,10 +84,12 @@ fn reported(id: Key, status: Status) -> MatchRecord {
             extra_time: status.is_over().then_some([0, 1]),
             penalties: status.is_over().then_some([5, 4]),
             updated: start,
-            ..MatchSummary::clone(&first.brief)
+            ..MatchSummary::clone(&brief)
         }
         .into(),
+        refs,
         names,
+        prices,
         play: PlayRecord::Football(Box::new(football)),
         freshness: Some(Freshness {
             position: Position { epoch: 1, seq: 1 },
@@ -96,7 +97,6 @@ fn reported(id: Key, status: Status) -> MatchRecord {
             source_at: None,
             received_at: None,
         }),
-        ..first
     }
 }
 
