@@ -12,7 +12,7 @@ use hyper::{
     StatusCode,
     header::{ETAG, HeaderValue},
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tower::ServiceExt as _;
 
 use crate::refusal::Refusal;
@@ -29,10 +29,21 @@ pub(crate) struct RestAnswer {
 }
 
 impl RestAnswer {
-    /// The body as a value.
+    /// The body as a value. Lists that REST gives under two names are there once.
     pub(crate) fn value(&self) -> Result<Value, Refusal> {
-        serde_json::from_slice(&self.body).map_err(|_| Refusal::unavailable())
+        let mut value: Value =
+            serde_json::from_slice(&self.body).map_err(|_| Refusal::unavailable())?;
+        if let Some(fields) = value.as_object_mut().filter(|fields| has_two_names(fields)) {
+            fields.remove("results");
+        }
+        Ok(value)
     }
+}
+
+/// Whether an object of REST, or the properties of its schema, has its rows under a name of their own and as
+/// `results` too.
+pub(crate) fn has_two_names(fields: &Map<String, Value>) -> bool {
+    ["events", "incidents"].into_iter().any(|name| fields.contains_key(name))
 }
 
 /// The REST interface.
@@ -77,5 +88,27 @@ fn refusal(status: StatusCode, body: &Value) -> Refusal {
         }
         StatusCode::FORBIDDEN => Refusal::new("bookmakers_not_entitled", detail),
         _ => Refusal::unavailable(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn rows_with_two_names_are_there_once() {
+        for (body, expected) in [
+            (
+                json!({"count": 1, "events": [1], "results": [1]}),
+                json!({"count": 1, "events": [1]}),
+            ),
+            (json!({"incidents": [], "results": []}), json!({"incidents": []})),
+            (json!({"count": 1, "results": [1]}), json!({"count": 1, "results": [1]})),
+        ] {
+            let answer = RestAnswer { body: body.to_string().into(), tag: None };
+            assert!(answer.value().is_ok_and(|value| value == expected), "{body}");
+        }
     }
 }

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
+use crate::rest::has_two_names;
+
 const COMPONENTS: &str = "#/components/schemas/";
 const DEFINITIONS: &str = "#/$defs/";
 
@@ -109,8 +111,9 @@ fn convert(components: &Value, schema: &Value, names: &mut BTreeSet<String>) -> 
                     }
                     ("properties", Value::Object(properties)) => {
                         let kept = properties.iter().filter(|(name, _)| {
-                            !PAGE_LINKS.contains(&name.as_str())
-                                || !properties.contains_key("results")
+                            let is_link = PAGE_LINKS.contains(&name.as_str());
+                            !(is_link && properties.contains_key("results")
+                                || *name == "results" && has_two_names(properties))
                         });
                         let kept: Map<String, Value> = kept
                             .map(|(name, value)| (name.clone(), convert(components, value, names)))

@@ -280,9 +280,9 @@ fn list_of(openapi: &Value, path: &str) -> &'static str {
         &openapi["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]["schema"];
     let name = schema["$ref"].as_str().and_then(|it| it.rsplit('/').next()).unwrap_or_default();
     let properties = &openapi["components"]["schemas"][name]["properties"];
-    match (properties["results"].is_null(), properties["events"].is_null()) {
-        (false, _) => "/results",
-        (true, false) => "/events",
+    match (properties["events"].is_null(), properties["results"].is_null()) {
+        (false, _) => "/events",
+        (true, false) => "/results",
         (true, true) => "",
     }
 }

@@ -10,10 +10,13 @@ pub(super) struct Incidents {
     event_id: Key,
     /// The newest first.
     incidents: Vec<Incident>,
+    /// The same rows, under the name that other lists have.
+    #[schema(required = false)]
+    results: Vec<Incident>,
 }
 
 /// Each type has its own keys only.
-#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(tag = "type")]
 pub(super) enum Incident {
     #[serde(rename = "goal")]
@@ -37,7 +40,7 @@ pub(super) enum Incident {
 }
 
 /// When it happened, and which side did it.
-#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(as = Happened)]
 pub(super) struct IncidentTime {
     minute: u16,
@@ -48,7 +51,7 @@ pub(super) struct IncidentTime {
 }
 
 /// A goal that was taken back is not listed.
-#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub(super) struct Goal {
     /// `is_home` is the side that is credited with the goal, also with an own goal: the scorer of an
     /// own goal plays for the other side.
@@ -67,7 +70,7 @@ pub(super) struct Goal {
     sequence: Vec<Touch>,
 }
 
-#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub(super) struct Card {
     #[serde(flatten)]
     #[schema(inline)]
@@ -80,7 +83,7 @@ pub(super) struct Card {
     rescinded: bool,
 }
 
-#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub(super) struct Substitution {
     #[serde(flatten)]
     #[schema(inline)]
@@ -92,7 +95,7 @@ pub(super) struct Substitution {
 }
 
 /// A part of the match, or its end.
-#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub(super) struct Period {
     minute: u16,
     added_time: Option<u16>,
@@ -106,7 +109,7 @@ pub(super) struct Period {
 }
 
 /// The stoppage time of a part that is over.
-#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub(super) struct InjuryTime {
     /// 45, 90, 105 or 120.
     minute: u16,
@@ -114,7 +117,7 @@ pub(super) struct InjuryTime {
     length: u16,
 }
 
-#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub(super) struct VarDecision {
     #[serde(flatten)]
     #[schema(inline)]
@@ -127,7 +130,7 @@ pub(super) struct VarDecision {
     confirmed: Option<bool>,
 }
 
-#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub(super) struct Kick {
     #[serde(flatten)]
     #[schema(inline)]
@@ -138,7 +141,7 @@ pub(super) struct Kick {
     text: &'static str,
 }
 
-#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub(super) struct ShootoutKick {
     #[serde(flatten)]
     #[schema(inline)]
@@ -152,7 +155,7 @@ pub(super) struct ShootoutKick {
     away_score: Option<u16>,
 }
 
-#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub(super) struct Touch {
     event: String,
     pid: Option<Key>,
@@ -181,7 +184,7 @@ impl Incidents {
             }
         }
         incidents.reverse();
-        Self { event_id: record.brief.id, incidents }
+        Self { event_id: record.brief.id, results: incidents.clone(), incidents }
     }
 }
 

@@ -41,6 +41,9 @@ pub(super) struct Live {
     /// Matches that the filters let through, on whichever page.
     count: usize,
     events: Vec<LiveEvent>,
+    /// The same rows, under the name that other lists have.
+    #[schema(required = false)]
+    results: Vec<LiveEvent>,
 }
 
 /// The filters and the window of a request.
@@ -114,7 +117,8 @@ fn listed(api: &Api, query: &MatchQuery) -> Live {
     let briefs: Vec<_> = briefs.into_iter().skip(offset).take(limit).collect();
     let rows = matches.rows(&briefs).into_iter().zip(&briefs);
     let events = rows.map(|(event, brief)| LiveEvent::of(&matches, brief, event));
-    Live { count, events: events.collect() }
+    let events: Vec<_> = events.collect();
+    Live { count, results: events.clone(), events }
 }
 
 /// The rank of a match in the list: in play, about to kick off, just ended; `None` if it is not listed.

@@ -83,6 +83,7 @@ async fn match_in_play_has_the_state_of_the_hub() {
     assert_eq!(ids(&world.get("events/?status=live").await.body), [3]);
     let live = world.get("events/live/").await.body;
     assert_eq!((ids(&live), &live["count"]), (vec![3], &json!(1)));
+    assert_eq!(live["results"], live["events"], "under the name of other lists too");
     let row = &world.get("events/?status=1st_half").await.body["results"][0];
     let detail = world.get("events/3/").await.body;
     assert_eq!(*row, detail, "list and detail differ");
