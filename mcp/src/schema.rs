@@ -111,9 +111,11 @@ fn convert(components: &Value, schema: &Value, names: &mut BTreeSet<String>) -> 
                     }
                     ("properties", Value::Object(properties)) => {
                         let kept = properties.iter().filter(|(name, _)| {
-                            let is_link = PAGE_LINKS.contains(&name.as_str());
-                            !(is_link && properties.contains_key("results")
-                                || *name == "results" && has_two_names(properties))
+                            let has_results = properties.contains_key("results");
+                            match name.as_str() {
+                                "results" => !has_two_names(properties),
+                                name => !has_results || !PAGE_LINKS.contains(&name),
+                            }
                         });
                         let kept: Map<String, Value> = kept
                             .map(|(name, value)| (name.clone(), convert(components, value, names)))
