@@ -1,9 +1,13 @@
 //! Football, version 1, with the demo: pages, time zone, shapes.
 
+#[path = "../../web/src/api/v1/tests/shape.rs"]
+pub(crate) mod shape;
+
 use std::sync::Arc;
 
 use serde_json::Value;
 
+use self::shape::differences;
 use crate::support::Hub;
 
 /// The hub with its demo, once lists have matches.
@@ -63,6 +67,16 @@ async fn matches_leagues_and_teams_have_their_shapes() {
     for name in ["odds_home", "odds_over_25", "odds_btts_yes", "venue", "home_coach"] {
         assert!(event.as_object().unwrap().contains_key(name), "{name} of {event}");
     }
+    // In play, about to begin, and over as soon as the demo has one.
+    for list in
+        ["live/?limit=3", "events/?status=notstarted&limit=3", "events/?status=finished&limit=3"]
+    {
+        for row in hub.json(&key, &format!("/api/{list}")).await["results"].as_array().unwrap() {
+            assert_eq!(differences("event_row", row), [""; 0], "{list}");
+            let detail = hub.json(&key, &format!("/api/events/{}/", row["id"])).await;
+            assert_eq!(differences("event", &detail), [""; 0], "{list}");
+        }
+    }
     let (id, league) = (&event["id"], &event["league"]["id"]);
     assert_eq!(hub.json(&key, &format!("/api/live/{id}/")).await["id"], *id);
     let of_league = hub.json(&key, &format!("/api/matches/?league={league}")).await;
@@ -72,24 +86,29 @@ async fn matches_leagues_and_teams_have_their_shapes() {
     assert_eq!(hub.json(&key, &format!("/api/leagues/{league}/")).await["id"], *league);
     let table = hub.json(&key, &format!("/api/leagues/{league}/standings/")).await;
     assert!(table["standings"].is_array() && table["league"]["id"] == *league, "{table}");
+    assert_eq!(differences("standings", &table), [""; 0]);
     let team = &event["home_team_obj"]["id"];
     let detail = hub.json(&key, &format!("/api/teams/{team}/")).await;
     assert_eq!(detail["name"], event["home_team"], "{detail}");
+    assert_eq!(differences("team", &detail), [""; 0]);
+    for (list, shape) in [
+        ("leagues", "league"),
+        ("teams", "team_row"),
+        ("seasons", "season"),
+        ("venues", "venue"),
+        ("players", "player"),
+        ("managers", "manager"),
+        ("referees", "referee_row"),
+        ("predictions", "prediction"),
+    ] {
+        let page = hub.json(&key, &format!("/api/{list}/?page_size=3")).await;
+        for row in page["results"].as_array().unwrap() {
+            assert_eq!(differences(shape, row), [""; 0], "{list}");
+        }
+    }
     let own = hub.json(&key, &format!("/api/teams/{team}/matches/")).await;
     assert!(own["results"].as_array().unwrap().iter().any(|row| row["id"] == *id), "{own}");
-    for path in [
-        "/api/leagues/",
-        "/api/teams/",
-        "/api/seasons/",
-        "/api/venues/",
-        "/api/players/",
-        "/api/managers/",
-        "/api/referees/",
-        "/api/player-stats/",
-        "/api/predictions/",
-        "/api/odds/",
-        "/api/odds/bookmakers/",
-    ] {
+    for path in ["/api/player-stats/", "/api/odds/", "/api/odds/bookmakers/"] {
         assert!(hub.json(&key, path).await["results"].is_array(), "{path}");
     }
     for path in ["/api/events/1/", "/api/leagues/x/", "/api/teams/1/", "/api/predicted-lineup/1/"] {

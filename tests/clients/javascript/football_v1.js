@@ -8,10 +8,12 @@ const LISTS = [
   ["events", shapes.event, 50, false], ["live", shapes.event, 50, false], ["fixtures", shapes.event, 100, true],
   ["matches", shapes.event, 100, true], ["leagues", shapes.league, 100, true], ["teams", shapes.team, 100, true],
   ["managers", shapes.manager, 100, true], ["players", shapes.player, 100, true], ["player-stats", shapes.playerStat, 100, true],
-  ["predictions", any, 100, true], ["referees", shapes.named, 100, true], ["seasons", { id: int, name: filled }, 100, true],
+  ["predictions", shapes.prediction, 100, true], ["referees", shapes.named, 100, true], ["seasons", { id: int, name: filled }, 100, true],
   ["venues", shapes.named, 100, true], ["odds", { id: int }, 100, true],
 ];
 const DETAILS = ["events", "fixtures", "matches", "leagues", "teams", "managers", "players", "player-stats", "seasons", "venues", "odds"];
+/** Shapes of details that have more than a row. */
+const WHOLE = { teams: shapes.teamDetail, events: shapes.eventDetail, fixtures: shapes.eventDetail, matches: shapes.eventDetail };
 const ABSENT = ["broadcasts/", "broadcasts/1/", "social/", "social/1/", "tv-channels/", "tv-channels/1/"];
 
 export async function footballV1(walker) {
@@ -26,7 +28,7 @@ export async function footballV1(walker) {
   for (const [name, row, limit, numbered] of LISTS) {
     const rows = await walker.list(`/api/${name}/`, row, { limit });
     if (rows[0]?.id && DETAILS.includes(name)) {
-      const shape = name === "teams" ? shapes.teamDetail : row;
+      const shape = WHOLE[name] ?? row;
       await walker.document(`/api/${name}/${rows[0].id}/`, shape);
       await walker.refused(`/api/${name}/1/`, 404, { why: "for an id that is none" });
     }
@@ -59,7 +61,7 @@ async function match(walker) {
   const { report, client } = walker;
   const live = (await client.get("/api/live/")).results[0];
   const finished = (await client.get("/api/events/", { status: "finished" })).results[0];
-  await walker.document(`/api/live/${live.id}/`, shapes.event);
+  await walker.document(`/api/live/${live.id}/`, shapes.eventDetail);
   await walker.document(`/api/odds/compare/`, { event_id: int }, { query: { event: live.id } });
   await walker.document(`/api/odds/best/`, { count }, { query: { event: live.id } });
   await walker.document(`/api/predicted-lineup/${live.id}/`, { lineup_status: filled });

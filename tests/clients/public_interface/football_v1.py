@@ -31,7 +31,9 @@ SR_STATS = named(
 )
 EVENT = named(PRICES, nullable("num")) | fields(
     "id:int home_team:str away_team:str event_date:time home_score:int? away_score:int? current_minute:int? "
-    "incidents:list funfacts:list actual_home_xg:num? home_xg_live:num?",
+    "home_score_ht:int? away_score_ht:int? round_number:int? round_name:str group_name:str? attendance:int? live_websocket:bool "
+    "weather_code:int? wind_speed:num? temperature_c:int? is_neutral_ground:bool? is_local_derby:bool? "
+    "incidents:list funfacts:list? actual_home_xg:num? actual_away_xg:num? home_xg_live:num? away_xg_live:num?",
     league=fields("id:int name:str country:str is_women:bool? current_season:any"),
     home_team_obj=BRIEF,
     away_team_obj=BRIEF,
@@ -41,9 +43,27 @@ EVENT = named(PRICES, nullable("num")) | fields(
     sr_stats=nullable(SR_STATS),
     jerseys=nullable(fields(home=nullable(JERSEY), away=nullable(JERSEY))),
     venue=nullable(VENUE),
-    unavailable_players=fields(home=[ABSENT], away=[ABSENT]),
+    unavailable_players=nullable(fields(home=[ABSENT], away=[ABSENT])),
     home_coach=nullable(COACH),
     away_coach=nullable(COACH),
+)
+# SERVICE 9.
+FORM = nullable(fields("matches_played:int form_string:str wins:int goals_scored_last_n:int avg_xg:num? home_ppg:num?"))
+LINE_UP = nullable(fields("formation:str? substitutes:list", players=[fields("name:str player_id:int goals:int yellow_card:bool")]))
+EVENT_DETAIL = EVENT | fields(
+    "social:list ai_preview:any",
+    home_team_obj=TEAM_DETAIL,
+    away_team_obj=TEAM_DETAIL,
+    referee=nullable(fields("id:int name:str country:str nationality_a3:str yellowCards:int? redCards:int?")),
+    home_form=FORM,
+    away_form=FORM,
+    head_to_head=nullable(fields("total_matches:int home_wins:int recent_matches:list")),
+    lineups=nullable(fields("confirmed:bool", home=LINE_UP, away=LINE_UP)),
+)
+PREDICTION = fields(
+    "id:int prob_home_win:num prob_draw:num prob_away_win:num predicted_result:str most_likely_score:str confidence:num favorite:str "
+    "winner_recommend:bool markets:obj",
+    event=EVENT,
 )
 PLAYER = fields(
     "id:int name:str short_name:str? position:str specific_position:str? positions_detailed:list strengths:list weaknesses:list jersey_number:int? "
@@ -79,18 +99,18 @@ STANDINGS = fields("standings:list")
 ENDPOINTS = [
     ("broadcasts/", page("obj")),
     ("events/", page(EVENT)),
-    ("events/{event}/", EVENT),
+    ("events/{event}/", EVENT_DETAIL),
     ("fixtures/", page(EVENT)),
-    ("fixtures/{event}/", EVENT),
+    ("fixtures/{event}/", EVENT_DETAIL),
     ("leagues/", page(LEAGUE)),
     ("leagues/{league}/", LEAGUE),
     ("leagues/{league}/standings/", STANDINGS),
     ("live/", page(EVENT)),
-    ("live/{live}/", EVENT),
+    ("live/{live}/", EVENT_DETAIL),
     ("managers/", page(MANAGER)),
     ("managers/{manager}/", MANAGER),
     ("matches/", page(EVENT)),
-    ("matches/{event}/", EVENT),
+    ("matches/{event}/", EVENT_DETAIL),
     ("odds/", page(ODDS_ROW)),
     ("odds/{odds}/", ODDS_ROW),
     ("odds/best/?event={upcoming}", page("obj")),
@@ -102,8 +122,8 @@ ENDPOINTS = [
     ("players/", page(PLAYER)),
     ("players/{player}/", PLAYER),
     ("predicted-lineup/{event}/", "obj"),
-    ("predictions/", page("obj")),
-    ("predictions/{prediction}/", "obj"),
+    ("predictions/", page(PREDICTION)),
+    ("predictions/{prediction}/", PREDICTION),
     ("referees/", page(fields("id:int name:str"))),
     ("seasons/", page(fields("id:int name:str year:int?"))),
     ("seasons/{season}/", fields("id:int name:str")),

@@ -4,7 +4,10 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::{RecordedHub, array};
-use crate::support::{PATIENCE, pause};
+use crate::{
+    football_v1::shape,
+    support::{PATIENCE, pause},
+};
 
 /// Football that the hub holds after it was played: fixtures, prices, scores.
 const PLAYED: [&str; 6] = [
@@ -64,8 +67,14 @@ async fn compare(hub: &RecordedHub) -> (usize, Vec<String>) {
         differences.push(format!("{} and {} matches", first.len(), second.len()));
         return (second.len(), differences);
     }
-    for (one, two) in first.iter().zip(&second) {
+    for (number, (one, two)) in first.iter().zip(&second).enumerate() {
         let incidents = hub.get(&format!("/api/v2/events/{}/incidents/", two["id"])).await;
+        differences.extend(shape::differences("event_row", one));
+        // A season of results has no more than its first rows show.
+        if number % 50 == 0 || !array(&incidents["incidents"]).is_empty() {
+            let detail = hub.get(&format!("/api/events/{}/?tz=UTC", two["id"])).await;
+            differences.extend(shape::differences("event", &detail));
+        }
         let (one, two) = (of_first(one), of_second(two, &incidents));
         if one != two {
             differences.push(format!("version 1: {one}, version 2: {two}"));

@@ -4,7 +4,10 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::rows;
-use crate::support::{Hub, QUIET};
+use crate::{
+    football_v1::shape,
+    support::{Hub, QUIET},
+};
 
 const HOUR: i64 = 3_600_000_000;
 const DAY: i64 = 24 * HOUR;
@@ -134,6 +137,18 @@ async fn with_enough_results_there_is_a_prediction() {
     {
         let page = stage.hub.json(&stage.key, list).await;
         assert_eq!((&page["count"], &page["results"][0]["event"]["id"]), (&json!(1), id), "{list}");
+    }
+    // Version 1 has the members of version 2, and flat ones beside them.
+    let flat = stage.hub.json(&stage.key, &format!("/api/predictions/{id}/?tz=UTC")).await;
+    assert_eq!(shape::differences("prediction", &flat), [""; 0]);
+    assert_eq!(flat["prob_home_win"], row["markets"]["match_result"]["prob_home"], "{flat}");
+    for name in ["markets", "recommendations", "model"] {
+        assert_eq!(flat[name], row[name], "{name}");
+    }
+    for name in
+        ["id", "league_id", "league_name", "home_team_id", "away_team", "event_date", "status"]
+    {
+        assert_eq!(flat["event"][name], row["event"][name], "{name} of {flat}");
     }
     // SERVICE section 8, row 8: a client requests one UTC day, and expects only the rows of that
     // day.

@@ -23,16 +23,33 @@ const prices = `odds_home odds_draw odds_away odds_over_15 odds_over_25 odds_ove
   odds_btts_yes odds_btts_no`.split(/\s+/);
 const out = [{ name: filled, status: filled, reason: maybe(text), expected_return: maybe(date) }];
 const sides = maybe({ home: int, away: int });
+const xg = ["actual_home_xg", "actual_away_xg", "home_xg_live", "away_xg_live"];
 
 export const event = {
   id: int, league: { ...brief, country: text, is_women: maybe(bool), current_season: maybe(brief) },
   home_team: filled, away_team: filled, home_team_obj: { ...brief, short_name: text }, away_team_obj: { ...brief, short_name: text },
-  event_date: time, status: filled, home_score: maybe(count), away_score: maybe(count), current_minute: maybe(int), period: maybe(text),
-  ...all(prices, maybe(number)), live_stats: maybe({ home: record(any), away: record(any) }),
+  season: maybe(brief), round_number: maybe(int), round_name: text, group_name: maybe(text),
+  event_date: time, status: filled, home_score_ht: maybe(count), away_score_ht: maybe(count), home_score: maybe(count), away_score: maybe(count), current_minute: maybe(int), period: maybe(text),
+  ...all(prices, maybe(number)), live_stats: maybe({ home: record(any), away: record(any) }), live_websocket: bool,
   sr_stats: maybe({ possession: sides, attack: sides, dangerous_attack: sides, ball_safe: sides }),
   jerseys: maybe({ home: { player: { base: filled } }, away: { player: { base: filled } } }),
-  venue: maybe(brief), incidents: [{ type: filled }], funfacts: [any], unavailable_players: { home: out, away: out },
-  home_coach: coach, away_coach: coach, actual_home_xg: maybe(number), home_xg_live: maybe(number),
+  venue: maybe({ ...brief, country: text, capacity: maybe(int) }), incidents: [{ type: filled }], funfacts: maybe([any]),
+  unavailable_players: maybe({ home: out, away: out }), penalty_shootout: sides, extra_time_score: sides, attendance: maybe(count),
+  weather_code: maybe(int), wind_speed: maybe(number), temperature_c: maybe(int),
+  home_coach: coach, away_coach: coach, ...all(xg, maybe(number)),
+};
+const form = maybe({ matches_played: count, form_string: text, avg_xg: maybe(number), home_ppg: maybe(number), goals_scored_last_n: count });
+const lineUp = maybe({ formation: maybe(text), players: [{ name: filled, player_id: int, goals: count }], substitutes: [{ player_id: int }] });
+/** SERVICE.md 9. */
+export const eventDetail = {
+  ...event, home_form: form, away_form: form, head_to_head: maybe({ total_matches: count, recent_matches: [{ score: filled }] }),
+  lineups: maybe({ confirmed: bool, home: lineUp, away: lineUp }), social: [any], ai_preview: maybe(any),
+  referee: maybe({ ...brief, country: text, nationality_a3: text, yellowCards: maybe(count), redCards: maybe(count) }),
+  home_team_obj: teamDetail, away_team_obj: teamDetail,
+};
+export const prediction = {
+  id: int, event: { ...event, league_id: int }, prob_home_win: percent, prob_draw: percent, prob_away_win: percent,
+  predicted_result: oneOf("H", "D", "A"), most_likely_score: filled, confidence: percent, favorite: oneOf("H", "D", "A"), markets: any,
 };
 
 const attributes = all(["attacking", "technical", "tactical", "defending", "creativity"], percent);

@@ -62,9 +62,15 @@ pub(super) struct Event {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
-pub(super) struct Sides {
+pub(in crate::api) struct Sides {
     pub home: u16,
     pub away: u16,
+}
+
+impl From<[u16; 2]> for Sides {
+    fn from([home, away]: [u16; 2]) -> Self {
+        Self { home, away }
+    }
 }
 
 /// The weather at the ground, if a feed reports it.
@@ -189,8 +195,8 @@ impl Event {
             away_score: goals.map(|goals| goals[1]),
             home_score_ht: brief.half_time.map(|goals| goals[0]),
             away_score_ht: brief.half_time.map(|goals| goals[1]),
-            penalty_shootout: brief.penalties.map(sides),
-            extra_time_score: brief.extra_time.map(sides),
+            penalty_shootout: brief.penalties.map(Sides::from),
+            extra_time_score: brief.extra_time.map(Sides::from),
             is_local_derby: false,
             is_neutral_ground: brief.neutral.unwrap_or_default(),
             travel_distance_km: None,
@@ -219,12 +225,8 @@ pub(super) fn stage_name(brief: &MatchSummary) -> Option<&str> {
     brief.group.as_deref().or(brief.round_name.as_deref())
 }
 
-fn sides(goals: [u16; 2]) -> Sides {
-    Sides { home: goals[0], away: goals[1] }
-}
-
 /// Completed minutes. Stoppage time stays at the last minute of its part, as the next one begins there.
-pub(super) fn minute(clock: ClockRecord, status: Status, now: Micros) -> Option<u32> {
+pub(in crate::api) fn minute(clock: ClockRecord, status: Status, now: Micros) -> Option<u32> {
     let minute = clock.second_at(now) / 60;
     match status {
         Status::Live | Status::Interrupted => Some(minute),
@@ -233,7 +235,7 @@ pub(super) fn minute(clock: ClockRecord, status: Status, now: Micros) -> Option<
 }
 
 /// `2026-07-31`, UTC. Times of matches are full timestamps; this is for the days of a season.
-pub(super) fn day(at: Micros) -> Option<String> {
+pub(in crate::api) fn day(at: Micros) -> Option<String> {
     let mut moment = time::offset(at)?;
     moment.truncate("2026-07-31".len());
     Some(moment)

@@ -15,7 +15,7 @@ const RECENT: usize = 5;
 
 /// From the perspective of the home side of the requested match; all `null` without a meeting.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, ToSchema)]
-pub(super) struct HeadToHead {
+pub(in crate::api) struct HeadToHead {
     pub total_matches: Option<usize>,
     /// Of extra time too; a shoot-out decides nothing here.
     pub home_wins: Option<usize>,
@@ -33,7 +33,7 @@ pub(super) struct HeadToHead {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub(super) struct Meeting {
+pub(in crate::api) struct Meeting {
     /// `2026-03-01T18:00:00+00:00`.
     pub date: Option<String>,
     pub home: String,
@@ -88,12 +88,12 @@ fn meeting(matches: &Matches<'_>, brief: &MatchSummary) -> Option<Meeting> {
 }
 
 /// A count as a number with a fraction; counts here are far below where that loses anything.
-pub(super) fn as_float(count: usize) -> f64 {
+pub(in crate::api) fn as_float(count: usize) -> f64 {
     u32::try_from(count).map_or(f64::INFINITY, f64::from)
 }
 
 /// To so many digits after the point; `None` of nothing.
-pub(super) fn ratio(sum: f64, of: usize, digits: i32) -> Option<f64> {
+pub(in crate::api) fn ratio(sum: f64, of: usize, digits: i32) -> Option<f64> {
     let scale = 10_f64.powi(digits);
     (of > 0).then(|| (sum / as_float(of) * scale).round() / scale)
 }

@@ -19,7 +19,7 @@ pub(super) struct Incidents {
 }
 
 /// Each type has its own keys only.
-#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(tag = "type")]
 pub(super) enum Incident {
     #[serde(rename = "goal")]
@@ -43,7 +43,7 @@ pub(super) enum Incident {
 }
 
 /// When it happened, and which side did it.
-#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(as = Happened)]
 pub(super) struct IncidentTime {
     minute: u16,
@@ -54,7 +54,7 @@ pub(super) struct IncidentTime {
 }
 
 /// A goal that was taken back is not listed.
-#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub(super) struct Goal {
     /// `is_home` is the side that is credited with the goal, also with an own goal: the scorer of an
     /// own goal plays for the other side.
@@ -73,7 +73,7 @@ pub(super) struct Goal {
     sequence: Vec<Touch>,
 }
 
-#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub(super) struct Card {
     #[serde(flatten)]
     #[schema(inline)]
@@ -86,7 +86,7 @@ pub(super) struct Card {
     rescinded: bool,
 }
 
-#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub(super) struct Substitution {
     #[serde(flatten)]
     #[schema(inline)]
@@ -98,7 +98,7 @@ pub(super) struct Substitution {
 }
 
 /// A part of the match, or its end.
-#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub(super) struct Period {
     minute: u16,
     added_time: Option<u16>,
@@ -112,7 +112,7 @@ pub(super) struct Period {
 }
 
 /// The stoppage time of a part that is over.
-#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub(super) struct InjuryTime {
     /// 45, 90, 105 or 120.
     minute: u16,
@@ -120,7 +120,7 @@ pub(super) struct InjuryTime {
     length: u16,
 }
 
-#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub(super) struct VarDecision {
     #[serde(flatten)]
     #[schema(inline)]
@@ -133,7 +133,7 @@ pub(super) struct VarDecision {
     confirmed: Option<bool>,
 }
 
-#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub(super) struct Kick {
     #[serde(flatten)]
     #[schema(inline)]
@@ -144,7 +144,7 @@ pub(super) struct Kick {
     text: &'static str,
 }
 
-#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub(super) struct ShootoutKick {
     #[serde(flatten)]
     #[schema(inline)]
@@ -158,7 +158,7 @@ pub(super) struct ShootoutKick {
     away_score: Option<u16>,
 }
 
-#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub(super) struct Touch {
     event: String,
     pid: Option<Key>,

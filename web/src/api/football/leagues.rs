@@ -44,7 +44,7 @@ impl League {
 }
 
 /// No feed provides it, but many names contain it.
-pub(super) fn is_women(league: &Entity) -> bool {
+pub(in crate::api) fn is_women(league: &Entity) -> bool {
     const WORDS: [&str; 6] = ["women", "womens", "women's", "frauen", "femenina", "féminine"];
     let name = league.name.to_lowercase();
     name.split_whitespace().any(|word| WORDS.contains(&word.trim_matches(['(', ')'])))

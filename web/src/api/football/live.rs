@@ -154,7 +154,7 @@ async fn detail(request: &ApiRequest) -> ApiResult {
     let mut response = if parts.is_empty() && request.params.zone().is_none() {
         let make = || SharedBody::json(&found.event(&request.api));
         let cache: &ResponseCache = request.extension()?;
-        let lookup = cache.detail(id, found.source(), Instant::now(), make)?;
+        let lookup = cache.detail(id.into(), found.source(), Instant::now(), make)?;
         request.name_ignored(lookup.answer(cache_control, request.headers()))
     } else {
         let event = found.event(&request.api);

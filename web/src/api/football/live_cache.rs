@@ -29,7 +29,7 @@ const IDLE_TTL: Duration = Duration::from_secs(5);
 
 /// The source that a response was made from.
 #[derive(Debug, Clone)]
-pub(super) enum ResponseSource {
+pub(in crate::api) enum ResponseSource {
     /// The version of everything that the hub exports.
     Reader(u64),
     Fresh(Arc<MatchRecord>),
@@ -56,6 +56,19 @@ impl ResponseSource {
     }
 }
 
+/// Which detail of a match: version 1 renders one for each time zone.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(in crate::api) struct DetailKey {
+    pub(in crate::api) id: Key,
+    pub(in crate::api) zone: Option<Box<str>>,
+}
+
+impl From<Key> for DetailKey {
+    fn from(id: Key) -> Self {
+        Self { id, zone: None }
+    }
+}
+
 #[derive(Debug)]
 struct CachedResponse {
     source: ResponseSource,
@@ -76,7 +89,7 @@ impl CachedResponse {
 
 /// Cached responses; clones share them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct ResponseCache {
+pub(in crate::api) struct ResponseCache {
     live: Arc<LiveList>,
     details: Arc<Mutex<Details>>,
 }
@@ -85,21 +98,21 @@ pub(super) struct ResponseCache {
 /// details are requested.
 #[derive(Debug, Default)]
 struct Details {
-    responses: HashMap<Key, CachedResponse>,
+    responses: HashMap<DetailKey, CachedResponse>,
     /// The sum of the costs of all responses.
     bytes: usize,
     sweep_at: Option<Instant>,
 }
 
 impl Details {
-    fn get(&self, id: Key, source: &ResponseSource, now: Instant) -> Option<SharedBody> {
-        let cached = self.responses.get(&id).filter(|cached| cached.is_fresh(source, now))?;
+    fn get(&self, key: &DetailKey, source: &ResponseSource, now: Instant) -> Option<SharedBody> {
+        let cached = self.responses.get(key).filter(|cached| cached.is_fresh(source, now))?;
         Some(cached.body.clone())
     }
 
     /// Adds a response, if it fits in beside those that are fresh.
-    fn insert(&mut self, id: Key, response: CachedResponse, now: Instant) {
-        self.bytes -= self.responses.remove(&id).map_or(0, |cached| cached.cost());
+    fn insert(&mut self, key: DetailKey, response: CachedResponse, now: Instant) {
+        self.bytes -= self.responses.remove(&key).map_or(0, |cached| cached.cost());
         let cost = response.cost();
         let is_full = self.bytes + cost > DETAIL_BYTES_MAX;
         if self.sweep_at.is_none_or(|at| now >= at) {
@@ -110,7 +123,7 @@ impl Details {
         }
         if self.bytes + cost <= DETAIL_BYTES_MAX {
             self.bytes += cost;
-            self.responses.insert(id, response);
+            self.responses.insert(key, response);
         }
     }
 }
@@ -134,13 +147,13 @@ impl LiveList {
 
 /// A response, and whether it came from the cache.
 #[derive(Debug)]
-pub(super) struct CacheLookup {
+pub(in crate::api) struct CacheLookup {
     body: SharedBody,
     is_hit: bool,
 }
 
 impl CacheLookup {
-    pub(super) fn answer(&self, cache: CacheControl, headers: &HeaderMap) -> Response {
+    pub(in crate::api) fn answer(&self, cache: CacheControl, headers: &HeaderMap) -> Response {
         let mut response = cache.answer_shared(headers, &self.body);
         let word = HeaderValue::from_static(if self.is_hit { "HIT" } else { "MISS" });
         response.headers_mut().insert(CACHE_STATUS, word);
@@ -176,22 +189,40 @@ impl ResponseCache {
     /// The detail of a match.
     pub(super) fn detail(
         &self,
-        id: Key,
+        key: DetailKey,
         source: ResponseSource,
         now: Instant,
         make: impl FnOnce() -> Result<SharedBody, ApiError>,
     ) -> Result<CacheLookup, ApiError> {
-        {
-            let details = self.details.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(body) = details.get(id, &source, now) {
-                return Ok(CacheLookup { body, is_hit: true });
-            }
+        match self.cached(&key, &source, now) {
+            Some(lookup) => Ok(lookup),
+            None => Ok(self.add(key, source, now, make()?)),
         }
-        let body = make()?;
+    }
+
+    /// The cached detail of a match, if it is fresh.
+    pub(in crate::api) fn cached(
+        &self,
+        key: &DetailKey,
+        source: &ResponseSource,
+        now: Instant,
+    ) -> Option<CacheLookup> {
+        let details = self.details.lock().unwrap_or_else(PoisonError::into_inner);
+        details.get(key, source, now).map(|body| CacheLookup { body, is_hit: true })
+    }
+
+    /// Caches the detail of a match that was just rendered.
+    pub(in crate::api) fn add(
+        &self,
+        key: DetailKey,
+        source: ResponseSource,
+        now: Instant,
+        body: SharedBody,
+    ) -> CacheLookup {
         let until = now + source.ttl();
         let mut details = self.details.lock().unwrap_or_else(PoisonError::into_inner);
-        details.insert(id, CachedResponse { source, until, body: body.clone() }, now);
-        Ok(CacheLookup { body, is_hit: false })
+        details.insert(key, CachedResponse { source, until, body: body.clone() }, now);
+        CacheLookup { body, is_hit: false }
     }
 }
 
@@ -236,9 +267,9 @@ mod tests {
         let (cache, now) = (ResponseCache::default(), Instant::now());
         let source = ResponseSource::Reader(1);
         let text = "x".repeat(40_000);
-        let detail = |id, now| {
+        let detail = |id: Key, now| {
             let make = || Ok(SharedBody::of(text.clone().into()));
-            cache.detail(id, source.clone(), now, make).expect("it is made").is_hit
+            cache.detail(id.into(), source.clone(), now, make).expect("it is made").is_hit
         };
         let cached = || {
             let details = cache.details.lock().unwrap();

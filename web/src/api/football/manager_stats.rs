@@ -5,6 +5,8 @@ use std::{
     sync::Arc,
 };
 
+use facts::event::ExpectedGoals;
+
 use super::{
     head_to_head::{as_float, ratio},
     match_stats::{MatchStats, MatchStatsCache},
@@ -39,6 +41,8 @@ pub(in crate::api) struct ManagerStats {
     pub shots: Option<f64>,
     pub shots_on_target: Option<f64>,
     pub corners: Option<f64>,
+    pub expected_goals: Option<f64>,
+    pub expected_goals_conceded: Option<f64>,
     pub yellow_cards: Option<f64>,
     pub red_cards: Option<f64>,
     pub fouls: Option<f64>,
@@ -95,6 +99,13 @@ impl ManagerStats {
             Some([goals[*side], goals[1 - *side]])
         });
         let halves: Vec<_> = halves.collect();
+        let expected = sided.iter().filter_map(|(brief, side)| {
+            let goals = brief.expected_goals?.map(ExpectedGoals::goals);
+            Some([goals[*side], goals[1 - *side]])
+        });
+        let expected: Vec<_> = expected.collect();
+        let mean_expected =
+            |which: usize| ratio(expected.iter().map(|it| it[which]).sum(), expected.len(), 2);
         let match_stats =
             || sided.iter().filter_map(|(brief, side)| Some((match_stats.get(&brief.id)?, *side)));
         let counts = |count: fn(&MatchStats) -> Option<[u32; 2]>| {
@@ -122,6 +133,8 @@ impl ManagerStats {
             possession: mean(counts(|stats| stats.possession).into_iter(), 1),
             shots: mean(counts(|stats| stats.shots).into_iter(), 2),
             shots_on_target: mean(counts(|stats| stats.shots_on_target).into_iter(), 2),
+            expected_goals: mean_expected(0),
+            expected_goals_conceded: mean_expected(1),
             corners: mean(counts(|stats| stats.corners).into_iter(), 2),
             yellow_cards: mean(counts(|stats| stats.yellow).into_iter(), 2),
             red_cards: mean(counts(|stats| stats.red).into_iter(), 2),

@@ -8,9 +8,9 @@ use std::{
 
 use fanout::Micros;
 
-use super::matches::Matches;
+use super::{head_to_head::ratio, matches::Matches, player_sums::PlayerSums};
 use crate::api::ApiError;
-use record::{Key, MatchRecord, MatchSummary};
+use record::{FootballRecord, Key, MatchRecord, MatchSummary};
 
 /// The maximum number of cached matches; each takes a few hundred bytes. Beyond it the cache is cleared and
 /// filled again.
@@ -29,6 +29,14 @@ pub(in crate::api) struct MatchStats {
     pub shots: Option<[u32; 2]>,
     pub shots_on_target: Option<[u32; 2]>,
     pub corners: Option<[u32; 2]>,
+    pub passes: Option<[u32; 2]>,
+    pub accurate_passes: Option<[u32; 2]>,
+    pub key_passes: Option<[u32; 2]>,
+    /// Those that a side did not win, the other won.
+    pub duels_won: Option<[u32; 2]>,
+    pub aerials_won: Option<[u32; 2]>,
+    /// The mean of the players with a rating.
+    pub ratings: [Option<f64>; 2],
     pub formations: [Option<Arc<str>>; 2],
 }
 
@@ -44,7 +52,7 @@ impl MatchStatsCache {
     /// # Errors
     ///
     /// If the archive fails.
-    pub(super) async fn of(
+    pub(in crate::api) async fn of(
         &self,
         matches: &Matches<'_>,
         briefs: &[Arc<MatchSummary>],
@@ -84,6 +92,8 @@ impl MatchStats {
         let Some(football) = record.play.football() else { return Self::default() };
         let [home, away] = &football.counters();
         let stat = |name: &str| Some([*home.get(name)?, *away.get(name)?]);
+        let players = PlayerSums::both(football);
+        let sum = |name: &str| PlayerSums::get_both(&players, name);
         Self {
             yellow: stat("yellow_cards"),
             red: stat("red_cards"),
@@ -92,7 +102,21 @@ impl MatchStats {
             shots: stat("total_shots"),
             shots_on_target: stat("shots_on_target"),
             corners: stat("corner_kicks"),
+            passes: stat("passes"),
+            accurate_passes: stat("accurate_passes"),
+            key_passes: sum("key_pass"),
+            duels_won: sum("duel_won"),
+            aerials_won: sum("aerial_won"),
+            ratings: [0, 1].map(|side| mean_rating(football, side)),
             formations: football.line_ups.each_ref().map(|it| it.as_ref()?.formation.clone()),
         }
     }
+}
+
+/// From ratings in hundredths, to three digits.
+fn mean_rating(football: &FootballRecord, side: u8) -> Option<f64> {
+    let players = football.players.iter().filter(|player| player.side == side);
+    let ratings: Vec<_> =
+        players.filter_map(|player| player.values.get("rating").copied()).collect();
+    ratio(f64::from(ratings.iter().sum::<u32>()) / 100.0, ratings.len(), 3)
 }

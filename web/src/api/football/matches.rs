@@ -20,7 +20,7 @@ use record::{Key, MatchRecord, MatchSummary};
 
 /// The [`View`] of football.
 #[derive(Debug)]
-pub(super) struct Matches<'a> {
+pub(in crate::api) struct Matches<'a> {
     pub api: &'a Api,
     pub now: Micros,
     view: View<'a>,
@@ -35,7 +35,7 @@ impl<'a> Deref for Matches<'a> {
 }
 
 impl<'a> Matches<'a> {
-    pub(super) fn now(api: &'a Api) -> Self {
+    pub(in crate::api) fn now(api: &'a Api) -> Self {
         Self { api, now: now(), view: View::now(&api.history, Some(Sport::Football)) }
     }
 
@@ -55,7 +55,7 @@ impl<'a> Matches<'a> {
 
     /// A view in which one match is as it is handed in, so that an answer is of the state that its
     /// position says.
-    pub(super) fn with(api: &'a Api, record: Option<Arc<MatchRecord>>) -> Self {
+    pub(in crate::api) fn with(api: &'a Api, record: Option<Arc<MatchRecord>>) -> Self {
         let Self { api, now, view } = Self::now(api);
         let view = match record {
             Some(record) => view.with(record),
@@ -86,7 +86,7 @@ impl<'a> Matches<'a> {
     }
 
     /// How the sides of one match met before.
-    pub(super) fn head_to_head(&self, brief: &Arc<MatchSummary>) -> HeadToHead {
+    pub(in crate::api) fn head_to_head(&self, brief: &Arc<MatchSummary>) -> HeadToHead {
         let meetings = self.meetings(std::slice::from_ref(brief));
         let met = meetings.into_values().next().unwrap_or_default();
         HeadToHead::of(self, brief, &met)

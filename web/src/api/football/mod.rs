@@ -9,32 +9,33 @@ mod calendar;
 pub(super) mod country;
 mod coverage;
 mod detail;
-mod event;
+pub(super) mod event;
 mod events;
 mod figures;
-mod head_to_head;
+pub(super) mod head_to_head;
 mod incidents;
 mod include;
-mod leagues;
+pub(super) mod leagues;
 mod leg;
 mod line_ups;
 mod live;
-mod live_cache;
+pub(super) mod live_cache;
 mod manager_stats;
 mod managers;
-mod match_stats;
-mod matches;
+pub(super) mod match_stats;
+pub(super) mod matches;
 mod people;
 pub(super) mod player_stats;
+pub(super) mod player_sums;
 mod players;
-mod referees;
-mod request;
+pub(super) mod referees;
+pub(super) mod request;
 mod search;
 mod seasons;
 pub(super) mod standings;
-mod stats;
-mod teams;
-mod tenure;
+pub(super) mod stats;
+pub(super) mod teams;
+pub(super) mod tenure;
 mod top;
 mod venues;
 
@@ -69,4 +70,4 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

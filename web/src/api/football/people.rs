@@ -9,7 +9,7 @@ use super::{
     matches::Matches,
     request::{football, with_result},
 };
-use crate::api::{ApiRequest, ApiResult, CacheControl, match_filter::IdFilter};
+use crate::api::{ApiError, ApiRequest, ApiResult, CacheControl, match_filter::IdFilter};
 use history::query::{Entity, EntityKind, MatchQuery, Window};
 use record::{Key, MatchSummary};
 
@@ -93,12 +93,22 @@ pub(super) async fn list<T: Person>(
     request.page(CacheControl::REFERENCE, people.len(), rows)
 }
 
-/// One person.
+/// One person, with the sums over their matches.
+pub(super) async fn person<T: Person>(
+    matches: &Matches<'_>,
+    cache: &MatchStatsCache,
+    person: &Entity,
+) -> Result<T, ApiError> {
+    let own = matches.all(&T::ROLE.results(person.id));
+    let match_stats = cache.of(matches, &own).await?;
+    Ok(T::of(person, &own, &match_stats))
+}
+
+/// The person in the path.
 pub(super) async fn detail<T: Person>(request: &ApiRequest) -> ApiResult {
     let (matches, person) = Matches::for_entity(request, T::ROLE.kind())?;
-    let own = matches.all(&T::ROLE.results(person.id));
-    let match_stats = request.extension::<MatchStatsCache>()?.of(&matches, &own).await?;
-    request.answer(CacheControl::REFERENCE, &T::of(&person, &own, &match_stats))
+    let row = self::person::<T>(&matches, request.extension()?, &person).await?;
+    request.answer(CacheControl::REFERENCE, &row)
 }
 
 /// A person's matches, past and future, the latest first.

@@ -9,32 +9,35 @@ use super::{
     country,
     event::Event,
     head_to_head::ratio,
-    match_stats::MatchStats,
+    match_stats::{MatchStats, MatchStatsCache},
+    matches::Matches,
     people::{self, Person, Role},
     request::{self, COUNTRY_CODE, MIN_MATCHES, NAME, NONE, PAGE},
 };
-use crate::api::{ApiRequest, ApiResult, Page, Param, Spec};
+use crate::api::{ApiError, ApiRequest, ApiResult, Page, Param, Spec};
 use history::query::Entity;
 use record::{Key, MatchSummary};
 
 /// SERVICE section 1.9. Sums cover matches with a known result; what no feed provides
 /// is `null`.
 #[derive(Debug, PartialEq, Serialize, ToSchema)]
-pub(super) struct Referee {
+pub(in crate::api) struct Referee {
     id: Key,
     name: String,
     country: String,
-    nationality_a3: Option<String>,
+    /// No feed provides it: empty.
+    nationality_a3: &'static str,
     birthdate: Option<String>,
-    matches: usize,
-    total_yellow_cards: Option<u32>,
-    total_red_cards: Option<u32>,
+    pub(in crate::api) matches: usize,
+    pub(in crate::api) total_yellow_cards: Option<u32>,
+    pub(in crate::api) total_red_cards: Option<u32>,
     /// Averages are over the matches of which the count is known.
     avg_yellow_per_match: Option<f64>,
     avg_red_per_match: Option<f64>,
     avg_goals_per_match: Option<f64>,
     avg_fouls_per_match: Option<f64>,
-    career_games: Option<u32>,
+    /// The career as far as the hub knows it: the same sums.
+    career_games: usize,
     career_yellow_cards: Option<u32>,
     career_red_cards: Option<u32>,
 }
@@ -56,7 +59,7 @@ impl Person for Referee {
             id: referee.id,
             name: referee.name.to_string(),
             country: country::name_or_empty(referee.country.as_deref()),
-            nationality_a3: None,
+            nationality_a3: "",
             birthdate: None,
             matches: judged.len(),
             total_yellow_cards: yellow.total(),
@@ -65,10 +68,25 @@ impl Person for Referee {
             avg_red_per_match: red.average(),
             avg_goals_per_match: goals.average(),
             avg_fouls_per_match: fouls.average(),
-            career_games: None,
-            career_yellow_cards: None,
-            career_red_cards: None,
+            career_games: judged.len(),
+            career_yellow_cards: yellow.total(),
+            career_red_cards: red.total(),
         }
+    }
+}
+
+impl Referee {
+    /// The row of a referee.
+    ///
+    /// # Errors
+    ///
+    /// If the archive fails.
+    pub(in crate::api) async fn read(
+        matches: &Matches<'_>,
+        cache: &MatchStatsCache,
+        referee: &Entity,
+    ) -> Result<Self, ApiError> {
+        people::person(matches, cache, referee).await
     }
 }
 

@@ -82,7 +82,7 @@ pub(super) fn with_result() -> MatchQuery {
 }
 
 /// The most frequent value; among equals the smallest.
-pub(super) fn most_frequent<T: Copy + Ord + std::hash::Hash>(
+pub(in crate::api) fn most_frequent<T: Copy + Ord + std::hash::Hash>(
     all: impl Iterator<Item = T>,
 ) -> Option<T> {
     let mut counts: HashMap<T, usize> = HashMap::new();

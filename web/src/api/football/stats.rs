@@ -25,76 +25,76 @@ pub(super) struct Stats {
 }
 
 #[derive(Debug, PartialEq, Serialize, ToSchema)]
-pub(super) struct Parts {
-    home: Counters,
-    away: Counters,
+pub(in crate::api) struct Parts {
+    pub(in crate::api) home: Counters,
+    pub(in crate::api) away: Counters,
     /// Empty where the feed counts the match as a whole.
-    first_half: Half,
-    second_half: Half,
+    pub(in crate::api) first_half: Half,
+    pub(in crate::api) second_half: Half,
 }
 
 #[derive(Debug, Default, PartialEq, Serialize, ToSchema)]
-pub(super) struct Half {
-    home: Counters,
-    away: Counters,
+pub(in crate::api) struct Half {
+    pub(in crate::api) home: Counters,
+    pub(in crate::api) away: Counters,
 }
 
 /// Omits what no source counts in this match. What is counted is present for both sides: 0 is 0.
 #[derive(Debug, Default, PartialEq, Serialize, ToSchema)]
-pub(super) struct Counters {
+pub(in crate::api) struct Counters {
     #[serde(skip_serializing_if = "Option::is_none")]
-    fouls: Option<u32>,
+    pub(in crate::api) fouls: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    passes: Option<u32>,
+    pub(in crate::api) passes: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    offsides: Option<u32>,
+    pub(in crate::api) offsides: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    throw_ins: Option<u32>,
+    pub(in crate::api) throw_ins: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    free_kicks: Option<u32>,
+    pub(in crate::api) free_kicks: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    goal_kicks: Option<u32>,
+    pub(in crate::api) goal_kicks: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    total_saves: Option<u32>,
+    pub(in crate::api) total_saves: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    total_shots: Option<u32>,
+    pub(in crate::api) total_shots: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    corner_kicks: Option<u32>,
+    pub(in crate::api) corner_kicks: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    yellow_cards: Option<u32>,
+    pub(in crate::api) yellow_cards: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    red_cards: Option<u32>,
+    pub(in crate::api) red_cards: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    blocked_shots: Option<u32>,
+    pub(in crate::api) blocked_shots: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    accurate_passes: Option<u32>,
+    pub(in crate::api) accurate_passes: Option<u32>,
     /// In percent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    ball_possession: Option<u32>,
+    pub(in crate::api) ball_possession: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    shots_on_target: Option<u32>,
+    pub(in crate::api) shots_on_target: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    goalkeeper_saves: Option<u32>,
+    pub(in crate::api) goalkeeper_saves: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    shots_off_target: Option<u32>,
+    pub(in crate::api) shots_off_target: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    attack: Option<u32>,
+    pub(in crate::api) attack: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    dangerous_attack: Option<u32>,
+    pub(in crate::api) dangerous_attack: Option<u32>,
     /// This side's share of both, in percent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    attack_pct: Option<u32>,
+    pub(in crate::api) attack_pct: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    dangerous_attack_pct: Option<u32>,
+    pub(in crate::api) dangerous_attack_pct: Option<u32>,
     /// To one digit.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pass_accuracy_pct: Option<f64>,
+    pub(in crate::api) pass_accuracy_pct: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    shots_inside_box: Option<u32>,
+    pub(in crate::api) shots_inside_box: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    shots_outside_box: Option<u32>,
+    pub(in crate::api) shots_outside_box: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    expected_goals: Option<f64>,
+    pub(in crate::api) expected_goals: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     xg: Option<Xg>,
 }
@@ -105,21 +105,11 @@ type StatCounts = BTreeMap<Arc<str>, u32>;
 impl Stats {
     pub(super) fn of(record: &MatchRecord) -> Self {
         let football = record.play.football();
-        let [home, away] = &football.map(FootballRecord::counters).unwrap_or_default();
         let analysis = football.and_then(|football| football.analysis.as_deref());
-        let mut stats = Parts {
-            home: Counters::of(home, away),
-            away: Counters::of(away, home),
-            first_half: Half::default(),
-            second_half: Half::default(),
-        };
-        if let Some(analysis) = analysis {
-            stats.add(analysis);
-        }
         let analysis = analysis.cloned().unwrap_or_default();
         Self {
             event_id: record.brief.id,
-            stats,
+            stats: Parts::of(record),
             shotmap: analysis::shot_map(&analysis),
             momentum: analysis::momentum(&analysis),
             average_positions: Positions::of(&analysis, football),
@@ -129,6 +119,21 @@ impl Stats {
 }
 
 impl Parts {
+    pub(in crate::api) fn of(record: &MatchRecord) -> Self {
+        let football = record.play.football();
+        let [home, away] = &football.map(FootballRecord::counters).unwrap_or_default();
+        let mut parts = Self {
+            home: Counters::of(home, away),
+            away: Counters::of(away, home),
+            first_half: Half::default(),
+            second_half: Half::default(),
+        };
+        if let Some(analysis) = football.and_then(|football| football.analysis.as_deref()) {
+            parts.add(analysis);
+        }
+        parts
+    }
+
     /// Adds the halves, shots and expected goals.
     fn add(&mut self, analysis: &AnalysisRecord) {
         for (half, counts) in

@@ -56,7 +56,7 @@ impl Team {
 }
 
 /// Most feeds give a single name, which is the short one as well.
-pub(super) fn short_name(team: &Entity) -> String {
+pub(in crate::api) fn short_name(team: &Entity) -> String {
     let abbreviation = team.about.get("short_name").and_then(|name| name.as_str());
     abbreviation.unwrap_or(&team.name).to_owned()
 }

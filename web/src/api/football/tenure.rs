@@ -50,7 +50,7 @@ pub(super) fn side_of<T: PartialEq>(sides: &[T; 2], one: &T) -> Option<usize> {
 }
 
 /// Wins, draws and losses.
-pub(super) fn balance(goals: &[[u32; 2]]) -> [usize; 3] {
+pub(in crate::api) fn balance(goals: &[[u32; 2]]) -> [usize; 3] {
     let count = |is: fn(&&[u32; 2]) -> bool| goals.iter().filter(is).count();
     [count(|[a, b]| a > b), count(|[a, b]| a == b), count(|[a, b]| a < b)]
 }

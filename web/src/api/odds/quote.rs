@@ -108,9 +108,24 @@ impl OutcomeKey {
 /// bookmaker, the consensus first.
 #[must_use]
 pub(in crate::api) fn up_to_date(record: &MatchRecord, archived: Vec<OddsRow>) -> Vec<OddsRow> {
+    updated(record, archived, |_| true)
+}
+
+/// The same for the prices of the consensus, if only these were read.
+#[must_use]
+pub(in crate::api) fn consensus(record: &MatchRecord, archived: Vec<OddsRow>) -> Vec<OddsRow> {
+    updated(record, archived, |current| &*current.bookmaker == CONSENSUS)
+}
+
+fn updated(
+    record: &MatchRecord,
+    archived: Vec<OddsRow>,
+    is_wanted: fn(&PriceRecord) -> bool,
+) -> Vec<OddsRow> {
     let mut rows: HashMap<Key, OddsRow> = archived.into_iter().map(|row| (row.id, row)).collect();
+    let current = record.prices.iter().filter(|current| is_wanted(current));
     let current: HashMap<Key, &PriceRecord> =
-        record.prices.iter().map(|price| (odds_id(record.brief.id, price), price)).collect();
+        current.map(|price| (odds_id(record.brief.id, price), price)).collect();
     for row in rows.values_mut() {
         row.bring_up_to_date(record, current.get(&row.id).copied());
     }

@@ -1,6 +1,5 @@
 //! The shape of a prediction: SERVICE section 1.9. Probabilities are percentages with one decimal place.
 
-use fanout::Micros;
 use rust_decimal::prelude::ToPrimitive;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -17,80 +16,74 @@ const RECOMMENDED_FROM: f64 = 60.0;
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(in crate::api) struct Prediction {
     /// That of the event: there is one prediction of each.
-    id: u64,
+    pub(in crate::api) id: u64,
     /// When the model was fitted.
-    created_at: Option<String>,
-    event: PredictedEvent,
-    markets: Markets,
-    recommendations: Recommendations,
-    model: ModelInfo,
+    pub(in crate::api) created_at: Option<String>,
+    pub(in crate::api) event: PredictedEvent,
+    pub(in crate::api) markets: Markets,
+    pub(in crate::api) recommendations: Recommendations,
+    pub(in crate::api) model: ModelInfo,
     /// The model and the bookmakers' prices together. Absent without the Odds add-on unless the odds are free, without a consensus
     /// of all three results, and once the match has begun.
     #[serde(skip_serializing_if = "Option::is_none")]
-    blend: Option<Blend>,
+    pub(in crate::api) blend: Option<Blend>,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(in crate::api) struct PredictedEvent {
     id: u64,
-    league_id: Option<u64>,
-    league_name: Option<String>,
-    home_team_id: u64,
+    pub(in crate::api) league_id: Option<u64>,
+    pub(in crate::api) league_name: Option<String>,
+    pub(in crate::api) home_team_id: u64,
     home_team: Option<String>,
-    away_team_id: u64,
+    pub(in crate::api) away_team_id: u64,
     away_team: Option<String>,
     event_date: Option<String>,
-    /// Version 1: only the day of the start is known, and `event_date` is its midnight.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    day_only: bool,
-    /// The start as a moment, and whether only its day is known.
-    #[serde(skip)]
-    start: Option<(Micros, bool)>,
     status: &'static str,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(in crate::api) struct Markets {
-    match_result: MatchResult,
-    expected_goals: ExpectedGoals,
-    over_under: OverUnder,
-    btts: Btts,
-    score: LikelyScore,
+    pub(in crate::api) match_result: MatchResult,
+    pub(in crate::api) expected_goals: ExpectedGoals,
+    pub(in crate::api) over_under: OverUnder,
+    pub(in crate::api) btts: Btts,
+    pub(in crate::api) score: LikelyScore,
     draw_no_bet: DrawNoBet,
     corners: Corners,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
-struct MatchResult {
-    prob_home: f64,
-    prob_draw: f64,
-    prob_away: f64,
+pub(in crate::api) struct MatchResult {
+    pub(in crate::api) prob_home: f64,
+    pub(in crate::api) prob_draw: f64,
+    pub(in crate::api) prob_away: f64,
     /// `H`, `D` or `A`.
-    predicted: &'static str,
+    pub(in crate::api) predicted: &'static str,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
-struct ExpectedGoals {
-    home: f64,
-    away: f64,
+pub(in crate::api) struct ExpectedGoals {
+    pub(in crate::api) home: f64,
+    pub(in crate::api) away: f64,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
-struct OverUnder {
-    prob_over_15: f64,
-    prob_over_25: f64,
-    prob_over_35: f64,
+pub(in crate::api) struct OverUnder {
+    pub(in crate::api) prob_over_15: f64,
+    pub(in crate::api) prob_over_25: f64,
+    pub(in crate::api) prob_over_35: f64,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
-struct Btts {
-    prob_yes: f64,
+pub(in crate::api) struct Btts {
+    pub(in crate::api) prob_yes: f64,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
-struct LikelyScore {
+pub(in crate::api) struct LikelyScore {
     /// `2-1`.
-    most_likely: String,
+    pub(in crate::api) most_likely: String,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -111,22 +104,22 @@ struct Corners {
 #[expect(clippy::struct_excessive_bools, reason = "the shape that clients read")]
 pub(in crate::api) struct Recommendations {
     /// The likelier winner: `H` or `A`.
-    favorite: &'static str,
-    favorite_prob: f64,
-    bet_favorite: bool,
-    over_15: bool,
-    over_25: bool,
-    over_35: bool,
-    btts: bool,
+    pub(in crate::api) favorite: &'static str,
+    pub(in crate::api) favorite_prob: f64,
+    pub(in crate::api) bet_favorite: bool,
+    pub(in crate::api) over_15: bool,
+    pub(in crate::api) over_25: bool,
+    pub(in crate::api) over_35: bool,
+    pub(in crate::api) btts: bool,
     /// What is predicted of the result, a draw included.
-    winner: bool,
+    pub(in crate::api) winner: bool,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(in crate::api) struct ModelInfo {
     /// The probability of what is predicted, 0 to 1.
-    confidence: f64,
-    version: &'static str,
+    pub(in crate::api) confidence: f64,
+    pub(in crate::api) version: &'static str,
     quality: Quality,
 }
 
@@ -144,7 +137,7 @@ struct Quality {
 
 /// The result by the model and the prices, with the weights that `model_weight` gives.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub(super) struct Blend {
+pub(in crate::api) struct Blend {
     prob_home: f64,
     prob_draw: f64,
     prob_away: f64,
@@ -202,8 +195,6 @@ impl Prediction {
             away_team_id: sides[1],
             away_team,
             event_date: brief.start_text(time::offset),
-            day_only: false,
-            start: brief.start.map(|start| (start, brief.day_only)),
             status: brief.status.word(Vocabulary::Football),
         };
         Self {
@@ -212,22 +203,8 @@ impl Prediction {
             event,
             markets: Markets::of(forecast),
             recommendations: Recommendations::of(forecast),
-            model: ModelInfo {
-                confidence: confidence(forecast),
-                version: predict::VERSION,
-                quality: Quality::new(predict::QUALITY.model),
-            },
+            model: ModelInfo::of(forecast),
             blend,
-        }
-    }
-}
-
-impl Prediction {
-    /// Formats the date of the event as in version 1.
-    pub(in crate::api) fn date(&mut self, write: impl Fn(Micros, bool) -> Option<String>) {
-        if let Some((start, day_only)) = self.event.start {
-            self.event.event_date = write(start, day_only);
-            self.event.day_only = day_only;
         }
     }
 }
@@ -238,8 +215,18 @@ pub(super) fn confidence(forecast: &Forecast) -> f64 {
     (likeliest * 1000.0).round() / 1000.0
 }
 
+impl ModelInfo {
+    pub(in crate::api) fn of(forecast: &Forecast) -> Self {
+        Self {
+            confidence: confidence(forecast),
+            version: predict::VERSION,
+            quality: Quality::new(predict::QUALITY.model),
+        }
+    }
+}
+
 impl Markets {
-    fn of(forecast: &Forecast) -> Self {
+    pub(in crate::api) fn of(forecast: &Forecast) -> Self {
         let scores = &forecast.scores;
         let [home, draw, away] = scores.result();
         let predicted = if home >= draw && home >= away {
@@ -275,7 +262,7 @@ impl Markets {
 }
 
 impl Recommendations {
-    pub(super) fn of(forecast: &Forecast) -> Self {
+    pub(in crate::api) fn of(forecast: &Forecast) -> Self {
         let scores = &forecast.scores;
         let [home, draw, away] = scores.result().map(percent);
         let (favorite, favorite_prob) = if home >= away { ("H", home) } else { ("A", away) };

@@ -1,38 +1,52 @@
-//! A match in the shape of version 1: SERVICE section 1.6.
-
-use std::collections::BTreeMap;
+//! A match in the shape of version 1: SERVICE sections 1.6 and 9.
 
 use fanout::Micros;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{league::LeagueRow, request::V1Query};
+use super::{
+    league::{LeagueRow, SeasonRow},
+    live_stats::LiveStats,
+    request::V1Query,
+    team::Venue,
+};
 use crate::api::{
-    Number,
-    football::{country, share, short_name},
+    Api, Number,
+    football::{
+        country,
+        event::{Sides, minute},
+        share, short_name, teams,
+    },
     odds::consensus::MainOdds,
 };
 use history::query::{EntityKind, regulation};
-use record::{ClockRecord, FootballRecord, IncidentRecord, Key, MatchRecord, Status, Vocabulary};
+use record::{EntityRef, FootballRecord, IncidentRecord, Key, MatchRecord, Status, Vocabulary};
 
+/// What rows and details have in common.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = V1Event)]
 pub(super) struct Event {
-    id: u64,
+    pub(super) id: u64,
     league: Option<LeagueRow>,
+    season: Option<SeasonRow>,
     home_team: Option<String>,
     away_team: Option<String>,
-    home_team_obj: Option<TeamBrief>,
-    away_team_obj: Option<TeamBrief>,
     /// In the requested time zone; midnight where only the day is known.
     event_date: Option<String>,
     /// Only the day of the start is known.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     day_only: bool,
+    round_number: Option<u16>,
+    /// Empty if no feed reports it.
+    round_name: String,
+    group_name: Option<String>,
     status: &'static str,
     /// Without extra time and the shoot-out; null before the kick-off.
     home_score: Option<u32>,
     away_score: Option<u32>,
+    home_score_ht: Option<u16>,
+    away_score_ht: Option<u16>,
+    /// In play as in version 2; of a finished match 90, or 120 with extra time.
     current_minute: Option<u32>,
     /// `1T`, `HT`, `2T`, `FT`, `ET`, `PEN` or nothing.
     period: &'static str,
@@ -47,21 +61,52 @@ pub(super) struct Event {
     odds_under_35: Option<Number>,
     odds_btts_yes: Option<Number>,
     odds_btts_no: Option<Number>,
-    live_stats: SideStats,
+    /// Expected goals, once the match is over; while it is in play, in `home_xg_live` and `away_xg_live`.
+    actual_home_xg: Option<f64>,
+    actual_away_xg: Option<f64>,
+    home_xg_live: Option<f64>,
+    away_xg_live: Option<f64>,
+    penalty_shootout: Option<Sides>,
+    /// Goals of extra time alone.
+    extra_time_score: Option<Sides>,
+    /// No feed provides it.
+    is_local_derby: Option<bool>,
+    is_neutral_ground: Option<bool>,
+    /// No feed provides it.
+    travel_distance_km: Option<f64>,
+    /// As in version 2.
+    weather_code: Option<u8>,
+    /// In metres per second.
+    wind_speed: Option<f64>,
+    temperature_c: Option<i8>,
+    /// No feed provides it.
+    pitch_condition: Option<i32>,
+    attendance: Option<u32>,
+    /// Whether the match can be followed on a socket now.
+    live_websocket: bool,
+    live_stats: Option<Box<LiveStats>>,
     /// Possession and attacks, each with both sides. Null if no feed reports them.
     sr_stats: Option<Pressures>,
     /// No feed provides a colour: null.
     jerseys: Option<Jerseys>,
-    venue: Option<PlaceBrief>,
+    venue: Option<Venue>,
     incidents: Vec<Incident>,
-    /// Nothing of ours: always empty, and null below.
-    funfacts: Vec<String>,
-    unavailable_players: Unavailable,
-    home_coach: Option<CoachBrief>,
-    away_coach: Option<CoachBrief>,
-    /// Expected goals of the home side, once the match is over; while it is in play, in `home_xg_live`.
-    actual_home_xg: Option<f64>,
-    home_xg_live: Option<f64>,
+    /// No feed provides it: null, as the next.
+    funfacts: Option<Vec<FunFact>>,
+    unavailable_players: Option<Unavailable>,
+    pub(super) home_coach: Option<Coach>,
+    pub(super) away_coach: Option<Coach>,
+}
+
+/// A row of lists.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = V1EventRow)]
+pub(super) struct EventRow {
+    #[serde(flatten)]
+    #[schema(inline)]
+    pub(super) event: Event,
+    home_team_obj: Option<TeamBrief>,
+    away_team_obj: Option<TeamBrief>,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -69,30 +114,32 @@ pub(super) struct Event {
 pub(super) struct TeamBrief {
     id: u64,
     name: String,
-    /// No feed provides one: the name.
+    /// The name, unless a feed provides one.
     short_name: String,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
-struct PlaceBrief {
-    id: u64,
-    name: String,
-    city: Option<String>,
-}
-
-#[derive(Debug, Clone, Serialize, ToSchema)]
-struct CoachBrief {
-    id: u64,
+#[schema(as = V1EventCoach)]
+pub(super) struct Coach {
+    pub(super) id: u64,
     name: String,
     short_name: String,
     /// Empty if no feed reports it.
     country: String,
-    /// No feed provides the following fields: `/api/managers/{id}/` has what follows from matches.
+    /// No feed provides it, nor the intensity, the line and the styles.
     profile: &'static str,
-    preferred_formation: &'static str,
+    /// That of most line-ups that are known; empty in lists.
+    pub(super) preferred_formation: String,
     pressing_intensity: Option<f64>,
     defensive_line: &'static str,
     top_styles: Vec<String>,
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = V1FunFact)]
+struct FunFact {
+    type_id: u32,
+    sentence: String,
 }
 
 /// Each counter with both sides: SERVICE section 8, row 15. Null is what no feed reported.
@@ -128,27 +175,38 @@ struct Jerseys {
 #[schema(as = V1Jersey)]
 struct Jersey {
     player: JerseyColours,
+    #[serde(rename = "GK")]
+    goalkeeper: JerseyColours,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = V1JerseyColours)]
 struct JerseyColours {
-    /// In hexadecimal digits, without a mark before them.
+    /// Colours are hexadecimal digits, without a mark before them.
     base: String,
-}
-
-#[derive(Debug, Clone, Default, Serialize, ToSchema)]
-struct SideStats {
-    home: BTreeMap<String, u32>,
-    away: BTreeMap<String, u32>,
+    number: String,
+    sleeve: String,
+    /// `short_sleeves`, for example.
+    #[serde(rename = "type")]
+    kind: String,
+    real: bool,
 }
 
 /// No feed provides them.
-#[derive(Debug, Clone, Default, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = V1Unavailable)]
 struct Unavailable {
-    home: Vec<String>,
-    away: Vec<String>,
+    home: Vec<UnavailablePlayer>,
+    away: Vec<UnavailablePlayer>,
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = V1UnavailablePlayer)]
+struct UnavailablePlayer {
+    name: String,
+    status: String,
+    reason: Option<String>,
+    expected_return: Option<String>,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -193,52 +251,44 @@ impl Incident {
     }
 }
 
+/// A match and what its event is made from besides.
+pub(super) struct EventSource<'a> {
+    pub(super) record: &'a MatchRecord,
+    pub(super) odds: MainOdds,
+    pub(super) league: Option<LeagueRow>,
+    pub(super) season: Option<SeasonRow>,
+    /// Whether the hub has the match, so that its clock is right.
+    pub(super) is_fresh: bool,
+    pub(super) now: Micros,
+}
+
 impl Event {
-    pub(super) fn new(
-        query: &V1Query<'_>,
-        record: &MatchRecord,
-        odds: &MainOdds,
-        league: Option<LeagueRow>,
-        now: Micros,
-    ) -> Self {
+    pub(super) fn new(query: &V1Query<'_>, source: EventSource<'_>) -> Self {
+        let EventSource { record, odds, league, season, is_fresh, now } = source;
         let MatchRecord { brief, names, .. } = record;
-        let side = |place: usize| names.sides.as_ref().map(|sides| &sides[place]);
-        let team = |place: usize| {
-            let side = side(place)?;
-            let name = side.name.to_string();
-            Some(TeamBrief { id: side.id, short_name: name.clone(), name })
-        };
-        let coach = |place: usize| {
-            let coach = names.coaches[place].as_ref()?;
-            let known = query.api.history.entity(EntityKind::Manager, coach.id);
-            Some(CoachBrief {
-                id: coach.id,
-                name: coach.name.to_string(),
-                short_name: short_name(&coach.name),
-                country: country::name_or_empty(known.and_then(|it| it.country.clone()).as_deref()),
-                profile: "",
-                preferred_formation: "",
-                pressing_intensity: None,
-                defensive_line: "",
-                top_styles: Vec::new(),
-            })
-        };
+        let team = |side: usize| names.sides.as_ref().map(|sides| sides[side].name.to_string());
+        let coach = |side: usize| Some(Coach::of(query.api, names.coaches[side].as_ref()?));
         let football = record.play.football();
         let score = regulation(brief);
-        let home_xg = brief.expected_goals.map(|[home, _]| home.goals());
+        let expected = |side: usize| brief.expected_goals.map(|both| both[side].goals());
+        let (is_over, is_live) = (brief.status.is_over(), brief.status.is_live());
         Self {
             id: brief.id,
             league,
-            home_team: side(0).map(|it| it.name.to_string()),
-            away_team: side(1).map(|it| it.name.to_string()),
-            home_team_obj: team(0),
-            away_team_obj: team(1),
+            season,
+            home_team: team(0),
+            away_team: team(1),
             event_date: brief.start.and_then(|at| query.start(at, brief.day_only)),
             day_only: brief.day_only,
+            round_number: brief.round,
+            round_name: brief.round_name.as_deref().unwrap_or_default().to_owned(),
+            group_name: brief.group.as_deref().map(ToOwned::to_owned),
             status: brief.status.word(Vocabulary::Football),
             home_score: score.map(|score| score[0]),
             away_score: score.map(|score| score[1]),
-            current_minute: football.and_then(|it| minute(brief.status, it.clock?, now)),
+            home_score_ht: brief.half_time.map(|goals| goals[0]),
+            away_score_ht: brief.half_time.map(|goals| goals[1]),
+            current_minute: current_minute(record, is_fresh, now),
             period: brief.status.period(),
             odds_home: odds.home_win,
             odds_draw: odds.draw,
@@ -251,30 +301,70 @@ impl Event {
             odds_under_35: odds.under_35_goals,
             odds_btts_yes: odds.btts_yes,
             odds_btts_no: odds.btts_no,
-            live_stats: football.map(live_stats).unwrap_or_default(),
+            actual_home_xg: expected(0).filter(|_| is_over),
+            actual_away_xg: expected(1).filter(|_| is_over),
+            home_xg_live: expected(0).filter(|_| is_live),
+            away_xg_live: expected(1).filter(|_| is_live),
+            penalty_shootout: brief.penalties.map(Sides::from),
+            extra_time_score: brief.extra_time.map(Sides::from),
+            is_local_derby: None,
+            is_neutral_ground: brief.neutral,
+            travel_distance_km: None,
+            weather_code: brief.weather.map(|it| it.code),
+            wind_speed: brief.weather.map(|it| f64::from(it.wind_speed)),
+            temperature_c: brief.weather.map(|it| it.temperature_c),
+            pitch_condition: None,
+            attendance: brief.attendance,
+            live_websocket: is_fresh && !is_over,
+            live_stats: LiveStats::of(record).map(Box::new),
             sr_stats: football.and_then(Pressures::of),
             jerseys: None,
-            venue: names.venue.as_ref().map(|venue| PlaceBrief {
-                id: venue.id,
-                name: venue.name.to_string(),
-                city: names.city.as_ref().map(|city| city.to_string()),
-            }),
+            venue: Venue::of_match(query.api, names),
             incidents: football.map(incidents).unwrap_or_default(),
-            funfacts: Vec::new(),
-            unavailable_players: Unavailable::default(),
+            funfacts: None,
+            unavailable_players: None,
             home_coach: coach(0),
             away_coach: coach(1),
-            actual_home_xg: home_xg.filter(|_| brief.status.is_over()),
-            home_xg_live: home_xg.filter(|_| brief.status.is_live()),
         }
     }
 }
 
-fn live_stats(football: &FootballRecord) -> SideStats {
-    let [home, away] = football
-        .counters()
-        .map(|stats| stats.into_iter().map(|(name, count)| (name.to_string(), count)).collect());
-    SideStats { home, away }
+impl EventRow {
+    pub(super) fn new(api: &Api, event: Event, record: &MatchRecord) -> Self {
+        let team = |side: usize| {
+            let EntityRef { id, name } = &record.names.sides.as_ref()?[side];
+            TeamBrief::of(api, *id).or_else(|| {
+                let name = name.to_string();
+                Some(TeamBrief { id: *id, short_name: name.clone(), name })
+            })
+        };
+        Self { event, home_team_obj: team(0), away_team_obj: team(1) }
+    }
+}
+
+impl TeamBrief {
+    /// `None` if nothing has this id.
+    pub(super) fn of(api: &Api, id: Key) -> Option<Self> {
+        let team = api.history.entity(EntityKind::Team, id)?;
+        Some(Self { id, short_name: teams::short_name(&team), name: team.name.to_string() })
+    }
+}
+
+impl Coach {
+    fn of(api: &Api, coach: &EntityRef) -> Self {
+        let known = api.history.entity(EntityKind::Manager, coach.id);
+        Self {
+            id: coach.id,
+            name: coach.name.to_string(),
+            short_name: short_name(&coach.name),
+            country: country::name_or_empty(known.and_then(|it| it.country.clone()).as_deref()),
+            profile: "",
+            preferred_formation: String::new(),
+            pressing_intensity: None,
+            defensive_line: "",
+            top_styles: Vec::new(),
+        }
+    }
 }
 
 impl Pressures {
@@ -303,24 +393,20 @@ fn incidents(football: &FootballRecord) -> Vec<Incident> {
     standing.map(Incident::new).collect()
 }
 
-/// The minute in progress, as on a scoreboard; it stops during stoppage time.
-fn minute(status: Status, clock: ClockRecord, now: Micros) -> Option<u32> {
-    let minute = clock.second_at(now) / 60 + 1;
-    match status {
-        Status::Live => Some(minute),
-        _ => status.last_minute().map(|last| minute.min(last)),
+/// The minute as everywhere while the match is in play, and the last one of a finished match.
+fn current_minute(record: &MatchRecord, is_fresh: bool, now: Micros) -> Option<u32> {
+    let brief = &record.brief;
+    match brief.status {
+        Status::Finished if brief.extra_time.is_some() => Some(120),
+        Status::Finished => Some(90),
+        status => minute(record.play.football().filter(|_| is_fresh)?.clock?, status, now),
     }
-}
-
-/// The brief form of a team.
-pub(super) fn team_brief(query: &V1Query<'_>, id: Key) -> Option<TeamBrief> {
-    let name = query.name(EntityKind::Team, Some(id))?;
-    Some(TeamBrief { id, short_name: name.clone(), name })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use record::{ClockRecord, MatchSummary, testing};
 
     #[test]
     fn pressure_has_one_value_per_counter() {
@@ -337,19 +423,18 @@ mod tests {
     }
 
     #[test]
-    fn minute_follows_the_clock_and_stops_in_added_time() {
-        let clock = |second, running| ClockRecord { at: 0, second, running };
-        let after = 90 * 1_000_000;
-        let minute_of = |status, clock| minute(status, clock, after);
-        assert_eq!(minute_of(Status::FirstHalf, clock(0, true)), Some(2));
-        assert_eq!(minute_of(Status::FirstHalf, clock(0, false)), Some(1));
-        assert_eq!(minute_of(Status::FirstHalf, clock(2_760, true)), Some(45), "added time");
-        assert_eq!(minute_of(Status::SecondHalf, clock(2_700, true)), Some(47));
-        assert_eq!(
-            minute_of(Status::ExtraHalf, clock(6_300, false)),
-            Some(105),
-            "the break of extra time"
-        );
-        assert_eq!(minute_of(Status::Finished, clock(5_400, false)), None);
+    fn minute_is_the_same_as_in_version_2_until_the_end() {
+        let at = |status, extra_time, is_fresh| {
+            let clock = Some(ClockRecord { at: 0, second: 17 * 60 + 58, running: false });
+            let football = FootballRecord { clock, ..FootballRecord::default() };
+            let record = testing::record(testing::MATCH, football);
+            let brief = MatchSummary { status, extra_time, ..MatchSummary::clone(&record.brief) };
+            current_minute(&MatchRecord { brief: brief.into(), ..record }, is_fresh, 0)
+        };
+        assert_eq!(at(Status::FirstHalf, None, true), Some(17));
+        assert_eq!(at(Status::FirstHalf, None, false), None, "a clock that nobody moves");
+        assert_eq!(at(Status::NotStarted, None, true), None);
+        assert_eq!(at(Status::Finished, None, false), Some(90));
+        assert_eq!(at(Status::Finished, Some([0, 1]), true), Some(120));
     }
 }

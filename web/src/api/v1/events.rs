@@ -3,16 +3,23 @@
 use std::{collections::HashMap, sync::Arc};
 
 use facts::event::Sport;
+use tokio::time::Instant;
 
 use super::{
-    event::Event,
+    event::{Event, EventRow, EventSource},
+    event_detail::EventDetail,
     league::{FootballSeasons, LeagueRow},
-    request::{self, LEAGUE, ONE, TZ, V1Query},
+    request::{self, DATE_FROM, DATE_TO, LEAGUE, ONE, TZ, V1Query},
 };
 use crate::{
     api::{
         ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec,
-        odds::{consensus::MainOdds, football_record},
+        football::{
+            live_cache::{DetailKey, ResponseCache, ResponseSource},
+            matches::Matches,
+        },
+        odds::{consensus::MainOdds, football_record, quote},
+        response::SharedBody,
     },
     clock::now,
 };
@@ -20,7 +27,21 @@ use history::query::{EntityKind, MatchQuery, OddsFilter, OddsRow, View, Window};
 use record::{CONSENSUS, Key, MatchRecord};
 
 /// The rows of these matches.
-async fn rows(query: &V1Query<'_>, records: &[Arc<MatchRecord>]) -> Result<Vec<Event>, ApiError> {
+pub(super) async fn rows(
+    query: &V1Query<'_>,
+    view: &View<'_>,
+    records: &[Arc<MatchRecord>],
+) -> Result<Vec<EventRow>, ApiError> {
+    let events = events(query, view, records).await?.into_iter().zip(records);
+    Ok(events.map(|(event, record)| EventRow::new(query.api, event, record)).collect())
+}
+
+/// What rows and details of these matches have in common.
+async fn events(
+    query: &V1Query<'_>,
+    view: &View<'_>,
+    records: &[Arc<MatchRecord>],
+) -> Result<Vec<Event>, ApiError> {
     let (api, now) = (query.api, now());
     let filter = OddsFilter {
         matches: Some(records.iter().map(|record| record.brief.id).collect()),
@@ -31,20 +52,36 @@ async fn rows(query: &V1Query<'_>, records: &[Arc<MatchRecord>]) -> Result<Vec<E
     for row in api.history.odds(&filter, Window::ALL).await?.1 {
         prices.entry(row.match_id).or_default().push(row);
     }
-    let view = View::now(&api.history, Some(Sport::Football));
-    let mut leagues: HashMap<Key, Option<LeagueRow>> = HashMap::new();
-    let rows = records.iter().map(|record| {
-        let odds = prices.get(&record.brief.id).map(Vec::as_slice).unwrap_or_default();
-        let league = record.brief.competition.and_then(|id| {
-            let known = leagues.entry(id).or_insert_with(|| {
+    let mut leagues: HashMap<Key, Option<League>> = HashMap::new();
+    let events = records.iter().map(|record| {
+        let brief = &record.brief;
+        let archived = prices.remove(&brief.id).unwrap_or_default();
+        let league = brief.competition.and_then(|id| {
+            let league = leagues.entry(id).or_insert_with(|| {
                 let league = api.history.entity(EntityKind::Competition, id)?;
-                Some(FootballSeasons::in_view(&view, Some(id)).league(api, &league))
+                let seasons = FootballSeasons::in_view(view, Some(id));
+                Some(League { row: seasons.league(api, &league), seasons })
             });
-            known.clone()
+            league.as_ref()
         });
-        Event::new(query, record, &MainOdds::of(record, odds), league, now)
+        let season = brief.season.and_then(|id| api.history.entity(EntityKind::Season, id));
+        let source = EventSource {
+            record,
+            odds: MainOdds::of(record, &quote::consensus(record, archived)),
+            league: league.map(|league| league.row.clone()),
+            season: league.zip(season).map(|(league, it)| league.seasons.season(api, &it)),
+            is_fresh: view.fresh(brief.id).is_some(),
+            now,
+        };
+        Event::new(query, source)
     });
-    Ok(rows.collect())
+    Ok(events.collect())
+}
+
+/// A league and its seasons, for all events of a list.
+struct League {
+    row: LeagueRow,
+    seasons: FootballSeasons,
 }
 
 /// The requested page of matches.
@@ -53,16 +90,21 @@ pub(super) async fn page(query: &V1Query<'_>, list: &MatchQuery) -> ApiResult {
     let found = view.find(list);
     let ids: Vec<_> = found.briefs.iter().map(|brief| brief.id).collect();
     let records = view.records_without_detail(&ids).await?;
-    query.page(CacheControl::LIST, found.count, rows(query, &records).await?)
+    query.page(CacheControl::LIST, found.count, rows(query, &view, &records).await?)
 }
+
+const SEASON: Param = Param::id("season", "");
+const TEAM: Param = Param::id("team", "Team, home or away");
+const ROUND: Param = Param::number("round_number", "");
 
 /// SERVICE section 1.6.
 const EVENTS: Spec = request::spec(&[
-    Param::text("date_from", "A day in the time zone, or a timestamp"),
-    Param::text("date_to", "A day (inclusive) in the time zone, or a timestamp"),
+    DATE_FROM,
+    DATE_TO,
     LEAGUE,
-    Param::id("season", ""),
-    Param::id("team", ""),
+    SEASON,
+    TEAM,
+    ROUND,
     Param::text("status", ""),
     Param::text("tz", "IANA time zone (default: Asia/Dubai)"),
     Param::number("limit", "Page size (default 50, max 200)"),
@@ -70,50 +112,57 @@ const EVENTS: Spec = request::spec(&[
 
 /// The same in numbered pages.
 const FIXTURES: Spec = request::spec(&[
-    Param::text("date_from", ""),
-    Param::text("date_to", ""),
+    DATE_FROM,
+    DATE_TO,
     LEAGUE,
-    Param::id("season", ""),
-    Param::id("team", ""),
+    SEASON,
+    TEAM,
+    ROUND,
     Param::text("status", ""),
     TZ,
 ]);
 
-const LIVE: Spec = request::spec(&[TZ, Param::number("limit", "Page size (default 50, max 200)")]);
+const LIVE: Spec = request::spec(&[
+    LEAGUE,
+    SEASON,
+    TEAM,
+    TZ,
+    Param::number("limit", "Page size (default 50, max 200)"),
+]);
 
 endpoints! {
     /// Events, by their start.
-    "/api/events/", params(EVENTS), answers(Page<Event>),
+    "/api/events/", params(EVENTS), answers(Page<EventRow>),
         |request| list(&V1Query::windows(&request)?).await;
 
     /// Events in numbered pages.
-    "/api/fixtures/", params(FIXTURES), answers(Page<Event>),
+    "/api/fixtures/", params(FIXTURES), answers(Page<EventRow>),
         |request| list(&V1Query::pages(&request)?).await;
 
     /// Events in numbered pages.
-    "/api/matches/", params(FIXTURES), answers(Page<Event>),
+    "/api/matches/", params(FIXTURES), answers(Page<EventRow>),
         |request| list(&V1Query::pages(&request)?).await;
 
     /// Events in play.
-    "/api/live/", params(LIVE), answers(Page<Event>), |request| live(&request).await;
+    "/api/live/", params(LIVE), answers(Page<EventRow>), |request| live(&request).await;
 
     /// An event.
-    "/api/events/{id}/", params(ONE), answers(Event),
+    "/api/events/{id}/", params(ONE), answers(EventDetail),
         or(status = 404, description = "No such event"),
         |request| one(&request).await;
 
     /// An event.
-    "/api/fixtures/{id}/", params(ONE), answers(Event),
+    "/api/fixtures/{id}/", params(ONE), answers(EventDetail),
         or(status = 404, description = "No such event"),
         |request| one(&request).await;
 
     /// An event.
-    "/api/matches/{id}/", params(ONE), answers(Event),
+    "/api/matches/{id}/", params(ONE), answers(EventDetail),
         or(status = 404, description = "No such event"),
         |request| one(&request).await;
 
     /// An event.
-    "/api/live/{id}/", params(ONE), answers(Event),
+    "/api/live/{id}/", params(ONE), answers(EventDetail),
         or(status = 404, description = "No such event"),
         |request| one(&request).await;
 }
@@ -124,16 +173,55 @@ async fn list(query: &V1Query<'_>) -> ApiResult {
 
 async fn live(request: &ApiRequest) -> ApiResult {
     let query = V1Query::windows(request)?;
-    let all = request.api.history.live(Sport::Football);
-    let window = query.window();
+    let (list, window) = (query.matches()?, query.window());
+    let mut all = request.api.history.live(Sport::Football);
+    all.retain(|record| list.selects(&record.brief));
     let page_records: Vec<_> = all.iter().skip(window.offset).take(window.limit).cloned().collect();
-    let rows = rows(&query, &page_records).await?;
+    let view = View::now(&request.api.history, Some(Sport::Football));
+    let rows = rows(&query, &view, &page_records).await?;
     query.page(CacheControl::LIVE, all.len(), rows)
 }
 
 async fn one(request: &ApiRequest) -> ApiResult {
     let query = V1Query::windows(request)?;
-    let record = football_record(&request.api, request.id()?).await?;
-    let row = rows(&query, &[record]).await?.pop().ok_or(ApiError::NotFound)?;
-    request.answer(CacheControl::LIST, &row)
+    let (id, history) = (request.id()?, &request.api.history);
+    let (source, status) = match history.current(id) {
+        Some(record) => (ResponseSource::Fresh(Arc::clone(&record)), record.brief.status),
+        None => {
+            let brief = history.brief(id).ok_or(ApiError::NotFound)?;
+            (ResponseSource::Archived(Arc::clone(&brief)), brief.status)
+        }
+    };
+    let cache: &ResponseCache = request.extension()?;
+    let (key, now) = (DetailKey { id, zone: query.zone_name() }, Instant::now());
+    let lookup = match cache.cached(&key, &source, now) {
+        Some(lookup) => lookup,
+        None => {
+            let body = SharedBody::json(&detail(&query, &source, id).await?)?;
+            cache.add(key, source, now, body)
+        }
+    };
+    let cache_control = if status.is_live() { CacheControl::LIVE } else { CacheControl::LIST };
+    Ok(request.name_ignored(lookup.answer(cache_control, request.headers())))
+}
+
+/// An event, of the state that its response is cached for.
+async fn detail(
+    query: &V1Query<'_>,
+    source: &ResponseSource,
+    id: Key,
+) -> Result<EventDetail, ApiError> {
+    let fresh = match source {
+        ResponseSource::Fresh(record) if record.brief.sport == Sport::Football => Some(record),
+        ResponseSource::Fresh(_) => return Err(ApiError::NotFound),
+        ResponseSource::Archived(_) | ResponseSource::Reader(_) => None,
+    };
+    let matches = Matches::with(query.api, fresh.map(Arc::clone));
+    let record = match fresh {
+        Some(record) => Arc::clone(record),
+        None => football_record(query.api, id).await?,
+    };
+    let records = [record];
+    let event = events(query, &matches, &records).await?.pop().ok_or(ApiError::NotFound)?;
+    EventDetail::new(&matches, query.request.extension()?, event, &records[0]).await
 }

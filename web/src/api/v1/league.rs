@@ -3,15 +3,14 @@
 use std::sync::Arc;
 
 use facts::event::Sport;
-use fanout::Micros;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::request::{self, NONE, V1Query};
+use super::request::{self, NAME, NONE, V1Query};
 use crate::{
     api::{
-        Api, ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec, football::country,
-        time,
+        Api, ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec,
+        football::{country, event::day, leagues::is_women},
     },
     clock::now,
 };
@@ -28,8 +27,8 @@ pub(super) struct LeagueRow {
     /// Its name; empty if no feed reports it.
     pub(super) country: String,
     pub(super) season_id: Option<u64>,
-    /// No feed provides it.
-    is_women: Option<bool>,
+    /// As its name says.
+    is_women: bool,
     current_season: Option<SeasonRow>,
 }
 
@@ -73,13 +72,12 @@ impl FootballSeasons {
             name: league.name.to_string(),
             country: country::name_or_empty(league.country.as_deref()),
             season_id: season,
-            is_women: None,
+            is_women: is_women(league),
             current_season: entity.map(|entity| self.season(api, &entity)),
         }
     }
 
-    fn season(&self, api: &Api, season: &Entity) -> SeasonRow {
-        let day = |at: Micros| Some(time::zulu(at)?.get(..10)?.to_owned());
+    pub(super) fn season(&self, api: &Api, season: &Entity) -> SeasonRow {
         let span = self.calendar.season(season.id, season.parent);
         let league = season.parent.and_then(|id| api.history.name(EntityKind::Competition, id));
         let start_date = span.and_then(|span| day(span.first));
@@ -113,9 +111,17 @@ pub(super) fn football_entities(
     api.history.entities(kind, |it| it.sport == Sport::Football && condition(it))
 }
 
-const LEAGUES: Spec = request::spec(&[Param::text("country", "")]);
+const LEAGUES: Spec =
+    request::spec(&[Param::text("country", ""), Param::flag("is_women", ""), NAME]);
 
-const SEASONS: Spec = request::spec(&[Param::id("league", ""), Param::flag("current", "")]);
+const SEASONS: Spec = Spec {
+    aliases: &[("is_current", "current")],
+    ..request::spec(&[
+        Param::id("league", ""),
+        Param::flag("current", ""),
+        Param::number("year", ""),
+    ])
+};
 
 endpoints! {
     /// Leagues, by their names.
@@ -138,8 +144,11 @@ endpoints! {
 fn leagues(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
     let is_country = query.is_country("country");
+    let (women, name) = (query.params.flag("is_women")?, request.name_part("name"));
     let all = football_entities(&request.api, EntityKind::Competition, |it| {
         is_country(it.country.as_deref())
+            && women.is_none_or(|women| is_women(it) == women)
+            && name.is_in(&it.name)
     });
     let view = View::now(&request.api.history, Some(Sport::Football));
     query.page_of(CacheControl::REFERENCE, &all, |league| {
@@ -156,12 +165,16 @@ fn league(request: &ApiRequest) -> ApiResult {
 fn seasons(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
     let (league, current) = (query.params.id("league")?, query.params.flag("current")?);
+    let year = query.params.number("year")?;
     let known = FootballSeasons::of(&request.api, league);
     let all = football_entities(&request.api, EntityKind::Season, |it| {
         league.is_none_or(|league| it.parent == Some(league))
     });
     let rows = all.iter().map(|season| known.season(&request.api, season));
-    let rows = rows.filter(|row| current.is_none_or(|current| row.is_current == current));
+    let rows = rows.filter(|row| {
+        current.is_none_or(|current| row.is_current == current)
+            && year.is_none_or(|year| row.year.map(u64::from) == Some(year))
+    });
     query.page_of(CacheControl::REFERENCE, rows.collect::<Vec<_>>(), |row| row)
 }
 

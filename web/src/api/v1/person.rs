@@ -8,9 +8,9 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
-    event::{TeamBrief, team_brief},
+    event::TeamBrief,
     league::{football_entities, football_entity},
-    request::{self, NONE, V1Query},
+    request::{self, NAME, NONE, V1Query},
 };
 use crate::api::{
     ApiRequest, ApiResult, CacheControl, Page, Param, Spec,
@@ -87,7 +87,7 @@ impl Player {
             preferred_foot: "",
             contract_until: None,
             market_value: None,
-            current_team: player.parent.and_then(|team| team_brief(query, team)),
+            current_team: player.parent.and_then(|team| TeamBrief::of(query.api, team)),
             national_team: None,
             availability: None,
             injury_type: None,
@@ -97,13 +97,26 @@ impl Player {
     }
 }
 
-const PLAYERS: Spec = request::spec(&[
-    Param::id("team", ""),
-    Param::text("nationality", ""),
-    Param::text("position", ""),
-]);
+const PLAYERS: Spec = Spec {
+    aliases: CURRENT_TEAM,
+    ..request::spec(&[
+        Param::id("team", ""),
+        Param::id("national_team", "No feed reports it: an ID matches no player"),
+        Param::text("nationality", ""),
+        Param::text("position", ""),
+        NAME,
+    ])
+};
 
-const MANAGERS: Spec = request::spec(&[Param::id("team", "")]);
+const MANAGERS: Spec = Spec {
+    aliases: CURRENT_TEAM,
+    ..request::spec(&[Param::id("team", ""), Param::text("country", ""), NAME])
+};
+
+const REFEREES: Spec = request::spec(&[Param::text("country", ""), NAME]);
+
+/// The member of rows is accepted as well.
+const CURRENT_TEAM: &[(&str, &str)] = &[("current_team", "team")];
 
 endpoints! {
     /// Players, by their names.
@@ -123,15 +136,19 @@ endpoints! {
         |request| manager(&request).await;
 
     /// Referees, by their names.
-    "/api/referees/", params(NONE), answers(Page<Referee>), |request| referees(&request);
+    "/api/referees/", params(REFEREES), answers(Page<Referee>), |request| referees(&request);
 }
 
 fn players(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
     let team = query.params.id("team")?;
+    let has_national_team = query.params.id("national_team")?.is_some();
     let is_country = query.is_country("nationality");
+    let name = request.name_part("name");
     let all = football_entities(&request.api, EntityKind::Player, |it| {
-        team.is_none_or(|team| it.parent == Some(team))
+        !has_national_team
+            && team.is_none_or(|team| it.parent == Some(team))
+            && name.is_in(&it.name)
             && is_country(it.country.as_deref())
             && query.says("position", about(it, "position"))
     });
@@ -209,7 +226,7 @@ impl Manager {
             name: manager.name.to_string(),
             short_name: short_name(&manager.name),
             country: country::name_or_empty(manager.country.as_deref()),
-            current_team: manager.parent.and_then(|team| team_brief(query, team)),
+            current_team: manager.parent.and_then(|team| TeamBrief::of(query.api, team)),
             preferred_formation: stats.preferred_formation,
             formations_used: stats.formations,
             profile: "",
@@ -227,8 +244,8 @@ impl Manager {
             avg_possession: stats.possession,
             avg_shots: stats.shots,
             avg_shots_on_target: stats.shots_on_target,
-            avg_xg_for: None,
-            avg_xg_against: None,
+            avg_xg_for: stats.expected_goals,
+            avg_xg_against: stats.expected_goals_conceded,
             avg_corners: stats.corners,
             avg_yellow_cards: stats.yellow_cards,
             avg_red_cards: stats.red_cards,
@@ -247,8 +264,12 @@ impl Manager {
 async fn managers(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
     let team = query.params.id("team")?;
+    let is_country = query.is_country("country");
+    let name = request.name_part("name");
     let all = football_entities(&request.api, EntityKind::Manager, |it| {
         team.is_none_or(|team| it.parent == Some(team))
+            && is_country(it.country.as_deref())
+            && name.is_in(&it.name)
     });
     let window = query.window();
     let page: Vec<_> = all.iter().skip(window.offset).take(window.limit).collect();
@@ -282,7 +303,11 @@ pub(super) struct Referee {
 
 fn referees(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
-    let all = football_entities(&request.api, EntityKind::Referee, |_| true);
+    let is_country = query.is_country("country");
+    let name = request.name_part("name");
+    let all = football_entities(&request.api, EntityKind::Referee, |it| {
+        is_country(it.country.as_deref()) && name.is_in(&it.name)
+    });
     let view = View::now(&request.api.history, Some(Sport::Football));
     let of = |referee: Key| MatchQuery { referee: Some(referee), ..MatchQuery::default() };
     let row = |referee: &std::sync::Arc<Entity>| Referee {

@@ -34,6 +34,7 @@ pub(super) const NONE: Spec = spec(&[]);
 pub(super) const ONE: Spec = spec(&[TZ]);
 
 pub(super) const LEAGUE: Param = Param::ids("league", "One or more IDs, separated by commas");
+pub(super) const NAME: Param = Param::text("name", "Part of the name");
 pub(super) const TZ: Param = Param::text("tz", "");
 pub(super) const DATE_FROM: Param =
     Param::text("date_from", "Matches from this day in the time zone, or this timestamp");
@@ -52,7 +53,7 @@ pub(super) const fn spec(params: &'static [Param]) -> Spec {
 /// A request of version 1.
 #[derive(Debug)]
 pub(super) struct V1Query<'a> {
-    request: &'a ApiRequest,
+    pub(super) request: &'a ApiRequest,
     pub(super) api: &'a Api,
     pub(super) params: &'a Params,
     zone: TimeZone,
@@ -136,6 +137,11 @@ impl<'a> V1Query<'a> {
         self.page(cache, count, all.skip(window.offset).take(window.limit).map(row).collect())
     }
 
+    /// The name of the requested time zone.
+    pub(super) fn zone_name(&self) -> Option<Box<str>> {
+        self.zone.iana_name().map(Into::into)
+    }
+
     /// A start in the requested time zone: `2026-07-31T04:30:00+04:00`.
     pub(super) fn start(&self, at: Micros, day_only: bool) -> Option<String> {
         start_in(&self.zone, at, day_only)
@@ -169,11 +175,18 @@ impl<'a> V1Query<'a> {
             competitions: self.params.ids("league")?,
             season: self.params.id("season")?,
             team: self.params.id("team")?,
+            round: self.round()?,
             // Unknown words filter nothing in this version.
             statuses: self.params.text("status").and_then(|it| Vocabulary::Football.parse(it)),
             window: self.window(),
             ..MatchQuery::of_sport(Sport::Football)
         })
+    }
+
+    /// `round_number`, which no match has if it is out of range.
+    fn round(&self) -> Result<Option<u16>, ApiError> {
+        let number = self.params.number("round_number")?;
+        Ok(number.map(|number| u16::try_from(number).unwrap_or(u16::MAX)))
     }
 
     /// Whether a text equals the value of this parameter, ignoring case; true without the parameter.

@@ -1,20 +1,26 @@
 //! Teams, their matches, and venues.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use facts::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
-    event::Event,
+    event::EventRow,
     events,
     league::{football_entities, football_entity},
-    request::{self, NONE, TZ, V1Query},
+    request::{self, NAME, NONE, TZ, V1Query},
 };
-use crate::api::{Api, ApiRequest, ApiResult, CacheControl, Page, Param, Spec, football::country};
+use crate::api::{
+    Api, ApiRequest, ApiResult, CacheControl, Page, Param, Spec,
+    football::{
+        country, matches::Matches, request::most_frequent, short_name as person_short_name,
+        teams::short_name,
+    },
+};
 use history::query::{Entity, EntityKind, MatchQuery};
-use record::{Key, MatchSummary};
+use record::{EntityRef, Key, MatchSummary, Names};
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = V1Team)]
@@ -23,13 +29,14 @@ pub(super) struct Team {
     /// An id of the feed, which is not public.
     api_id: Option<u64>,
     name: String,
-    /// No feed provides one: the name.
+    /// The name, unless a feed provides one.
     short_name: String,
-    /// That of the leagues it plays in, where all are of one; else empty.
+    /// If no feed reports it, that of the leagues it plays in, where all are of one; else empty.
     country: String,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = V1TeamDetail)]
 pub(super) struct TeamDetail {
     #[serde(flatten)]
     #[schema(inline)]
@@ -52,20 +59,67 @@ pub(super) struct Venue {
     id: u64,
     name: String,
     city: Option<String>,
+    /// Its name; empty if no feed reports it.
+    country: String,
+    capacity: Option<u64>,
+    latitude: Option<f64>,
+    longitude: Option<f64>,
+    /// Length and width in metres, and the year: no feed provides them.
+    pitch_x: Option<u32>,
+    pitch_y: Option<u32>,
+    built_year: Option<u32>,
 }
 
 impl Venue {
     fn of(venue: &Entity) -> Self {
-        let city = venue.about.get("city").and_then(|city| city.as_str());
-        Self { id: venue.id, name: venue.name.to_string(), city: city.map(ToOwned::to_owned) }
+        let about = |key: &str| venue.about.get(key);
+        let city = about("city").and_then(|city| city.as_str());
+        Self {
+            country: country::name_or_empty(venue.country.as_deref()),
+            capacity: about("capacity").and_then(serde_json::Value::as_u64),
+            latitude: about("latitude").and_then(serde_json::Value::as_f64),
+            longitude: about("longitude").and_then(serde_json::Value::as_f64),
+            ..Self::named(venue.id, &venue.name, city)
+        }
+    }
+
+    fn named(id: Key, name: &str, city: Option<&str>) -> Self {
+        Self {
+            id,
+            name: name.to_owned(),
+            city: city.map(ToOwned::to_owned),
+            country: String::new(),
+            capacity: None,
+            latitude: None,
+            longitude: None,
+            pitch_x: None,
+            pitch_y: None,
+            built_year: None,
+        }
+    }
+
+    /// The venue of a match.
+    pub(super) fn of_match(api: &Api, names: &Names) -> Option<Self> {
+        let named = names.venue.as_ref()?;
+        let venue = match api.history.entity(EntityKind::Venue, named.id) {
+            Some(venue) => Self::of(&venue),
+            None => Self::named(named.id, &named.name, None),
+        };
+        let city = names.city.as_ref().map(|city| city.to_string());
+        Some(Self { city: city.or(venue.city), ..venue })
     }
 }
 
 /// The country of each of these teams, or of all teams: that of its leagues, unless they have several.
 fn countries(api: &Api, teams: Option<Vec<Key>>) -> BTreeMap<Key, Option<String>> {
     let filter = MatchQuery { teams, ..MatchQuery::of_sport(Sport::Football) };
+    countries_of(api, &api.history.find(&filter).briefs)
+}
+
+/// The same by these matches.
+fn countries_of(api: &Api, briefs: &[Arc<MatchSummary>]) -> BTreeMap<Key, Option<String>> {
     let mut countries: BTreeMap<Key, Option<String>> = BTreeMap::new();
-    for brief in &api.history.find(&filter).briefs {
+    for brief in briefs {
         let country = country_of(api, brief);
         for side in brief.sides.iter().flatten() {
             let known = countries.entry(*side).or_insert_with(|| country.clone());
@@ -82,17 +136,56 @@ fn country_of(api: &Api, brief: &MatchSummary) -> Option<String> {
     league.country.as_ref().map(|it| it.to_string())
 }
 
-fn row(team: &Entity, countries: &BTreeMap<Key, Option<String>>) -> Team {
-    Team {
-        id: team.id,
-        api_id: None,
-        name: team.name.to_string(),
-        short_name: team.name.to_string(),
-        country: country::name_or_empty(countries.get(&team.id).and_then(Option::as_deref)),
+/// The country of a team, given those of the leagues that teams play in.
+fn country<'a>(team: &'a Entity, countries: &'a BTreeMap<Key, Option<String>>) -> Option<&'a str> {
+    team.country.as_deref().or_else(|| countries.get(&team.id)?.as_deref())
+}
+
+impl Team {
+    fn of(team: &Entity, countries: &BTreeMap<Key, Option<String>>) -> Self {
+        Self {
+            id: team.id,
+            api_id: None,
+            name: team.name.to_string(),
+            short_name: short_name(team),
+            country: country::name_or_empty(country(team, countries)),
+        }
     }
 }
 
-const TEAMS: Spec = request::spec(&[Param::text("country", "")]);
+impl TeamDetail {
+    /// Of a team of which only the name is known.
+    pub(super) fn named(team: &EntityRef) -> Self {
+        let name = team.name.to_string();
+        let (short_name, country) = (name.clone(), String::new());
+        let team = Team { id: team.id, api_id: None, name, short_name, country };
+        Self { team, coach: None, venue: None }
+    }
+
+    pub(super) fn of(matches: &Matches<'_>, team: &Entity) -> Self {
+        let history = &matches.api.history;
+        let filter = MatchQuery { team: Some(team.id), ..MatchQuery::of_sport(Sport::Football) };
+        let played = matches.all(&filter);
+        let side = |brief: &MatchSummary| brief.sides.map(|sides| usize::from(sides[1] == team.id));
+        let coach = played.iter().rev().find_map(|brief| brief.coaches[side(brief)?]);
+        let coach = coach.and_then(|id| history.entity(EntityKind::Manager, id));
+        let home = played.iter().filter(|it| side(it) == Some(0) && it.neutral != Some(true));
+        let venue = most_frequent(home.filter_map(|brief| brief.venue));
+        let venue = venue.and_then(|id| history.entity(EntityKind::Venue, id));
+        Self {
+            team: Team::of(team, &countries_of(matches.api, &played)),
+            coach: coach.map(|coach| Coach {
+                name: coach.name.to_string(),
+                short_name: person_short_name(&coach.name),
+            }),
+            venue: venue.map(|venue| Venue::of(&venue)),
+        }
+    }
+}
+
+const TEAMS: Spec = request::spec(&[Param::text("country", ""), NAME]);
+
+const VENUES: Spec = request::spec(&[Param::text("country", ""), Param::text("city", ""), NAME]);
 
 const TEAM_MATCHES: Spec = request::spec(&[
     Param::text("date_from", ""),
@@ -111,12 +204,12 @@ endpoints! {
         |request| team(&request);
 
     /// Matches of a team, by their start.
-    "/api/teams/{id}/matches/", params(TEAM_MATCHES), answers(Page<Event>),
+    "/api/teams/{id}/matches/", params(TEAM_MATCHES), answers(Page<EventRow>),
         or(status = 404, description = "No such team"),
         |request| team_matches(&request).await;
 
     /// Venues, by their names.
-    "/api/venues/", params(NONE), answers(Page<Venue>), |request| venues(&request);
+    "/api/venues/", params(VENUES), answers(Page<Venue>), |request| venues(&request);
 
     /// A venue.
     "/api/venues/{id}/", params(NONE), answers(Venue),
@@ -129,42 +222,23 @@ fn teams(request: &ApiRequest) -> ApiResult {
     // The countries of all teams are only needed for a filter by country.
     let of_all = query.params.text("country").map(|_| countries(&request.api, None));
     let is_country = query.is_country("country");
+    let name = request.name_part("name");
     let all = football_entities(&request.api, EntityKind::Team, |team| {
-        let known = of_all.as_ref().and_then(|known| known.get(&team.id)?.as_deref());
-        is_country(known)
+        name.is_in(&team.name)
+            && of_all.as_ref().is_none_or(|known| is_country(country(team, known)))
     });
     let window = query.window();
     let page: Vec<_> = all.iter().skip(window.offset).take(window.limit).collect();
     let countries = of_all.unwrap_or_else(|| {
         countries(&request.api, Some(page.iter().map(|team| team.id).collect()))
     });
-    let rows = page.into_iter().map(|team| row(team, &countries)).collect();
+    let rows = page.into_iter().map(|team| Team::of(team, &countries)).collect();
     query.page(CacheControl::REFERENCE, all.len(), rows)
 }
 
 fn team(request: &ApiRequest) -> ApiResult {
     let team = football_entity(request, EntityKind::Team)?;
-    let filter = MatchQuery { team: Some(team.id), ..MatchQuery::of_sport(Sport::Football) };
-    let matches = request.api.history.find(&filter).briefs;
-    let place = |brief: &MatchSummary| brief.sides.map(|sides| usize::from(sides[1] == team.id));
-    let coach = matches.iter().rev().find_map(|brief| brief.coaches[place(brief)?]);
-    let coach = coach.and_then(|id| request.api.history.entity(EntityKind::Manager, id));
-    let mut venues: BTreeMap<Key, usize> = BTreeMap::new();
-    for brief in matches.iter().filter(|brief| place(brief) == Some(0)) {
-        if let Some(venue) = brief.venue {
-            *venues.entry(venue).or_default() += 1;
-        }
-    }
-    let home = venues.into_iter().max_by_key(|(_, times)| *times);
-    let home = home.and_then(|(id, _)| request.api.history.entity(EntityKind::Venue, id));
-    let detail = TeamDetail {
-        team: row(&team, &countries(&request.api, Some(vec![team.id]))),
-        coach: coach.map(|coach| Coach {
-            name: coach.name.to_string(),
-            short_name: coach.name.to_string(),
-        }),
-        venue: home.map(|venue| Venue::of(&venue)),
-    };
+    let detail = TeamDetail::of(&Matches::now(&request.api), &team);
     request.answer(CacheControl::REFERENCE, &detail)
 }
 
@@ -178,7 +252,14 @@ async fn team_matches(request: &ApiRequest) -> ApiResult {
 
 fn venues(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
-    let all = football_entities(&request.api, EntityKind::Venue, |_| true);
+    let is_country = query.is_country("country");
+    let [name, city] = ["name", "city"].map(|name| request.name_part(name));
+    let all = football_entities(&request.api, EntityKind::Venue, |venue| {
+        let own_city = venue.about.get("city").and_then(|city| city.as_str());
+        name.is_in(&venue.name)
+            && city.is_in(own_city.unwrap_or_default())
+            && is_country(venue.country.as_deref())
+    });
     query.page_of(CacheControl::REFERENCE, &all, |venue| Venue::of(venue))
 }
 

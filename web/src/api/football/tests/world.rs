@@ -33,7 +33,7 @@ pub(super) const VENUE: Key = 900;
 
 const DAY_US: Micros = 24 * 60 * 60 * 1_000_000;
 
-pub(super) struct World {
+pub(in crate::api) struct World {
     router: TowerToHyperService<Router>,
     reader: Reader,
     now: Micros,
@@ -41,9 +41,9 @@ pub(super) struct World {
 }
 
 #[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) status: StatusCode,
-    pub(super) body: Value,
+pub(in crate::api) struct Answer {
+    pub(in crate::api) status: StatusCode,
+    pub(in crate::api) body: Value,
     headers: HeaderMap,
 }
 
@@ -58,7 +58,7 @@ impl World {
         Self::of(&[], Reader::default()).await
     }
 
-    pub(super) async fn new() -> Self {
+    pub(in crate::api) async fn new() -> Self {
         let now = now();
         let archived = [
             first(now - 14 * DAY_US),
@@ -121,7 +121,7 @@ impl World {
     }
 
     /// Adds matches to the hub.
-    pub(super) fn show(&self, briefs: impl IntoIterator<Item = MatchSummary>) {
+    pub(in crate::api) fn show(&self, briefs: impl IntoIterator<Item = MatchSummary>) {
         let live_record = |brief: MatchSummary| MatchRecord {
             brief: brief.into(),
             play: PlayRecord::Football(Box::default()),
@@ -132,8 +132,18 @@ impl World {
         self.reader.update(&records, &[]);
     }
 
+    /// Adds a match with all that is known of it to the hub, or changes it.
+    pub(in crate::api) fn put(&self, record: MatchRecord) {
+        self.reader.update(&[Arc::new(record)], &[]);
+    }
+
     /// A match that begins in this many minutes.
-    pub(super) fn in_minutes(&self, id: Key, minutes: Micros, status: Status) -> MatchSummary {
+    pub(in crate::api) fn in_minutes(
+        &self,
+        id: Key,
+        minutes: Micros,
+        status: Status,
+    ) -> MatchSummary {
         brief(id, [ALPHA, BETA], self.now + minutes * 60_000_000, status)
     }
 
@@ -151,7 +161,7 @@ impl World {
         self.at(&format!("http://hub.example/api/v2/{path}")).await
     }
 
-    pub(super) async fn at(&self, address: &str) -> Answer {
+    pub(in crate::api) async fn at(&self, address: &str) -> Answer {
         let path = address.strip_prefix("http://hub.example").expect("an address built here");
         let request = Request::get(path).body(Body::empty()).unwrap();
         let response = self.router.call(request).await.unwrap();
@@ -228,7 +238,7 @@ fn live(now: Micros, status: Status) -> MatchRecord {
 }
 
 /// Alpha - Beta 2-1, with everything known.
-pub(super) fn first(start: Micros) -> MatchRecord {
+pub(in crate::api) fn first(start: Micros) -> MatchRecord {
     let incident = |kind: &str, detail: Option<&str>, minute, side, player| IncidentRecord {
         eid: format!("{kind} {minute}").into(),
         kind: kind.into(),

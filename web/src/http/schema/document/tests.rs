@@ -171,8 +171,8 @@ fn implied_path_and_page_parameters_are_added() {
     check("/api/v2/leagues/{id}/venues/", &["timezone", "id", "limit", "offset"]);
     check("/api/v2/leagues/{id}/top/{stat}/", &["stat", "season_id", "limit", "timezone", "id"]);
     check("/hockey/api/v2/matches/{id}/odds/", &["timezone", "id"]);
-    check("/api/venues/", &["page", "page_size"]);
-    check("/api/live/", &["tz", "limit", "offset"]);
+    check("/api/venues/", &["country", "city", "name", "page", "page_size"]);
+    check("/api/live/", &["league", "season", "team", "tz", "limit", "offset"]);
     check("/api/v2/coverage/", &["sport", "timezone"]);
 }
 
