@@ -8,6 +8,7 @@
 //!   twice changes nothing. Providers' field names do not appear here.
 //! - [`mod@line`]: facts as lines of `matchwire-events`, Matchwire's own format. `ingest` reads them.
 //! - [`football`] and [`tennis`]: the rules of periods, minutes, momentum and points, as pure functions.
+//! - [`market`]: the names of markets and outcomes, and every word for them that clients use.
 //! - [`decimal`]: comparisons of prices and sizes.
 //! - [`codec`]: the binary form of values for which `borsh` has no derive. Logs and states are written with it.
 //!
@@ -26,6 +27,8 @@ pub mod line;
 
 pub mod football;
 pub mod tennis;
+
+pub mod market;
 
 pub mod codec;
 pub mod decimal;
