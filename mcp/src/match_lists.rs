@@ -61,12 +61,8 @@ const MINUTE_US: Micros = 60 * 1_000_000;
 /// The meetings that a head-to-head lists.
 const MEETINGS_MAX: usize = 10;
 
-/// The order of a list, and whether REST's is the reverse of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Order {
-    is_newest_first: bool,
-    is_reversed: bool,
-}
+/// Before every match, in microseconds: 2000-01-01. With a begin, REST has the earliest first in every sport.
+const BEFORE_ALL_US: Micros = 946_684_800_000_000;
 
 impl Call<'_> {
     /// Reads the two sides in a text that is expected to name one: `A v B`.
@@ -92,14 +88,14 @@ impl Call<'_> {
     pub(crate) async fn matches(&self, arguments: &mut Arguments) -> Result<Answer, Refusal> {
         self.check_status(arguments)?;
         self.correct_team(arguments).await?;
-        let order = self.order(arguments)?;
+        let is_newest_first = self.order(arguments)?;
         let rest = self.tool.rest.as_ref().ok_or_else(Refusal::unavailable)?;
         if let Some(pair) = arguments.pair {
-            return self.meetings(rest.path, pair, order, arguments).await;
+            return self.meetings(rest.path, pair, is_newest_first, arguments).await;
         }
         let cursor = cursor(arguments, RESULTS)?;
         let mut skip = cursor.as_ref().filter(|it| it.at == RESULTS).map_or(0, |it| it.skip);
-        if order.is_reversed {
+        if is_newest_first {
             let total = self.total(arguments).await?;
             let limit = limit(arguments).min(total.saturating_sub(skip));
             skip = total.saturating_sub(skip + limit);
@@ -113,7 +109,7 @@ impl Call<'_> {
         let RestRead { answer, state } = self.read(&address, None).await?;
         let mut data = answer.value()?;
         if let Some(rows) = data.get_mut("results").and_then(Value::as_array_mut) {
-            if order.is_reversed {
+            if is_newest_first {
                 rows.reverse();
             }
             rows.iter_mut().for_each(|row| self.shorten(row, &LINE_FIELDS));
@@ -133,8 +129,8 @@ impl Call<'_> {
         Ok(page["count"].as_u64().and_then(|count| usize::try_from(count).ok()).unwrap_or(0))
     }
 
-    /// Sets the bounds and the order that the call means, and notes them.
-    fn order(&self, arguments: &mut Arguments) -> Result<Order, Refusal> {
+    /// Sets the bounds that the call means, and notes them. Returns whether the newest come first.
+    fn order(&self, arguments: &mut Arguments) -> Result<bool, Refusal> {
         let vocabulary = vocabulary(self.server.kind.sport);
         let (last, next) = (arguments.remove("last"), arguments.remove("next"));
         if last.is_some() && next.is_some() {
@@ -155,7 +151,7 @@ impl Call<'_> {
             statuses.as_ref().is_some_and(|all| !all.is_empty() && all.iter().all(is))
         };
         let is_newest_first = last.is_some() || are_all(|status| status.is_over());
-        let is_ahead = next.is_some() || are_all(|status| *status == Status::NotStarted);
+        let is_ahead = next.is_some() || are_all(|status| Status::UPCOMING.contains(status));
         if let Some(count) = last.or(next) {
             arguments.set("limit", count);
         }
@@ -174,19 +170,21 @@ impl Call<'_> {
         }
         let from = arguments.span("date_from").or_else(|| arguments.span("date"));
         let to = arguments.span("date_to").or_else(|| arguments.span("date"));
-        // Other sports have the newest first, unless there is a begin.
-        let is_ascending = self.server.kind.product == Product::Football || from.is_some();
-        let order = Order {
-            is_newest_first: is_newest_first || !is_ascending,
-            is_reversed: is_newest_first && is_ascending,
-        };
+        let is_football = self.server.kind.product == Product::Football;
         let mut window = Map::new();
         window.extend(from.and_then(TimeSpan::from_text).map(|it| ("from".to_owned(), it.into())));
         window.extend(to.and_then(TimeSpan::to_text).map(|it| ("to".to_owned(), it.into())));
-        let words = if order.is_newest_first { "newest first" } else { "earliest first" };
-        window.insert("order".to_owned(), words.into());
-        arguments.notes.window = Some(window.into());
-        Ok(order)
+        let order = match is_newest_first {
+            true => Some("newest first"),
+            // Without a begin, lists of some other sports have another order.
+            false => (is_football || from.is_some()).then_some("earliest first"),
+        };
+        window.extend(order.map(|order| ("order".to_owned(), order.into())));
+        arguments.notes.window = (!window.is_empty()).then(|| window.into());
+        if is_newest_first && from.is_none() && !is_football {
+            arguments.set_span("date_from", TimeSpan::at(BEFORE_ALL_US));
+        }
+        Ok(is_newest_first)
     }
 
     /// Finds the team that a text means which is no part of a name.
@@ -194,13 +192,12 @@ impl Call<'_> {
         let Some(text) = arguments.text("team").map(ToOwned::to_owned) else { return Ok(()) };
         let names = self.server.kind.names.clone();
         let kind = names.side();
-        let id =
-            blocking(
-                move || {
-                    if names.has_part(&text) { None } else { names.resolve(kind, &text).ok() }
-                },
-            );
-        if let Some(id) = id.await?.filter(|_| arguments.get("team_id").is_none()) {
+        let correct = move || match names.has_part(&text) {
+            true => None,
+            false => names.resolve(kind, &text).ok(),
+        };
+        let id = blocking(correct).await?;
+        if let Some(id) = id.filter(|_| arguments.get("team_id").is_none()) {
             let named = self.server.kind.names.named(kind, id).unwrap_or_default();
             arguments.remove("team");
             arguments.set("team_id", id);
@@ -215,7 +212,7 @@ impl Call<'_> {
         &self,
         path: &str,
         [first, second]: [Key; 2],
-        order: Order,
+        is_newest_first: bool,
         arguments: &Arguments,
     ) -> Result<Answer, Refusal> {
         let kind = &self.server.kind;
@@ -228,7 +225,7 @@ impl Call<'_> {
                 .or_else(|| arguments.span("date"))
                 .map(|it| it.before),
             statuses: statuses.and_then(|words| vocabulary(kind.sport).parse(words)),
-            newest_first: order.is_newest_first,
+            newest_first: is_newest_first,
             ..MatchQuery::of_sport(kind.sport)
         };
         let mut met = self.server.shared.parts.history.find(&query).briefs;

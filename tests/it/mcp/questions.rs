@@ -3,7 +3,7 @@
 //! `questions.json` has the questions. The hub gets a season that this test makes up, and every truth is computed from that
 //! season: not from an interface of the hub.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{
     Timestamp, ToSpan as _, Zoned,
@@ -152,7 +152,8 @@ impl World {
         let finished = games.iter().filter(|game| game.state == State::Finished).count();
         let path = "/api/v2/events/?status=finished&limit=1";
         stage.hub.json_until(&stage.key, path, |page| page["count"] == finished).await;
-        let page = stage.hub.json(&stage.key, "/api/v2/events/?limit=200").await;
+        let all = |page: &Value| page["count"] == games.len();
+        let page = stage.hub.json_until(&stage.key, "/api/v2/events/?limit=200", all).await;
         let rows = page["results"].as_array().expect("rows");
         let id = |game: &Game| {
             let row = rows.iter().find(|row| {
@@ -166,6 +167,13 @@ impl World {
         let now = Timestamp::from_microsecond(stage.now).expect("now").to_zoned(TimeZone::UTC);
         let is_priced = |game: &Game| game.state == State::Live && game.sides[0] == "Arsenal";
         let (priced, _) = games.iter().find(|(_, game)| is_priced(game)).expect("one in play");
+        let leagues: BTreeSet<u64> =
+            rows.iter().filter_map(|row| row["league_id"].as_u64()).collect();
+        for league in leagues {
+            let path = format!("/api/v2/leagues/{league}/top/scorers/");
+            let is_counted = |top: &Value| top["matches_counted"].as_u64() >= Some(40);
+            stage.hub.json_until(&stage.key, &path, is_counted).await;
+        }
         for path in [
             format!("/odds/api/events/{priced}/history/?market=match_winner&bookmaker=alpha"),
             format!("/api/v2/odds/?event_id={priced}&bookmaker_slug=alpha"),
@@ -213,7 +221,7 @@ impl World {
         let mut found: Vec<&(u64, Game)> = self.games.iter().collect();
         let mut most = usize::MAX;
         for part in parts {
-            let (name, value) = part.split_once('=').unwrap_or((part, ""));
+            let (name, value) = part.split_once('=').unwrap_or((*part, ""));
             match name {
                 "team" => found.retain(|(_, game)| game.sides.contains(&value)),
                 "home" => found.retain(|(_, game)| game.sides[0] == value),
@@ -348,7 +356,7 @@ impl World {
 
 /// The club with most.
 fn first<'a>(sums: &BTreeMap<&'a str, i64>) -> &'a str {
-    sums.iter().max_by_key(|(_, sum)| **sum).expect("clubs").0
+    sums.iter().max_by_key(|(_, sum)| **sum).map(|(club, _)| *club).expect("clubs")
 }
 
 fn rows(data: &Value) -> Vec<u64> {
