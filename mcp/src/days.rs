@@ -355,7 +355,7 @@ mod tests {
         check(&calendar, "today", Some(("2026-11-25T05:00:00Z", "2026-11-26T04:59:59Z")));
         assert_eq!(calendar.today(), "Wednesday 2026-11-25 (America/New_York)");
         assert_eq!(calendar.span("today").unwrap().utc_day(), None);
-        let day = self::calendar("UTC").span("2026-11-25").unwrap();
+        let day = Calendar::default().span("2026-11-25").unwrap();
         assert_eq!(day.utc_day().unwrap(), "2026-11-25");
         let moment = "2026-08-30T18:00:00Z";
         check(&calendar, moment, Some((moment, moment)));

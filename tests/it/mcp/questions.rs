@@ -375,6 +375,12 @@ fn is_equal(own: &Value, expected: &Value) -> bool {
     own == expected || number(own).is_some_and(|own: f64| number(expected) == Some(own))
 }
 
+#[expect(clippy::print_stdout, reason = "the share is a measurement")]
+fn say(right: usize, all: usize, wrong: &[String]) {
+    println!("{right} of {all} questions are answered rightly at the first call");
+    wrong.iter().for_each(|wrong| println!("wrong: {wrong}"));
+}
+
 #[tokio::test]
 async fn natural_questions_are_answered_rightly_at_the_first_call() {
     let stage = Stage::new(&[]);
@@ -393,8 +399,7 @@ async fn natural_questions_are_answered_rightly_at_the_first_call() {
         }
     }
     let (all, right) = (questions.len(), questions.len() - wrong.len());
-    println!("{right} of {all} questions are answered rightly at the first call");
-    wrong.iter().for_each(|wrong| println!("wrong: {wrong}"));
+    say(right, all, &wrong);
     assert!(all >= 110, "{all} questions");
     assert!(right * 100 >= all * 95, "{right} of {all}: {wrong:#?}");
 }

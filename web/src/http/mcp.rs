@@ -84,14 +84,14 @@ pub(super) async fn for_the_model(request: &mut Request, refusal: Response) -> R
     let Some(Message { id, .. }) = message.filter(is_call) else { return refusal };
     let is_modern =
         request.headers().get(PROTOCOL_VERSION).is_some_and(|version| version == MODERN);
-    result(id, is_modern, refusal).await
+    result(&id, is_modern, refusal).await
 }
 
 fn is_call(message: &Message) -> bool {
     message.method == "tools/call" && (message.id.is_string() || message.id.is_number())
 }
 
-async fn result(id: Value, is_modern: bool, refusal: Response) -> Response {
+async fn result(id: &Value, is_modern: bool, refusal: Response) -> Response {
     let (head, body) = refusal.into_parts();
     let body = to_bytes(body, REFUSED_BYTES_MAX).await.unwrap_or_default();
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
