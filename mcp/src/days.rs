@@ -150,7 +150,7 @@ impl Calendar {
             ["in", count, unit] => self.day(after(today, duration(count, unit)?)?),
             [count, unit, "ago"] => self.day(after(today, -duration(count, unit)?)?),
             ["next" | "coming" | "following", count, unit] => {
-                let end = self.end_of(after_now(&self.now, duration(count, unit)?)?, unit)?;
+                let end = self.end_of(&after_now(&self.now, duration(count, unit)?)?, unit)?;
                 Some(TimeSpan { from: self.now(), before: end })
             }
             ["last" | "past" | "previous", count, unit] => {
@@ -178,9 +178,9 @@ impl Calendar {
     }
 
     /// The end of the day of a moment; the moment itself where hours count.
-    fn end_of(&self, moment: Zoned, unit: &str) -> Option<Micros> {
+    fn end_of(&self, moment: &Zoned, unit: &str) -> Option<Micros> {
         if unit.starts_with("hour") {
-            return Some(micros(&moment));
+            return Some(micros(moment));
         }
         self.midnight(moment.date().tomorrow().ok()?)
     }
@@ -239,7 +239,7 @@ impl Calendar {
     fn day(&self, day: Date) -> Option<TimeSpan> {
         // The last day that there is ends with time itself.
         let before = day.tomorrow().ok().and_then(|next| self.midnight(next));
-        let before = before.unwrap_or(Timestamp::MAX.as_microsecond());
+        let before = before.unwrap_or_else(|| Timestamp::MAX.as_microsecond());
         Some(TimeSpan { from: self.midnight(day)?, before })
     }
 

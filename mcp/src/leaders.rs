@@ -45,7 +45,7 @@ fn stat_word(asked: &str) -> Option<&'static str> {
         folded(word) == asked || others.iter().any(|other| folded(other) == asked)
     };
     if let Some((word, _)) = WORDS.iter().find(is_word) {
-        return Some(word);
+        return Some(*word);
     }
     let named = COUNTERS.iter().find(|(name, _)| *name == asked).map(|(_, counter)| *counter);
     let mut all = PlayerStat::ALL.into_iter();

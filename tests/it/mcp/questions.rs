@@ -197,8 +197,10 @@ impl World {
         let monday = (0..7).map(|back| plus(-back)).find(|day| day.weekday() == Weekday::Monday);
         let monday = monday.expect("a week has a Monday");
         let in_week = |days: i64| monday.checked_add(days.days()).expect("a day");
-        let next = |weekday| (0..7).map(plus).find(|day| day.weekday() == weekday).expect("a day");
-        let last = |weekday| {
+        let next = |weekday: Weekday| {
+            (0..7).map(plus).find(|day| day.weekday() == weekday).expect("a day")
+        };
+        let last = |weekday: Weekday| {
             (1..8).map(|back| plus(-back)).find(|day| day.weekday() == weekday).expect("a day")
         };
         match word {
