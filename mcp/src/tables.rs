@@ -37,7 +37,7 @@ pub(crate) enum ToolAction {
     HeadToHead {
         path: &'static str,
     },
-    /// The same, one match with further sections on request.
+    /// Asks REST about one match, with further sections on request.
     MatchDetail,
     /// REST's prices of one match side by side, of some markets or bookmakers on request.
     CompareOdds,
