@@ -6,13 +6,16 @@
 
 use std::collections::BTreeMap;
 
-use base::time_format;
 use fanout::{Epoch, Position};
 use history::query::EntityKind;
 use record::Key;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::refusal::Refusal;
+use crate::{
+    days::{Calendar, TimeSpan},
+    refusal::Refusal,
+};
 
 /// An argument of a tool.
 #[derive(Debug, Clone)]
@@ -27,13 +30,13 @@ pub(crate) struct Argument {
 /// The values that an argument takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ArgumentKind {
-    /// The id of a match or a race.
+    /// The id of a match, or its name: `A v B`, also with a day.
     MatchId,
     /// The id of an entity, or its name.
     EntityId(EntityKind),
     /// The id of something without a name.
     Id,
-    /// Ids of matches, at most so many.
+    /// Ids or names of matches, at most so many.
     MatchIds(usize),
     Integer {
         min: i64,
@@ -42,8 +45,10 @@ pub(crate) enum ArgumentKind {
     Number,
     Flag,
     Text,
-    /// A day or a moment.
+    /// A day, several days or a moment, also in words.
     Time,
+    /// The IANA name of the time zone of days.
+    Zone,
     /// Some of these words.
     Words(&'static [&'static str]),
     /// The position of a channel, `{epoch, seq}` or `epoch:seq`, or those of several by their names.
@@ -71,17 +76,19 @@ impl Argument {
     /// The JSON schema of its values.
     pub(crate) fn schema(&self) -> Value {
         let mut schema = match self.kind {
-            ArgumentKind::MatchId | ArgumentKind::Id => json!({"type": "integer"}),
-            ArgumentKind::EntityId(_) => json!({"type": ["integer", "string"]}),
+            ArgumentKind::Id => json!({"type": "integer"}),
+            ArgumentKind::MatchId | ArgumentKind::EntityId(_) => {
+                json!({"type": ["integer", "string"]})
+            }
             ArgumentKind::MatchIds(max) => {
-                json!({"type": "array", "items": {"type": "integer"}, "maxItems": max})
+                json!({"type": "array", "items": {"type": ["integer", "string"]}, "maxItems": max})
             }
             ArgumentKind::Integer { min, max } => {
                 json!({"type": "integer", "minimum": min, "maximum": max})
             }
             ArgumentKind::Number => json!({"type": "number"}),
             ArgumentKind::Flag => json!({"type": "boolean"}),
-            ArgumentKind::Text | ArgumentKind::Time | ArgumentKind::Cursor => {
+            ArgumentKind::Text | ArgumentKind::Time | ArgumentKind::Zone | ArgumentKind::Cursor => {
                 json!({"type": "string"})
             }
             ArgumentKind::Words(words) => {
@@ -112,25 +119,26 @@ impl Argument {
             _ => None,
         };
         match self.kind {
-            ArgumentKind::MatchId | ArgumentKind::Id => match integer() {
+            ArgumentKind::Id => match integer() {
                 Some(id) if id >= 0 => Ok(id.into()),
                 _ => expected("an id, a whole number"),
             },
-            ArgumentKind::EntityId(_) => match (integer(), value) {
-                (Some(id), _) if id >= 0 => Ok(id.into()),
-                (None, Value::String(name)) if is_text(name) => Ok(name.trim().into()),
-                _ => expected("an id or a name"),
-            },
+            ArgumentKind::MatchId => id_or_name(value).map_or_else(|| expected(EXPECTED_MATCH), Ok),
+            ArgumentKind::EntityId(_) => {
+                id_or_name(value).map_or_else(|| expected("an id or a name"), Ok)
+            }
             ArgumentKind::MatchIds(max) => {
                 let parts: Vec<Value> = match value {
-                    Value::Array(ids) => ids.clone(),
-                    Value::String(text) => text.split(',').map(|id| id.trim().into()).collect(),
+                    Value::Array(matches) => matches.clone(),
+                    Value::String(text) => text.split([',', ';']).map(Value::from).collect(),
                     one => vec![one.clone()],
                 };
-                let ids: Option<Vec<Key>> = parts.iter().map(id).collect();
-                match ids {
-                    Some(ids) if !ids.is_empty() && ids.len() <= max => Ok(ids.into()),
-                    _ => expected(&format!("a list of 1 to {max} ids")),
+                let matches: Option<Vec<Value>> = parts.iter().map(id_or_name).collect();
+                match matches {
+                    Some(matches) if !matches.is_empty() && matches.len() <= max => {
+                        Ok(matches.into())
+                    }
+                    _ => expected(&format!("a list of 1 to {max} ids, or names as \"A v B\"")),
                 }
             }
             ArgumentKind::Integer { min, max } => match integer() {
@@ -159,11 +167,16 @@ impl Argument {
                 Value::Number(number) => Ok(number.to_string().into()),
                 _ => expected(&format!("a text of 1 to {TEXT_CHARS_MAX} characters")),
             },
+            // `Arguments::read` reads it, in the time zone of the call.
             ArgumentKind::Time => match value {
-                Value::String(text) if time_format::begin(text.trim()).is_some() => {
-                    Ok(text.trim().into())
+                Value::String(text) if is_text(text) => Ok(text.trim().into()),
+                _ => expected("a day"),
+            },
+            ArgumentKind::Zone => match value {
+                Value::String(name) if Calendar::in_zone(name.trim()).is_some() => {
+                    Ok(name.trim().into())
                 }
-                _ => expected(time_format::EXPECTED),
+                _ => expected("the IANA name of a time zone, such as Europe/Berlin"),
             },
             ArgumentKind::Words(words) => {
                 let parts: Vec<&str> = match value {
@@ -194,10 +207,25 @@ fn is_text(text: &str) -> bool {
     !text.trim().is_empty() && text.chars().count() <= TEXT_CHARS_MAX
 }
 
-fn id(value: &Value) -> Option<Key> {
+/// What a match may be called, for refusals.
+pub(crate) const EXPECTED_MATCH: &str =
+    "the id of a match, or its teams as \"A v B\", also with a day: \"A v B yesterday\"";
+
+/// What days may be called, for refusals.
+const EXPECTED_TIME: &str = "a day such as 2026-08-30, today, tomorrow, saturday, this weekend, last week, \
+                             next 3 days, or a moment such as 2026-08-30T18:00:00Z";
+
+/// An id as a number, or a name.
+fn id_or_name(value: &Value) -> Option<Value> {
     match value {
-        Value::Number(number) => number.as_u64(),
-        Value::String(text) => text.trim().parse().ok(),
+        Value::Number(number) => number.as_u64().map(Value::from),
+        Value::String(text) if is_text(text) => {
+            let number = text.trim().parse::<i64>();
+            match number {
+                Ok(number) => Key::try_from(number).ok().map(Value::from),
+                Err(_) => Some(text.trim().into()),
+            }
+        }
         _ => None,
     }
 }
@@ -222,9 +250,29 @@ fn positions(value: &Value) -> Option<BTreeMap<String, Position>> {
     channels.map(|(channel, value)| Some((channel.clone(), position(value)?))).collect()
 }
 
+/// How a call was understood, for its answer.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub(crate) struct Notes {
+    /// What each name or word stands for, by the argument.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub resolved: Map<String, Value>,
+    /// The time that a list covers and its order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<Value>,
+}
+
 /// The arguments of a call by their canonical names, each of its kind.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Arguments(BTreeMap<&'static str, Value>);
+pub(crate) struct Arguments {
+    values: BTreeMap<&'static str, Value>,
+    /// The times among them.
+    spans: BTreeMap<&'static str, TimeSpan>,
+    /// The present in the time zone of the call.
+    pub calendar: Calendar,
+    /// Two sides whose matches with each other are meant.
+    pub pair: Option<[Key; 2]>,
+    pub notes: Notes,
+}
 
 impl Arguments {
     /// Reads those of a call.
@@ -237,31 +285,85 @@ impl Arguments {
             let value = argument.read(value).map_err(|message| {
                 Refusal::bad_argument(message).with("argument", argument.name)
             })?;
-            if arguments.0.get(argument.name).is_some_and(|other| *other != value) {
+            if arguments.get(argument.name).is_some_and(|other| *other != value) {
                 return Err(Refusal::bad_argument(format!(
                     "{} is given twice, with different values.",
                     argument.name
                 )));
             }
-            arguments.0.insert(argument.name, value);
+            arguments.set(argument.name, value);
         }
-        match declared.iter().find(|it| it.required && !arguments.0.contains_key(it.name)) {
-            Some(missing) => Err(Refusal::bad_argument(format!("{} is required.", missing.name))
-                .with("accepted", accepted(declared))),
-            None => Ok(arguments),
+        if let Some(missing) =
+            declared.iter().find(|it| it.required && arguments.get(it.name).is_none())
+        {
+            return Err(Refusal::bad_argument(format!("{} is required.", missing.name))
+                .with("accepted", accepted(declared)));
         }
+        arguments.read_times(declared)?;
+        Ok(arguments)
+    }
+
+    fn read_times(&mut self, declared: &[Argument]) -> Result<(), Refusal> {
+        if let Some(calendar) = self.text("timezone").and_then(Calendar::in_zone) {
+            self.calendar = calendar;
+        }
+        self.calendar.prefers_past = self.get("last").is_some()
+            || self.text("status").is_some_and(|status| status.split(',').all(is_over));
+        for argument in declared.iter().filter(|argument| argument.kind == ArgumentKind::Time) {
+            let Some(text) = self.text(argument.name) else { continue };
+            let Some(span) = self.calendar.span(text) else {
+                let (name, today) = (argument.name, self.calendar.today());
+                let message = format!("{name} is to be {EXPECTED_TIME}. Today is {today}.");
+                let refusal = Refusal::bad_argument(message).with("argument", name);
+                return Err(refusal.with("today", today));
+            };
+            self.spans.insert(argument.name, span);
+        }
+        Ok(())
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&Value> {
-        self.0.get(name)
+        self.values.get(name)
     }
 
     pub(crate) fn set(&mut self, name: &'static str, value: impl Into<Value>) {
-        self.0.insert(name, value.into());
+        self.values.insert(name, value.into());
     }
 
     pub(crate) fn remove(&mut self, name: &str) -> Option<Value> {
-        self.0.remove(name)
+        self.spans.remove(name);
+        self.values.remove(name)
+    }
+
+    pub(crate) fn span(&self, name: &str) -> Option<TimeSpan> {
+        self.spans.get(name).copied()
+    }
+
+    pub(crate) fn set_span(&mut self, name: &'static str, span: TimeSpan) {
+        self.spans.insert(name, span);
+        self.set(name, span.from_text());
+    }
+
+    /// Gives several days, or one that is no day in UTC, as a begin and an end, which REST reads.
+    pub(crate) fn spread_date(&mut self) {
+        if let Some(span) = self.span("date").filter(|span| span.utc_day().is_none()) {
+            self.remove("date");
+            for name in ["date_from", "date_to"] {
+                if self.span(name).is_none() {
+                    self.set_span(name, span);
+                }
+            }
+        }
+    }
+
+    /// The value as REST reads it.
+    pub(crate) fn rest_text(&self, name: &str) -> Option<String> {
+        match (self.span(name), self.get(name)?) {
+            (Some(span), _) if name.ends_with("to") => span.to_text(),
+            (Some(span), _) => span.utc_day().or_else(|| span.from_text()),
+            (None, Value::String(text)) => Some(text.clone()),
+            (None, value) => Some(value.to_string()),
+        }
     }
 
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
@@ -272,9 +374,9 @@ impl Arguments {
         self.get(name)?.as_u64()
     }
 
-    pub(crate) fn ids(&self, name: &str) -> Vec<Key> {
-        let ids = self.get(name).and_then(Value::as_array).into_iter().flatten();
-        ids.filter_map(Value::as_u64).collect()
+    /// Ids and names of matches.
+    pub(crate) fn matches(&self, name: &str) -> Vec<Value> {
+        self.get(name).and_then(Value::as_array).cloned().unwrap_or_default()
     }
 
     pub(crate) fn count(&self, name: &str) -> Option<usize> {
@@ -316,6 +418,13 @@ pub(crate) fn schema(declared: &[Argument]) -> Map<String, Value> {
         schema.insert("required".to_owned(), required.into());
     }
     schema
+}
+
+/// Whether a status is one of matches that are over.
+fn is_over(status: &str) -> bool {
+    ["finished", "ft", "aet", "ended", "completed", "archived"]
+        .iter()
+        .any(|word| status.trim().eq_ignore_ascii_case(word))
 }
 
 fn accepted(declared: &[Argument]) -> Vec<&'static str> {
@@ -375,7 +484,7 @@ mod tests {
         assert_eq!(unknown.details["accepted"][0], "match_id");
         assert!(read(&json!({})).unwrap_err().message.contains("match_id is required"));
         assert!(
-            read(&json!({"id": "abc"})).unwrap_err().message.contains("match_id is to be an id")
+            read(&json!({"id": [1]})).unwrap_err().message.contains("match_id is to be the id")
         );
         assert!(
             read(&json!({"id": 1, "include": ["all"]}))
@@ -384,5 +493,28 @@ mod tests {
                 .contains("odds, stats")
         );
         assert!(read(&json!({"id": 1, "event_id": 2})).unwrap_err().message.contains("twice"));
+    }
+
+    #[test]
+    fn matches_have_names_and_days_have_words() {
+        let mut declared = declared();
+        declared[0] = Argument::new("match_id", ArgumentKind::MatchId, "");
+        declared.push(Argument::new("date", ArgumentKind::Time, ""));
+        declared.push(Argument::new("date_to", ArgumentKind::Time, ""));
+        declared.push(Argument::new("timezone", ArgumentKind::Zone, ""));
+        let read =
+            |given: &Value| Arguments::read(&declared, given.as_object().expect("an object"));
+        let arguments = read(&json!({"match_id": " Alpha v Beta ", "date": "2026-08-30"})).unwrap();
+        assert_eq!(arguments.text("match_id"), Some("Alpha v Beta"));
+        assert_eq!(arguments.rest_text("date").as_deref(), Some("2026-08-30"));
+        let mut arguments = read(&json!({"date": "2026-08-30", "timezone": "Asia/Tokyo"})).unwrap();
+        arguments.spread_date();
+        assert_eq!(arguments.get("date"), None);
+        assert_eq!(arguments.rest_text("date_from").as_deref(), Some("2026-08-29T15:00:00Z"));
+        assert_eq!(arguments.rest_text("date_to").as_deref(), Some("2026-08-30T14:59:59Z"));
+        let refused = read(&json!({"date": "someday"})).unwrap_err();
+        let today = refused.details["today"].as_str().expect("a text").to_owned();
+        assert!(today.ends_with("(UTC)") && refused.message.contains(&today), "{refused:?}");
+        assert!(read(&json!({"timezone": "Mars/Base"})).unwrap_err().message.contains("IANA"));
     }
 }

@@ -6,6 +6,7 @@ use accounts::{Addon, Caller, Scope, products::Product};
 use base::{Micros, time_format};
 use facts::event::Sport;
 use fanout::Position;
+use history::query::EntityKind;
 use record::{Key, MatchRecord, MatchSummary, Vocabulary};
 use rmcp::{RoleServer, service::RequestContext};
 use rust_decimal::Decimal;
@@ -14,9 +15,9 @@ use serde_json::{Map, Value, json};
 use crate::{
     BaseUrl,
     argument::{Argument, ArgumentKind, Arguments},
+    days::Calendar,
     envelope::{self, Answer, AnswerData, Citation, DataState, ENVELOPE_BYTES, ToolResult},
     fit::{self, Cursor},
-    prices,
     refusal::Refusal,
     rest::RestAnswer,
     server::Server,
@@ -38,57 +39,88 @@ pub(crate) struct Call<'a> {
     pub context: Option<&'a RequestContext<RoleServer>>,
 }
 
-/// The pages of price changes that one history reads.
-const HISTORY_PAGES_MAX: usize = 25;
-const HISTORY_PAGE: usize = 200;
+/// The longest text that says what a name stands for, in characters.
+pub(crate) const NOTE_CHARS_MAX: usize = 160;
 
 /// How long `wait_for_change` waits by default.
 const WAIT_S: usize = 25;
 
 /// What is read of REST, and the state that it was in.
 #[derive(Debug)]
-struct RestRead {
-    answer: RestAnswer,
-    state: DataState,
+pub(crate) struct RestRead {
+    pub answer: RestAnswer,
+    pub state: DataState,
 }
 
 impl Call<'_> {
     /// Runs the call.
     pub(crate) async fn run(&self, given: &Map<String, Value>) -> Result<ToolResult, Refusal> {
         let arguments = Arguments::read(&self.tool.arguments, given)?;
-        let arguments = self.resolved(arguments).await?;
-        let answer = self.answer(&arguments).await?;
+        let mut arguments = self.resolved(arguments).await?;
+        let answer = self.answer(&mut arguments).await?;
         let id = arguments.id("match_id").or_else(|| arguments.id("race_id"));
-        let cited = Citation { tool: self.tool.declared.name, id };
+        let tool = &self.server.kind.listed_name(self.tool);
+        let cited = Citation { tool, id, notes: &arguments.notes };
         let shared = &self.server.shared;
         answer.into_result(cited, shared.parts.stale_after_ms, &shared.rendered)
     }
 
     /// The arguments with ids in place of names.
     async fn resolved(&self, mut arguments: Arguments) -> Result<Arguments, Refusal> {
+        arguments.spread_date();
+        self.name_market(&mut arguments);
         // `team` of a search is a name or a part of it; a number is an id.
         let team = arguments.text("team").and_then(|team| team.parse::<Key>().ok());
         if let Some(team) = team
-            && self.tool.arguments.iter().any(|argument| argument.name == "team_id")
+            && self.tool.has("team_id")
         {
             arguments.remove("team");
             arguments.set("team_id", team);
         }
+        if matches!(self.tool.declared.does, ToolAction::Matches { .. }) {
+            self.take_pair(&mut arguments).await?;
+        }
         for Argument { name, kind, .. } in &self.tool.arguments {
-            if let ArgumentKind::EntityId(kind) = *kind
-                && let Some(asked) = arguments.text(name).map(ToOwned::to_owned)
-            {
-                let names = self.server.kind.names.clone();
-                let id = blocking(move || names.resolve(kind, &asked)).await??;
-                arguments.set(name, id);
+            let Some(asked) = arguments.text(name).map(ToOwned::to_owned) else { continue };
+            let (id, described) = match *kind {
+                ArgumentKind::EntityId(kind) => {
+                    let id = self.entity(kind, asked).await?;
+                    (id, self.server.kind.names.named(kind, id))
+                }
+                ArgumentKind::MatchId => {
+                    let id = self.match_named(asked, &arguments.calendar).await?;
+                    (id, self.server.kind.names.described(id))
+                }
+                _ => continue,
+            };
+            arguments.set(name, id);
+            if let Some(described) = described {
+                let described = clean(&described, NOTE_CHARS_MAX);
+                arguments.notes.resolved.insert((*name).to_owned(), described.into());
             }
         }
         Ok(arguments)
     }
 
-    async fn answer(&self, arguments: &Arguments) -> Result<Answer, Refusal> {
+    /// The one entity with this name.
+    pub(crate) async fn entity(&self, kind: EntityKind, asked: String) -> Result<Key, Refusal> {
+        let names = self.server.kind.names.clone();
+        blocking(move || names.resolve(kind, &asked)).await?
+    }
+
+    async fn match_named(&self, asked: String, calendar: &Calendar) -> Result<Key, Refusal> {
+        let (names, calendar) = (self.server.kind.names.clone(), calendar.clone());
+        let tense = self.tool.declared.tense();
+        blocking(move || names.match_named(&asked, tense, &calendar)).await?
+    }
+
+    async fn answer(&self, arguments: &mut Arguments) -> Result<Answer, Refusal> {
         match self.tool.declared.does {
+            ToolAction::Rest { .. } if self.tool.has("stat") => self.leaders(arguments).await,
             ToolAction::Rest { .. } => self.rest(arguments).await,
+            ToolAction::Matches { .. } => self.matches(arguments).await,
+            ToolAction::LiveScores => self.live_scores(arguments).await,
+            ToolAction::HeadToHead { .. } => self.head_to_head(arguments).await,
             ToolAction::MatchDetail => self.match_detail(arguments).await,
             ToolAction::CompareOdds => self.compare_odds(arguments).await,
             ToolAction::OddsHistory => self.odds_history(arguments).await,
@@ -103,20 +135,24 @@ impl Call<'_> {
     }
 
     /// An address of REST as the client would call it.
-    fn url(&self, address: &str) -> String {
+    pub(crate) fn url(&self, address: &str) -> String {
         let public_url = &*self.server.shared.parts.public_url;
         let base = self.base.map_or(public_url, |BaseUrl(base)| &**base);
         format!("{base}{address}")
     }
 
-    fn state_of(&self, id: Key) -> DataState {
+    pub(crate) fn state_of(&self, id: Key) -> DataState {
         let record = self.server.shared.parts.history.current(id);
         DataState::of_match(record.as_ref())
     }
 
     /// Reads an address of REST, about this match if there is one: with the position that the answer holds
     /// at least. If the match changes meanwhile, it reads again.
-    async fn read(&self, address: &str, subject: Option<Key>) -> Result<RestRead, Refusal> {
+    pub(crate) async fn read(
+        &self,
+        address: &str,
+        subject: Option<Key>,
+    ) -> Result<RestRead, Refusal> {
         let shared = &self.server.shared;
         let path = address.split('?').next().unwrap_or_default();
         if let Some(product) = Product::of_path(path)
@@ -143,7 +179,11 @@ impl Call<'_> {
         Ok(RestRead { answer, state })
     }
 
-    async fn fetch(&self, address: &str, subject: Option<Key>) -> Result<RestAnswer, Refusal> {
+    pub(crate) async fn fetch(
+        &self,
+        address: &str,
+        subject: Option<Key>,
+    ) -> Result<RestAnswer, Refusal> {
         let shared = &self.server.shared;
         let answer = shared.rest.get(address, self.caller).await;
         answer.map_err(|refusal| match (refusal.code, subject) {
@@ -165,7 +205,7 @@ impl Call<'_> {
     }
 
     /// REST ignores words of statuses that it does not know; a model takes the answer for a filtered one.
-    fn check_status(&self, arguments: &Arguments) -> Result<(), Refusal> {
+    pub(crate) fn check_status(&self, arguments: &Arguments) -> Result<(), Refusal> {
         const KNOWN: [&str; 5] = ["notstarted", "live", "finished", "postponed", "cancelled"];
         let vocabulary = vocabulary(self.server.kind.sport);
         let mut words = arguments.text("status").into_iter().flat_map(|words| words.split(','));
@@ -178,7 +218,7 @@ impl Call<'_> {
         }
     }
 
-    async fn rest(&self, arguments: &Arguments) -> Result<Answer, Refusal> {
+    pub(crate) async fn rest(&self, arguments: &Arguments) -> Result<Answer, Refusal> {
         self.check_status(arguments)?;
         let Some(rest) = &self.tool.rest else { return Err(Refusal::unavailable()) };
         let of_one = rest.of_match.is_some() && arguments.get("match_id").is_some();
@@ -238,74 +278,6 @@ impl Call<'_> {
         }
     }
 
-    async fn compare_odds(&self, arguments: &Arguments) -> Result<Answer, Refusal> {
-        let id = match_id(arguments)?;
-        let address = format!("/api/v2/events/{id}/odds/comparison/");
-        let RestRead { answer, state } = self.read(&address, Some(id)).await?;
-        if arguments.get("market").is_none() && arguments.get("bookmaker").is_none() {
-            return self.about(AnswerData::Rest(answer), state, &address, arguments);
-        }
-        let mut data = answer.value()?;
-        if let Some(market) = arguments.text("market") {
-            prices::keep_market(&mut data, market)?;
-        }
-        if let Some(bookmakers) = arguments.text("bookmaker") {
-            prices::keep_bookmakers(&mut data, bookmakers);
-        }
-        self.about(AnswerData::Value(data), state, &address, arguments)
-    }
-
-    async fn odds_history(&self, arguments: &Arguments) -> Result<Answer, Refusal> {
-        let id = match_id(arguments)?;
-        let address = history_address(id, arguments);
-        let mut rows = Vec::new();
-        let mut state = DataState::ARCHIVED;
-        for page in 0..HISTORY_PAGES_MAX {
-            let paged = format!("{address}&limit={HISTORY_PAGE}&offset={}", page * HISTORY_PAGE);
-            let read = self.read(&paged, Some(id)).await?;
-            if page == 0 {
-                state = read.state;
-            }
-            let mut page = read.answer.value()?;
-            let Some(Value::Array(more)) = page.get_mut("results").map(Value::take) else { break };
-            let is_last = more.len() < HISTORY_PAGE;
-            rows.extend(more);
-            if is_last {
-                break;
-            }
-        }
-        let points = arguments.count("points").unwrap_or(30);
-        let data = json!({"series": prices::series(&rows, points)});
-        self.about(AnswerData::Value(data), state, &address, arguments)
-    }
-
-    /// The matched money of every exchange's book, from its channel.
-    async fn money(&self, arguments: &Arguments) -> Result<Answer, Refusal> {
-        let id = match_id(arguments)?;
-        let shared = &self.server.shared;
-        if shared.parts.history.brief(id).is_none() {
-            return Err(self.server.kind.names.no_match(id));
-        }
-        shared.admission.check(self.caller, Product::Odds)?;
-        let pattern = format!("{}/{id}/odds/*", self.server.kind.sport.as_str());
-        let mut markets = Vec::new();
-        for channel in shared.live.channels(&pattern).await? {
-            if let Some(image) = shared.live.image(&channel).await? {
-                let bookmaker = channel.rsplit('/').next().unwrap_or_default();
-                markets.extend(prices::money(bookmaker, &image["data"]));
-            }
-        }
-        if markets.is_empty() {
-            return Err(Refusal::new(
-                "not_available",
-                "No exchange reports matched money for this match.",
-            ));
-        }
-        let address = format!("/api/v2/events/{id}/odds/comparison/");
-        let data = AnswerData::Value(json!({"markets": markets}));
-        self.about(data, self.state_of(id), &address, arguments)
-    }
-
     async fn find(&self, arguments: &Arguments) -> Result<Answer, Refusal> {
         let asked = arguments.text("q").unwrap_or_default().to_owned();
         let limit = arguments.count("limit").unwrap_or(10);
@@ -336,9 +308,22 @@ impl Call<'_> {
     }
 
     async fn check_matches(&self, arguments: &Arguments) -> Result<Answer, Refusal> {
-        let since = arguments.text("since").and_then(time_format::begin);
+        let since = arguments.span("since").map(|span| span.from);
         let mut rows = Vec::new();
-        for id in arguments.ids("match_ids") {
+        for asked in arguments.matches("match_ids") {
+            let id = match (asked.as_u64(), asked.as_str()) {
+                (Some(id), _) => id,
+                (None, asked) => {
+                    let asked = asked.unwrap_or_default().to_owned();
+                    match self.match_named(asked.clone(), &arguments.calendar).await {
+                        Ok(id) => id,
+                        Err(refusal) => {
+                            rows.push(json!({"asked": asked, "error": refusal.code, "nearest": refusal.details.get("nearest")}));
+                            continue;
+                        }
+                    }
+                }
+            };
             let record = self.server.shared.parts.history.record(id).await;
             let record = record.map_err(|_| Refusal::unavailable())?;
             let record = record.filter(|it| it.brief.sport == self.server.kind.sport);
@@ -461,7 +446,7 @@ impl Call<'_> {
     }
 
     /// An answer that is not a page of REST.
-    fn about(
+    pub(crate) fn about(
         &self,
         data: AnswerData,
         state: DataState,
@@ -488,26 +473,11 @@ fn searched(product: Product) -> &'static str {
     }
 }
 
-/// The price changes of one market of a match: of the consensus on the winner, unless the call says otherwise.
-fn history_address(id: Key, arguments: &Arguments) -> String {
-    let mut query = form_urlencoded::Serializer::new(String::new());
-    query.append_pair("market", arguments.text("market").unwrap_or("match_winner"));
-    query.append_pair("bookmaker", arguments.text("bookmaker").unwrap_or("consensus"));
-    for (name, rest_name) in
-        [("selection", "outcome"), ("line", "line"), ("from", "date_from"), ("to", "date_to")]
-    {
-        if let Some(value) = arguments.text(name) {
-            query.append_pair(rest_name, value);
-        }
-    }
-    format!("/odds/api/events/{id}/history/?{}", query.finish())
-}
-
-fn match_id(arguments: &Arguments) -> Result<Key, Refusal> {
+pub(crate) fn match_id(arguments: &Arguments) -> Result<Key, Refusal> {
     arguments.id("match_id").ok_or_else(|| Refusal::bad_argument("match_id is required."))
 }
 
-fn cursor(arguments: &Arguments, list: &str) -> Result<Option<Cursor>, Refusal> {
+pub(crate) fn cursor(arguments: &Arguments, list: &str) -> Result<Option<Cursor>, Refusal> {
     arguments.text("cursor").map(|text| Cursor::parse(text, list)).transpose()
 }
 
@@ -539,7 +509,7 @@ pub(crate) fn status_word(brief: &MatchSummary) -> &'static str {
     brief.status.word(vocabulary(brief.sport))
 }
 
-fn vocabulary(sport: Sport) -> Vocabulary {
+pub(crate) fn vocabulary(sport: Sport) -> Vocabulary {
     match sport {
         Sport::Football => Vocabulary::FootballV2,
         sport => Vocabulary::Sport(sport),
@@ -583,7 +553,7 @@ fn shorten_names(rows: &mut [Value], bytes_max: usize) {
 }
 
 /// Runs a search through all names where it holds up no other request.
-async fn blocking<T: Send + 'static>(
+pub(crate) async fn blocking<T: Send + 'static>(
     search: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Refusal> {
     tokio::task::spawn_blocking(search).await.map_err(|_| Refusal::unavailable())

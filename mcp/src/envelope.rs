@@ -16,6 +16,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
+    argument::Notes,
     fit::{self, Cursor, Truncation},
     refusal::Refusal,
     rest::RestAnswer,
@@ -92,6 +93,8 @@ struct Envelope<'a> {
     position: Option<PositionText>,
     url: &'a str,
     cite: String,
+    #[serde(flatten)]
+    notes: &'a Notes,
     #[serde(skip_serializing_if = "<[Truncation]>::is_empty")]
     truncated: &'a [Truncation],
 }
@@ -107,6 +110,8 @@ struct PositionText {
 pub(crate) struct Citation<'a> {
     pub tool: &'a str,
     pub id: Option<Key>,
+    /// How the call was understood.
+    pub notes: &'a Notes,
 }
 
 /// The data of results as JSON, tidied and within its bound.
@@ -264,6 +269,7 @@ impl Answer {
                 seq,
             }),
             url: &self.url,
+            notes: cited.notes,
             truncated,
         };
         let mut head = serde_json::to_string(&envelope).unwrap_or_default();
@@ -325,7 +331,11 @@ fn mention_later_pages(
 }
 
 /// One line to paste: `matchwire get_match_detail 204849 seq 813, 2026-11-22T14:05:09Z`.
-fn cite(Citation { tool, id }: Citation<'_>, position: Option<Position>, as_of: &str) -> String {
+fn cite(
+    Citation { tool, id, .. }: Citation<'_>,
+    position: Option<Position>,
+    as_of: &str,
+) -> String {
     let id = id.map(|id| format!(" {id}")).unwrap_or_default();
     let seq = position.map(|position| format!(" seq {}", position.seq)).unwrap_or_default();
     format!("matchwire {tool}{id}{seq}, {as_of}")
@@ -348,7 +358,8 @@ mod tests {
         let url = "https://hub/api/v2/events/7/".to_owned();
         let (bytes_max, cursor, paged) = (RESULT_BYTES_MAX, None, None);
         let answer = Answer { data, state, url, bytes_max, cursor, paged };
-        let cited = Citation { tool: "get_match_detail", id: Some(7) };
+        let notes = Notes::default();
+        let cited = Citation { tool: "get_match_detail", id: Some(7), notes: &notes };
         let result = answer.into_result(cited, 15_000, &RenderedCache::new(0)).unwrap();
         let members: Value = serde_json::from_str(&format!("{{{}}}", result.members())).unwrap();
         let structured = result.structured();
@@ -367,7 +378,9 @@ mod tests {
             let url = "https://hub/api/v2/teams/".to_owned();
             let (bytes_max, cursor, paged) = (LIST_BYTES_MAX, None, Some("/results"));
             let answer = Answer { data, state: DataState::ARCHIVED, url, bytes_max, cursor, paged };
-            let result = answer.into_result(Citation { tool: "search_teams", id: None }, 1, &cache);
+            let notes = Notes::default();
+            let cited = Citation { tool: "search_teams", id: None, notes: &notes };
+            let result = answer.into_result(cited, 1, &cache);
             result.unwrap().data.json.clone()
         };
         let first = r#"{"count":1,"next":null,"results":[1]}"#;

@@ -11,9 +11,9 @@
 //!    of the protocol, with `rmcp`. Nothing is kept between requests.
 //!    Usual calls of tools do not pass through the library: `direct` reads and answers them.
 //! 2. `Server` counts the call and finds the tool. `Arguments::read` accepts the canonical names and their
-//!    aliases, and refuses all others. Names become ids (`Names::resolve`).
-//! 3. `Call` asks REST in this process (`Rest::get`), so the answer is REST's by construction. The schemas of
-//!    tools are made of the OpenAPI document, so they are REST's as well.
+//!    aliases, and refuses all others. Days in words become times (`days`), names become ids (`Names`).
+//! 3. `Call` asks REST in this process (`Rest::get`), so the answer is REST's by construction. The arguments of
+//!    tools are made of the OpenAPI document, so they are REST's as well. Lists of matches are REST's rows as lines.
 //! 4. `Answer::into_value` removes what a model must not see, cuts lists to the bound of the tool, and adds the
 //!    envelope.
 //!
@@ -27,7 +27,7 @@
 //!
 //! | resource | limit | beyond it |
 //! |---|---|---|
-//! | a result | 24 KiB; lists 12 KiB | lists are cut from the end, with a cursor |
+//! | a result | 24 KiB; lists 12 KiB; matches in play 16,000 bytes | lists are cut from the end, with a cursor |
 //! | a request | `mcp.request_bytes_max` | 413 |
 //! | waiting calls, and streams, of one account | `mcp.waits_max_per_account`, `mcp.listens_max_per_account` | an error |
 //! | resources of a stream | `mcp.listen_resources_max` | the acknowledgement names those that are followed |
@@ -39,19 +39,22 @@ mod argument;
 mod busy;
 mod call;
 mod config;
+mod days;
 mod direct;
 mod envelope;
 mod fit;
+mod leaders;
 mod listen;
 mod live;
+mod match_lists;
 pub mod mount;
 mod names;
+mod odds;
 mod prices;
 mod prompt;
 mod refusal;
 mod resource;
 mod rest;
-mod schema;
 mod server;
 mod slots;
 mod tables;

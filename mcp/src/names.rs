@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::{
     Micros, clock,
-    names::{letters, plain as folded},
+    names::{NamePart, letters, plain as folded},
 };
 use facts::event::Sport;
 use history::query::{Entity, EntityKind, History, MatchQuery, Window};
@@ -12,6 +12,9 @@ use record::{Key, MatchSummary};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+mod match_name;
+
+pub(crate) use self::match_name::Tense;
 use crate::{call::status_word, refusal::Refusal};
 
 /// The least likeness of a name that was written differently, from 0 to 1.
@@ -99,7 +102,7 @@ impl Names {
     }
 
     /// The kind of the sides of this sport's matches.
-    fn side(&self) -> EntityKind {
+    pub(crate) fn side(&self) -> EntityKind {
         if self.sport.is_of_players() { EntityKind::Player } else { EntityKind::Team }
     }
 
@@ -244,6 +247,40 @@ impl Names {
         near
     }
 
+    /// `Alpha v Beta, Premier League, 2026-11-28T15:00:00Z, finished (204849)`; `None` if there is no such match.
+    pub(crate) fn described(&self, id: Key) -> Option<String> {
+        let found = self.of_match(&self.history.brief(id)?);
+        let context = found.context.map(|context| format!(", {context}")).unwrap_or_default();
+        Some(format!("{}{context} ({id})", found.name))
+    }
+
+    /// The index of the side of a match that a name stands for.
+    pub(crate) fn side_named(&self, id: Key, asked: &str) -> Option<usize> {
+        let asked = folded(asked);
+        let fits = self.history.brief(id)?.sides?.map(|side| {
+            let name = self.history.name(self.side(), side);
+            name.map_or(0.0, |name| score(&folded(&name), &asked))
+        });
+        let best = usize::from(fits[1] > fits[0]);
+        (fits[best] >= FIT_MIN && fits[0].total_cmp(&fits[1]).is_ne()).then_some(best)
+    }
+
+    pub(crate) fn league(&self, id: Key) -> Option<String> {
+        self.history.name(EntityKind::Competition, id)
+    }
+
+    /// Whether a text is part of the name of a side.
+    pub(crate) fn has_part(&self, text: &str) -> bool {
+        let part = NamePart::new(text);
+        let fits = |entity: &Entity| entity.sport == self.sport && part.is_in(&entity.name);
+        !self.history.entities(self.side(), fits).is_empty()
+    }
+
+    /// `Alpha (7)`.
+    pub(crate) fn named(&self, kind: EntityKind, id: Key) -> Option<String> {
+        Some(format!("{} ({id})", self.history.name(kind, id)?))
+    }
+
     /// The refusal of an id that no match has, with those most like it, or else some that are in play.
     pub(crate) fn no_match(&self, id: Key) -> Refusal {
         let now = clock::wall();
@@ -284,11 +321,18 @@ fn rounded(score: f64) -> f64 {
     (score * 100.0).round() / 100.0
 }
 
-/// The sides in `A v B`, `A vs B`, `A - B`; else the whole text.
-fn sides_of(asked: &str) -> Vec<&str> {
-    for between in [" vs. ", " vs ", " v ", " - ", " – ", " @ "] {
-        if let Some((home, away)) = asked.split_once(between) {
-            return vec![home, away];
+/// What stands between two sides, in lower case.
+const BETWEEN: [&str; 10] =
+    [" vs. ", " vs ", " v. ", " v ", " versus ", " against ", " - ", " – ", " @ ", " at "];
+
+/// The sides in `A v B`, `A vs B`, `A - B`, `A @ B`; else the whole text.
+pub(crate) fn sides_of(asked: &str) -> Vec<&str> {
+    // ASCII letters keep their places in lower case.
+    let lower = asked.to_ascii_lowercase();
+    for between in BETWEEN {
+        if let Some(start) = lower.find(between) {
+            let sides = [&asked[..start], &asked[start + between.len()..]].map(str::trim);
+            return sides.to_vec();
         }
     }
     vec![asked]
@@ -317,6 +361,8 @@ mod tests {
     fn two_sides_are_told_apart() {
         assert_eq!(sides_of("Alpha v Beta"), ["Alpha", "Beta"]);
         assert_eq!(sides_of("Alpha vs Beta"), ["Alpha", "Beta"]);
+        assert_eq!(sides_of("Alpha VS. Beta City"), ["Alpha", "Beta City"]);
+        assert_eq!(sides_of("Älpha @ Beta"), ["Älpha", "Beta"]);
         assert_eq!(sides_of("Alpha"), ["Alpha"]);
     }
 }

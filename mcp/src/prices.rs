@@ -32,17 +32,21 @@ pub(crate) fn keep_market(data: &mut Value, market: &str) -> Result<(), Refusal>
     }
 }
 
-/// Leaves the prices of some bookmakers in a comparison.
-pub(crate) fn keep_bookmakers(data: &mut Value, slugs: &str) {
-    let slugs: Vec<&str> = slugs.split(',').map(str::trim).collect();
+/// Leaves the prices of some bookmakers in a comparison. Returns those of them that have none.
+pub(crate) fn keep_bookmakers(data: &mut Value, slugs: &str) -> Vec<String> {
+    let slugs: Vec<String> =
+        slugs.split(',').map(|slug| slug.trim().to_ascii_lowercase()).collect();
+    let mut unpriced = slugs.clone();
     let markets = data.get_mut("markets").and_then(Value::as_object_mut);
     for market in markets.into_iter().flat_map(Map::values_mut) {
         for outcome in market.as_object_mut().into_iter().flat_map(Map::values_mut) {
             if let Some(bookmakers) = outcome.get_mut("bookmakers").and_then(Value::as_object_mut) {
-                bookmakers.retain(|slug, _| slugs.contains(&slug.as_str()));
+                unpriced.retain(|slug| !bookmakers.contains_key(slug));
+                bookmakers.retain(|slug, _| slugs.contains(slug));
             }
         }
     }
+    unpriced
 }
 
 /// A price at a moment; none while it was withdrawn.

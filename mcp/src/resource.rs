@@ -13,6 +13,7 @@ use rmcp::{
 use serde_json::{Value, json};
 
 use crate::{
+    argument::Notes,
     call::status_word,
     envelope::{Answer, AnswerData, Citation, DataState, RESULT_BYTES_MAX},
     refusal::Refusal,
@@ -206,7 +207,8 @@ impl Server {
         let bytes_max = RESULT_BYTES_MAX;
         let data = AnswerData::Value(data);
         let answer = Answer { data, state, url, bytes_max, cursor: None, paged: None };
-        let cited = Citation { tool: channel, id: None };
+        let notes = Notes::default();
+        let cited = Citation { tool: channel, id: None, notes: &notes };
         let result = answer.into_result(cited, shared.parts.stale_after_ms, &shared.rendered)?;
         Ok((result.structured(), ttl_ms))
     }

@@ -85,7 +85,10 @@ fn refusal(status: StatusCode, body: &Value) -> Refusal {
     let detail = body["detail"].as_str().unwrap_or("The request was refused.").to_owned();
     match status {
         StatusCode::NOT_FOUND => Refusal::not_found("There is nothing with this id."),
-        StatusCode::BAD_REQUEST => Refusal::bad_argument(detail),
+        StatusCode::BAD_REQUEST => match &body["accepted"] {
+            Value::Null => Refusal::bad_argument(detail),
+            accepted => Refusal::bad_argument(detail).with("accepted", accepted.clone()),
+        },
         // A match that the model knows too little for: nothing of the hub is at fault.
         StatusCode::SERVICE_UNAVAILABLE if body["code"] == "not_predicted" => {
             Refusal::new("not_available", detail)

@@ -2,6 +2,8 @@
 
 use accounts::products::Product;
 
+use crate::names::Tense;
+
 /// A tool, before its schemas are made.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ToolDeclaration {
@@ -23,7 +25,19 @@ pub(crate) enum ToolAction {
         /// The path for the answer about one match, if that argument is given.
         of_match: Option<&'static str>,
     },
-    /// The same, one match with further sections on request.
+    /// Lists matches of the REST interface at this path as lines, in the order that the call means.
+    Matches {
+        path: &'static str,
+        /// The name of the argument for the path's `{id}`.
+        id: &'static str,
+    },
+    /// Lists the matches in play as lines.
+    LiveScores,
+    /// Asks REST for the earlier meetings of the sides of a match at this path, or finds those of two sides.
+    HeadToHead {
+        path: &'static str,
+    },
+    /// Asks REST about one match, with further sections on request.
     MatchDetail,
     /// REST's prices of one match side by side, of some markets or bookmakers on request.
     CompareOdds,
@@ -34,9 +48,27 @@ pub(crate) enum ToolAction {
     WaitForChange,
     Feeds,
     Account,
-    /// No source of this hub reports it; the reason, as a sentence.
+    /// No source of this hub reports it; the reason, as a sentence. It is not listed.
     NotAvailable(&'static str),
 }
+
+impl ToolAction {
+    /// Whether every server has the tool, so that its name tells nothing.
+    pub(crate) fn is_on_every_server(self) -> bool {
+        matches!(self, Self::Find | Self::CheckMatches | Self::WaitForChange)
+    }
+
+    pub(crate) fn is_listed(self) -> bool {
+        !matches!(self, Self::NotAvailable(_))
+    }
+}
+
+/// Other names of tools, which are not listed.
+pub(crate) const ALIASES: [(&str, &str); 3] = [
+    ("get_top_scorers", "get_leaders"),
+    ("get_head_to_head", "get_match_h2h"),
+    ("get_h2h", "get_match_h2h"),
+];
 
 const fn rest(name: &'static str, path: &'static str, about: &'static str) -> ToolDeclaration {
     of(name, path, "", about)
@@ -57,6 +89,15 @@ const fn of(
     }
 }
 
+const fn matches(
+    name: &'static str,
+    path: &'static str,
+    id: &'static str,
+    about: &'static str,
+) -> ToolDeclaration {
+    ToolDeclaration { name, about, does: ToolAction::Matches { path, id }, is_core: true }
+}
+
 const fn own(name: &'static str, does: ToolAction, about: &'static str) -> ToolDeclaration {
     ToolDeclaration { name, about, does, is_core: true }
 }
@@ -66,6 +107,18 @@ const fn absent(name: &'static str, about: &'static str, why: &'static str) -> T
 }
 
 impl ToolDeclaration {
+    /// Which match of two sides the tool is about, if the call does not say.
+    pub(crate) fn tense(&self) -> Tense {
+        match self.name {
+            "get_match_incidents" | "get_match_shotmap" | "get_box_score" | "get_team_stats" => {
+                Tense::Past
+            }
+            "compare_odds" | "get_predictions" | "get_money" | "get_pregame"
+            | "wait_for_change" => Tense::Future,
+            _ => Tense::Nearest,
+        }
+    }
+
     const fn core(self) -> Self {
         Self { is_core: true, ..self }
     }
@@ -92,30 +145,29 @@ const FOOTBALL: &[ToolDeclaration] = &[
     FIND,
     CHECK_MATCHES,
     WAIT_FOR_CHANGE,
-    rest(
+    matches(
         "search_matches",
         "/api/v2/events/",
-        "Matches by day, team, league or status, the earliest first.",
-    )
-    .core(),
-    rest(
+        "",
+        "Matches by day, team (also \"A v B\"), league or status: results newest first, others earliest first.",
+    ),
+    own(
         "get_live_scores",
-        "/api/v2/events/live/",
-        "Matches in play, about to begin, or just over.",
-    )
-    .core(),
+        ToolAction::LiveScores,
+        "Scores of matches in play, about to begin, or just over: a line each.",
+    ),
     ToolDeclaration {
         name: "get_match_detail",
         about: "One match: teams, score, status. `include` adds sections.",
         does: ToolAction::MatchDetail,
         is_core: true,
     },
-    of(
-        "get_match_h2h",
-        "/api/v2/events/{id}/h2h/",
-        "match_id",
-        "Earlier meetings of the two teams.",
-    ),
+    ToolDeclaration {
+        name: "get_match_h2h",
+        about: "Earlier meetings of the teams of a match, or all of any two teams.",
+        does: ToolAction::HeadToHead { path: "/api/v2/events/{id}/h2h/" },
+        is_core: false,
+    },
     of(
         "get_match_lineups",
         "/api/v2/events/{id}/lineups/",
@@ -136,7 +188,15 @@ const FOOTBALL: &[ToolDeclaration] = &[
     ),
     rest("search_teams", "/api/v2/teams/", "Teams by a part of their name."),
     of("get_team_detail", "/api/v2/teams/{id}/", "team_id", "One team."),
-    of("get_team_fixtures", "/api/v2/teams/{id}/fixtures/", "team_id", "The matches of a team."),
+    ToolDeclaration {
+        is_core: false,
+        ..matches(
+            "get_team_fixtures",
+            "/api/v2/teams/{id}/fixtures/",
+            "team_id",
+            "Matches of a team: those to come, or the last results.",
+        )
+    },
     of("get_team_squad", "/api/v2/teams/{id}/squad/", "team_id", "The players of a team."),
     rest("search_players", "/api/v2/players/", "Players by a part of their name."),
     of("get_player_detail", "/api/v2/players/{id}/", "player_id", "One player."),
@@ -149,6 +209,12 @@ const FOOTBALL: &[ToolDeclaration] = &[
     rest("list_leagues", "/api/v2/leagues/", "Competitions."),
     of("get_standings", "/api/v2/leagues/{id}/standings/", "league_id", "The table of a league.")
         .core(),
+    of(
+        "get_leaders",
+        "/api/v2/leagues/{id}/top/{stat}/",
+        "league_id",
+        "The players with most goals, assists, cards or another statistic in a season of a league.",
+    ),
     of("list_seasons", "/api/v2/leagues/{id}/seasons/", "league_id", "The seasons of a league."),
     of("get_season", "/api/seasons/{id}/", "season_id", "One season."),
     ToolDeclaration {
@@ -231,20 +297,18 @@ const TENNIS: &[ToolDeclaration] = &[
     rest("list_tournaments", "/tennis/api/v2/tournaments/", "Tournaments.").core(),
     rest("list_players", "/tennis/api/v2/players/", "Players.").core(),
     rest("search_players", "/tennis/api/v2/players/", "Players by a part of their name.").core(),
-    rest(
+    matches(
         "list_matches",
         "/tennis/api/v2/matches/",
+        "",
         "Matches by day, player, tournament or status.",
-    )
-    .core(),
+    ),
     of("get_match", "/tennis/api/v2/matches/{id}/", "match_id", "One match.").core(),
-    of(
+    own(
         "get_match_h2h",
-        "/tennis/api/v2/matches/{id}/h2h/",
-        "match_id",
-        "Earlier meetings of the two players.",
-    )
-    .core(),
+        ToolAction::HeadToHead { path: "/tennis/api/v2/matches/{id}/h2h/" },
+        "Earlier meetings of the players of a match, or all of any two players.",
+    ),
     rest("get_predictions", "/tennis/api/v2/predictions/", "Predicted winners with probabilities.")
         .core(),
     rest("get_rankings", "/tennis/api/v2/rankings/", "Rankings by rating.").core(),
@@ -258,8 +322,12 @@ const CSGO: &[ToolDeclaration] = &[
     rest("list_teams", "/csgo/api/v2/teams/", "Teams.").core(),
     rest("search_teams", "/csgo/api/v2/teams/", "Teams by a part of their name.").core(),
     rest("search_players", "/csgo/api/v2/players/", "Players by a part of their name.").core(),
-    rest("list_matches", "/csgo/api/v2/matches/", "Matches by day, team, tournament or status.")
-        .core(),
+    matches(
+        "list_matches",
+        "/csgo/api/v2/matches/",
+        "",
+        "Matches by day, team, tournament or status.",
+    ),
     of("get_match", "/csgo/api/v2/matches/{id}/", "match_id", "One match with its maps.").core(),
     rest("get_predictions", "/csgo/api/v2/predictions/", "Predicted winners with probabilities.")
         .core(),
@@ -274,8 +342,12 @@ const DARTS: &[ToolDeclaration] = &[
     rest("list_tournaments", "/darts/api/v2/tournaments/", "Tournaments.").core(),
     rest("list_players", "/darts/api/v2/players/", "Players.").core(),
     rest("search_players", "/darts/api/v2/players/", "Players by a part of their name.").core(),
-    rest("list_matches", "/darts/api/v2/matches/", "Matches by day, player, tournament or status.")
-        .core(),
+    matches(
+        "list_matches",
+        "/darts/api/v2/matches/",
+        "",
+        "Matches by day, player, tournament or status.",
+    ),
     of("get_match", "/darts/api/v2/matches/{id}/", "match_id", "One match.").core(),
     rest("get_predictions", "/darts/api/v2/predictions/", "Predicted winners with probabilities.")
         .core(),
@@ -289,8 +361,12 @@ const HOCKEY: &[ToolDeclaration] = &[
     rest("list_leagues", "/hockey/api/v2/leagues/", "Competitions.").core(),
     rest("list_teams", "/hockey/api/v2/teams/", "Teams.").core(),
     rest("search_teams", "/hockey/api/v2/teams/", "Teams by a part of their name.").core(),
-    rest("list_matches", "/hockey/api/v2/matches/", "Matches by day, team, league or status.")
-        .core(),
+    matches(
+        "list_matches",
+        "/hockey/api/v2/matches/",
+        "",
+        "Matches by day, team, league or status.",
+    ),
     of("get_match", "/hockey/api/v2/matches/{id}/", "match_id", "One match with its periods.")
         .core(),
     rest("get_predictions", "/hockey/api/v2/predictions/", "Predicted winners with probabilities.")
@@ -304,8 +380,12 @@ const BASKETBALL: &[ToolDeclaration] = &[
     rest("list_leagues", "/basketball/api/v2/leagues/", "Competitions.").core(),
     rest("list_teams", "/basketball/api/v2/teams/", "Teams.").core(),
     rest("search_teams", "/basketball/api/v2/teams/", "Teams by a part of their name.").core(),
-    rest("list_events", "/basketball/api/v2/events/", "Games by day, team, league or status.")
-        .core(),
+    matches(
+        "list_events",
+        "/basketball/api/v2/events/",
+        "",
+        "Games by day, team, league or status.",
+    ),
     of("get_event", "/basketball/api/v2/events/{id}/", "match_id", "One game with its quarters.")
         .core(),
     rest(
@@ -351,7 +431,7 @@ const HORSERACING: &[ToolDeclaration] = &[
         "Meetings: the races of a course on a day.",
     )
     .core(),
-    rest("list_races", "/horseracing/api/v2/races/", "Races by day, course or status.").core(),
+    matches("list_races", "/horseracing/api/v2/races/", "", "Races by day, course or status."),
     of("get_race", "/horseracing/api/v2/races/{id}/", "race_id", "One race with its runners.")
         .core(),
     rest(
@@ -397,12 +477,14 @@ mod tests {
     /// SERVICE section 4.3: 34 football, 8 tennis, 9 CS2, 7 darts, 6 hockey, 12 basketball, 11 horse racing.
     #[test]
     fn every_server_has_the_tools_that_agents_name_and_the_new_ones() {
-        let new = |product| if product == Product::Football { 7 } else { 3 };
+        let new = |product| if product == Product::Football { 8 } else { 3 };
         let named = SERVERS.map(|(product, tools)| (product, tools.len() - new(product)));
         assert_eq!(named.map(|(_, count)| count), [34, 8, 9, 7, 6, 12, 11]);
         for (product, tools) in SERVERS {
             let names: HashSet<_> = tools.iter().map(|tool| tool.name).collect();
             assert_eq!(names.len(), tools.len(), "{product}: two tools of one name");
+            // Hosts send the first 40 tools only.
+            assert!(tools.iter().filter(|tool| tool.does.is_listed()).count() <= 40, "{product}");
         }
     }
 }

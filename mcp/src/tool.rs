@@ -1,4 +1,7 @@
 //! Tools with their arguments and schemas, made of the tables and of REST's OpenAPI document.
+//!
+//! What a tool returns is described in `docs/API.md`, not in its schema: the schemas of results would take three
+//! quarters of a list, which every conversation pays for.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -10,7 +13,6 @@ use crate::{
     argument::{self, Argument, ArgumentKind, Arguments},
     envelope::{LIST_BYTES_MAX, RESULT_BYTES_MAX},
     names::KINDS,
-    schema,
     tables::{ToolAction, ToolDeclaration},
 };
 
@@ -22,10 +24,8 @@ pub(crate) struct ServerTool {
     /// Where the arguments go, for a tool that asks REST.
     pub rest: Option<RestPath>,
     pub bytes_max: usize,
-    /// The schema of its results as JSON text: as values, those of all tools take some megabytes.
-    output: Box<str>,
-    /// As the short list of tools has it, without the schema of its results.
-    pub brief: Tool,
+    /// As the list of tools has it, under the name of the tables.
+    pub listed: Tool,
 }
 
 /// An address of the REST interface, and what its parameters are called in the tool.
@@ -43,6 +43,12 @@ pub(crate) struct RestPath {
 /// The rows of a list, unless the call says otherwise, and at most.
 pub(crate) const LIMIT_DEFAULT: i64 = 20;
 pub(crate) const LIMIT_MAX: i64 = 50;
+
+/// The lines of matches in play, unless the call says otherwise, and at most.
+pub(crate) const LIVE_LIMIT: i64 = 100;
+
+/// The bound of matches in play: 4,000 tokens of four characters, which are 60 lines.
+const LIVE_BYTES_MAX: usize = 16_000;
 
 /// The sections that `get_match_detail` adds, and their REST addresses.
 pub(crate) const SECTIONS: [(&str, &str); 7] = [
@@ -121,6 +127,7 @@ fn canonical(parameter: &str) -> (&'static str, &'static [&'static str]) {
         "type" => ("type", &[]),
         "track" => ("track", &[]),
         "region" => ("region", &[]),
+        "stat" => ("stat", &["statistic", "stats", "category", "by"]),
         _ => ("", &[]),
     }
 }
@@ -128,7 +135,7 @@ fn canonical(parameter: &str) -> (&'static str, &'static [&'static str]) {
 /// The kind of an argument by its name, else by the schema of the REST parameter.
 fn kind(name: &str, schema: &Value) -> ArgumentKind {
     match name {
-        "match_id" | "race_id" => ArgumentKind::MatchId,
+        "match_id" => ArgumentKind::MatchId,
         "league_id" | "tournament_id" => ArgumentKind::EntityId(EntityKind::Competition),
         "team_id" | "national_team_id" => ArgumentKind::EntityId(EntityKind::Team),
         "player_id" => ArgumentKind::EntityId(EntityKind::Player),
@@ -136,7 +143,7 @@ fn kind(name: &str, schema: &Value) -> ArgumentKind {
         "venue_id" => ArgumentKind::EntityId(EntityKind::Venue),
         "horse_id" => ArgumentKind::EntityId(EntityKind::Horse),
         "jockey_id" => ArgumentKind::EntityId(EntityKind::Jockey),
-        "season_id" | "runner_id" => ArgumentKind::Id,
+        "season_id" | "runner_id" | "race_id" => ArgumentKind::Id,
         "limit" => ArgumentKind::Integer { min: 1, max: LIMIT_MAX },
         "cursor" => ArgumentKind::Cursor,
         "date" | "date_from" | "date_to" => ArgumentKind::Time,
@@ -157,16 +164,50 @@ fn about(parameter: &Value) -> String {
 }
 
 impl ServerTool {
-    /// Makes a tool of its declaration.
-    pub(crate) fn new(declared: ToolDeclaration, openapi: &Value) -> Self {
-        let (arguments, rest) = match declared.does {
+    /// Makes a tool of its declaration. `side`: what the sides of matches are.
+    pub(crate) fn new(declared: ToolDeclaration, openapi: &Value, side: EntityKind) -> Self {
+        let (mut arguments, rest) = match declared.does {
             ToolAction::Rest { path, id, of_match } => of_rest(openapi, path, id, of_match),
+            ToolAction::Matches { path, id } => {
+                let (mut arguments, rest) = of_rest(openapi, path, id, None);
+                let count = ArgumentKind::Integer { min: 1, max: LIMIT_MAX };
+                arguments.push(Argument::new("last", count, "The last so many results"));
+                arguments.push(Argument::new("next", count, "The next so many to come"));
+                (arguments, rest)
+            }
+            ToolAction::LiveScores => {
+                let (mut arguments, rest) = of_rest(openapi, LIVE_PATH, "", None);
+                let limits = ArgumentKind::Integer { min: 1, max: LIVE_LIMIT };
+                for limit in arguments.iter_mut().filter(|argument| argument.name == "limit") {
+                    *limit = Argument::new("limit", limits, "Default 100");
+                }
+                (arguments, rest)
+            }
+            ToolAction::HeadToHead { path } => {
+                let (mut arguments, rest) = of_rest(openapi, path, "match_id", None);
+                arguments.retain(|argument| argument.name != "match_id");
+                arguments.insert(0, Argument { required: false, ..match_id() });
+                let kind = ArgumentKind::EntityId(side);
+                arguments.push(
+                    Argument::new("home", kind, "Instead of match_id: one side").or(&HOME_ALIASES),
+                );
+                arguments.push(Argument::new("away", kind, "The other side").or(&AWAY_ALIASES));
+                (arguments, rest)
+            }
             ToolAction::MatchDetail => {
-                let include = Argument::new("include", ArgumentKind::Words(&SECTION_NAMES), "");
+                let include = Argument::new(
+                    "include",
+                    ArgumentKind::Words(&SECTION_NAMES),
+                    "Sections to add",
+                );
                 (vec![match_id(), include, cursor()], None)
             }
             ToolAction::CompareOdds => {
-                let market = Argument::new("market", ArgumentKind::Text, "One market, such as 1x2");
+                let market = Argument::new(
+                    "market",
+                    ArgumentKind::Text,
+                    "One market, such as 1x2 or over_under_25",
+                );
                 let bookmaker =
                     Argument::new("bookmaker", ArgumentKind::Text, "Slugs, separated by commas");
                 let bookmaker = bookmaker.or(&["bookmakers", "bookmaker_slug"]);
@@ -174,17 +215,26 @@ impl ServerTool {
             }
             does => (own_arguments(does), None),
         };
+        if arguments.iter().any(|argument| argument.kind == ArgumentKind::Time) {
+            let about = "IANA name of the zone of days, default UTC";
+            let zone = Argument::new("timezone", ArgumentKind::Zone, about);
+            arguments.push(zone.or(&["tz", "time_zone", "zone"]));
+        }
+        for argument in arguments.iter_mut().filter(|argument| argument.about.is_empty()) {
+            about_by_name(argument.name).clone_into(&mut argument.about);
+        }
         let is_list = rest.as_ref().is_some_and(|rest| rest.paged.is_some());
-        let (data, definitions) = output(&declared, openapi);
         let mut input = argument::schema(&arguments);
         // Hosts of some models refuse a schema without it.
         input.entry("properties").or_insert_with(|| json!({}));
         let annotations = ToolAnnotations::new().read_only(true).idempotent(true).open_world(false);
-        let brief =
+        let listed =
             Tool::new(Cow::Borrowed(declared.name), Cow::Borrowed(declared.about), Arc::new(input))
+                .with_title(title(declared.name))
+                .with_raw_output_schema(Arc::new(output()))
                 .with_annotations(annotations);
-        let output = Value::Object(schema::result(&data, definitions)).to_string().into();
         let bytes_max = match declared.does {
+            ToolAction::LiveScores => LIVE_BYTES_MAX,
             _ if is_list => LIST_BYTES_MAX,
             ToolAction::Find | ToolAction::Feeds | ToolAction::Account => 4 * 1024,
             ToolAction::CheckMatches
@@ -194,13 +244,71 @@ impl ServerTool {
             ToolAction::CompareOdds => 16 * 1024,
             _ => RESULT_BYTES_MAX,
         };
-        Self { declared, arguments, rest, bytes_max, output, brief }
+        Self { declared, arguments, rest, bytes_max, listed }
     }
 
-    /// The tool with the schema of its results, as it is listed.
-    pub(crate) fn listed(&self) -> Tool {
-        let output = serde_json::from_str(&self.output).expect("it was written as an object");
-        self.brief.clone().with_raw_output_schema(Arc::new(output))
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.arguments.iter().any(|argument| argument.name == name)
+    }
+}
+
+const LIVE_PATH: &str = "/api/v2/events/live/";
+
+const HOME_ALIASES: [&str; 9] = [
+    "home_team",
+    "home_team_id",
+    "team1",
+    "team1_id",
+    "team_a",
+    "player1",
+    "player1_id",
+    "player_a",
+    "team",
+];
+const AWAY_ALIASES: [&str; 9] = [
+    "away_team",
+    "away_team_id",
+    "team2",
+    "team2_id",
+    "team_b",
+    "player2",
+    "player2_id",
+    "player_b",
+    "opponent",
+];
+
+/// `Match lineups` of `get_match_lineups`.
+fn title(name: &str) -> String {
+    let text = name.strip_prefix("get_").or_else(|| name.strip_prefix("list_")).unwrap_or(name);
+    let text = text.replace("h2h", "head-to-head").replace('_', " ");
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// The schema of every result: what clients may rely on, and hosts accept.
+fn output() -> Map<String, Value> {
+    let mut schema = Map::new();
+    schema.insert("type".to_owned(), "object".into());
+    schema.insert("required".to_owned(), json!(["as_of", "feed", "url", "cite", "data"]));
+    schema
+}
+
+/// What an argument is, where neither REST nor the tool says more.
+fn about_by_name(name: &str) -> &'static str {
+    match name {
+        "match_id" => "Id, or names: \"A v B\", also with a day or \"live\"",
+        "league_id" | "tournament_id" | "team_id" | "player_id" | "manager_id" | "venue_id"
+        | "horse_id" | "jockey_id" | "national_team_id" => "Id or name",
+        "season_id" | "runner_id" | "race_id" => "Id",
+        "cursor" => "To go on: `cursor` in `truncated` of the last result",
+        "limit" => "Number of rows",
+        "date" => "A day: today, saturday, last week, 2026-08-30",
+        "from" | "date_from" => "From this day on",
+        "to" | "date_to" => "Until this day",
+        "line" => "The line, such as 2.5",
+        "q" => "A name, or a part of it",
+        "country" => "Country",
+        _ => "A filter",
     }
 }
 
@@ -232,7 +340,9 @@ fn of_rest(
     for parameter in &parameters {
         let rest_name = parameter["name"].as_str().unwrap_or_default();
         let in_path = parameter["in"] == "path";
-        let (name, mut aliases) = canonical(if in_path { id } else { rest_name });
+        // The other parts of a path have names of their own.
+        let (name, mut aliases) =
+            canonical(if in_path && rest_name == "id" { id } else { rest_name });
         if name.is_empty() {
             continue;
         }
@@ -242,8 +352,8 @@ fn of_rest(
         }
         let argument =
             Argument::new(name, kind(name, &parameter["schema"]), &short(name, parameter));
-        let required = in_path || parameter["required"] == true;
-        let argument = if in_path && name != "match_id" && name != "race_id" {
+        let required = (in_path || parameter["required"] == true) && name != "stat";
+        let argument = if in_path && rest_name == "id" && name != "match_id" && name != "race_id" {
             Argument {
                 aliases: aliases.iter().copied().chain(["id"]).collect(),
                 required,
@@ -269,7 +379,9 @@ fn short(name: &str, parameter: &Value) -> String {
     match name {
         "limit" => "Default 20".to_owned(),
         "cursor" | "match_id" | "league_id" | "team_id" | "player_id" | "tournament_id"
-        | "season_id" => String::new(),
+        | "season_id" | "date" | "date_from" | "date_to" | "manager_id" | "venue_id" => {
+            String::new()
+        }
         _ => about(parameter),
     }
 }
@@ -296,17 +408,19 @@ fn own_arguments(does: ToolAction) -> Vec<Argument> {
     match does {
         ToolAction::Find => vec![
             text("q", "A name, or \"A v B\"").required().or(&["query", "search", "name", "team"]),
-            Argument::new("kind", ArgumentKind::Words(&FIND_KINDS), "").or(&["kinds", "type"]),
-            integer("limit", 1, 10, ""),
+            Argument::new("kind", ArgumentKind::Words(&FIND_KINDS), "Default: all kinds")
+                .or(&["kinds", "type"]),
+            integer("limit", 1, 10, "Default 10"),
         ],
         ToolAction::CheckMatches => vec![
-            Argument::new("match_ids", ArgumentKind::MatchIds(50), "").required().or(&[
-                "ids",
-                "event_ids",
-                "match_id",
-                "events",
-            ]),
-            Argument::new("since", ArgumentKind::Time, "Says which have changed since then"),
+            Argument::new("match_ids", ArgumentKind::MatchIds(50), "Ids, or \"A v B\"")
+                .required()
+                .or(&["ids", "event_ids", "match_id", "events"]),
+            Argument::new(
+                "since",
+                ArgumentKind::Time,
+                "A moment: says which have changed since then",
+            ),
         ],
         ToolAction::WaitForChange => vec![
             Argument { required: false, ..match_id() },
@@ -319,8 +433,8 @@ fn own_arguments(does: ToolAction) -> Vec<Argument> {
         ],
         ToolAction::OddsHistory => vec![
             match_id(),
-            text("market", "Default match_winner"),
-            text("selection", "home, draw, away, over, under, …").or(&["outcome"]),
+            text("market", "Such as 1x2, the default, or over_under_25"),
+            text("selection", "home, draw, away, over, under, …, or a team").or(&["outcome"]),
             text("bookmaker", "Default: the consensus").or(&["bookmaker_slug"]),
             text("line", ""),
             time("from").or(&["date_from"]),
@@ -330,97 +444,13 @@ fn own_arguments(does: ToolAction) -> Vec<Argument> {
         ToolAction::Money => vec![match_id()],
         ToolAction::NotAvailable(_) => vec![
             Argument { required: false, ..match_id() },
-            text("team_id", "").or(&["team"]),
-            text("league_id", "").or(&["league"]),
-            text("country", "").or(&["country_code"]),
-            integer("limit", 1, LIMIT_MAX, ""),
+            text("team_id", "Id or name").or(&["team"]),
+            text("league_id", "Id or name").or(&["league"]),
+            text("country", "Country").or(&["country_code"]),
+            integer("limit", 1, LIMIT_MAX, "Number of rows"),
             cursor(),
         ],
         _ => Vec::new(),
-    }
-}
-
-/// The schema of a tool's `data`, and the definitions that it needs.
-fn output(declared: &ToolDeclaration, openapi: &Value) -> (Value, Map<String, Value>) {
-    let of_path = |path| schema::of_path(openapi, path).unwrap_or_else(|| (json!({}), Map::new()));
-    let text = || json!({"type": "string"});
-    let integer = || json!({"type": "integer"});
-    let object = |properties: Value, required: &[&str]| json!({"type": "object", "properties": properties, "required": required});
-    let list = |row: Value| json!({"type": "array", "items": row});
-    let own = |schema: Value| (schema, Map::new());
-    match declared.does {
-        ToolAction::Rest { path, of_match: None, .. } => of_path(path),
-        ToolAction::Rest { path, of_match: Some(one), .. } => {
-            let ((page, mut definitions), (one, more)) = (of_path(path), of_path(one));
-            definitions.extend(more);
-            (json!({"anyOf": [page, one]}), definitions)
-        }
-        ToolAction::MatchDetail => {
-            let (event, mut definitions) = of_path("/api/v2/events/{id}/");
-            let mut properties = Map::new();
-            for (name, path) in SECTIONS {
-                let (section, more) = of_path(path);
-                definitions.extend(more);
-                properties.insert(name.to_owned(), section);
-            }
-            (json!({"allOf": [event, {"type": "object", "properties": properties}]}), definitions)
-        }
-        ToolAction::CompareOdds => of_path("/api/v2/events/{id}/odds/comparison/"),
-        ToolAction::Account => of_path("/api/v2/account/"),
-        ToolAction::Find => own(object(
-            json!({"results": list(object(
-                json!({"kind": text(), "id": integer(), "name": text(), "context": text(), "score": {"type": "number"}}),
-                &["kind", "id", "name"],
-            ))}),
-            &["results"],
-        )),
-        ToolAction::CheckMatches => own(object(
-            json!({"matches": list(object(
-                json!({
-                    "match_id": integer(), "status": text(), "start": text(), "name": text(), "score": list(integer()),
-                    "feed": text(), "seq": integer(), "changed": {"type": "boolean"}, "error": text(),
-                }),
-                &["match_id"],
-            ))}),
-            &["matches"],
-        )),
-        ToolAction::WaitForChange => own(object(
-            json!({
-                "changed": {"type": "boolean"}, "reason": text(), "events": list(json!({"type": "object"})),
-                "values": {"type": "object"}, "positions": {"type": "object"}, "missed": {"type": "object"},
-                "more": {"type": "boolean"}, "waited_ms": integer(),
-            }),
-            &["changed", "events", "positions", "waited_ms"],
-        )),
-        ToolAction::OddsHistory => own(object(
-            json!({"series": list(object(
-                json!({
-                    "bookmaker": text(), "market": text(), "selection": text(), "line": text(),
-                    "opening": text(), "closing": text(),
-                    "points": list(object(
-                        json!({"from": text(), "open": text(), "high": text(), "low": text(), "close": text(), "changes": integer()}),
-                        &["from", "changes"],
-                    )),
-                }),
-                &["market", "selection", "points"],
-            ))}),
-            &["series"],
-        )),
-        ToolAction::Money => own(object(
-            json!({"markets": list(object(
-                json!({"bookmaker": text(), "market": text(), "line": text(), "volume": text(), "selections": list(json!({"type": "object"}))}),
-                &["bookmaker", "market"],
-            ))}),
-            &["markets"],
-        )),
-        ToolAction::Feeds => own(object(
-            json!({"sources": list(object(
-                json!({"name": text(), "state": text(), "kind": text(), "last": text(), "why": text(), "messages": integer()}),
-                &["name", "state"],
-            ))}),
-            &["sources"],
-        )),
-        ToolAction::NotAvailable(_) => own(json!({"type": "object"})),
     }
 }
 
@@ -437,7 +467,7 @@ impl RestPath {
             let value = match (*name, arguments.get(name)) {
                 ("cursor", _) => (skip > 0).then(|| skip.to_string()),
                 ("limit", None) => Some(LIMIT_DEFAULT.to_string()),
-                (_, value) => value.map(text_of),
+                (..) => arguments.rest_text(name),
             };
             match value {
                 Some(value) if *in_path => path = path.replace(&format!("{{{rest_name}}}"), &value),
@@ -451,13 +481,6 @@ impl RestPath {
             query if query.is_empty() => path,
             query => format!("{path}?{query}"),
         }
-    }
-}
-
-fn text_of(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        value => value.to_string(),
     }
 }
 

@@ -10,6 +10,7 @@ mod client;
 mod listening;
 mod lists;
 mod names;
+mod questions;
 mod recordings;
 mod resources;
 mod results;

@@ -41,7 +41,7 @@ async fn named_key_reads_the_account_with_its_scope_only() {
     assert_eq!(account["structuredContent"]["data"]["email"], "me@x.org", "{account}");
 }
 
-/// SPEC section 5, rules 1 and 2, and section 7: the same bodies as of REST, for every method.
+/// SPEC section 5, rules 1 and 2, and section 7: the same bodies as of REST, for every method but calls.
 #[tokio::test]
 async fn servers_need_a_key_and_those_of_sports_their_addon() {
     let hub = Hub::shared(&["serve"], &[QUIET, ODDS_COST]);
@@ -78,6 +78,10 @@ async fn servers_need_a_key_and_those_of_sports_their_addon() {
                     "pricing_url": pricing,
                 });
                 assert_eq!((answer.status, body), (402, expected), "{path}");
+                // A model reads the result of its call only.
+                let refused = refusal(&free.call("find", json!({"q": "anybody"})).await);
+                assert_eq!(refused["code"], "addon_required", "{path}: {refused}");
+                assert_eq!(refused["pricing_url"], pricing, "{path}: {refused}");
                 let paid = McpClient::new(&hub, &paid).at(path).of(era);
                 assert!(!paid.tools().await.is_empty(), "{path}");
             } else {

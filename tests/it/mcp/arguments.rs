@@ -1,5 +1,6 @@
 //! Arguments as agents write them: other names, names in place of ids, mistakes.
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::stage::Stage;
@@ -99,12 +100,19 @@ async fn arguments_are_accepted_under_other_names_and_refused_with_help() {
     assert_eq!(checked["data"]["matches"][1], json!({"match_id": id + 1, "error": "not_found"}));
 
     for (tool, arguments) in [
-        ("get_match_detail", json!({"match_id": "abc"})),
         ("get_match_detail", json!({"match_id": -1})),
         ("get_match_detail", json!({"match_id": 1.5})),
         ("get_match_detail", json!({"match_id": [id]})),
         ("get_match_detail", json!({"match_id": id, "include": ["everything"]})),
         ("search_matches", json!({"date": "someday"})),
+        ("search_matches", json!({"date": "today", "timezone": "Mars/Base"})),
+        ("search_matches", json!({"last": 3, "next": 3})),
+        ("get_match_h2h", json!({"home": "Arsenal"})),
+        ("get_leaders", json!({"league_id": league, "stat": "hats"})),
+        ("get_odds_history", json!({"match_id": id, "market": "nonsense"})),
+        ("get_odds_history", json!({"match_id": id, "selection": "nobody"})),
+        ("compare_odds", json!({"match_id": id, "market": "nonsense"})),
+        ("compare_odds", json!({"match_id": id, "bookmaker": "nobody"})),
         ("search_matches", json!({"limit": 0})),
         ("search_matches", json!({"limit": "many"})),
         ("search_matches", json!({"cursor": "nonsense"})),
@@ -119,7 +127,15 @@ async fn arguments_are_accepted_under_other_names_and_refused_with_help() {
     ] {
         let refused = client.refusal(tool, arguments.clone()).await;
         assert_eq!(refused["code"], "bad_argument", "{tool} {arguments}: {refused}");
+        let closed = ["market", "selection", "bookmaker", "stat"];
+        if closed.iter().any(|name| arguments.get(name).is_some()) {
+            let accepted = refused["accepted"].as_array().expect("a list");
+            assert!(accepted.iter().all(Value::is_string), "{tool} {arguments}: {refused}");
+        }
     }
+    let refused = client.refusal("search_matches", json!({"date": "someday"})).await;
+    let today = Timestamp::now().strftime("%Y-%m-%d").to_string();
+    assert!(refused["today"].as_str().is_some_and(|it| it.contains(&today)), "{refused}");
 }
 
 /// A larger limit is reduced, and the answer says how many there are.

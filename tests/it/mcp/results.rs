@@ -13,6 +13,18 @@ use crate::support::Hub;
 pub(super) const RESULT_BYTES_MAX: usize = 24 * 1024;
 pub(super) const LIST_BYTES_MAX: usize = 12 * 1024;
 
+/// That of matches in play: 4,000 tokens of four characters.
+const LIVE_BYTES_MAX: usize = 16_000;
+
+/// The bound of an answer.
+pub(super) fn bytes_max(tool: &str, answer: &Value) -> usize {
+    match tool {
+        "get_live_scores" => LIVE_BYTES_MAX,
+        _ if is_page(answer) => LIST_BYTES_MAX,
+        _ => RESULT_BYTES_MAX,
+    }
+}
+
 /// The prices that are left out of what is suspended: MCP.md section 7, "suspended prices".
 const PRICES: [&str; 8] =
     ["price", "decimal_odds", "odds", "best_odds", "lay", "back", "price_now", "best"];
@@ -63,7 +75,7 @@ impl Checker {
         let errors = schema.iter_errors(answer).take(3);
         let errors: Vec<_> = errors.map(|it| format!("{} at {}", it, it.instance_path())).collect();
         assert!(errors.is_empty(), "{what} does not conform: {errors:#?}");
-        let max = if is_page(answer) { LIST_BYTES_MAX } else { RESULT_BYTES_MAX };
+        let max = bytes_max(tool, answer);
         assert!(text.len() <= max, "{what} has {} bytes", text.len());
         Ok(answer.clone())
     }
@@ -119,6 +131,32 @@ pub(super) async fn compare_with_rest(hub: &Hub, key: &str, what: &str, answer: 
     if let Err(difference) = comparison.check(&answer["data"], &rest.json(), "", true) {
         panic!("{what} differs from {path}: {difference}");
     }
+}
+
+/// Whether the lines of an answer are rows of REST at its address, without some of their fields, in its order or in the
+/// reverse.
+pub(super) async fn compare_lines_with_rest(hub: &Hub, key: &str, what: &str, answer: &Value) {
+    const ADDED: [&str; 3] = ["league_name", "home_red_cards", "away_red_cards"];
+    let rows = |page: &Value| -> Vec<Value> {
+        let rows = page["results"].as_array().or_else(|| page["events"].as_array());
+        rows.unwrap_or_else(|| panic!("{what}: no rows: {page}")).clone()
+    };
+    let url = answer["url"].as_str().expect("an address");
+    let path = url.strip_prefix(&format!("http://{}", hub.address)).expect("of this hub");
+    let lines = rows(&answer["data"]);
+    let rest = rows(&hub.json(key, path).await);
+    assert!(lines.len() <= rest.len(), "{what}: {} lines of {}", lines.len(), rest.len());
+    let mut places = Vec::new();
+    for line in &lines {
+        let place = rest.iter().position(|row| row["id"] == line["id"]);
+        let place = place.unwrap_or_else(|| panic!("{what}: {line} is not at {path}"));
+        places.push(place);
+        for (name, value) in line.as_object().expect("a line") {
+            let is_equal = ADDED.contains(&&**name) || rest[place][name] == *value;
+            assert!(is_equal, "{what}: {name} is {value}, not {}", rest[place][name]);
+        }
+    }
+    assert!(places.is_sorted() || places.iter().rev().is_sorted(), "{what}: {places:?}");
 }
 
 struct Comparison {

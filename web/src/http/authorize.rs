@@ -24,6 +24,7 @@ use super::{
     Peer, Shared,
     credential::{self, Credential, PresentedCredential, QueryCredentials},
     error::{HttpError, MissingAddon},
+    mcp,
     oauth::McpResource,
 };
 use crate::{
@@ -97,6 +98,9 @@ pub(super) async fn authorize(
             if let Some(resource) = resource.filter(|_| !is_final) {
                 let base = shared.base_url(request.headers());
                 resource.challenge(&base, has_credential, &mut response);
+            }
+            if is_mcp {
+                response = mcp::for_the_model(request, response).await;
             }
             Err(response)
         }

@@ -1,0 +1,373 @@
+//! Lists of matches as lines: in the order that a call means, with the time that they cover.
+
+use accounts::products::Product;
+use base::Micros;
+use history::query::{DecidedBy, HeadToHead, MatchQuery, SideMatch};
+use record::{Key, MatchSummary, PlayRecord, Status};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    argument::Arguments,
+    call::{Call, NOTE_CHARS_MAX, RestRead, blocking, cursor, vocabulary},
+    days::TimeSpan,
+    envelope::{Answer, AnswerData},
+    names::sides_of,
+    refusal::Refusal,
+    rest::RestAnswer,
+    text::clean,
+    tool::{LIMIT_DEFAULT, LIVE_LIMIT},
+};
+
+/// The fields of REST's rows that a line has.
+const LINE_FIELDS: [&str; 17] = [
+    "id",
+    "event_date",
+    "status",
+    "period",
+    "current_minute",
+    "home_team_id",
+    "home_team",
+    "away_team_id",
+    "away_team",
+    "home_score",
+    "away_score",
+    "extra_time_score",
+    "penalty_shootout",
+    "league_id",
+    "round_number",
+    "round_name",
+    "group_name",
+];
+
+/// Those of a match in play.
+const LIVE_FIELDS: [&str; 11] = [
+    "id",
+    "status",
+    "period",
+    "current_minute",
+    "home_team",
+    "away_team",
+    "home_score",
+    "away_score",
+    "extra_time_score",
+    "penalty_shootout",
+    "league_name",
+];
+
+/// How long a match without another bound stays in the list of a team after its start.
+const LASTS_US: Micros = 3 * 60 * MINUTE_US;
+const MINUTE_US: Micros = 60 * 1_000_000;
+
+/// The meetings that a head-to-head lists.
+const MEETINGS_MAX: usize = 10;
+
+/// Before every match, in microseconds: 2000-01-01. With a begin, REST has the earliest first in every sport.
+const BEFORE_ALL_US: Micros = 946_684_800_000_000;
+
+impl Call<'_> {
+    /// Reads the two sides in a text that is expected to name one: `A v B`.
+    pub(crate) async fn take_pair(&self, arguments: &mut Arguments) -> Result<(), Refusal> {
+        let names = &self.server.kind.names;
+        for name in ["team", "team_id", "player_id"] {
+            let Some(text) = arguments.text(name).map(ToOwned::to_owned) else { continue };
+            let [first, second] = sides_of(&text)[..] else { continue };
+            let kind = names.side();
+            let pair = [
+                self.entity(kind, first.to_owned()).await?,
+                self.entity(kind, second.to_owned()).await?,
+            ];
+            let named = pair.map(|id| names.named(kind, id).unwrap_or_default()).join(" v ");
+            arguments.notes.resolved.insert(name.to_owned(), clean(&named, NOTE_CHARS_MAX).into());
+            arguments.remove(name);
+            arguments.pair = Some(pair);
+            return Ok(());
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn matches(&self, arguments: &mut Arguments) -> Result<Answer, Refusal> {
+        self.check_status(arguments)?;
+        self.correct_team(arguments).await?;
+        let is_newest_first = self.order(arguments)?;
+        let rest = self.tool.rest.as_ref().ok_or_else(Refusal::unavailable)?;
+        if let Some(pair) = arguments.pair {
+            return self.meetings(rest.path, pair, is_newest_first, arguments).await;
+        }
+        let cursor = cursor(arguments, RESULTS)?;
+        let mut skip = cursor.as_ref().filter(|it| it.at == RESULTS).map_or(0, |it| it.skip);
+        if is_newest_first {
+            let total = self.total(arguments).await?;
+            let limit = limit(arguments).min(total.saturating_sub(skip));
+            skip = total.saturating_sub(skip + limit);
+            // REST has no page without rows.
+            arguments.set("limit", limit.max(1));
+            if limit == 0 {
+                skip = total;
+            }
+        }
+        let address = rest.address(arguments, skip);
+        let RestRead { answer, state } = self.read(&address, None).await?;
+        let mut data = answer.value()?;
+        if let Some(rows) = data.get_mut("results").and_then(Value::as_array_mut) {
+            if is_newest_first {
+                rows.reverse();
+            }
+            rows.iter_mut().for_each(|row| self.shorten(row, &LINE_FIELDS));
+        }
+        remove_page_links(&mut data);
+        let (data, bytes_max) = (AnswerData::Value(data), self.tool.bytes_max);
+        let url = self.url(&address);
+        Ok(Answer { data, state, url, bytes_max, cursor, paged: Some(RESULTS) })
+    }
+
+    /// The number of matches in a list.
+    async fn total(&self, arguments: &Arguments) -> Result<usize, Refusal> {
+        let rest = self.tool.rest.as_ref().ok_or_else(Refusal::unavailable)?;
+        let mut one = arguments.clone();
+        one.set("limit", 1);
+        let page = self.fetch(&rest.address(&one, 0), None).await?.value()?;
+        Ok(page["count"].as_u64().and_then(|count| usize::try_from(count).ok()).unwrap_or(0))
+    }
+
+    /// Sets the bounds that the call means, and notes them. Returns whether the newest come first.
+    fn order(&self, arguments: &mut Arguments) -> Result<bool, Refusal> {
+        let vocabulary = vocabulary(self.server.kind.sport);
+        let (last, next) = (arguments.remove("last"), arguments.remove("next"));
+        if last.is_some() && next.is_some() {
+            return Err(Refusal::bad_argument("Give last or next, one of them."));
+        }
+        if arguments.get("status").is_none() && (last.is_some() || next.is_some()) {
+            let wanted = match last {
+                Some(_) => Status::RESULTS.to_vec(),
+                None => vec![Status::NotStarted],
+            };
+            let mut words: Vec<&str> = wanted.iter().map(|it| it.word(vocabulary)).collect();
+            words.dedup();
+            words.retain(|word| vocabulary.parse(word).is_some());
+            arguments.set("status", words.join(","));
+        }
+        let statuses = arguments.text("status").and_then(|words| vocabulary.parse(words));
+        let are_all = |is: fn(&Status) -> bool| {
+            statuses.as_ref().is_some_and(|all| !all.is_empty() && all.iter().all(is))
+        };
+        let is_newest_first = last.is_some() || are_all(|status| status.is_over());
+        let is_ahead = next.is_some() || are_all(|status| Status::UPCOMING.contains(status));
+        if let Some(count) = last.or(next) {
+            arguments.set("limit", count);
+        }
+        let now = arguments.calendar.now() / MINUTE_US * MINUTE_US;
+        let is_bounded =
+            ["date", "date_from", "date_to"].iter().any(|name| arguments.span(name).is_some());
+        // Without a bound, REST has the next week of a team only.
+        let is_of_team = arguments.get("team_id").is_some()
+            && self.tool.rest.as_ref().is_some_and(|rest| rest.path.ends_with("/fixtures/"));
+        if !is_bounded && is_ahead {
+            arguments.set_span("date_from", TimeSpan::at(now));
+        } else if !is_bounded && is_of_team && is_newest_first {
+            arguments.set_span("date_to", TimeSpan::at(now));
+        } else if !is_bounded && is_of_team {
+            arguments.set_span("date_from", TimeSpan::at(now - LASTS_US));
+        }
+        let from = arguments.span("date_from").or_else(|| arguments.span("date"));
+        let to = arguments.span("date_to").or_else(|| arguments.span("date"));
+        let is_football = self.server.kind.product == Product::Football;
+        let mut window = Map::new();
+        window.extend(from.and_then(TimeSpan::from_text).map(|it| ("from".to_owned(), it.into())));
+        window.extend(to.and_then(TimeSpan::to_text).map(|it| ("to".to_owned(), it.into())));
+        let order = match is_newest_first {
+            true => Some("newest first"),
+            // Without a begin, lists of some other sports have another order.
+            false => (is_football || from.is_some()).then_some("earliest first"),
+        };
+        window.extend(order.map(|order| ("order".to_owned(), order.into())));
+        arguments.notes.window = (!window.is_empty()).then(|| window.into());
+        if is_newest_first && from.is_none() && !is_football {
+            arguments.set_span("date_from", TimeSpan::at(BEFORE_ALL_US));
+        }
+        Ok(is_newest_first)
+    }
+
+    /// Finds the team that a text means which is no part of a name.
+    async fn correct_team(&self, arguments: &mut Arguments) -> Result<(), Refusal> {
+        let Some(text) = arguments.text("team").map(ToOwned::to_owned) else { return Ok(()) };
+        let names = self.server.kind.names.clone();
+        let kind = names.side();
+        let correct = move || match names.has_part(&text) {
+            true => None,
+            false => names.resolve(kind, &text).ok(),
+        };
+        let id = blocking(correct).await?;
+        if let Some(id) = id.filter(|_| arguments.get("team_id").is_none()) {
+            let named = self.server.kind.names.named(kind, id).unwrap_or_default();
+            arguments.remove("team");
+            arguments.set("team_id", id);
+            let named = clean(&named, NOTE_CHARS_MAX);
+            arguments.notes.resolved.insert("team".to_owned(), named.into());
+        }
+        Ok(())
+    }
+
+    /// The matches of two sides with each other.
+    async fn meetings(
+        &self,
+        path: &str,
+        [first, second]: [Key; 2],
+        is_newest_first: bool,
+        arguments: &Arguments,
+    ) -> Result<Answer, Refusal> {
+        let kind = &self.server.kind;
+        let statuses = arguments.text("status");
+        let query = MatchQuery {
+            team: Some(first),
+            from: arguments.span("date_from").or_else(|| arguments.span("date")).map(|it| it.from),
+            before: arguments
+                .span("date_to")
+                .or_else(|| arguments.span("date"))
+                .map(|it| it.before),
+            statuses: statuses.and_then(|words| vocabulary(kind.sport).parse(words)),
+            newest_first: is_newest_first,
+            ..MatchQuery::of_sport(kind.sport)
+        };
+        let mut met = self.server.shared.parts.history.find(&query).briefs;
+        met.retain(|summary| is_between(summary, second));
+        let path = if path.ends_with("/fixtures/") { "/api/v2/events/" } else { path };
+        let cursor = cursor(arguments, RESULTS)?;
+        let skip = cursor.as_ref().filter(|it| it.at == RESULTS).map_or(0, |it| it.skip);
+        let mut rows = Vec::new();
+        for summary in met.iter().skip(skip).take(limit(arguments)) {
+            let answer: RestAnswer = self.fetch(&format!("{path}{}/", summary.id), None).await?;
+            let mut row = answer.value()?;
+            self.shorten(&mut row, &LINE_FIELDS);
+            rows.push(row);
+        }
+        let data = AnswerData::Value(json!({"count": met.len(), "results": rows}));
+        let state = self.server.feeds_state().await;
+        let url = self.url(&format!("{path}?team_id={first}"));
+        let bytes_max = self.tool.bytes_max;
+        Ok(Answer { data, state, url, bytes_max, cursor, paged: Some(RESULTS) })
+    }
+
+    pub(crate) async fn live_scores(&self, arguments: &mut Arguments) -> Result<Answer, Refusal> {
+        if arguments.get("limit").is_none() {
+            arguments.set("limit", LIVE_LIMIT);
+        }
+        let rest = self.tool.rest.as_ref().ok_or_else(Refusal::unavailable)?;
+        let cursor = cursor(arguments, EVENTS)?;
+        let skip = cursor.as_ref().filter(|it| it.at == EVENTS).map_or(0, |it| it.skip);
+        let address = rest.address(arguments, skip);
+        let RestRead { answer, state } = self.read(&address, None).await?;
+        let mut data = answer.value()?;
+        for row in data.get_mut("events").and_then(Value::as_array_mut).into_iter().flatten() {
+            let cards = row["id"].as_u64().map_or([0, 0], |id| self.red_cards(id));
+            let start = row["event_date"].take();
+            self.shorten(row, &LIVE_FIELDS);
+            if row["status"] == "notstarted" {
+                row["event_date"] = start;
+            }
+            for (name, count) in ["home_red_cards", "away_red_cards"].into_iter().zip(cards) {
+                if count > 0 {
+                    row[name] = count.into();
+                }
+            }
+        }
+        let (url, bytes_max) = (self.url(&address), self.tool.bytes_max);
+        let data = AnswerData::Value(data);
+        Ok(Answer { data, state, url, bytes_max, cursor, paged: Some(EVENTS) })
+    }
+
+    /// The red cards of both sides of a match that the hub follows.
+    fn red_cards(&self, id: Key) -> [u32; 2] {
+        let record = self.server.shared.parts.history.current(id);
+        let Some(PlayRecord::Football(football)) = record.as_ref().map(|record| &record.play)
+        else {
+            return [0, 0];
+        };
+        football.counters().map(|side| side.get("red_cards").copied().unwrap_or(0))
+    }
+
+    /// A row of football with these fields only. Other sports have short rows already.
+    fn shorten(&self, row: &mut Value, fields: &[&str]) {
+        if self.server.kind.product != Product::Football {
+            return;
+        }
+        let league = row["league_id"].as_u64();
+        if let Some(row) = row.as_object_mut() {
+            row.retain(|name, value| {
+                let is_empty = value.is_null() || value.as_str() == Some("");
+                fields.contains(&name.as_str()) && !is_empty
+            });
+            let names = &self.server.kind.names;
+            if let Some(league) = league.and_then(|id| names.league(id)) {
+                row.insert("league_name".to_owned(), league.into());
+            }
+        }
+    }
+
+    /// The earlier meetings of the sides of a match, or all of two sides.
+    pub(crate) async fn head_to_head(&self, arguments: &Arguments) -> Result<Answer, Refusal> {
+        let kind = &self.server.kind;
+        let (home, away) = match (arguments.id("home"), arguments.id("away")) {
+            (Some(home), Some(away)) => (home, away),
+            (None, None) if arguments.get("match_id").is_some() => {
+                return self.rest(arguments).await;
+            }
+            _ => return Err(Refusal::bad_argument("match_id is required, or home and away.")),
+        };
+        let query = MatchQuery {
+            team: Some(home),
+            statuses: Some(Status::RESULTS.to_vec()),
+            newest_first: true,
+            ..MatchQuery::of_sport(kind.sport)
+        };
+        let mut met = self.server.shared.parts.history.find(&query).briefs;
+        met.retain(|summary| is_between(summary, away));
+        let is_football = kind.product == Product::Football;
+        let rule = if is_football { DecidedBy::Goals } else { DecidedBy::Winner };
+        let meetings = met.iter().filter_map(|it| SideMatch::of(std::sync::Arc::clone(it), home));
+        let record = HeadToHead::of(meetings, rule);
+        let recent = record.meetings.iter().take(MEETINGS_MAX).map(|it| {
+            let brief = &*it.brief;
+            json!({
+                "event_id": brief.id, "date": brief.start_text(base::time_format::offset),
+                "match": kind.names.title(brief),
+                "score": brief.score.map(|[home, away]| format!("{home}-{away}")),
+            })
+        });
+        let mut data = json!({
+            "home": kind.names.named(kind.names.side(), home),
+            "away": kind.names.named(kind.names.side(), away),
+            "total_matches": record.meetings.len(), "home_wins": record.wins, "draws": record.draws,
+            "away_wins": record.losses, "recent_matches": recent.collect::<Vec<_>>(),
+        });
+        if is_football {
+            data["home_goals"] = record.goals[0].into();
+            data["away_goals"] = record.goals[1].into();
+        }
+        let address = match kind.product {
+            Product::Football => format!("/api/v2/events/?team_id={home}&status=finished"),
+            product => format!("/{product}/api/v2/matches/?player={home}&status=finished"),
+        };
+        let state = self.server.feeds_state().await;
+        self.about(AnswerData::Value(data), state, &address, arguments)
+    }
+}
+
+/// Where the rows of pages are.
+const RESULTS: &str = "/results";
+const EVENTS: &str = "/events";
+
+fn limit(arguments: &Arguments) -> usize {
+    let default = usize::try_from(LIMIT_DEFAULT).unwrap_or(usize::MAX);
+    arguments.count("limit").unwrap_or(default)
+}
+
+fn is_between(summary: &MatchSummary, side: Key) -> bool {
+    summary.sides.is_some_and(|sides| sides.contains(&side))
+}
+
+fn remove_page_links(data: &mut Value) {
+    if let Some(fields) = data.as_object_mut() {
+        fields.remove("next");
+        fields.remove("previous");
+    }
+}

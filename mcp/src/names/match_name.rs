@@ -1,0 +1,285 @@
+//! Finds the one match that a text means: `A v B`, `A v B on saturday`, `A live`, `A v B (204849)`.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use base::Micros;
+use history::query::MatchQuery;
+use record::{Key, MatchSummary, Status};
+use serde_json::json;
+
+use super::{FIT_MIN, NEAREST_MAX, Names, SearchResult, sides_of};
+use crate::{
+    argument::EXPECTED_MATCH,
+    days::{Calendar, TimeSpan},
+    refusal::Refusal,
+};
+
+/// Which of several matches of the same sides a tool is about. One in play always comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tense {
+    /// The last result.
+    Past,
+    /// The next match.
+    Future,
+    /// The nearest in time.
+    Nearest,
+}
+
+/// The most words of a day at the end of a text.
+const DAY_WORDS_MAX: usize = 5;
+
+/// A score that a name reaches only without foreign words in it.
+const EXACT_MIN: f64 = 0.9;
+
+/// Matches of a single side are found within this time of now.
+const NEAR_US: Micros = 60 * 24 * 60 * 60 * 1_000_000;
+
+const LIVE_WORDS: [&str; 7] = ["live", "now", "current", "ongoing", "in-play", "inplay", "in_play"];
+
+/// Words around the others that say nothing.
+const NOISE: [&str; 6] = ["the", "match", "game", "what", "is", "playing"];
+
+/// A way to read a text: its sides, and the days that its end names.
+#[derive(Debug)]
+struct Reading {
+    sides: Vec<Vec<SearchResult>>,
+    spans: Vec<TimeSpan>,
+}
+
+/// A match that fits, and how well.
+#[derive(Debug)]
+struct Candidate {
+    summary: Arc<MatchSummary>,
+    score: f64,
+    /// The sides of it that were asked for.
+    sides: BTreeSet<Key>,
+}
+
+impl Names {
+    /// The match that a text means.
+    ///
+    /// # Errors
+    ///
+    /// If it means none or several; with those that come nearest.
+    pub(crate) fn match_named(
+        &self,
+        asked: &str,
+        tense: Tense,
+        calendar: &Calendar,
+    ) -> Result<Key, Refusal> {
+        if let Some(id) = id_at_end(asked) {
+            return Ok(id);
+        }
+        let (text, is_live) = without_live(asked);
+        if text.is_empty() {
+            return self.only_live();
+        }
+        let reading = self.reading(&text, calendar)?;
+        let mut candidates = self.candidates(&reading, calendar.now());
+        candidates.retain(|candidate| !is_live || candidate.summary.status.is_live());
+        let best = candidates.iter().map(|candidate| candidate.score).fold(0.0, f64::max);
+        candidates.retain(|candidate| candidate.score > best - 0.001);
+        candidates.sort_by_key(|candidate| rank(&candidate.summary, tense, calendar.now()));
+        let Some(first) = candidates.first() else {
+            let near = self.matches(&text, NEAREST_MAX);
+            return Err(Refusal::not_found(format!(
+                "No {} match is known as {asked:?}. Today is {}.",
+                self.sport.as_str(),
+                calendar.today()
+            ))
+            .with("nearest", json!(near)));
+        };
+        if candidates.iter().any(|other| other.sides != first.sides) {
+            return Err(self.doubtful(asked, candidates.iter().map(|it| &*it.summary)));
+        }
+        Ok(first.summary.id)
+    }
+
+    fn only_live(&self) -> Result<Key, Refusal> {
+        let live = self.history.live(self.sport);
+        match live.as_slice() {
+            [] => Err(Refusal::not_found("No match is in play now.")),
+            [one] => Ok(one.brief.id),
+            _ => Err(self.doubtful("live", live.iter().map(|record| &*record.brief))),
+        }
+    }
+
+    fn doubtful<'a>(
+        &self,
+        asked: &str,
+        candidates: impl Iterator<Item = &'a MatchSummary>,
+    ) -> Refusal {
+        let nearest: Vec<_> = candidates.take(NEAREST_MAX).map(|it| self.of_match(it)).collect();
+        Refusal::new(
+            "ambiguous_name",
+            format!("Several matches fit {asked:?}: call again with the id of one."),
+        )
+        .with("nearest", json!(nearest))
+    }
+
+    /// The first reading whose sides all exist: the whole text, so that Sheffield Wednesday stays a team, then
+    /// with days at its end.
+    fn reading(&self, text: &str, calendar: &Calendar) -> Result<Reading, Refusal> {
+        let sides_of_text = |text: &str, least: f64| -> Vec<Vec<SearchResult>> {
+            let fitting = |side: &str| {
+                let mut found = self.entities(self.side(), side, 2 * NEAREST_MAX);
+                found.retain(|team| team.score >= least);
+                found
+            };
+            sides_of(text).into_iter().map(fitting).collect()
+        };
+        let whole = std::iter::once((text.to_owned(), Vec::new(), EXACT_MIN));
+        let dated = dated(text, calendar).map(|(text, spans)| (text, spans, FIT_MIN));
+        let again = std::iter::once((text.to_owned(), Vec::new(), FIT_MIN));
+        for (text, spans, least) in whole.chain(dated).chain(again) {
+            let sides = sides_of_text(&text, least);
+            if sides.iter().all(|side| !side.is_empty()) {
+                return Ok(Reading { sides, spans });
+            }
+        }
+        let sides = sides_of(text);
+        let missing = sides.iter().find(|side| {
+            self.entities(self.side(), side, 1).first().is_none_or(|it| it.score < FIT_MIN)
+        });
+        let missing = missing.copied().unwrap_or(text);
+        let message = format!("No {} is called {missing:?}. {}", super::word(self.side()), help());
+        Err(Refusal::not_found(message).with("nearest", json!(self.nearest(self.side(), missing))))
+    }
+
+    fn candidates(&self, reading: &Reading, now: Micros) -> Vec<Candidate> {
+        let first: Vec<Key> = reading.sides[0].iter().map(|team| team.id).collect();
+        let is_near = reading.sides.len() == 1 && reading.spans.is_empty();
+        let query = MatchQuery {
+            teams: Some(first),
+            from: is_near.then(|| now - NEAR_US),
+            before: is_near.then(|| now + NEAR_US),
+            ..MatchQuery::of_sport(self.sport)
+        };
+        let is_on_day = |summary: &MatchSummary| {
+            let within = |span: &TimeSpan| {
+                summary.start.is_some_and(|start| (span.from..span.before).contains(&start))
+            };
+            reading.spans.is_empty() || reading.spans.iter().any(within)
+        };
+        let found = self.history.find(&query).briefs.into_iter().filter(|it| is_on_day(it));
+        found.filter_map(|summary| candidate(reading, summary)).collect()
+    }
+}
+
+/// How well a match fits the sides of a reading; `None` if it has others.
+fn candidate(reading: &Reading, summary: Arc<MatchSummary>) -> Option<Candidate> {
+    let own = summary.sides?;
+    let score = |side: &[SearchResult], id: Key| {
+        side.iter().find(|team| team.id == id).map(|team| team.score)
+    };
+    let (score, sides) = match reading.sides.as_slice() {
+        [one] => {
+            let fitting = own.into_iter().filter_map(|id| Some((score(one, id)?, id)));
+            let (score, id) = fitting.max_by(|a, b| a.0.total_cmp(&b.0))?;
+            (score, BTreeSet::from([id]))
+        }
+        [first, second, ..] => {
+            let both = |a, b| Some(score(first, a)?.min(score(second, b)?));
+            let [home, away] = own;
+            let fit = both(home, away).into_iter().chain(both(away, home)).reduce(f64::max)?;
+            (fit, BTreeSet::from(own))
+        }
+        [] => return None,
+    };
+    Some(Candidate { summary, score, sides })
+}
+
+/// The order of matches of the same sides: the one that is meant comes first.
+fn rank(summary: &MatchSummary, tense: Tense, now: Micros) -> (u8, Micros) {
+    let distance = summary.start.map_or(Micros::MAX, |start| (start - now).abs());
+    let is_ahead = matches!(summary.status, Status::NotStarted | Status::AtThePost);
+    let rank = match tense {
+        _ if summary.status.is_live() => 0,
+        Tense::Past if summary.status.has_result() => 1,
+        Tense::Future if is_ahead => 1,
+        Tense::Nearest if summary.status.has_result() || is_ahead => 1,
+        _ if summary.status.has_result() || is_ahead => 2,
+        _ => 3,
+    };
+    (rank, distance)
+}
+
+/// The texts before days at the end, the longest days first. A weekday is the last or the next one.
+fn dated(text: &str, calendar: &Calendar) -> impl Iterator<Item = (String, Vec<TimeSpan>)> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let calendars = [true, false].map(|prefers_past| calendar.preferring_past(prefers_past));
+    let most = DAY_WORDS_MAX.min(words.len().saturating_sub(1));
+    let mut readings = Vec::new();
+    for count in (1..=most).rev() {
+        let (before, day) = words.split_at(words.len() - count);
+        let day = day.join(" ");
+        let day = day.trim_matches(['(', ')', ',', '.']);
+        let spans: Vec<TimeSpan> =
+            calendars.iter().filter_map(|calendar| calendar.span(day)).collect();
+        let before = before.join(" ");
+        let before = before.trim_end_matches([',', '(', ' ']);
+        let before = before.strip_suffix(" on").unwrap_or(before);
+        if !spans.is_empty() && !before.is_empty() {
+            readings.push((before.to_owned(), spans));
+        }
+    }
+    readings.into_iter()
+}
+
+/// The text without words that say that the match is in play, and whether there were any.
+fn without_live(text: &str) -> (String, bool) {
+    let is_live_word = |word: &str| {
+        LIVE_WORDS.contains(&&*word.trim_matches(['(', ')', ',']).to_ascii_lowercase())
+    };
+    let is_noise = |word: &str| NOISE.contains(&&*word.to_ascii_lowercase());
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let is_said = |word: &&&str| !is_noise(word);
+    let ends = [words.iter().find(is_said), words.iter().rfind(is_said)];
+    if !ends.into_iter().flatten().any(|word| is_live_word(word)) {
+        return (text.trim().to_owned(), false);
+    }
+    let rest = words.into_iter().filter(|word| !is_live_word(word) && !is_noise(word));
+    (rest.collect::<Vec<_>>().join(" "), true)
+}
+
+/// The id in `A v B (204849)` and `#204849`.
+fn id_at_end(text: &str) -> Option<Key> {
+    let text = text.trim();
+    let in_brackets = || text.strip_suffix(')')?.rsplit_once('(').map(|(_, id)| id);
+    text.strip_prefix('#').or_else(in_brackets)?.trim().parse().ok()
+}
+
+fn help() -> String {
+    format!("A match is {EXPECTED_MATCH}.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_play_and_ids_are_read_at_the_ends() {
+        assert_eq!(without_live("Alpha v Beta live"), ("Alpha v Beta".to_owned(), true));
+        assert_eq!(without_live("the live match"), (String::new(), true));
+        assert_eq!(without_live("the Alpha match"), ("the Alpha match".to_owned(), false));
+        assert_eq!(without_live("live match"), (String::new(), true));
+        assert_eq!(without_live("Live now"), (String::new(), true));
+        assert_eq!(without_live("Alpha v Beta"), ("Alpha v Beta".to_owned(), false));
+        assert_eq!(id_at_end("Alpha v Beta (204849)"), Some(204_849));
+        assert_eq!(id_at_end("#7"), Some(7));
+        assert_eq!(id_at_end("Alpha (Women)"), None);
+    }
+
+    #[test]
+    fn days_are_read_at_the_end() {
+        let calendar = Calendar::at(1_795_617_000_000_000, jiff::tz::TimeZone::UTC);
+        let read =
+            |text: &str| -> Vec<String> { dated(text, &calendar).map(|(text, _)| text).collect() };
+        assert_eq!(read("Alpha v Beta on saturday"), ["Alpha v Beta", "Alpha v Beta"]);
+        assert_eq!(read("Alpha v Beta, 2026-11-28")[0], "Alpha v Beta");
+        assert_eq!(read("Alpha v Beta (yesterday)")[0], "Alpha v Beta");
+        assert_eq!(read("Alpha last week")[0], "Alpha");
+        assert_eq!(read("Alpha v Beta"), Vec::<String>::new());
+        assert_eq!(read("today"), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,180 @@
+//! Prices of a match: side by side, and how they moved.
+
+use accounts::products::Product;
+use facts::market::{self, Market};
+use record::Key;
+use serde_json::{Value, json};
+
+use crate::{
+    argument::Arguments,
+    call::{Call, RestRead, match_id},
+    envelope::{Answer, AnswerData, DataState},
+    prices,
+    refusal::Refusal,
+};
+
+/// The pages of price changes that one history reads.
+const HISTORY_PAGES_MAX: usize = 25;
+const HISTORY_PAGE: usize = 200;
+
+/// The bookmakers together.
+const CONSENSUS: &str = "consensus";
+
+impl Call<'_> {
+    /// Writes the market of a list of prices in REST's words. REST refuses what is none.
+    pub(crate) fn name_market(&self, arguments: &mut Arguments) {
+        let asked = arguments.text("market").filter(|_| self.tool.rest.is_some());
+        if let Some(market) = asked.and_then(Market::named) {
+            arguments.set("market", market.name);
+        }
+    }
+
+    pub(crate) async fn compare_odds(&self, arguments: &Arguments) -> Result<Answer, Refusal> {
+        let id = match_id(arguments)?;
+        let address = format!("/api/v2/events/{id}/odds/comparison/");
+        let RestRead { answer, state } = self.read(&address, Some(id)).await?;
+        if arguments.get("market").is_none() && arguments.get("bookmaker").is_none() {
+            return self.about(AnswerData::Rest(answer), state, &address, arguments);
+        }
+        let mut data = answer.value()?;
+        if let Some(asked) = arguments.text("market") {
+            let market = Market::named(asked);
+            if market.is_none() && data["markets"].get(asked).is_none() {
+                return Err(unknown_market(asked));
+            }
+            prices::keep_market(&mut data, market.map_or(asked, |market| market.name))?;
+        }
+        if let Some(asked) = arguments.text("bookmaker") {
+            let unpriced = prices::keep_bookmakers(&mut data, asked);
+            if let Some(slug) = unpriced.iter().find(|slug| !self.is_bookmaker(slug)) {
+                return Err(self.unknown_bookmaker(slug));
+            }
+        }
+        self.about(AnswerData::Value(data), state, &address, arguments)
+    }
+
+    /// Whether a bookmaker has had prices.
+    fn is_bookmaker(&self, slug: &str) -> bool {
+        let all = self.server.shared.parts.history.bookmakers();
+        slug == CONSENSUS || all.iter().any(|own| &**own == slug)
+    }
+
+    fn unknown_bookmaker(&self, slug: &str) -> Refusal {
+        let all = self.server.shared.parts.history.bookmakers();
+        let slugs: Vec<&str> = all.iter().map(AsRef::as_ref).collect();
+        Refusal::bad_argument(format!("There is no bookmaker {slug:?}."))
+            .with("argument", "bookmaker")
+            .with("accepted", slugs)
+    }
+
+    /// The price changes of one market of a match: of the consensus on the winner, unless the call says otherwise.
+    pub(crate) async fn odds_history(&self, arguments: &Arguments) -> Result<Answer, Refusal> {
+        let id = match_id(arguments)?;
+        let asked = arguments.text("market").unwrap_or(Market::RESULT.kind);
+        let market = Market::with_period(asked).map(|(market, _)| market);
+        let address = self.history_address(id, market, arguments)?;
+        let mut rows = Vec::new();
+        let mut state = DataState::ARCHIVED;
+        for page in 0..HISTORY_PAGES_MAX {
+            let paged = format!("{address}&limit={HISTORY_PAGE}&offset={}", page * HISTORY_PAGE);
+            let read = self.read(&paged, Some(id)).await?;
+            if page == 0 {
+                state = read.state;
+            }
+            let mut page = read.answer.value()?;
+            let Some(Value::Array(more)) = page.get_mut("results").map(Value::take) else { break };
+            let is_last = more.len() < HISTORY_PAGE;
+            rows.extend(more);
+            if is_last {
+                break;
+            }
+        }
+        // Bookmakers have markets of their own, which only prices tell.
+        if market.is_none() && rows.is_empty() {
+            return Err(unknown_market(asked));
+        }
+        if let Some(slug) = arguments.text("bookmaker").filter(|slug| !self.is_bookmaker(slug))
+            && rows.is_empty()
+        {
+            return Err(self.unknown_bookmaker(slug));
+        }
+        let points = arguments.count("points").unwrap_or(30);
+        let data = json!({"series": prices::series(&rows, points)});
+        self.about(AnswerData::Value(data), state, &address, arguments)
+    }
+
+    fn history_address(
+        &self,
+        id: Key,
+        market: Option<Market>,
+        arguments: &Arguments,
+    ) -> Result<String, Refusal> {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        let asked = arguments.text("market").unwrap_or(Market::RESULT.kind);
+        let kind = market.filter(|_| !asked.contains(':')).map_or(asked, |market| market.kind);
+        query.append_pair("market", kind);
+        query.append_pair("bookmaker", arguments.text("bookmaker").unwrap_or(CONSENSUS));
+        if let Some(selection) = arguments.text("selection") {
+            query.append_pair("outcome", &self.outcome(id, market, selection)?);
+        }
+        let named_line = market.and_then(|market| market.line).map(|line| line.to_string());
+        let line = arguments.text("line").map(ToOwned::to_owned).or(named_line);
+        let times = [("date_from", "from"), ("date_to", "to")];
+        let times = times.map(|(rest_name, name)| (rest_name, arguments.rest_text(name)));
+        for (rest_name, value) in times.into_iter().chain([("line", line)]) {
+            if let Some(value) = value {
+                query.append_pair(rest_name, &value);
+            }
+        }
+        Ok(format!("/odds/api/events/{id}/history/?{}", query.finish()))
+    }
+
+    /// An outcome in the words of records; the name of a side is its outcome.
+    fn outcome(&self, id: Key, market: Option<Market>, asked: &str) -> Result<String, Refusal> {
+        let Some(market) = market else { return Ok(asked.to_owned()) };
+        if let Some(outcome) = market.outcome_named(asked) {
+            return Ok(outcome.into_owned());
+        }
+        let side = self.server.kind.names.side_named(id, asked);
+        let outcome = side.and_then(|side| market.outcome_named(["home", "away"][side]));
+        outcome.map(std::borrow::Cow::into_owned).ok_or_else(|| {
+            let accepted: Vec<&str> = market.outcome_names().collect();
+            let message = format!("The market {} has no selection {asked:?}.", market.name);
+            Refusal::bad_argument(message).with("argument", "selection").with("accepted", accepted)
+        })
+    }
+
+    /// The matched money of every exchange's book, from its channel.
+    pub(crate) async fn money(&self, arguments: &Arguments) -> Result<Answer, Refusal> {
+        let id = match_id(arguments)?;
+        let shared = &self.server.shared;
+        if shared.parts.history.brief(id).is_none() {
+            return Err(self.server.kind.names.no_match(id));
+        }
+        shared.admission.check(self.caller, Product::Odds)?;
+        let pattern = format!("{}/{id}/odds/*", self.server.kind.sport.as_str());
+        let mut markets = Vec::new();
+        for channel in shared.live.channels(&pattern).await? {
+            if let Some(image) = shared.live.image(&channel).await? {
+                let bookmaker = channel.rsplit('/').next().unwrap_or_default();
+                markets.extend(prices::money(bookmaker, &image["data"]));
+            }
+        }
+        if markets.is_empty() {
+            return Err(Refusal::new(
+                "not_available",
+                "No exchange reports matched money for this match.",
+            ));
+        }
+        let address = format!("/api/v2/events/{id}/odds/comparison/");
+        let data = AnswerData::Value(json!({"markets": markets}));
+        self.about(data, self.state_of(id), &address, arguments)
+    }
+}
+
+fn unknown_market(asked: &str) -> Refusal {
+    let accepted: Vec<&str> = market::names().collect();
+    Refusal::bad_argument(format!("There is no market {asked:?}."))
+        .with("argument", "market")
+        .with("accepted", accepted)
+}
