@@ -32,7 +32,7 @@ const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 
 /// The generation without `initialize`, and those with it whose calls look the same.
-pub(crate) const MODERN: &str = "2026-07-28";
+const MODERN: &str = "2026-07-28";
 const OLDER: [&str; 2] = ["2025-11-25", "2025-06-18"];
 
 /// A call as it is usually sent. Any other member makes it unusual.

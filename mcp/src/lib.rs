@@ -36,7 +36,6 @@
 
 mod admission;
 mod argument;
-mod busy;
 mod call;
 mod config;
 mod days;
@@ -86,7 +85,7 @@ use self::{
     server::{Server, Shared, SportServer},
     slots::Slots,
 };
-pub use self::{busy::busy, config::McpConfig};
+pub use self::config::McpConfig;
 
 /// What the servers answer from.
 #[derive(Clone)]

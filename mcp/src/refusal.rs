@@ -84,12 +84,6 @@ impl Refusal {
         .with("pricing_url", format!("{public_url}/pricing/"))
     }
 
-    /// Too many requests of the account wait.
-    pub(crate) fn rate_limited(seconds: u64) -> Self {
-        let message = format!("Too many requests of this account wait. Call again in {seconds} s.");
-        Self::new("rate_limited", message).with("retry_after_s", seconds)
-    }
-
     fn value(&self) -> Value {
         let mut value = json!({"code": self.code, "message": self.message});
         if let Some(fields) = value.as_object_mut() {
@@ -117,9 +111,7 @@ impl Refusal {
             "not_found" => ErrorCode::RESOURCE_NOT_FOUND,
             "unavailable" => ErrorCode::INTERNAL_ERROR,
             // Of the range that JSON-RPC leaves to servers: nothing is wrong with the request.
-            "taster_exhausted" | "addon_required" | "too_many_streams" | "rate_limited" => {
-                ErrorCode(-32000)
-            }
+            "taster_exhausted" | "addon_required" | "too_many_streams" => ErrorCode(-32000),
             _ => ErrorCode::INVALID_PARAMS,
         };
         ErrorData::new(code, self.message.clone(), Some(self.value()))

@@ -4,11 +4,10 @@
 //! key. A handler behind it finds the [`Caller`] in the extensions of its request and does not authenticate
 //! again. The usual case takes two look-ups in memory.
 
-use std::{error::Error, mem, time::Duration};
+use std::error::Error;
 
 use ::mcp::BaseUrl;
 use axum::{
-    body::to_bytes,
     extract::Request,
     response::{IntoResponse, Response},
 };
@@ -17,7 +16,6 @@ use hyper::{
     header::{HeaderName, HeaderValue},
 };
 use metrics::counter;
-use tokio::time::timeout;
 use tracing::warn;
 
 use super::{
@@ -29,7 +27,7 @@ use super::{
 };
 use crate::{
     clock,
-    limits::{CpuPermit, Quota, QuotaStatus, RequestPermit, RetryAfter},
+    limits::{CpuPermit, Quota, QuotaStatus, RequestPermit},
     products::Product,
     usage::Call,
 };
@@ -38,10 +36,6 @@ use base::log_rate_limit::LogRateLimit;
 
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
-
-/// How much of a request is read to tell the model that the account is too busy, and for how long.
-const BUSY_BYTES_MAX: usize = 64 * 1024;
-const BUSY_TIME: Duration = Duration::from_secs(1);
 
 /// The result of a successful check: where the account stands, the permit that the CPU time is charged to, and that of the
 /// address, which is held while the request is answered.
@@ -85,12 +79,6 @@ pub(super) async fn authorize(
         }
         Err(error) => {
             counter!("matchwire_requests_refused_total", "reason" => error.reason()).increment(1);
-            if let HttpError::Busy(RetryAfter { seconds }) = error
-                && is_mcp
-                && let Some(response) = tell_model(request, seconds).await
-            {
-                return Err(response);
-            }
             // Another authorization does not help a key that is used from elsewhere.
             let is_final = matches!(error, HttpError::WrongAddress { .. });
             let mut response = error.into_response();
@@ -105,12 +93,6 @@ pub(super) async fn authorize(
             Err(response)
         }
     }
-}
-
-/// The response of an MCP server to a request of an account that is too busy; `None` if its body does not come, or is no request.
-async fn tell_model(request: &mut Request, seconds: u64) -> Option<Response> {
-    let body = to_bytes(mem::take(request.body_mut()), BUSY_BYTES_MAX);
-    ::mcp::busy(&timeout(BUSY_TIME, body).await.ok()?.ok()?, seconds)
 }
 
 /// What the check needs to know about a request.
@@ -146,7 +128,7 @@ async fn check_access(
     }
     let quota = limits.quota(&caller, product, now);
     check_addon(shared, &caller, (product, quota), now)?;
-    let permit = limits.cpu_permit(caller.account).await.map_err(HttpError::Busy)?;
+    let permit = limits.cpu_permit(caller.account).await.map_err(HttpError::RateLimited)?;
     let standing = match call {
         Some(call) => count(shared, caller.account, (product, call), quota, now).await?,
         None => None,

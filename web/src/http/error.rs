@@ -48,8 +48,6 @@ pub(super) enum HttpError {
     AddonRequired(MissingAddon),
     /// Too many requests at once.
     RateLimited(RetryAfter),
-    /// Too many requests of the account wait for processor time.
-    Busy(RetryAfter),
     /// The day's quota is used up.
     Exhausted(QuotaStatus),
     NotFound,
@@ -117,7 +115,7 @@ impl HttpError {
             Self::WrongAddress { .. } => "address_not_allowed",
             Self::InsufficientScope { .. } => "insufficient_scope",
             Self::AddonRequired(_) => "addon_required",
-            Self::RateLimited(_) | Self::Busy(_) => "rate_limited",
+            Self::RateLimited(_) => "rate_limited",
             Self::Exhausted(_) => "taster_exhausted",
             Self::NotFound
             | Self::BadRequest(_)
@@ -169,7 +167,7 @@ impl IntoResponse for HttpError {
             Self::WrongAddress { address } => wrong_address(address),
             Self::InsufficientScope { scope } => insufficient_scope(scope),
             Self::AddonRequired(needed) => addon_required(&needed),
-            Self::RateLimited(wait) | Self::Busy(wait) => rate_limited(wait),
+            Self::RateLimited(wait) => rate_limited(wait),
             Self::Exhausted(standing) => exhausted(standing),
             Self::NotFound => uniform(StatusCode::NOT_FOUND, "Not found"),
             Self::BadRequest(detail) => uniform(StatusCode::BAD_REQUEST, detail),
