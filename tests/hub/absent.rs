@@ -215,6 +215,8 @@ const EXPECTED: &[(&str, &str, &str)] = &[
     // The coarse status stands: a match that is on, or over.
     ("odds_change-0", "match_status", "match.status"),
     ("tennis-retired", "match_status", "match.status"),
+    // Extra time of which the part is not known.
+    ("shootout", "/elapsed", "match.status"),
     // A match with a winner is over, in whatever way.
     ("2024-usopen-1102.match", "status", "match.status"),
 ];

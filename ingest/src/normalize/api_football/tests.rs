@@ -373,18 +373,6 @@ fn answers_about_a_part_of_a_fixture_belong_to_it() {
 }
 
 #[test]
-fn answer_without_a_use_is_named() {
-    for endpoint in ["injuries", "standings", "predictions"] {
-        let mut out = Interpretation::default();
-        let answer = part(endpoint, "", r#"{"league":{"id":39}}"#);
-        Interpreter::default().message(answer.as_bytes(), 1, &mut out).unwrap();
-        let reasons: Vec<_> = out.notices.iter().map(|it| it.reason.as_str()).collect();
-        assert_eq!(reasons, [format!("an answer of {endpoint:?} has no use here")]);
-        assert!(out.batches.is_empty() && out.signals.is_empty());
-    }
-}
-
-#[test]
 fn part_that_is_no_list_is_refused() {
     for endpoint in
         ["fixtures/events", "fixtures/lineups", "fixtures/players", "fixtures/statistics"]

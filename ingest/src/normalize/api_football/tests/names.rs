@@ -1,4 +1,4 @@
-//! Names that are missing.
+//! Names that are missing, and answers that are named only.
 
 use super::*;
 
@@ -33,4 +33,16 @@ fn name_that_is_missing_is_absent() {
     assert_eq!(named(&[&whole, &unnamed]), (vec![league], vec![reason]));
     let refused = named(&[&without(r#","name":"City""#)]);
     assert_eq!(refused, (vec![], vec!["fixture without an away team with a name".to_owned()]));
+}
+
+#[test]
+fn answer_without_a_use_is_named() {
+    for endpoint in ["injuries", "standings", "predictions"] {
+        let mut out = Interpretation::default();
+        let answer = part(endpoint, "", r#"{"league":{"id":39}}"#);
+        Interpreter::default().message(answer.as_bytes(), 1, &mut out).unwrap();
+        let reasons: Vec<_> = out.notices.iter().map(|it| it.reason.as_str()).collect();
+        assert_eq!(reasons, [format!("an answer of {endpoint:?} has no use here")]);
+        assert!(out.batches.is_empty() && out.signals.is_empty());
+    }
 }
