@@ -249,7 +249,8 @@ impl Names {
 
     /// `Alpha v Beta, Premier League, 2026-11-28T15:00:00Z, finished (204849)`; `None` if there is no such match.
     pub(crate) fn described(&self, id: Key) -> Option<String> {
-        let found = self.of_match(&self.history.brief(id)?);
+        let brief = self.history.brief(id)?;
+        let found = self.of_match(&brief);
         let context = found.context.map(|context| format!(", {context}")).unwrap_or_default();
         Some(format!("{}{context} ({id})", found.name))
     }
