@@ -332,6 +332,7 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
     use super::*;
+    use history::query::Appearance;
     use record::{MatchSummary, PlayRecord};
 
     /// 22 November 2026, 6:40.
@@ -406,6 +407,61 @@ mod tests {
         for table in played.values() {
             assert_eq!(table.len(), 22);
             assert!(table.values().all(|count| *count == 1), "{table:?}");
+        }
+    }
+
+    /// Every figure by its definition in the glossary: the counters of the teams, those of the players, the incidents, the
+    /// shots and the halves tell the same.
+    #[test]
+    fn figures_of_a_match_agree() {
+        let mut planned = World::new(3, NOW).past();
+        planned.retain(|it| it.sport() == Sport::Football && it.start() > NOW - 2 * DAY_US);
+        for record in records(&planned, EVERYTHING, PLAYED, &PublicIds::default()) {
+            let football = record.play.football().expect("football");
+            let analysis = football.analysis.as_deref().expect("shots");
+            let (sides, score) = (record.brief.sides.expect("sides"), record.brief.score);
+            let appearances = Appearance::of_record(&record);
+            let expected = analysis.expected_goals().expect("shots have them");
+            for (side, counters) in football.counters().iter().enumerate() {
+                let players = || appearances.values().filter(|it| it.team == sides[side]);
+                let sum =
+                    |name: &str| -> u32 { players().filter_map(|it| it.stats.get(name)).sum() };
+                let own_goals = football.incidents.iter().filter(|it| {
+                    it.retracted.is_none()
+                        && it.detail.as_deref() == Some("own_goal")
+                        && it.side.map(usize::from) == Some(side)
+                });
+                let goals = players().map(|it| it.goals).sum::<u32>() + own_goals.count() as u32;
+                assert_eq!(Some(goals), score.map(|score| score[side]), "{:?}", record.brief);
+                let cards: [u32; 2] =
+                    [players().map(|it| it.yellow).sum(), players().map(|it| it.red).sum()];
+                let counted = ["yellow_cards", "red_cards"].map(|name| counters[name]);
+                assert_eq!(counted, cards, "{:?}", record.brief);
+                for (of_team, of_players) in [
+                    ("passes", "total_pass"),
+                    ("accurate_passes", "accurate_pass"),
+                    ("total_shots", "total_shots"),
+                    ("shots_on_target", "shots_on_target"),
+                    ("fouls", "fouls"),
+                    ("saves", "saves"),
+                ] {
+                    assert_eq!(counters[of_team], sum(of_players), "{of_team}: {:?}", record.brief);
+                }
+                let shots = analysis.shots.iter().filter(|it| usize::from(it.side) == side);
+                assert_eq!(counters["total_shots"] as usize, shots.count(), "{:?}", record.brief);
+                assert_eq!(expected[side].0, sum("expected_goals"), "{:?}", record.brief);
+                for stat in ["total_shots", "shots_on_target", "fouls", "corner_kicks"] {
+                    let count = |half: &[BTreeMap<_, u32>; 2]| {
+                        half[side]
+                            .iter()
+                            .find(|(it, _)| facts::event::Stat::as_str(**it) == stat)
+                            .map(|(_, n)| *n)
+                    };
+                    if let [Some(first), Some(second)] = analysis.halves.each_ref().map(count) {
+                        assert_eq!(counters[stat], first + second, "{stat}: {:?}", record.brief);
+                    }
+                }
+            }
         }
     }
 

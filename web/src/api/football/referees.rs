@@ -15,7 +15,7 @@ use super::{
     request::{self, COUNTRY_CODE, MIN_MATCHES, NAME, NONE, PAGE},
 };
 use crate::api::{ApiError, ApiRequest, ApiResult, Page, Param, Spec};
-use history::query::Entity;
+use history::query::{Entity, regulation};
 use record::{Key, MatchSummary};
 
 /// SERVICE section 1.9. Sums cover matches with a known result; what no feed provides
@@ -54,7 +54,7 @@ impl Person for Referee {
         let yellow = StatTotal::of(match_stats().map(|stats| stats.yellow));
         let red = StatTotal::of(match_stats().map(|stats| stats.red));
         let fouls = StatTotal::of(match_stats().map(|stats| stats.fouls));
-        let goals = StatTotal::of(judged.iter().map(|brief| brief.score));
+        let goals = StatTotal::of(judged.iter().map(|brief| regulation(brief)));
         Self {
             id: referee.id,
             name: referee.name.to_string(),
