@@ -390,7 +390,7 @@ mod tests {
     #[test]
     fn tables_add_up() {
         let mut planned = World::new(2, NOW).past();
-        planned.retain(|it| it.sport() == facts::event::Sport::Football);
+        planned.retain(|it| it.sport() == Sport::Football);
         // The first days, to keep the test short: each league plays once in three days, and the past keeps to quarters of
         // an hour.
         planned.retain(|it| it.start() <= NOW - 12 * DAY_US - DAY_US / 96);
