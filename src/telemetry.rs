@@ -261,6 +261,10 @@ const COUNTERS: &[(&str, &str)] = &[
         "Requests to products rejected by authorization or limits, by reason",
     ),
     (
+        "matchwire_requests_delayed_total",
+        "Requests that waited because of the limit of their address",
+    ),
+    (
         "matchwire_http_connections_refused_total",
         "Connections refused, by the limit: address or all",
     ),

@@ -216,7 +216,7 @@ fn read_all(folder: &Path, out: &mut String) {
         let path = entry.expect("an entry").path();
         if path.is_dir() {
             read_all(&path, out);
-        } else {
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
             out.push_str(&fs::read_to_string(&path).expect("a source in UTF-8"));
         }
     }

@@ -3,7 +3,7 @@
 //! The files beside this one have all results of a season, in order: Scotland and Spain as in the public files of
 //! football-data.co.uk, Brazil as in openfootball. The seasons of England are in `../shared`, or are sums of each team.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{collections::BTreeSet, fs, path::Path};
 
 use crate::{
     config::{CompetitionConfig, Deduction},
@@ -29,8 +29,9 @@ fn games(text: &str) -> Vec<Game> {
 
 /// The teams by their ids, and the matches.
 fn season(games: &[Game]) -> (Vec<&str>, Vec<MatchSummary>) {
-    let teams: BTreeMap<&str, Key> = games.iter().map(|(home, ..)| (&**home, 0)).collect();
-    let teams: Vec<_> = teams.into_keys().collect();
+    let teams: BTreeSet<&str> =
+        games.iter().flat_map(|(home, _, away)| [&**home, &**away]).collect();
+    let teams: Vec<_> = teams.into_iter().collect();
     let id = |name: &str| teams.iter().position(|team| *team == name).expect("a team") as Key;
     let matches = (1..)
         .zip(games)
