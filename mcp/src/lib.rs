@@ -76,6 +76,7 @@ use hyper::StatusCode;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+pub use self::config::McpConfig;
 use self::{
     admission::Admission,
     envelope::RenderedCache,
@@ -85,7 +86,6 @@ use self::{
     server::{Server, Shared, SportServer},
     slots::Slots,
 };
-pub use self::config::McpConfig;
 
 /// What the servers answer from.
 #[derive(Clone)]
