@@ -274,8 +274,8 @@ fn kicks_need_no_minute_and_can_be_retracted() {
          0-0 pen 1-0 | u2 Shootout { scored: true } 120 1-0",
     );
     poll.check(&answer(start), "-u2 0-0");
-    let missed = answer(&format!(r#"{start},{{"updateId":3,"type":"PenaltyMissed","team":"away"}}"#));
-    poll.check(&missed, "0-0 pen 0-0 | u3 Shootout { scored: false } 120 0-0");
+    let missed = format!(r#"{start},{{"updateId":3,"type":"PenaltyMissed","team":"away"}}"#);
+    poll.check(&answer(&missed), "0-0 pen 0-0 | u3 Shootout { scored: false } 120 0-0");
 }
 
 #[test]
