@@ -274,7 +274,11 @@ impl Football {
         let (of, kind, side) = (entry.eid.clone(), entry.kind, entry.side);
         let is_reported = entry.is_reported;
         match kind {
-            IncidentKind::Goal(_) => self.uncount(side),
+            IncidentKind::Goal(_) => {
+                self.uncount(side);
+                let is_of_no_side = |entry: &TimelineEntry| entry.is_goal() && entry.side.is_none();
+                self.has_goal_of_no_side &= self.timeline.iter().any(is_of_no_side);
+            }
             IncidentKind::Shootout { scored: true } => {
                 if let (Some(side), Some(kicks)) = (side, &mut self.score.penalties) {
                     kicks[side.index()] = kicks[side.index()].saturating_sub(1);
