@@ -124,7 +124,6 @@ impl NamePart {
             _ if part.is_empty() => Fit::Inside,
             Some(_) if name == part => Fit::Whole,
             Some(0) => Fit::Begin,
-            Some(_) if name.split(' ').any(|word| word.starts_with(part)) => Fit::Word,
             Some(_) if name.contains(&format!(" {part}")) => Fit::Word,
             Some(_) | None => Fit::Inside,
         };

@@ -257,10 +257,16 @@ pub fn outcome_named(text: &str) -> Option<&'static str> {
     outcomes.find(|(recorded, _)| *recorded == outcome).map(|(recorded, _)| *recorded)
 }
 
-/// In lower case, with one underscore for each run of spaces, hyphens and slashes.
+/// In lower case, with one underscore for each run of spaces, hyphens and slashes. A hyphen before a line of its own word is its
+/// sign: `handicap -1.5`.
 fn folded(text: &str) -> String {
-    let words = text.split([' ', '-', '/', '_']).filter(|word| !word.is_empty());
-    words.collect::<Vec<_>>().join("_").to_ascii_lowercase()
+    let is_line = |word: &str| word.contains('.') && Decimal::from_str_exact(word).is_ok();
+    let words = text.split([' ', '/', '_']).flat_map(|word| {
+        let hyphens: &[char] = if is_line(word) { &[] } else { &['-'] };
+        word.split(hyphens)
+    });
+    let words: Vec<_> = words.filter(|word| !word.is_empty()).collect();
+    words.join("_").to_ascii_lowercase()
 }
 
 #[cfg(test)]
@@ -288,7 +294,7 @@ mod tests {
         check(&["over_under", "totals", "OU"], "over_under", "over_under", None);
         check(&["over_under@2.25", "totals 2.25"], "over_under", "over_under", Some(dec!(2.25)));
         check(
-            &["asian_handicap@-1.5", "AH@-1.5"],
+            &["asian_handicap@-1.5", "AH@-1.5", "Asian Handicap -1.5", "spread_-1.5"],
             "asian_handicap",
             "asian_handicap",
             Some(dec!(-1.5)),

@@ -38,7 +38,7 @@ impl FootballRecord {
         let mut sides = self.stats.clone();
         let has_play = !self.incidents.is_empty();
         let standing = self.incidents.iter().filter(|it| it.retracted.is_none());
-        let shown = standing.filter_map(|it| Some((CardColour::of(&it.kind)?, it.side?)));
+        let shown = standing.filter_map(|it| Some((CardColour::from_kind(&it.kind)?, it.side?)));
         complete(&mut sides, has_play, shown);
         sides
     }
@@ -54,7 +54,7 @@ pub enum CardColour {
 impl CardColour {
     /// The colour under which an incident of this kind counts, as the stream protocol names kinds; `None` if it is no card.
     #[must_use]
-    pub fn of(kind: &str) -> Option<Self> {
+    pub fn from_kind(kind: &str) -> Option<Self> {
         match kind {
             "yellow" => Some(Self::Yellow),
             "second_yellow" | "red" => Some(Self::Red),

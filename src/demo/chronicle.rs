@@ -176,7 +176,8 @@ impl Chronicle {
         let stored = self.done().await?;
         let known = self.known();
         let mut played = self.missed(&known);
-        if stored.is_none() {
+        // Matches that were not over at the first start are so on the next day.
+        if stored.is_none() || today <= 1 {
             let past = world.past();
             played.extend(past.into_iter().filter(|it| !known.contains_key(&self.key(it))));
         }

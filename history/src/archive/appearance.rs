@@ -248,7 +248,7 @@ impl AppearanceBuilder<'_> {
                 self.note(assist, side, |it| it.played = true);
             }
             // Players on the bench can be booked, too.
-            (kind, _) => match CardColour::of(kind) {
+            (kind, _) => match CardColour::from_kind(kind) {
                 Some(CardColour::Yellow) => self.note(player, side, |it| it.yellow += 1),
                 Some(CardColour::Red) => self.note(player, side, |it| it.red += 1),
                 None => {}

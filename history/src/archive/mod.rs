@@ -106,7 +106,7 @@ impl Archive {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// Sets whether matches are missing that are being added, such as the past of the demo at its first start.
+    /// Sets whether matches are missing that are being added, such as the past of the demo after a start.
     pub fn set_partial(&self, partial: bool) {
         self.inner.partial.send_replace(partial);
     }

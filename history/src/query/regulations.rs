@@ -48,7 +48,10 @@ impl Competitions {
         let Some(own) = configured(&settings, &fold(country), &names) else {
             return Regulations { rule, ..Regulations::default() };
         };
-        rule.ranking = own.rule.unwrap_or(rule.ranking);
+        if let Some(ranking) = own.rule.filter(|own| *own != rule.ranking) {
+            // Without the split of the built-in rule.
+            (rule.ranking, rule.split_points) = (ranking, SplitPoints::All);
+        }
         rule.win = own.win.unwrap_or(rule.win);
         rule.split_after = own.split_after.unwrap_or(rule.split_after);
         rule.split_top = own.split_top.unwrap_or(rule.split_top);

@@ -74,7 +74,7 @@ fn calendar_is_plausible() {
                 }
             }
         }
-        let alternates = |own: &Vec<bool>| own.windows(3).all(|it| it != [it[0]; 3]);
+        let alternates = |homes: &Vec<bool>| homes.windows(3).all(|it| it != [it[0]; 3]);
         assert!(at_home.len() > 900 && at_home.values().all(alternates), "{at_home:?}");
     }
 }

@@ -140,6 +140,11 @@ fn points_are_halved_at_the_split() {
         let found = (split_after, split_top, split_second, split_points);
         assert_eq!(found, split, "{country} {name} {season}");
     }
+    let own =
+        CompetitionConfig { rule: Some(Ranking::GoalDifference), ..CompetitionConfig::default() };
+    let configured = Competitions::new([("Austria/Bundesliga".to_owned(), own)].into());
+    let rule = configured.regulations("Austria", "Bundesliga", "2023/24", None).rule;
+    assert_eq!((rule.ranking, rule.split_points), (Ranking::GoalDifference, All));
 }
 
 /// Sums of each team, in the official order: won, drawn, lost, goals for and against, points.

@@ -116,7 +116,7 @@ fn counters(state: &Football) -> Pair<BTreeMap<&'static str, u32>> {
     let mut sides: Pair<BTreeMap<&'static str, u32>> = state.stats.each_ref().map(named);
     let standing = state.incidents.iter().filter(|entry| entry.retracted.is_none());
     let shown = standing.filter_map(|IncidentEntry { incident, .. }| {
-        let card = CardColour::of(incident.kind.as_str())?;
+        let card = CardColour::from_kind(incident.kind.as_str())?;
         Some((card, u8::from(incident.side? == Side::Second)))
     });
     record::counters::complete(&mut sides, !state.incidents.is_empty(), shown);

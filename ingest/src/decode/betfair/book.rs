@@ -146,13 +146,13 @@ impl<'a> Decoder<'a> {
         if !self.is(b'{', "runner")? {
             return Ok(None);
         }
-        let (mut id, mut handicap) = (None, None);
+        let (mut id, mut hc) = (None, Some(Decimal::ZERO));
         let mut runner = RunnerBook::default();
         self.json.open(b'{')?;
         while let Some(key) = self.json.key()? {
             match key {
                 "selectionId" => id = self.integer("selectionId")?,
-                "handicap" => handicap = self.decimal("handicap")?,
+                "handicap" => hc = self.handicap("handicap")?,
                 "status" => runner.status = self.text("runner status")?,
                 "adjustmentFactor" => {
                     runner.adjustment_factor = self.amount("adjustmentFactor")?;
@@ -166,7 +166,8 @@ impl<'a> Decoder<'a> {
             }
         }
         let Some(id) = self.or_refuse(id, "a runner has no selectionId") else { return Ok(None) };
-        runner.key = RunnerKey { id, hc: handicap.unwrap_or_default() };
+        let Some(hc) = hc else { return Ok(None) };
+        runner.key = RunnerKey { id, hc };
         Ok(Some(runner))
     }
 

@@ -178,13 +178,13 @@ impl<'a> Decoder<'a> {
     }
 
     fn runner_definition(&mut self) -> Read<Option<RunnerDefinition<'a>>> {
-        let (mut id, mut hc) = (None, None);
+        let (mut id, mut hc) = (None, Some(Decimal::ZERO));
         let mut runner = RunnerDefinition::default();
         self.json.open(b'{')?;
         while let Some(key) = self.json.key()? {
             match key {
                 "id" => id = self.integer("runner id")?,
-                "hc" => hc = self.decimal("hc")?,
+                "hc" => hc = self.handicap("hc")?,
                 "name" => runner.name = self.text("runner name")?,
                 "status" => runner.status = self.text("runner status")?,
                 "sortPriority" => runner.sort_priority = self.integer("sortPriority")?,
@@ -196,19 +196,25 @@ impl<'a> Decoder<'a> {
                 _ => self.json.skip()?,
             }
         }
-        let key = id.map(|id| RunnerKey { id, hc: hc.unwrap_or_default() });
-        let runner = key.map(|key| RunnerDefinition { key, ..runner });
-        Ok(self.or_refuse(runner, "a defined runner has no id"))
+        let Some(id) = self.or_refuse(id, "a defined runner has no id") else { return Ok(None) };
+        Ok(hc.map(|hc| RunnerDefinition { key: RunnerKey { id, hc }, ..runner }))
+    }
+
+    /// The handicap of a runner, which a null leaves at 0; `None` if it is refused: then nobody knows which runner is meant.
+    fn handicap(&mut self, what: &str) -> Read<Option<Decimal>> {
+        let is_null = self.json.peek() == Some(b'n');
+        let handicap = self.decimal(what)?;
+        Ok(if is_null { Some(Decimal::ZERO) } else { handicap })
     }
 
     fn runner_change(&mut self) -> Read<Option<RunnerChange>> {
-        let (mut id, mut hc) = (None, None);
+        let (mut id, mut hc) = (None, Some(Decimal::ZERO));
         let mut change = RunnerChange::default();
         self.json.open(b'{')?;
         while let Some(key) = self.json.key()? {
             match key {
                 "id" => id = self.integer("runner id")?,
-                "hc" => hc = self.decimal("hc")?,
+                "hc" => hc = self.handicap("hc")?,
                 "ltp" => change.ltp = self.last_price()?,
                 "tv" => change.tv = self.amount("tv")?,
                 "spn" => change.spn = self.starting_price("spn")?,
@@ -224,7 +230,8 @@ impl<'a> Decoder<'a> {
             }
         }
         let Some(id) = self.or_refuse(id, "a runner change has no id") else { return Ok(None) };
-        change.key = RunnerKey { id, hc: hc.unwrap_or_default() };
+        let Some(hc) = hc else { return Ok(None) };
+        change.key = RunnerKey { id, hc };
         Ok(Some(change))
     }
 

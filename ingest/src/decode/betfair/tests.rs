@@ -73,6 +73,10 @@ fn numbers_and_texts_may_change_places() {
         &["runner id is of another type", "a defined runner has no id"],
     );
     check_noted(&line.replacen("\"NaN\"", "\"soon\"", 1), &["spn is of another type"]);
+    // Not the runner without a handicap.
+    let unknown = line.replace("\"-0.5\"", "\"half\"");
+    check_noted(&unknown, &["hc is of another type", "hc is of another type"]);
+    assert!(message(&unknown).mc[0].rc.is_empty());
 }
 
 #[test]

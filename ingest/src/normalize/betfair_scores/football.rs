@@ -66,6 +66,8 @@ struct TimelineEntry {
     eid: Eid,
     kind: IncidentKind,
     side: Option<Side>,
+    /// Whether it was published: without any minute it only counts.
+    is_reported: bool,
     retracted: bool,
 }
 
@@ -137,7 +139,8 @@ impl Football {
         } else {
             // Recorded as well, so that it is processed only once.
             let kind = IncidentKind::Period(FootballStatus::NotStarted);
-            self.timeline.push(TimelineEntry { eid, kind, side: None, retracted: true });
+            let (side, is_reported, retracted) = (None, false, true);
+            self.timeline.push(TimelineEntry { eid, kind, side, is_reported, retracted });
         }
         let clock_us = at.or(self.clock_us).unwrap_or(received);
         self.clock_us = self.clock_us.max(Some(clock_us));
@@ -232,7 +235,7 @@ impl Football {
     }
 
     /// Reports an incident, with the second of the match and the score after it, if they are known. Without any minute it is
-    /// only recorded.
+    /// only recorded, and can still be retracted.
     fn record_incident(
         &mut self,
         eid: &Eid,
@@ -243,28 +246,53 @@ impl Football {
     ) {
         let side = side(update);
         let at = minute(update, self.status, second);
-        let retracted = at.is_none();
-        self.timeline.push(TimelineEntry { eid: eid.clone(), kind, side, retracted });
+        let (eid, is_reported, retracted) = (eid.clone(), at.is_some(), false);
+        self.timeline.push(TimelineEntry { eid: eid.clone(), kind, side, is_reported, retracted });
         let Some(at) = at else { return };
         let player = update.player.as_deref().map(|name| Participant {
             id: Id::derive(PROVIDER, "player", name),
             name: name.into(),
         });
-        let incident = Incident { player, score, ..Incident::new(eid.clone(), kind, at, side) };
+        let incident = Incident { player, score, ..Incident::new(eid, kind, at, side) };
         facts.push(FootballFact::Incident(incident));
     }
 
     /// Retracts the last goal of the side that the update names, or of either side.
     fn disallow(&mut self, update: &Update, facts: &mut Vec<FootballFact>) {
         let by = side(update);
-        let of = |entry: &&mut TimelineEntry| entry.is_goal() && (by.is_none() || entry.side == by);
-        if let Some(entry) = self.timeline.iter_mut().rev().find(of) {
-            entry.retracted = true;
-            let (eid, side) = (entry.eid.clone(), entry.side);
-            self.uncount(side);
-            let score = self.score;
-            facts.push(FootballFact::Retract { of: eid, why: DISALLOWED.into(), score });
+        let is_meant =
+            |entry: &TimelineEntry| entry.is_goal() && (by.is_none() || entry.side == by);
+        if let Some(at) = self.timeline.iter().rposition(is_meant) {
+            self.retract(at, DISALLOWED, facts);
         }
+    }
+
+    /// Takes back an entry of the timeline, and what it counted.
+    fn retract(&mut self, at: usize, why: &str, facts: &mut Vec<FootballFact>) {
+        let entry = &mut self.timeline[at];
+        entry.retracted = true;
+        let (of, kind, side) = (entry.eid.clone(), entry.kind, entry.side);
+        let is_reported = entry.is_reported;
+        match kind {
+            IncidentKind::Goal(_) => {
+                self.uncount(side);
+                let is_of_no_side = |entry: &TimelineEntry| entry.is_goal() && entry.side.is_none();
+                self.has_goal_of_no_side &= self.timeline.iter().any(is_of_no_side);
+            }
+            IncidentKind::Shootout { scored: true } => {
+                if let (Some(side), Some(kicks)) = (side, &mut self.score.penalties) {
+                    kicks[side.index()] = kicks[side.index()].saturating_sub(1);
+                }
+            }
+            _ if is_reported => {}
+            _ => return,
+        }
+        let score = self.score;
+        facts.push(if is_reported {
+            FootballFact::Retract { of, why: why.into(), score }
+        } else {
+            FootballFact::Score(score)
+        });
     }
 
     /// Counts a goal of the timeline, which the scoreboard may already contain.
@@ -311,16 +339,10 @@ impl Football {
             return notices.push(super::value(format!("timeline of goals {left:?} lacks some")));
         }
         for at in 0..self.timeline.len() {
-            let entry = &mut self.timeline[at];
-            if entry.retracted || eids.contains(&entry.eid) {
-                continue;
+            let entry = &self.timeline[at];
+            if !entry.retracted && !eids.contains(&entry.eid) {
+                self.retract(at, GONE, facts);
             }
-            let (of, goal, side) = (entry.eid.clone(), entry.is_goal(), entry.side);
-            entry.retracted = true;
-            if goal {
-                self.uncount(side);
-            }
-            facts.push(FootballFact::Retract { of, why: GONE.into(), score: self.score });
         }
     }
 

@@ -59,14 +59,15 @@ pub(super) fn second_of(minute: u16) -> u32 {
 }
 
 /// The minute in progress and the added one; from the minute alone if the two are not given, and from the second of the match
-/// if the minute is not. `None` if nothing is known.
+/// if the minute is not. All of a shoot-out is in the last minute. `None` if nothing is known.
 pub(super) fn minute(
     update: &Update,
     status: Option<FootballStatus>,
     second: Option<u32>,
 ) -> Option<(u16, Option<u16>)> {
+    let in_shootout = || (status == Some(FootballStatus::Penalties)).then_some(120);
     let by_clock = || u16::try_from(second? / 60 + 1).ok();
-    let all = update.minute.or(update.regular).or_else(by_clock)?.max(1);
+    let all = update.minute.or(update.regular).or_else(in_shootout).or_else(by_clock)?.max(1);
     Some(minute_of(update, status, all))
 }
 

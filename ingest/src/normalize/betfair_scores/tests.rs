@@ -249,6 +249,33 @@ fn minute_that_is_not_stated_is_that_of_the_clock_or_none() {
          ! update \"Goal\" without a minute
          ! update \"FirstHalfEnd\" without a minute",
     );
+    // It counts until it is disallowed.
+    Poll::default().check(
+        &answer(
+            r#"{"updateId":1,"type":"KickOff"},{"updateId":2,"type":"Goal","team":"home"},
+            {"updateId":3,"type":"GoalDisallowed","team":"home"}"#,
+        ),
+        "match 5 | first_half | 0:00 | 0-0 | u1 Period(FirstHalf) 1
+         1-0
+         0-0
+         ! update \"Goal\" without a minute",
+    );
+}
+
+#[test]
+fn kicks_need_no_minute_and_can_be_retracted() {
+    let answer =
+        |updates: &str| format!(r#"{{"eventId":5,"eventTypeId":1,"updateDetails":[{updates}]}}"#);
+    let start = r#"{"updateId":1,"type":"PenaltyShootout"}"#;
+    let mut poll = Poll::default();
+    poll.check(
+        &answer(&format!(r#"{start},{{"updateId":2,"type":"Goal","team":"home"}}"#)),
+        "match 5 | penalties | 0-0 pen 0-0 | u1 Period(Penalties) 120
+         0-0 pen 1-0 | u2 Shootout { scored: true } 120 1-0",
+    );
+    poll.check(&answer(start), "-u2 0-0");
+    let missed = format!(r#"{start},{{"updateId":3,"type":"PenaltyMissed","team":"away"}}"#);
+    poll.check(&answer(&missed), "0-0 pen 0-0 | u3 Shootout { scored: false } 120 0-0");
 }
 
 #[test]

@@ -286,10 +286,16 @@ impl Match {
         if !retired && by_sets != Some(winner) {
             out.notices.push(value(format!("points of match {} end before it does", self.row.id)));
             let stated = column::stated(&self.row.score, winner).map(|sets| {
-                let game = GameScore::default();
-                TennisScore { sets, game, ..self.score.clone() }
+                // All of them are over, also those whose tie-break is not known.
+                let won = |side| sets.iter().filter(|set| set.leader() == Some(side)).count() as u8;
+                let (stated_sets, game) = (Some(Side::BOTH.map(won)), GameScore::default());
+                TennisScore { sets, stated_sets, game, ..self.score.clone() }
             });
-            if let Some(score) = stated.filter(|score| score.check().is_ok()) {
+            let is_won = |score: &TennisScore| {
+                let sets = score.sets_won();
+                sets[winner.index()] > sets[winner.other().index()]
+            };
+            if let Some(score) = stated.filter(|score| score.check().is_ok() && is_won(score)) {
                 self.score = score;
             }
         }

@@ -115,7 +115,7 @@ impl Normalizer {
                 .collect(),
             recorded: match record.and_then(|record| record.goals) {
                 Some(goals) => Recorded { goals: Some(goals), ..Recorded::default() },
-                None => listed_goals(squads, &roster),
+                None => listed_goals(document, squads, &roster),
             },
             roster,
             is_fragment: document.is_fragment(),
@@ -218,8 +218,19 @@ impl Normalizer {
     }
 }
 
-/// The result by the separate line-ups, if those of both sides list goals.
-fn listed_goals(squads: &[Squad], roster: &Roster) -> Recorded {
+/// The result by the separate line-ups, if those of both sides list goals and are of this match.
+fn listed_goals(document: &Document, squads: &[Squad], roster: &Roster) -> Recorded {
+    let is_of_another_match = |squad: &Squad| {
+        document.events.iter().flatten().any(|event| match &event.kind {
+            Kind::StartingXi(tactics) if event.team == squad.team => {
+                !tactics.players.is_empty() && !roster::is_of_match(squad, tactics)
+            }
+            _ => false,
+        })
+    };
+    if squads.iter().any(is_of_another_match) {
+        return Recorded::default();
+    }
     let (mut goals, mut half_time, mut listed) = ([0; 2], [0; 2], [false; 2]);
     for squad in squads {
         let (Some(side), Some(all)) = (roster.side(&squad.team), &squad.goals) else { continue };

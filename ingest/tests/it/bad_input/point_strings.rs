@@ -71,6 +71,10 @@ fn match_whose_points_break_off_ends_as_the_columns_state() {
     let games = [[6, 0], [4, 6], [2, 6]];
     let stated = outcome("2", &played, "0-6 6-4 6-2");
     check(&stated, &games, TennisStatus::Finished, Some(Side::Second), &reasons);
+    let lost = outcome("2", &played, "6-0 4-6 2-6");
+    let reason = "score \"6-0 4-6 2-6\" of match 7 is 0-6 0-1 by points";
+    let both = [reasons[0], reason];
+    check(&lost, &[[6, 0], [1, 0]], TennisStatus::Finished, Some(Side::Second), &both);
     let unknown = outcome("1", &played, "");
     check(&unknown, &[[6, 0], [1, 0]], TennisStatus::Finished, Some(Side::First), &reasons);
 }

@@ -227,6 +227,11 @@ fn match_ends_only_if_its_data_does() {
     assert!(listed.has_finished());
     let score = listed.last_score();
     assert_eq!((score.goals, score.half_time), ([2, 0], Some([1, 0])));
+    let players =
+        r#","tactics":{"formation":442,"lineup":[{"player":{"id":71,"name":"Player 7"}}]}"#;
+    part[0] = event(1, 1, "00:00:00.000", 7, "Starting XI", players);
+    scratch.file("5.events.json", document(&part));
+    assert!(!outcome().has_finished(), "the line-ups are of another match");
 }
 
 /// The first `Starting XI` is the home team's: without it, its place says so, and without both nothing does.
