@@ -287,6 +287,11 @@ async fn filters_by_members_of_rows_filter() {
         ("events/?round_number=2", Some(1)),
         ("live/?league=42", Some(0)),
         ("live/?team=300", Some(1)),
+        ("live/?round_number=2", Some(0)),
+        ("live/?status=halftime", Some(0)),
+        ("live/?status=nonsense&team=300", Some(1)),
+        ("teams/100/matches/?league=42", Some(0)),
+        ("teams/100/matches/?round_number=2", Some(1)),
         ("teams/?search=nobody", None),
     ] {
         let count = get(&world, query).await["count"].as_u64();
