@@ -124,8 +124,7 @@ fn found_matches(request: &ApiRequest, matches: &Matches<'_>, text: &str) -> Vec
         Some(pair) => {
             let window = Window { offset: 0, limit: MATCHES_MAX };
             let meeting = Some(pair.map(sides));
-            let query = MatchQuery { meeting, newest_first: true, window, ..football() };
-            matches.find(&query).briefs
+            matches.latest(&MatchQuery { meeting, window, ..football() }).briefs
         }
         None => {
             let near = MatchQuery {

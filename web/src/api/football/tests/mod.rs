@@ -348,6 +348,24 @@ async fn table_is_computed_from_results_without_extra_time() {
     assert_eq!(live, [true, false, true]);
 }
 
+#[tokio::test]
+async fn matches_without_a_start_are_not_the_latest() {
+    let world = World::new().await;
+    let undated = world.in_minutes(30, 0, Status::Finished);
+    world.show([MatchSummary { start: None, score: Some([1, 1]), ..undated }]);
+    let expected: [(&str, &[u64]); 4] = [
+        ("events/?last=2", &[2, 1]),
+        ("events/?last=5", &[2, 1, 30]),
+        ("events/?last=5&team_id=100", &[2, 1, 30]),
+        ("search/?type=match&q=name%20100%20v%20name%20200", &[2, 1, 30]),
+    ];
+    for (query, expected) in expected {
+        assert_eq!(ids(&world.get(query).await.body), expected, "{query}");
+    }
+    let day = world.day(-14);
+    assert_eq!(ids(&world.get(&format!("events/?last=5&date_from={day}")).await.body), [2, 1]);
+}
+
 /// Clients send the member of rows as a filter.
 #[tokio::test]
 async fn leagues_are_filtered_by_their_activity() {
