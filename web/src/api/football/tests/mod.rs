@@ -84,7 +84,6 @@ async fn match_in_play_has_the_state_of_the_hub() {
     assert_eq!(ids(&world.get("events/?status=live").await.body), [3]);
     let live = world.get("events/live/").await.body;
     assert_eq!((ids(&live), &live["count"]), (vec![3], &json!(1)));
-    assert_eq!(live["results"], live["events"], "under the name of other lists too");
     let row = &world.get("events/?status=1st_half").await.body["results"][0];
     let detail = world.get("events/3/").await.body;
     assert_eq!(*row, detail, "list and detail differ");
@@ -446,10 +445,6 @@ async fn teams_are_filtered_by_league() {
     assert_eq!(world.get("teams/?league_id=5&in_competition=false").await.body["count"], 0);
     assert_eq!(ids(&world.get("teams/?league_id=6,5").await.body), [100, 200, 300]);
     assert_eq!(world.get("teams/?season_id=50&is_women=true").await.body["count"], 0);
-    for (query, count) in [("is_active=true", 1), ("is_active=false", 0), ("include_inactive=1", 1)]
-    {
-        assert_eq!(world.get(&format!("leagues/?{query}")).await.body["count"], count, "{query}");
-    }
     assert_eq!(world.get("teams/?country_code=XX").await.body["count"], 0);
     assert_eq!(ids(&world.get("teams/?name=E%202").await.body), [200]);
     for bad in ["in_competition=true", "is_women=true", "league_id=5&is_women=maybe"] {

@@ -207,6 +207,7 @@ async fn event_says_what_the_hub_knows() {
     assert_eq!((named("goals"), named("rating")), (json!(1), json!(7.12)), "{scorer}");
     assert_eq!((named("sub_out"), named("replaced_by_player_id")), (json!(60), json!(1012)));
     assert_eq!((named("specific_position"), named("jersey_number")), (json!("GK"), json!("1")));
+    check("/lineups/home/players/1/specific_position", json!(""));
     check("/lineups/home/substitutes/0/sub_in", json!(60));
     check("/lineups/home/substitutes/0/replaces_player_id", json!(1001));
     check("/lineups/away/players/0/yellow_card", json!(true));
