@@ -258,8 +258,7 @@ mod tests {
             halves: [[[(Stat::Fouls, 2)].into(), [].into()], [[].into(), [].into()]],
             ..AnalysisRecord::default()
         };
-        let football =
-            FootballRecord { analysis: Some(Box::new(analysis)), ..testing::football() };
+        let football = FootballRecord { analysis: Some(Box::new(analysis)), ..testing::football() };
         let record = testing::record(testing::MATCH, football);
         let stats = LiveStats::of(&record).expect("counters");
         assert!(stats.first_half.is_some_and(|half| half.away.fouls == Some(0)));

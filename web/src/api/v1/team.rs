@@ -188,15 +188,8 @@ const TEAMS: Spec = request::spec(&[Param::text("country", ""), NAME]);
 
 const VENUES: Spec = request::spec(&[Param::text("country", ""), Param::text("city", ""), NAME]);
 
-const TEAM_MATCHES: Spec = request::spec(&[
-    DATE_FROM,
-    DATE_TO,
-    LEAGUE,
-    SEASON,
-    ROUND,
-    Param::text("status", ""),
-    TZ,
-]);
+const TEAM_MATCHES: Spec =
+    request::spec(&[DATE_FROM, DATE_TO, LEAGUE, SEASON, ROUND, Param::text("status", ""), TZ]);
 
 endpoints! {
     /// Teams, by their names.
