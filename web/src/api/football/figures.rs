@@ -197,7 +197,7 @@ impl PlayerFigures {
             let total = counts.iter().fold(0_u32, |sum, (count, _)| sum.saturating_add(*count));
             figures.totals.insert(counter.as_str(), total);
             let timed = counts.iter().filter_map(|(count, minutes)| Some((*count, (*minutes)?)));
-            let [count, time] = timed.fold([0.0, 0.0], |[sum, time], (count, minutes)| {
+            let [count, time] = timed.fold([0.0_f64; 2], |[sum, time], (count, minutes)| {
                 [sum + f64::from(count), time + f64::from(minutes)]
             });
             if time > 0.0 && counter != PlayerStat::MinutesPlayed {

@@ -165,7 +165,7 @@ impl Counted<'_> {
     /// The share of what one of the two sides wins.
     fn won(&self, count: fn(&MatchStats) -> Option<[u32; 2]>) -> Option<f64> {
         let counts = self.sides().filter_map(|(stats, side)| Some((count(stats)?, side)));
-        let (won, all) = counts.fold((0.0, 0.0), |(won, all), (counts, side)| {
+        let (won, all) = counts.fold((0.0_f64, 0.0_f64), |(won, all), (counts, side)| {
             let counts = counts.map(f64::from);
             (won + counts[side], all + counts[0] + counts[1])
         });
