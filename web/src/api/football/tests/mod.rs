@@ -363,6 +363,7 @@ async fn matches_without_a_start_are_not_the_latest() {
     }
     let day = world.day(-14);
     assert_eq!(ids(&world.get(&format!("events/?last=5&date_from={day}")).await.body), [2, 1]);
+    assert_eq!(world.get("events/2/h2h/").await.body["total_matches"], 1, "nor an earlier one");
 }
 
 /// Clients send the member of rows as a filter.
