@@ -9,6 +9,7 @@ use std::{
     sync::Arc,
 };
 
+use base::Micros;
 use facts::event::Sport;
 use rustc_hash::FxHashMap;
 
@@ -57,6 +58,24 @@ impl<'a> View<'a> {
     pub fn find(&self, query: &MatchQuery) -> MatchPage {
         let query = MatchQuery { sport: self.sport.or(query.sport), ..query.clone() };
         self.history.archive.find_under(&self.briefs, &query)
+    }
+
+    /// The latest matches that a query selects, and behind them those without a start, as many as its window has rows.
+    #[must_use]
+    pub fn latest(&self, query: &MatchQuery) -> MatchPage {
+        let window = Window { offset: 0, ..query.window };
+        let query = MatchQuery { newest_first: true, window, ..query.clone() };
+        let from = query.from.or(Some(Micros::MIN));
+        let mut found = self.find(&MatchQuery { from, ..query.clone() });
+        let room = window.limit.saturating_sub(found.briefs.len());
+        if room > 0 && query.from.is_none() && query.before.is_none() {
+            // In this order they come first.
+            let others = self.find(&query);
+            let undated = others.briefs.into_iter().filter(|brief| brief.start.is_none());
+            found.briefs.extend(undated.take(room));
+            found.count = others.count;
+        }
+        found
     }
 
     /// All matches that a query selects, ignoring its window.

@@ -63,8 +63,9 @@ impl ApiRequest {
         query: MatchQuery,
     ) -> Result<(MatchQuery, MatchPage), ApiError> {
         let query = self.behind_cursor(view, query)?;
-        let mut found = view.find(&query);
-        if ["last", "next"].iter().any(|name| self.params.text(name).is_some()) {
+        let [last, next] = ["last", "next"].map(|name| self.params.text(name).is_some());
+        let mut found = if last { view.latest(&query) } else { view.find(&query) };
+        if last || next {
             found.count = found.briefs.len();
         }
         Ok((query, found))

@@ -124,7 +124,12 @@ pub(super) fn choose(
     if let Some(text) = params.text("h2h") {
         let expected = "h2h is to be two sides with a comma between, by id or name.";
         let sides = sides(text).ok_or_else(|| ApiError::BadParameter(expected.to_owned()))?;
-        query.meeting = Some(sides.map(|side| sides_named(&api.history, query.sport, side)));
+        let sides = sides.map(|side| sides_named(&api.history, query.sport, side));
+        if sides.iter().any(|named| named.len() > IDS_MAX) {
+            let detail = format!("h2h takes more of a name that is of over {IDS_MAX} sides.");
+            return Err(ApiError::BadParameter(detail));
+        }
+        query.meeting = Some(sides);
     }
     let newest_first = |text: &str| SORTS.iter().position(|sort| *sort == text);
     if let Some(sort) = params.choice("sort", SORTS, newest_first)? {

@@ -7,7 +7,6 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
-    head_to_head::ratio,
     manager_stats::ManagerStats,
     match_stats::MatchStatsCache,
     matches::Matches,
@@ -76,6 +75,8 @@ struct Figures {
     avg_goals_conceded: Option<f64>,
     avg_goals_scored_1h: Option<f64>,
     avg_goals_conceded_1h: Option<f64>,
+    avg_xg_for: Option<f64>,
+    avg_xg_against: Option<f64>,
     avg_possession: Option<f64>,
     avg_shots: Option<f64>,
     avg_shots_on_target: Option<f64>,
@@ -104,6 +105,8 @@ impl From<ManagerStats> for Figures {
             avg_goals_conceded: sums.goals_conceded,
             avg_goals_scored_1h: sums.goals_scored_first_half,
             avg_goals_conceded_1h: sums.goals_conceded_first_half,
+            avg_xg_for: sums.expected_goals,
+            avg_xg_against: sums.expected_goals_conceded,
             avg_possession: sums.possession,
             avg_shots: sums.shots,
             avg_shots_on_target: sums.shots_on_target,
@@ -191,15 +194,15 @@ impl PlayerFigures {
             if counts.is_empty() {
                 continue;
             }
-            figures.totals.insert(counter.as_str(), counts.iter().map(|(count, _)| count).sum());
+            let total = counts.iter().fold(0_u32, |sum, (count, _)| sum.saturating_add(*count));
+            figures.totals.insert(counter.as_str(), total);
             let timed = counts.iter().filter_map(|(count, minutes)| Some((*count, (*minutes)?)));
-            let [count, minutes] =
-                timed.fold([0, 0], |[sum, time], (count, minutes)| [sum + count, time + minutes]);
-            let minutes = usize::try_from(minutes).unwrap_or(usize::MAX);
-            if let Some(mean) = ratio(f64::from(count * 90), minutes, 2)
-                && counter != PlayerStat::MinutesPlayed
-            {
-                figures.per_90.insert(counter.as_str(), mean);
+            let [count, time] = timed.fold([0.0_f64; 2], |[sum, time], (count, minutes)| {
+                [sum + f64::from(count), time + f64::from(minutes)]
+            });
+            if time > 0.0 && counter != PlayerStat::MinutesPlayed {
+                let per_90 = (90.0 * count / time * 100.0).round() / 100.0;
+                figures.per_90.insert(counter.as_str(), per_90);
             }
         }
         figures

@@ -49,7 +49,8 @@ impl HeadToHead {
     /// Of the meetings of these two sides, in order of start, those before this match.
     pub(super) fn of(matches: &Matches<'_>, of: &MatchSummary, met: &[Arc<MatchSummary>]) -> Self {
         let Some([home, _]) = of.sides else { return Self::default() };
-        let earlier = met.iter().filter(|brief| brief.id != of.id && brief.start < of.start);
+        let is_earlier = |other: &MatchSummary| other.start.is_some() && other.start < of.start;
+        let earlier = met.iter().filter(|brief| brief.id != of.id && is_earlier(brief));
         let meetings = earlier.filter_map(|brief| SideMatch::of(Arc::clone(brief), home));
         let record = query::HeadToHead::of(meetings, DecidedBy::Goals);
         let total = record.meetings.len();

@@ -1,6 +1,6 @@
 //! `/api/v2/search/`: everything of football with a name.
 
-use std::sync::Arc;
+use std::{cmp::Reverse, sync::Arc};
 
 use facts::event::Sport;
 use serde::Serialize;
@@ -14,10 +14,7 @@ use super::{
 use crate::api::{
     ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec, match_filter, time,
 };
-use base::{
-    Micros,
-    names::{Fit, NamePart},
-};
+use base::{Micros, names::NamePart};
 use history::query::{Entity, EntityKind, MatchQuery, Window};
 use record::{Key, MatchSummary};
 
@@ -58,8 +55,13 @@ pub(super) struct SearchResult {
     context: Option<String>,
     /// The start of a match.
     event_date: Option<String>,
-    #[serde(skip)]
-    fit: Option<Fit>,
+}
+
+/// The same before it is shown: there may be thousands, of which a page shows few.
+enum Found {
+    /// With its word in results.
+    Entity(&'static str, Arc<Entity>),
+    Match(Arc<MatchSummary>),
 }
 
 const SPEC: Spec = request::spec(&[
@@ -85,21 +87,24 @@ fn search(request: &ApiRequest) -> ApiResult {
     let is_wanted = |kind: &str| kinds.is_empty() || kinds.contains(&kind);
     let matches = Matches::now(&request.api);
     let part = NamePart::new(text);
-    let mut found = Vec::new();
+    let mut entities: Vec<(_, &'static str, Arc<Entity>)> = Vec::new();
     for (kind, entity_kind) in KINDS.into_iter().filter(|(kind, _)| is_wanted(kind)) {
-        let entities = matches.entities(entity_kind, |entity| part.is_in(&entity.name));
-        found.extend(entities.iter().map(|it| SearchResult::entity(&matches, kind, it, &part)));
+        let named = matches.entities(entity_kind, |entity| part.is_in(&entity.name));
+        entities.extend(named.into_iter().map(|it| (part.fit(&it.name), kind, it)));
     }
-    found.sort_by(|one, other| {
-        other.fit.cmp(&one.fit).then_with(|| one.name.len().cmp(&other.name.len()))
-    });
+    entities.sort_by_key(|(fit, _, entity)| (Reverse(*fit), entity.name.len()));
+    let entities = entities.into_iter().map(|(_, kind, entity)| Found::Entity(kind, entity));
+    let mut found: Vec<_> = entities.collect();
     if is_wanted(MATCH) {
         // Behind the best, since there may be hundreds of others.
         let others = found.split_off(found.len().min(TEAMS_MAX));
-        found.extend(found_matches(request, &matches, text));
+        found.extend(found_matches(request, &matches, text).into_iter().map(Found::Match));
         found.extend(others);
     }
-    request.page_of(CacheControl::LIST, found, |row| row)
+    request.page_of(CacheControl::LIST, found, |found| match found {
+        Found::Entity(kind, entity) => SearchResult::of_entity(&matches, kind, &entity),
+        Found::Match(summary) => SearchResult::of_match(&matches, &summary),
+    })
 }
 
 /// The requested types; empty for all.
@@ -113,19 +118,22 @@ fn kinds(request: &ApiRequest) -> Result<Vec<&'static str>, ApiError> {
 }
 
 /// The matches between two sides, the latest first; of one side, those nearest to now.
-fn found_matches(request: &ApiRequest, matches: &Matches<'_>, text: &str) -> Vec<SearchResult> {
+fn found_matches(
+    request: &ApiRequest,
+    matches: &Matches<'_>,
+    text: &str,
+) -> Vec<Arc<MatchSummary>> {
     let sides = |text| {
         let mut teams =
             match_filter::sides_named(&request.api.history, Some(Sport::Football), text);
         teams.truncate(TEAMS_MAX);
         teams
     };
-    let briefs = match match_filter::sides(text) {
+    match match_filter::sides(text) {
         Some(pair) => {
             let window = Window { offset: 0, limit: MATCHES_MAX };
             let meeting = Some(pair.map(sides));
-            let query = MatchQuery { meeting, newest_first: true, window, ..football() };
-            matches.find(&query).briefs
+            matches.latest(&MatchQuery { meeting, window, ..football() }).briefs
         }
         None => {
             let near = MatchQuery {
@@ -139,17 +147,11 @@ fn found_matches(request: &ApiRequest, matches: &Matches<'_>, text: &str) -> Vec
             near.truncate(MATCHES_MAX);
             near
         }
-    };
-    briefs.iter().map(|brief| SearchResult::of_match(matches, brief)).collect()
+    }
 }
 
 impl SearchResult {
-    fn entity(
-        matches: &Matches<'_>,
-        kind: &'static str,
-        entity: &Arc<Entity>,
-        part: &NamePart,
-    ) -> Self {
+    fn of_entity(matches: &Matches<'_>, kind: &'static str, entity: &Entity) -> Self {
         let team = entity.parent.filter(|_| entity.kind != EntityKind::Venue);
         let team = team.and_then(|team| matches.api.history.name(EntityKind::Team, team));
         let country = Some(country::name_or_empty(entity.country.as_deref()));
@@ -159,7 +161,6 @@ impl SearchResult {
             name: entity.name.to_string(),
             context: team.or(country).filter(|context| !context.is_empty()),
             event_date: None,
-            fit: part.fit(&entity.name),
         }
     }
 
@@ -172,7 +173,6 @@ impl SearchResult {
             name: format!("{home} v {away}"),
             context: brief.competition.map(|it| matches.name(EntityKind::Competition, it)),
             event_date: brief.start_text(time::offset),
-            fit: None,
         }
     }
 }

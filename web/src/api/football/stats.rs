@@ -172,7 +172,13 @@ fn half_counts(counts: &BTreeMap<Stat, u32>) -> StatCounts {
 /// One side's share of the sum, in whole percent; `None` if either is missing.
 pub(in crate::api) fn share(own: &StatCounts, other: &StatCounts, name: &str) -> Option<u32> {
     let (own, other) = (*own.get(name)?, *other.get(name)?);
-    (100 * own + (own + other) / 2).checked_div(own + other)
+    percent(own, own.saturating_add(other))
+}
+
+/// A part in whole percent; `None` of nothing.
+pub(in crate::api) fn percent(part: u32, all: u32) -> Option<u32> {
+    let [part, all] = [part, all].map(u64::from);
+    u32::try_from((100 * part + all / 2).checked_div(all)?).ok()
 }
 
 impl Counters {

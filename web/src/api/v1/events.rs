@@ -9,7 +9,7 @@ use super::{
     event::{Event, EventRow, EventSource},
     event_detail::EventDetail,
     league::{FootballSeasons, LeagueRow},
-    request::{self, DATE_FROM, DATE_TO, LEAGUE, ONE, TZ, V1Query},
+    request::{self, DATE_FROM, DATE_TO, LEAGUE, ONE, ROUND, SEASON, TEAM, TZ, V1Query},
 };
 use crate::{
     api::{
@@ -93,10 +93,6 @@ pub(super) async fn page(query: &V1Query<'_>, list: &MatchQuery) -> ApiResult {
     query.page(CacheControl::LIST, found.count, rows(query, &view, &records).await?)
 }
 
-const SEASON: Param = Param::id("season", "");
-const TEAM: Param = Param::id("team", "Team, home or away");
-const ROUND: Param = Param::number("round_number", "");
-
 /// SERVICE section 1.6.
 const EVENTS: Spec = request::spec(&[
     DATE_FROM,
@@ -126,6 +122,8 @@ const LIVE: Spec = request::spec(&[
     LEAGUE,
     SEASON,
     TEAM,
+    ROUND,
+    Param::text("status", ""),
     TZ,
     Param::number("limit", "Page size (default 50, max 200)"),
 ]);

@@ -165,10 +165,11 @@ impl Counted<'_> {
     /// The share of what one of the two sides wins.
     fn won(&self, count: fn(&MatchStats) -> Option<[u32; 2]>) -> Option<f64> {
         let counts = self.sides().filter_map(|(stats, side)| Some((count(stats)?, side)));
-        let (own, both) = counts.fold((0, 0), |(own, both), (counts, side)| {
-            (own + counts[side], both + counts[0] + counts[1])
+        let (won, all) = counts.fold((0.0_f64, 0.0_f64), |(won, all), (counts, side)| {
+            let counts = counts.map(f64::from);
+            (won + counts[side], all + counts[0] + counts[1])
         });
-        (both > 0).then(|| rounded(f64::from(own) / f64::from(both)))
+        (all > 0.0).then(|| rounded(won / all))
     }
 
     fn pass_accuracy(&self) -> Option<f64> {

@@ -42,7 +42,7 @@ struct EventPlayer {
     api_id: Option<u64>,
     /// `G`, `D`, `M`, `F` or nothing.
     position: String,
-    /// `GK`, `DEF`, `MID`, `FWD` or nothing: what feeds report is no finer.
+    /// `GK` or nothing: what feeds report of others is no finer than `position`.
     specific_position: &'static str,
     positions_detailed: Vec<String>,
     jersey_number: Option<String>,
@@ -127,13 +127,7 @@ impl EventPlayer {
             player_id: id,
             api_id: None,
             position: position.to_owned(),
-            specific_position: match position {
-                "G" => "GK",
-                "D" => "DEF",
-                "M" => "MID",
-                "F" => "FWD",
-                _ => "",
-            },
+            specific_position: if position == "G" { "GK" } else { "" },
             positions_detailed: Vec::new(),
             jersey_number: listed.number.map(|number| number.to_string()),
             goals: count(|it| it.goals),

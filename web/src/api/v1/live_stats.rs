@@ -1,14 +1,14 @@
 //! `live_stats` of an event: the counters of version 2 and the sums of players, under the names of SERVICE section 9.
 
-use facts::event::{ExpectedGoals, ShotOutcome};
+use facts::event::ShotOutcome;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::api::football::{
     player_sums::PlayerSums,
-    stats::{Counters, Half, Parts},
+    stats::{Counters, Half, Parts, percent},
 };
-use record::{FootballRecord, MatchRecord};
+use record::{FootballRecord, MatchRecord, ShotRecord};
 
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 #[schema(as = V1LiveStats)]
@@ -98,42 +98,41 @@ impl LiveStats {
         }
         let [home, away] = &PlayerSums::both(football);
         let woodwork = woodwork(football);
-        let whole = |side: usize, counters: &Counters, own, other| SideStats {
+        let half = |index: usize, half: &Half| {
+            // Shots alone do not make one: they are there while the half is played.
+            let counts = &football.analysis.as_ref()?.halves[index];
+            counts.iter().any(|side| !side.is_empty()).then(|| HalfStats::of(half))
+        };
+        let whole = |side: usize, counters: &Counters, sums, other| SideStats {
             hit_woodwork: woodwork.map(|hits| hits[side]),
             // Also known where the record lacks its shots, as in lists.
             expected_goals: counters
                 .expected_goals
-                .or_else(|| expected.map(|both| shown(both[side]))),
-            ..SideStats::of(counters).with_players(own, other)
+                .or_else(|| expected.map(|both| both[side].goals())),
+            ..SideStats::of(counters).with_players(sums, other)
         };
         Some(Self {
             home: whole(0, &parts.home, home, away),
             away: whole(1, &parts.away, away, home),
-            first_half: HalfStats::of(&parts.first_half),
-            second_half: HalfStats::of(&parts.second_half),
+            first_half: half(0, &parts.first_half),
+            second_half: half(1, &parts.second_half),
         })
     }
-}
-
-/// As a side's sum is shown everywhere.
-fn shown(goals: ExpectedGoals) -> f64 {
-    (goals.goals() * 1000.0).round() / 1000.0
 }
 
 /// Shots of each side at the frame of the goal; `None` where shots are not known one by one.
 fn woodwork(football: &FootballRecord) -> Option<[u32; 2]> {
     let shots = &football.analysis.as_ref()?.shots;
     let hits = |side: u8| {
-        let own = shots.iter().filter(|it| it.side == side && it.outcome == ShotOutcome::Post);
-        u32::try_from(own.count()).ok()
+        let is_hit = |shot: &&ShotRecord| shot.side == side && shot.outcome == ShotOutcome::Post;
+        u32::try_from(shots.iter().filter(is_hit).count()).ok()
     };
     if shots.is_empty() { None } else { Some([hits(0)?, hits(1)?]) }
 }
 
 impl HalfStats {
-    fn of(half: &Half) -> Option<Self> {
-        let own = Self { home: SideStats::of(&half.home), away: SideStats::of(&half.away) };
-        (*half != Half::default()).then_some(own)
+    fn of(half: &Half) -> Self {
+        Self { home: SideStats::of(&half.home), away: SideStats::of(&half.away) }
     }
 }
 
@@ -164,26 +163,27 @@ impl SideStats {
         }
     }
 
-    /// Adds what feeds count of players only.
-    fn with_players(self, own: &PlayerSums<'_>, other: &PlayerSums<'_>) -> Self {
-        let tackles = own.get("total_tackle");
-        let [duels, others_duels] = [own, other].map(|side| side.get("duel_won"));
-        let [aerials, others_aerials] = [own, other].map(|side| side.get("aerial_won"));
+    /// Adds what feeds count of players only, as sums of this side and of the other.
+    fn with_players(self, sums: &PlayerSums<'_>, other: &PlayerSums<'_>) -> Self {
+        let tackles = sums.get("total_tackle");
+        let [duels, others_duels] = [sums, other].map(|side| side.get("duel_won"));
+        let [aerials, others_aerials] = [sums, other].map(|side| side.get("aerial_won"));
         let ground = |duels: Option<u32>, aerials: Option<u32>| duels?.checked_sub(aerials?);
         let [grounds, others_grounds] =
             [ground(duels, aerials), ground(others_duels, others_aerials)];
         // What one side does not win, the other does.
-        let won = |own: Option<u32>, other: Option<u32>| Some((own?, own? + other?));
-        let made = |made: &str, tried: &str| Some((own.get(made)?, own.get(tried)?));
+        let won = |won: Option<u32>, lost: Option<u32>| Some((won?, won?.saturating_add(lost?)));
+        let made = |made: &str, tried: &str| Some((sums.get(made)?, sums.get(tried)?));
+        let share = |(made, tried): (u32, u32)| percent(made, tried);
         Self {
             tackles,
             total_tackles: tackles,
-            tackles_won: made("won_tackle", "total_tackle").and_then(percent),
-            interceptions: own.get("interception"),
-            clearances: own.get("total_clearance"),
-            recoveries: own.get("ball_recovery"),
-            dispossessed: own.get("dispossessed"),
-            duels: won(duels, others_duels).and_then(percent),
+            tackles_won: made("won_tackle", "total_tackle").and_then(share),
+            interceptions: sums.get("interception"),
+            clearances: sums.get("total_clearance"),
+            recoveries: sums.get("ball_recovery"),
+            dispossessed: sums.get("dispossessed"),
+            duels: won(duels, others_duels).and_then(share),
             crosses: made("accurate_cross", "total_cross").map(ratio),
             dribbles: made("won_contest", "total_contest").map(ratio),
             long_balls: made("accurate_long_balls", "total_long_balls").map(ratio),
@@ -194,13 +194,8 @@ impl SideStats {
     }
 }
 
-/// `None` of nothing.
-fn percent((made, tried): (u32, u32)) -> Option<u32> {
-    (100 * made + tried / 2).checked_div(tried)
-}
-
-fn ratio(counts: (u32, u32)) -> String {
-    format!("{}/{} ({}%)", counts.0, counts.1, percent(counts).unwrap_or_default())
+fn ratio((made, tried): (u32, u32)) -> String {
+    format!("{made}/{tried} ({}%)", percent(made, tried).unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -208,7 +203,11 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use record::{PlayerRecord, testing};
+    use facts::{
+        event::{ExpectedGoals, Stat},
+        football::Period,
+    };
+    use record::{AnalysisRecord, MatchSummary, PlayerRecord, testing};
 
     #[test]
     fn duels_of_a_side_are_those_that_it_won_of_all() {
@@ -235,6 +234,44 @@ mod tests {
         let away = json!([33, "2/3 (67%)", "2/9 (22%)", 0, Value::Null, "1/4 (25%)", 0]);
         assert_eq!((json!(values("home")), json!(values("away"))), (home, away), "{json}");
         assert!(json["home"]["long_balls"].is_null() && json.get("first_half").is_none(), "{json}");
+    }
+
+    #[test]
+    fn half_is_there_once_it_is_counted_and_expected_goals_are_exact() {
+        let shot = |period, side| ShotRecord {
+            eid: format!("shot {side}").into(),
+            side,
+            player: None,
+            period,
+            minute: 50,
+            added: None,
+            outcome: ShotOutcome::Saved,
+            situation: None,
+            body_part: None,
+            expected_goals: Some(ExpectedGoals(12_345)),
+            expected_on_target: None,
+            place: Some([900, 500]),
+            goal_mouth: None,
+        };
+        let analysis = AnalysisRecord {
+            shots: vec![shot(Period::FirstHalf, 0), shot(Period::SecondHalf, 1)],
+            halves: [[[(Stat::Fouls, 2)].into(), [].into()], [[].into(), [].into()]],
+            ..AnalysisRecord::default()
+        };
+        let football = FootballRecord { analysis: Some(Box::new(analysis)), ..testing::football() };
+        let record = testing::record(testing::MATCH, football);
+        let stats = LiveStats::of(&record).expect("counters");
+        assert!(stats.first_half.is_some_and(|half| half.away.fouls == Some(0)));
+        assert_eq!(stats.second_half, None, "its shots alone are known");
+        assert_eq!(stats.home.expected_goals, Some(0.12345));
+        // A list has no shots, but their sum.
+        let summary = MatchSummary {
+            expected_goals: Some([ExpectedGoals(12_345); 2]),
+            ..MatchSummary::clone(&record.brief)
+        };
+        let row = testing::record(testing::MATCH, testing::football());
+        let row = LiveStats::of(&MatchRecord { brief: summary.into(), ..row });
+        assert_eq!(row.expect("expected goals").home.expected_goals, Some(0.12345));
     }
 
     #[test]

@@ -103,7 +103,7 @@ async fn best_odds(request: &ApiRequest) -> ApiResult {
     needs_bookmakers(&request.api, request.caller()?)?;
     let query = V1Query::pages(request)?;
     let event = query.params.id("event")?;
-    let market = query.params.parsed("market", "the name of a market, as 1x2", Market::named)?;
+    let market = query.params.choice("market", facts::market::names(), Market::named)?;
     let filter = MatchQuery {
         ids: event.map(|event| vec![event]),
         competitions: query.params.ids("league")?,

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use super::{
     event::EventRow,
     events,
-    request::{self, DATE_FROM, DATE_TO, LEAGUE, ONE, TZ, V1Query},
+    request::{self, DATE_FROM, DATE_TO, LEAGUE, ONE, ROUND, SEASON, TEAM, TZ, V1Query},
 };
 use crate::api::{
     ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec,
@@ -18,8 +18,8 @@ use crate::api::{
         row::{Blend, Markets, ModelInfo, Prediction, Recommendations},
     },
 };
-use history::query::View;
-use record::{Key, Vocabulary};
+use history::query::{MatchQuery, View};
+use record::Key;
 
 /// A prediction, which has the id of its event.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -140,8 +140,9 @@ impl PredictionRow {
 const LIST: Spec = request::spec(&[
     Param::flag("upcoming", ""),
     LEAGUE,
-    Param::id("season", ""),
-    Param::id("team", "Team, home or away"),
+    SEASON,
+    TEAM,
+    ROUND,
     Param::id("event", ""),
     Param::text("status", ""),
     DATE_FROM,
@@ -163,16 +164,15 @@ endpoints! {
 async fn list(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
     let mut prediction_query = PredictionQuery::not_over();
-    prediction_query.matches.competitions = query.params.ids("league")?;
-    prediction_query.matches.season = query.params.id("season")?;
-    prediction_query.matches.team = query.params.id("team")?;
-    prediction_query.matches.from = query.from()?;
-    prediction_query.matches.before = query.before()?;
-    prediction_query.matches.ids = query.params.id("event")?.map(|event| vec![event]);
-    let status = query.params.text("status").and_then(|it| Vocabulary::Football.parse(it));
-    if let Some(statuses) = status {
-        prediction_query.narrow(&statuses);
+    let wanted = query.matches()?;
+    if let Some(statuses) = &wanted.statuses {
+        prediction_query.narrow(statuses);
     }
+    prediction_query.matches = MatchQuery {
+        ids: query.params.id("event")?.map(|event| vec![event]),
+        statuses: prediction_query.matches.statuses,
+        ..wanted
+    };
     if query.params.flag("upcoming")? == Some(true) {
         prediction_query.upcoming();
     }

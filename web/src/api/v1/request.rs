@@ -34,6 +34,9 @@ pub(super) const NONE: Spec = spec(&[]);
 pub(super) const ONE: Spec = spec(&[TZ]);
 
 pub(super) const LEAGUE: Param = Param::ids("league", "One or more IDs, separated by commas");
+pub(super) const SEASON: Param = Param::id("season", "");
+pub(super) const TEAM: Param = Param::id("team", "Team, home or away");
+pub(super) const ROUND: Param = Param::number("round_number", "");
 pub(super) const NAME: Param = Param::text("name", "Part of the name");
 pub(super) const TZ: Param = Param::text("tz", "");
 pub(super) const DATE_FROM: Param =

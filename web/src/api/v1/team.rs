@@ -10,7 +10,7 @@ use super::{
     event::EventRow,
     events,
     league::{football_entities, football_entity},
-    request::{self, NAME, NONE, TZ, V1Query},
+    request::{self, DATE_FROM, DATE_TO, LEAGUE, NAME, NONE, ROUND, SEASON, TZ, V1Query},
 };
 use crate::api::{
     Api, ApiRequest, ApiResult, CacheControl, Page, Param, Spec,
@@ -120,11 +120,12 @@ fn countries(api: &Api, teams: Option<Vec<Key>>) -> BTreeMap<Key, Option<String>
 fn countries_of(api: &Api, briefs: &[Arc<MatchSummary>]) -> BTreeMap<Key, Option<String>> {
     let mut countries: BTreeMap<Key, Option<String>> = BTreeMap::new();
     for brief in briefs {
-        let country = country_of(api, brief);
+        // A league without a country says nothing.
+        let Some(country) = country_of(api, brief) else { continue };
         for side in brief.sides.iter().flatten() {
-            let known = countries.entry(*side).or_insert_with(|| country.clone());
-            if country.is_some() && *known != country {
-                *known = None;
+            let only = countries.entry(*side).or_insert_with(|| Some(country.clone()));
+            if only.as_ref() != Some(&country) {
+                *only = None;
             }
         }
     }
@@ -187,12 +188,8 @@ const TEAMS: Spec = request::spec(&[Param::text("country", ""), NAME]);
 
 const VENUES: Spec = request::spec(&[Param::text("country", ""), Param::text("city", ""), NAME]);
 
-const TEAM_MATCHES: Spec = request::spec(&[
-    Param::text("date_from", ""),
-    Param::text("date_to", ""),
-    Param::text("status", ""),
-    TZ,
-]);
+const TEAM_MATCHES: Spec =
+    request::spec(&[DATE_FROM, DATE_TO, LEAGUE, SEASON, ROUND, Param::text("status", ""), TZ]);
 
 endpoints! {
     /// Teams, by their names.

@@ -207,6 +207,7 @@ async fn event_says_what_the_hub_knows() {
     assert_eq!((named("goals"), named("rating")), (json!(1), json!(7.12)), "{scorer}");
     assert_eq!((named("sub_out"), named("replaced_by_player_id")), (json!(60), json!(1012)));
     assert_eq!((named("specific_position"), named("jersey_number")), (json!("GK"), json!("1")));
+    check("/lineups/home/players/1/specific_position", json!(""));
     check("/lineups/home/substitutes/0/sub_in", json!(60));
     check("/lineups/home/substitutes/0/replaces_player_id", json!(1001));
     check("/lineups/away/players/0/yellow_card", json!(true));
@@ -287,6 +288,11 @@ async fn filters_by_members_of_rows_filter() {
         ("events/?round_number=2", Some(1)),
         ("live/?league=42", Some(0)),
         ("live/?team=300", Some(1)),
+        ("live/?round_number=2", Some(0)),
+        ("live/?status=halftime", Some(0)),
+        ("live/?status=nonsense&team=300", Some(1)),
+        ("teams/100/matches/?league=42", Some(0)),
+        ("teams/100/matches/?round_number=2", Some(1)),
         ("teams/?search=nobody", None),
     ] {
         let count = get(&world, query).await["count"].as_u64();
