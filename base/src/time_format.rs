@@ -9,15 +9,27 @@ pub const EXPECTED: &str = "a day as 2026-08-30 or a moment as 2026-08-30T18:00:
 /// The beginning of a day in UTC, or a timestamp.
 #[must_use]
 pub fn begin(text: &str) -> Option<Micros> {
-    day(text).map_or_else(|| moment(text), |day| Some(midnight(day)))
+    begin_in(text, &TimeZone::UTC)
 }
 
 /// The end of a day in UTC, or just after a timestamp.
 #[must_use]
 pub fn end(text: &str) -> Option<Micros> {
+    end_in(text, &TimeZone::UTC)
+}
+
+/// The beginning of a day in a zone, or a timestamp, which is of the zone if it has no offset.
+#[must_use]
+pub fn begin_in(text: &str, zone: &TimeZone) -> Option<Micros> {
+    day(text).map_or_else(|| moment(text, zone), |day| Some(midnight(day, zone)))
+}
+
+/// The end of a day in a zone, or just after a timestamp, which is of the zone if it has no offset.
+#[must_use]
+pub fn end_in(text: &str, zone: &TimeZone) -> Option<Micros> {
     match day(text) {
-        Some(day) => Some(midnight(day.tomorrow().unwrap_or(Date::MAX))),
-        None => moment(text)?.checked_add(1),
+        Some(day) => Some(midnight(day.tomorrow().unwrap_or(Date::MAX), zone)),
+        None => moment(text, zone)?.checked_add(1),
     }
 }
 
@@ -28,14 +40,14 @@ pub fn day(text: &str) -> Option<Date> {
 }
 
 /// The last representable day begins after the last timestamp.
-fn midnight(day: Date) -> Micros {
-    let begin = day.to_zoned(TimeZone::UTC).map_or(Timestamp::MAX, |day| day.timestamp());
+fn midnight(day: Date, zone: &TimeZone) -> Micros {
+    let begin = day.to_zoned(zone.clone()).map_or(Timestamp::MAX, |day| day.timestamp());
     begin.as_microsecond()
 }
 
-/// ISO 8601, in UTC if there is no offset. A `+` that arrives as a blank is read as `+`, except between date
+/// ISO 8601, in the zone if there is no offset. A `+` that arrives as a blank is read as `+`, except between date
 /// and time, where it stands for `T`.
-fn moment(text: &str) -> Option<Micros> {
+fn moment(text: &str, zone: &TimeZone) -> Option<Micros> {
     let (day, rest) = text.split_at_checked(10)?;
     let text = match rest.strip_prefix(' ') {
         Some(time) => format!("{day}T{}", time.replace(' ', "+")),
@@ -43,7 +55,7 @@ fn moment(text: &str) -> Option<Micros> {
     };
     let moment: Option<Timestamp> = text.parse().ok().or_else(|| {
         let civil: jiff::civil::DateTime = text.parse().ok()?;
-        Some(civil.to_zoned(TimeZone::UTC).ok()?.timestamp())
+        Some(civil.to_zoned(zone.clone()).ok()?.timestamp())
     });
     Some(moment?.as_microsecond())
 }
@@ -79,6 +91,14 @@ mod tests {
         }
         assert_eq!(begin("2026-08-30T20:00:00 02:00"), moment);
         assert_eq!(end("9999-12-31"), Some(Timestamp::MAX.as_microsecond()));
+        let tokyo = TimeZone::get("Asia/Tokyo").expect("a known zone");
+        let in_tokyo = |text: &str| [begin_in(text, &tokyo), end_in(text, &tokyo)];
+        assert_eq!(in_tokyo("2026-08-30T20:00:00+02:00"), [moment, moment.map(|at| at + 1)]);
+        assert_eq!(in_tokyo("2026-08-31T03:00:00"), [moment, moment.map(|at| at + 1)]);
+        let day = in_tokyo("2026-08-31").map(|at| at.and_then(zulu).unwrap());
+        assert_eq!(day, ["2026-08-30T15:00:00Z", "2026-08-31T15:00:00Z"]);
+        let new_york = TimeZone::get("America/New_York").expect("a known zone");
+        assert_eq!(end_in("9999-12-31", &new_york), Some(Timestamp::MAX.as_microsecond()));
         assert_eq!(begin("yesterday"), None);
         assert_eq!(end("2026-02-30"), None);
     }

@@ -94,7 +94,10 @@ async fn arbitrage_begins_and_ends_on_channel_and_over_http() {
     let list = hub.json_until(&key, "/signals/api/?active=false", |it| it["count"] == 1).await;
     assert_eq!(list["results"][0]["ended_at"], "2026-09-01T16:26:45Z");
 
+    let several = format!("event_id=1,{}", list["results"][0]["event_id"]);
     for (filter, count) in [
+        (&*several, 1),
+        ("event_id=1", 0),
         ("kind=arbitrage&sport=tennis", 1),
         ("kind=steam", 0),
         ("sport=football", 0),

@@ -137,7 +137,7 @@ async fn hockey() {
     );
     let live = stage.get(&format!("/hockey/api/v2/predictions/{live}/")).await;
     assert_eq!((&live["model"], &live["home_win_prob"]), (&json!("elo"), &json!(0.523)));
-    let past = stage.get(&format!("/hockey/api/v2/predictions/?match={past}")).await;
+    let past = stage.get(&format!("/hockey/api/v2/predictions/?match=1,{past}")).await;
     let past = &past["results"][0];
     assert_eq!((&past["home_win_prob"], &past["actual_winner_id"]), (&Value::Null, red));
 }

@@ -124,12 +124,12 @@ pub(super) fn choose(
     if let Some(text) = params.text("h2h") {
         let expected = "h2h is to be two sides with a comma between, by id or name.";
         let sides = sides(text).ok_or_else(|| ApiError::BadParameter(expected.to_owned()))?;
-        let sides = sides.map(|side| sides_named(&api.history, query.sport, side));
-        if sides.iter().any(|named| named.len() > IDS_MAX) {
-            let detail = format!("h2h takes more of a name that is of over {IDS_MAX} sides.");
+        let [first, second] = sides.map(|side| sides_named(&api.history, query.sport, side));
+        if first.len().max(second.len()) > IDS_MAX {
+            let detail = format!("h2h takes names that at most {IDS_MAX} sides have.");
             return Err(ApiError::BadParameter(detail));
         }
-        query.meeting = Some(sides);
+        query.meeting = Some([first, second]);
     }
     let newest_first = |text: &str| SORTS.iter().position(|sort| *sort == text);
     if let Some(sort) = params.choice("sort", SORTS, newest_first)? {

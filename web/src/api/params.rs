@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::BTreeSet, sync::OnceLock};
 use facts::event::Sport;
 use fanout::Micros;
 use form_urlencoded::byte_serialize;
-use jiff::{civil::Date, tz::TimeZone};
+use jiff::tz::TimeZone;
 use utoipa::openapi::{
     KnownFormat, ObjectBuilder, Required, SchemaFormat, Type,
     path::{Parameter, ParameterBuilder, ParameterIn},
@@ -436,28 +436,24 @@ impl Params {
         })
     }
 
-    /// The inclusive start: the beginning of a day in the zone of the request, or a timestamp.
+    /// The inclusive start: the beginning of a day, or a timestamp, in the zone of the request.
     ///
     /// # Errors
     ///
     /// If the value is neither.
     pub fn from(&self, name: &str) -> Result<Option<Micros>, ApiError> {
-        self.parsed(name, time::EXPECTED, |text| match (&self.zone, time::day(text)) {
-            (Some(zone), Some(day)) => midnight(day, zone),
-            (_, _) => time::begin(text),
-        })
+        let zone = self.zone.clone().unwrap_or(TimeZone::UTC);
+        self.parsed(name, time::EXPECTED, |text| time::begin_in(text, &zone))
     }
 
-    /// The exclusive end: the end of a day in the zone of the request, or just after a timestamp.
+    /// The exclusive end: the end of a day, or just after a timestamp, in the zone of the request.
     ///
     /// # Errors
     ///
     /// If the value is neither.
     pub fn before(&self, name: &str) -> Result<Option<Micros>, ApiError> {
-        self.parsed(name, time::EXPECTED, |text| match (&self.zone, time::day(text)) {
-            (Some(zone), Some(day)) => midnight(day.tomorrow().ok()?, zone),
-            (_, _) => time::end(text),
-        })
+        let zone = self.zone.clone().unwrap_or(TimeZone::UTC);
+        self.parsed(name, time::EXPECTED, |text| time::end_in(text, &zone))
     }
 
     /// `limit` and `offset`.
@@ -488,10 +484,6 @@ impl Params {
         let bad = || ApiError::BadParameter(format!("{name} is to be {expected}."));
         parse(text).map(Some).ok_or_else(bad)
     }
-}
-
-fn midnight(day: Date, zone: &TimeZone) -> Option<Micros> {
-    Some(day.to_zoned(zone.clone()).ok()?.timestamp().as_microsecond())
 }
 
 fn id(text: &str) -> Option<Key> {

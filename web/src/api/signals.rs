@@ -7,8 +7,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
-    Api, ApiError, ApiRequest, ApiResult, CacheControl, Number, Page, Param, Params, Spec, params,
-    time,
+    Api, ApiError, ApiRequest, ApiResult, CacheControl, Number, Page, Param, Params, Spec,
+    match_filter::IdFilter, params, time,
 };
 use crate::clock::now;
 use accounts::Caller;
@@ -134,7 +134,7 @@ const LIST: Spec = Spec::of(&[
     Param::flag("active", "`true`: active signals; `false`: ended ones"),
     Param::text("date_from", "Started on or after this day (2026-08-30) or timestamp"),
     Param::text("date_to", "Started on or before this day or timestamp"),
-    Param::id("event_id", ""),
+    Param::ids("event_id", "One or more"),
     Param::text("kind", "arbitrage, price_gap, value, steam, suspended or momentum"),
     Param::percentage("min_strength", "0 to 100"),
     Param::text("sport", "football, tennis, csgo, darts, hockey, basketball or horseracing"),
@@ -177,7 +177,7 @@ struct Filter {
     active: Option<bool>,
     from: Option<Micros>,
     before: Option<Micros>,
-    event: Option<Key>,
+    events: IdFilter,
     kind: Option<SignalKind>,
     strength: u8,
     sport: Option<Sport>,
@@ -192,7 +192,7 @@ impl Filter {
             active: params.flag("active")?,
             from: params.from("date_from")?,
             before: params.before("date_to")?,
-            event: params.id("event_id")?,
+            events: IdFilter::read(params, "event_id")?,
             kind: params.choice("kind", SignalKind::ALL.map(SignalKind::as_str), kind)?,
             strength: strength.unwrap_or(0),
             sport: params.choice("sport", Sport::ALL.map(Sport::as_str), params::sport)?,
@@ -204,7 +204,7 @@ impl Filter {
             wanted.is_none_or(|wanted| wanted == own)
         }
         is(self.active.as_ref(), &record.ended.is_none())
-            && is(self.event.as_ref(), &record.match_id)
+            && self.events.passes(Some(record.match_id))
             && is(self.kind.as_ref(), &record.signal.topic.kind)
             && is(self.sport.as_ref(), &record.sport)
             && self.from.is_none_or(|from| record.began >= from)

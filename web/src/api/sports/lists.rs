@@ -33,7 +33,7 @@ pub(super) const NAMED: Spec =
 pub(super) const PEOPLE: Spec = request::spec(&[
     SEARCH,
     COUNTRY,
-    Param::id("team", "Filter by team."),
+    Param::ids("team", "One or more teams."),
     Param::undocumented("league"),
 ])
 .paged();

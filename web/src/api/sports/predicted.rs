@@ -1,7 +1,5 @@
 //! Selects the matches of a list of predictions, for all sports.
 
-use std::sync::Arc;
-
 use facts::event::Sport;
 use serde::Serialize;
 
@@ -10,7 +8,10 @@ use super::{
     sport_stats::SportStats,
 };
 use crate::{
-    api::{Api, ApiError, ApiRequest, ApiResult, CacheControl, Param, Spec, view::View},
+    api::{
+        Api, ApiError, ApiRequest, ApiResult, CacheControl, Param, Spec, match_filter::IDS_MAX,
+        view::View,
+    },
     clock::now,
 };
 use history::query::MatchQuery;
@@ -23,7 +24,7 @@ pub(super) const PREDICTIONS: Spec = request::spec(&[
         "`true`: matches that have not started, the default without a match, dates or a status. `false`:\n\
          matches with a result.",
     ),
-    Param::id("match", "Filter by match."),
+    Param::ids("match", "One or more matches, at most 50, whatever the other filters are."),
     Param::number("days", "Upcoming matches of this many days."),
     Param::ids("league", "One or more leagues or tournaments."),
     Param::ids("tournament", "Same as `league`."),
@@ -42,23 +43,17 @@ pub(super) async fn list<T: Serialize>(
     sport: Sport,
     row: impl Fn(&Api, &MatchRecord, &SportStats) -> T,
 ) -> ApiResult {
-    let filter = filter(request, sport)?;
+    let mut query = filter(request, sport)?;
+    if let Some(ids) = request.params.ids_up_to("match", IDS_MAX)? {
+        let window = request.window;
+        query = MatchQuery { ids: Some(ids), window, ..MatchQuery::of_sport(sport) };
+    }
     let sport_stats = request.sport_stats(sport).await?;
-    let (count, records) = match request.params.id("match")? {
-        Some(id) => {
-            let record = request.api.record(id).await?;
-            let record = record.filter(|record| record.brief.sport == sport);
-            let page = record.iter().skip(request.window.offset).map(Arc::clone).collect();
-            (usize::from(record.is_some()), page)
-        }
-        None => {
-            let view = View::now(&request.api.history, Some(sport));
-            let found = view.find(&filter);
-            (found.count, view.records(&found.briefs).await?)
-        }
-    };
+    let view = View::now(&request.api.history, Some(sport));
+    let found = view.find(&query);
+    let records = view.records(&found.briefs).await?;
     let rows = records.iter().map(|record| row(&request.api, record, &sport_stats)).collect();
-    request.page(CacheControl::PREDICTIONS, count, rows)
+    request.page(CacheControl::PREDICTIONS, found.count, rows)
 }
 
 fn filter(request: &ApiRequest, sport: Sport) -> Result<MatchQuery, ApiError> {

@@ -96,9 +96,10 @@ impl ApiRequest {
             ..MatchQuery::of_sport(sport)
         };
         if let Some(team) = params.text("team") {
-            match match_filter::one_or_several(params, "team") {
-                Ok((team, teams)) => (filter.team, filter.teams) = (team, teams),
-                Err(_) => filter.teams = Some(self.teams_like(sport, team)),
+            if params.ids("team").is_ok() {
+                (filter.team, filter.teams) = match_filter::one_or_several(params, "team")?;
+            } else {
+                filter.teams = Some(self.teams_like(sport, team));
             }
         }
         match_filter::choose(&self.api, params, filter)

@@ -181,18 +181,28 @@ impl<'a> PriceFilter<'a> {
             return Err(ApiError::unknown_value("market", accepted));
         }
         let Some(text) = self.outcome else { return Ok(()) };
-        if in_market.clone().any(|row| self.is_outcome(row)) {
+        if self.has_outcome(text) || in_market.clone().any(|row| self.is_outcome(row)) {
             return Ok(());
         }
         let outcomes: BTreeSet<&str> = in_market.map(|row| &*row.outcome).collect();
-        let is_named = match self.named {
-            Some((market, _)) => market.outcome_named(text).is_some(),
-            None => market::outcome_named(text).is_some(),
+        Err(match self.named {
+            _ if !outcomes.is_empty() => ApiError::unknown_value("outcome", outcomes),
+            Some((market, _)) => ApiError::unknown_value("outcome", market.outcome_names()),
+            None => ApiError::unknown_value("outcome", market::all_outcome_names()),
+        })
+    }
+
+    /// Whether the requested market, or without one any market, has an outcome of this name, whatever there are prices of.
+    fn has_outcome(&self, text: &str) -> bool {
+        // Players have no home and away.
+        let text = match market::outcome_named(text) {
+            Some("p1") => "home",
+            Some("p2") => "away",
+            _ => text,
         };
-        match outcomes.is_empty() {
-            true if is_named => Ok(()),
-            true => Err(ApiError::unknown_value("outcome", market::all_outcome_names())),
-            false => Err(ApiError::unknown_value("outcome", outcomes)),
+        match self.named {
+            Some((market, _)) => market.outcome_named(text).is_some(),
+            None => self.market.is_none() && market::outcome_named(text).is_some(),
         }
     }
 }
@@ -337,4 +347,34 @@ async fn last_ticks(
         ticks.drain(..ticks.len().saturating_sub(TICKS_SHOWN));
     }
     Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::iter;
+
+    use super::*;
+
+    /// Prices come and go: what is refused depends on the vocabulary.
+    #[test]
+    fn words_of_the_vocabulary_are_accepted_without_prices() {
+        for (market, outcome, is_accepted) in [
+            (None, Some("over"), true),
+            (None, Some("p1"), true),
+            (None, Some("maybe"), false),
+            (Some("1x2"), Some("2"), true),
+            (Some("match_winner"), Some("p2"), true),
+            (Some("match_winner:1h"), Some("draw"), true),
+            (Some("1x2"), Some("over"), false),
+            (Some("over_under_25"), Some("yes"), false),
+            (Some("over_under_25"), Some("p1"), false),
+            (Some("nonsense"), None, false),
+        ] {
+            let named = market.and_then(Market::with_period);
+            let filter =
+                PriceFilter { bookmakers: None, market, outcome, period: None, line: None, named };
+            let checked = filter.check(iter::empty());
+            assert_eq!(checked.is_ok(), is_accepted, "{market:?} {outcome:?}: {checked:?}");
+        }
+    }
 }

@@ -9,10 +9,13 @@ use super::{
     row::{MeetingRow, RaceDetail, RaceRow, TrackRow},
 };
 use crate::{
-    api::{ApiError, ApiRequest, ApiResult, CacheControl, Page, PageSize, Param, Spec},
+    api::{
+        ApiError, ApiRequest, ApiResult, CacheControl, Page, PageSize, Param, Spec,
+        match_filter::IdFilter,
+    },
     clock::now,
 };
-use record::{Key, Status, Vocabulary};
+use record::{Status, Vocabulary};
 
 const SPORT: Sport = Sport::HorseRacing;
 
@@ -26,7 +29,7 @@ const NEXT: PageSize = PageSize { default: 10, max: 50 };
 /// How long after its scheduled time a race may still be waiting to start, in microseconds.
 const LATE: i64 = 30 * 60 * 1_000_000;
 
-const TRACK: Param = Param::id("track", "Filter by track.");
+const TRACK: Param = Param::ids("track", "One or more tracks.");
 const REGION: Param = Param::text("region", "Filter by country code (ISO 3166-1 alpha-2).");
 
 /// The parameters of lists of races.
@@ -122,19 +125,19 @@ async fn list(request: &ApiRequest) -> ApiResult {
 }
 
 fn live(request: &ApiRequest) -> ApiResult {
-    request.params.id("track")?;
+    let is_here = is_at(request)?;
     let live: Vec<_> =
         request.api.history.live(SPORT).iter().filter_map(|record| RaceCard::of(record)).collect();
-    let live: Vec<_> = live.iter().filter(|card| is_at(request, card)).collect();
+    let live: Vec<_> = live.iter().filter(|card| is_here(card)).collect();
     request.page_of(CacheControl::LIVE, &live, |card| RaceRow::of(card))
 }
 
 async fn next_to_jump(request: &ApiRequest) -> ApiResult {
-    request.params.id("track")?;
     let all = request.race_cards().await?;
+    let is_here = is_at(request)?;
     let window = request.params.window_of(NEXT)?;
     let now = now();
-    let is_wanted = |card: &&RaceCard| is_next(card, now) && is_at(request, card);
+    let is_wanted = |card: &&RaceCard| is_next(card, now) && is_here(card);
     let next = all.iter().map(AsRef::as_ref).filter(is_wanted).take(window.limit);
     let rows: Vec<_> = next.map(RaceRow::of).collect();
     request.answer(CacheControl::LIVE, &rows)
@@ -173,9 +176,8 @@ async fn meeting(request: &ApiRequest) -> ApiResult {
 
 async fn tracks(request: &ApiRequest) -> ApiResult {
     let all = request.race_cards().await?;
-    let part = request.name_part("search");
-    let tracks =
-        all.iter().filter(|card| is_at(request, card)).filter_map(|card| TrackRow::of(card));
+    let (part, is_here) = (request.name_part("search"), is_at(request)?);
+    let tracks = all.iter().filter(|card| is_here(card)).filter_map(|card| TrackRow::of(card));
     let mut tracks: Vec<_> = tracks.filter(|track| part.is_in(&track.brief.name)).collect();
     tracks.sort_by(|a, b| (&a.brief.name, a.brief.id).cmp(&(&b.brief.name, b.brief.id)));
     tracks.dedup_by_key(|track| track.brief.id);
@@ -201,12 +203,12 @@ fn filter_races<'a>(
         before = Some(now() + COMING_DAYS * DAY);
     }
     let statuses = request.params.statuses(Vocabulary::Sport(SPORT));
-    request.params.id("track")?;
+    let is_here = is_at(request)?;
     let races = races.filter(|card| {
         card.start.is_some_and(|start| {
             from.is_none_or(|from| from <= start) && before.is_none_or(|before| start < before)
         }) && statuses.as_ref().is_none_or(|statuses| statuses.contains(&card.status))
-            && is_at(request, card)
+            && is_here(card)
     });
     Ok(races.collect())
 }
@@ -218,15 +220,16 @@ fn is_next(card: &RaceCard, now: Micros) -> bool {
         && card.start.is_some_and(|start| start > now - LATE)
 }
 
-/// Whether a race is at the requested track and in the requested country.
-fn is_at(request: &ApiRequest, card: &RaceCard) -> bool {
-    let track = request.params.text("track").and_then(|track| track.parse::<Key>().ok());
-    let own = card.track.as_ref().map(|track| track.id);
+/// Whether a race is at one of the requested tracks and in the requested country.
+fn is_at(request: &ApiRequest) -> Result<impl Fn(&RaceCard) -> bool, ApiError> {
+    let tracks = IdFilter::read(&request.params, "track")?;
     let region = request.params.text("region");
-    (track.is_none() || own == track)
-        && region.is_none_or(|region| {
-            card.region.as_deref().is_some_and(|own| own.eq_ignore_ascii_case(region))
-        })
+    Ok(move |card: &RaceCard| {
+        tracks.passes(card.track.as_ref().map(|track| track.id))
+            && region.is_none_or(|region| {
+                card.region.as_deref().is_some_and(|code| code.eq_ignore_ascii_case(region))
+            })
+    })
 }
 
 #[cfg(test)]

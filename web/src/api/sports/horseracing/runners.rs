@@ -16,7 +16,10 @@ use super::{
     races::{COMING_DAYS, PAST_DAYS},
 };
 use crate::{
-    api::{ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec, number::Number, time},
+    api::{
+        ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec, match_filter::IdFilter,
+        number::Number, time,
+    },
     clock::now,
 };
 use record::{Key, RunnerPriceRecord};
@@ -79,9 +82,9 @@ struct RunnerBook {
 }
 
 const RUNNERS: Spec = request::spec(&[
-    Param::id("race", "Filter by race."),
-    Param::id("horse", "Filter by horse."),
-    Param::id("jockey", "Filter by jockey."),
+    Param::ids("race", "One or more races."),
+    Param::ids("horse", "One or more horses."),
+    Param::ids("jockey", "One or more jockeys."),
 ])
 .paged();
 
@@ -125,22 +128,19 @@ endpoints! {
 }
 
 async fn list(request: &ApiRequest) -> ApiResult {
-    let (race, horse) = (request.params.id("race")?, request.params.id("horse")?);
-    let jockey = request.params.id("jockey")?;
     let all = request.race_cards().await?;
-    let is_free = race.is_none() && horse.is_none() && jockey.is_none();
+    let read = |name: &str| IdFilter::read(&request.params, name);
+    let (races, horses, jockeys) = (read("race")?, read("horse")?, read("jockey")?);
+    let is_free = ![&races, &horses, &jockeys].iter().any(|filter| filter.is_set());
     let near = now() - PAST_DAYS * DAY..now() + COMING_DAYS * DAY;
     let is_near = |start: Micros| near.contains(&start);
-    let cards = all.iter().filter(|card| match race {
-        Some(race) => card.race == race,
-        None => !is_free || card.start.is_some_and(is_near),
+    let cards = all.iter().filter(|card| {
+        races.passes(Some(card.race)) && (!is_free || card.start.is_some_and(is_near))
     });
-    let is = |own: Option<&NamedRow>, query: Option<Key>| {
-        query.is_none() || own.map(|own| own.id) == query
-    };
+    let is = |named: Option<&NamedRow>, wanted: &IdFilter| wanted.passes(named.map(|row| row.id));
     let runners = cards.flat_map(|card| card.runners.iter().map(move |runner| (card, runner)));
     let runners: Vec<_> = runners
-        .filter(|(_, it)| is(it.horse.as_ref(), horse) && is(it.jockey.as_ref(), jockey))
+        .filter(|(_, it)| is(it.horse.as_ref(), &horses) && is(it.jockey.as_ref(), &jockeys))
         .collect();
     request.page_of(CacheControl::LIST, &runners, |(card, runner)| RunnerRow::of(card, runner))
 }
