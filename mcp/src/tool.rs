@@ -322,6 +322,9 @@ fn cursor() -> Argument {
     Argument::new("cursor", ArgumentKind::Cursor, "")
 }
 
+/// REST's parameters of lists that no argument has: other arguments imply them.
+const IMPLIED: [&str; 2] = ["sort", "h2h"];
+
 /// The arguments of a tool that asks REST, made of the parameters of its path.
 fn of_rest(
     openapi: &Value,
@@ -343,6 +346,9 @@ fn of_rest(
         // The other parts of a path have names of their own.
         let (name, mut aliases) =
             canonical(if in_path && rest_name == "id" { id } else { rest_name });
+        if let Some(name) = IMPLIED.iter().find(|name| **name == rest_name) {
+            places.push((*name, rest_name.to_owned(), false));
+        }
         if name.is_empty() {
             continue;
         }
