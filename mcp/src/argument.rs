@@ -354,9 +354,10 @@ impl Arguments {
         self.set(name, span.from_text());
     }
 
-    /// Gives several days, or one that is no day in UTC, as a begin and an end, which REST reads.
-    pub(crate) fn spread_date(&mut self) {
-        if let Some(span) = self.span("date").filter(|span| span.utc_day().is_none()) {
+    /// Gives several days, or one that is no day in UTC, as a begin and an end, which REST reads; any day where it reads
+    /// only these.
+    pub(crate) fn spread_date(&mut self, has_date: bool) {
+        if let Some(span) = self.span("date").filter(|span| !has_date || span.utc_day().is_none()) {
             self.remove("date");
             for name in ["date_from", "date_to"] {
                 if self.span(name).is_none() {
@@ -519,7 +520,7 @@ mod tests {
         assert_eq!(arguments.text("match_id"), Some("Alpha v Beta"));
         assert_eq!(arguments.rest_text("date").as_deref(), Some("2026-08-30"));
         let mut arguments = read(&json!({"date": "2026-08-30", "timezone": "Asia/Tokyo"})).unwrap();
-        arguments.spread_date();
+        arguments.spread_date(true);
         assert_eq!(arguments.get("date"), None);
         assert_eq!(arguments.rest_text("date_from").as_deref(), Some("2026-08-29T15:00:00Z"));
         assert_eq!(arguments.rest_text("date_to").as_deref(), Some("2026-08-30T14:59:59Z"));

@@ -134,16 +134,12 @@ impl Call<'_> {
         let now = arguments.calendar.now() / MINUTE_US * MINUTE_US;
         let is_bounded =
             ["date", "date_from", "date_to"].iter().any(|name| arguments.span(name).is_some());
-        // Without a bound, REST has the next week of a team only, and the races of some days.
         let is_of_team = arguments.get("team_id").is_some()
             && arguments.get("h2h").is_none()
             && self.tool.rest.as_ref().is_some_and(|rest| rest.path.ends_with("/fixtures/"));
-        let has_default = is_of_team || self.server.kind.product == Product::Horseracing;
         if !is_bounded && is_ahead {
             arguments.set_span("date_from", TimeSpan::at(now));
-        } else if !is_bounded && has_default && is_newest_first {
-            arguments.set_span("date_to", TimeSpan::at(now));
-        } else if !is_bounded && is_of_team {
+        } else if !is_bounded && is_of_team && statuses.is_none() {
             arguments.set_span("date_from", TimeSpan::at(now - LASTS_US));
         }
         let from = arguments.span("date_from").or_else(|| arguments.span("date"));
@@ -159,6 +155,11 @@ impl Call<'_> {
         };
         window.extend(order.map(|order| ("order".to_owned(), order.into())));
         arguments.notes.window = (!window.is_empty()).then(|| window.into());
+        // Without a bound, REST has the next week of a team only, and the races of some days.
+        let has_default = is_of_team || self.server.kind.product == Product::Horseracing;
+        if has_default && statuses.is_some() && from.is_none() && to.is_none() {
+            arguments.set_span("date_from", TimeSpan::at(0));
+        }
         if is_newest_first {
             arguments.set("sort", "-date");
         }
