@@ -137,11 +137,12 @@ impl Names {
     /// The first reading whose sides all exist: the whole text, so that Sheffield Wednesday stays a team, then
     /// with days at an end, then without words that are no name.
     fn reading(&self, text: &str, calendar: &Calendar) -> Result<Reading, Refusal> {
-        let sides_of_text = |text: &str, least: f64| -> Vec<Vec<SearchResult>> {
+        // The first side that nobody is called ends the search: each one compares all names.
+        let sides_of_text = |text: &str, least: f64| -> Option<Vec<Vec<SearchResult>>> {
             let fitting = |side: &str| {
                 let mut found = self.entities(self.side(), side, 2 * NEAREST_MAX);
                 found.retain(|team| team.score >= least);
-                found
+                Some(found).filter(|found| !found.is_empty())
             };
             sides_of(text).into_iter().map(fitting).collect()
         };
@@ -150,11 +151,10 @@ impl Names {
         let whole = std::iter::once((text.to_owned(), Vec::new(), None, EXACT_MIN));
         let dated = dated(text, calendar).chain(dated(&plain, calendar));
         let dated = dated.map(|(text, spans)| (text, spans, None, FIT_MIN));
-        let timeless = std::iter::once((rest, Vec::new(), tense, FIT_MIN));
+        let timeless = Some((rest, Vec::new(), tense, FIT_MIN)).filter(|(rest, ..)| rest != text);
         let again = std::iter::once((text.to_owned(), Vec::new(), None, FIT_MIN));
         for (text, spans, tense, least) in whole.chain(dated).chain(timeless).chain(again) {
-            let sides = sides_of_text(&text, least);
-            if sides.iter().all(|side| !side.is_empty()) {
+            if let Some(sides) = sides_of_text(&text, least) {
                 return Ok(Reading { sides, spans, tense });
             }
         }
