@@ -155,8 +155,8 @@ impl Calendar {
             [ref day @ .., "morning" | "afternoon" | "evening" | "night"] => self.words(day),
             ["day", "after", "tomorrow"] => self.day(after(today, 2.days())?),
             ["day", "before", "yesterday"] => self.day(after(today, (-2).days())?),
-            ["in", count, unit] => self.day(after_now(&self.now, duration(count, unit)?)?.date()),
-            [count, unit, "ago"] => self.day(after_now(&self.now, -duration(count, unit)?)?.date()),
+            ["in", count, unit] => self.away(duration(count, unit)?, unit),
+            [count, unit, "ago"] => self.away(-duration(count, unit)?, unit),
             ["next" | "coming" | "following", count, unit] => {
                 let end = self.end_of(&after_now(&self.now, duration(count, unit)?)?, unit)?;
                 Some(TimeSpan { from: self.now(), before: end })
@@ -182,9 +182,19 @@ impl Calendar {
             [first, second] => self
                 .date_of(first, second, None)
                 .or_else(|| self.month(first, Some(second.parse().ok()?))),
-            [first, second, year] => self.date_of(first, second, year.parse().ok()),
+            [first, second, year] => self.date_of(first, second, Some(year.parse().ok()?)),
             _ => None,
         }
+    }
+
+    /// The day at this distance from now; the hour from then on where hours count.
+    fn away(&self, distance: Duration, unit: &str) -> Option<TimeSpan> {
+        let moment = after_now(&self.now, distance)?;
+        if unit.starts_with("hour") {
+            let end = after_now(&moment, 1.hour())?;
+            return Some(TimeSpan { from: micros(&moment), before: micros(&end) });
+        }
+        self.day(moment.date())
     }
 
     /// The end of the day of a moment; the moment itself where hours count.
@@ -286,8 +296,9 @@ fn after_now(now: &Zoned, duration: Duration) -> Option<Zoned> {
     now.checked_add(duration).ok()
 }
 
-/// `3 days`, `two weeks`.
+/// `3 days`, `two weeks`, `an hour`.
 fn duration(count: &str, unit: &str) -> Option<Duration> {
+    let count = if matches!(count, "a" | "an") { "one" } else { count };
     let word = NUMBERS.iter().position(|word| *word == count).and_then(|it| i64::try_from(it).ok());
     let count = word.map(|index| index + 1).or_else(|| count.parse().ok())?;
     let count = Some(count).filter(|count| (1..=COUNT_MAX).contains(count))?;
@@ -356,7 +367,9 @@ mod tests {
         all(&["friday to sunday", "friday until sunday night"], "2026-11-27", "2026-11-29");
         all(&["monday to friday"], "2026-11-30", "2026-12-04");
         all(&["friday night", "Friday evening", "friday"], "2026-11-27", "2026-11-27");
-        all(&["tomorrow night", "in 12 hours", "in 24 hours"], "2026-11-26", "2026-11-26");
+        all(&["tomorrow night", "in a day", "in one day"], "2026-11-26", "2026-11-26");
+        all(&["2 hours ago", "two hours ago"], "2026-11-25T12:30:00Z", "2026-11-25T13:29:59Z");
+        all(&["in an hour"], "2026-11-25T15:30:00Z", "2026-11-25T16:29:59Z");
         all(&["november", "November 2026"], "2026-11-01", "2026-11-30");
         all(&["february"], "2027-02-01", "2027-02-28");
         check(&calendar, "next 3 days", Some(("2026-11-25T14:30:00Z", "2026-11-28")));
@@ -371,6 +384,8 @@ mod tests {
             "31 february",
             "monday to",
             "5000 days ago",
+            "1 january 99999",
+            "1 january again",
         ] {
             check(&calendar, text, None);
         }
