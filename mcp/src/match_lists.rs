@@ -126,7 +126,9 @@ impl Call<'_> {
         let are_all = |is: fn(&Status) -> bool| {
             statuses.as_ref().is_some_and(|all| !all.is_empty() && all.iter().all(is))
         };
-        let is_newest_first = last.is_some() || are_all(|status| status.is_over());
+        let are_results = are_all(|status| status.is_over() || status.is_live())
+            && !are_all(|status| status.is_live());
+        let is_newest_first = last.is_some() || are_results;
         let is_ahead = next.is_some() || are_all(|status| Status::UPCOMING.contains(status));
         if let Some(count) = last.or(next) {
             arguments.set("limit", count);
@@ -156,8 +158,8 @@ impl Call<'_> {
         window.extend(order.map(|order| ("order".to_owned(), order.into())));
         arguments.notes.window = (!window.is_empty()).then(|| window.into());
         // Without a bound, REST has the next week of a team only, and the races of some days.
-        let has_default = is_of_team || self.server.kind.product == Product::Horseracing;
-        if has_default && statuses.is_some() && from.is_none() && to.is_none() {
+        let is_of_races = self.server.kind.product == Product::Horseracing && is_newest_first;
+        if (is_of_team || is_of_races) && statuses.is_some() && from.is_none() && to.is_none() {
             arguments.set_span("date_from", TimeSpan::at(0));
         }
         if is_newest_first {
