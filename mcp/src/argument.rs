@@ -269,8 +269,6 @@ pub(crate) struct Arguments {
     spans: BTreeMap<&'static str, TimeSpan>,
     /// The present in the time zone of the call.
     pub calendar: Calendar,
-    /// Two sides whose matches with each other are meant.
-    pub pair: Option<[Key; 2]>,
     pub notes: Notes,
 }
 
@@ -319,6 +317,18 @@ impl Arguments {
             };
             self.spans.insert(argument.name, span);
         }
+        [("date_from", "date_to"), ("from", "to")]
+            .into_iter()
+            .try_for_each(|(begin, end)| self.read_end(begin, end))
+    }
+
+    /// Reads an end in words from its begin on: `monday` and `friday` are of one week.
+    fn read_end(&mut self, begin: &str, end: &'static str) -> Result<(), Refusal> {
+        let (Some(first), Some(text)) = (self.span(begin), self.text(end)) else { return Ok(()) };
+        let span = self.calendar.range(first, text).ok_or_else(|| {
+            Refusal::bad_argument(format!("{end} is before {begin}.")).with("argument", end)
+        })?;
+        self.spans.insert(end, span);
         Ok(())
     }
 
@@ -344,9 +354,10 @@ impl Arguments {
         self.set(name, span.from_text());
     }
 
-    /// Gives several days, or one that is no day in UTC, as a begin and an end, which REST reads.
-    pub(crate) fn spread_date(&mut self) {
-        if let Some(span) = self.span("date").filter(|span| span.utc_day().is_none()) {
+    /// Gives several days, or one that is no day in UTC, as a begin and an end, which REST reads; any day where it reads
+    /// only these.
+    pub(crate) fn spread_date(&mut self, has_date: bool) {
+        if let Some(span) = self.span("date").filter(|span| !has_date || span.utc_day().is_none()) {
             self.remove("date");
             for name in ["date_from", "date_to"] {
                 if self.span(name).is_none() {
@@ -500,6 +511,7 @@ mod tests {
         let mut declared = declared();
         declared[0] = Argument::new("match_id", ArgumentKind::MatchId, "");
         declared.push(Argument::new("date", ArgumentKind::Time, ""));
+        declared.push(Argument::new("date_from", ArgumentKind::Time, ""));
         declared.push(Argument::new("date_to", ArgumentKind::Time, ""));
         declared.push(Argument::new("timezone", ArgumentKind::Zone, ""));
         let read =
@@ -508,10 +520,15 @@ mod tests {
         assert_eq!(arguments.text("match_id"), Some("Alpha v Beta"));
         assert_eq!(arguments.rest_text("date").as_deref(), Some("2026-08-30"));
         let mut arguments = read(&json!({"date": "2026-08-30", "timezone": "Asia/Tokyo"})).unwrap();
-        arguments.spread_date();
+        arguments.spread_date(true);
         assert_eq!(arguments.get("date"), None);
         assert_eq!(arguments.rest_text("date_from").as_deref(), Some("2026-08-29T15:00:00Z"));
         assert_eq!(arguments.rest_text("date_to").as_deref(), Some("2026-08-30T14:59:59Z"));
+        let backwards = read(&json!({"date_from": "2026-08-30", "date_to": "2026-08-29"}));
+        assert_eq!(backwards.unwrap_err().details["argument"], "date_to");
+        let arguments = read(&json!({"date_from": "saturday", "date_to": "friday"})).unwrap();
+        let days = ["date_from", "date_to"].map(|name| arguments.span(name).unwrap());
+        assert_eq!(days[1].before - days[0].from, 7 * 24 * 60 * 60 * 1_000_000);
         let refused = read(&json!({"date": "someday"})).unwrap_err();
         let today = refused.details["today"].as_str().expect("a text").to_owned();
         assert!(today.ends_with("(UTC)") && refused.message.contains(&today), "{refused:?}");

@@ -67,7 +67,7 @@ impl Call<'_> {
 
     /// The arguments with ids in place of names.
     async fn resolved(&self, mut arguments: Arguments) -> Result<Arguments, Refusal> {
-        arguments.spread_date();
+        arguments.spread_date(self.tool.rest.as_ref().is_some_and(|rest| rest.has("date")));
         self.name_market(&mut arguments);
         // `team` of a search is a name or a part of it; a number is an id.
         let team = arguments.text("team").and_then(|team| team.parse::<Key>().ok());

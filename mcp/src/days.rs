@@ -114,11 +114,20 @@ impl Calendar {
         let text = text.trim();
         let mut separators = ["..", " to ", " until "].iter();
         if let Some((first, last)) = separators.find_map(|separator| text.split_once(separator)) {
-            let (first, last) = (self.simple_span(first)?, self.simple_span(last)?);
-            let span = TimeSpan { from: first.from, before: last.before };
-            return (span.from < span.before).then_some(span);
+            return self.range(self.simple_span(first)?, last);
         }
         self.simple_span(text)
+    }
+
+    /// From the begin of a span to the end of the time that a text names; `None` if that is earlier. A day in words
+    /// is the next one after the begin, if the one that is meant today would be earlier.
+    pub(crate) fn range(&self, first: TimeSpan, last: &str) -> Option<TimeSpan> {
+        let from = first.from;
+        let end = |calendar: &Self| {
+            Some(calendar.simple_span(last)?.before).filter(|before| from < *before)
+        };
+        let at_begin = || end(&Self::at(from, self.now.time_zone().clone()));
+        Some(TimeSpan { from, before: end(self).or_else(at_begin)? })
     }
 
     fn simple_span(&self, text: &str) -> Option<TimeSpan> {
@@ -141,14 +150,13 @@ impl Calendar {
             ["today" | "tonight"] | ["this", "morning" | "afternoon" | "evening"] => {
                 self.day(today)
             }
-            ["tomorrow"] | ["tomorrow", "night" | "evening"] => self.day(after(today, 1.day())?),
-            ["yesterday"] | ["last", "night"] | ["yesterday", "night" | "evening"] => {
-                self.day(after(today, (-1).days())?)
-            }
+            ["tomorrow"] => self.day(after(today, 1.day())?),
+            ["yesterday"] | ["last", "night"] => self.day(after(today, (-1).days())?),
+            [ref day @ .., "morning" | "afternoon" | "evening" | "night"] => self.words(day),
             ["day", "after", "tomorrow"] => self.day(after(today, 2.days())?),
             ["day", "before", "yesterday"] => self.day(after(today, (-2).days())?),
-            ["in", count, unit] => self.day(after(today, duration(count, unit)?)?),
-            [count, unit, "ago"] => self.day(after(today, -duration(count, unit)?)?),
+            ["in", count, unit] => self.away(duration(count, unit)?, unit),
+            [count, unit, "ago"] => self.away(-duration(count, unit)?, unit),
             ["next" | "coming" | "following", count, unit] => {
                 let end = self.end_of(&after_now(&self.now, duration(count, unit)?)?, unit)?;
                 Some(TimeSpan { from: self.now(), before: end })
@@ -170,11 +178,23 @@ impl Calendar {
             ["last" | "past" | "previous", unit] => {
                 self.named(-1, unit).or_else(|| self.weekday(unit, Some(false)))
             }
-            [name] => self.weekday(name, None),
-            [first, second] => self.date_of(first, second, None),
-            [first, second, year] => self.date_of(first, second, year.parse().ok()),
+            [name] => self.weekday(name, None).or_else(|| self.month(name, None)),
+            [first, second] => self
+                .date_of(first, second, None)
+                .or_else(|| self.month(first, Some(second.parse().ok()?))),
+            [first, second, year] => self.date_of(first, second, Some(year.parse().ok()?)),
             _ => None,
         }
+    }
+
+    /// The day at this distance from now; the hour from then on where hours count.
+    fn away(&self, distance: Duration, unit: &str) -> Option<TimeSpan> {
+        let moment = after_now(&self.now, distance)?;
+        if unit.starts_with("hour") {
+            let end = after_now(&moment, 1.hour())?;
+            return Some(TimeSpan { from: micros(&moment), before: micros(&end) });
+        }
+        self.day(moment.date())
     }
 
     /// The end of the day of a moment; the moment itself where hours count.
@@ -225,15 +245,27 @@ impl Calendar {
             _ => return None,
         };
         let day = day.trim_end_matches(|letter: char| letter.is_ascii_alphabetic()).parse().ok()?;
+        self.day(self.nearest(year, month, day)?)
+    }
+
+    /// A month by its name: `november`, `november 2026`.
+    fn month(&self, name: &str, year: Option<i16>) -> Option<TimeSpan> {
+        let first = self.nearest(year, index_of(name, &MONTHS)?, 1)?;
+        self.days(first, after(first, 1.month())?)
+    }
+
+    /// A day of a month, which counts from zero: in a year, or the nearest to today.
+    fn nearest(&self, year: Option<i16>, month: i64, day: i8) -> Option<Date> {
         let month = i8::try_from(month + 1).ok()?;
         let today = self.now.date();
         let years = match year {
             Some(year) => year..=year,
             None => today.year().checked_sub(1)?..=today.year().checked_add(1)?,
         };
-        let dates = years.filter_map(|year| Date::new(year, month, day).ok());
+        let is_meant = |date: &Date| year.is_some() || !self.prefers_past || *date <= today;
+        let dates = years.filter_map(|year| Date::new(year, month, day).ok()).filter(is_meant);
         let distance = |date: &Date| today.until(*date).map_or(i32::MAX, |it| it.get_days().abs());
-        self.day(dates.min_by_key(distance)?)
+        dates.min_by_key(distance)
     }
 
     fn day(&self, day: Date) -> Option<TimeSpan> {
@@ -264,8 +296,9 @@ fn after_now(now: &Zoned, duration: Duration) -> Option<Zoned> {
     now.checked_add(duration).ok()
 }
 
-/// `3 days`, `two weeks`.
+/// `3 days`, `two weeks`, `an hour`.
 fn duration(count: &str, unit: &str) -> Option<Duration> {
+    let count = if matches!(count, "a" | "an") { "one" } else { count };
     let word = NUMBERS.iter().position(|word| *word == count).and_then(|it| i64::try_from(it).ok());
     let count = word.map(|index| index + 1).or_else(|| count.parse().ok())?;
     let count = Some(count).filter(|count| (1..=COUNT_MAX).contains(count))?;
@@ -331,12 +364,29 @@ mod tests {
         all(&["3 January"], "2027-01-03", "2027-01-03");
         all(&["2026-11-01..2026-11-07", "2026-11-01 to 2026-11-07"], "2026-11-01", "2026-11-07");
         all(&["today to friday"], "2026-11-25", "2026-11-27");
+        all(&["friday to sunday", "friday until sunday night"], "2026-11-27", "2026-11-29");
+        all(&["monday to friday"], "2026-11-30", "2026-12-04");
+        all(&["friday night", "Friday evening", "friday"], "2026-11-27", "2026-11-27");
+        all(&["tomorrow night", "in a day", "in one day"], "2026-11-26", "2026-11-26");
+        all(&["2 hours ago", "two hours ago"], "2026-11-25T12:30:00Z", "2026-11-25T13:29:59Z");
+        all(&["in an hour"], "2026-11-25T15:30:00Z", "2026-11-25T16:29:59Z");
+        all(&["november", "November 2026"], "2026-11-01", "2026-11-30");
+        all(&["february"], "2027-02-01", "2027-02-28");
         check(&calendar, "next 3 days", Some(("2026-11-25T14:30:00Z", "2026-11-28")));
         check(&calendar, "last two weeks", Some(("2026-11-11", "2026-11-25T14:29:59Z")));
         check(&calendar, "next 24 hours", Some(("2026-11-25T14:30:00Z", "2026-11-26T14:29:59Z")));
-        for text in
-            ["", "someday", "next", "in 0 days", "31 february", "monday to", "5000 days ago"]
-        {
+        for text in [
+            "",
+            "night",
+            "someday",
+            "next",
+            "in 0 days",
+            "31 february",
+            "monday to",
+            "5000 days ago",
+            "1 january 99999",
+            "1 january again",
+        ] {
             check(&calendar, text, None);
         }
     }
@@ -347,6 +397,9 @@ mod tests {
         check(&calendar, "saturday", Some(("2026-11-21", "2026-11-21")));
         check(&calendar, "weekend", Some(("2026-11-21", "2026-11-22")));
         check(&calendar, "wednesday", Some(("2026-11-25", "2026-11-25")));
+        check(&calendar, "february", Some(("2026-02-01", "2026-02-28")));
+        check(&calendar, "3 january", Some(("2026-01-03", "2026-01-03")));
+        check(&calendar, "3 january 2027", Some(("2027-01-03", "2027-01-03")));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use accounts::products::Product;
 use base::Micros;
 use history::query::{DecidedBy, HeadToHead, MatchQuery, SideMatch};
-use record::{Key, MatchSummary, PlayRecord, Status};
+use record::{Key, PlayRecord, Status};
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -13,9 +13,9 @@ use crate::{
     envelope::{Answer, AnswerData},
     names::sides_of,
     refusal::Refusal,
-    rest::RestAnswer,
+    tables::ToolAction,
     text::clean,
-    tool::{LIMIT_DEFAULT, LIVE_LIMIT},
+    tool::LIVE_LIMIT,
 };
 
 /// The fields of REST's rows that a line has.
@@ -61,9 +61,6 @@ const MINUTE_US: Micros = 60 * 1_000_000;
 /// The meetings that a head-to-head lists.
 const MEETINGS_MAX: usize = 10;
 
-/// Before every match, in microseconds: 2000-01-01. With a begin, REST has the earliest first in every sport.
-const BEFORE_ALL_US: Micros = 946_684_800_000_000;
-
 impl Call<'_> {
     /// Reads the two sides in a text that is expected to name one: `A v B`.
     pub(crate) async fn take_pair(&self, arguments: &mut Arguments) -> Result<(), Refusal> {
@@ -79,7 +76,11 @@ impl Call<'_> {
             let named = pair.map(|id| names.named(kind, id).unwrap_or_default()).join(" v ");
             arguments.notes.resolved.insert(name.to_owned(), clean(&named, NOTE_CHARS_MAX).into());
             arguments.remove(name);
-            arguments.pair = Some(pair);
+            let [first, second] = pair;
+            if matches!(self.tool.declared.does, ToolAction::Matches { id, .. } if id == name) {
+                arguments.set(name, first);
+            }
+            arguments.set("h2h", format!("{first},{second}"));
             return Ok(());
         }
         Ok(())
@@ -88,31 +89,15 @@ impl Call<'_> {
     pub(crate) async fn matches(&self, arguments: &mut Arguments) -> Result<Answer, Refusal> {
         self.check_status(arguments)?;
         self.correct_team(arguments).await?;
-        let is_newest_first = self.order(arguments)?;
+        self.order(arguments)?;
         let rest = self.tool.rest.as_ref().ok_or_else(Refusal::unavailable)?;
-        if let Some(pair) = arguments.pair {
-            return self.meetings(rest.path, pair, is_newest_first, arguments).await;
-        }
         let cursor = cursor(arguments, RESULTS)?;
-        let mut skip = cursor.as_ref().filter(|it| it.at == RESULTS).map_or(0, |it| it.skip);
-        if is_newest_first {
-            let total = self.total(arguments).await?;
-            let limit = limit(arguments).min(total.saturating_sub(skip));
-            skip = total.saturating_sub(skip + limit);
-            // REST has no page without rows.
-            arguments.set("limit", limit.max(1));
-            if limit == 0 {
-                skip = total;
-            }
-        }
+        let skip = cursor.as_ref().filter(|it| it.at == RESULTS).map_or(0, |it| it.skip);
         let address = rest.address(arguments, skip);
         let RestRead { answer, state } = self.read(&address, None).await?;
         let mut data = answer.value()?;
-        if let Some(rows) = data.get_mut("results").and_then(Value::as_array_mut) {
-            if is_newest_first {
-                rows.reverse();
-            }
-            rows.iter_mut().for_each(|row| self.shorten(row, &LINE_FIELDS));
+        for row in data.get_mut("results").and_then(Value::as_array_mut).into_iter().flatten() {
+            self.shorten(row, &LINE_FIELDS);
         }
         remove_page_links(&mut data);
         let (data, bytes_max) = (AnswerData::Value(data), self.tool.bytes_max);
@@ -120,17 +105,8 @@ impl Call<'_> {
         Ok(Answer { data, state, url, bytes_max, cursor, paged: Some(RESULTS) })
     }
 
-    /// The number of matches in a list.
-    async fn total(&self, arguments: &Arguments) -> Result<usize, Refusal> {
-        let rest = self.tool.rest.as_ref().ok_or_else(Refusal::unavailable)?;
-        let mut one = arguments.clone();
-        one.set("limit", 1);
-        let page = self.fetch(&rest.address(&one, 0), None).await?.value()?;
-        Ok(page["count"].as_u64().and_then(|count| usize::try_from(count).ok()).unwrap_or(0))
-    }
-
-    /// Sets the bounds that the call means, and notes them. Returns whether the newest come first.
-    fn order(&self, arguments: &mut Arguments) -> Result<bool, Refusal> {
+    /// Sets the bounds and the order that the call means, and notes them.
+    fn order(&self, arguments: &mut Arguments) -> Result<(), Refusal> {
         let vocabulary = vocabulary(self.server.kind.sport);
         let (last, next) = (arguments.remove("last"), arguments.remove("next"));
         if last.is_some() && next.is_some() {
@@ -150,7 +126,9 @@ impl Call<'_> {
         let are_all = |is: fn(&Status) -> bool| {
             statuses.as_ref().is_some_and(|all| !all.is_empty() && all.iter().all(is))
         };
-        let is_newest_first = last.is_some() || are_all(|status| status.is_over());
+        let are_results = are_all(|status| status.is_over() || status.is_live())
+            && !are_all(|status| status.is_live());
+        let is_newest_first = last.is_some() || are_results;
         let is_ahead = next.is_some() || are_all(|status| Status::UPCOMING.contains(status));
         if let Some(count) = last.or(next) {
             arguments.set("limit", count);
@@ -158,14 +136,12 @@ impl Call<'_> {
         let now = arguments.calendar.now() / MINUTE_US * MINUTE_US;
         let is_bounded =
             ["date", "date_from", "date_to"].iter().any(|name| arguments.span(name).is_some());
-        // Without a bound, REST has the next week of a team only.
         let is_of_team = arguments.get("team_id").is_some()
+            && arguments.get("h2h").is_none()
             && self.tool.rest.as_ref().is_some_and(|rest| rest.path.ends_with("/fixtures/"));
         if !is_bounded && is_ahead {
             arguments.set_span("date_from", TimeSpan::at(now));
-        } else if !is_bounded && is_of_team && is_newest_first {
-            arguments.set_span("date_to", TimeSpan::at(now));
-        } else if !is_bounded && is_of_team {
+        } else if !is_bounded && is_of_team && statuses.is_none() {
             arguments.set_span("date_from", TimeSpan::at(now - LASTS_US));
         }
         let from = arguments.span("date_from").or_else(|| arguments.span("date"));
@@ -181,70 +157,35 @@ impl Call<'_> {
         };
         window.extend(order.map(|order| ("order".to_owned(), order.into())));
         arguments.notes.window = (!window.is_empty()).then(|| window.into());
-        if is_newest_first && from.is_none() && !is_football {
-            arguments.set_span("date_from", TimeSpan::at(BEFORE_ALL_US));
+        // Without a bound, REST has the next week of a team only, and the races of some days.
+        let is_of_races = self.server.kind.product == Product::Horseracing && is_newest_first;
+        if (is_of_team || is_of_races) && statuses.is_some() && from.is_none() && to.is_none() {
+            arguments.set_span("date_from", TimeSpan::at(0));
         }
-        Ok(is_newest_first)
-    }
-
-    /// Finds the team that a text means which is no part of a name.
-    async fn correct_team(&self, arguments: &mut Arguments) -> Result<(), Refusal> {
-        let Some(text) = arguments.text("team").map(ToOwned::to_owned) else { return Ok(()) };
-        let names = self.server.kind.names.clone();
-        let kind = names.side();
-        let correct = move || match names.has_part(&text) {
-            true => None,
-            false => names.resolve(kind, &text).ok(),
-        };
-        let id = blocking(correct).await?;
-        if let Some(id) = id.filter(|_| arguments.get("team_id").is_none()) {
-            let named = self.server.kind.names.named(kind, id).unwrap_or_default();
-            arguments.remove("team");
-            arguments.set("team_id", id);
-            let named = clean(&named, NOTE_CHARS_MAX);
-            arguments.notes.resolved.insert("team".to_owned(), named.into());
+        if is_newest_first {
+            arguments.set("sort", "-date");
         }
         Ok(())
     }
 
-    /// The matches of two sides with each other.
-    async fn meetings(
-        &self,
-        path: &str,
-        [first, second]: [Key; 2],
-        is_newest_first: bool,
-        arguments: &Arguments,
-    ) -> Result<Answer, Refusal> {
-        let kind = &self.server.kind;
-        let statuses = arguments.text("status");
-        let query = MatchQuery {
-            team: Some(first),
-            from: arguments.span("date_from").or_else(|| arguments.span("date")).map(|it| it.from),
-            before: arguments
-                .span("date_to")
-                .or_else(|| arguments.span("date"))
-                .map(|it| it.before),
-            statuses: statuses.and_then(|words| vocabulary(kind.sport).parse(words)),
-            newest_first: is_newest_first,
-            ..MatchQuery::of_sport(kind.sport)
-        };
-        let mut met = self.server.shared.parts.history.find(&query).briefs;
-        met.retain(|summary| is_between(summary, second));
-        let path = if path.ends_with("/fixtures/") { "/api/v2/events/" } else { path };
-        let cursor = cursor(arguments, RESULTS)?;
-        let skip = cursor.as_ref().filter(|it| it.at == RESULTS).map_or(0, |it| it.skip);
-        let mut rows = Vec::new();
-        for summary in met.iter().skip(skip).take(limit(arguments)) {
-            let answer: RestAnswer = self.fetch(&format!("{path}{}/", summary.id), None).await?;
-            let mut row = answer.value()?;
-            self.shorten(&mut row, &LINE_FIELDS);
-            rows.push(row);
+    /// Finds the team that a text means which is no part of a name. A list without matches would look like an answer.
+    async fn correct_team(&self, arguments: &mut Arguments) -> Result<(), Refusal> {
+        let Some(text) = arguments.text("team").map(ToOwned::to_owned) else { return Ok(()) };
+        if arguments.get("team_id").is_some() {
+            return Ok(());
         }
-        let data = AnswerData::Value(json!({"count": met.len(), "results": rows}));
-        let state = self.server.feeds_state().await;
-        let url = self.url(&format!("{path}?team_id={first}"));
-        let bytes_max = self.tool.bytes_max;
-        Ok(Answer { data, state, url, bytes_max, cursor, paged: Some(RESULTS) })
+        let names = self.server.kind.names.clone();
+        let kind = names.side();
+        let correct = move || match names.has_part(&text) {
+            true => Ok(None),
+            false => names.resolve(kind, &text).map(Some),
+        };
+        let Some(id) = blocking(correct).await?? else { return Ok(()) };
+        let named = self.server.kind.names.named(kind, id).unwrap_or_default();
+        arguments.remove("team");
+        arguments.set("team_id", id);
+        arguments.notes.resolved.insert("team".to_owned(), clean(&named, NOTE_CHARS_MAX).into());
+        Ok(())
     }
 
     pub(crate) async fn live_scores(&self, arguments: &mut Arguments) -> Result<Answer, Refusal> {
@@ -315,12 +256,12 @@ impl Call<'_> {
         };
         let query = MatchQuery {
             team: Some(home),
+            meeting: Some([vec![home], vec![away]]),
             statuses: Some(Status::RESULTS.to_vec()),
             newest_first: true,
             ..MatchQuery::of_sport(kind.sport)
         };
-        let mut met = self.server.shared.parts.history.find(&query).briefs;
-        met.retain(|summary| is_between(summary, away));
+        let met = self.server.shared.parts.history.find(&query).briefs;
         let is_football = kind.product == Product::Football;
         let rule = if is_football { DecidedBy::Goals } else { DecidedBy::Winner };
         let meetings = met.iter().filter_map(|it| SideMatch::of(std::sync::Arc::clone(it), home));
@@ -344,8 +285,8 @@ impl Call<'_> {
             data["away_goals"] = record.goals[1].into();
         }
         let address = match kind.product {
-            Product::Football => format!("/api/v2/events/?team_id={home}&status=finished"),
-            product => format!("/{product}/api/v2/matches/?player={home}&status=finished"),
+            Product::Football => format!("/api/v2/events/?h2h={home},{away}&status=finished"),
+            product => format!("/{product}/api/v2/matches/?h2h={home},{away}&status=finished"),
         };
         let state = self.server.feeds_state().await;
         self.about(AnswerData::Value(data), state, &address, arguments)
@@ -355,15 +296,6 @@ impl Call<'_> {
 /// Where the rows of pages are.
 const RESULTS: &str = "/results";
 const EVENTS: &str = "/events";
-
-fn limit(arguments: &Arguments) -> usize {
-    let default = usize::try_from(LIMIT_DEFAULT).unwrap_or(usize::MAX);
-    arguments.count("limit").unwrap_or(default)
-}
-
-fn is_between(summary: &MatchSummary, side: Key) -> bool {
-    summary.sides.is_some_and(|sides| sides.contains(&side))
-}
 
 fn remove_page_links(data: &mut Value) {
     if let Some(fields) = data.as_object_mut() {

@@ -323,8 +323,8 @@ fn rounded(score: f64) -> f64 {
 }
 
 /// What stands between two sides, in lower case.
-const BETWEEN: [&str; 10] =
-    [" vs. ", " vs ", " v. ", " v ", " versus ", " against ", " - ", " – ", " @ ", " at "];
+const BETWEEN: [&str; 11] =
+    [" vs. ", " vs ", " v. ", " v ", " versus ", " against ", " x ", " - ", " – ", " @ ", " at "];
 
 /// The sides in `A v B`, `A vs B`, `A - B`, `A @ B`; else the whole text.
 pub(crate) fn sides_of(asked: &str) -> Vec<&str> {
@@ -364,6 +364,7 @@ mod tests {
         assert_eq!(sides_of("Alpha vs Beta"), ["Alpha", "Beta"]);
         assert_eq!(sides_of("Alpha VS. Beta City"), ["Alpha", "Beta City"]);
         assert_eq!(sides_of("Älpha @ Beta"), ["Älpha", "Beta"]);
+        assert_eq!(sides_of("Alpha x Beta"), ["Alpha", "Beta"]);
         assert_eq!(sides_of("Alpha"), ["Alpha"]);
     }
 }

@@ -3,6 +3,7 @@
 use accounts::products::Product;
 use facts::market::{self, Market};
 use record::Key;
+use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
 use crate::{
@@ -114,10 +115,13 @@ impl Call<'_> {
         let kind = market.filter(|_| !asked.contains(':')).map_or(asked, |market| market.kind);
         query.append_pair("market", kind);
         query.append_pair("bookmaker", arguments.text("bookmaker").unwrap_or(CONSENSUS));
-        if let Some(selection) = arguments.text("selection") {
+        let selection = arguments.text("selection");
+        let said = market.zip(selection).and_then(|(market, text)| outcome_and_line(market, text));
+        if let Some(selection) = said.map(|(outcome, _)| outcome).or(selection) {
             query.append_pair("outcome", &self.outcome(id, market, selection)?);
         }
-        let named_line = market.and_then(|market| market.line).map(|line| line.to_string());
+        let named_line = said.map(|(_, line)| line).or(market.and_then(|market| market.line));
+        let named_line = named_line.map(|line| line.to_string());
         let line = arguments.text("line").map(ToOwned::to_owned).or(named_line);
         let times = [("date_from", "from"), ("date_to", "to")];
         let times = times.map(|(rest_name, name)| (rest_name, arguments.rest_text(name)));
@@ -172,9 +176,37 @@ impl Call<'_> {
     }
 }
 
+/// The outcome and the line in `over 2.5`, if the market has both.
+fn outcome_and_line(market: Market, text: &str) -> Option<(&str, Decimal)> {
+    let (outcome, line) = text.rsplit_once(' ')?;
+    let line: Decimal = line.parse().ok()?;
+    // Where bookmakers name the outcomes, the number is a part of the name.
+    let has_outcome =
+        market.outcome_names().next().is_some() && market.outcome_named(outcome).is_some();
+    let has_both = has_outcome && market.line.is_none_or(|own| own == line);
+    has_both.then_some((outcome, line))
+}
+
 fn unknown_market(asked: &str) -> Refusal {
     let accepted: Vec<&str> = market::names().collect();
     Refusal::bad_argument(format!("There is no market {asked:?}."))
         .with("argument", "market")
         .with("accepted", accepted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn selections_may_say_their_line() {
+        let read = |market: &str, text: &'static str| {
+            let said = outcome_and_line(Market::named(market).expect("a market"), text);
+            said.map(|(outcome, line)| format!("{outcome} {line}"))
+        };
+        assert_eq!(read("over_under_25", "over 2.5").as_deref(), Some("over 2.5"));
+        assert_eq!(read("over_under", "under 3.5").as_deref(), Some("under 3.5"));
+        assert_eq!(read("over_under_25", "over 3.5"), None);
+        assert_eq!(read("1x2", "Hannover 96"), None);
+    }
 }

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use base::time_format;
+use facts::market::Market;
 use rust_decimal::Decimal;
 use serde_json::{Map, Value, json};
 
 use crate::refusal::Refusal;
 
-/// Leaves one market of a comparison.
+/// Leaves one market of a comparison; all its lines, unless its name says one.
 ///
 /// # Errors
 ///
@@ -17,19 +18,19 @@ pub(crate) fn keep_market(data: &mut Value, market: &str) -> Result<(), Refusal>
     let Some(markets) = data.get_mut("markets").and_then(Value::as_object_mut) else {
         return Ok(());
     };
-    let found = markets.keys().find(|own| own.eq_ignore_ascii_case(market)).cloned();
-    match found {
-        Some(found) => {
-            markets.retain(|own, _| *own == found);
-            Ok(())
-        }
-        None if markets.is_empty() => Ok(()),
-        None => {
-            let known: Vec<Value> = markets.keys().map(|own| own.as_str().into()).collect();
-            Err(Refusal::bad_argument(format!("No price is open in the market {market:?}."))
-                .with("accepted", known))
-        }
+    let all_lines = Market::named(market).filter(|market| market.line.is_none());
+    let is_asked = |own: &str| {
+        own.eq_ignore_ascii_case(market)
+            || all_lines
+                .is_some_and(|all| Market::named(own).is_some_and(|own| own.kind == all.kind))
+    };
+    if markets.is_empty() || markets.keys().any(|own| is_asked(own)) {
+        markets.retain(|own, _| is_asked(own));
+        return Ok(());
     }
+    let open: Vec<Value> = markets.keys().map(|own| own.as_str().into()).collect();
+    Err(Refusal::bad_argument(format!("No price is open in the market {market:?}."))
+        .with("accepted", open))
 }
 
 /// Leaves the prices of some bookmakers in a comparison. Returns those of them that have none.
@@ -177,5 +178,10 @@ mod tests {
         );
         keep_market(&mut data, "1X2").unwrap();
         assert_eq!(data["markets"], json!({"1x2": {}}));
+        let mut data = json!({"markets": {"1x2": {}, "over_under_25": {}, "over_under_35": {}}});
+        keep_market(&mut data, "over_under").unwrap();
+        assert_eq!(data["markets"], json!({"over_under_25": {}, "over_under_35": {}}));
+        keep_market(&mut data, "over_under_35").unwrap();
+        assert_eq!(data["markets"], json!({"over_under_35": {}}));
     }
 }

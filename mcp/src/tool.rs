@@ -125,7 +125,7 @@ fn canonical(parameter: &str) -> (&'static str, &'static [&'static str]) {
         "category" => ("category", &[]),
         "surface" => ("surface", &[]),
         "type" => ("type", &[]),
-        "track" => ("track", &[]),
+        "track" => ("track", &["track_id", "venue", "venue_id"]),
         "region" => ("region", &[]),
         "stat" => ("stat", &["statistic", "stats", "category", "by"]),
         _ => ("", &[]),
@@ -140,7 +140,7 @@ fn kind(name: &str, schema: &Value) -> ArgumentKind {
         "team_id" | "national_team_id" => ArgumentKind::EntityId(EntityKind::Team),
         "player_id" => ArgumentKind::EntityId(EntityKind::Player),
         "manager_id" => ArgumentKind::EntityId(EntityKind::Manager),
-        "venue_id" => ArgumentKind::EntityId(EntityKind::Venue),
+        "venue_id" | "track" => ArgumentKind::EntityId(EntityKind::Venue),
         "horse_id" => ArgumentKind::EntityId(EntityKind::Horse),
         "jockey_id" => ArgumentKind::EntityId(EntityKind::Jockey),
         "season_id" | "runner_id" | "race_id" => ArgumentKind::Id,
@@ -298,7 +298,7 @@ fn about_by_name(name: &str) -> &'static str {
     match name {
         "match_id" => "Id, or names: \"A v B\", also with a day or \"live\"",
         "league_id" | "tournament_id" | "team_id" | "player_id" | "manager_id" | "venue_id"
-        | "horse_id" | "jockey_id" | "national_team_id" => "Id or name",
+        | "horse_id" | "jockey_id" | "national_team_id" | "track" => "Id or name",
         "season_id" | "runner_id" | "race_id" => "Id",
         "cursor" => "To go on: `cursor` in `truncated` of the last result",
         "limit" => "Number of rows",
@@ -322,6 +322,9 @@ fn cursor() -> Argument {
     Argument::new("cursor", ArgumentKind::Cursor, "")
 }
 
+/// REST's parameters of lists that no argument has: other arguments imply them.
+const IMPLIED: [&str; 2] = ["sort", "h2h"];
+
 /// The arguments of a tool that asks REST, made of the parameters of its path.
 fn of_rest(
     openapi: &Value,
@@ -343,6 +346,9 @@ fn of_rest(
         // The other parts of a path have names of their own.
         let (name, mut aliases) =
             canonical(if in_path && rest_name == "id" { id } else { rest_name });
+        if let Some(name) = IMPLIED.iter().find(|name| **name == rest_name) {
+            places.push((*name, rest_name.to_owned(), false));
+        }
         if name.is_empty() {
             continue;
         }
@@ -365,6 +371,9 @@ fn of_rest(
         places.push((name, rest_name.to_owned(), in_path));
         arguments.push(argument);
     }
+    if has("date_from") && has("date_to") && !has("date") {
+        arguments.push(Argument::new("date", ArgumentKind::Time, "").or(&["day"]));
+    }
     // What is required comes first, as models read it.
     arguments.sort_by_key(|argument| !argument.required);
     if !arguments.iter().any(|argument| argument.name == "cursor") {
@@ -379,7 +388,7 @@ fn short(name: &str, parameter: &Value) -> String {
     match name {
         "limit" => "Default 20".to_owned(),
         "cursor" | "match_id" | "league_id" | "team_id" | "player_id" | "tournament_id"
-        | "season_id" | "date" | "date_from" | "date_to" | "manager_id" | "venue_id" => {
+        | "season_id" | "date" | "date_from" | "date_to" | "manager_id" | "venue_id" | "track" => {
             String::new()
         }
         _ => about(parameter),
@@ -455,6 +464,11 @@ fn own_arguments(does: ToolAction) -> Vec<Argument> {
 }
 
 impl RestPath {
+    /// Whether REST itself has the argument.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.parameters.iter().any(|(own, ..)| *own == name)
+    }
+
     /// The address for these arguments, without those that are not REST's.
     pub(crate) fn address(&self, arguments: &Arguments, skip: usize) -> String {
         let one = self.of_match.zip(arguments.id("match_id"));

@@ -37,13 +37,23 @@ const NEAR_US: Micros = 60 * 24 * 60 * 60 * 1_000_000;
 const LIVE_WORDS: [&str; 7] = ["live", "now", "current", "ongoing", "in-play", "inplay", "in_play"];
 
 /// Words around the others that say nothing.
-const NOISE: [&str; 6] = ["the", "match", "game", "what", "is", "playing"];
+const NOISE: [&str; 8] = ["the", "match", "game", "fixture", "of", "what", "is", "playing"];
 
-/// A way to read a text: its sides, and the days that its end names.
+const TENSE_WORDS: [(&str, Tense); 6] = [
+    ("last", Tense::Past),
+    ("latest", Tense::Past),
+    ("previous", Tense::Past),
+    ("recent", Tense::Past),
+    ("next", Tense::Future),
+    ("upcoming", Tense::Future),
+];
+
+/// A way to read a text: its sides, the days that it names, and what it says of the time otherwise.
 #[derive(Debug)]
 struct Reading {
     sides: Vec<Vec<SearchResult>>,
     spans: Vec<TimeSpan>,
+    tense: Option<Tense>,
 }
 
 /// A match that fits, and how well.
@@ -76,7 +86,14 @@ impl Names {
         }
         let reading = self.reading(&text, calendar)?;
         let mut candidates = self.candidates(&reading, calendar.now());
-        candidates.retain(|candidate| !is_live || candidate.summary.status.is_live());
+        candidates.retain(|Candidate { summary, .. }| {
+            let is_meant = match reading.tense {
+                Some(Tense::Past) => summary.status.has_result(),
+                Some(Tense::Future) => is_ahead(summary),
+                Some(Tense::Nearest) | None => true,
+            };
+            is_meant && (!is_live || summary.status.is_live())
+        });
         let best = candidates.iter().map(|candidate| candidate.score).fold(0.0, f64::max);
         candidates.retain(|candidate| candidate.score > best - 0.001);
         candidates.sort_by_key(|candidate| rank(&candidate.summary, tense, calendar.now()));
@@ -118,23 +135,27 @@ impl Names {
     }
 
     /// The first reading whose sides all exist: the whole text, so that Sheffield Wednesday stays a team, then
-    /// with days at its end.
+    /// with days at an end, then without words that are no name.
     fn reading(&self, text: &str, calendar: &Calendar) -> Result<Reading, Refusal> {
-        let sides_of_text = |text: &str, least: f64| -> Vec<Vec<SearchResult>> {
+        // The first side that nobody is called ends the search: each one compares all names.
+        let sides_of_text = |text: &str, least: f64| -> Option<Vec<Vec<SearchResult>>> {
             let fitting = |side: &str| {
                 let mut found = self.entities(self.side(), side, 2 * NEAREST_MAX);
                 found.retain(|team| team.score >= least);
-                found
+                Some(found).filter(|found| !found.is_empty())
             };
             sides_of(text).into_iter().map(fitting).collect()
         };
-        let whole = std::iter::once((text.to_owned(), Vec::new(), EXACT_MIN));
-        let dated = dated(text, calendar).map(|(text, spans)| (text, spans, FIT_MIN));
-        let again = std::iter::once((text.to_owned(), Vec::new(), FIT_MIN));
-        for (text, spans, least) in whole.chain(dated).chain(again) {
-            let sides = sides_of_text(&text, least);
-            if sides.iter().all(|side| !side.is_empty()) {
-                return Ok(Reading { sides, spans });
+        let plain = without_noise(text);
+        let (rest, tense) = without_tense(&plain);
+        let whole = std::iter::once((text.to_owned(), Vec::new(), None, EXACT_MIN));
+        let dated = dated(text, calendar).chain(dated(&plain, calendar));
+        let dated = dated.map(|(text, spans)| (text, spans, None, FIT_MIN));
+        let timeless = Some((rest, Vec::new(), tense, FIT_MIN)).filter(|(rest, ..)| rest != text);
+        let again = std::iter::once((text.to_owned(), Vec::new(), None, FIT_MIN));
+        for (text, spans, tense, least) in whole.chain(dated).chain(timeless).chain(again) {
+            if let Some(sides) = sides_of_text(&text, least) {
+                return Ok(Reading { sides, spans, tense });
             }
         }
         let sides = sides_of(text);
@@ -192,35 +213,41 @@ fn candidate(reading: &Reading, summary: Arc<MatchSummary>) -> Option<Candidate>
 /// The order of matches of the same sides: the one that is meant comes first.
 fn rank(summary: &MatchSummary, tense: Tense, now: Micros) -> (u8, Micros) {
     let distance = summary.start.map_or(Micros::MAX, |start| (start - now).abs());
-    let is_ahead = matches!(summary.status, Status::NotStarted | Status::AtThePost);
     let rank = match tense {
         _ if summary.status.is_live() => 0,
         Tense::Past if summary.status.has_result() => 1,
-        Tense::Future if is_ahead => 1,
-        Tense::Nearest if summary.status.has_result() || is_ahead => 1,
-        _ if summary.status.has_result() || is_ahead => 2,
+        Tense::Future if is_ahead(summary) => 1,
+        Tense::Nearest if summary.status.has_result() || is_ahead(summary) => 1,
+        _ if summary.status.has_result() || is_ahead(summary) => 2,
         _ => 3,
     };
     (rank, distance)
 }
 
-/// The texts before days at the end, the longest days first. A weekday is the last or the next one.
+fn is_ahead(summary: &MatchSummary) -> bool {
+    matches!(summary.status, Status::NotStarted | Status::AtThePost)
+}
+
+/// The texts beside days at the end or the begin, the longest days first. A weekday is the last or the next one.
 fn dated(text: &str, calendar: &Calendar) -> impl Iterator<Item = (String, Vec<TimeSpan>)> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let calendars = [true, false].map(|prefers_past| calendar.preferring_past(prefers_past));
     let most = DAY_WORDS_MAX.min(words.len().saturating_sub(1));
     let mut readings = Vec::new();
     for count in (1..=most).rev() {
-        let (before, day) = words.split_at(words.len() - count);
-        let day = day.join(" ");
-        let day = day.trim_matches(['(', ')', ',', '.']);
-        let spans: Vec<TimeSpan> =
-            calendars.iter().filter_map(|calendar| calendar.span(day)).collect();
-        let before = before.join(" ");
-        let before = before.trim_end_matches([',', '(', ' ']);
-        let before = before.strip_suffix(" on").unwrap_or(before);
-        if !spans.is_empty() && !before.is_empty() {
-            readings.push((before.to_owned(), spans));
+        let (before, last) = words.split_at(words.len() - count);
+        let (first, after) = words.split_at(count);
+        for (rest, day) in [(before, last), (after, first)] {
+            let day = day.join(" ");
+            let day = day.trim_matches(['(', ')', ',', '.']);
+            let spans: Vec<TimeSpan> =
+                calendars.iter().filter_map(|calendar| calendar.span(day)).collect();
+            let rest = rest.join(" ");
+            let rest = rest.trim_end_matches([',', '(', ' ']);
+            let rest = rest.strip_suffix(" on").unwrap_or(rest);
+            if !spans.is_empty() && !rest.is_empty() {
+                readings.push((rest.to_owned(), spans));
+            }
         }
     }
     readings.into_iter()
@@ -231,7 +258,6 @@ fn without_live(text: &str) -> (String, bool) {
     let is_live_word = |word: &str| {
         LIVE_WORDS.contains(&&*word.trim_matches(['(', ')', ',']).to_ascii_lowercase())
     };
-    let is_noise = |word: &str| NOISE.contains(&&*word.to_ascii_lowercase());
     let words: Vec<&str> = text.split_whitespace().collect();
     let is_said = |word: &&&str| !is_noise(word);
     let ends = [words.iter().find(is_said), words.iter().rfind(is_said)];
@@ -240,6 +266,30 @@ fn without_live(text: &str) -> (String, bool) {
     }
     let rest = words.into_iter().filter(|word| !is_live_word(word) && !is_noise(word));
     (rest.collect::<Vec<_>>().join(" "), true)
+}
+
+/// The text without words that say nothing, and without genitives: `yesterday's Alpha match` is `yesterday Alpha`.
+fn without_noise(text: &str) -> String {
+    let words = text.split_whitespace().filter(|word| !is_noise(word));
+    let stem = |word: &str| -> String {
+        let word = word.trim_end_matches(',');
+        ["'s", "’s"].into_iter().find_map(|end| word.strip_suffix(end)).unwrap_or(word).to_owned()
+    };
+    words.map(stem).collect::<Vec<_>>().join(" ")
+}
+
+/// The text without a word such as `last` and `next`, and what that says.
+fn without_tense(text: &str) -> (String, Option<Tense>) {
+    let tense = |word: &str| {
+        TENSE_WORDS.iter().find(|(own, _)| word.eq_ignore_ascii_case(own)).map(|(_, tense)| *tense)
+    };
+    let said = text.split(' ').find_map(tense);
+    let rest = text.split(' ').filter(|word| tense(word).is_none());
+    (rest.collect::<Vec<_>>().join(" "), said)
+}
+
+fn is_noise(word: &str) -> bool {
+    NOISE.contains(&&*word.to_ascii_lowercase())
 }
 
 /// The id in `A v B (204849)` and `#204849`.
@@ -271,7 +321,17 @@ mod tests {
     }
 
     #[test]
-    fn days_are_read_at_the_end() {
+    fn words_say_which_match_is_meant() {
+        let read = |text: &str| without_tense(&without_noise(text));
+        let alpha = |tense| ("Alpha".to_owned(), tense);
+        assert_eq!(read("Alpha's last match"), alpha(Some(Tense::Past)));
+        assert_eq!(read("the next game of Alpha"), alpha(Some(Tense::Future)));
+        assert_eq!(read("the Alpha match"), alpha(None));
+        assert_eq!(read("Alpha, latest match"), alpha(Some(Tense::Past)));
+    }
+
+    #[test]
+    fn days_are_read_at_the_ends() {
         let calendar = Calendar::at(1_795_617_000_000_000, jiff::tz::TimeZone::UTC);
         let read =
             |text: &str| -> Vec<String> { dated(text, &calendar).map(|(text, _)| text).collect() };
@@ -279,6 +339,8 @@ mod tests {
         assert_eq!(read("Alpha v Beta, 2026-11-28")[0], "Alpha v Beta");
         assert_eq!(read("Alpha v Beta (yesterday)")[0], "Alpha v Beta");
         assert_eq!(read("Alpha last week")[0], "Alpha");
+        assert_eq!(read("saturday, Alpha v Beta"), ["Alpha v Beta"]);
+        assert_eq!(read(&without_noise("Yesterday's Alpha match")), ["Alpha"]);
         assert_eq!(read("Alpha v Beta"), Vec::<String>::new());
         assert_eq!(read("today"), Vec::<String>::new());
     }

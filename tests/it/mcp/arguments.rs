@@ -54,8 +54,12 @@ async fn arguments_are_accepted_under_other_names_and_refused_with_help() {
     assert_eq!(names(json!({"team": "Arsenal"})).await, ["Manchester United"]);
     assert_eq!(names(json!({"team": team})).await, ["Manchester United"]);
     assert_eq!(names(json!({"team_id": "Chelsea"})).await, ["Manchester City"]);
-    assert_eq!(names(json!({"team": "Nobody FC"})).await, Vec::<String>::new());
     assert_eq!(names(json!({"team": "manchester"})).await.len(), 2);
+    let pair = "Arsenal v Manchester United";
+    assert_eq!(names(json!({"team": pair, "league_id": league})).await.len(), 1);
+    assert_eq!(names(json!({"team": pair, "date": "in 300 days"})).await.len(), 0);
+    let refused = client.refusal("search_matches", json!({"team": "Nobody FC"})).await;
+    assert_eq!(refused["code"], "not_found", "{refused}");
 
     let refused =
         client.refusal("get_match_detail", json!({"match_id": id, "incldue": ["odds"]})).await;
@@ -107,6 +111,7 @@ async fn arguments_are_accepted_under_other_names_and_refused_with_help() {
         ("search_matches", json!({"date": "someday"})),
         ("search_matches", json!({"date": "today", "timezone": "Mars/Base"})),
         ("search_matches", json!({"last": 3, "next": 3})),
+        ("search_matches", json!({"date_from": "2026-08-30", "date_to": "2026-08-01"})),
         ("get_match_h2h", json!({"home": "Arsenal"})),
         ("get_leaders", json!({"league_id": league, "stat": "hats"})),
         ("get_odds_history", json!({"match_id": id, "market": "nonsense"})),

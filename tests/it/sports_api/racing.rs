@@ -76,6 +76,8 @@ async fn meeting_is_shown_by_race_and_by_runner() {
 async fn check_races(stage: &Stage) {
     let page = stage.get(&format!("{P}/races/")).await;
     assert_eq!(each(&page, "/state"), ["archived", "live", "prematch"]);
+    let newest = stage.get(&format!("{P}/races/?sort=-date")).await;
+    assert_eq!(each(&newest, "/state"), ["prematch", "live", "archived"]);
     assert_eq!(each(&page, "/track/name"), ["Aintree"; 3]);
     assert_eq!(each(&page, "/competitors_count"), [2, 1, 2]);
     let live = stage.get(&format!("{P}/races/live/")).await;

@@ -131,10 +131,7 @@ pub(super) fn choose(
         }
         query.meeting = Some([first, second]);
     }
-    let newest_first = |text: &str| SORTS.iter().position(|sort| *sort == text);
-    if let Some(sort) = params.choice("sort", SORTS, newest_first)? {
-        query.newest_first = sort == 1;
-    }
+    query.newest_first = is_newest_first(params)?.unwrap_or(query.newest_first);
     let count = |name: &str| {
         params.parsed(name, "a whole number from 1 to 200", |text| {
             text.parse::<usize>().ok().filter(|count| (1..=COUNT_MAX).contains(count))
@@ -157,6 +154,16 @@ pub(super) fn choose(
         query.from = query.from.max(Some(now()));
     }
     Ok(query)
+}
+
+/// Whether [`SORT`] has the latest first; `None` without it.
+///
+/// # Errors
+///
+/// If its value is not one of [`SORTS`].
+pub(super) fn is_newest_first(params: &Params) -> Result<Option<bool>, ApiError> {
+    let parse = |text: &str| SORTS.contains(&text).then_some(text == "-date");
+    params.choice("sort", SORTS, parse)
 }
 
 /// Whether a request says which matches it wants, so that a default range of days would hide some of them.

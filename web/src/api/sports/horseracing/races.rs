@@ -11,7 +11,7 @@ use super::{
 use crate::{
     api::{
         ApiError, ApiRequest, ApiResult, CacheControl, Page, PageSize, Param, Spec,
-        match_filter::IdFilter,
+        match_filter::{self, IdFilter},
     },
     clock::now,
 };
@@ -57,6 +57,7 @@ const RACES: Spec = spec(&[
         "One or more states, separated by commas: prematch, idle, live, archived, cancelled, \
          unresolved.",
     ),
+    match_filter::SORT,
 ]);
 
 const LIVE: Spec = spec(&[
@@ -85,7 +86,7 @@ const MEETING: Spec =
 const TRACKS: Spec = request::spec(&[SEARCH, REGION]).paged();
 
 endpoints! {
-    /// Races by start time. The default range is the last three and the next seven days.
+    /// Races by start time, the earliest first unless `sort` says otherwise. The default range is the last three and the next seven days.
     "/horseracing/api/v2/races/", params(RACES), answers(Page<RaceRow>),
         |request| list(&request).await;
 
@@ -120,7 +121,10 @@ endpoints! {
 
 async fn list(request: &ApiRequest) -> ApiResult {
     let all = request.race_cards().await?;
-    let races = filter_races(request, all.iter().map(AsRef::as_ref))?;
+    let mut races = filter_races(request, all.iter().map(AsRef::as_ref))?;
+    if match_filter::is_newest_first(&request.params)? == Some(true) {
+        races.reverse();
+    }
     request.page_of(CacheControl::LIST, &races, |card| RaceRow::of(card))
 }
 
