@@ -26,6 +26,9 @@ pub enum Period {
 }
 
 impl Period {
+    pub const ALL: [Self; 5] =
+        [Self::FirstHalf, Self::SecondHalf, Self::ExtraFirst, Self::ExtraSecond, Self::Shootout];
+
     /// By the number that providers give them: 1 to 4, and 5 for the shoot-out.
     #[must_use]
     pub fn numbered(number: u64) -> Option<Self> {
@@ -39,17 +42,22 @@ impl Period {
         })
     }
 
+    /// The word in documents and lines.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::FirstHalf => "first_half",
+            Self::SecondHalf => "second_half",
+            Self::ExtraFirst => "extra_first",
+            Self::ExtraSecond => "extra_second",
+            Self::Shootout => "shootout",
+        }
+    }
+
     /// The period of a status; `None` in breaks, and where the source does not say in which part play is.
     #[must_use]
     pub fn played_in(status: FootballStatus) -> Option<Self> {
-        let all = [
-            Self::FirstHalf,
-            Self::SecondHalf,
-            Self::ExtraFirst,
-            Self::ExtraSecond,
-            Self::Shootout,
-        ];
-        all.into_iter().find(|period| period.status() == status)
+        Self::ALL.into_iter().find(|period| period.status() == status)
     }
 
     /// Whether it follows on a status: whoever saw that status last has seen it begin.
@@ -203,8 +211,7 @@ mod tests {
 
     #[test]
     fn each_period_is_that_of_its_status_and_does_not_follow_on_itself() {
-        for number in 1..=5 {
-            let period = Period::numbered(number).unwrap();
+        for period in Period::ALL {
             assert_eq!(Period::played_in(period.status()), Some(period));
             assert!(!period.follows(period.status()) && !period.follows(FootballStatus::Live));
         }

@@ -118,7 +118,7 @@ fn football(fact: &FootballFact) -> (&'static str, Value) {
         }
         FootballFact::Analysis(it) => analysis(it),
         FootballFact::PeriodStart { period, at } => {
-            ("period_start", json!({ "at": at, "period": period.status().as_str() }))
+            ("period_start", json!({ "at": at, "period": period.as_str() }))
         }
     }
 }

@@ -342,21 +342,22 @@ fn period_starts_when_a_source_says_so() {
     };
     let (stated, corrected) = (stated(5), stated(9));
 
-    let halves =
+    let halves: [(i64, &str); 4] =
         [(0, "not_started"), (1, "first_half"), (2_800, "half_time"), (3_700, "second_half")];
     check(&halves, &[(FirstHalf, 1), (SecondHalf, 3_700)]);
-    let extra = [(6_600, "extra_first"), (7_600, "extra_half"), (7_660, "extra_second")];
+    let extra: [(i64, &str); 3] =
+        [(6_600, "extra_first"), (7_600, "extra_half"), (7_660, "extra_second")];
     let long = [&halves[..], &extra, &[(8_700, "penalties"), (9_300, "finished")]].concat();
-    let all = [(FirstHalf, 1), (SecondHalf, 3_700), (ExtraFirst, 6_600)];
+    let all: [(Period, i64); 3] = [(FirstHalf, 1), (SecondHalf, 3_700), (ExtraFirst, 6_600)];
     check(&long, &[&all[..], &[(ExtraSecond, 7_660), (Shootout, 8_700)]].concat());
     // The source does not state the time, or has not seen the start.
     check(&[(-1, "not_started"), (-1, "first_half")], &[]);
     check(&[(1, "first_half"), (2_800, "half_time")], &[]);
-    check(&[(0, "not_started"), (1_200, "first_half"), (1_200, &late)], &[]);
+    check(&[(0, "not_started"), (1_200, "first_half"), (1_200, &*late)], &[]);
     check(&[(0, "not_started"), (3_700, "second_half")], &[]);
     // An interruption, a clock that is set later, and a correction.
-    let first = [(0, "not_started"), (1, "first_half"), (1, &*kick_off)];
-    let resumed = [(600, "interrupted"), (900, "first_half"), (1_300, &*late)];
+    let first: [(i64, &str); 3] = [(0, "not_started"), (1, "first_half"), (1, &*kick_off)];
+    let resumed: [(i64, &str); 3] = [(600, "interrupted"), (900, "first_half"), (1_300, &*late)];
     check(&[&first[..], &resumed].concat(), &[(FirstHalf, 1)]);
     check(&[&first[..], &[(10, &*stated)]].concat(), &[(FirstHalf, 5)]);
     check(&[(0, &*stated), (20, "first_half"), (30, &*corrected)], &[(FirstHalf, 9)]);
@@ -366,11 +367,12 @@ fn period_starts_when_a_source_says_so() {
 fn source_that_takes_over_invents_no_start_of_a_period() {
     let (mut hub, first) = new_hub(0);
     let second = hub.source("second".into(), "events", SourcePolicy::default());
-    let health = |hub: &mut Hub, source, feed| {
-        hub.set_source_health(source, &Health { feed, why: None }, START, &mut Vec::new());
+    let health = |hub: &mut Hub, source, feed, seconds: i64| {
+        let at = START + seconds * 1_000_000;
+        hub.set_source_health(source, &Health { feed, why: None }, at, &mut Vec::new());
     };
-    health(&mut hub, first, FeedState::Live);
-    health(&mut hub, second, FeedState::Live);
+    health(&mut hub, first, FeedState::Live, 0);
+    health(&mut hub, second, FeedState::Live, 0);
     let mut interpreter = Interpreter::new("acme".into());
     let mut tell = |hub: &mut Hub, source, line: &str| {
         let Timed { batch, clock_us } =
@@ -383,7 +385,7 @@ fn source_that_takes_over_invents_no_start_of_a_period() {
     tell(&mut hub, first, &play_line(Some(0), "not_started"));
     tell(&mut hub, first, &play_line(Some(1), "first_half"));
     tell(&mut hub, second, &play_line(Some(3_900), "second_half"));
-    health(&mut hub, first, FeedState::Down);
+    health(&mut hub, first, FeedState::Down, 4_000);
     tell(&mut hub, second, &play_line(Some(6_600), "extra_first"));
     let records = LiveRecords::default().apply(hub.take_changed(START)).records;
     assert_eq!(records[0].brief.status, Status::ExtraFirst);

@@ -70,6 +70,7 @@ pub enum FootballPart {
     Status,
     Clock,
     Score,
+    PeriodStart(Period),
     /// By its place in [`Football::incidents`].
     Incident(usize),
     Stat(Side, Stat),
@@ -144,12 +145,13 @@ impl Football {
     }
 
     /// Withdraws a start that was reported late, as a clock of the same message shows.
-    fn check_period_start(&mut self, second: u32, moment: Moment) {
+    fn check_period_start(&mut self, second: u32, moment: Moment, parts: &mut Vec<FootballPart>) {
         let Some(period) = self.status.and_then(Period::played_in) else { return };
         let is_late = second > period.first_second() + LATE_SECONDS;
         let start = self.period_starts.get(&period).copied();
         if is_late && start.is_some() && start == moment.source {
             self.period_starts.remove(&period);
+            parts.push(FootballPart::PeriodStart(period));
         }
     }
 
@@ -202,10 +204,12 @@ impl Football {
                 parts.push(FootballPart::Status);
             }
             FootballFact::PeriodStart { period, at } => {
-                self.period_starts.insert(*period, *at);
+                if self.period_starts.insert(*period, *at) != Some(*at) {
+                    parts.push(FootballPart::PeriodStart(*period));
+                }
             }
             FootballFact::Clock { second, running } => {
-                self.check_period_start(*second, moment);
+                self.check_period_start(*second, moment, parts);
                 self.clock(
                     MatchClock { at: moment.anchor(), second: *second, running: *running },
                     parts,
