@@ -123,7 +123,8 @@ impl Football {
                 .chain(self.analysis_facts())
                 .collect(),
             (FactKind::Ball, _) => self.ball.map(FootballFact::Ball).into_iter().collect(),
-            (FactKind::Score | FactKind::Fixture | FactKind::Odds, _) => Vec::new(),
+            (FactKind::Score, None) => self.period_start_facts(),
+            (FactKind::Fixture | FactKind::Odds, _) => Vec::new(),
         }
     }
 
