@@ -39,6 +39,7 @@ pub(crate) fn brief(number: u64, of: u64) -> MatchSummary {
         best_of: None,
         ended: None,
         expected_goals: None,
+        period_starts: None,
         weather: None,
         updated: FIRST_US,
     }

@@ -2,6 +2,8 @@
 //!
 //! Rules and conventions that no feed reports: pure functions.
 
+use std::collections::BTreeMap;
+
 use borsh::{BorshDeserialize, BorshSerialize};
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +26,9 @@ pub enum Period {
 }
 
 impl Period {
+    pub const ALL: [Self; 5] =
+        [Self::FirstHalf, Self::SecondHalf, Self::ExtraFirst, Self::ExtraSecond, Self::Shootout];
+
     /// By the number that providers give them: 1 to 4, and 5 for the shoot-out.
     #[must_use]
     pub fn numbered(number: u64) -> Option<Self> {
@@ -35,6 +40,39 @@ impl Period {
             5 => Self::Shootout,
             _ => return None,
         })
+    }
+
+    /// The word in documents and lines.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::FirstHalf => "first_half",
+            Self::SecondHalf => "second_half",
+            Self::ExtraFirst => "extra_first",
+            Self::ExtraSecond => "extra_second",
+            Self::Shootout => "shootout",
+        }
+    }
+
+    /// The period of a status; `None` in breaks, and where the source does not say in which part play is.
+    #[must_use]
+    pub fn played_in(status: FootballStatus) -> Option<Self> {
+        Self::ALL.into_iter().find(|period| period.status() == status)
+    }
+
+    /// Whether it follows on a status: whoever saw that status last has seen it begin.
+    #[must_use]
+    pub fn follows(self, status: FootballStatus) -> bool {
+        use FootballStatus::{
+            ExtraFirst, ExtraHalf, ExtraSecond, FirstHalf, HalfTime, NotStarted, SecondHalf,
+        };
+        match self {
+            Self::FirstHalf => status == NotStarted,
+            Self::SecondHalf => matches!(status, FirstHalf | HalfTime),
+            Self::ExtraFirst => status == SecondHalf,
+            Self::ExtraSecond => matches!(status, ExtraFirst | ExtraHalf),
+            Self::Shootout => matches!(status, SecondHalf | ExtraSecond),
+        }
     }
 
     #[must_use]
@@ -107,6 +145,9 @@ impl Period {
     }
 }
 
+/// When each period began, by the clock of the source that reported it.
+pub type PeriodStarts = BTreeMap<Period, Micros>;
+
 /// The moment at which a minute in progress begins, as microseconds since the start of a period
 /// in which the match was: `last` is the last one played, and takes its own stoppage time.
 #[must_use]
@@ -166,6 +207,15 @@ mod tests {
         shown(Period::SecondHalf, 2852, (90, Some(3)));
         shown(Period::ExtraFirst, 982, (105, Some(2)));
         shown(Period::ExtraSecond, 735, (118, None));
+    }
+
+    #[test]
+    fn each_period_is_that_of_its_status_and_does_not_follow_on_itself() {
+        for period in Period::ALL {
+            assert_eq!(Period::played_in(period.status()), Some(period));
+            assert!(!period.follows(period.status()) && !period.follows(FootballStatus::Live));
+        }
+        assert_eq!(Period::played_in(FootballStatus::HalfTime), None);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use log::{
 use crate::hub::{ApplyError, Hub, HubInput};
 
 /// The version of the encoding of inputs in records.
-pub const INPUTS_FORMAT: u8 = 2;
+pub const INPUTS_FORMAT: u8 = 3;
 
 /// The inputs of a turn, and what came of them.
 #[derive(Debug)]

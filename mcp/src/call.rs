@@ -60,8 +60,9 @@ impl Call<'_> {
         let answer = self.answer(&mut arguments).await?;
         let id = arguments.id("match_id").or_else(|| arguments.id("race_id"));
         let tool = &self.server.kind.listed_name(self.tool);
-        let cited = Citation { tool, id, notes: &arguments.notes };
         let shared = &self.server.shared;
+        let is_partial = shared.parts.history.archive().is_partial();
+        let cited = Citation { tool, id, notes: &arguments.notes, is_partial };
         answer.into_result(cited, shared.parts.stale_after_ms, &shared.rendered)
     }
 

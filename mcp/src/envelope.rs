@@ -29,6 +29,9 @@ pub(crate) const LIST_BYTES_MAX: usize = 12 * 1024;
 /// What the other fields may take of it.
 pub(crate) const ENVELOPE_BYTES: usize = 1024;
 
+/// The line of a result while matches are being added: as REST's header `X-Matchwire-Partial` has it.
+const PAST_IS_MISSING: &str = "past: matches are still being added, ask again in some seconds";
+
 /// The state of the data of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct DataState {
@@ -95,6 +98,8 @@ struct Envelope<'a> {
     cite: String,
     #[serde(flatten)]
     notes: &'a Notes,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    partial: Option<&'static str>,
     #[serde(skip_serializing_if = "<[Truncation]>::is_empty")]
     truncated: &'a [Truncation],
 }
@@ -112,6 +117,8 @@ pub(crate) struct Citation<'a> {
     pub id: Option<Key>,
     /// How the call was understood.
     pub notes: &'a Notes,
+    /// Whether matches are missing that are being added.
+    pub is_partial: bool,
 }
 
 /// The data of results as JSON, tidied and within its bound.
@@ -270,6 +277,7 @@ impl Answer {
             }),
             url: &self.url,
             notes: cited.notes,
+            partial: cited.is_partial.then_some(PAST_IS_MISSING),
             truncated,
         };
         let mut head = serde_json::to_string(&envelope).unwrap_or_default();
@@ -353,13 +361,13 @@ mod tests {
 
     use super::*;
 
-    fn answer(state: DataState) -> Value {
+    fn answer(state: DataState, is_partial: bool) -> Value {
         let data = AnswerData::Value(json!({"home": "Alpha\u{202e} \"A\"", "away": null}));
         let url = "https://hub/api/v2/events/7/".to_owned();
         let (bytes_max, cursor, paged) = (RESULT_BYTES_MAX, None, None);
         let answer = Answer { data, state, url, bytes_max, cursor, paged };
         let notes = Notes::default();
-        let cited = Citation { tool: "get_match_detail", id: Some(7), notes: &notes };
+        let cited = Citation { tool: "get_match_detail", id: Some(7), notes: &notes, is_partial };
         let result = answer.into_result(cited, 15_000, &RenderedCache::new(0)).unwrap();
         let members: Value = serde_json::from_str(&format!("{{{}}}", result.members())).unwrap();
         let structured = result.structured();
@@ -379,7 +387,8 @@ mod tests {
             let (bytes_max, cursor, paged) = (LIST_BYTES_MAX, None, Some("/results"));
             let answer = Answer { data, state: DataState::ARCHIVED, url, bytes_max, cursor, paged };
             let notes = Notes::default();
-            let cited = Citation { tool: "search_teams", id: None, notes: &notes };
+            let cited =
+                Citation { tool: "search_teams", id: None, notes: &notes, is_partial: false };
             let result = answer.into_result(cited, 1, &cache);
             result.unwrap().data.json.clone()
         };
@@ -395,7 +404,7 @@ mod tests {
         let now = clock::now();
         let state =
             DataState { feed: "live", source_at: Some(now), received_at: Some(now), position };
-        let value = answer(state);
+        let value = answer(state, false);
         assert_eq!(value["position"], json!({"epoch": "100", "seq": 813}));
         assert_eq!(value["data"], json!({"home": "Alpha \"A\""}));
         assert_eq!(value["stale_after_ms"], 15_000);
@@ -405,8 +414,15 @@ mod tests {
     }
 
     #[test]
+    fn result_says_that_matches_are_missing_while_they_are() {
+        assert_eq!(answer(DataState::ARCHIVED, false).get("partial"), None);
+        let partial = answer(DataState::ARCHIVED, true)["partial"].clone();
+        assert!(partial.as_str().is_some_and(|text| text.starts_with("past: ")), "{partial}");
+    }
+
+    #[test]
     fn archived_match_has_no_age() {
-        let value = answer(DataState::ARCHIVED);
+        let value = answer(DataState::ARCHIVED, false);
         assert_eq!(value["feed"], "archived");
         assert_eq!((value.get("age_ms"), value.get("position")), (None, None));
     }

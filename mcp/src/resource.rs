@@ -208,7 +208,8 @@ impl Server {
         let data = AnswerData::Value(data);
         let answer = Answer { data, state, url, bytes_max, cursor: None, paged: None };
         let notes = Notes::default();
-        let cited = Citation { tool: channel, id: None, notes: &notes };
+        let is_partial = shared.parts.history.archive().is_partial();
+        let cited = Citation { tool: channel, id: None, notes: &notes, is_partial };
         let result = answer.into_result(cited, shared.parts.stale_after_ms, &shared.rendered)?;
         Ok((result.structured(), ttl_ms))
     }

@@ -121,6 +121,7 @@ impl MatchSummary {
             best_of,
             ended: _,
             expected_goals,
+            period_starts,
             weather,
             updated: _,
         } = self;
@@ -145,6 +146,12 @@ impl MatchSummary {
         fill(best_of, &earlier.best_of);
         fill(expected_goals, &earlier.expected_goals);
         fill(weather, &earlier.weather);
+        if let Some(earlier) = &earlier.period_starts {
+            let own = period_starts.get_or_insert_default();
+            for (period, at) in &**earlier {
+                own.entry(*period).or_insert(*at);
+            }
+        }
     }
 }
 
@@ -201,8 +208,32 @@ fn fill_score(own: &mut MatchSummary, earlier: &MatchSummary, went_back: bool) {
 
 #[cfg(test)]
 mod tests {
+    use facts::football::Period;
+
     use super::*;
     use crate::testing::brief;
+
+    #[test]
+    fn starts_of_periods_are_filled_one_by_one() {
+        let starts = |all: &[(Period, Micros)]| MatchSummary {
+            period_starts: Some(Box::new(all.iter().copied().collect())),
+            ..brief(1)
+        };
+        let earlier = starts(&[(Period::FirstHalf, 1), (Period::SecondHalf, 2)]);
+        let own = starts(&[(Period::SecondHalf, 3), (Period::ExtraFirst, 4)]);
+        let both =
+            starts(&[(Period::FirstHalf, 1), (Period::SecondHalf, 3), (Period::ExtraFirst, 4)]);
+        for (own, earlier, expected) in [
+            (&own, &earlier, &both),
+            (&own, &brief(1), &own),
+            (&brief(1), &earlier, &earlier),
+            (&brief(1), &brief(1), &brief(1)),
+        ] {
+            let mut filled = own.clone();
+            filled.fill_particulars(earlier);
+            assert_eq!(filled.period_starts, expected.period_starts);
+        }
+    }
 
     #[test]
     fn day_is_no_time() {

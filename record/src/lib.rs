@@ -53,7 +53,10 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use base::Micros;
 use borsh::{BorshDeserialize, BorshSerialize};
-use facts::event::{ExpectedGoals, Sport, Weather};
+use facts::{
+    event::{ExpectedGoals, Sport, Weather},
+    football::PeriodStarts,
+};
 use serde::{Deserialize, Serialize};
 
 pub use self::{
@@ -130,6 +133,9 @@ pub struct MatchSummary {
     /// Football: expected goals of both sides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_goals: Option<[ExpectedGoals; 2]>,
+    /// Football: when each period began. Boxed, since most feeds do not report it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub period_starts: Option<Box<PeriodStarts>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weather: Option<Weather>,
     /// When it last changed.

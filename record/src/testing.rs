@@ -47,6 +47,7 @@ pub fn brief(id: Key) -> MatchSummary {
         best_of: None,
         ended: None,
         expected_goals: None,
+        period_starts: None,
         weather: None,
         updated: NOW,
     }

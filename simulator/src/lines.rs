@@ -117,6 +117,9 @@ fn football(fact: &FootballFact) -> (&'static str, Value) {
             ("player_stats", json!({ "player": player, "side": side, "values": values }))
         }
         FootballFact::Analysis(it) => analysis(it),
+        FootballFact::PeriodStart { period, at } => {
+            ("period_start", json!({ "at": at, "period": period.as_str() }))
+        }
     }
 }
 

@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use facts::event::{
-    Analysis, Eid, Event, Fact, FootballFact, Half, Id, MatchMinute, Micros, Participant,
-    PlayerRating, PlayerStat, Side, Sport, Stat, TennisFact, Timed,
+use facts::{
+    event::{
+        Analysis, Eid, Event, Fact, FootballFact, Half, Id, MatchMinute, Micros, Participant,
+        PlayerRating, PlayerStat, Side, Sport, Stat, TennisFact, Timed,
+    },
+    football::Period,
 };
 
 use super::{
@@ -88,7 +91,7 @@ impl ScheduledMatch {
             // The chances until now; they are not needed once the match has begun.
             let before = if begun { Vec::new() } else { game.play.chances(now) };
             let PlayStep { facts, trading } = game.play.step(now);
-            let mut at_once = digest.take(facts);
+            let mut at_once = digest.take(now, facts);
             match trading {
                 Trading::Begin => {
                     begun = true;
@@ -162,12 +165,19 @@ enum Key {
 }
 
 impl FactDigest {
-    /// Collects facts, and returns those that must be reported at once.
-    fn take(&mut self, facts: Vec<Fact>) -> Vec<Fact> {
+    /// Collects facts of a moment, and returns those that must be reported at once.
+    fn take(&mut self, now: Micros, facts: Vec<Fact>) -> Vec<Fact> {
         let mut at_once = Vec::new();
         for fact in facts {
             match fact {
                 Fact::Football(FootballFact::LineUp { .. }) => at_once.push(fact),
+                Fact::Football(FootballFact::Status(status)) => {
+                    // All statuses are reported at the end, which is not when they began.
+                    let start = Period::played_in(status)
+                        .map(|period| FootballFact::PeriodStart { period, at: now });
+                    self.retained.extend(start.map(Fact::Football));
+                    self.retained.push(fact);
+                }
                 Fact::Football(FootballFact::Ball(_) | FootballFact::Clock { .. }) => {}
                 Fact::Football(FootballFact::Stats { side, values }) => {
                     self.stats.extend(values.into_iter().map(|(stat, n)| ((side, stat), n)));

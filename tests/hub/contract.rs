@@ -36,8 +36,8 @@ const RECORDINGS: [(&str, usize); 7] = [
 ];
 
 /// Facts that neither the simulation nor a recording has, as lines of the hub's own format: corrections of every kind of
-/// incident, a penalty missed, a book that the hub holds after a goal, a market that is settled twice, a tennis score that
-/// decreases, clocks of CS2 and darts, a race of two sides whose order changes.
+/// incident, a penalty missed, starts of all periods, a book that the hub holds after a goal, a market that is settled
+/// twice, a tennis score that decreases, clocks of CS2 and darts, a race of two sides whose order changes.
 const RARE_FACTS: &str = include_str!("rare_facts.ndjson");
 
 /// The simulated day.

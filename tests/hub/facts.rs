@@ -3,13 +3,16 @@
 
 use std::sync::Arc;
 
-use facts::event::{
-    Ball, Batch, Competition, Event, Fact, Fixture, FootballFact, FootballScore, FootballStatus,
-    GameScore, GoalKind, Id, Incident, IncidentKind, Level, MarketChange, MarketDefinition,
-    MarketStatus, MarketTerms, MatchClock, OddsFact, Outcome, Pair, Participant, Point, PointKind,
-    Race, RaceRunner, RaceStatus, RunnerStatus, Scoreboard, ScoreboardStatus, SelectionChange,
-    SelectionDefinition, SelectionStatus, SelectionTerms, SetScore, Side, Situation, Sport, Stat,
-    TennisFact, TennisScore, TennisStatus, VarDecision,
+use facts::{
+    event::{
+        Ball, Batch, Competition, Event, Fact, Fixture, FootballFact, FootballScore,
+        FootballStatus, GameScore, GoalKind, Id, Incident, IncidentKind, Level, MarketChange,
+        MarketDefinition, MarketStatus, MarketTerms, MatchClock, OddsFact, Outcome, Pair,
+        Participant, Point, PointKind, Race, RaceRunner, RaceStatus, RunnerStatus, Scoreboard,
+        ScoreboardStatus, SelectionChange, SelectionDefinition, SelectionStatus, SelectionTerms,
+        SetScore, Side, Situation, Sport, Stat, TennisFact, TennisScore, TennisStatus, VarDecision,
+    },
+    football::Period,
 };
 use fanout::Micros;
 use proptest::{
@@ -196,6 +199,8 @@ fn football_fact() -> impl Strategy<Value = FootballFact> {
         2 => incident().prop_map(FootballFact::Correct),
         1 => (side(), values).prop_map(|(side, values)| FootballFact::Stats { side, values }),
         1 => ball().prop_map(FootballFact::Ball),
+        1 => (select(Period::ALL.to_vec()), 1..4_i64)
+            .prop_map(|(period, before)| FootballFact::PeriodStart { period, at: START - before }),
     ]
 }
 

@@ -6,8 +6,10 @@ use borsh::{BorshDeserialize, BorshSerialize};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Analysis, Eid, LineUp, Pair, Participant, PlayerStat, Side, counts, line_up, words::words,
+    Analysis, Eid, LineUp, Micros, Pair, Participant, PlayerStat, Side, counts, line_up,
+    words::words,
 };
+use crate::football::Period;
 
 #[derive(Debug, Clone, PartialEq)]
 #[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
@@ -62,6 +64,12 @@ pub enum FootballFact {
     },
     /// Shots, momentum, halves and the like.
     Analysis(Analysis),
+    /// When a period began. A later one for the same period corrects it.
+    PeriodStart {
+        period: Period,
+        /// In microseconds since the Unix epoch, UTC.
+        at: Micros,
+    },
 }
 
 words! {

@@ -57,7 +57,9 @@ fn swap_about(about: &About) -> About {
 
 fn swap_football(fact: &FootballFact) -> FootballFact {
     match fact {
-        FootballFact::Status(_) | FootballFact::Clock { .. } => fact.clone(),
+        FootballFact::Status(_) | FootballFact::Clock { .. } | FootballFact::PeriodStart { .. } => {
+            fact.clone()
+        }
         FootballFact::Score(score) => FootballFact::Score(swap_goals(*score)),
         FootballFact::Incident(it) => FootballFact::Incident(swap_incident(it)),
         FootballFact::Correct(it) => FootballFact::Correct(swap_incident(it)),

@@ -239,6 +239,7 @@ fn brief(state: &Match, names: &Names, now: Micros) -> MatchSummary {
         best_of: about.best_of,
         ended: state.ended_at,
         expected_goals: None,
+        period_starts: None,
         weather: about.weather,
         updated: now,
     }
@@ -266,6 +267,8 @@ fn summarize_play(state: &Match, brief: &mut MatchSummary) {
                 brief.extra_time = score.extra_time;
                 brief.penalties = score.penalties;
             }
+            let starts = Some(&it.period_starts).filter(|starts| !starts.is_empty());
+            brief.period_starts = starts.cloned().map(Box::new);
         }
         Play::Tennis(it) => {
             brief.status = state.tennis_status(it).into();

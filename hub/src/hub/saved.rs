@@ -42,7 +42,7 @@ use crate::{
 };
 
 /// The version of the bytes that [`Hub::save`] writes.
-pub const STATE_FORMAT: u16 = 2;
+pub const STATE_FORMAT: u16 = 3;
 
 const MAGIC: [u8; 4] = *b"MWHS";
 /// Bytes before the state: magic, format, length, digest.

@@ -12,6 +12,9 @@ use crate::{
 pub(super) fn image(out: &mut Object, state: &Football) {
     out.set_some("clock", state.clock.map(clock));
     out.set_some("score", state.reported_score().map(|it| score(&it, false)));
+    for (period, at) in &state.period_starts {
+        out.object("period_starts").set(period.as_str(), *at);
+    }
     let incidents = out.object("incidents");
     for (place, entry) in state.incidents.iter().enumerate() {
         incidents.set(&entry.incident.eid, incident(place, entry));
@@ -33,6 +36,14 @@ pub(super) fn patch(out: &mut Object, state: &Football, parts: &[FootballPart]) 
             FootballPart::Clock => out.set_some("clock", state.clock.map(clock)),
             FootballPart::Score => {
                 out.set_or_null("score", state.reported_score().map(|it| score(&it, true)));
+            }
+            // An object without members is absent.
+            FootballPart::PeriodStart(_) if state.period_starts.is_empty() => {
+                out.set("period_starts", Node::Null);
+            }
+            FootballPart::PeriodStart(period) => {
+                let at = state.period_starts.get(period).copied();
+                out.object("period_starts").set_or_null(period.as_str(), at);
             }
             FootballPart::Incident(place) => {
                 let entry = &state.incidents[*place];

@@ -31,6 +31,8 @@ pub struct FootballMatch {
     pub clock: Option<Clock>,
     /// The score. It is absent before the match and while no source states one: that does not mean 0-0.
     pub score: Option<FootballScore>,
+    /// When each period began; absent while no source has reported that of any.
+    pub period_starts: Option<PeriodStarts>,
     /// The incidents by `eid`. An incident stays in the document, and can change until the match is over.
     pub incidents: BTreeMap<String, Incident>,
     /// Counts of each side.
@@ -65,6 +67,21 @@ pub struct FootballScore {
     pub et: Option<HomeAway>,
     /// Kicks scored in the shoot-out.
     pub pens: Option<HomeAway>,
+}
+
+/// When each period of a football match began, by the clock of the source that reports it. The schedule does not count.
+#[derive(Debug, JsonSchema)]
+pub struct PeriodStarts {
+    /// The kick-off.
+    pub first_half: Option<Timestamp>,
+    /// The second half.
+    pub second_half: Option<Timestamp>,
+    /// The first half of extra time.
+    pub extra_first: Option<Timestamp>,
+    /// The second half of extra time.
+    pub extra_second: Option<Timestamp>,
+    /// The shoot-out.
+    pub shootout: Option<Timestamp>,
 }
 
 /// A count of each side.

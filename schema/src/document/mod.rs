@@ -23,7 +23,7 @@ pub use self::{
     feeds::{Feeds, Source},
     football::{
         Ball, Clock, Details, FootballMatch, FootballScore, HomeAway, Incident, Particulars,
-        SideStats, Stats,
+        PeriodStarts, SideStats, Stats,
     },
     odds::{
         ConsensusMarket, ConsensusOdds, ConsensusSelection, Ladder, Market, Odds, OddsHeader,

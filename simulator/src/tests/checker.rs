@@ -235,6 +235,7 @@ impl Football {
             }
             FootballFact::Analysis(analysis) => self.analysis(analysis),
             FootballFact::Correct(_) => unreachable!("the simulator never corrects"),
+            FootballFact::PeriodStart { .. } => {}
         }
     }
 

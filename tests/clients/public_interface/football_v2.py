@@ -25,6 +25,7 @@ EVENT = fields(
     period=one_of("", "1T", "HT", "2T", "FT", "ET", "PEN", "1ET", "2ET", "P", "AET", "AP"),
     penalty_shootout=nullable(BOTH),
     extra_time_score=nullable(BOTH),
+    period_starts=missable(fields("first_half:utc~ second_half:utc~ extra_first:utc~ extra_second:utc~ shootout:utc~")),
     weather=nullable(fields("code:int? description:str? wind_speed:num? temperature_c:num?")),
     highlights=[fields("kind:str title:str url:url thumbnail:str? published_at:str?")],
     head_to_head=H2H,

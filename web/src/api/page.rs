@@ -15,7 +15,7 @@ pub struct Page<T> {
     pub next: Option<String>,
     pub previous: Option<String>,
     pub results: Vec<T>,
-    /// What of the request was not understood although it was accepted.
+    /// What of the request was not understood although it was accepted, and what the list lacks until it is added.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
@@ -39,11 +39,23 @@ impl<T> Page<T> {
         let previous = (offset > 0).then(|| offset.saturating_sub(limit));
         let address = |offset: usize| page_url.address(limit, ("offset", offset.to_string()));
         let (next, previous) = (next.map(address), previous.map(address));
-        Self { count, next, previous, results, warnings: page_url.params.warnings() }
+        Self { count, next, previous, results, warnings: page_url.warnings() }
     }
 }
 
+/// Also the header `X-Matchwire-Partial: past`.
+const PAST_IS_MISSING: &str = "Past matches are still being added; some are missing.";
+
 impl PageUrl<'_> {
+    /// What the list says about itself and its request.
+    pub(super) fn warnings(&self) -> Vec<String> {
+        let mut warnings = self.params.warnings();
+        if self.api.history.archive().is_partial() {
+            warnings.push(PAST_IS_MISSING.to_owned());
+        }
+        warnings
+    }
+
     /// The URL of the page that begins at this offset or cursor.
     pub(super) fn address(&self, limit: usize, (name, at): (&str, String)) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use facts::event::Timed;
+use facts::{event::Timed, football::Period};
 use fanout::{Epoch, Micros};
 use ingest::normalize::events::Interpreter;
 use record::{Key, LiveRecords, MatchRecord, PlayRecord, Status};
@@ -300,6 +300,97 @@ fn football_record_has_details_line_ups_and_players() {
     assert_eq!(line_up.players[0].position.as_deref(), Some("G"));
     let values: Vec<_> = football.players[0].values.iter().map(|(k, n)| (&**k, *n)).collect();
     assert_eq!(values, [("saves", 3), ("touches", 9)]);
+}
+
+/// A line about the play, at these seconds after [`START`] if a time is stated: a status, or a fact as JSON.
+fn play_line(seconds: Option<i64>, fact: &str) -> String {
+    let at = seconds.map(|seconds| format!(r#""at":{},"#, START + seconds * 1_000_000));
+    let at = at.unwrap_or_default();
+    let fact = match fact.starts_with('{') {
+        true => fact.to_owned(),
+        false => format!(r#"{{"status":"{fact}"}}"#),
+    };
+    format!(r#"{{{at}"sport":"football","match":"m","fact":{{"football":{fact}}}}}"#)
+}
+
+const TWO_SIDES: &str =
+    r#"{"sport":"football","match":"m","fact":{"fixture":{"sides":[{"name":"A"},{"name":"B"}]}}}"#;
+
+/// The starts of periods in a record, in seconds after [`START`].
+fn period_starts(record: &MatchRecord) -> Vec<(Period, i64)> {
+    let starts = record.brief.period_starts.as_deref();
+    let seconds = |(period, at): (&Period, &Micros)| (*period, (at - START) / 1_000_000);
+    starts.into_iter().flatten().map(seconds).collect()
+}
+
+#[test]
+fn period_starts_when_a_source_says_so() {
+    use Period::{ExtraFirst, ExtraSecond, FirstHalf, SecondHalf, Shootout};
+
+    #[track_caller]
+    fn check(facts: &[(i64, &str)], expected: &[(Period, i64)]) {
+        let lines = facts.iter().map(|(at, fact)| play_line(Some(*at).filter(|at| *at >= 0), fact));
+        let lines: Vec<_> = [TWO_SIDES.to_owned()].into_iter().chain(lines).collect();
+        let lines: Vec<_> = lines.iter().map(String::as_str).collect();
+        assert_eq!(period_starts(&record(&lines)), expected, "{facts:?}");
+    }
+    let clock = |second: u32| format!(r#"{{"clock":{{"second":{second},"running":true}}}}"#);
+    let (kick_off, late) = (clock(0), clock(1_200));
+    let stated = |seconds: i64| {
+        let at = START + seconds * 1_000_000;
+        format!(r#"{{"period_start":{{"period":"first_half","at":{at}}}}}"#)
+    };
+    let (stated, corrected) = (stated(5), stated(9));
+
+    let halves: [(i64, &str); 4] =
+        [(0, "not_started"), (1, "first_half"), (2_800, "half_time"), (3_700, "second_half")];
+    check(&halves, &[(FirstHalf, 1), (SecondHalf, 3_700)]);
+    let extra: [(i64, &str); 3] =
+        [(6_600, "extra_first"), (7_600, "extra_half"), (7_660, "extra_second")];
+    let long = [&halves[..], &extra, &[(8_700, "penalties"), (9_300, "finished")]].concat();
+    let all: [(Period, i64); 3] = [(FirstHalf, 1), (SecondHalf, 3_700), (ExtraFirst, 6_600)];
+    check(&long, &[&all[..], &[(ExtraSecond, 7_660), (Shootout, 8_700)]].concat());
+    // The source does not state the time, or has not seen the start.
+    check(&[(-1, "not_started"), (-1, "first_half")], &[]);
+    check(&[(1, "first_half"), (2_800, "half_time")], &[]);
+    check(&[(0, "not_started"), (1_200, "first_half"), (1_200, &*late)], &[]);
+    check(&[(0, "not_started"), (3_700, "second_half")], &[]);
+    // An interruption, a clock that is set later, and a correction.
+    let first: [(i64, &str); 3] = [(0, "not_started"), (1, "first_half"), (1, &*kick_off)];
+    let resumed: [(i64, &str); 3] = [(600, "interrupted"), (900, "first_half"), (1_300, &*late)];
+    check(&[&first[..], &resumed].concat(), &[(FirstHalf, 1)]);
+    check(&[&first[..], &[(10, &*stated)]].concat(), &[(FirstHalf, 5)]);
+    check(&[(0, &*stated), (20, "first_half"), (30, &*corrected)], &[(FirstHalf, 9)]);
+}
+
+#[test]
+fn source_that_takes_over_invents_no_start_of_a_period() {
+    let (mut hub, first) = new_hub(0);
+    let second = hub.source("second".into(), "events", SourcePolicy::default());
+    let health = |hub: &mut Hub, source, feed, seconds: i64| {
+        let at = START + seconds * 1_000_000;
+        hub.set_source_health(source, &Health { feed, why: None }, at, &mut Vec::new());
+    };
+    health(&mut hub, first, FeedState::Live, 0);
+    health(&mut hub, second, FeedState::Live, 0);
+    let mut interpreter = Interpreter::new("acme".into());
+    let mut tell = |hub: &mut Hub, source, line: &str| {
+        let Timed { batch, clock_us } =
+            interpreter.line(line.as_bytes(), START).expect("a line").timed;
+        assert_eq!(hub.apply(source, &batch, clock_us, clock_us, &mut Vec::new()), []);
+    };
+    for source in [first, second] {
+        tell(&mut hub, source, TWO_SIDES);
+    }
+    tell(&mut hub, first, &play_line(Some(0), "not_started"));
+    tell(&mut hub, first, &play_line(Some(1), "first_half"));
+    tell(&mut hub, second, &play_line(Some(3_900), "second_half"));
+    health(&mut hub, first, FeedState::Down, 4_000);
+    tell(&mut hub, second, &play_line(Some(6_600), "extra_first"));
+    let records = LiveRecords::default().apply(hub.take_changed(START)).records;
+    assert_eq!(records[0].brief.status, Status::ExtraFirst);
+    let expected = [(Period::FirstHalf, 1), (Period::ExtraFirst, 6_600)];
+    assert_eq!(period_starts(&records[0]), expected);
 }
 
 #[test]

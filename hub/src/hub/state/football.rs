@@ -3,9 +3,12 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use facts::event::{
-    Ball, Eid, FootballFact, FootballScore, FootballStatus, Id, Incident, LineUp, Pair,
-    Participant, PlayerStat, Side, Stat,
+use facts::{
+    event::{
+        Ball, Eid, FootballFact, FootballScore, FootballStatus, Id, Incident, LineUp, Pair,
+        Participant, PlayerStat, Side, Stat,
+    },
+    football::{Period, PeriodStarts},
 };
 use fanout::Micros;
 
@@ -17,6 +20,8 @@ pub struct Football {
     /// `None` until a feed reports the play.
     pub status: Option<FootballStatus>,
     pub clock: Option<MatchClock>,
+    /// As sources stated them, or reported the status of the period at the time.
+    pub period_starts: PeriodStarts,
     /// The last one that a source stated. See [`Football::reported_score`].
     score: Option<FootballScore>,
     /// The latest source time of a score.
@@ -65,6 +70,7 @@ pub enum FootballPart {
     Status,
     Clock,
     Score,
+    PeriodStart(Period),
     /// By its place in [`Football::incidents`].
     Incident(usize),
     Stat(Side, Stat),
@@ -86,6 +92,9 @@ pub enum FootballEvent {
 /// seconds, and a client's clock should not jitter.
 const DRIFT_US: Micros = 2_000_000;
 
+/// A feed has missed the start of a period if its clock is so much beyond it. Some count the minute in progress.
+const LATE_SECONDS: u32 = 120;
+
 impl Football {
     /// The score of a match that has begun, as a source stated it: without a statement there is none, not 0-0.
     #[must_use]
@@ -97,7 +106,8 @@ impl Football {
     pub(super) fn facts(&self, kind: FactKind, moment: Moment) -> Vec<FootballFact> {
         match (kind, self.status) {
             (FactKind::Score, Some(status)) => {
-                let mut facts = vec![FootballFact::Status(status)];
+                let mut facts = self.period_start_facts();
+                facts.push(FootballFact::Status(status));
                 facts.extend(self.score.map(FootballFact::Score));
                 facts.extend(self.clock.map(|clock| clock.fact_at(moment.best())));
                 facts
@@ -113,7 +123,36 @@ impl Football {
                 .chain(self.analysis_facts())
                 .collect(),
             (FactKind::Ball, _) => self.ball.map(FootballFact::Ball).into_iter().collect(),
-            (FactKind::Score | FactKind::Fixture | FactKind::Odds, _) => Vec::new(),
+            (FactKind::Score, None) => self.period_start_facts(),
+            (FactKind::Fixture | FactKind::Odds, _) => Vec::new(),
+        }
+    }
+
+    fn period_start_facts(&self) -> Vec<FootballFact> {
+        let starts = self.period_starts.iter();
+        starts.map(|(period, at)| FootballFact::PeriodStart { period: *period, at: *at }).collect()
+    }
+
+    /// The start of the period of a new status, which its source reports at this time. A period that goes on after an
+    /// interruption keeps its start, and one whose start the source has not seen has none.
+    pub(super) fn new_period_start(
+        &self,
+        status: FootballStatus,
+        at: Micros,
+    ) -> Option<FootballFact> {
+        let period = Period::played_in(status)?;
+        let is_new = !self.period_starts.contains_key(&period) && period.follows(self.status?);
+        is_new.then_some(FootballFact::PeriodStart { period, at })
+    }
+
+    /// Withdraws a start that was reported late, as a clock of the same message shows.
+    fn check_period_start(&mut self, second: u32, moment: Moment, parts: &mut Vec<FootballPart>) {
+        let Some(period) = self.status.and_then(Period::played_in) else { return };
+        let is_late = second > period.first_second() + LATE_SECONDS;
+        let start = self.period_starts.get(&period).copied();
+        if is_late && start.is_some() && start == moment.source {
+            self.period_starts.remove(&period);
+            parts.push(FootballPart::PeriodStart(period));
         }
     }
 
@@ -165,7 +204,13 @@ impl Football {
                 self.score_changed(before, parts);
                 parts.push(FootballPart::Status);
             }
+            FootballFact::PeriodStart { period, at } => {
+                if self.period_starts.insert(*period, *at) != Some(*at) {
+                    parts.push(FootballPart::PeriodStart(*period));
+                }
+            }
             FootballFact::Clock { second, running } => {
+                self.check_period_start(*second, moment, parts);
                 self.clock(
                     MatchClock { at: moment.anchor(), second: *second, running: *running },
                     parts,

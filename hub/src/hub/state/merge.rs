@@ -96,6 +96,9 @@ impl Match {
     }
 
     fn apply_play(&mut self, fact: &Fact, origin: Origin<'_>, delta: &mut MatchDelta) {
+        if let Some(start) = self.new_period_start(fact, origin) {
+            self.apply_play(&start, origin, delta);
+        }
         let kind = kind(fact);
         self.touched.play = true;
         if self.views.is_empty() {
@@ -121,6 +124,21 @@ impl Match {
         } else {
             self.succeed(kind, origin.moment, origin.sources, delta);
         }
+    }
+
+    /// The start of a period that a source reports by a status, if it states the time.
+    fn new_period_start(
+        &self,
+        fact: &Fact,
+        Origin { source, moment, .. }: Origin<'_>,
+    ) -> Option<Fact> {
+        let Fact::Football(FootballFact::Status(status)) = fact else { return None };
+        let view = self.views.iter().find(|view| view.source == source).map(|view| &view.play);
+        let is_only = self.views.is_empty() && self.is_alone(source);
+        let Play::Football(football) = view.or_else(|| is_only.then_some(&self.play))? else {
+            return None;
+        };
+        football.new_period_start(*status, moment.source?).map(Fact::Football)
     }
 
     /// Whether no other source has reported the play.
@@ -214,7 +232,8 @@ impl Match {
                 | FootballFact::Ball(_)
                 | FootballFact::LineUp { .. }
                 | FootballFact::PlayerStats { .. }
-                | FootballFact::Analysis(_) => {}
+                | FootballFact::Analysis(_)
+                | FootballFact::PeriodStart { .. } => {}
             }
         }
         fact
@@ -352,9 +371,10 @@ fn kind(fact: &Fact) -> FactKind {
         Fact::Odds(_) => FactKind::Odds,
         Fact::Tennis(_) | Fact::Scoreboard(_) | Fact::Race(_) => FactKind::Score,
         Fact::Football(fact) => match fact {
-            FootballFact::Status(_) | FootballFact::Clock { .. } | FootballFact::Score(_) => {
-                FactKind::Score
-            }
+            FootballFact::Status(_)
+            | FootballFact::Clock { .. }
+            | FootballFact::Score(_)
+            | FootballFact::PeriodStart { .. } => FactKind::Score,
             FootballFact::Incident(_) | FootballFact::Correct(_) | FootballFact::Retract { .. } => {
                 FactKind::Incidents
             }

@@ -351,9 +351,13 @@ impl Play {
         }
     }
 
-    /// Whether the score here is ahead of the one in the fact, if the fact has one.
+    /// Whether the score here is ahead of the one in the fact, or the start of its period is there, if the fact has one.
     fn is_ahead_of(&self, fact: &Fact) -> bool {
         match (self, fact) {
+            (
+                Self::Football(football),
+                Fact::Football(FootballFact::PeriodStart { period, .. }),
+            ) => football.period_starts.contains_key(period),
             (Self::Football(football), Fact::Football(FootballFact::Score(score))) => {
                 football.reported_score().is_some_and(|own| own.is_ahead_of(score))
             }

@@ -18,6 +18,8 @@ use crate::error::DecodeError;
 pub struct ApiFootballFixture {
     pub id: Arc<str>,
     pub start: Option<Micros>,
+    /// When the first and the second half began.
+    pub half_starts: [Option<Micros>; 2],
     pub status: Status,
     pub league: Option<League>,
     pub venue: Option<FixtureVenue>,
@@ -100,6 +102,7 @@ impl ApiFootballFixture {
         let missing = |what: &str| value(format!("fixture without {what}"));
         let fixture = raw.fixture.ok_or_else(|| missing("its particulars"))?;
         let status = fixture.status.unwrap_or_default();
+        let periods = fixture.periods.unwrap_or_default();
         let teams = raw.teams.ok_or_else(|| missing("teams"))?;
         let team = |team: Option<RawNamedEntity>| team.and_then(RawNamedEntity::team);
         let mut notices = Vec::new();
@@ -110,6 +113,7 @@ impl ApiFootballFixture {
         Ok(Self {
             id: fixture.id.ok_or_else(|| missing("an id"))?,
             start: moment(fixture.timestamp),
+            half_starts: [periods.first, periods.second].map(moment),
             status: Status {
                 short: status.short,
                 elapsed: small(status.elapsed),
@@ -181,11 +185,21 @@ struct RawFixture {
     #[serde(default, deserialize_with = "json::whole")]
     timestamp: Option<u64>,
     #[serde(default, deserialize_with = "json::known")]
+    periods: Option<RawPeriods>,
+    #[serde(default, deserialize_with = "json::known")]
     status: Option<RawStatus>,
     #[serde(default, deserialize_with = "json::key")]
     referee: Option<Arc<str>>,
     #[serde(default, deserialize_with = "json::known")]
     venue: Option<RawVenue>,
+}
+
+#[derive(Deserialize, Default)]
+struct RawPeriods {
+    #[serde(default, deserialize_with = "json::whole")]
+    first: Option<u64>,
+    #[serde(default, deserialize_with = "json::whole")]
+    second: Option<u64>,
 }
 
 #[derive(Deserialize)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use facts::{
     event::{
         Class, Competition, ExpectedGoals, Fact, Fixture, FootballFact, FootballScore,
-        FootballStatus, Id, Incident, IncidentKind, Pair, Participant, Side, Stat,
+        FootballStatus, Id, Incident, IncidentKind, Micros, Pair, Participant, Side, Stat,
     },
     football::Period,
 };
@@ -30,6 +30,7 @@ pub(super) struct FixtureState {
     pub(super) last_update: u64,
     fixture: Option<Fixture>,
     status: Option<FootballStatus>,
+    half_starts: [Option<Micros>; 2],
     /// The match clock in seconds, and whether it runs.
     clock: Option<(u32, bool)>,
     score: Option<FootballScore>,
@@ -51,6 +52,7 @@ impl FixtureState {
             last_update: 0,
             fixture: None,
             status: None,
+            half_starts: [None, None],
             clock: None,
             score: None,
             incidents: IncidentHistory::default(),
@@ -178,9 +180,25 @@ impl FixtureState {
         };
         let mut facts = Vec::new();
         let new = self.status.replace(status) != Some(status);
+        if status.has_begun() {
+            facts.extend(self.half_starts(image));
+        }
         facts.extend(new.then_some(FootballFact::Status(status)));
         facts.extend(self.clock(image, running));
         facts.extend(whistle(status, elapsed).filter(|_| new).map(FootballFact::Incident));
+        facts
+    }
+
+    /// The starts of the halves that are new or corrected.
+    fn half_starts(&mut self, image: &ApiFootballFixture) -> Vec<FootballFact> {
+        let halves = [Period::FirstHalf, Period::SecondHalf].into_iter().zip(image.half_starts);
+        let mut facts = Vec::new();
+        for ((period, start), last) in halves.zip(&mut self.half_starts) {
+            let Some(at) = start else { continue };
+            if last.replace(at) != Some(at) {
+                facts.push(FootballFact::PeriodStart { period, at });
+            }
+        }
         facts
     }
 

@@ -120,6 +120,7 @@ fn line(fact: &Fact) -> Option<String> {
         FootballFact::PlayerStats { side, player, values } => {
             format!("player {side:?} {} {values:?}", player.name)
         }
+        FootballFact::PeriodStart { period, at } => format!("{period:?} since {at}"),
         FootballFact::Ball(_) | FootballFact::Analysis(_) => return None,
     })
 }
@@ -197,6 +198,28 @@ fn earlier_goal_overturned_changes_the_score_after_the_later_one() {
         "correct goal-away-1 30 Bob 0-1",
     ];
     assert_eq!(facts, expected);
+}
+
+/// The provider writes null for a half that has not begun.
+#[test]
+fn starts_of_the_halves_are_reported_when_they_are_stated() {
+    let mut poll = Poll::default();
+    let image = |status: &str, periods: &str| {
+        let periods = format!(r#""periods":{periods},"status""#);
+        fixture(status, "0-0", "").replacen(r#""status""#, &periods, 1)
+    };
+    let mut starts = |status: &str, periods: &str| -> Vec<String> {
+        let facts = poll.facts(&image(status, periods));
+        facts.into_iter().filter(|line| line.contains("since")).collect()
+    };
+    assert!(starts("NS", r#"{"first":1700000000,"second":null}"#).is_empty(), "it has not begun");
+    let first = r#"{"first":1700000060,"second":null}"#;
+    assert_eq!(starts("1H 1", first), ["FirstHalf since 1700000060000000"]);
+    assert!(starts("1H 2", first).is_empty(), "it is the same");
+    let both = r#"{"first":1700000120,"second":1700003720}"#;
+    let expected = ["FirstHalf since 1700000120000000", "SecondHalf since 1700003720000000"];
+    assert_eq!(starts("2H 46", both), expected);
+    assert!(starts("2H 47", "[]").is_empty(), "it is not stated any more");
 }
 
 #[test]

@@ -13,9 +13,12 @@ mod image;
 
 use std::collections::{BTreeMap, HashSet};
 
-use facts::event::{
-    Eid, Fact, FootballFact, FootballScore, FootballStatus, Id, Incident, IncidentKind, Micros,
-    Pair, Participant, Side, Stat,
+use facts::{
+    event::{
+        Eid, Fact, FootballFact, FootballScore, FootballStatus, Id, Incident, IncidentKind, Micros,
+        Pair, Participant, Side, Stat,
+    },
+    football::Period,
 };
 
 use super::{
@@ -185,6 +188,8 @@ impl Football {
             _ => {}
         }
         self.status = Some(status);
+        let start = Period::played_in(status).zip(at);
+        facts.extend(start.map(|(period, at)| FootballFact::PeriodStart { period, at }));
         facts.push(FootballFact::Status(status));
         facts.extend(second.map(|second| FootballFact::Clock { second, running }));
         self.ticks = Some(running);

@@ -26,8 +26,12 @@ impl Poll {
     }
 }
 
+/// Without the starts of periods, which are the times of their updates.
 fn batch(batch: &Batch) -> String {
-    batch.events.iter().map(|event| fact(&event.fact)).collect::<Vec<_>>().join(" | ")
+    let facts = batch.events.iter().map(|event| &event.fact);
+    let shown =
+        facts.filter(|fact| !matches!(fact, Fact::Football(FootballFact::PeriodStart { .. })));
+    shown.map(fact).collect::<Vec<_>>().join(" | ")
 }
 
 fn fact(fact: &Fact) -> String {

@@ -159,11 +159,18 @@ pub(super) fn values(fact: &mut Fact) -> Result {
     }
 }
 
-fn fixture(fixture: &Fixture) -> Result {
-    moment("start", fixture.start)?;
-    if let Some(start) = fixture.start.filter(|start| *start < START_MIN) {
-        return Err(wrong(format!("start {start} is before 1971: it counts microseconds")));
+/// When a match or a period starts.
+fn start(at: Option<i64>) -> Result {
+    match at {
+        Some(at) if (0..START_MIN).contains(&at) => {
+            Err(wrong(format!("start {at} is before 1971: it counts microseconds")))
+        }
+        at => moment("start", at),
     }
+}
+
+fn fixture(fixture: &Fixture) -> Result {
+    start(fixture.start)?;
     let season = fixture.competition.as_ref().and_then(|it| it.season.as_deref());
     optional_text("season", season)
 }
@@ -196,6 +203,7 @@ fn football(fact: &FootballFact) -> Result {
         }
         FootballFact::LineUp { line_up: it, .. } => line_up(it),
         FootballFact::Analysis(it) => analysis(it),
+        FootballFact::PeriodStart { at, .. } => start(Some(*at)),
         FootballFact::Status(_)
         | FootballFact::Clock { .. }
         | FootballFact::Score(_)

@@ -2,9 +2,12 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use facts::event::{
-    Ball, Eid, FootballFact, FootballScore, FootballStatus, GoalKind, Incident, IncidentKind, Pair,
-    Side, Situation, Stat, VarDecision,
+use facts::{
+    event::{
+        Ball, Eid, FootballFact, FootballScore, FootballStatus, GoalKind, Incident, IncidentKind,
+        Pair, Side, Situation, Stat, VarDecision,
+    },
+    football::{Period, PeriodStarts},
 };
 use serde_json::Value;
 
@@ -20,6 +23,7 @@ const SIDES: [&str; 2] = ["home", "away"];
 pub(super) struct Football {
     status: Option<FootballStatus>,
     clock: Option<Value>,
+    period_starts: PeriodStarts,
     score: Option<FootballScore>,
     incidents: BTreeMap<Eid, IncidentState>,
     stats: Pair<BTreeMap<Stat, u32>>,
@@ -40,7 +44,7 @@ impl Football {
         patch: Option<&Value>,
         moment: Moment,
     ) -> Vec<FootballFact> {
-        let mut facts = Vec::new();
+        let mut facts = self.period_starts(document);
         if let Some(status) = replace_if_changed(&mut self.status, status(document)) {
             facts.push(FootballFact::Status(status));
         }
@@ -58,6 +62,16 @@ impl Football {
             facts.push(FootballFact::Ball(ball));
         }
         facts
+    }
+
+    fn period_starts(&mut self, document: &Value) -> Vec<FootballFact> {
+        let Some(starts) = document.get("period_starts") else { return Vec::new() };
+        let start = |period: Period| {
+            let at = number(starts, period.as_str())?;
+            let is_new = self.period_starts.insert(period, at) != Some(at);
+            is_new.then_some(FootballFact::PeriodStart { period, at })
+        };
+        Period::ALL.into_iter().filter_map(start).collect()
     }
 
     fn clock(&mut self, document: &Value, moment: Moment) -> Option<FootballFact> {

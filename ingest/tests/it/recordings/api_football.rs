@@ -33,6 +33,7 @@ fn reported(batches: &[Timed]) -> BTreeMap<Id, ReportedMatch> {
                 reported.stats.extend(values.iter().map(|(stat, count)| ((*side, *stat), *count)));
             }
             Fact::Football(FootballFact::Clock { running, .. }) => assert!(!running),
+            Fact::Football(FootballFact::PeriodStart { .. }) => {}
             // Every fixture of these files has a round and a venue.
             Fact::About(about) => {
                 assert!(about.round_name.is_some() && about.venue.is_some(), "{about:?}");

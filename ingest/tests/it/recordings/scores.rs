@@ -160,6 +160,12 @@ fn check_updates(batches: &[Timed], updates: &[Value]) {
             _ => continue,
         };
         assert_eq!(incident.kind, expected);
+        let start = timed.batch.events.iter().find_map(|event| match event.fact {
+            Fact::Football(FootballFact::PeriodStart { at, .. }) => Some(at),
+            _ => None,
+        });
+        let is_kick_off = update["type"].as_str().unwrap().ends_with("KickOff");
+        assert_eq!(start, timed.batch.at.filter(|_| is_kick_off));
     }
 }
 

@@ -1,5 +1,6 @@
 //! A match as a row and as a whole: both have the same shape, SERVICE section 1.9.
 
+use facts::football::{Period, PeriodStarts};
 use fanout::Micros;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -59,6 +60,38 @@ pub(super) struct Event {
     pub stage_name: Option<String>,
     pub has_xg: bool,
     pub previous_leg_event_id: Option<Key>,
+    /// Absent if no source reports when a period began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub period_starts: Option<PeriodStartTimes>,
+}
+
+/// When each period began, by the source's clock: `2026-07-31T00:30:00+00:00`. Those that no source reports are absent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub(super) struct PeriodStartTimes {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_half: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub second_half: Option<String>,
+    /// The first half of extra time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extra_first: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extra_second: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shootout: Option<String>,
+}
+
+impl PeriodStartTimes {
+    fn of(starts: &PeriodStarts) -> Self {
+        let start = |period| starts.get(&period).and_then(|at| time::offset(*at));
+        Self {
+            first_half: start(Period::FirstHalf),
+            second_half: start(Period::SecondHalf),
+            extra_first: start(Period::ExtraFirst),
+            extra_second: start(Period::ExtraSecond),
+            shootout: start(Period::Shootout),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
@@ -216,6 +249,7 @@ impl Event {
             stage_name: stage_name(brief).map(ToOwned::to_owned),
             has_xg: brief.expected_goals.is_some(),
             previous_leg_event_id: None,
+            period_starts: brief.period_starts.as_deref().map(PeriodStartTimes::of),
         }
     }
 }

@@ -125,7 +125,8 @@ impl<'a> V1Query<'a> {
         };
         let next = page.checked_mul(size).filter(|end| *end < count).map(|_| address(page + 1));
         let previous = (page > 1).then(|| address(page - 1));
-        self.request.answer(cache, &Page { count, next, previous, results, warnings: Vec::new() })
+        let warnings = page_url.warnings();
+        self.request.answer(cache, &Page { count, next, previous, results, warnings })
     }
 
     /// Responds with the requested page of a complete list, whose rows are converted to their public shape.

@@ -276,6 +276,14 @@ async fn filters_of_matches_filter() {
     let answer = world.get("events/?status=soon,finished").await;
     assert_eq!(answer.header("x-matchwire-ignored"), Some("status"));
     assert_eq!(answer.body["warnings"], json!(["status \"soon\" is not known and was ignored."]));
+    assert_eq!(answer.header("x-matchwire-partial"), None);
+    world.begin_past();
+    let answer = world.get("events/?status=soon").await;
+    assert_eq!(answer.header("x-matchwire-partial"), Some("past"));
+    let missing = "Past matches are still being added; some are missing.";
+    assert_eq!(answer.body["warnings"][1], missing, "{}", answer.body);
+    let answer = world.at("http://hub.example/api/events/?page=1&page_size=2").await;
+    assert_eq!(answer.body["warnings"], json!([missing]), "version 1: {}", answer.body);
     let answer = world.get("events/?statu=live&foo=1").await.body;
     assert_eq!(answer["detail"], "Unknown query parameter(s): statu, foo.");
     let names: Vec<_> = answer["accepted_parameters"].as_array().unwrap().clone();

@@ -33,6 +33,27 @@ fn match_has_the_keys_of_the_page_in_their_order() {
 }
 
 #[test]
+fn starts_of_periods_are_those_reported() {
+    use facts::football::Period;
+
+    // 2026-07-31T00:31:00Z, and 16 minutes after the end of the first half
+    let starts =
+        [(Period::FirstHalf, 1_785_457_860_000_000), (Period::SecondHalf, 1_785_461_520_000_000)];
+    let brief = MatchSummary {
+        period_starts: Some(Box::new(starts.into())),
+        ..world::brief(1, [100, 200], 1_785_457_800_000_000, Status::SecondHalf)
+    };
+    let event = |brief: &MatchSummary| {
+        let event = Event::bare(brief, [String::new(), String::new()], None, 0);
+        serde_json::to_value(event).expect("it is JSON")
+    };
+    let expected = json!({"first_half": "2026-07-31T00:31:00+00:00", "second_half": "2026-07-31T01:32:00+00:00"});
+    assert_eq!(event(&brief)["period_starts"], expected);
+    let unreported = event(&MatchSummary { period_starts: None, ..brief });
+    assert_eq!(unreported.get("period_starts"), None, "the schedule is no report");
+}
+
+#[test]
 fn minute_stops_in_stoppage_time_and_is_present_in_play_only() {
     use super::super::event::minute;
     use record::ClockRecord;

@@ -36,6 +36,7 @@ const DAY_US: Micros = 24 * 60 * 60 * 1_000_000;
 pub(in crate::api) struct World {
     router: TowerToHyperService<Router>,
     reader: Reader,
+    archive: Archive,
     now: Micros,
     _folder: tempfile::TempDir,
 }
@@ -104,7 +105,7 @@ impl World {
             countries: BTreeMap::new(),
         };
         let api = ApiParts {
-            history: History::new(reader.clone(), archive),
+            history: History::new(reader.clone(), archive.clone()),
             signals: SignalBoard::default(),
             predictor: Predictor::default(),
             public_url: "http://hub.example".into(),
@@ -112,12 +113,17 @@ impl World {
             prices: Prices::new(catalogue),
         };
         let router = TowerToHyperService::new(api::routes::<()>(api.into()));
-        Self { router, reader, now: now(), _folder: folder }
+        Self { router, reader, archive, now: now(), _folder: folder }
     }
 
     /// The match in play ends before the archive knows.
     pub(super) fn end_live(&self) {
         self.reader.update(&[Arc::new(live(self.now, Status::Finished))], &[]);
+    }
+
+    /// From now on, past matches are still being added.
+    pub(super) fn begin_past(&self) {
+        self.archive.set_partial(true);
     }
 
     /// Adds matches to the hub.
