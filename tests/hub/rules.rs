@@ -1,9 +1,9 @@
-//! When matches are evicted, and what follows: rules that a generator would rarely reach.
+//! Rules that a generator would rarely reach: when matches are evicted, what follows, and what documents count.
 
 use facts::event::{
-    Batch, Event, Fact, Fixture, FootballFact, FootballStatus, Id, MarketChange, MarketDefinition,
-    MarketStatus, MarketTerms, OddsFact, SelectionChange, SelectionDefinition, SelectionStatus,
-    SelectionTerms, Sport,
+    Batch, Event, Fact, Fixture, FootballFact, FootballScore, FootballStatus, Id, Incident,
+    IncidentKind, MarketChange, MarketDefinition, MarketStatus, MarketTerms, OddsFact,
+    SelectionChange, SelectionDefinition, SelectionStatus, SelectionTerms, Side, Sport, Stat,
 };
 use fanout::Micros;
 use hub::{ApplyError, HubSettings, feeds::SourcePolicy};
@@ -228,6 +228,48 @@ fn terms_and_dead_heats_are_published_until_they_are_taken_back() {
         ("correct", Value::Null),
     ];
     assert_eq!(found, expected.map(|(kind, factors)| (json!(kind), factors)));
+    bench.check_images();
+    bench.check_log();
+}
+
+/// A counter has both sides once a source counts the kind; cards without a counter are those of the incidents.
+#[test]
+fn counters_of_a_document_are_complete() {
+    let mut bench = Bench::new(SETTINGS);
+    let football = |fact| event(1, Fact::Football(fact));
+    let card = |eid: &str, kind| {
+        let incident = Incident::new(eid, kind, (10, None), Some(Side::Second));
+        football(FootballFact::Incident(incident))
+    };
+    let counted =
+        |stat| football(FootballFact::Stats { side: Side::First, values: vec![(stat, 3)] });
+    let retracted = football(FootballFact::Retract {
+        of: "y1".into(),
+        why: "mistaken_identity".into(),
+        score: FootballScore::default(),
+    });
+    for (minute, (changes, home, away)) in (0..).zip([
+        (vec![fixture(1), status(1, FootballStatus::FirstHalf)], json!({}), json!({})),
+        (
+            vec![card("y1", IncidentKind::Yellow), card("r1", IncidentKind::SecondYellow)],
+            json!({"yellow_cards": 0, "red_cards": 0}),
+            json!({"yellow_cards": 1, "red_cards": 1}),
+        ),
+        (
+            vec![retracted, counted(Stat::CornerKicks)],
+            json!({"yellow_cards": 0, "red_cards": 0, "corner_kicks": 3}),
+            json!({"yellow_cards": 0, "red_cards": 1, "corner_kicks": 0}),
+        ),
+        (
+            vec![counted(Stat::YellowCards)],
+            json!({"yellow_cards": 3, "red_cards": 0, "corner_kicks": 3}),
+            json!({"yellow_cards": 0, "red_cards": 1, "corner_kicks": 0}),
+        ),
+    ]) {
+        bench.apply(&at(minute, &changes));
+        let stats = &bench.data("football/1")["stats"];
+        assert_eq!((&stats["home"], &stats["away"]), (&home, &away), "{minute}");
+    }
     bench.check_images();
     bench.check_log();
 }

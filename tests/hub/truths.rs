@@ -1,18 +1,20 @@
 //! What the hub publishes at the end of each public recording equals what independent scripts compute from the raw file: see
-//! `tests/truths/README.md`. Only the images at the end are read, so that all of them can be played; `recordings` follows some.
+//! `tests/truths/README.md`; and a match's record, from which REST and MCP answer, has the figures of its document. Only the
+//! images at the end are read, so that all of them can be played; `recordings` follows some.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     process::Command,
 };
 
-use facts::event::Fact;
+use facts::event::{Fact, Sport};
 use fanout::{
     Epoch, Pattern,
     catch_up::{HostRequest, HostResponse},
     channel::Rate,
 };
 use hub::{Epochs, Hub, HubInput, feeds::SourcePolicy, identity::Identity};
+use record::{LiveRecords, MatchRecord, MatchSummary};
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -107,6 +109,7 @@ fn documents(recording: &str, with_books: bool) -> Documents {
         hub.take(&input, &mut changes);
         changes.clear();
     }
+    let records = LiveRecords::default().apply(hub.take_changed(now)).records;
     let mut documents = Documents::new();
     for pattern in ["*/*", "*/*/odds/*"] {
         let pattern = Pattern::parse(pattern).expect("it is well formed");
@@ -126,7 +129,33 @@ fn documents(recording: &str, with_books: bool) -> Documents {
             documents.insert(name, parse(&caught_up.frames[0].frame)["data"].take());
         }
     }
+    for record in records.iter().filter(|record| record.brief.sport == Sport::Football) {
+        check_record(recording, record, &documents);
+    }
     documents
+}
+
+/// A figure of football is the same in a match's record and in its document, if it has one.
+fn check_record(recording: &str, record: &MatchRecord, documents: &Documents) {
+    let MatchSummary { id, score, half_time, extra_time, penalties, .. } = &*record.brief;
+    let Some(document) = documents.get(&format!("football/{id}")) else { return };
+    let in_document = |part: &Value| pair(part, ["home", "away"]);
+    let shown = &document["score"];
+    for (part, in_record) in [
+        (shown, json!(score)),
+        (&shown["ht"], json!(half_time)),
+        (&shown["et"], json!(extra_time)),
+        (&shown["pens"], json!(penalties)),
+    ] {
+        assert_eq!(in_document(part), in_record, "{recording} {id}: {shown}");
+    }
+    let Some(football) = record.play.football() else { return };
+    let counters = football.counters();
+    for (side, in_record) in ["home", "away"].into_iter().zip(&counters) {
+        assert_eq!(document["stats"][side], json!(in_record), "{recording} {id}: {side}");
+    }
+    let names = counters.each_ref().map(|side| side.keys().collect::<Vec<_>>());
+    assert_eq!(names[0], names[1], "{recording} {id}: a counter has both sides");
 }
 
 fn text(value: &Value) -> &str {

@@ -19,7 +19,7 @@
 //! - A settlement or a cancellation alone (`bet_settlement.xml`, `bet_cancel.xml`): markets of
 //!   matches without other data.
 
-mod agreement;
+pub(crate) mod agreement;
 mod analysis;
 mod football;
 mod odds;

@@ -90,10 +90,10 @@ describe("a football match", () => {
     assert.ok(shotRadius(null) > 0);
   });
 
-  test("counts shots, and what they were worth if that is known", () => {
-    const shots = [{ home: true, xg: 0.25 }, { home: true, xg: 0.5 }, { home: false, xg: null }];
-    assert.equal(shotTotal(shots, true), "2 shots, 0.75 xG");
-    assert.equal(shotTotal(shots, false), "1 shot");
+  test("tells how many shots the hub counts, and what they were worth if that is known", () => {
+    assert.equal(shotTotal({ total_shots: 2, expected_goals: 0.75 }), "2 shots, 0.75 xG");
+    assert.equal(shotTotal({ total_shots: 1, expected_goals: null }), "1 shot");
+    assert.equal(shotTotal({ total_shots: 0, expected_goals: 0 }), "0 shots, 0.00 xG");
   });
 
   test("marks the goals and red cards that stand", () => {

@@ -23,13 +23,11 @@ export function shotRadius(xg) {
   return 0.9 + 2.5 * Math.sqrt(Math.min(1, Math.max(0, xg ?? 0.06)));
 }
 
-/** How many shots a side has and what they were worth: `6 shots, 1.05 xG`. */
-export function shotTotal(shots, isHome) {
-  const own = shots.filter(({ home }) => home === isHome);
-  const known = own.filter(({ xg }) => typeof xg === "number");
-  const xg = known.reduce((sum, shot) => sum + shot.xg, 0);
-  const count = `${own.length} ${own.length === 1 ? "shot" : "shots"}`;
-  return known.length > 0 ? `${count}, ${xg.toFixed(2)} xG` : count;
+/** How many shots a side has and what they were worth, by the hub's counters of the side: `6 shots, 1.05 xG`. */
+export function shotTotal({ total_shots: shots, expected_goals: xg }) {
+  const count = typeof shots === "number" ? `${shots} ${shots === 1 ? "shot" : "shots"}` : "";
+  const worth = typeof xg === "number" ? `${xg.toFixed(2)} xG` : "";
+  return [count, worth].filter(Boolean).join(", ");
 }
 
 /** Goals and red cards that stand, as marks of the momentum. */
@@ -122,7 +120,7 @@ export class FootballParts {
   }
 
   #showShots(shots, names) {
-    const totals = ["home", "away"].map((side) => `${names[side]}: ${shotTotal(shots, side === "home")}`);
+    const totals = ["home", "away"].map((side) => `${names[side]}: ${shotTotal(this.#stats.stats[side])}`);
     this.#shotTotals.replaceChildren(...["home", "away"].map((side, i) => el("span", { "data-series": side }, totals[i])));
     // The largest first, so that a small one is not hidden.
     const circles = shots.filter(({ pos }) => pos).sort((a, b) => (b.xg ?? 0) - (a.xg ?? 0)).map((shot) => {

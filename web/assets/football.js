@@ -187,8 +187,8 @@ function counted(stats) {
   const { home = {}, away = {} } = stats ?? {};
   const rest = Object.keys({ ...home, ...away }).filter((key) => !COUNTS.includes(key)).sort();
   return [...COUNTS, ...rest]
-    .filter((key) => isCount(home[key]) || isCount(away[key]))
-    .map((key) => [key, [home[key] ?? 0, away[key] ?? 0]]);
+    .filter((key) => isCount(home[key]) && isCount(away[key]))
+    .map((key) => [key, [home[key], away[key]]]);
 }
 
 function isCount(value) {

@@ -234,7 +234,7 @@ async fn entered_deductions_are_in_the_tables_of_their_season() {
             let (season, country) = (Some(SEASON), "Ruritania");
             let found = MatchQuery { season, ..MatchQuery::default() };
             let matches = View::now(&history, None).all(&found);
-            let tables = history.football_tables(&league, country, season, &matches, true);
+            let tables = history.football_tables(&league, country, season, &matches);
             let rows = tables.await.unwrap().ungrouped;
             let row = rows.iter().find(|row| row.team == HOME).unwrap();
             (row.deducted, row.points)

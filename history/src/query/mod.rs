@@ -68,7 +68,7 @@ impl History {
     }
 
     /// The tables of a season of a football competition, of these matches in order of start. `country` is the name
-    /// of the competition's country, or empty; `lists_all_teams` is as in [`StandingsRule`].
+    /// of the competition's country, or empty.
     ///
     /// # Errors
     ///
@@ -79,7 +79,6 @@ impl History {
         country: &str,
         season: Option<Key>,
         matches: &[Arc<MatchSummary>],
-        lists_all_teams: bool,
     ) -> Result<FootballTables, sqlx::Error> {
         let first = matches.iter().find_map(|brief| brief.start);
         let first = first.and_then(|start| jiff::Timestamp::from_microsecond(start).ok());
@@ -96,7 +95,7 @@ impl History {
         }
         let name = |team| self.name(EntityKind::Team, team).unwrap_or_default();
         let matches = matches.iter().map(AsRef::as_ref);
-        Ok(football_tables(matches, lists_all_teams, regulations, name))
+        Ok(football_tables(matches, true, regulations, name))
     }
 
     /// The matches that a query selects, of all sports unless it names one.

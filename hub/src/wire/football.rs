@@ -1,5 +1,7 @@
 //! A football match: `clock`, `score`, `incidents`, `stats`, `ball`, and its events.
 
+use std::cell::LazyCell;
+
 use facts::event::{Ball, FootballScore, Incident, IncidentKind, Pair, Side};
 use rust_decimal::Decimal;
 
@@ -19,16 +21,17 @@ pub(super) fn image(out: &mut Object, state: &Football) {
     for (place, entry) in state.incidents.iter().enumerate() {
         incidents.set(&entry.incident.eid, incident(place, entry));
     }
-    for side in Side::BOTH {
+    for (side, counters) in Side::BOTH.into_iter().zip(state.counters()) {
         let stats = out.object("stats").object(side_name(side));
-        for (stat, value) in &state.stats[side.index()] {
-            stats.set(stat.as_str(), *value);
+        for (name, count) in counters {
+            stats.set(name, count);
         }
     }
     out.set_some("ball", state.ball.map(ball));
 }
 
 pub(super) fn patch(out: &mut Object, state: &Football, parts: &[FootballPart]) {
+    let counters = LazyCell::new(|| state.counters());
     for part in parts {
         match part {
             // The status is in the header.
@@ -51,9 +54,9 @@ pub(super) fn patch(out: &mut Object, state: &Football, parts: &[FootballPart]) 
                 absent_incident_fields(&mut node, entry);
                 out.object("incidents").set(&entry.incident.eid, node);
             }
-            FootballPart::Stat(side, stat) => {
-                let value = state.stats[side.index()].get(stat).copied();
-                out.object("stats").object(side_name(*side)).set_some(stat.as_str(), value);
+            FootballPart::Counter(side, name) => {
+                let count = counters[side.index()].get(name).copied();
+                out.object("stats").object(side_name(*side)).set_some(*name, count);
             }
             FootballPart::Ball => out.set_some("ball", state.ball.map(ball)),
         }

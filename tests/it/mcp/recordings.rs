@@ -9,6 +9,7 @@ use super::{
     results::{Checker, compare_lines_with_rest, compare_with_rest},
 };
 use crate::{
+    answers::agreement::{check_stream, score_on_board},
     import::imported,
     support::{ALL_ADDONS, Client, Hub, ended, is_long, shared},
 };
@@ -159,6 +160,9 @@ impl<'a> Subject<'a> {
                     for some in matches.chunks(50) {
                         self.call(name, json!({"match_ids": some})).await;
                     }
+                    if self.matches.starts_with("/api/v2/events/") {
+                        self.check_scores(name, &rows).await;
+                    }
                     continue;
                 }
                 "wait_for_change" => {
@@ -199,6 +203,21 @@ impl<'a> Subject<'a> {
             let Some(one) = one.or(of_match) else { continue };
             for id in ids.get(one).cloned().unwrap_or_default() {
                 self.call(name, json!({one: id})).await;
+            }
+        }
+    }
+
+    /// A check of football matches tells the scores on the boards.
+    async fn check_scores(&self, tool: &str, rows: &[Value]) {
+        for some in rows.chunks(20) {
+            let ids: Vec<&Value> = some.iter().map(|row| &row["id"]).collect();
+            let answer = self.checker.call(tool, &json!({"match_ids": ids})).await;
+            let answer = answer.expect("matches that REST has");
+            let matches = answer["data"]["matches"].as_array().expect("matches");
+            for row in some {
+                let checked = matches.iter().find(|it| it["match_id"] == row["id"]);
+                let checked = checked.unwrap_or_else(|| panic!("{row} is not in {answer}"));
+                assert_eq!(checked["score"], score_on_board(row), "{row}");
             }
         }
     }
@@ -270,6 +289,11 @@ async fn every_tool_answers_what_rest_answers_about_replayed_matches() {
     let mut football =
         Subject::new(&hub, "/mcp", "/api/v2/events/?date_from=2000-01-01&", &[]).await;
     football.run().await;
+    let mut streamed = 0;
+    for row in football.all("/api/v2/events/?").await {
+        streamed += usize::from(check_stream(&hub, &football.key, &row).await);
+    }
+    assert!(streamed >= 2, "{streamed} matches have a document");
     for name in ["get_match_detail", "compare_odds", "get_match_incidents", "get_odds_history"] {
         assert!(football.answered.contains_key(name), "{name}: {:?}", football.refused);
     }

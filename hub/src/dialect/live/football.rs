@@ -1,11 +1,9 @@
 //! Football: `event`, `livedata` and `action`.
 
-use std::collections::BTreeMap;
-
 use borsh::{BorshDeserialize, BorshSerialize};
 use facts::event::{
     Ball, FootballStatus, GoalKind, Incident, IncidentKind, Pair, Participant, Side, Situation,
-    Stat, VarDecision,
+    VarDecision,
 };
 use fanout::Micros;
 use rust_decimal::Decimal;
@@ -15,7 +13,7 @@ use crate::{
     document::{Node, Object},
     hub::state::{Football, IncidentEntry, Match, MatchClock},
 };
-use record::{self, Status, Vocabulary, counters::CardColour};
+use record::{Status, Vocabulary};
 
 /// The match clock as frames contain it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, BorshSerialize, BorshDeserialize)]
@@ -101,26 +99,13 @@ pub(super) fn event(out: &mut Object, scene: &MatchScene<'_>, state: &Football) 
     time_out.set_or_null("added_time", time.added);
     time_out.set_or_null("kickoff_at", kickoff(scene.state));
     let stats = out.object("stats");
-    for (side, counters) in Side::BOTH.into_iter().zip(counters(state)) {
+    for (side, counters) in Side::BOTH.into_iter().zip(state.counters()) {
         let stats = stats.object(side_name(side));
         for (stat, value) in counters {
             stats.set(stat_name(stat), value);
         }
     }
     out.set("websocket_plus", state.is_full());
-}
-
-/// The counters of both sides, with the zeros that feeds omit, as in the REST API.
-fn counters(state: &Football) -> Pair<BTreeMap<&'static str, u32>> {
-    let named = |side: &BTreeMap<Stat, u32>| side.iter().map(|(it, n)| (it.as_str(), *n)).collect();
-    let mut sides: Pair<BTreeMap<&'static str, u32>> = state.stats.each_ref().map(named);
-    let standing = state.incidents.iter().filter(|entry| entry.retracted.is_none());
-    let shown = standing.filter_map(|IncidentEntry { incident, .. }| {
-        let card = CardColour::from_kind(incident.kind.as_str())?;
-        Some((card, u8::from(incident.side? == Side::Second)))
-    });
-    record::counters::complete(&mut sides, !state.incidents.is_empty(), shown);
-    sides
 }
 
 /// The REST API's name of a counter.

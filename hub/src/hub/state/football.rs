@@ -11,6 +11,7 @@ use facts::{
     football::{Period, PeriodStarts},
 };
 use fanout::Micros;
+use record::counters::{self, CardColour};
 
 use super::{MatchAnalysis, Moment};
 use crate::hub::feeds::{FactKind, SourceNumber};
@@ -30,6 +31,7 @@ pub struct Football {
     put_right: u32,
     /// In the order in which they became known.
     pub incidents: Vec<IncidentEntry>,
+    /// As sources state them. See [`Football::counters`].
     pub stats: Pair<BTreeMap<Stat, u32>>,
     pub ball: Option<Ball>,
     pub line_ups: Pair<Option<LineUp>>,
@@ -73,7 +75,8 @@ pub enum FootballPart {
     PeriodStart(Period),
     /// By its place in [`Football::incidents`].
     Incident(usize),
-    Stat(Side, Stat),
+    /// By its name in [`Football::counters`].
+    Counter(Side, &'static str),
     Ball,
 }
 
@@ -100,6 +103,21 @@ impl Football {
     #[must_use]
     pub fn reported_score(&self) -> Option<FootballScore> {
         self.score.filter(|_| self.status.is_some_and(FootballStatus::has_begun))
+    }
+
+    /// The counters of both sides, with the zeros that feeds omit, as in the REST API: see [`record::counters`].
+    #[must_use]
+    pub fn counters(&self) -> Pair<BTreeMap<&'static str, u32>> {
+        let named =
+            |side: &BTreeMap<Stat, u32>| side.iter().map(|(stat, n)| (stat.as_str(), *n)).collect();
+        let mut sides: Pair<BTreeMap<&'static str, u32>> = self.stats.each_ref().map(named);
+        let standing = self.incidents.iter().filter(|entry| entry.retracted.is_none());
+        let shown = standing.filter_map(|IncidentEntry { incident, .. }| {
+            let card = CardColour::from_kind(incident.kind.as_str())?;
+            Some((card, u8::from(incident.side? == Side::Second)))
+        });
+        counters::complete(&mut sides, !self.incidents.is_empty(), shown);
+        sides
     }
 
     /// The current state of one kind of fact, as facts of this moment.
@@ -196,6 +214,37 @@ impl Football {
         parts: &mut Vec<FootballPart>,
         events: &mut Vec<FootballEvent>,
     ) {
+        let before = self.may_count(fact).then(|| self.counters());
+        self.apply_fact(fact, scores, moment, parts, events);
+        let Some(before) = before else { return };
+        for (side, after) in Side::BOTH.into_iter().zip(self.counters()) {
+            let changed = after
+                .into_iter()
+                .filter(|(name, count)| before[side.index()].get(name) != Some(count));
+            parts.extend(changed.map(|(name, _)| FootballPart::Counter(side, name)));
+        }
+    }
+
+    /// Whether the fact can change a counter.
+    fn may_count(&self, fact: &FootballFact) -> bool {
+        if let FootballFact::Stats { side, values } = fact {
+            let counted = &self.stats[side.index()];
+            return values.iter().any(|(stat, value)| counted.get(stat) != Some(value));
+        }
+        matches!(
+            fact,
+            FootballFact::Incident(_) | FootballFact::Retract { .. } | FootballFact::Correct(_)
+        )
+    }
+
+    fn apply_fact(
+        &mut self,
+        fact: &FootballFact,
+        scores: bool,
+        moment: Moment,
+        parts: &mut Vec<FootballPart>,
+        events: &mut Vec<FootballEvent>,
+    ) {
         match fact {
             FootballFact::Status(status) if self.status == Some(*status) => {}
             FootballFact::Status(status) => {
@@ -233,11 +282,7 @@ impl Football {
             }
             FootballFact::Correct(incident) => self.correct(incident, parts, events),
             FootballFact::Stats { side, values } => {
-                for (stat, value) in values {
-                    if self.stats[side.index()].insert(*stat, *value) != Some(*value) {
-                        parts.push(FootballPart::Stat(*side, *stat));
-                    }
-                }
+                self.stats[side.index()].extend(values.iter().copied());
             }
             FootballFact::Ball(ball) => {
                 if self.ball.replace(*ball) != Some(*ball) {

@@ -108,7 +108,6 @@ async fn standings(request: &ApiRequest) -> ApiResult {
         &country,
         season.as_ref().map(|season| season.id),
         &played,
-        true,
     );
     let tables = tables.await?;
     let name = |team: Key| matches.team_name(team);

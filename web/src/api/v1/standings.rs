@@ -1,5 +1,7 @@
 //! `/api/leagues/{id}/standings/`: the table of a season, computed from the known results.
 
+use std::sync::Arc;
+
 use facts::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -114,21 +116,22 @@ async fn standings(request: &ApiRequest) -> ApiResult {
     let filter =
         MatchQuery { competition: Some(entity.id), season: season_id, ..MatchQuery::default() };
     let matches = view.all(&filter);
-    let tables =
-        request.api.history.football_tables(&entity, &league.country, season_id, &matches, false);
+    let tables = request.api.history.football_tables(&entity, &league.country, season_id, &matches);
     let FootballTables { rule, deductions, ungrouped, groups } = tables.await?;
-    let groups = groups.into_iter().map(|(name, rows)| Group {
+    let group = |(name, rows): (Arc<str>, Vec<StandingsRow>)| Group {
         name: name.to_string(),
         standings: Standing::all(&query, rows),
-    });
+    };
+    let groups: Vec<Group> = groups.into_iter().map(group).collect();
+    let rows = if groups.is_empty() { ungrouped } else { Vec::new() };
     // The table of an unknown season is empty and has no id.
     let is_known = |id: &Key| request.api.history.entity(EntityKind::Season, *id).is_some();
     let answer = Standings {
         season_id: season_id.filter(is_known),
         rule: rule.ranking.as_str(),
         deductions: PointsDeducted::all(deductions),
-        standings: Standing::all(&query, ungrouped),
-        groups: groups.collect(),
+        standings: Standing::all(&query, rows),
+        groups,
         league,
     };
     request.answer(CacheControl::LIST, &answer)
