@@ -98,6 +98,7 @@ impl FootballFact {
             Self::PlayerStats { player, .. } => player.visit(EntityKind::Player, visit),
             Self::Analysis(analysis) => analysis.each_entity(visit),
             Self::Status(_)
+            | Self::PeriodStart { .. }
             | Self::Clock { .. }
             | Self::Score(_)
             | Self::Retract { .. }
