@@ -330,6 +330,10 @@ incidents: {
  */
 life: Life
 /**
+ * When each period began; absent while no source has reported that of any.
+ */
+period_starts?: PeriodStarts
+/**
  * Each provider that reports the match, with its own key of it: `{"wyscout": "2058017"}`.
  */
 refs: {
@@ -441,6 +445,31 @@ type?: GoalType
  * Why it was retracted, as one word: `offside`. Absent unless it was.
  */
 why?: string
+}
+/**
+ * When each period of a football match began, by the clock of the source that reports it. The schedule does not count.
+ */
+export interface PeriodStarts {
+/**
+ * The first half of extra time.
+ */
+extra_first?: Timestamp
+/**
+ * The second half of extra time.
+ */
+extra_second?: Timestamp
+/**
+ * The kick-off.
+ */
+first_half?: Timestamp
+/**
+ * The second half.
+ */
+second_half?: Timestamp
+/**
+ * The shoot-out.
+ */
+shootout?: Timestamp
 }
 /**
  * Counts of both sides of a football match.

@@ -52,6 +52,7 @@ __all__ = [
     "OpeningDocument",
     "Outcome",
     "Participant",
+    "PeriodStarts",
     "PlayerNumber",
     "PlayerPair",
     "PriceGapSignal",
@@ -527,6 +528,18 @@ class MomentumSignal(TypedDict):
     updated: Timestamp
 
 
+class PeriodStarts(TypedDict):
+    """
+    When each period of a football match began, by the clock of the source that reports it. The schedule does not count.
+    """
+
+    extra_first: NotRequired[Timestamp]
+    extra_second: NotRequired[Timestamp]
+    first_half: NotRequired[Timestamp]
+    second_half: NotRequired[Timestamp]
+    shootout: NotRequired[Timestamp]
+
+
 class PriceGapSignal(TypedDict):
     """
     One bookmaker's price is well above the best of all others.
@@ -807,6 +820,7 @@ class FootballMatch(TypedDict):
     id: Id
     incidents: dict[str, Incident]
     life: Life
+    period_starts: NotRequired[PeriodStarts]
     refs: dict[str, str]
     score: NotRequired[FootballScore]
     sport: Literal["football"]
