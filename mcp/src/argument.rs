@@ -351,7 +351,7 @@ impl Arguments {
 
     pub(crate) fn set_span(&mut self, name: &'static str, span: TimeSpan) {
         self.spans.insert(name, span);
-        self.set(name, span.from_text());
+        self.set(name, span.begin_text());
     }
 
     /// Gives several days, or one that is no day in UTC, as a begin and an end, which REST reads; any day where it reads
@@ -370,8 +370,8 @@ impl Arguments {
     /// The value as REST reads it.
     pub(crate) fn rest_text(&self, name: &str) -> Option<String> {
         match (self.span(name), self.get(name)?) {
-            (Some(span), _) if name.ends_with("to") => span.to_text(),
-            (Some(span), _) => span.utc_day().or_else(|| span.from_text()),
+            (Some(span), _) if name.ends_with("to") => span.end_text(),
+            (Some(span), _) => span.utc_day().or_else(|| span.begin_text()),
             (None, Value::String(text)) => Some(text.clone()),
             (None, value) => Some(value.to_string()),
         }

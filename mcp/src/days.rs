@@ -17,19 +17,19 @@ impl TimeSpan {
     }
 
     /// The begin as REST reads it: a day in UTC, or a moment.
-    pub(crate) fn from_text(self) -> Option<String> {
+    pub(crate) fn begin_text(self) -> Option<String> {
         text(self.from, self.from)
     }
 
     /// The end as REST reads it, which includes the day or the moment that it is given.
-    pub(crate) fn to_text(self) -> Option<String> {
+    pub(crate) fn end_text(self) -> Option<String> {
         text(self.before, self.before.saturating_sub(1))
     }
 
     /// The text of its day, if it is exactly one day in UTC.
     pub(crate) fn utc_day(self) -> Option<String> {
         let is_day = self.from % DAY_US == 0 && self.before.checked_sub(self.from) == Some(DAY_US);
-        self.from_text().filter(|_| is_day)
+        self.begin_text().filter(|_| is_day)
     }
 }
 
@@ -331,7 +331,7 @@ mod tests {
 
     fn check(calendar: &Calendar, text: &str, expected: Option<(&str, &str)>) {
         let span = calendar.span(text);
-        let span = span.map(|it| (it.from_text().unwrap(), it.to_text().unwrap()));
+        let span = span.map(|it| (it.begin_text().unwrap(), it.end_text().unwrap()));
         let span = span.as_ref().map(|(from, to)| (from.as_str(), to.as_str()));
         assert_eq!(span, expected, "{text}");
     }

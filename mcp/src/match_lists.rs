@@ -148,8 +148,8 @@ impl Call<'_> {
         let to = arguments.span("date_to").or_else(|| arguments.span("date"));
         let is_football = self.server.kind.product == Product::Football;
         let mut window = Map::new();
-        window.extend(from.and_then(TimeSpan::from_text).map(|it| ("from".to_owned(), it.into())));
-        window.extend(to.and_then(TimeSpan::to_text).map(|it| ("to".to_owned(), it.into())));
+        window.extend(from.and_then(TimeSpan::begin_text).map(|it| ("from".to_owned(), it.into())));
+        window.extend(to.and_then(TimeSpan::end_text).map(|it| ("to".to_owned(), it.into())));
         let order = match is_newest_first {
             true => Some("newest first"),
             // Without a begin, lists of some other sports have another order.

@@ -120,7 +120,8 @@ impl Call<'_> {
         if let Some(selection) = said.map(|(outcome, _)| outcome).or(selection) {
             query.append_pair("outcome", &self.outcome(id, market, selection)?);
         }
-        let named_line = said.map(|(_, line)| line).or(market.and_then(|market| market.line));
+        let named_line =
+            said.map(|(_, line)| line).or_else(|| market.and_then(|market| market.line));
         let named_line = named_line.map(|line| line.to_string());
         let line = arguments.text("line").map(ToOwned::to_owned).or(named_line);
         let times = [("date_from", "from"), ("date_to", "to")];

@@ -4,7 +4,7 @@ use std::{
     io::{BufRead, BufReader},
     net::TcpStream,
     process::{Child, Command, Stdio},
-    sync::mpsc::{Receiver, channel},
+    sync::mpsc::{Receiver, sync_channel},
     thread,
     time::Duration,
 };
@@ -75,7 +75,7 @@ fn check(mode: &str) {
     let floor = Floor::start(mode);
     // This one never reads, and must not hold up the others.
     let _stuck = floor.connect("/sub/000001");
-    let (sent, published) = channel();
+    let (sent, published) = sync_channel(MESSAGES as usize);
     thread::scope(|scope| {
         for (channel, published) in
             [("000001", None), ("000001", Some(published)), ("000002", None)]
