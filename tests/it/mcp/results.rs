@@ -128,7 +128,14 @@ pub(super) async fn compare_with_rest(hub: &Hub, key: &str, what: &str, answer: 
     let cuts = answer["truncated"].as_array().into_iter().flatten();
     let cuts = cuts.map(|cut| (cut["at"].as_str().expect("a pointer").to_owned(), cut.clone()));
     let comparison = Comparison { cuts: cuts.collect() };
-    if let Err(difference) = comparison.check(&answer["data"], &rest.json(), "", true) {
+    let mut rest = rest.json();
+    // REST gives some rows under two names, tools under one.
+    if let Some(fields) = rest.as_object_mut()
+        && ["events", "incidents"].iter().any(|rows| fields.contains_key(*rows))
+    {
+        fields.remove("results");
+    }
+    if let Err(difference) = comparison.check(&answer["data"], &rest, "", true) {
         panic!("{what} differs from {path}: {difference}");
     }
 }
