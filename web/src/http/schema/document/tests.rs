@@ -172,7 +172,10 @@ fn implied_path_and_page_parameters_are_added() {
     check("/api/v2/leagues/{id}/top/{stat}/", &["stat", "season_id", "limit", "timezone", "id"]);
     check("/hockey/api/v2/matches/{id}/odds/", &["timezone", "id"]);
     check("/api/venues/", &["country", "city", "name", "page", "page_size"]);
-    check("/api/live/", &["league", "season", "team", "tz", "limit", "offset"]);
+    check(
+        "/api/live/",
+        &["league", "season", "team", "round_number", "status", "tz", "limit", "offset"],
+    );
     check("/api/v2/coverage/", &["sport", "timezone"]);
 }
 
