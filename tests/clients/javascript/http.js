@@ -71,7 +71,7 @@ async function addons(walker) {
 
 async function parameters(walker) {
   const { client, report } = walker;
-  const accepted = ["date_from", "date_to", "league_id", "limit", "offset", "round", "season_id", "stage", "status", "team_id", "team_name"];
+  const accepted = ["date_from", "date_to", "h2h", "ids", "include", "last", "league_id", "limit", "next", "offset", "round", "season_id", "sort", "stage", "status", "team_id", "team_name", "timezone", "updated_since"];
   const shape = { detail: oneOf("Unknown query parameter(s): foo."), accepted_parameters: [filled] };
   const events = await walker.refused("/api/v2/events/", 400, { query: { foo: 1 }, shape, why: "for an unknown parameter" });
   report.equal("events/ says what it accepts", events?.accepted_parameters, accepted);
