@@ -39,6 +39,11 @@ const PARTS: [(&str, Part); 5] = [
     ("stats", Part::Stats),
 ];
 
+/// The words of `include`.
+pub(crate) fn words() -> impl Iterator<Item = &'static str> {
+    PARTS.iter().map(|(word, _)| *word)
+}
+
 /// A match with what `include` names.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct EventRow {
@@ -92,12 +97,12 @@ impl EventRow {
 ///
 /// If a word is none of them.
 pub(super) fn read(params: &Params) -> Result<Vec<Part>, ApiError> {
-    let words = params.text("include").unwrap_or_default().split(',').map(str::trim);
+    let asked = params.text("include").unwrap_or_default().split(',').map(str::trim);
     let part = |word: &str| {
         let part = PARTS.iter().find(|(name, _)| *name == word).map(|(_, part)| *part);
-        part.ok_or_else(|| ApiError::unknown_value("include", PARTS.map(|(name, _)| name)))
+        part.ok_or_else(|| ApiError::unknown_value("include", words()))
     };
-    words.filter(|word| !word.is_empty()).map(part).collect()
+    asked.filter(|word| !word.is_empty()).map(part).collect()
 }
 
 /// Responds with a page of a list of matches, with the requested parts.

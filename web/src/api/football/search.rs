@@ -107,14 +107,19 @@ fn search(request: &ApiRequest) -> ApiResult {
     })
 }
 
+/// The words of `type`.
+pub(crate) fn words() -> impl Iterator<Item = &'static str> {
+    KINDS.iter().map(|(word, _)| *word).chain([MATCH])
+}
+
 /// The requested types; empty for all.
 fn kinds(request: &ApiRequest) -> Result<Vec<&'static str>, ApiError> {
-    let all = || KINDS.iter().map(|(kind, _)| *kind).chain([MATCH]);
-    let words = request.params.text("type").unwrap_or_default().split(',').map(str::trim);
+    let asked = request.params.text("type").unwrap_or_default().split(',').map(str::trim);
     let kind = |word: &str| {
-        all().find(|kind| *kind == word).ok_or_else(|| ApiError::unknown_value("type", all()))
+        let found = words().find(|kind| *kind == word);
+        found.ok_or_else(|| ApiError::unknown_value("type", words()))
     };
-    words.filter(|word| !word.is_empty()).map(kind).collect()
+    asked.filter(|word| !word.is_empty()).map(kind).collect()
 }
 
 /// The matches between two sides, the latest first; of one side, those nearest to now.

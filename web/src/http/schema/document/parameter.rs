@@ -6,14 +6,28 @@ use serde_json::{Value, json};
 
 use super::FOOTBALL_V1;
 use crate::{
-    api::{match_filter::SORTS, odds::format::ODDS_FORMATS},
+    api::{
+        football::{include, search},
+        match_filter::SORTS,
+        odds::format::ODDS_FORMATS,
+    },
     products::Product,
 };
 use record::signal::SignalKind;
 
 /// Numbers that are capped: larger values count as the maximum.
-const CAPPED: [&str; 8] =
-    ["limit", "offset", "page", "page_size", "days", "min_capacity", "min_matches", "size"];
+const CAPPED: [&str; 10] = [
+    "limit",
+    "offset",
+    "page",
+    "page_size",
+    "days",
+    "min_capacity",
+    "min_matches",
+    "round_number",
+    "size",
+    "year",
+];
 
 /// Days and timestamps.
 const TIMES: [&str; 5] = ["date", "date_from", "date_to", "updated_after", "updated_since"];
@@ -91,6 +105,11 @@ pub(super) fn complete(path: &str, parameter: &mut Value) {
         _ if TIMES.contains(&name) => {
             json!({"type": "string", "format": "date-or-time"})
         }
+        "timezone" => json!({"type": "string", "format": "time-zone"}),
+        "h2h" => json!({"type": "string", "format": "two-sides"}),
+        "q" => json!({"type": "string", "minLength": 2}),
+        "include" => some_of(include::words()),
+        "type" if path.ends_with("/search/") => some_of(search::words()),
         "sort" => one_of(SORTS),
         "odds_format" => one_of(ODDS_FORMATS),
         "last" | "next" => json!({"type": "integer", "minimum": 1, "maximum": 200}),
@@ -116,4 +135,10 @@ pub(super) fn complete(path: &str, parameter: &mut Value) {
 
 fn one_of<'a>(words: impl IntoIterator<Item = &'a str>) -> Value {
     json!({"type": "string", "enum": words.into_iter().collect::<Vec<_>>()})
+}
+
+/// Words with commas between.
+fn some_of<'a>(words: impl Iterator<Item = &'a str>) -> Value {
+    let word = words.collect::<Vec<_>>().join("|");
+    json!({"type": "string", "pattern": format!("^({word})(,({word}))*$")})
 }
