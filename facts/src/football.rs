@@ -60,7 +60,7 @@ impl Period {
         Self::ALL.into_iter().find(|period| period.status() == status)
     }
 
-    /// Whether it follows on a status: whoever saw that status last has seen it begin.
+    /// Whether it comes directly after a status: a source that reported that status has reported its start.
     #[must_use]
     pub fn follows(self, status: FootballStatus) -> bool {
         use FootballStatus::{

@@ -106,7 +106,7 @@ impl SportServer {
         self.tools.get(*self.by_name.get(name)?)
     }
 
-    /// The name under which a tool is listed. Those that every server has are told apart by their sport.
+    /// The listed name of a tool. Tools that every server has start with their sport.
     pub(crate) fn listed_name(&self, tool: &ServerTool) -> Cow<'static, str> {
         let is_main = self.product == Product::Football;
         match tool.declared.does.is_on_every_server() && !is_main {

@@ -181,7 +181,7 @@ impl Chronicle {
             let past = world.past();
             played.extend(past.into_iter().filter(|it| !known.contains_key(&self.key(it))));
         }
-        // The latest first: they are what is asked for.
+        // The latest first: users look at them most.
         played.sort_by_key(|planned| Reverse(planned.start()));
         let mut count = self.put(played, RecordScope::ResultUntil(began_at)).await?;
         let mut done = stored.unwrap_or(ChronicleProgress {

@@ -61,7 +61,7 @@ struct Reading {
 struct Candidate {
     summary: Arc<MatchSummary>,
     score: f64,
-    /// The sides of it that were asked for.
+    /// Its requested sides.
     sides: BTreeSet<Key>,
 }
 

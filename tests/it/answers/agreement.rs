@@ -41,7 +41,7 @@ const COUNTERS: [(&str, &str); 18] = [
     ("dangerous_attacks", "dangerous_attack"),
 ];
 
-/// Head-to-head records that are counted anew: one costs a request.
+/// Maximum number of recomputed head-to-head records: each costs a request.
 const RECORDS: usize = 40;
 
 /// Goals of players, by their league and season.
