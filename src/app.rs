@@ -465,9 +465,16 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
         Err(error) = playing => return Err(error),
         it = &mut serving => served = Some(it),
     }
+    let mut server = config.server.clone();
     if let Some(node) = node {
-        // Before the sockets close, so that clients find another leader at work.
+        // Clients find another leader at work.
+        let begun = Instant::now();
+        if !supervisor::has_failed() {
+            node.leave(server.drain_ms).await;
+        }
         node.stop().await;
+        let left = Duration::from_millis(server.drain_ms).saturating_sub(begun.elapsed());
+        server.drain_ms = u64::try_from(left.as_millis()).unwrap_or(0);
     }
     if let Some(served) = served.take_if(|_| !supervisor::has_failed()) {
         return Err(AppError::Door(stopping::ended(served).err()));
@@ -478,7 +485,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
             None => serving.await,
         }
     };
-    let patience = stopping::stop_serving(&fanout, serving, &stop, &config.server).await;
+    let patience = stopping::stop_serving(&fanout, serving, &stop, &server).await;
     if let Some(replays) = replays {
         replays.stop();
     }

@@ -52,7 +52,7 @@ pub enum ClusterError {
 }
 
 impl ClusterError {
-    /// Whether a later attempt can succeed without a change of settings.
+    /// Whether a later attempt can succeed without a change of this node's settings.
     #[must_use]
     pub fn is_passing(&self) -> bool {
         match self {
@@ -63,7 +63,8 @@ impl ClusterError {
                     ConnectErrorKind::Dns | ConnectErrorKind::Io | ConnectErrorKind::TimedOut
                 )
             }
-            Self::Unavailable(_) => true,
+            // It is made while nodes wait: at first, or again after its servers have lost it.
+            Self::Unavailable(_) | Self::NoStream { .. } => true,
             _ => false,
         }
     }

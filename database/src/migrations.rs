@@ -43,6 +43,7 @@ const ALL: [(i64, &str, &str, &str); 18] = both![
     16 "countries": "0016_countries.sql",
     17 "deductions": "0017_deductions.sql",
     18 "competitions": "0018_competitions.sql",
+    19 "leader_signs": "0019_leader_signs.sql",
 ];
 
 /// sqlx's table of applied migrations; its tools expect this name.

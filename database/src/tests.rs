@@ -94,14 +94,19 @@ async fn leader_that_is_alive_is_seen_for_a_while() {
     let Some(server) = postgres_or_skipped() else { return };
     let empty = PostgresTestDatabase::create_empty(&server).await;
     let database = Database::open(&empty.name).await.unwrap();
-    let signs = LeaderSigns::new(&database, "MW_a 1".to_owned());
-    assert!(!signs.are_recent(WAIT).await.unwrap(), "there was none");
-    signs.note().await.unwrap();
-    signs.note().await.unwrap();
-    assert!(signs.are_recent(WAIT).await.unwrap());
-    assert!(!signs.are_recent(Duration::ZERO).await.unwrap(), "it was earlier");
-    let other = LeaderSigns::new(&database, "MW_a 2".to_owned());
-    assert!(!other.are_recent(WAIT).await.unwrap(), "of another log");
+    let signs =
+        |log: &str, node: &str| LeaderSigns::new(&database, log.to_owned(), node.to_owned());
+    let (a, b) = (signs("MW_a 1", "a"), signs("MW_a 1", "b"));
+    assert!(!b.has_other_leader(WAIT).await.unwrap(), "there was none");
+    a.note().await.unwrap();
+    a.note().await.unwrap();
+    assert!(b.has_other_leader(WAIT).await.unwrap());
+    assert!(!a.has_other_leader(WAIT).await.unwrap(), "it was this node");
+    assert!(!b.has_other_leader(Duration::ZERO).await.unwrap(), "it was earlier");
+    assert!(!signs("MW_a 2", "b").has_other_leader(WAIT).await.unwrap(), "of another log");
+    b.note().await.unwrap();
+    assert!(a.has_other_leader(WAIT).await.unwrap(), "the lead has changed");
+    assert!(!b.has_other_leader(WAIT).await.unwrap());
     database.close().await;
     empty.drop().await;
 }

@@ -161,16 +161,18 @@ def with_nodes(text, nodes, listen):
     """The configuration of a balancer, with these nodes instead of those of compose.yaml, and another address."""
     text, times = re.subn(r"^(\s+(?:bind|listen) )\*?:?8080\b", rf"\g<1>{listen}", text, flags=re.MULTILINE)
     assert times == 1, "the balancer listens once"
-    lines, written = [], False
+    lines, lists, was_server = [], 0, False
     for line in text.splitlines():
-        if not re.match(r"\s+server .*:8080\b", line):
+        is_server = re.match(r"\s+server .*:8080\b", line)
+        if not is_server:
             lines.append(line)
-        elif not written:
-            # The first is the pattern for all.
-            written = True
+        elif not was_server:
+            # The first of a list is the pattern for all.
+            lists += 1
             for node in nodes:
                 lines.append(re.sub(r"\ba\b", node.name, line.replace("node-a:8080", node.address)))
-    assert written, "the balancer has servers"
+        was_server = is_server
+    assert lists, "the balancer has servers"
     return "\n".join(lines) + "\n"
 
 

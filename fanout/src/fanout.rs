@@ -5,7 +5,7 @@ use std::{
     pin::pin,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     thread,
 };
@@ -27,7 +27,7 @@ use crate::{
     permission::Permission,
     probe::Probe,
     replay::ReplayResponse,
-    shard::{self, Shard, ShardMessage, bare_channel},
+    shard::{self, Drain, Shard, ShardMessage, bare_channel},
     socket::{SocketOptions, Stream},
 };
 
@@ -150,7 +150,6 @@ pub(crate) struct Shared {
     /// Something has been followed.
     pub(crate) followed: AtomicBool,
     /// Since when nothing new can be known; 0 if that is not so.
-    pub(crate) stale_since: AtomicI64,
     /// Counts the inspections that are open.
     inspections: Arc<Semaphore>,
 }
@@ -246,7 +245,6 @@ impl Fanout {
             bare: AtomicU64::new(0),
             sockets: (0..shards).map(|_| AtomicUsize::new(0)).collect(),
             followed: AtomicBool::new(false),
-            stale_since: AtomicI64::new(0),
             inspections: Arc::new(Semaphore::new(INSPECTIONS_MAX)),
             limits,
         });
@@ -371,13 +369,9 @@ impl Fanout {
         self.shared.mailboxes.iter().for_each(|mailbox| mailbox.push([permit()]));
     }
 
-    /// Closes every connection, each with its own delay to reconnect within `window_ms`. New ones are closed too, until
-    /// [`Self::end_drain`].
-    pub fn drain(&self, window_ms: u32) {
-        self.shared
-            .mailboxes
-            .iter()
-            .for_each(|mailbox| mailbox.push([ShardMessage::Drain { window_ms }]));
+    /// Closes every connection. New ones are closed too, until [`Self::end_drain`].
+    pub fn drain(&self, drain: Drain) {
+        self.shared.mailboxes.iter().for_each(|mailbox| mailbox.push([ShardMessage::Drain(drain)]));
     }
 
     /// Serves new connections again.
@@ -413,9 +407,9 @@ impl Fanout {
     }
 
     /// Says since when the host cannot know anything new, such as while its log takes no records: then
-    /// clients get `stale` frames in place of beats. `None`: that is over.
+    /// clients get a `stale` frame at once, and others in place of beats. `None`: that is over.
     pub fn set_stale(&self, since: Option<Micros>) {
-        self.shared.stale_since.store(since.unwrap_or(0), Ordering::Relaxed);
+        self.shared.mailboxes.iter().for_each(|mailbox| mailbox.push([ShardMessage::Stale(since)]));
     }
 
     /// Ends the shards' threads after their last connection has ended, which takes a few seconds at most

@@ -129,6 +129,7 @@ pub use crate::{
     dialect::Dialect,
     fanout::{Change, Expiry, Fanout, Guard, Limits, Owner, StartError},
     permission::{Classes, Permission},
+    shard::Drain,
 };
 
 /// Microseconds since the Unix epoch, UTC.

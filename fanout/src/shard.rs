@@ -4,6 +4,7 @@
 //! are combined and written once to each connection that follows them. The thread blocks only while it
 //! waits for events; a blocked write waits for its socket, never for a timer.
 
+mod departures;
 mod dispatch;
 mod inspection;
 mod lifecycle;
@@ -25,8 +26,10 @@ use mio::{Events, Poll, Token};
 use rustc_hash::FxBuildHasher;
 use tracing::error;
 
+pub use self::departures::Drain;
 pub(crate) use self::message::ShardMessage;
 use self::{
+    departures::Departures,
     inspection::Scan,
     schedule::CheckSchedule,
     token_buckets::{TokenBucketLimits, TokenBuckets},
@@ -112,8 +115,9 @@ pub(crate) struct Shard {
     schedule: CheckSchedule,
     /// The operator's lists that are being made, in the order in which they were requested.
     scans: VecDeque<Scan>,
-    /// The shard drains: new connections are closed too, with this time to reconnect.
-    draining_ms: Option<u32>,
+    /// The shard drains: new connections are closed too.
+    draining: Option<Drain>,
+    departures: Option<Departures>,
     /// The probes of this turn, and when they were taken, by [`Host::stamp`](crate::catch_up::Host::stamp).
     probes: Vec<(Arc<dyn Probe>, Micros)>,
     stopping: bool,
@@ -158,7 +162,8 @@ impl Shard {
             indebted: Vec::new(),
             schedule,
             scans: VecDeque::new(),
-            draining_ms: None,
+            draining: None,
+            departures: None,
             probes: Vec::new(),
             stopping: false,
         }
@@ -237,15 +242,13 @@ impl Shard {
 
     fn take_messages(&mut self, now: Micros) -> bool {
         let shared = Arc::clone(&self.shared);
-        let stale_since = shared.stale_since.load(Ordering::Relaxed);
-        self.subscribers.set_stale((stale_since != 0).then_some(stale_since));
         let mailbox = &shared.mailboxes[self.number];
         let MessageBatch { messages, deferrable, more } = mailbox.take(self.joins_max);
         deferrable.into_iter().for_each(|connect| self.handle_message(connect, now));
         for message in messages {
             if matches!(
                 message,
-                ShardMessage::CloseKey(..) | ShardMessage::Permit(..) | ShardMessage::Drain { .. }
+                ShardMessage::CloseKey(..) | ShardMessage::Permit(..) | ShardMessage::Drain(_)
             ) {
                 // Connections that arrived before are meant too.
                 mailbox.take_deferrable().for_each(|connect| self.handle_message(connect, now));
@@ -277,9 +280,10 @@ impl Shard {
             ShardMessage::Permit(key, permission, expiry) => {
                 self.permit(key, &permission, expiry, now)
             }
-            ShardMessage::Drain { window_ms } => self.drain(window_ms, now),
+            ShardMessage::Drain(drain) => self.drain(drain, now),
             ShardMessage::Inspect(inspection) => self.inspect(*inspection, now),
-            ShardMessage::EndDrain => self.draining_ms = None,
+            ShardMessage::EndDrain => (self.draining, self.departures) = (None, None),
+            ShardMessage::Stale(since) => self.subscribers.set_stale(since, now),
             ShardMessage::Stop => self.stopping = true,
             ShardMessage::Overflow => {
                 counter!("matchwire_mailbox_overflows_total").increment(1);

@@ -34,6 +34,9 @@ use crate::{
     view::Renderer,
 };
 
+/// How often all are told at most that nothing new can be known.
+const STALE_EVERY_US: Micros = 1_000_000;
+
 /// Limits of one subscriber.
 #[derive(Debug, Clone, Copy)]
 pub struct SubscriberLimits {
@@ -60,6 +63,8 @@ pub struct Subscribers<S> {
     stamp_offset: Micros,
     /// Since when nothing new can be known, if so.
     stale_since: Option<Micros>,
+    /// When all were last told at once.
+    stale_told_at: Option<Micros>,
     /// Where the next broadcast starts among the followers, so that no client is always last.
     rotation: usize,
     /// Subscribers with something to write and a socket that may accept it.
@@ -126,6 +131,7 @@ impl<S: Write> Subscribers<S> {
             limits,
             stamp_offset: 0,
             stale_since: None,
+            stale_told_at: None,
             rotation: 0,
             ready: Vec::new(),
             behind: HashSet::default(),
@@ -160,9 +166,18 @@ impl<S: Write> Subscribers<S> {
         self.stamp_offset = offset;
     }
 
-    /// Sets since when nothing new can be known, if so. Beats are not sent meanwhile.
-    pub fn set_stale(&mut self, since: Option<Micros>) {
+    /// Sets since when nothing new can be known, if so. When that begins, all are told at once, unless they were told less than
+    /// a second ago. Beats are not sent meanwhile.
+    pub fn set_stale(&mut self, since: Option<Micros>, now: Micros) {
+        let begins = self.stale_since.is_none() && since.is_some();
         self.stale_since = since;
+        let was_told = |at| now - at < STALE_EVERY_US;
+        if begins && !self.stale_told_at.is_some_and(was_told) {
+            self.stale_told_at = Some(now);
+            self.broadcast(now);
+            let slots: Vec<usize> = self.subscribers.iter().map(|(slot, _)| slot).collect();
+            slots.into_iter().for_each(|slot| self.beat(slot, now));
+        }
     }
 
     /// The slot that the next subscriber gets.

@@ -5,7 +5,7 @@ use std::{
         Arc, Condvar, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// Whether the log takes records. Clones share it.
@@ -16,7 +16,7 @@ pub struct LogState {
 
 #[derive(Debug, Default)]
 struct SharedState {
-    is_refused: AtomicBool,
+    refused_since: Mutex<Option<Instant>>,
     is_behind: AtomicBool,
     is_drained: AtomicBool,
     is_isolated: AtomicBool,
@@ -28,7 +28,13 @@ impl LogState {
     /// Whether the log cannot be written at the moment, so that nothing new is published.
     #[must_use]
     pub fn is_refused(&self) -> bool {
-        self.shared.is_refused.load(Ordering::Relaxed)
+        self.refused_since().is_some()
+    }
+
+    /// Since when the log has taken no record.
+    #[must_use]
+    pub fn refused_since(&self) -> Option<Instant> {
+        *self.shared.refused_since.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether this node of a cluster has heard nothing of the log for a while, so that what it shows may be old.
@@ -62,7 +68,8 @@ impl LogState {
     }
 
     pub(crate) fn set_refused(&self, is_refused: bool) {
-        self.shared.is_refused.store(is_refused, Ordering::Relaxed);
+        let mut since = self.shared.refused_since.lock().unwrap_or_else(PoisonError::into_inner);
+        *since = is_refused.then(|| since.unwrap_or_else(Instant::now));
     }
 
     /// From now on, records that cannot be written are dropped: the process ends.

@@ -70,6 +70,11 @@ pub(super) struct NodeParts {
 pub(super) enum RunningNode {}
 
 impl RunningNode {
+    #[expect(clippy::unused_async, reason = "as with a cluster")]
+    pub(super) async fn leave(&self, _: u64) {
+        match *self {}
+    }
+
     pub(super) fn start(
         cluster: Cluster,
         _: (Infallible, bool),

@@ -3,7 +3,7 @@
 
 use std::{io, time::Duration};
 
-use fanout::Fanout;
+use fanout::{Drain, Fanout};
 use tokio::{
     sync::watch,
     task::{JoinError, JoinSet},
@@ -61,8 +61,15 @@ pub(super) fn ended(served: Served) -> io::Result<JoinSet<()>> {
 
 /// Closes all sockets and waits until they are gone, up to the configured time.
 async fn drain(fanout: &Fanout, drain_ms: u64) {
-    fanout.drain(milliseconds(drain_ms));
-    let deadline = tokio::time::sleep(Duration::from_millis(drain_ms));
+    fanout.drain(Drain::AtOnce { window_ms: milliseconds(drain_ms) });
+    wait_for_sockets(fanout, Duration::from_millis(drain_ms)).await;
+    let fanout = fanout.clone();
+    tokio::task::spawn_blocking(move || fanout.stop()).await.ok();
+}
+
+/// Waits until all sockets are gone, up to this time.
+pub(super) async fn wait_for_sockets(fanout: &Fanout, patience: Duration) {
+    let deadline = tokio::time::sleep(patience);
     let mut look = tokio::time::interval(Duration::from_millis(20));
     let gone = async {
         while fanout.sockets() > 0 {
@@ -73,8 +80,6 @@ async fn drain(fanout: &Fanout, drain_ms: u64) {
         () = gone => {}
         () = deadline => info!(sockets = fanout.sockets(), "sockets were dropped at the deadline"),
     }
-    let fanout = fanout.clone();
-    tokio::task::spawn_blocking(move || fanout.stop()).await.ok();
 }
 
 /// Stops the writer, and with it the history. A last snapshot makes the next start short. A log that cannot be written

@@ -11,7 +11,8 @@ use serde::Deserialize;
 use tokio::time::{Instant, sleep};
 
 use super::{
-    Failure, Refusal, SHORTER_TIMEOUT, Stored, Stream, StreamEnd, Unavailable, read_answer,
+    Failure, NO_STREAM, Refusal, SHORTER_TIMEOUT, Stored, Stream, StreamEnd, Unavailable,
+    read_answer,
 };
 use crate::message::{Body, Message};
 
@@ -152,6 +153,9 @@ impl Stream {
 
 impl From<Refusal> for AppendError {
     fn from(Refusal { error: code, description, .. }: Refusal) -> Self {
-        Self::Rejected { code, description }
+        match code {
+            NO_STREAM => Unavailable::Server { code, description }.into(),
+            _ => Self::Rejected { code, description },
+        }
     }
 }

@@ -170,6 +170,10 @@ impl From<Failure> for StreamError {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Unavailable(why) => why.into(),
+            // Servers that lost their stores. A node goes on with what it has until the stream is made again.
+            Failure::Refused(Refusal { error: code @ NO_STREAM, description, .. }) => {
+                Unavailable::Server { code, description }.into()
+            }
             Failure::Refused(Refusal { error: code, description, .. }) => {
                 Self::Rejected { code, description }
             }

@@ -1,4 +1,4 @@
-use cluster::{Stream, StreamError, Unavailable};
+use cluster::{AppendError, Stream, StreamError, Unavailable};
 use tempfile::TempDir;
 
 use crate::support::{Server, append, config, records, stream, with_each_server};
@@ -139,5 +139,29 @@ fn stream_that_lost_messages_is_an_error() {
             matches!(ended, Err(StreamError::Lost { .. } | StreamError::Replaced { seq: 2 })),
             "{ended:?}"
         );
+    });
+}
+
+/// Servers that lost their stores: a node goes on with what it has until the stream is made again.
+#[test]
+#[ignore = "needs NATS: make test-systems runs it"]
+fn stream_that_is_gone_is_unavailable_until_it_is_made_again() {
+    with_each_server(async |program| {
+        let dir = TempDir::new().expect("a directory");
+        let mut server = Server::start(&program, &dir);
+        let log = stream(&config(&[&server])).await;
+        log.append(0, &records(1, 1, "a"), "one").await.expect("it is empty");
+        let mut following = log.follow(0).await.expect("it can be followed");
+        assert_eq!(following.recv().await.expect("it is in the stream").seq, 1);
+        server.kill();
+        server.forget();
+        server.run();
+        let end = log.end().await;
+        assert!(matches!(end, Err(StreamError::Unavailable(_))), "{end:?}");
+        let appended = log.append(1, &records(2, 1, "b"), "two").await;
+        assert!(matches!(appended, Err(AppendError::Unavailable(_))), "{appended:?}");
+        log.set_up().await.expect("it is made again");
+        let lost = following.recv().await;
+        assert!(matches!(lost, Err(StreamError::Lost { seen: 1, last: 0 })), "{lost:?}");
     });
 }

@@ -149,6 +149,11 @@ impl Server {
         assert!(sent.success(), "{kill}");
     }
 
+    /// Deletes what it has stored. It must not run.
+    pub(crate) fn forget(&self) {
+        std::fs::remove_dir_all(self.dir.join("jetstream")).expect("a directory of our own");
+    }
+
     /// Keeps a copy of what it has stored. It must not run.
     pub(crate) fn save(&self) {
         copy(&self.dir.join("jetstream"), &self.dir.join("saved"));

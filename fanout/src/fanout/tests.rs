@@ -195,6 +195,6 @@ async fn publishing_does_not_wait_for_a_panicked_shard() {
         fanout.publish_bare([(1, Bytes::from(round.to_string()))]);
     }
     assert_eq!(fanout.sockets(), 0);
-    fanout.drain(0);
+    fanout.drain(Drain::AtOnce { window_ms: 0 });
     tokio::task::spawn_blocking(move || fanout.stop()).await.expect("it stops");
 }

@@ -7,7 +7,11 @@ use metrics::{counter, gauge};
 use mio::Token;
 use tracing::debug;
 
-use super::{Shard, bare_channel, dispatch::error};
+use super::{
+    Shard, bare_channel,
+    departures::{Departures, Drain},
+    dispatch::error,
+};
 use crate::{
     Micros,
     close::{Close, HostClose},
@@ -69,7 +73,8 @@ impl Shard {
                 self.close(slot, close, now);
             }
         }
-        if let Some(reconnect_after_ms) = self.draining_ms {
+        if let Some(drain) = self.draining {
+            let reconnect_after_ms = drain.late_reconnect_ms();
             self.close(slot, Close::Drain { reconnect_after_ms }, now);
         }
         // What was read ahead is handled at once.
@@ -134,17 +139,21 @@ impl Shard {
         slots.map(|(slot, _)| slot).collect()
     }
 
-    /// Closes all connections, each with its own delay to reconnect, spread over the window. Shards
-    /// alternate, so that no two connections get the same delay.
-    pub(super) fn drain(&mut self, window_ms: u32, now: Micros) {
-        self.draining_ms = Some(window_ms);
-        let slots: Vec<usize> = self.subscribers.iter().map(|(slot, _)| slot).collect();
-        let shards = self.shared.mailboxes.len();
-        let count = (slots.len() * shards).max(1) as u64;
-        for (order, slot) in slots.into_iter().enumerate() {
-            let order = (order * shards + self.number) as u64;
-            let share = u64::from(window_ms) * order / count;
-            let reconnect_after_ms = u32::try_from(share).unwrap_or(window_ms);
+    /// Begins to close all connections.
+    pub(super) fn drain(&mut self, drain: Drain, now: Micros) {
+        self.draining = Some(drain);
+        let slots = self.subscribers.iter().map(|(slot, _)| slot).collect();
+        let shard = (self.number, self.shared.mailboxes.len());
+        self.departures = Some(Departures::new(drain, slots, shard, now));
+        self.close_departing(now);
+    }
+
+    /// Closes the connections whose time has come. New ones do not take the slot of one that is to close: they are
+    /// closed as they come.
+    pub(super) fn close_departing(&mut self, now: Micros) {
+        while let Some((slot, reconnect_after_ms)) =
+            self.departures.as_mut().and_then(|departures| departures.next(now))
+        {
             self.close(slot, Close::Drain { reconnect_after_ms }, now);
         }
     }

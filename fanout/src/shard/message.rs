@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use super::departures::Drain;
 use crate::{
+    Micros,
     catch_up::{HostResponse, Requester},
     channel::{Channel, Publication, Rate},
     close::Close,
@@ -31,14 +33,14 @@ pub(crate) enum ShardMessage {
     CloseKey(u64, Close),
     /// Give every connection of this key this permission and this expiry.
     Permit(u64, Permission, Option<Expiry>),
-    /// Close every connection, each with its own delay to reconnect within the window.
-    Drain {
-        window_ms: u32,
-    },
+    /// Close every connection.
+    Drain(Drain),
     /// An inspection of the host's operator. How many there are is limited where they come from.
     Inspect(Box<Inspection>),
     /// The shard no longer drains.
     EndDrain,
+    /// Since when the host cannot know anything new, if so.
+    Stale(Option<Micros>),
     Stop,
     /// Publications were dropped here, because there was no room.
     Overflow,

@@ -27,6 +27,7 @@ impl Shard {
             }
         }
         self.resume_indebted(now);
+        self.close_departing(now);
         if now >= self.schedule.slow_due {
             self.schedule.slow_due = now + SLOW_TICK_US;
             self.subscribers.journal().end_watches(now);

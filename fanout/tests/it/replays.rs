@@ -315,15 +315,25 @@ fn beats_are_held_back_while_nothing_new_can_be_known() {
     world.subscribers.beat(SLOT, world.now);
     world.settle();
     assert_eq!(world.received()[0]["heads"], json!({}), "it follows nothing yet");
-    world.subscribers.set_stale(Some(5));
+    world.subscribers.set_stale(Some(5), world.now);
+    world.settle();
+    assert_eq!(world.received(), [json!({"type": "stale", "since": 5})], "at once");
     // The subscriptions of a pattern are confirmed by a beat when all have caught up.
     world.send(&json!({"op": "subscribe", "id": 1, "ch": "football/*"}));
     assert_eq!(world.types(), ["subscribed", "image", "stale"]);
     world.subscribers.beat(SLOT, world.now);
     world.settle();
     assert_eq!(world.received(), [json!({"type": "stale", "since": 5})]);
-    world.subscribers.set_stale(None);
+    world.subscribers.set_stale(None, world.now);
     world.subscribers.beat(SLOT, world.now);
     world.settle();
     assert_eq!(world.types(), ["beat"]);
+    // What comes and goes is told once a second, or in place of a beat.
+    for (after_us, expected) in [(500_000, &[][..]), (1_000_000, &["stale"])] {
+        let now = world.now + after_us;
+        world.subscribers.set_stale(Some(6), now);
+        world.settle();
+        assert_eq!(world.types(), expected, "after {after_us} us");
+        world.subscribers.set_stale(None, now);
+    }
 }

@@ -8,14 +8,16 @@
 //! what was last heard of it. So only a note counts that is too new to be its last one: see [`sign_within`]. Therefore
 //! a node may notice only a second after `cluster.isolated_ms` that it is cut off, or after 4 s if that is less.
 //!
-//! A leader that cannot append for so long does the same: a note that is newer than its own last one is that of another
-//! leader.
+//! A leader that cannot append for so long does the same: a note names its node, so that its own is no sign of another.
+//!
+//! A node that is drained goes on serving: its sockets close one after the other, and their clients are served elsewhere at
+//! once. One that is cut off has nothing to serve, and closes all.
 
 use std::{mem, sync::Arc, time::Duration};
 
 use cluster::node_log::Lead;
 use database::{LeaderSigns, within};
-use fanout::Fanout;
+use fanout::{Drain, Fanout};
 use hub::log_state::LogState;
 use log::RecordSource;
 use metrics::counter;
@@ -68,12 +70,10 @@ pub(super) struct ClientService {
     state: LogState,
     signs: LeaderSigns,
     isolated_after: Duration,
-    /// In which clients reconnect to other nodes, in milliseconds.
+    /// Over which clients are sent away, in milliseconds.
     window_ms: u32,
     look: Option<JoinHandle<bool>>,
     next_look: Instant,
-    /// Since when this node leads without being able to append.
-    refused_at: Option<Instant>,
     is_isolated: bool,
     /// Sends clients away once the notice is over. Set while an operator drains the node.
     drain: Option<JoinHandle<()>>,
@@ -95,7 +95,6 @@ impl ClientService {
             window_ms,
             look: None,
             next_look: Instant::now(),
-            refused_at: None,
             is_isolated: false,
             drain: None,
         }
@@ -109,7 +108,7 @@ impl ClientService {
             let drain = || {
                 tokio::spawn(async move {
                     sleep(NOTICE).await;
-                    fanout.drain(window_ms);
+                    fanout.drain(Drain::Spread { over_ms: window_ms });
                 })
             };
             self.drain.get_or_insert_with(drain);
@@ -141,10 +140,9 @@ impl ClientService {
 
     /// The node leads.
     pub(super) async fn look_as_leader(&mut self) {
-        let is_refused = self.state.is_refused();
-        self.refused_at = is_refused.then(|| self.refused_at.unwrap_or_else(Instant::now));
-        let refused = self.refused_at.map_or(Duration::ZERO, |at| at.elapsed());
-        self.look_for_signs(refused, is_refused).await;
+        let refused_since = self.state.refused_since();
+        let refused = refused_since.map_or(Duration::ZERO, |since| since.elapsed());
+        self.look_for_signs(refused, refused_since.is_some()).await;
     }
 
     async fn look_for_signs(&mut self, silent: Duration, is_stale: bool) {
@@ -163,7 +161,7 @@ impl ClientService {
             if look.await.unwrap_or(false) {
                 self.is_isolated = true;
                 self.state.set_isolated(true);
-                self.fanout.drain(self.window_ms);
+                self.fanout.drain(Drain::AtOnce { window_ms: self.window_ms });
                 counter!("matchwire_cluster_isolated_total").increment(1);
                 warn!(
                     "this node is cut off, and another one leads: its clients are sent to other nodes"
@@ -172,8 +170,8 @@ impl ClientService {
         } else if self.look.is_none() && Instant::now() >= self.next_look {
             let (signs, sign_within) = (self.signs.clone(), sign_within(silent));
             self.look = Some(tokio::spawn(async move {
-                let recent = signs.are_recent(sign_within);
-                matches!(within(ANSWER_WITHIN, recent).await, Ok(true))
+                let other = signs.has_other_leader(sign_within);
+                matches!(within(ANSWER_WITHIN, other).await, Ok(true))
             }));
         }
     }

@@ -20,7 +20,7 @@ use cluster::{
     StreamError, node_log::Lead,
 };
 use database::{Database, Fence, LeaderSigns};
-use fanout::Fanout;
+use fanout::{Drain, Fanout};
 use hub::{
     HubSettings, STATE_FORMAT, forward::LeaderRequest, log_state::LogState, pipeline::HubHandle,
     recovery::DOCUMENT_FORMAT, signals::SignalSettings, turn::INPUTS_FORMAT,
@@ -30,7 +30,7 @@ use metrics::gauge;
 use tokio::{
     sync::{mpsc, oneshot, watch},
     task::JoinHandle,
-    time::{MissedTickBehavior, interval},
+    time::{MissedTickBehavior, interval, timeout},
 };
 use tracing::error;
 
@@ -38,6 +38,7 @@ use self::{
     join::Place,
     node::{Node, NodeOrder},
 };
+use super::stopping;
 use crate::config::Config;
 use base::supervisor::{self, Lifetime};
 use web::http::{ClusterNode, ClusterState, NodeState, Registry, ViewCluster};
@@ -201,6 +202,8 @@ async fn share_limits(stream: Stream, node: Arc<str>, limits: Limits) {
 
 /// A node at work.
 pub(super) struct RunningNode {
+    fanout: Fanout,
+    state: LogState,
     leading: watch::Receiver<bool>,
     beats: Beats,
     /// The stream, in words.
@@ -237,12 +240,14 @@ impl RunningNode {
         let (shown, view) = watch::channel("not known yet".to_owned());
         let watching = watch_stream(cluster.stream.clone(), shown);
         let watching = supervisor::spawn("cluster-stream", Lifetime::UntilStop, watching);
-        let signs = LeaderSigns::new(&parts.database, cluster.stream.identity());
+        let signs =
+            LeaderSigns::new(&parts.database, cluster.stream.identity(), cluster.node.to_string());
         let records = Arc::clone(&parts.records);
         let noting = client_service::note_commits(cluster.lead.clone(), records, signs.clone());
         let noting = supervisor::spawn("cluster-signs", Lifetime::UntilStop, noting);
         let beats = cluster.beats.clone();
         let (catches_up, caught_up) = oneshot::channel();
+        let (fanout, state) = (parts.fanout.clone(), parts.state.clone());
         let node = Node::new(cluster, place, leads, parts, told, signs, catches_up);
         let node = supervisor::spawn("cluster", Lifetime::UntilStop, async move {
             if let Err(error) = node.run(waiting).await {
@@ -251,7 +256,8 @@ impl RunningNode {
             }
         });
         let talking = [answering, forwarding, counting, limiting, watching, noting];
-        Self { leading, beats, stream: view, orders, caught_up: Some(caught_up), node, talking }
+        let caught_up = Some(caught_up);
+        Self { fanout, state, leading, beats, stream: view, orders, caught_up, node, talking }
     }
 
     /// Waits until the node has what the stream had after it had restored its state, or has ended.
@@ -276,6 +282,23 @@ impl RunningNode {
         }))
     }
 
+    /// Hands the lead over, if the node has it, and sends its clients to other nodes, one after the other. It serves the rest
+    /// meanwhile. Returns when they are gone, or after `drain_ms`.
+    pub(super) async fn leave(&self, drain_ms: u64) {
+        let (reply, handed_over) = oneshot::channel();
+        let to = String::new();
+        if self.orders.send(NodeOrder::HandOver { to, reply }).await.is_ok() {
+            // A node that follows has nothing to hand over.
+            timeout(HAND_OVER_WITHIN, handed_over).await.ok();
+        }
+        self.state.set_drained(true);
+        let patience = Duration::from_millis(drain_ms);
+        // A quarter of the time is for the closing handshakes of the last.
+        let over_ms = u32::try_from(drain_ms / 4 * 3).unwrap_or(u32::MAX);
+        self.fanout.drain(Drain::Spread { over_ms });
+        stopping::wait_for_sockets(&self.fanout, patience).await;
+    }
+
     /// Hands the lead over, if the node has it, and ends the node.
     pub(super) async fn stop(self) {
         let Self { orders, node, talking, .. } = self;
@@ -285,7 +308,7 @@ impl RunningNode {
         }
         drop(orders);
         // The supervisor has reported a panic.
-        tokio::time::timeout(HAND_OVER_WITHIN, node).await.ok();
+        timeout(HAND_OVER_WITHIN, node).await.ok();
     }
 }
 
