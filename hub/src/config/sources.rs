@@ -110,7 +110,7 @@ pub struct BetfairStreamConfig {
     #[serde(default)]
     pub conflate_ms: u64,
     /// Milliseconds of quiet after which Betfair sends a heartbeat, 500 to 5000. Default 500, the
-    /// minimum, so that silence is noticed within a second.
+    /// minimum.
     #[serde(default = "BetfairStreamConfig::heartbeat_ms")]
     pub heartbeat_ms: u64,
     /// Milliseconds of silence after which the connection is replaced by a new one that resumes.
@@ -302,7 +302,8 @@ pub struct SportradarUofConfig {
     /// Whether the descriptions of markets are requested at `api`, with the names of markets and outcomes. Default true.
     #[serde(default = "SportradarUofConfig::descriptions")]
     pub descriptions: bool,
-    /// Milliseconds within which each product has to send an alive message. Default 10000.
+    /// Milliseconds within which each product has to send an alive message, which it does every 10 s.
+    /// Default 21000.
     #[serde(default = "SportradarUofConfig::alive_ms")]
     pub alive_ms: u64,
     /// CA certificates, PEM, trusted in addition to the system's. Default none.
@@ -339,7 +340,7 @@ impl SportradarUofConfig {
     }
 
     const fn alive_ms() -> u64 {
-        10_000
+        21_000
     }
 }
 

@@ -1,7 +1,7 @@
 //! Sportradar's Unified Odds Feed: messages over AMQP 0.9.1, and recoveries requested over HTTP.
 //!
 //! The queue is deleted with its connection, so messages sent while disconnected are lost and must
-//! be recovered. Each product (live odds, pre-match odds) sends `alive` every few seconds. A product
+//! be recovered. Each product (live odds, pre-match odds) sends `alive` every 10 seconds. A product
 //! that does not, or that says that messages were missed, has a gap and is recovered too. One that is down is recovered in
 //! full, since its markets were suspended. The source
 //! is `Live` while all its products are, and `Recovering` from a connection or a gap until the
@@ -65,7 +65,8 @@ pub struct UofSettings {
     pub fixtures: bool,
     /// Whether the descriptions of markets are requested, with the names of markets and outcomes. Default true.
     pub descriptions: bool,
-    /// A product without an `alive` message for this long has a gap. Default: 10 s.
+    /// A product without an `alive` message for this long has a gap. Default: 21 s, twice the period of
+    /// the messages and a second.
     pub alive_within: Duration,
     /// A recovery that takes longer is requested again. Default: 20 min, twice the duration of a
     /// full recovery of pre-match odds.
@@ -88,7 +89,7 @@ impl UofSettings {
             products,
             fixtures: true,
             descriptions: true,
-            alive_within: Duration::from_secs(10),
+            alive_within: Duration::from_secs(21),
             recovery_within: Duration::from_secs(20 * 60),
             message_bytes_max: 8 << 20,
             backoff_first: Duration::from_secs(1),
@@ -200,6 +201,9 @@ impl<'a, R: FnMut(&str) + Send> OddsFeed<'a, R> {
             self.request_recoveries(&mut pending);
             self.request_names();
             self.report_state().await?;
+            if self.live {
+                reconnector.succeeded();
+            }
         }
     }
 
