@@ -306,6 +306,16 @@ pub struct SportradarUofConfig {
     /// Default 21000.
     #[serde(default = "SportradarUofConfig::alive_ms")]
     pub alive_ms: u64,
+    /// How often a product may be recovered from less than 30 minutes ago: pairs of requests and seconds. Default
+    /// `[[20, 600], [60, 3600]]`, the provider's rates.
+    #[serde(default = "SportradarUofConfig::short_rates")]
+    pub recovery_rates: Vec<(usize, u64)>,
+    /// The same from less than a day ago. Default `[[4, 600], [10, 3600]]`.
+    #[serde(default = "SportradarUofConfig::day_rates")]
+    pub recovery_day_rates: Vec<(usize, u64)>,
+    /// The same from longer ago, or in full. Default `[[2, 1800], [4, 7200]]`.
+    #[serde(default = "SportradarUofConfig::full_rates")]
+    pub recovery_full_rates: Vec<(usize, u64)>,
     /// CA certificates, PEM, trusted in addition to the system's. Default none.
     pub authority: Option<PathBuf>,
 }
@@ -341,6 +351,18 @@ impl SportradarUofConfig {
 
     const fn alive_ms() -> u64 {
         21_000
+    }
+
+    fn short_rates() -> Vec<(usize, u64)> {
+        vec![(20, 600), (60, 3_600)]
+    }
+
+    fn day_rates() -> Vec<(usize, u64)> {
+        vec![(4, 600), (10, 3_600)]
+    }
+
+    fn full_rates() -> Vec<(usize, u64)> {
+        vec![(2, 1_800), (4, 7_200)]
     }
 }
 

@@ -19,6 +19,7 @@ mod control;
 mod descriptions;
 mod fixtures;
 mod product;
+mod rates;
 mod recovery;
 
 use std::{convert::Infallible, future, time::Duration};
@@ -34,6 +35,7 @@ use tokio::{
 pub use self::{
     broker::Broker,
     product::Product,
+    rates::{Rate, RecoveryRates},
     recovery::{Api, ApiError},
 };
 use self::{
@@ -71,12 +73,15 @@ pub struct UofSettings {
     /// A recovery that takes longer is requested again. Default: 20 min, twice the duration of a
     /// full recovery of pre-match odds.
     pub recovery_within: Duration,
+    /// How often the provider lets a product be recovered.
+    pub recovery_rates: RecoveryRates,
     /// The longest message, in bytes. Default: 8 MiB.
     pub message_bytes_max: usize,
     /// The upper bound of the first wait after a disconnect, and after a refused recovery request.
     /// Default: 1 s.
     pub backoff_first: Duration,
-    /// The longest wait, also used after access was denied. Default: 60 s.
+    /// The longest wait after a disconnect. After a recovery was denied it is the first one, and doubles up to ten times as
+    /// long. Default: 60 s.
     pub backoff_most: Duration,
 }
 
@@ -91,6 +96,7 @@ impl UofSettings {
             descriptions: true,
             alive_within: Duration::from_secs(21),
             recovery_within: Duration::from_secs(20 * 60),
+            recovery_rates: RecoveryRates::default(),
             message_bytes_max: 8 << 20,
             backoff_first: Duration::from_secs(1),
             backoff_most: Duration::from_secs(60),
@@ -147,6 +153,8 @@ struct OddsFeed<'a, R> {
     descriptions: Option<Descriptions>,
     /// The back-off after failed recovery requests.
     backoff: Backoff,
+    /// That after denied ones.
+    denials: Backoff,
     rng: ChaCha8Rng,
     /// Messages so far, for the place in a refusal.
     number: u64,
@@ -164,7 +172,8 @@ impl<'a, R: FnMut(&str) + Send> OddsFeed<'a, R> {
         route: R,
         reports: &'a ReportSender,
     ) -> Self {
-        let UofSettings { products, alive_within, recovery_within, .. } = settings.clone();
+        let UofSettings { products, alive_within, recovery_within, recovery_rates, .. } =
+            settings.clone();
         let mut rng = backoff::rng();
         // Random, so that the end of a recovery that an earlier run requested is not mistaken for ours.
         let first_id = rng.random_range(1..=0x3fff_ffff);
@@ -174,13 +183,21 @@ impl<'a, R: FnMut(&str) + Send> OddsFeed<'a, R> {
             reports,
             interpreter: SignalCapture::new(interpreter),
             route,
-            products: Products::new(products, alive_within, recovery_within, first_id, now),
+            products: Products::new(
+                products,
+                alive_within,
+                recovery_within,
+                recovery_rates,
+                first_id,
+                now,
+            ),
             recovery: RecoveryClient::new(settings.api.clone()),
             fixtures: settings.fixtures.then(|| Fixtures::start(settings, reports.name())),
             descriptions: settings
                 .descriptions
                 .then(|| Descriptions::start(settings, reports.name())),
             backoff: Backoff::new(settings.backoff_first, settings.backoff_most),
+            denials: Backoff::new(settings.backoff_most, settings.backoff_most * 10),
             rng,
             number: 0,
             live: false,
@@ -278,10 +295,11 @@ impl<'a, R: FnMut(&str) + Send> OddsFeed<'a, R> {
             Some(ControlMessage::SnapshotComplete { product, request_id }) => {
                 let is_pending = self.products.complete(product, request_id);
                 if is_pending {
-                    self.backoff.connected(self.reports.now());
+                    self.backoff.succeeded();
+                    self.denials.succeeded();
                 }
             }
-            Some(ControlMessage::Down { product }) => self.products.down(product, Instant::now()),
+            Some(ControlMessage::Down { product }) => self.products.down(product),
             None => {}
         }
     }
@@ -311,11 +329,20 @@ impl<'a, R: FnMut(&str) + Send> OddsFeed<'a, R> {
         result: &Result<(), RecoveryError>,
     ) {
         let Err(error) = result else { return };
-        let wait = self.backoff.failed(self.reports.now(), &mut self.rng);
+        let now = self.reports.now();
         let wait = match error {
-            RecoveryError::Transient => wait,
-            RecoveryError::Denied => self.settings.backoff_most,
+            RecoveryError::Transient => self.backoff.failed(now, &mut self.rng),
+            RecoveryError::Denied(_) => {
+                self.denials.failed(now, &mut self.rng).max(self.settings.backoff_most)
+            }
         };
+        tracing::warn!(
+            source = &**self.reports.name(),
+            product = self.products.name(request.index),
+            wait_s = wait.as_secs(),
+            %error,
+            "a recovery was refused"
+        );
         self.products.failed(request, Instant::now() + wait);
     }
 
