@@ -30,6 +30,7 @@ use crate::{
     hub::HubInput,
     identity::TakenDecisions,
     log_state::LogState,
+    push::PushAnswer,
     supervisor::fault,
     trace::{self, TracedMessage},
     turn::Turn,
@@ -66,7 +67,7 @@ pub(crate) enum Answer {
     FanOut { requester: Requester, response: HostResponse, work: usize },
     CaughtUp { reply: oneshot::Sender<HostResponse>, response: HostResponse },
     Image { reply: oneshot::Sender<Option<ChannelImage>>, image: Option<ChannelImage> },
-    Pushed { reply: oneshot::Sender<Vec<Option<String>>>, verdicts: Vec<Option<String>> },
+    Pushed { reply: oneshot::Sender<PushAnswer>, answer: PushAnswer },
     Yielded(oneshot::Sender<()>),
 }
 
@@ -296,7 +297,7 @@ impl Committer {
             }
             Answer::CaughtUp { reply, response } => drop(reply.send(response)),
             Answer::Image { reply, image } => drop(reply.send(image)),
-            Answer::Pushed { reply, verdicts } => drop(reply.send(verdicts)),
+            Answer::Pushed { reply, answer } => drop(reply.send(answer)),
             Answer::Yielded(reply) => drop(reply.send(())),
         }
     }

@@ -13,7 +13,8 @@ use super::{
 use crate::{
     channels::{ChannelEntry, Subject},
     document::Object,
-    push, wire,
+    push::{self, PushDuty},
+    wire,
 };
 
 impl Hub {
@@ -97,6 +98,24 @@ impl Hub {
     ) {
         self.sources[source.0].mark_alive(at);
         self.recover_from_silence(source, now, changes);
+    }
+
+    /// What of the facts of each source somebody may rely on now, by its number.
+    #[must_use]
+    pub fn duties(&self) -> Vec<PushDuty> {
+        let mut duties = vec![PushDuty::default(); self.sources.len()];
+        for (source, duty) in self.matches.values().flat_map(|entry| entry.state.duties()) {
+            duties[source.0] = duties[source.0].max(duty);
+        }
+        duties
+    }
+
+    /// What of a source's facts about one match somebody may rely on now. `id`: the source's own.
+    #[must_use]
+    pub fn duty_of(&self, source: SourceNumber, id: Id) -> PushDuty {
+        let entry = self.matches.get(self.mapping(id).id);
+        let duties = entry.into_iter().flat_map(|entry| entry.state.duties());
+        duties.filter(|(it, _)| *it == source).map(|(_, duty)| duty).max().unwrap_or_default()
     }
 
     /// When [`Hub::check_feeds`] is due next, without a sign of life before.

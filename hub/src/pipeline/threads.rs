@@ -14,9 +14,10 @@ use crate::{
     clock::now,
     commit::{Committer, FollowerQueue, WRITER_OUTPUTS_MAX},
     follower::{Follower, FollowerEnd, FollowerError, LogConsumer},
-    hub::{Hub, feeds::SourcePolicy},
+    hub::Hub,
     identity::DecisionWriter,
     log_state::LogState,
+    push::PushDeadlines,
     quarantine::Quarantine,
     supervisor::{self, Lifetime},
     trace::Tracer,
@@ -33,7 +34,7 @@ pub struct WriterParts {
     pub quarantine: Quarantine,
     pub decisions: DecisionWriter,
     /// The policy for sources that push.
-    pub push_terms: SourcePolicy,
+    pub push_deadlines: PushDeadlines,
     /// Chooses the messages that are traced, if any are.
     pub tracer: Option<Tracer>,
     /// Tells readers over HTTP which prices sockets have lost.
@@ -92,7 +93,8 @@ pub fn start<C: LogConsumer + 'static>(
     let Startup { mut builder, log, opened_at } = startup;
     // The follower makes them.
     builder.hub.stop_exports();
-    let WriterParts { fanout, receivers, quarantine, decisions, push_terms, tracer, .. } = parts;
+    let WriterParts { fanout, receivers, quarantine, decisions, push_deadlines, tracer, .. } =
+        parts;
     receivers.leadership.set(parts.leads, true);
     let (follower_queue, queue) = sync_channel(FOLLOWER_TURNS_MAX);
     let (outputs, waiting) = sync_channel(WRITER_OUTPUTS_MAX);
@@ -118,7 +120,7 @@ pub fn start<C: LogConsumer + 'static>(
     let waiting = WaitingReaders::new(receivers.leader.clone(), receivers.waiting_readers.clone());
     let leads = parts.leads;
     let mut writer =
-        Writer::new(builder, quarantine, decisions, push_terms, outputs, leads, waiting)?;
+        Writer::new(builder, quarantine, decisions, push_deadlines, outputs, leads, waiting)?;
     writer.trace_with(tracer);
     let writer = supervisor::thread("writer", Lifetime::UntilStop, move || {
         runtime.block_on(writer.run(receivers));

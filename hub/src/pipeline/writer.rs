@@ -3,8 +3,9 @@
 //! Each turn takes the inputs that are ready, applies them, and hands them over with their changes. Then it
 //! answers the requests that are ready. The limits of both keep a turn short.
 
+mod pushing;
+
 use std::{
-    collections::HashMap,
     io, iter, mem,
     sync::{Arc, mpsc::SyncSender},
     time::Duration,
@@ -20,6 +21,7 @@ use log::{EncodedRecords, codec::Decoder};
 use metrics::{counter, gauge};
 use tokio::{sync::oneshot, time::MissedTickBehavior};
 
+use self::pushing::{Pushers, pushers};
 use super::{
     ClusterInput, HubReceivers, Input, Request,
     delays::FeedDelays,
@@ -31,11 +33,11 @@ use crate::{
     commit::{Answer, FollowedTurns, WriterOutput},
     forward::LegacyUse,
     hub::{
-        ApplyError, Hub, HubInput,
-        feeds::{FeedState, Source, SourceNumber, SourcePolicy},
+        ApplyError, HubInput,
+        feeds::{FeedState, Source, SourceNumber},
     },
     identity::DecisionWriter,
-    push::{self, PushOrder, PushRequest, PushedLine},
+    push::{self, PushDeadlines, PushOrder},
     quarantine::Quarantine,
     supervisor::fault,
     trace::{StepKind, TracedMessage, Tracer},
@@ -73,18 +75,15 @@ const DECISIONS_KEPT: usize = 4_096;
 /// The state of a source in the metrics that the settings no longer have.
 const REMOVED: &str = "removed";
 
-/// Before the name of a pushing source, if another source has its name.
-const PUSHED: &str = "push:";
-
 /// The state of the hub, and everything that the event loop works with.
 pub(super) struct Writer {
     builder: TurnBuilder,
     quarantine: Quarantine,
     decisions: DecisionWriter,
-    /// The policy for sources that push.
-    push_terms: SourcePolicy,
-    /// The sources that have pushed, by name.
-    pushers: HashMap<Arc<str>, SourceNumber>,
+    push_deadlines: PushDeadlines,
+    pushers: Pushers,
+    /// When the deadlines of pushing sources are looked at next.
+    duties_due: Micros,
     push_order: PushOrder,
     outputs: SyncSender<WriterOutput>,
     pending_images: Vec<PendingImage>,
@@ -114,18 +113,19 @@ impl Writer {
         builder: TurnBuilder,
         quarantine: Quarantine,
         decisions: DecisionWriter,
-        push_terms: SourcePolicy,
+        push_deadlines: PushDeadlines,
         outputs: SyncSender<WriterOutput>,
         leads: bool,
         waiting: WaitingReaders,
     ) -> io::Result<Self> {
         Ok(Self {
-            pushers: pushers(&builder.hub),
+            pushers: pushers(&builder.hub, push_deadlines),
             push_order: PushOrder::default(),
             builder,
             quarantine,
             decisions,
-            push_terms,
+            push_deadlines,
+            duties_due: 0,
             outputs,
             pending_images: Vec::new(),
             oldest: None,
@@ -218,6 +218,7 @@ impl Writer {
             for id in self.builder.hub.idle_legacy(now) {
                 self.builder.take(HubInput::CloseLegacy { id });
             }
+            self.renew_deadlines(now);
             self.builder.take(HubInput::Tick { now });
         } else {
             self.builder.hub.identity().keep_newest_decisions(DECISIONS_KEPT);
@@ -261,7 +262,8 @@ impl Writer {
                     self.builder.take(HubInput::Settings { settings, signals });
                 }
                 // The pushing sources that the leader before had.
-                self.pushers = pushers(&self.builder.hub);
+                self.pushers = pushers(&self.builder.hub, self.push_deadlines);
+                self.duties_due = 0;
                 // The requester may be gone.
                 reply.send(()).ok();
             }
@@ -367,55 +369,6 @@ impl Writer {
             self.traced.push(traced);
         }
         errors
-    }
-
-    fn pushed(&mut self, pushed: PushRequest) {
-        let PushRequest { source, received, lines, refusals, is_forwarded, reply } = pushed;
-        let source = self.pusher(&source);
-        if !self.push_order.admits(source, received) && is_forwarded {
-            return;
-        }
-        for refusal in &refusals {
-            self.refused(source, refusal);
-        }
-        let mut verdicts = Vec::with_capacity(lines.len());
-        for line in lines {
-            if self.push_order.has_taken(source, &line) {
-                verdicts.push(None);
-                continue;
-            }
-            let PushedLine { batch, place, bytes, fingerprint } = line;
-            let at = batch.at;
-            let errors = self.apply(source, batch, received);
-            let reason = errors.first().map(ToString::to_string);
-            if let Some(reason) = &reason {
-                let error = DecodeError::new(RefusalKind::Unknown, reason.clone());
-                self.refused(source, &Refusal::new(error, place, &bytes));
-            } else {
-                self.push_order.take(source, fingerprint, at);
-            }
-            verdicts.push(reason);
-        }
-        // What is acknowledged is in the log.
-        self.end_turn();
-        self.answer(Answer::Pushed { reply, verdicts });
-    }
-
-    /// The source that pushes under this name. If a source of another kind has the name, it gets
-    /// another one.
-    fn pusher(&mut self, name: &Arc<str>) -> SourceNumber {
-        if let Some(number) = self.pushers.get(name) {
-            return *number;
-        }
-        let sources = self.builder.hub.sources();
-        let is_taken = sources.iter().any(|source| source.name == *name);
-        let shown = if is_taken { format!("{PUSHED}{name}").into() } else { Arc::clone(name) };
-        let (kind, policy) = (push::KIND, self.push_terms);
-        self.builder.take(HubInput::Source { name: Arc::clone(&shown), kind, policy });
-        let number = self.builder.hub.source_number(&shown, push::KIND);
-        let number = number.expect("it was registered above");
-        self.pushers.insert(Arc::clone(name), number);
-        number
     }
 
     fn refused(&mut self, source: SourceNumber, refusal: &Refusal) {
@@ -575,17 +528,6 @@ impl Writer {
             }
         }
     }
-}
-
-/// The sources that have pushed, by name.
-fn pushers(hub: &Hub) -> HashMap<Arc<str>, SourceNumber> {
-    let pushers = hub.sources().iter().enumerate();
-    let pushers = pushers.filter(|(_, source)| source.kind == push::KIND);
-    let pushers = pushers.map(|(number, source)| {
-        let name = source.name.strip_prefix(PUSHED).map_or_else(|| source.name.clone(), Arc::from);
-        (name, SourceNumber(number))
-    });
-    pushers.collect()
 }
 
 async fn until(due: Micros) {
