@@ -69,6 +69,7 @@ use hub::{
     load_source::Load,
     pipeline::{self, HubStopped},
     quarantine::Quarantine,
+    sources::states::{StateHistory, StateStore},
     test_channels::{self, TestChannels, TestHost, TestTruth},
 };
 use log::film::{ReplayHost, ReplayService, ReplaySettings};
@@ -249,6 +250,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
         receivers,
         quarantine,
         decisions,
+        states: StateHistory::start(StateStore::new(accounts.database())),
         push_deadlines: push_deadlines(&config),
         tracer,
         withdrawals,

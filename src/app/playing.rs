@@ -208,7 +208,7 @@ pub(super) async fn announce_live(
     for LiveSource { config, name, .. } in live {
         let health = Health { feed: FeedState::Recovering, why: Some("it connects".into()) };
         let (kind, policy) = (config.kind.as_str(), follow::source_policy(config));
-        numbers.push(hub_handle.source(name, kind, policy, health).await?);
+        numbers.push(hub_handle.source(name, kind, policy, Some(health)).await?);
     }
     Ok(numbers)
 }
@@ -278,19 +278,29 @@ impl RunningSources {
     }
 
     /// Runs these sources from now on. Sources that are gone or have other settings stop, and their facts are withdrawn. New
-    /// ones and those with other settings start. The others are not touched. If one of them cannot be set up, nothing
-    /// changes.
+    /// ones and those with other settings start. Those that have other ranks alone get them, and the others are not touched.
+    /// If one of them cannot be set up, nothing changes.
     async fn change(
         &mut self,
         wanted: &[SourceConfig],
         mode: &RunMode,
         hub_handle: &HubHandle,
     ) -> Result<(), SourceChangeError> {
-        let is_new = |it: &&SourceConfig| !self.0.iter().any(|running| running.config == **it);
+        let is_new =
+            |it: &&SourceConfig| !self.0.iter().any(|running| running.config.connects_like(it));
         let live = live_sources(wanted.iter().filter(is_new), mode)?;
         let (staying, stopping): (Vec<_>, Vec<_>) =
-            mem::take(&mut self.0).into_iter().partition(|it| wanted.contains(&it.config));
+            mem::take(&mut self.0).into_iter().partition(|running: &RunningSource| {
+                wanted.iter().any(|it| it.connects_like(&running.config))
+            });
         self.0 = staying;
+        for RunningSource { config, .. } in &mut self.0 {
+            let other = wanted.iter().find(|it| it.connects_like(config) && **it != *config);
+            let Some(other) = other else { continue };
+            let (name, policy) = (other.name.as_str().into(), follow::source_policy(other));
+            hub_handle.source(&name, other.kind.as_str(), policy, None).await?;
+            config.clone_from(other);
+        }
         for mut source in stopping {
             source.is_stopping.store(true, Ordering::Release);
             source.tasks.shutdown().await;
@@ -450,7 +460,7 @@ async fn start_load(
     let steady = LoadSource::new(load);
     let health = Health { feed: FeedState::Live, why: None };
     let policy = SourcePolicy::default();
-    let source = hub_handle.source(&"steady".into(), "steady", policy, health).await?;
+    let source = hub_handle.source(&"steady".into(), "steady", policy, Some(health)).await?;
     for batch in steady.introductions(now()) {
         hub_handle.inputs.send(Input::Batch { source, batch, received: now() }).await?;
     }

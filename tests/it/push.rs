@@ -117,10 +117,7 @@ async fn pushed_lines_are_published() {
 /// A source that stops is late, as soon as its answers have said, and an empty batch makes it live again.
 #[tokio::test]
 async fn source_that_stops_is_late_until_its_next_push() {
-    let settings = [
-        ("INGEST_DEADLINE_MS", "1500"),
-        ("INGEST_PRICES_DEADLINE_MS", "600000"),
-    ];
+    let settings = [("INGEST_DEADLINE_MS", "1500"), ("INGEST_PRICES_DEADLINE_MS", "600000")];
     let (hub, key) = hub_with(&settings);
     let client_key = hub.key(&crate::support::ALL_ADDONS);
     let mut client = Client::connect(&hub.address, &client_key).await;

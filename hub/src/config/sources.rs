@@ -396,6 +396,13 @@ impl SourceConfig {
         }
     }
 
+    /// Whether a source with these settings need not connect again for the other ones: they differ in ranks at most.
+    #[must_use]
+    pub fn connects_like(&self, other: &Self) -> bool {
+        let Self { name, deadline_ms, rank: _, ranks: _, kind } = self;
+        (name, deadline_ms, kind) == (&other.name, &other.deadline_ms, &other.kind)
+    }
+
     const NAME_MAX: usize = 64;
 
     /// The default rank.

@@ -6,7 +6,7 @@ use fanout::{Change, Micros};
 
 use super::{
     FEEDS_EVERY_US, Header, Hub, HubInput, MatchEntry, MatchSlot, PACKED_PER_TICK,
-    feeds::{FeedState, Health, NOT_CONFIGURED, Source, SourceNumber},
+    feeds::{FeedState, Health, NOT_CONFIGURED, Source, SourceNumber, SourceTurn},
     sequence::Stamp,
     state::{Life, MatchDelta, Moment},
 };
@@ -17,7 +17,15 @@ use crate::{
     wire,
 };
 
+/// Changes of the states of sources that wait for someone to take them. A hub that nobody asks forgets further ones.
+const TURNS_MAX: usize = 256;
+
 impl Hub {
+    /// Takes the changes of the states of sources since the last time.
+    pub fn take_turns(&mut self) -> Vec<SourceTurn> {
+        std::mem::take(&mut self.turns)
+    }
+
     /// The inputs that void what the other sources told: those of an earlier process that this one does not have.
     /// Pushing sources come back by themselves.
     #[must_use]
@@ -64,6 +72,11 @@ impl Hub {
 
     /// Updates everything that depends on a source whose state has changed.
     fn refresh_source(&mut self, source: SourceNumber, now: Micros, changes: &mut Vec<Change>) {
+        if self.turns.len() < TURNS_MAX {
+            let Source { state: feed, why, .. } = &self.sources[source.0];
+            let health = Health { feed: *feed, why: why.clone() };
+            self.turns.push(SourceTurn { source, at: now, health });
+        }
         for id in self.matches_of(source) {
             self.refresh_match(id, source, now, changes);
         }

@@ -38,7 +38,7 @@ pub use self::{
     saved::{RestoreError, STATE_FORMAT},
 };
 use self::{
-    feeds::{FeedState, Source, SourceNumber, SourcePolicy},
+    feeds::{FeedState, Source, SourceNumber, SourcePolicy, SourceTurn},
     matches::{MatchEntry, MatchSlot, Matches},
     rate_tiers::TierTimers,
     relay::Relay,
@@ -124,6 +124,8 @@ pub struct Hub {
     /// Matches that were removed since the last export, and their last changes.
     removed: Vec<MatchChange>,
     signals: SignalEngine,
+    /// Changes of sources that nobody has taken yet. They are no part of the state.
+    turns: Vec<SourceTurn>,
 }
 
 /// The fields that every document has, and some that several have.
@@ -192,6 +194,7 @@ impl Hub {
             changed: Vec::new(),
             removed: Vec::new(),
             signals: SignalEngine::default(),
+            turns: Vec::new(),
         }
     }
 

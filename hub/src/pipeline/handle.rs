@@ -96,13 +96,13 @@ pub enum Request {
     },
     /// An operator's order about matches.
     Order(NumberedOrder),
-    /// A source that runs from now on, with its first health. It is registered, unless there is one of this name and
-    /// kind.
+    /// A source that runs from now on, with its first health, or one that has another policy. It is registered, unless
+    /// there is one of this name and kind.
     Source {
         name: Arc<str>,
         kind: &'static str,
         policy: SourcePolicy,
-        health: Health,
+        health: Option<Health>,
         reply: oneshot::Sender<SourceNumber>,
     },
     /// What sources told that are not among these, and do not push, is void.
@@ -318,7 +318,7 @@ impl HubHandle {
         name: &Arc<str>,
         kind: &'static str,
         policy: SourcePolicy,
-        health: Health,
+        health: Option<Health>,
     ) -> Result<SourceNumber, HubStopped> {
         let (reply, number) = oneshot::channel();
         let request = Request::Source { name: Arc::clone(name), kind, policy, health, reply };

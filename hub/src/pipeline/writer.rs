@@ -4,6 +4,7 @@
 //! answers the requests that are ready. The limits of both keep a turn short.
 
 mod pushing;
+mod telling;
 
 use std::{
     io, iter, mem,
@@ -21,7 +22,10 @@ use log::{EncodedRecords, codec::Decoder};
 use metrics::{counter, gauge};
 use tokio::{sync::oneshot, time::MissedTickBehavior};
 
-use self::pushing::{Pushers, pushers};
+use self::{
+    pushing::{Pushers, pushers},
+    telling::source_metrics,
+};
 use super::{
     ClusterInput, HubReceivers, Input, Request,
     delays::FeedDelays,
@@ -34,11 +38,12 @@ use crate::{
     forward::LegacyUse,
     hub::{
         ApplyError, HubInput,
-        feeds::{FeedState, Source, SourceNumber},
+        feeds::{Source, SourceNumber},
     },
     identity::DecisionWriter,
     push::{self, PushDeadlines, PushOrder},
     quarantine::Quarantine,
+    sources::states::StateHistory,
     supervisor::fault,
     trace::{StepKind, TracedMessage, Tracer},
     turn::{self, TurnBuilder},
@@ -72,14 +77,12 @@ const TICK_EVERY: Duration = Duration::from_millis(100);
 /// Decisions of identity that a node keeps while another one leads: those that the leader may not have written yet.
 const DECISIONS_KEPT: usize = 4_096;
 
-/// The state of a source in the metrics that the settings no longer have.
-const REMOVED: &str = "removed";
-
 /// The state of the hub, and everything that the event loop works with.
 pub(super) struct Writer {
     builder: TurnBuilder,
     quarantine: Quarantine,
     decisions: DecisionWriter,
+    states: StateHistory,
     push_deadlines: PushDeadlines,
     pushers: Pushers,
     /// When the deadlines of pushing sources are looked at next.
@@ -112,7 +115,7 @@ impl Writer {
     pub(super) fn new(
         builder: TurnBuilder,
         quarantine: Quarantine,
-        decisions: DecisionWriter,
+        (decisions, states): (DecisionWriter, StateHistory),
         push_deadlines: PushDeadlines,
         outputs: SyncSender<WriterOutput>,
         leads: bool,
@@ -124,6 +127,7 @@ impl Writer {
             builder,
             quarantine,
             decisions,
+            states,
             push_deadlines,
             duties_due: 0,
             outputs,
@@ -230,14 +234,7 @@ impl Writer {
         gauge!("matchwire_matches").set(count(hub.matches()));
         gauge!("matchwire_channels").set(count(hub.channels.len()));
         gauge!("matchwire_lanes").set(count(hub.tiers()));
-        for (_, source) in hub.sources_by_presence() {
-            let state = if source.is_removed() { REMOVED } else { source.state.as_str() };
-            for shown in FeedState::ALL.map(FeedState::as_str).into_iter().chain([REMOVED]) {
-                let is_so = f64::from(u8::from(shown == state));
-                gauge!("matchwire_feed_state", "source" => source.name.to_string(), "state" => shown)
-                    .set(is_so);
-            }
-        }
+        source_metrics(hub, now);
     }
 
     /// Flushes the rate tiers that are due together with what was just applied, merged where possible.
@@ -386,6 +383,7 @@ impl Writer {
 
     /// Hands the turn over to the committer.
     fn end_turn(&mut self) {
+        self.tell_turns();
         let oldest = self.oldest.take();
         if let Some(turn) = self.builder.end(now()) {
             let has_changes = !turn.changes.is_empty();
@@ -454,7 +452,9 @@ impl Writer {
                 self.builder.take(HubInput::Source { name: Arc::clone(&name), kind, policy });
                 let number = self.builder.hub.source_number(&name, kind);
                 let source = number.expect("it was registered above");
-                self.builder.take(HubInput::Health { source, health, now });
+                if let Some(health) = health {
+                    self.builder.take(HubInput::Health { source, health, now });
+                }
                 self.end_turn();
                 // The requester may be gone.
                 reply.send(source).ok();

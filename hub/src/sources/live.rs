@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use ingest::source::{Report, SourceMessage};
 use tokio::sync::mpsc;
-use tracing::error;
 
 use crate::{
     hub::feeds::{FeedState, Health, SourceNumber},
@@ -16,7 +15,7 @@ use crate::{
 /// Reports that may wait between a source and the inbox: few, since the inbox is the queue.
 pub const REPORTS_MAX: usize = 256;
 
-/// Forwards all messages of a source until it or the hub ends.
+/// Forwards all messages of a source until it or the hub ends. Whether the source may end, its owner knows.
 pub async fn forward(
     source: SourceNumber,
     mut messages: mpsc::Receiver<SourceMessage>,
@@ -27,10 +26,6 @@ pub async fn forward(
             return;
         }
     }
-    // A source reconnects by itself, so this is a bug.
-    error!(source = source.0, "a source ended unexpectedly");
-    let health = Health { feed: FeedState::Down, why: Some("it has ended by itself".into()) };
-    inputs.send(Input::Health { source, health }).await.ok();
 }
 
 fn input(source: SourceNumber, message: SourceMessage) -> Input {
@@ -44,5 +39,29 @@ fn input(source: SourceNumber, message: SourceMessage) -> Input {
         Report::Recovering => health(FeedState::Recovering, None),
         Report::Late => health(FeedState::Late, Some(Arc::from("the provider lags"))),
         Report::Down(why) => health(FeedState::Down, Some(why)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ids::PublicIds, pipeline};
+
+    /// A source that is stopped for a change of its settings ends like any other, and nothing is said of it.
+    #[tokio::test]
+    async fn end_of_a_source_is_no_news() {
+        let (hub_handle, mut receivers) = pipeline::channel(8, 8, PublicIds::default());
+        let (reports, messages) = mpsc::channel(8);
+        let report = Report::Down("the connection broke".into());
+        reports.send(SourceMessage { received: 1, report }).await.expect("there is room");
+        drop(reports);
+        forward(SourceNumber(3), messages, hub_handle.inputs.clone()).await;
+        let Some(Input::Health { source, health }) = receivers.next_input().await else {
+            panic!("the report is not forwarded")
+        };
+        assert_eq!((source, health.feed), (SourceNumber(3), FeedState::Down));
+        assert_eq!(health.why.as_deref(), Some("the connection broke"));
+        drop(hub_handle);
+        assert!(receivers.next_input().await.is_none(), "more is said than the source did");
     }
 }

@@ -4,6 +4,7 @@ pub mod follow;
 pub mod live;
 mod player;
 mod speed;
+pub mod states;
 
 pub use self::{
     player::{
