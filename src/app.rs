@@ -69,7 +69,10 @@ use hub::{
     load_source::Load,
     pipeline::{self, HubStopped},
     quarantine::Quarantine,
-    sources::states::{StateHistory, StateStore},
+    sources::{
+        positions::Positions,
+        states::{StateHistory, StateStore},
+    },
     test_channels::{self, TestChannels, TestHost, TestTruth},
 };
 use log::film::{ReplayHost, ReplayService, ReplaySettings};
@@ -436,6 +439,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
     let reloaded = ReloadedParts { filter, certificate, limits: rate_limits, prices, competitions };
     let mut reloader = Reloader::new(origin, config.clone(), reloaded);
     let configured = reloader.sources();
+    let positions = Positions::start(accounts.database());
     let stop_requested = async {
         while signals.next().await == SignalRequest::Reload {
             reloader.reload();
@@ -453,11 +457,12 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
     let playing = async {
         match &node {
             None => {
-                let live = playing::LiveSources { live, numbers, configured };
+                let live = playing::LiveSources { live, numbers, configured, positions };
                 playing::play_all(sources, live, &mode, &config, &hub_handle, &fanout).await
             }
             Some(node) => {
-                playing::play_while_leading(node.leading(), configured, &orders, &mode).await
+                let leading = node.leading();
+                playing::play_while_leading(leading, configured, &orders, &mode, &positions).await
             }
         }
     };

@@ -69,6 +69,7 @@ pub(crate) enum Answer {
     Image { reply: oneshot::Sender<Option<ChannelImage>>, image: Option<ChannelImage> },
     Pushed { reply: oneshot::Sender<PushAnswer>, answer: PushAnswer },
     Yielded(oneshot::Sender<()>),
+    Committed { reply: oneshot::Sender<Option<Micros>>, last: Option<Micros> },
 }
 
 /// A turn that is in the log: its record, and its inputs as values. For the follower of the log.
@@ -299,6 +300,7 @@ impl Committer {
             Answer::Image { reply, image } => drop(reply.send(image)),
             Answer::Pushed { reply, answer } => drop(reply.send(answer)),
             Answer::Yielded(reply) => drop(reply.send(())),
+            Answer::Committed { reply, last } => drop(reply.send(last)),
         }
     }
 }

@@ -9,3 +9,10 @@ CREATE TABLE source_states (
 ) STRICT;
 
 CREATE INDEX source_states_by_source ON source_states (source, id);
+
+-- How far a source has read, by its own account, with the time of its last message that the hub has.
+CREATE TABLE source_positions (
+    source   TEXT PRIMARY KEY,
+    position TEXT NOT NULL,
+    last_us  INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;

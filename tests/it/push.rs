@@ -149,6 +149,22 @@ async fn source_that_stops_is_late_until_its_next_push() {
     assert_eq!(push("?deadline_ms=1", keep_alive.to_owned()).await.status, 400);
     assert_eq!(deadline_ms(&push("", score(2)).await), 1_500);
     client.until(|client| is(client, "late")).await;
+
+    // Operators are told of each change.
+    let history = || {
+        let mut command = crate::support::program();
+        let output = command.args(["feeds", "history", "acme", "--db"]).arg(hub.db()).output();
+        String::from_utf8(output.expect("the command runs").stdout).expect("an answer is text")
+    };
+    let states = |history: &str| -> Vec<String> {
+        let cell = |row: &str| row.split('\t').skip(2).collect::<Vec<_>>().join(" ");
+        history.lines().skip(1).map(cell).collect()
+    };
+    let late = "late silent for 1500 ms";
+    let expected = [late, "live -", late];
+    let is_told = async || states(&history()) == expected;
+    crate::support::until("the history of the source", is_told).await;
+    assert!(hub.metric("matchwire_feed_messages_total{source=\"acme\"}").await >= 4.0);
 }
 
 /// How late messages are is measured by source and by bookmaker, if they say when it happened.

@@ -18,6 +18,7 @@ mod matches;
 mod publishing;
 pub mod rate_tiers;
 mod relay;
+mod resuming;
 pub mod saved;
 pub mod sequence;
 mod signals;
@@ -35,6 +36,7 @@ pub use self::{
     agreement::Agreement,
     export::{Export, Unwritten},
     input::{ChannelName, HubInput},
+    resuming::KnownFacts,
     saved::{RestoreError, STATE_FORMAT},
 };
 use self::{

@@ -25,7 +25,7 @@ use crate::{
     clock::{self, now},
     forward::{LeaderRequest, LegacyUse},
     hub::{
-        HubSettings,
+        HubSettings, KnownFacts,
         feeds::{Health, SourceNumber, SourcePolicy},
     },
     identity::NumberedOrder,
@@ -74,6 +74,11 @@ pub enum Input {
     Restarted {
         source: SourceNumber,
     },
+    /// Answered when all inputs before are in the log: with the time of the source's last message, if there was one.
+    Committed {
+        source: SourceNumber,
+        reply: oneshot::Sender<Option<Micros>>,
+    },
 }
 
 /// A request to the writer.
@@ -104,6 +109,11 @@ pub enum Request {
         policy: SourcePolicy,
         health: Option<Health>,
         reply: oneshot::Sender<SourceNumber>,
+    },
+    /// What the hub has of a source.
+    Known {
+        source: SourceNumber,
+        reply: oneshot::Sender<KnownFacts>,
     },
     /// What sources told that are not among these, and do not push, is void.
     RetireOthers(Vec<SourceNumber>),
@@ -242,7 +252,8 @@ impl Input {
             | Self::Health { .. }
             | Self::Alive { .. }
             | Self::Ended { .. }
-            | Self::Restarted { .. } => {}
+            | Self::Restarted { .. }
+            | Self::Committed { .. } => {}
         }
     }
 }
@@ -324,6 +335,18 @@ impl HubHandle {
         let request = Request::Source { name: Arc::clone(name), kind, policy, health, reply };
         self.requests.send(request).await.map_err(|_| HubStopped)?;
         number.await.map_err(|_| HubStopped)
+    }
+
+    /// What the hub has of a source.
+    ///
+    /// # Errors
+    ///
+    /// If the hub has stopped, or no longer leads.
+    pub async fn known(&self, source: SourceNumber) -> Result<KnownFacts, HubStopped> {
+        let (reply, known) = oneshot::channel();
+        let request = Request::Known { source, reply };
+        self.requests.send(request).await.map_err(|_| HubStopped)?;
+        known.await.map_err(|_| HubStopped)
     }
 }
 

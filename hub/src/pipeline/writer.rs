@@ -337,6 +337,11 @@ impl Writer {
             Input::Restarted { source } => {
                 self.builder.take(HubInput::Restarted { source, now });
             }
+            Input::Committed { source, reply } => {
+                self.end_turn();
+                let last = self.builder.hub.sources()[source.0].last;
+                self.answer(Answer::Committed { reply, last });
+            }
         }
     }
 
@@ -446,7 +451,12 @@ impl Writer {
             }
             Request::KeepLegacy(_) => {}
             // The node no longer leads: who asks learns that the reply is gone.
-            Request::Source { .. } | Request::RetireOthers(_) if !self.leads => {}
+            Request::Source { .. } | Request::Known { .. } | Request::RetireOthers(_)
+                if !self.leads => {}
+            Request::Known { source, reply } => {
+                // The requester may be gone.
+                reply.send(self.builder.hub.known_facts(source)).ok();
+            }
             Request::Source { name, kind, policy, health, reply } => {
                 let now = self.time();
                 self.builder.take(HubInput::Source { name: Arc::clone(&name), kind, policy });

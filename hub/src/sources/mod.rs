@@ -3,6 +3,7 @@
 pub mod follow;
 pub mod live;
 mod player;
+pub mod positions;
 mod speed;
 pub mod states;
 

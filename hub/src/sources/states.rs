@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use tracing::{info, warn};
 
 use crate::{
-    hub::feeds::FeedState,
+    hub::feeds::{FeedState, NOT_CONFIGURED},
     supervisor::{self, Lifetime},
 };
 
@@ -132,10 +132,13 @@ impl StateHistory {
         reason: Option<&Arc<str>>,
     ) {
         let (name, word, why) = (&**source, state.as_str(), reason.map_or("", |reason| reason));
-        if state == FeedState::Live {
-            info!(source = name, state = word, "the state of a source has changed");
-        } else {
+        // Whoever removes a source, or plays a recording to its end, knows it.
+        let is_failure = matches!(state, FeedState::Late | FeedState::Down)
+            && reason.is_some_and(|reason| **reason != *NOT_CONFIGURED);
+        if is_failure {
             warn!(source = name, state = word, reason = why, "the state of a source has changed");
+        } else {
+            info!(source = name, state = word, reason = why, "the state of a source has changed");
         }
         let (source, state, reason) = (Arc::clone(source), word.into(), reason.cloned());
         let change = StateChange { source, at, state, reason };

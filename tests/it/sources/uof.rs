@@ -34,7 +34,7 @@ fn table(broker: &Broker, api: &Server, fixtures: bool) -> String {
 }
 
 /// The product is alive until its recovery is requested: the hub may not listen yet.
-async fn recovery(provider: &Provider, api: &mut Server, began: i64) -> Recovery {
+async fn next_recovery(provider: &Provider, api: &mut Server, began: i64) -> Recovery {
     let requested = Recovery::next(api);
     tokio::pin!(requested);
     loop {
@@ -82,7 +82,7 @@ async fn odds_of_a_sport_that_only_the_routing_key_names_are_held(broker: &mut B
     let mut client = follower(&hub).await;
     let began = Timestamp::now().as_millisecond();
     until(&mut client, "uof", "recovering").await;
-    let recovery = self::recovery(&provider, &mut api, began).await;
+    let recovery = next_recovery(&provider, &mut api, began).await;
     assert_eq!((recovery.product, recovery.after), (1, None));
     odds(&provider, 1, 7, "2.10").await;
     client.until(|client| price(client) == Some("2.1")).await;
@@ -110,7 +110,7 @@ async fn odds_of_a_sport_that_only_the_routing_key_names_are_held(broker: &mut B
 
     broker.run();
     let provider = Provider::connect(broker).await;
-    let recovery = self::recovery(&provider, &mut api, began + 500).await;
+    let recovery = next_recovery(&provider, &mut api, began + 500).await;
     assert_eq!(recovery.after, Some(began));
     until(&mut client, "uof", "recovering").await;
     odds(&provider, 1, 7, "2.30").await;
@@ -147,7 +147,7 @@ async fn names_come_from_fixtures(broker: &Broker) {
     .await;
     let hub = serve(&table(broker, &api, true));
     let mut client = follower(&hub).await;
-    let recovery = self::recovery(&provider, &mut api, Timestamp::now().as_millisecond()).await;
+    let recovery = next_recovery(&provider, &mut api, Timestamp::now().as_millisecond()).await;
     odds(&provider, 1, 7, "2.10").await;
     let sides = |client: &Client| {
         let mut matches = client.channels.iter().filter(|(name, _)| {

@@ -8,7 +8,7 @@ use std::{
 use facts::event::Micros;
 use ingest::{
     error::DecodeError,
-    normalize::{Interpret, Interpretation, sportradar_uof},
+    normalize::{Interpret, Interpretation, KnownMatch, sportradar_uof},
     source::{ReportSender, sportradar_uof as uof},
 };
 
@@ -116,5 +116,9 @@ impl Interpret for RoutedInterpreter {
 
     fn restart(&mut self) {
         self.interpreter().restart();
+    }
+
+    fn resume(&mut self, matches: Vec<KnownMatch>) {
+        self.interpreter().resume(matches);
     }
 }

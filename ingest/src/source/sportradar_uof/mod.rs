@@ -4,6 +4,7 @@
 //! be recovered. Each product (live odds, pre-match odds) sends `alive` every 10 seconds. A product
 //! that does not, or that says that messages were missed, has a gap and is recovered too. One that is down is recovered in
 //! full, since its markets were suspended. The source
+//! continues from the position of an earlier run of the hub, which is reported whenever it changes. It
 //! is `Live` while all its products are, and `Recovering` from a connection or a gap until the
 //! `snapshot_complete` that ends the last recovery.
 //!
@@ -47,7 +48,7 @@ use self::{
     recovery::{RecoveryClient, RecoveryError},
 };
 use super::{
-    ReceiverClosed, Report, ReportSender,
+    ReceiverClosed, Report, ReportSender, Resume,
     backoff::{self, Backoff},
     reconnect::{ConnectionEnd, Disconnect, Reconnector},
     signal_capture::SignalCapture,
@@ -102,6 +103,12 @@ impl UofSettings {
             backoff_most: Duration::from_secs(60),
         }
     }
+
+    /// Which messages the feed is of: a position of another one means nothing.
+    fn feed(&self) -> String {
+        let Broker { host, vhost, routing_keys, .. } = &self.broker;
+        format!("{host} {vhost} {}", routing_keys.join(" "))
+    }
 }
 
 /// Follows the feed until the receiver is dropped. `route` is called with the routing
@@ -114,6 +121,7 @@ pub async fn run(
     reports: ReportSender,
 ) {
     let mut feed = OddsFeed::new(&settings, interpreter, route, &reports);
+    feed.resume();
     let source = async {
         let mut reconnector = Reconnector::new(settings.backoff_first, settings.backoff_most);
         loop {
@@ -204,6 +212,23 @@ impl<'a, R: FnMut(&str) + Send> OddsFeed<'a, R> {
         }
     }
 
+    /// Goes on from where an earlier run has ended, if the hub still has what came before.
+    fn resume(&mut self) {
+        let Some(Resume { position, matches }) = self.reports.take_resume() else { return };
+        let (feed, wall_ms) = (self.settings.feed(), self.reports.now() / 1000);
+        if self.products.resume(&position, &feed, Instant::now(), wall_ms) {
+            self.interpreter.resume(matches);
+        }
+    }
+
+    async fn report_position(&mut self) -> Result<(), ReceiverClosed> {
+        let (feed, wall_ms) = (self.settings.feed(), self.reports.now() / 1000);
+        match self.products.take_position(&feed, Instant::now(), wall_ms) {
+            Some(position) => self.reports.send(Report::Position(position.into())).await,
+            None => Ok(()),
+        }
+    }
+
     async fn follow(&mut self, reconnector: &mut Reconnector) -> Result<Infallible, ConnectionEnd> {
         let mut messages = self.settings.broker.subscribe().await?;
         reconnector.connected(self.reports);
@@ -218,6 +243,7 @@ impl<'a, R: FnMut(&str) + Send> OddsFeed<'a, R> {
             self.request_recoveries(&mut pending);
             self.request_names();
             self.report_state().await?;
+            self.report_position().await?;
             if self.live {
                 reconnector.succeeded();
             }

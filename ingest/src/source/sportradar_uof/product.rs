@@ -7,6 +7,7 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use super::rates::{RecoveryLength, RecoveryRates, SentRecoveries};
@@ -72,6 +73,24 @@ struct ProductState {
     not_before: Instant,
 }
 
+/// What of a product outlives a restart. Times are in milliseconds.
+#[derive(Debug, Serialize, Deserialize)]
+struct SavedProduct {
+    id: u32,
+    whole: Option<i64>,
+    sent: SentRecoveries,
+    /// By the wall clock.
+    not_before_ms: i64,
+}
+
+/// The position of the feed.
+#[derive(Debug, Serialize, Deserialize)]
+struct SavedProducts {
+    /// Which messages it is of.
+    feed: String,
+    products: Vec<SavedProduct>,
+}
+
 /// The state of all products.
 #[derive(Debug)]
 pub(super) struct Products {
@@ -82,6 +101,8 @@ pub(super) struct Products {
     recovery_within: Duration,
     rates: RecoveryRates,
     next_id: u32,
+    /// Whether the position has changed since it was last taken.
+    is_changed: bool,
 }
 
 impl Products {
@@ -103,7 +124,51 @@ impl Products {
             not_before: now,
         };
         let all = products.into_iter().map(new_state).collect();
-        Self { all, alive_within, recovery_within, rates, next_id: first_id }
+        Self { all, alive_within, recovery_within, rates, next_id: first_id, is_changed: false }
+    }
+
+    /// The position, as text, if it has changed since it was last taken. `feed`: which messages it is of.
+    pub(super) fn take_position(
+        &mut self,
+        feed: &str,
+        now: Instant,
+        wall_ms: i64,
+    ) -> Option<String> {
+        if !std::mem::take(&mut self.is_changed) {
+            return None;
+        }
+        let products = self.all.iter().map(|state| {
+            let wait = state.not_before.saturating_duration_since(now).as_millis();
+            SavedProduct {
+                id: state.product.id,
+                whole: state.whole,
+                sent: state.sent.clone(),
+                not_before_ms: wall_ms.saturating_add(i64::try_from(wait).unwrap_or(i64::MAX)),
+            }
+        });
+        let saved = SavedProducts { feed: feed.to_owned(), products: products.collect() };
+        serde_json::to_string(&saved).ok()
+    }
+
+    /// Goes on from a position. Returns whether it can be used: it is of the same feed.
+    pub(super) fn resume(
+        &mut self,
+        position: &str,
+        feed: &str,
+        now: Instant,
+        wall_ms: i64,
+    ) -> bool {
+        /// A wait that is longer is of a clock that was put back.
+        const WAIT_MAX_MS: i64 = 2 * 60 * 60 * 1000;
+        let saved = serde_json::from_str::<SavedProducts>(position);
+        let Some(saved) = saved.ok().filter(|saved| saved.feed == feed) else { return false };
+        for SavedProduct { id, whole, sent, not_before_ms } in saved.products {
+            let Some(state) = self.all.iter_mut().find(|it| it.product.id == id) else { continue };
+            let wait_ms = not_before_ms.saturating_sub(wall_ms).clamp(0, WAIT_MAX_MS);
+            state.not_before = now + Duration::from_millis(wait_ms.unsigned_abs());
+            (state.whole, state.sent) = (whole, sent);
+        }
+        true
     }
 
     pub(super) fn name(&self, index: usize) -> &str {
@@ -128,7 +193,10 @@ impl Products {
         let Some(state) = self.all.iter_mut().find(|it| it.product.id == id) else { return };
         state.last_message = now;
         match state.status {
-            ProductStatus::Live if subscribed => state.whole = Some(timestamp),
+            ProductStatus::Live if subscribed => {
+                state.whole = Some(timestamp);
+                self.is_changed = true;
+            }
             ProductStatus::Live | ProductStatus::Silent => state.status = ProductStatus::Due,
             // The product reports this until it has processed the request.
             ProductStatus::Requested(..) | ProductStatus::Due => {}
@@ -140,6 +208,7 @@ impl Products {
     pub(super) fn down(&mut self, id: u32) {
         let Some(state) = self.all.iter_mut().find(|it| it.product.id == id) else { return };
         state.whole = None;
+        self.is_changed = true;
         if state.status != ProductStatus::Silent {
             state.status = ProductStatus::Due;
         }
@@ -156,6 +225,7 @@ impl Products {
         }
         state.status = ProductStatus::Live;
         state.whole = state.alive.or(state.whole);
+        self.is_changed = true;
         true
     }
 
@@ -163,6 +233,7 @@ impl Products {
     pub(super) fn failed(&mut self, request: &RecoveryRequest, retry_at: Instant) {
         let state = &mut self.all[request.index];
         state.not_before = state.not_before.max(retry_at);
+        self.is_changed = true;
         if matches!(state.status, ProductStatus::Requested(requested, _) if requested == request.request_id)
         {
             state.status = ProductStatus::Due;
@@ -179,6 +250,7 @@ impl Products {
                 // The provider's own clients count in a signed number of 32 bits.
                 self.next_id = (self.next_id % 0x7fff_ffff) + 1;
                 state.status = ProductStatus::Requested(request_id, now);
+                self.is_changed = true;
                 let after = state.after(wall_ms);
                 state.sent.note(&self.rates, RecoveryLength::new(after, wall_ms), wall_ms);
                 requests.push(RecoveryRequest { index, request_id, after });

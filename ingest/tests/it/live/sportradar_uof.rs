@@ -202,7 +202,8 @@ async fn a_silent_product_is_recovered(broker: &Broker) {
     // Two seconds of silence.
     let reports = listener.until(|report| *report == Report::Recovering).await;
     // What made it live may have been repeated meanwhile.
-    let is_expected = |it: &Report| matches!(it, Report::Heartbeat | Report::Recovering);
+    let is_expected =
+        |it: &Report| matches!(it, Report::Heartbeat | Report::Position(_) | Report::Recovering);
     assert!(reports.iter().all(is_expected), "{reports:?}");
     provider.alive(1, began + 2500, 1).await;
     let again = Recovery::next(&mut api).await;

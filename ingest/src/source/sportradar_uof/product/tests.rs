@@ -246,3 +246,34 @@ fn recoveries_keep_the_rates_of_the_provider() {
         assert_eq!((3_700..7_200).map(count).max(), Some(most), "in {seconds} s: {requested:?}");
     }
 }
+
+/// What a restart, a takeover or a crash keeps: where to go on, what was requested, and how long to wait.
+#[test]
+fn position_outlives_a_restart() {
+    let mut test = TestProducts::live();
+    test.reconnected(5);
+    test.check_due(5, &[(0, 102, Some(1000)), (1, 103, Some(1000))]);
+    let refused = RecoveryRequest { index: 0, request_id: 102, after: Some(1000) };
+    test.products.failed(&refused, test.start + Duration::from_secs(60));
+    assert!(test.products.complete(PRE, 103));
+    test.alive(PRE, 9000, 9);
+    let position = test.products.take_position("feed", test.at(10), test.wall_ms).unwrap();
+    assert_eq!(test.products.take_position("feed", test.at(10), test.wall_ms), None, "unchanged");
+
+    let mut again = TestProducts::new();
+    let (now, wall_ms) = (again.at(0), again.wall_ms);
+    assert!(!again.products.resume(&position, "another feed", now, wall_ms));
+    assert!(!again.products.resume("{}", "feed", now, wall_ms));
+    assert!(again.products.resume(&position, "feed", now, wall_ms));
+    for state in &again.products.all {
+        let before = test.products.all.iter().find(|it| it.product == state.product).unwrap();
+        assert_eq!(state.sent, before.sent);
+    }
+    again.reconnected(1);
+    again.check_due(1, &[(1, 100, Some(9000))]);
+    // The other one still waits: 50 s were left.
+    again.alive(LIVE, 7000, 49);
+    again.check_due(49, &[]);
+    again.alive(LIVE, 7000, 50);
+    again.check_due(50, &[(0, 101, Some(1000))]);
+}
