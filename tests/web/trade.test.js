@@ -25,9 +25,9 @@ describe("whether a price may be used", () => {
     ["a book that has ended", { ...live, data: { life: "ended" } }, {}, "Ended"],
     ["a price from before the goal", live, { scoreSeq: 10 }, "Before the score"],
     ["a price at the goal", live, { scoreSeq: 9 }, undefined],
-    ["a fresh book in play", { ...inPlay, at: { in: 1 } }, { now: 120e6 }, undefined],
-    ["an old book in play", { ...inPlay, at: { in: 1 } }, { now: 120e6 + 2 }, "Too old"],
-    ["an old book in play, by the hub's time", { ...inPlay, at: { pub: 1 } }, { now: 120e6 + 2 }, "Too old"],
+    ["a fresh book in play", { ...inPlay, at: { in: 1 } }, { now: 300e6 }, undefined],
+    ["an old book in play", { ...inPlay, at: { in: 1 } }, { now: 300e6 + 2 }, "Too old"],
+    ["an old book in play, by the hub's time", { ...inPlay, at: { pub: 1 } }, { now: 300e6 + 2 }, "Too old"],
     ["a book of unknown age", inPlay, { now: 1e15 }, undefined],
     ["an old book before the match", { ...live, at: { in: 1 } }, { now: 1e15 }, undefined],
   ];

@@ -72,7 +72,7 @@ const HEALTH_WORDS = {
 const HOLD_WORDS = { feed: "Held: feed", goal: "Held: goal", red_card: "Held: red card", var: "Held: VAR" };
 
 /** The greatest age of a book in play, in microseconds: whatever its source says, prices that nobody has changed for so long are not used. */
-const AGE_MAX = 120e6;
+const AGE_MAX = 300e6;
 
 /**
  * Why nothing of a book may be used; undefined if it may. `hold` is the reason of the hub's own hold, if it was seen. `now` is the time of
