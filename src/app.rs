@@ -31,8 +31,8 @@ use self::{
     listening::{Socket, bench_listener},
     orders::OrderParts,
     part_settings::{
-        acme, certificate, limits, micros, milliseconds, proxies, push_terms, quarantine_limits,
-        settings, socket_options,
+        acme, certificate, limits, micros, milliseconds, proxies, push_deadlines,
+        quarantine_limits, settings, socket_options,
     },
     reload::{ReloadedParts, Reloader},
     signals::{SignalRequest, Signals},
@@ -69,6 +69,10 @@ use hub::{
     load_source::Load,
     pipeline::{self, HubStopped},
     quarantine::Quarantine,
+    sources::{
+        positions::Positions,
+        states::{StateHistory, StateStore},
+    },
     test_channels::{self, TestChannels, TestHost, TestTruth},
 };
 use log::film::{ReplayHost, ReplayService, ReplaySettings};
@@ -249,7 +253,8 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
         receivers,
         quarantine,
         decisions,
-        push_terms: push_terms(&config),
+        states: StateHistory::start(StateStore::new(accounts.database())),
+        push_deadlines: push_deadlines(&config),
         tracer,
         withdrawals,
         follower_is_awaited: snapshots.is_none(),
@@ -434,6 +439,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
     let reloaded = ReloadedParts { filter, certificate, limits: rate_limits, prices, competitions };
     let mut reloader = Reloader::new(origin, config.clone(), reloaded);
     let configured = reloader.sources();
+    let positions = Positions::start(accounts.database());
     let stop_requested = async {
         while signals.next().await == SignalRequest::Reload {
             reloader.reload();
@@ -451,11 +457,12 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
     let playing = async {
         match &node {
             None => {
-                let live = playing::LiveSources { live, numbers, configured };
+                let live = playing::LiveSources { live, numbers, configured, positions };
                 playing::play_all(sources, live, &mode, &config, &hub_handle, &fanout).await
             }
             Some(node) => {
-                playing::play_while_leading(node.leading(), configured, &orders, &mode).await
+                let leading = node.leading();
+                playing::play_while_leading(leading, configured, &orders, &mode, &positions).await
             }
         }
     };

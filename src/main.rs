@@ -137,6 +137,9 @@ fn feeds(command: FeedsCommand) -> Result<(), Box<dyn Error>> {
             wall(),
             &mut out,
         ))?),
+        FeedsCommand::History(args) => {
+            Ok(runtime.block_on(commands::feeds::history(args, &config.accounts, &mut out))?)
+        }
         FeedsCommand::Quarantine(command) => {
             Ok(runtime.block_on(commands::quarantine::run(command, &mut out))?)
         }

@@ -144,6 +144,10 @@ const GAUGES: &[(&str, &str)] = &[
     (BUILD_INFO, "Always 1; the label `version` is the version of the program"),
     ("matchwire_replays", "Replays that are running or paused"),
     (
+        "matchwire_certificate_begins_timestamp_seconds",
+        "Since when the certificate is valid that new connections get, as Unix time",
+    ),
+    (
         "matchwire_certificate_expires_timestamp_seconds",
         "When the certificate expires that new connections get, as Unix time",
     ),
@@ -157,6 +161,7 @@ const GAUGES: &[(&str, &str)] = &[
     ("matchwire_channels", "Channels that clients can subscribe to"),
     ("matchwire_lanes", "Channels merged for subscribers with every_ms, once per rate in use"),
     ("matchwire_feed_state", "1 for the current state of a source, 0 for the others"),
+    ("matchwire_feed_last_message_age_seconds", "How long ago the last message of a source came"),
     (
         "matchwire_source_compared_matches",
         "Matches whose score a source reports while clients see that of another source",
@@ -235,6 +240,8 @@ const COUNTERS: &[(&str, &str)] = &[
     ("matchwire_batches_total", "Feed messages applied"),
     ("matchwire_refused_total", "Feed messages rejected, by source and kind"),
     ("matchwire_pushed_lines_total", "Lines pushed, by source and outcome"),
+    ("matchwire_feed_messages_total", "Messages of a source"),
+    ("matchwire_feed_states_unwritten_total", "Changes of states that the history lacks"),
     ("matchwire_publications_total", "Channel changes published"),
     ("matchwire_deliveries_total", "Publications written to or queued for a socket"),
     ("matchwire_behind_total", "Times a subscription fell behind because its client was slow"),

@@ -2,8 +2,8 @@
 //!
 //! [`BackoffPolicy`] determines the waits of any retry; [`Backoff`] counts the failures of a
 //! source that reconnects. A source's wait is drawn between half of the bound and the bound, so that
-//! many hubs that were disconnected together do not reconnect together. Only a connection that held
-//! long enough resets the bound, so that a flapping peer is not hammered.
+//! many hubs that were disconnected together do not reconnect together. A success resets the bound: a
+//! complete answer or image, or a connection that held for a minute.
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -43,7 +43,7 @@ impl BackoffPolicy {
 #[derive(Debug, Clone)]
 pub struct Backoff {
     policy: BackoffPolicy,
-    /// Failures since the connection was last healthy.
+    /// Failures since the last success.
     failures: u32,
     /// When the connection was established, while it is open.
     connected: Option<Micros>,
@@ -59,15 +59,14 @@ impl Backoff {
         Self { policy: BackoffPolicy { first, max: most }, failures: 0, connected: None }
     }
 
-    /// Whether a connection was established and has not failed since.
-    #[must_use]
-    pub fn is_connected(&self) -> bool {
-        self.connected.is_some()
-    }
-
     /// Records that the connection was established.
     pub fn connected(&mut self, now: Micros) {
         self.connected = Some(now);
+    }
+
+    /// Records that the peer has sent what it was asked for: the next failure is the first.
+    pub fn succeeded(&mut self) {
+        self.failures = 0;
     }
 
     /// The wait after a refusal that waiting alone is unlikely to fix: near the longest.
@@ -122,6 +121,20 @@ mod tests {
         let mut backoff = Backoff::new(ms(100), ms(1000));
         assert!(backoff.refused(&mut rng) >= ms(500));
         assert!(backoff.failed(0, &mut rng) >= ms(500), "so does the failure after it");
+    }
+
+    #[test]
+    fn failure_after_a_success_is_the_first() {
+        let mut rng = ChaCha8Rng::seed_from_u64(7);
+        let mut backoff = Backoff::new(ms(100), ms(60_000));
+        for round in 0..20 {
+            let wait = backoff.failed(round, &mut rng);
+            assert!(wait <= ms(100), "{wait:?} at failure {round}");
+            backoff.succeeded();
+        }
+        backoff.refused(&mut rng);
+        backoff.succeeded();
+        assert!(backoff.failed(0, &mut rng) <= ms(100), "a refusal is over as well");
     }
 
     #[test]

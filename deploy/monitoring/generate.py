@@ -24,6 +24,9 @@ KINDS = {"timeseries": "timeseries", "stat": "stat", "states": "state-timeline"}
 COLUMNS, WIDTH, HEIGHT, STAT_HEIGHT = 24, 8, 7, 4
 LINE_MAX = 120
 
+# Where operators read docs/: the packages install it there. Replace it in alerts.yml by the address at which you publish it.
+DOCS_URL = "file:///usr/share/doc/matchwire/"
+
 # The dashboards with the same tag, as links on top.
 OTHER_DASHBOARDS = {
     "type": "dashboards", "title": "Matchwire", "tags": ["matchwire"], "icon": "external link", "tooltip": "", "targetBlank": False,
@@ -214,7 +217,7 @@ def json_text(value, indent=0):
 
 def annotations(alert):
     place = alert["doc"] if not alert["doc"].startswith("#") else f"{PAGE.name}{alert['doc']}"
-    return {"summary": alert["summary"], "description": alert["action"].replace("`", ""), "runbook": f"docs/{place}"}
+    return {"summary": alert["summary"], "description": alert["action"].replace("`", ""), "runbook_url": DOCS_URL + place}
 
 
 def alerts_text(table, settings):

@@ -30,6 +30,7 @@ use crate::{
     hub::HubInput,
     identity::TakenDecisions,
     log_state::LogState,
+    push::PushAnswer,
     supervisor::fault,
     trace::{self, TracedMessage},
     turn::Turn,
@@ -66,8 +67,9 @@ pub(crate) enum Answer {
     FanOut { requester: Requester, response: HostResponse, work: usize },
     CaughtUp { reply: oneshot::Sender<HostResponse>, response: HostResponse },
     Image { reply: oneshot::Sender<Option<ChannelImage>>, image: Option<ChannelImage> },
-    Pushed { reply: oneshot::Sender<Vec<Option<String>>>, verdicts: Vec<Option<String>> },
+    Pushed { reply: oneshot::Sender<PushAnswer>, answer: PushAnswer },
     Yielded(oneshot::Sender<()>),
+    Committed { reply: oneshot::Sender<Option<Micros>>, last: Option<Micros> },
 }
 
 /// A turn that is in the log: its record, and its inputs as values. For the follower of the log.
@@ -296,8 +298,9 @@ impl Committer {
             }
             Answer::CaughtUp { reply, response } => drop(reply.send(response)),
             Answer::Image { reply, image } => drop(reply.send(image)),
-            Answer::Pushed { reply, verdicts } => drop(reply.send(verdicts)),
+            Answer::Pushed { reply, answer } => drop(reply.send(answer)),
             Answer::Yielded(reply) => drop(reply.send(())),
+            Answer::Committed { reply, last } => drop(reply.send(last)),
         }
     }
 }

@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use crate::{
     hub::ChannelName,
     pipeline::{HubHandle, HubStopped, Input, Request},
-    push::{Fingerprint, PushRequest, PushedLine},
+    push::{Fingerprint, PushAnswer, PushRequest, PushedLine},
 };
 
 /// A request to the leader. Encoded, it crosses machines of the same version.
@@ -29,6 +29,8 @@ pub enum Forwarded {
 pub struct ForwardedPush {
     pub source: Arc<str>,
     pub received: Micros,
+    /// The deadline that the push states, in microseconds.
+    pub deadline_us: Option<Micros>,
     pub lines: Vec<ForwardedLine>,
 }
 
@@ -58,8 +60,8 @@ pub struct LegacyUse {
 #[derive(Debug)]
 pub struct LeaderRequest {
     pub request: Forwarded,
-    /// Where the leader's answer goes: for each line of a push the error, if any. It is dropped if there is none.
-    pub reply: oneshot::Sender<Vec<Option<String>>>,
+    /// Where the leader's answer goes. It is dropped if there is none.
+    pub reply: oneshot::Sender<PushAnswer>,
 }
 
 /// A request or an answer that another version has encoded.
@@ -80,14 +82,14 @@ impl Forwarded {
         borsh::from_slice(bytes).map_err(|_| ForwardedError)
     }
 
-    /// Has this hub, which leads, do it. Returns the errors of the lines of a push.
+    /// Has this hub, which leads, do it. Returns the answer to a push.
     ///
     /// # Errors
     ///
     /// If the hub no longer leads, has stopped, or has taken a later push of the source.
-    pub async fn run(self, hub: &HubHandle) -> Result<Vec<Option<String>>, HubStopped> {
+    pub async fn run(self, hub: &HubHandle) -> Result<PushAnswer, HubStopped> {
         match self {
-            Self::Push(ForwardedPush { source, received, lines }) => {
+            Self::Push(ForwardedPush { source, received, deadline_us, lines }) => {
                 let file = Arc::clone(&source);
                 let lines =
                     lines.into_iter().map(|ForwardedLine { number, fingerprint, batch }| {
@@ -96,15 +98,23 @@ impl Forwarded {
                         PushedLine { batch, place, bytes: Bytes::new(), fingerprint }
                     });
                 let (lines, refusals) = (lines.collect(), Vec::new());
-                let (reply, verdicts) = oneshot::channel();
+                let (reply, answer) = oneshot::channel();
                 let is_forwarded = true;
-                let push = PushRequest { source, received, lines, refusals, is_forwarded, reply };
+                let push = PushRequest {
+                    source,
+                    received,
+                    deadline_us,
+                    lines,
+                    refusals,
+                    is_forwarded,
+                    reply,
+                };
                 hub.inputs.send(Input::Push(Box::new(push))).await?;
-                verdicts.await.map_err(|_| HubStopped)
+                answer.await.map_err(|_| HubStopped)
             }
             Self::Legacy(uses) => {
                 hub.requests.send(Request::KeepLegacy(uses)).await.map_err(|_| HubStopped)?;
-                Ok(Vec::new())
+                Ok(PushAnswer::default())
             }
         }
     }
@@ -112,13 +122,13 @@ impl Forwarded {
 
 /// Encodes the answer to a request.
 #[must_use]
-pub fn encode_answer(verdicts: &[Option<String>]) -> Bytes {
-    borsh::to_vec(verdicts).expect("writing to memory does not fail").into()
+pub fn encode_answer(answer: &PushAnswer) -> Bytes {
+    borsh::to_vec(answer).expect("writing to memory does not fail").into()
 }
 
 /// # Errors
 ///
 /// If another version has encoded it.
-pub fn decode_answer(bytes: &[u8]) -> Result<Vec<Option<String>>, ForwardedError> {
+pub fn decode_answer(bytes: &[u8]) -> Result<PushAnswer, ForwardedError> {
     borsh::from_slice(bytes).map_err(|_| ForwardedError)
 }

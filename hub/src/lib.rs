@@ -99,6 +99,8 @@
 //! | requests about test channels | one for each socket | dropped, only while stopping |
 //! | readers waiting for a sequence over HTTP | 1,024 | one gets the current image |
 //! | quarantine | `feeds.quarantine_bytes_max`, `feeds.quarantine_age_ms` | the oldest messages go |
+//! | states of sources that wait for the database, kept of each | 1,024, 100 | not in the history; the oldest go |
+//! | positions of sources that wait for the database | 64 | the next one is written |
 
 pub mod catch_up;
 pub mod channels;

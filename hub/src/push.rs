@@ -3,10 +3,14 @@
 //! Each source's bodies are processed one at a time, so that its lines are applied in order. A push
 //! is answered only after the hub has applied it. This module knows neither HTTP nor keys.
 
+mod deadline;
 mod fingerprints;
+#[cfg(test)]
+mod tests;
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use bytes::Bytes;
 use dashmap::DashMap;
 use facts::event::Batch;
@@ -22,8 +26,11 @@ use tokio::{
     time::timeout,
 };
 
-pub use self::fingerprints::Fingerprint;
 use self::fingerprints::RecentFingerprints;
+pub use self::{
+    deadline::{PushDeadlines, PushDuty},
+    fingerprints::Fingerprint,
+};
 use crate::{
     clock::now,
     config::IngestConfig,
@@ -50,13 +57,25 @@ const REFUSALS_LISTED_MAX: usize = 100;
 pub struct PushRequest {
     pub source: Arc<str>,
     pub received: Micros,
+    /// The deadline that it states, in microseconds; until the next push.
+    pub deadline_us: Option<Micros>,
+    /// None: a sign of life.
     pub lines: Vec<PushedLine>,
     /// Lines that could not be parsed.
     pub refusals: Vec<Refusal>,
     /// Another node of the cluster has received them.
     pub is_forwarded: bool,
     /// Dropped if the lines are not applied.
-    pub reply: oneshot::Sender<Vec<Option<String>>>,
+    pub reply: oneshot::Sender<PushAnswer>,
+}
+
+/// The hub's answer to a push.
+#[derive(Debug, Clone, PartialEq, Eq, Default, BorshSerialize, BorshDeserialize)]
+pub struct PushAnswer {
+    /// For each line the error, if any.
+    pub verdicts: Vec<Option<String>>,
+    /// The deadline in force, in microseconds.
+    pub deadline_us: Option<Micros>,
 }
 
 #[derive(Debug)]
@@ -169,6 +188,8 @@ pub struct PushReport {
     pub duplicate: u64,
     pub refused: u64,
     pub refusals: Vec<RefusedLine>,
+    /// Milliseconds within which the next push must come, or the source is late; `None`: it need not, or nothing is known.
+    pub deadline_ms: Option<u64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -234,7 +255,7 @@ impl PushSources {
     }
 
     /// Processes the lines of a body, in order. `all_matches`: lines may refer to other providers'
-    /// matches.
+    /// matches. `deadline_us`: the deadline that the body states, in microseconds.
     ///
     /// # Errors
     ///
@@ -244,6 +265,7 @@ impl PushSources {
         source: &mut PushSource,
         body: &Bytes,
         all_matches: bool,
+        deadline_us: Option<Micros>,
     ) -> Result<PushReport, (PushError, PushReport)> {
         let own = Interpreter::new(Arc::clone(&source.name));
         let mut reader = BodyReader {
@@ -253,11 +275,18 @@ impl PushSources {
             is_repeated: !self.hub_handle.is_in_cluster()
                 && source.last_body == Some(Fingerprint::of_body(body)),
             received: now(),
+            deadline_us,
             answer: PushReport::default(),
         };
         let mut lines = numbered_lines(body).peekable();
-        while lines.peek().is_some() {
+        let mut is_heard = false;
+        while lines.peek().is_some() || !is_heard {
             let line_batch = reader.read(source, lines.by_ref().take(LINES_AT_ONCE));
+            // Without anything new the hub is told at the end that the source lives.
+            if line_batch.is_empty() && (is_heard || lines.peek().is_some()) {
+                continue;
+            }
+            is_heard = true;
             if let Err(error) = self.hand_in(source, line_batch, &mut reader).await {
                 count(&source.name, &reader.answer);
                 return Err((error, reader.answer));
@@ -275,30 +304,35 @@ impl PushSources {
         reader: &mut BodyReader,
     ) -> Result<(), PushError> {
         let LineBatch { lines, refusals } = line_batch;
-        if lines.is_empty() && refusals.is_empty() {
-            return Ok(());
-        }
         let numbers: Vec<u64> = lines.iter().map(|line| line.place.line).collect();
         let fingerprints: Vec<_> = lines.iter().map(|line| line.fingerprint).collect();
-        let (source_name, received) = (Arc::clone(&source.name), reader.received);
-        let verdicts = if self.hub_handle.leads() {
+        let source_name = Arc::clone(&source.name);
+        let BodyReader { received, deadline_us, .. } = *reader;
+        let answer = if self.hub_handle.leads() {
             let room = timeout(Duration::from_millis(self.settings.wait_ms), self.room()).await;
             let permit = room.map_err(|_| PushError::Full)??;
-            let (reply, verdicts) = oneshot::channel();
+            let (reply, answer) = oneshot::channel();
             let pushed = PushRequest {
                 source: source_name,
                 received,
+                deadline_us,
                 lines,
                 refusals,
                 is_forwarded: false,
                 reply,
             };
             permit.put(Input::Push(Box::new(pushed)));
-            verdicts.await.map_err(|_| self.gone())?
+            answer.await.map_err(|_| self.gone())?
+        } else if lines.is_empty() && !refusals.is_empty() {
+            // This node has counted them.
+            return Ok(());
         } else {
             let lines = lines.into_iter().map(ForwardedLine::from).collect();
-            self.forward(ForwardedPush { source: source_name, received, lines }).await?
+            let source = source_name;
+            self.forward(ForwardedPush { source, received, deadline_us, lines }).await?
         };
+        let PushAnswer { verdicts, deadline_us } = answer;
+        reader.answer.deadline_ms = deadline_us.and_then(|us| u64::try_from(us / 1000).ok());
         for ((verdict, fingerprint), line) in verdicts.into_iter().zip(fingerprints).zip(numbers) {
             match verdict {
                 None => {
@@ -314,16 +348,13 @@ impl PushSources {
     }
 
     /// Has the leader of the cluster take the lines.
-    async fn forward(&self, push: ForwardedPush) -> Result<Vec<Option<String>>, PushError> {
-        if push.lines.is_empty() {
-            return Ok(Vec::new());
-        }
-        let (reply, verdicts) = oneshot::channel();
+    async fn forward(&self, push: ForwardedPush) -> Result<PushAnswer, PushError> {
+        let (reply, answer) = oneshot::channel();
         let request = LeaderRequest { request: Forwarded::Push(push), reply };
         let time = Duration::from_millis(self.settings.wait_ms);
         let sent = timeout(time, self.hub_handle.leader.send(request)).await;
         sent.map_err(|_| PushError::Full)?.map_err(|_| PushError::Stopping)?;
-        verdicts.await.map_err(|_| PushError::NotLeading)
+        answer.await.map_err(|_| PushError::NotLeading)
     }
 
     /// Why the hub does not answer.
@@ -345,6 +376,7 @@ struct BodyReader {
     /// Whether the body is identical to the one before it.
     is_repeated: bool,
     received: Micros,
+    deadline_us: Option<Micros>,
     answer: PushReport,
 }
 
@@ -353,6 +385,12 @@ struct BodyReader {
 struct LineBatch {
     lines: Vec<PushedLine>,
     refusals: Vec<Refusal>,
+}
+
+impl LineBatch {
+    fn is_empty(&self) -> bool {
+        self.lines.is_empty() && self.refusals.is_empty()
+    }
 }
 
 impl BodyReader {
@@ -434,143 +472,5 @@ fn count(source: &Arc<str>, answer: &PushReport) {
     for (outcome, lines) in outcomes {
         let labels = [("source", source.to_string()), ("outcome", outcome.to_owned())];
         counter!("matchwire_pushed_lines_total", &labels).increment(lines);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use fanout::{Limits, socket::SocketOptions};
-
-    use super::*;
-    use crate::{ids::PublicIds, pipeline};
-
-    const LINE: &[u8] = br#"{"at":1,"sport":"hockey","match":"m","fact":{"fixture":{}}}"#;
-
-    /// Limits of a fan-out without sockets.
-    fn limits() -> Limits {
-        Limits {
-            shards: 1,
-            outbox_bytes: 1 << 18,
-            outbox_age_ms: 2_000,
-            write_bytes_max: 1 << 18,
-            channels_max: 8,
-            patterns_max: 8,
-            command_bytes_max: 1 << 14,
-            command_fragments_max: 16,
-            from_bytes_max: 1 << 14,
-            catch_up_burst: 8,
-            catch_ups_per_second: 8,
-            mailbox_max: 64,
-            beat_ms: 5_000,
-            idle_ms: 0,
-            stall_ms: 60_000,
-            sockets: SocketOptions { send_buffer_bytes: 0, unsent_bytes: 0 },
-        }
-    }
-
-    /// Sources in front of a hub with room for one input, and the receivers of its queues.
-    fn sources(wait_ms: u64) -> (PushSources, pipeline::HubReceivers) {
-        let (hub_handle, receivers) = pipeline::channel(1, 8, PublicIds::default());
-        let fanout = Fanout::start(limits(), "test", Box::new(hub_handle.clone()));
-        let settings = IngestConfig { wait_ms, ..IngestConfig::default() };
-        (PushSources::new(settings, hub_handle, fanout.expect("it starts")), receivers)
-    }
-
-    /// A line without facts.
-    fn line(id: Option<&str>, at: Option<Micros>) -> PushedLine {
-        PushedLine {
-            batch: Batch { at, price_changes: 0, events: Vec::new() },
-            place: Place { file: "acme".into(), line: 1 },
-            bytes: Bytes::new(),
-            fingerprint: id.map(Fingerprint::of_id),
-        }
-    }
-
-    #[test]
-    fn line_is_taken_once_whatever_the_clocks_of_nodes_say() {
-        let (mut order, source) = (PushOrder::default(), SourceNumber(0));
-        order.lead(1_000);
-        let [older, newer] = ["a-1", "a-2"].map(|id| line(Some(id), None));
-        assert!(order.admits(source, 2_000));
-        for line in [&older, &newer] {
-            assert!(!order.has_taken(source, line));
-            order.take(source, line.fingerprint, None);
-        }
-        // By a node whose clock is ahead, which was asked first.
-        assert!(order.admits(source, 700_000));
-        assert!(order.has_taken(source, &older) && order.has_taken(source, &newer));
-        assert!(!order.has_taken(SourceNumber(1), &older), "the line of another source");
-        let untimed = line(None, None);
-        order.take(source, untimed.fingerprint, None);
-        assert!(!order.has_taken(source, &untimed), "without an id and a time it may be news");
-    }
-
-    #[test]
-    fn line_that_another_leader_took_is_not_taken_after_newer_ones() {
-        let (mut order, source) = (PushOrder::default(), SourceNumber(0));
-        let [older, newer, newest] = [10, 20, 30].map(|at| line(Some(&at.to_string()), Some(at)));
-        order.follow(source, &older.batch);
-        order.follow(source, &newer.batch);
-        order.lead(1_000);
-        assert!(order.has_taken(source, &older));
-        assert!(!order.has_taken(source, &newer), "nothing newer would be undone");
-        assert!(!order.has_taken(source, &newest) && !order.has_taken(SourceNumber(1), &older));
-        order.take(source, newest.fingerprint, newest.batch.at);
-        assert!(order.has_taken(source, &newer) && order.has_taken(source, &newest));
-        // It led, followed, and leads again.
-        order.lead(2_000);
-        assert!([older, newer, newest].iter().all(|line| order.has_taken(source, line)));
-    }
-
-    #[test]
-    fn push_that_was_overtaken_is_not_admitted() {
-        let mut order = PushOrder::default();
-        order.lead(100);
-        let (one, other) = (SourceNumber(0), SourceNumber(1));
-        assert!(!order.admits(one, 99), "before this node led");
-        assert!(order.admits(one, 110));
-        // Parts of a body have the same time.
-        assert!(order.admits(one, 110));
-        assert!(order.admits(one, 130));
-        assert!(!order.admits(one, 120), "overtaken");
-        assert!(order.admits(other, 120));
-    }
-
-    #[tokio::test]
-    async fn push_to_a_full_hub_waits_until_a_timeout() {
-        let (sources, receivers) = sources(20);
-        let full = sources.hub_handle.inputs.try_reserve().expect("there is room for one");
-        let source = sources.source("acme");
-        let mut source = source.lock().await;
-        let taken = sources.take(&mut source, &Bytes::from_static(LINE), false).await;
-        assert_eq!(taken, Err((PushError::Full, PushReport::default())));
-        drop(full);
-        drop(receivers);
-        let taken = sources.take(&mut source, &Bytes::from_static(LINE), false).await;
-        assert_eq!(taken, Err((PushError::Stopping, PushReport::default())));
-        // Nothing was accepted, so nothing is a duplicate.
-        assert!(!source.recent.holds(Fingerprint::of_content(LINE)));
-    }
-
-    #[tokio::test]
-    async fn push_is_answered_after_the_hub_has_applied_it() {
-        let (sources, mut receivers) = sources(60_000);
-        let body = Bytes::from([LINE, b"\nwrong\n", LINE].concat());
-        let pushing = async {
-            let source = sources.source("acme");
-            let mut source = source.lock().await;
-            sources.take(&mut source, &body, false).await
-        };
-        let reader = async {
-            let Some(Input::Push(pushed)) = receivers.next_input().await else { panic!("no push") };
-            assert_eq!((pushed.lines.len(), pushed.refusals.len()), (1, 1));
-            assert_eq!((pushed.lines[0].place.line, &pushed.lines[0].bytes[..]), (1, LINE));
-            pushed.reply.send(vec![Some("no".to_owned())]).expect("it is waited for");
-        };
-        let (answer, ()) = tokio::join!(pushing, reader);
-        let answer = answer.expect("it is taken");
-        assert_eq!((answer.accepted, answer.duplicate, answer.refused), (0, 1, 2));
-        let lines: Vec<u64> = answer.refusals.iter().map(|it| it.line).collect();
-        assert_eq!(lines, [2, 1]);
     }
 }

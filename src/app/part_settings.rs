@@ -4,7 +4,7 @@ use std::{sync::Arc, thread};
 
 use crate::config::{Config, FanoutConfig, TlsConfig};
 use fanout::{Limits, socket::SocketOptions};
-use hub::{HubSettings, feeds::SourcePolicy, quarantine, sequence::TailWindow};
+use hub::{HubSettings, push::PushDeadlines, quarantine, sequence::TailWindow};
 use web::http::{
     Proxies,
     tls::{
@@ -37,10 +37,13 @@ pub(super) fn proxies(config: &Config) -> Proxies {
     }
 }
 
-/// The policy for pushing sources: each line is complete in itself.
-pub(super) fn push_terms(config: &Config) -> SourcePolicy {
-    let deadline = (config.ingest.deadline_ms > 0).then(|| micros(config.ingest.deadline_ms));
-    SourcePolicy { deadline_us: deadline, ..SourcePolicy::default() }
+/// The deadlines of sources that push.
+pub(super) fn push_deadlines(config: &Config) -> PushDeadlines {
+    let deadline = |ms: u64| (ms > 0).then(|| micros(ms));
+    PushDeadlines {
+        in_play_us: deadline(config.ingest.deadline_ms),
+        prices_us: deadline(config.ingest.prices_deadline_ms),
+    }
 }
 
 /// The certificate of the settings; `None` without TLS.

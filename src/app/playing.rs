@@ -8,7 +8,7 @@ use std::{
     mem,
     path::{Path, PathBuf},
     sync::{
-        Arc,
+        Arc, PoisonError,
         atomic::{AtomicBool, Ordering},
         mpsc,
     },
@@ -18,13 +18,13 @@ use std::{
 use fanout::{Fanout, Micros};
 use ingest::{
     recording::{self, OpenError, Recording},
-    source::{ReportSender, SourceMessage},
+    source::{ReportSender, Resume, ResumeSlot, SourceMessage},
 };
 use tokio::{
     sync::watch,
     task::{JoinHandle, JoinSet},
 };
-use tracing::error;
+use tracing::{error, warn};
 
 use super::{AppError, OrderParts, RunMode};
 use crate::{
@@ -38,7 +38,7 @@ use base::{
 };
 use history::{archive::Archive, reader::Reader};
 use hub::{
-    HubInput,
+    HubInput, KnownFacts,
     config::sources::SourceConfig,
     feeds::{FeedState, Health, NOT_CONFIGURED, SourceNumber, SourcePolicy},
     load_source::{Load, LoadSource},
@@ -47,6 +47,7 @@ use hub::{
         Playback, PlaybackControl, PlaybackHandle, PlaybackOrders, PlaybackPace,
         follow::{self, SourceFuture},
         live,
+        positions::{Positions, StoredPosition},
     },
 };
 use record::ids::PublicIds;
@@ -168,6 +169,7 @@ pub(super) fn chronicle(
 pub(super) struct LiveSource {
     config: SourceConfig,
     name: Arc<str>,
+    resume: ResumeSlot,
     following: SourceFuture,
     messages: tokio::sync::mpsc::Receiver<SourceMessage>,
 }
@@ -177,9 +179,10 @@ impl LiveSource {
         let name: Arc<str> = config.name.as_str().into();
         let (tx, messages) = tokio::sync::mpsc::channel(live::REPORTS_MAX);
         let outlet = ReportSender::new(Arc::clone(&name), tx, now);
+        let resume = outlet.resume_slot();
         let following = follow::follow(config, outlet)
             .map_err(|error| AppError::Source { name: config.name.clone(), source: error })?;
-        Ok(Self { config: config.clone(), name, following, messages })
+        Ok(Self { config: config.clone(), name, resume, following, messages })
     }
 }
 
@@ -208,7 +211,7 @@ pub(super) async fn announce_live(
     for LiveSource { config, name, .. } in live {
         let health = Health { feed: FeedState::Recovering, why: Some("it connects".into()) };
         let (kind, policy) = (config.kind.as_str(), follow::source_policy(config));
-        numbers.push(hub_handle.source(name, kind, policy, health).await?);
+        numbers.push(hub_handle.source(name, kind, policy, Some(health)).await?);
     }
     Ok(numbers)
 }
@@ -247,55 +250,108 @@ async fn unless_stopping(task: impl Future<Output = ()>, is_stopping: Arc<Atomic
 }
 
 /// The live sources that run.
-#[derive(Debug, Default)]
-struct RunningSources(Vec<RunningSource>);
+#[derive(Debug)]
+struct RunningSources {
+    running: Vec<RunningSource>,
+    positions: Positions,
+}
 
 impl RunningSources {
-    fn numbers(&self) -> impl Iterator<Item = SourceNumber> {
-        self.0.iter().map(|source| source.number)
+    fn new(positions: &Positions) -> Self {
+        Self { running: Vec::new(), positions: positions.clone() }
     }
 
-    /// Starts sources that are registered under these numbers.
-    fn start(
+    fn numbers(&self) -> impl Iterator<Item = SourceNumber> {
+        self.running.iter().map(|source| source.number)
+    }
+
+    /// What a source goes on from: its position, if the hub has all that came before it.
+    async fn resume_of(
+        &self,
+        name: &str,
+        number: SourceNumber,
+        hub_handle: &HubHandle,
+    ) -> Result<Option<Resume>, HubStopped> {
+        let stored = match self.positions.load(name).await {
+            Ok(Some(stored)) => stored,
+            Ok(None) => return Ok(None),
+            Err(error) => {
+                let error = &error as &dyn std::error::Error;
+                warn!(error, source = name, "cannot read how far a source has read");
+                return Ok(None);
+            }
+        };
+        let StoredPosition { position, last: stored_at } = stored;
+        let KnownFacts { last, matches } = hub_handle.known(number).await?;
+        Ok((last >= Some(stored_at)).then_some(Resume { position, matches }))
+    }
+
+    /// Starts sources that are registered under these numbers. `go_on`: from their positions, since the hub has just
+    /// started or taken the lead.
+    async fn start(
         &mut self,
         sources: Vec<LiveSource>,
         numbers: Vec<SourceNumber>,
         hub_handle: &HubHandle,
-    ) {
+        go_on: bool,
+    ) -> Result<(), HubStopped> {
+        if go_on {
+            let names = sources.iter().map(|source| Arc::clone(&source.name));
+            self.positions.keep_only(names.collect()).await;
+        }
         for (source, number) in sources.into_iter().zip(numbers) {
-            let LiveSource { config, name, following, messages } = source;
+            let LiveSource { config, name, resume, following, messages } = source;
+            if go_on {
+                let found = self.resume_of(&name, number, hub_handle).await?;
+                *resume.lock().unwrap_or_else(PoisonError::into_inner) = found;
+            }
             let (mut tasks, is_stopping) = (JoinSet::new(), Arc::new(AtomicBool::new(false)));
             // A source reconnects by itself, so it must not end.
             let part = format!("source {name}");
             let following = unless_stopping(following, Arc::clone(&is_stopping));
             tasks.spawn(supervisor::watch(part, Lifetime::UntilStop, following));
-            let forwarding = live::forward(number, messages, hub_handle.inputs.clone());
             let part = format!("source {name} queue");
+            let (inputs, positions) = (hub_handle.inputs.clone(), self.positions.clone());
+            let forwarding = live::forward((number, name), messages, inputs, positions);
             let forwarding = unless_stopping(forwarding, Arc::clone(&is_stopping));
             tasks.spawn(supervisor::watch(part, Lifetime::UntilStop, forwarding));
-            self.0.push(RunningSource { config, number, is_stopping, tasks });
+            self.running.push(RunningSource { config, number, is_stopping, tasks });
         }
+        Ok(())
     }
 
     /// Runs these sources from now on. Sources that are gone or have other settings stop, and their facts are withdrawn. New
-    /// ones and those with other settings start. The others are not touched. If one of them cannot be set up, nothing
-    /// changes.
+    /// ones and those with other settings start. Those that have other ranks alone get them, and the others are not touched.
+    /// If one of them cannot be set up, nothing changes. `go_on`: see [`Self::start`].
     async fn change(
         &mut self,
         wanted: &[SourceConfig],
         mode: &RunMode,
         hub_handle: &HubHandle,
+        go_on: bool,
     ) -> Result<(), SourceChangeError> {
-        let is_new = |it: &&SourceConfig| !self.0.iter().any(|running| running.config == **it);
+        let is_new = |it: &&SourceConfig| {
+            !self.running.iter().any(|running| running.config.connects_like(it))
+        };
         let live = live_sources(wanted.iter().filter(is_new), mode)?;
         let (staying, stopping): (Vec<_>, Vec<_>) =
-            mem::take(&mut self.0).into_iter().partition(|it| wanted.contains(&it.config));
-        self.0 = staying;
+            mem::take(&mut self.running).into_iter().partition(|running: &RunningSource| {
+                wanted.iter().any(|it| it.connects_like(&running.config))
+            });
+        self.running = staying;
+        for RunningSource { config, .. } in &mut self.running {
+            let other = wanted.iter().find(|it| it.connects_like(config) && **it != *config);
+            let Some(other) = other else { continue };
+            let (name, policy) = (other.name.as_str().into(), follow::source_policy(other));
+            hub_handle.source(&name, other.kind.as_str(), policy, None).await?;
+            config.clone_from(other);
+        }
         for mut source in stopping {
             source.is_stopping.store(true, Ordering::Release);
             source.tasks.shutdown().await;
             // Behind what it has sent, in the same queue.
             let RunningSource { number, ref config, .. } = source;
+            self.positions.forget(&config.name.as_str().into()).await;
             hub_handle.inputs.send(Input::Restarted { source: number }).await?;
             // The number stays that of a source with this name and kind, whose new state is sent below, in another queue.
             let is_same = |it: &SourceConfig| {
@@ -307,7 +363,7 @@ impl RunningSources {
             }
         }
         let numbers = announce_live(&live, hub_handle).await?;
-        self.start(live, numbers, hub_handle);
+        self.start(live, numbers, hub_handle, go_on).await?;
         Ok(())
     }
 }
@@ -337,6 +393,7 @@ pub(super) struct LiveSources {
     pub numbers: Vec<SourceNumber>,
     /// Those of the settings in force.
     pub configured: watch::Receiver<Arc<[SourceConfig]>>,
+    pub positions: Positions,
 }
 
 /// Waits for other sources in the settings. Never ends if none can come.
@@ -352,7 +409,7 @@ async fn other_sources(
 /// Plays all sources for as long as this is polled.
 pub(super) async fn play_all(
     sources: Vec<PlayedSource>,
-    LiveSources { live, numbers, mut configured }: LiveSources,
+    LiveSources { live, numbers, mut configured, positions }: LiveSources,
     mode: &RunMode,
     config: &Config,
     hub_handle: &HubHandle,
@@ -362,11 +419,12 @@ pub(super) async fn play_all(
         wait_for_first_subscription(fanout).await;
     }
     let _players = start_sources(sources, mode, config, hub_handle, fanout)?;
-    let mut running = RunningSources::default();
-    running.start(live, numbers, hub_handle);
+    let mut running = RunningSources::new(&positions);
+    let started = running.start(live, numbers, hub_handle, true).await;
+    started.map_err(|HubStopped| AppError::Part)?;
     loop {
         let wanted = other_sources(&mut configured).await;
-        match running.change(&wanted, mode, hub_handle).await {
+        match running.change(&wanted, mode, hub_handle, false).await {
             Ok(()) => {}
             Err(SourceChangeError::Stopped) => return Err(AppError::Part),
             Err(SourceChangeError::Source(error)) => report_unchanged(&error),
@@ -386,12 +444,13 @@ pub(super) async fn play_while_leading(
     mut configured: watch::Receiver<Arc<[SourceConfig]>>,
     orders: &OrderParts<'_>,
     mode: &RunMode,
+    positions: &Positions,
 ) -> Result<Infallible, AppError> {
     let hub_handle = orders.hub_handle;
     loop {
         until_leads(&mut leading, true).await;
         let (stop, stopped) = watch::channel(false);
-        let mut running = RunningSources::default();
+        let mut running = RunningSources::new(positions);
         let mut loads = Vec::new();
         let mut played = None;
         let wanted = Arc::clone(&configured.borrow_and_update());
@@ -401,7 +460,7 @@ pub(super) async fn play_while_leading(
                 played = Some(number);
                 loads.push(stop);
             }
-            running.change(&wanted, mode, hub_handle).await?;
+            running.change(&wanted, mode, hub_handle, true).await?;
             let ours = running.numbers().chain(played);
             retire_others(ours, hub_handle).await?;
             Ok(())
@@ -418,7 +477,7 @@ pub(super) async fn play_while_leading(
                 () = until_leads(&mut leading, false) => break,
                 wanted = other_sources(&mut configured) => wanted,
             };
-            match running.change(&wanted, mode, hub_handle).await {
+            match running.change(&wanted, mode, hub_handle, false).await {
                 // If the node has given up the lead meanwhile, `leading` says so next.
                 Ok(()) | Err(SourceChangeError::Stopped) => {}
                 Err(SourceChangeError::Source(error)) => report_unchanged(&error),
@@ -450,7 +509,7 @@ async fn start_load(
     let steady = LoadSource::new(load);
     let health = Health { feed: FeedState::Live, why: None };
     let policy = SourcePolicy::default();
-    let source = hub_handle.source(&"steady".into(), "steady", policy, health).await?;
+    let source = hub_handle.source(&"steady".into(), "steady", policy, Some(health)).await?;
     for batch in steady.introductions(now()) {
         hub_handle.inputs.send(Input::Batch { source, batch, received: now() }).await?;
     }

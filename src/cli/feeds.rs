@@ -10,6 +10,8 @@ pub enum FeedsCommand {
     /// Create, list and revoke the keys of sources that push.
     #[command(subcommand)]
     Key(FeedKeyCommand),
+    /// Print when the state of each source changed, and why; the newest first.
+    History(FeedHistoryArgs),
     /// Inspect refused messages of feeds, and retry them.
     #[command(subcommand)]
     Quarantine(QuarantineCommand),
@@ -61,6 +63,18 @@ pub struct FeedKeyRevokeArgs {
     /// Only this key, given in full or by its public part.
     #[arg(long, value_name = "KEY_OR_PREFIX")]
     pub key: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct FeedHistoryArgs {
+    /// The database.
+    #[arg(long, value_name = "FILE|URL")]
+    pub db: DatabaseName,
+    /// Only the changes of this source.
+    #[arg(value_name = "SOURCE")]
+    pub source: Option<String>,
+    #[command(flatten)]
+    pub output: OutputArgs,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]

@@ -4,12 +4,15 @@
 use std::io::{self, Write};
 
 use crate::{
-    cli::feeds::{FeedKeyCommand, FeedKeyCreateArgs, FeedKeyListArgs, FeedKeyRevokeArgs},
+    cli::feeds::{
+        FeedHistoryArgs, FeedKeyCommand, FeedKeyCreateArgs, FeedKeyListArgs, FeedKeyRevokeArgs,
+    },
     commands::key::key_state,
     config::AccountsConfig,
     table::{Table, time},
 };
 use accounts::{Accounts, AccountsError, FeedKeySummary, Micros};
+use hub::sources::states::{StateChange, StateStore};
 
 #[derive(Debug, thiserror::Error)]
 pub enum FeedKeyError {
@@ -19,6 +22,8 @@ pub enum FeedKeyError {
     NothingToRevoke { source_name: String },
     #[error("cannot write the output")]
     Output(#[from] io::Error),
+    #[error("cannot read the database")]
+    Database(#[from] sqlx::Error),
 }
 
 /// Runs the command, and prints its output.
@@ -79,6 +84,26 @@ async fn list(
     Ok(())
 }
 
+/// Prints the history of the states of sources.
+///
+/// # Errors
+///
+/// If the database cannot be used, or the output cannot be written.
+pub async fn history(
+    FeedHistoryArgs { db, source, output }: FeedHistoryArgs,
+    config: &AccountsConfig,
+    out: &mut impl Write,
+) -> Result<(), FeedKeyError> {
+    let accounts = Accounts::open_existing(&db, config).await?;
+    let changes = StateStore::new(accounts.database()).newest(source.as_deref(), usize::MAX).await;
+    accounts.close().await;
+    let mut table = Table::new(out, output.format(), ["at", "source", "state", "reason"])?;
+    for StateChange { source, at, state, reason } in changes? {
+        table.row([Some(&*time(at)), Some(&*source), Some(&*state), reason.as_deref()])?;
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,6 +160,33 @@ mod tests {
             let json = answer(list_in(db, Some("other"), true)).await.unwrap();
             let begin = format!("{{\"prefix\":\"{other}\",\"source\":\"other\",");
             assert!(json.starts_with(&begin) && json.lines().count() == 1, "{json}");
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn changes_of_states_are_listed() {
+        on_each(async |database| {
+            let store = StateStore::new(&database);
+            for (source, at, state, reason) in
+                [("acme", NOW, "late", Some("silent for 60000 ms")), ("other", NOW, "live", None)]
+            {
+                let (source, state) = (source.into(), state.into());
+                let reason = reason.map(std::sync::Arc::from);
+                store.write(&StateChange { source, at, state, reason }).await.unwrap();
+            }
+            let answer = async |source: Option<&str>| {
+                let (db, output) = (database.name().clone(), OutputArgs { json: false });
+                let args = FeedHistoryArgs { db, source: source.map(str::to_owned), output };
+                let mut out = Vec::new();
+                history(args, &AccountsConfig::default(), &mut out).await.unwrap();
+                String::from_utf8(out).unwrap()
+            };
+            let late = "2026-09-01T16:26:40Z\tacme\tlate\tsilent for 60000 ms\n";
+            let live = "2026-09-01T16:26:40Z\tother\tlive\t-\n";
+            let head = "AT\tSOURCE\tSTATE\tREASON\n";
+            assert_eq!(answer(None).await, format!("{head}{live}{late}"));
+            assert_eq!(answer(Some("acme")).await, format!("{head}{late}"));
         })
         .await;
     }

@@ -117,7 +117,7 @@ async fn print_states(
             Report::Late => "late".to_owned(),
             Report::Down(why) => format!("down: {why}"),
             Report::Refused(refusal) => format!("refused: {}", refusal.reason),
-            Report::Heartbeat | Report::Batch(_) => continue,
+            Report::Heartbeat | Report::Batch(_) | Report::Position(_) => continue,
         };
         writeln!(out, "{line}").and_then(|()| out.flush()).map_err(RecordError::Output)?;
     }

@@ -352,3 +352,15 @@ fn key_of_the_bridge_is_no_setting() {
     let key = [("MATCHWIRE_KEY", "mw_key")];
     assert_eq!(load("", &key, &Flags::default()).unwrap(), Config::default());
 }
+
+/// What is watched comes again before the limit, even once late by a whole period.
+#[test]
+fn default_limits_are_at_least_twice_the_period_that_they_watch() {
+    let Config { fanout, feeds, .. } = Config::default();
+    for (limit, limit_ms, period_ms) in [
+        ("fanout.idle_ms", fanout.idle_ms, fanout.beat_ms),
+        ("feeds.stale_after_ms", feeds.stale_after_ms, fanout.beat_ms),
+    ] {
+        assert!(limit_ms >= 2 * period_ms, "{limit} is {limit_ms} for a period of {period_ms} ms");
+    }
+}

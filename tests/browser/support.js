@@ -83,7 +83,8 @@ async function startHub(directory, variables, listen) {
   if (DEMO_DATABASE && variables.MATCHWIRE_DEMO_ENABLED !== "false" && !listen) await copyFile(DEMO_DATABASE, database);
   const hub = spawn(HUB, ["serve", "--listen", listen ?? (await freeAddress()), "--db", database], {
     stdio: ["ignore", "pipe", "inherit"],
-    env: { ...process.env, ...variables },
+    // What a test pushes once may stay for as long as its browser takes.
+    env: { ...process.env, MATCHWIRE_INGEST_DEADLINE_MS: "0", MATCHWIRE_INGEST_PRICES_DEADLINE_MS: "0", ...variables },
   });
   const base = await new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error("the hub did not say where it listens")), START_MS);

@@ -10,6 +10,7 @@ use fanout::{Change, Micros};
 use hub::{
     HubSettings,
     feeds::{FactKind, FeedState, Ranks, SourceNumber, SourcePolicy},
+    push::{PushDeadlines, PushDuty},
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -334,6 +335,55 @@ fn source_that_reported_trouble_is_live_only_after_it_reports_recovery() {
         assert_eq!(bench.data(BOOK)["suspended"], false, "{said:?}");
         bench.check_images();
     }
+}
+
+#[test]
+fn source_that_goes_on_gets_its_own_open_markets() {
+    let mut bench = Bench::new(SETTINGS);
+    let source = second_source(&mut bench, SourcePolicy::default());
+    assert_eq!(bench.hub.known_facts(source).last, None);
+    with_book(&mut bench, source, 0);
+    let known = bench.hub.known_facts(source);
+    assert!(known.last.is_some());
+    let [known] = &known.matches[..] else { panic!("{known:?}") };
+    let [(market, definition)] = &known.markets[..] else { panic!("{known:?}") };
+    let ids: Vec<&str> = definition.selections.iter().map(|it| &*it.id).collect();
+    assert_eq!(
+        (&**market, definition.status, &ids[..]),
+        ("m", MarketStatus::Open, &["1", "x", "2"][..])
+    );
+    assert_eq!((known.sport, known.key.is_empty()), (Sport::Football, false));
+    assert_eq!(bench.hub.known_facts(bench.source).matches, [], "another source");
+    bench.apply_from(source, &then(1, &[self::market("betfair", MarketStatus::Closed)]));
+    assert_eq!(bench.hub.known_facts(source).matches, [], "closed");
+}
+
+/// What of a source's facts somebody may rely on, from the first fixture to the end of the match.
+#[test]
+fn duty_of_a_source_follows_its_matches() {
+    let mut bench = Bench::new(SETTINGS);
+    let source = second_source(&mut bench, SourcePolicy::default());
+    let status = |status| football(FootballFact::Status(status));
+    let define = |status| odds("acme", MarketChange::Define(match_winner(status)));
+    for (event, expected) in [
+        (fixture(1), PushDuty::Nothing),
+        (define(MarketStatus::Open), PushDuty::Prices),
+        (define(MarketStatus::Suspended), PushDuty::Prices),
+        (playing(), PushDuty::InPlay),
+        (define(MarketStatus::Closed), PushDuty::InPlay),
+        (status(FootballStatus::Finished), PushDuty::Nothing),
+    ] {
+        let id = event.match_id;
+        bench.apply_from(source, &then(1, std::slice::from_ref(&event)));
+        assert_eq!(bench.hub.duty_of(source, id), expected, "{event:?}");
+        assert_eq!(bench.hub.duties()[source.0], expected, "{event:?}");
+        assert_eq!(bench.hub.duties()[bench.source.0], PushDuty::Nothing, "another source");
+    }
+    let unknown = event(7, playing().fact).match_id;
+    assert_eq!(bench.hub.duty_of(source, unknown), PushDuty::Nothing);
+    let deadlines = PushDeadlines { in_play_us: Some(60), prices_us: None };
+    let duties = [PushDuty::Nothing, PushDuty::Prices, PushDuty::InPlay];
+    assert_eq!(duties.map(|duty| deadlines.deadline_us(duty)), [None, None, Some(60)]);
 }
 
 #[test]

@@ -114,6 +114,59 @@ async fn pushed_lines_are_published() {
     assert_eq!(events, [(&"score".into(), &"score-2-0".into())]);
 }
 
+/// A source that stops is late, as soon as its answers have said, and an empty batch makes it live again.
+#[tokio::test]
+async fn source_that_stops_is_late_until_its_next_push() {
+    let settings = [("INGEST_DEADLINE_MS", "1500"), ("INGEST_PRICES_DEADLINE_MS", "600000")];
+    let (hub, key) = hub_with(&settings);
+    let client_key = hub.key(&crate::support::ALL_ADDONS);
+    let mut client = Client::connect(&hub.address, &client_key).await;
+    client.next_of("hello").await;
+    client.subscribe("feeds").await;
+    let is = |client: &Client, state: &str| {
+        let feeds = client.channels.get("feeds");
+        feeds.is_some_and(|feeds| feeds.data["sources"]["acme"]["state"] == state)
+    };
+    let deadline_ms = |answer: &Answer| answer.json()["deadline_ms"].clone();
+    let token = format!("Token {key}");
+    let push = async |query: &str, body: String| {
+        let path = format!("/ingest/v1/acme{query}");
+        hub.post(&path, &[("authorization", &token)], body.as_bytes()).await
+    };
+    assert_eq!(deadline_ms(&push("", fixture()).await), Value::Null);
+    let define = json!({"kind": "match_winner", "status": "open", "selections": []});
+    let odds = json!({"odds": {"book": "acme", "market": "m", "change": {"define": define}}});
+    assert_eq!(deadline_ms(&push("", line(1, &odds.to_string())).await), 600_000);
+    assert_eq!(deadline_ms(&push("", score(1)).await), 1_500);
+    client.until(|client| is(client, "late")).await;
+    let keep_alive = r#"{"batch":[]}"#;
+    for _ in 0..2 {
+        // The second one is a repetition.
+        let answer = push("?deadline_ms=86400000", keep_alive.to_owned()).await;
+        assert_eq!(deadline_ms(&answer), 86_400_000);
+        client.until(|client| is(client, "live")).await;
+    }
+    assert_eq!(push("?deadline_ms=1", keep_alive.to_owned()).await.status, 400);
+    assert_eq!(deadline_ms(&push("", score(2)).await), 1_500);
+    client.until(|client| is(client, "late")).await;
+
+    // Operators are told of each change.
+    let history = || {
+        let mut command = crate::support::program();
+        let output = command.args(["feeds", "history", "acme", "--db"]).arg(hub.db()).output();
+        String::from_utf8(output.expect("the command runs").stdout).expect("an answer is text")
+    };
+    let states = |history: &str| -> Vec<String> {
+        let cell = |row: &str| row.split('\t').skip(2).collect::<Vec<_>>().join(" ");
+        history.lines().skip(1).map(cell).collect()
+    };
+    let late = "late silent for 1500 ms";
+    let expected = [late, "live -", late];
+    let is_told = async || states(&history()) == expected;
+    crate::support::until("the history of the source", is_told).await;
+    assert!(hub.metric("matchwire_feed_messages_total{source=\"acme\"}").await >= 4.0);
+}
+
 /// How late messages are is measured by source and by bookmaker, if they say when it happened.
 #[tokio::test]
 async fn delays_of_pushed_lines_are_measured() {
@@ -361,8 +414,7 @@ async fn socket_answers_each_message() {
         let message: Message = message.expect("a message");
         serde_json::from_str(message.to_text().expect("text")).expect("JSON")
     };
-    let expected =
-        json!({"message": 1, "accepted": 1, "duplicate": 0, "refused": 0, "refusals": []});
+    let expected = json!({"message": 1, "accepted": 1, "duplicate": 0, "refused": 0, "refusals": [], "deadline_ms": null});
     assert_eq!(json(ask(fixture()).await), expected);
     let answer = json(ask([score(1), "x".to_owned(), score(1)].join("\n")).await);
     assert_eq!((answer["message"].as_u64(), counts(&answer)), (Some(2), [1, 1, 1]), "{answer}");

@@ -14,6 +14,7 @@ const ACTIVE = { status: "active", price: "2.10" };
 
 describe("whether a price may be used", () => {
   const live = { health: "live", data: { suspended: false, match_seq: 9 } };
+  const inPlay = { ...live, data: { ...live.data, markets: { m: { status: "open", in_play: true } } } };
   const cases = [
     ["a live book", live, {}, undefined],
     ["a lost connection", { ...live, health: "lost" }, {}, "No connection"],
@@ -24,6 +25,11 @@ describe("whether a price may be used", () => {
     ["a book that has ended", { ...live, data: { life: "ended" } }, {}, "Ended"],
     ["a price from before the goal", live, { scoreSeq: 10 }, "Before the score"],
     ["a price at the goal", live, { scoreSeq: 9 }, undefined],
+    ["a fresh book in play", { ...inPlay, at: { in: 1 } }, { now: 300e6 }, undefined],
+    ["an old book in play", { ...inPlay, at: { in: 1 } }, { now: 300e6 + 2 }, "Too old"],
+    ["an old book in play, by the hub's time", { ...inPlay, at: { pub: 1 } }, { now: 300e6 + 2 }, "Too old"],
+    ["a book of unknown age", inPlay, { now: 1e15 }, undefined],
+    ["an old book before the match", { ...live, at: { in: 1 } }, { now: 1e15 }, undefined],
   ];
   for (const [name, channel, context, problem] of cases) test(name, () => assert.equal(bookProblem(channel, context), problem));
 

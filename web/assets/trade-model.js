@@ -71,12 +71,20 @@ const HEALTH_WORDS = {
 };
 const HOLD_WORDS = { feed: "Held: feed", goal: "Held: goal", red_card: "Held: red card", var: "Held: VAR" };
 
-/** Why nothing of a book may be used; undefined if it may. `hold` is the reason of the hub's own hold, if it was seen. */
-export function bookProblem({ health, data }, { scoreSeq = 0, hold } = {}) {
+/** The greatest age of a book in play, in microseconds: whatever its source says, prices that nobody has changed for so long are not used. */
+const AGE_MAX = 300e6;
+
+/**
+ * Why nothing of a book may be used; undefined if it may. `hold` is the reason of the hub's own hold, if it was seen. `now` is the time of
+ * the hub, in microseconds.
+ */
+export function bookProblem({ health, data, at }, { scoreSeq = 0, hold, now = 0 } = {}) {
   if (health !== "live") return HEALTH_WORDS[health] ?? plain(health);
   if (data.life === "ended") return "Ended";
   if (data.suspended) return HOLD_WORDS[hold] ?? "Suspended";
   if ((data.match_seq ?? Infinity) < scoreSeq) return "Before the score";
+  const isInPlay = Object.values(data.markets ?? {}).some((market) => market.in_play && market.status === "open");
+  if (isInPlay && now - (at?.in ?? at?.pub ?? now) > AGE_MAX) return "Too old";
   return undefined;
 }
 

@@ -44,6 +44,7 @@ class Trade {
   #started = new Set();
   #seqs = new Map();
   #columns = "";
+  #old = 0;
   #rows = new KeyedList(byId("rows"), (slug) => new BookRow(slug));
   #tabs = new KeyedList(byId("markets"), (key) => new Tab(() => this.#choose({ market: key })));
   #exchanges = new KeyedList(byId("exchanges"), (slug) => new Tab(() => this.#choose({ exchange: slug })));
@@ -316,7 +317,7 @@ class Trade {
   }
 
   #rowOf(channel, slug, market, outcomes) {
-    const bookWide = bookProblem(channel, { scoreSeq: this.#score.seq, hold: this.#holds.get(slug) });
+    const bookWide = bookProblem(channel, { scoreSeq: this.#score.seq, hold: this.#holds.get(slug), now: this.#hub.serverNow() });
     const problem = bookWide ?? priceProblem(undefined, market, { price: "", status: "active" });
     const selections = selectionsOf(market);
     const cells = new Map(outcomes.map(([outcome]) => {
@@ -350,7 +351,7 @@ class Trade {
     if (!deep.some(({ slug }) => slug === this.#exchange)) this.#exchange = deep[0].slug;
     this.#exchanges.show(deep.map(({ slug }) => [slug, { text: slug, chosen: slug === this.#exchange }]));
     const { channel, slug, market } = deep.find((book) => book.slug === this.#exchange);
-    const bookWide = bookProblem(channel, { scoreSeq: this.#score.seq, hold: this.#holds.get(slug) });
+    const bookWide = bookProblem(channel, { scoreSeq: this.#score.seq, hold: this.#holds.get(slug), now: this.#hub.serverNow() });
     const selections = selectionsOf(market);
     this.#ladders.show(outcomes.filter(([outcome]) => selections.has(outcome)).map(([outcome, known]) => {
       const selection = selections.get(outcome);
@@ -373,6 +374,11 @@ class Trade {
 
   #tick() {
     const now = this.#hub.serverNow();
+    const old = this.#bookChannels().filter((channel) => bookProblem(channel, { now }) === "Too old").length;
+    if (old !== this.#old) {
+      this.#old = old;
+      this.#drawPrices();
+    }
     for (const row of this.#rows.rows()) row.tick(now);
     for (const row of this.#signalRows.rows()) row.tick(now);
     const clock = this.#match?.clock();

@@ -102,9 +102,11 @@ pub struct IngestConfig {
     pub sockets_max: usize,
     /// Sockets that push for one source. Default 16; further ones are refused.
     pub sockets_max_per_source: usize,
-    /// Milliseconds without a push after which a source is late and its books are held back until
-    /// the next push. Default 0: no deadline.
+    /// Milliseconds without a push after which a source with a match in play is late and its books are
+    /// held back until the next push. Default 60000. 0: no deadline.
     pub deadline_ms: u64,
+    /// The same for a source with prices of matches that are not over, and none in play. Default 900000.
+    pub prices_deadline_ms: u64,
 }
 
 impl Default for IngestConfig {
@@ -117,7 +119,8 @@ impl Default for IngestConfig {
             ids_max: 100_000,
             sockets_max: 64,
             sockets_max_per_source: 16,
-            deadline_ms: 0,
+            deadline_ms: 60_000,
+            prices_deadline_ms: 900_000,
         }
     }
 }

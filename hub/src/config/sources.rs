@@ -110,7 +110,7 @@ pub struct BetfairStreamConfig {
     #[serde(default)]
     pub conflate_ms: u64,
     /// Milliseconds of quiet after which Betfair sends a heartbeat, 500 to 5000. Default 500, the
-    /// minimum, so that silence is noticed within a second.
+    /// minimum.
     #[serde(default = "BetfairStreamConfig::heartbeat_ms")]
     pub heartbeat_ms: u64,
     /// Milliseconds of silence after which the connection is replaced by a new one that resumes.
@@ -302,9 +302,20 @@ pub struct SportradarUofConfig {
     /// Whether the descriptions of markets are requested at `api`, with the names of markets and outcomes. Default true.
     #[serde(default = "SportradarUofConfig::descriptions")]
     pub descriptions: bool,
-    /// Milliseconds within which each product has to send an alive message. Default 10000.
+    /// Milliseconds within which each product has to send an alive message, which it does every 10 s.
+    /// Default 21000.
     #[serde(default = "SportradarUofConfig::alive_ms")]
     pub alive_ms: u64,
+    /// How often a product may be recovered from less than 30 minutes ago: pairs of requests and seconds. Default
+    /// `[[20, 600], [60, 3600]]`, the provider's rates.
+    #[serde(default = "SportradarUofConfig::short_rates")]
+    pub recovery_rates: Vec<(usize, u64)>,
+    /// The same from less than a day ago. Default `[[4, 600], [10, 3600]]`.
+    #[serde(default = "SportradarUofConfig::day_rates")]
+    pub recovery_day_rates: Vec<(usize, u64)>,
+    /// The same from longer ago, or in full. Default `[[2, 1800], [4, 7200]]`.
+    #[serde(default = "SportradarUofConfig::full_rates")]
+    pub recovery_full_rates: Vec<(usize, u64)>,
     /// CA certificates, PEM, trusted in addition to the system's. Default none.
     pub authority: Option<PathBuf>,
 }
@@ -339,7 +350,19 @@ impl SportradarUofConfig {
     }
 
     const fn alive_ms() -> u64 {
-        10_000
+        21_000
+    }
+
+    fn short_rates() -> Vec<(usize, u64)> {
+        vec![(20, 600), (60, 3_600)]
+    }
+
+    fn day_rates() -> Vec<(usize, u64)> {
+        vec![(4, 600), (10, 3_600)]
+    }
+
+    fn full_rates() -> Vec<(usize, u64)> {
+        vec![(2, 1_800), (4, 7_200)]
     }
 }
 
@@ -371,6 +394,13 @@ impl SourceConfig {
         } else {
             None
         }
+    }
+
+    /// Whether a source with these settings need not connect again for the other ones: they differ in ranks at most.
+    #[must_use]
+    pub fn connects_like(&self, other: &Self) -> bool {
+        let Self { name, deadline_ms, rank: _, ranks: _, kind } = self;
+        (name, deadline_ms, kind) == (&other.name, &other.deadline_ms, &other.kind)
     }
 
     const NAME_MAX: usize = 64;

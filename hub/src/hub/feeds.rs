@@ -38,6 +38,14 @@ pub struct Health {
     pub why: Option<Arc<str>>,
 }
 
+/// A change of the state of a source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceTurn {
+    pub source: SourceNumber,
+    pub at: Micros,
+    pub health: Health,
+}
+
 /// The kinds of fact for which the sources of a match are ranked separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FactKind {
@@ -216,7 +224,9 @@ impl Source {
     /// Sets the state; returns whether it differs from the one before.
     pub(super) fn turn(&mut self, health: &Health, now: Micros) -> bool {
         self.silent = false;
-        let turned = self.state != health.feed;
+        // The removal of a source that was down is news, too.
+        let is_removed = health.why.as_deref() == Some(NOT_CONFIGURED);
+        let turned = self.state != health.feed || (is_removed && !self.is_removed());
         if turned || self.why != health.why {
             self.changed = true;
             self.why.clone_from(&health.why);

@@ -6,17 +6,26 @@ use fanout::{Change, Micros};
 
 use super::{
     FEEDS_EVERY_US, Header, Hub, HubInput, MatchEntry, MatchSlot, PACKED_PER_TICK,
-    feeds::{FeedState, Health, NOT_CONFIGURED, Source, SourceNumber},
+    feeds::{FeedState, Health, NOT_CONFIGURED, Source, SourceNumber, SourceTurn},
     sequence::Stamp,
     state::{Life, MatchDelta, Moment},
 };
 use crate::{
     channels::{ChannelEntry, Subject},
     document::Object,
-    push, wire,
+    push::{self, PushDuty},
+    wire,
 };
 
+/// Changes of the states of sources that wait for someone to take them. A hub that nobody asks forgets further ones.
+const TURNS_MAX: usize = 256;
+
 impl Hub {
+    /// Takes the changes of the states of sources since the last time.
+    pub fn take_turns(&mut self) -> Vec<SourceTurn> {
+        std::mem::take(&mut self.turns)
+    }
+
     /// The inputs that void what the other sources told: those of an earlier process that this one does not have.
     /// Pushing sources come back by themselves.
     #[must_use]
@@ -63,6 +72,11 @@ impl Hub {
 
     /// Updates everything that depends on a source whose state has changed.
     fn refresh_source(&mut self, source: SourceNumber, now: Micros, changes: &mut Vec<Change>) {
+        if self.turns.len() < TURNS_MAX {
+            let Source { state: feed, why, .. } = &self.sources[source.0];
+            let health = Health { feed: *feed, why: why.clone() };
+            self.turns.push(SourceTurn { source, at: now, health });
+        }
         for id in self.matches_of(source) {
             self.refresh_match(id, source, now, changes);
         }
@@ -97,6 +111,24 @@ impl Hub {
     ) {
         self.sources[source.0].mark_alive(at);
         self.recover_from_silence(source, now, changes);
+    }
+
+    /// What of the facts of each source somebody may rely on now, by its number.
+    #[must_use]
+    pub fn duties(&self) -> Vec<PushDuty> {
+        let mut duties = vec![PushDuty::default(); self.sources.len()];
+        for (source, duty) in self.matches.values().flat_map(|entry| entry.state.duties()) {
+            duties[source.0] = duties[source.0].max(duty);
+        }
+        duties
+    }
+
+    /// What of a source's facts about one match somebody may rely on now. `id`: the source's own.
+    #[must_use]
+    pub fn duty_of(&self, source: SourceNumber, id: Id) -> PushDuty {
+        let entry = self.matches.get(self.mapping(id).id);
+        let duties = entry.into_iter().flat_map(|entry| entry.state.duties());
+        duties.filter(|(it, _)| *it == source).map(|(_, duty)| duty).max().unwrap_or_default()
     }
 
     /// When [`Hub::check_feeds`] is due next, without a sign of life before.

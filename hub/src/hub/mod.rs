@@ -18,6 +18,7 @@ mod matches;
 mod publishing;
 pub mod rate_tiers;
 mod relay;
+mod resuming;
 pub mod saved;
 pub mod sequence;
 mod signals;
@@ -35,10 +36,11 @@ pub use self::{
     agreement::Agreement,
     export::{Export, Unwritten},
     input::{ChannelName, HubInput},
+    resuming::KnownFacts,
     saved::{RestoreError, STATE_FORMAT},
 };
 use self::{
-    feeds::{FeedState, Source, SourceNumber, SourcePolicy},
+    feeds::{FeedState, Source, SourceNumber, SourcePolicy, SourceTurn},
     matches::{MatchEntry, MatchSlot, Matches},
     rate_tiers::TierTimers,
     relay::Relay,
@@ -124,6 +126,8 @@ pub struct Hub {
     /// Matches that were removed since the last export, and their last changes.
     removed: Vec<MatchChange>,
     signals: SignalEngine,
+    /// Changes of sources that nobody has taken yet. They are no part of the state.
+    turns: Vec<SourceTurn>,
 }
 
 /// The fields that every document has, and some that several have.
@@ -192,6 +196,7 @@ impl Hub {
             changed: Vec::new(),
             removed: Vec::new(),
             signals: SignalEngine::default(),
+            turns: Vec::new(),
         }
     }
 

@@ -182,6 +182,7 @@ impl Hub {
             changed: self.changed.clone(),
             removed: self.removed.clone(),
             signals: self.signals.clone(),
+            turns: Vec::new(),
         }
     }
 
@@ -239,6 +240,7 @@ impl Hub {
             changed,
             removed,
             signals,
+            turns: Vec::new(),
         })
     }
 

@@ -25,7 +25,7 @@ use crate::{
     clock::{self, now},
     forward::{LeaderRequest, LegacyUse},
     hub::{
-        HubSettings,
+        HubSettings, KnownFacts,
         feeds::{Health, SourceNumber, SourcePolicy},
     },
     identity::NumberedOrder,
@@ -74,6 +74,11 @@ pub enum Input {
     Restarted {
         source: SourceNumber,
     },
+    /// Answered when all inputs before are in the log: with the time of the source's last message, if there was one.
+    Committed {
+        source: SourceNumber,
+        reply: oneshot::Sender<Option<Micros>>,
+    },
 }
 
 /// A request to the writer.
@@ -96,14 +101,19 @@ pub enum Request {
     },
     /// An operator's order about matches.
     Order(NumberedOrder),
-    /// A source that runs from now on, with its first health. It is registered, unless there is one of this name and
-    /// kind.
+    /// A source that runs from now on, with its first health, or one that has another policy. It is registered, unless
+    /// there is one of this name and kind.
     Source {
         name: Arc<str>,
         kind: &'static str,
         policy: SourcePolicy,
-        health: Health,
+        health: Option<Health>,
         reply: oneshot::Sender<SourceNumber>,
+    },
+    /// What the hub has of a source.
+    Known {
+        source: SourceNumber,
+        reply: oneshot::Sender<KnownFacts>,
     },
     /// What sources told that are not among these, and do not push, is void.
     RetireOthers(Vec<SourceNumber>),
@@ -242,7 +252,8 @@ impl Input {
             | Self::Health { .. }
             | Self::Alive { .. }
             | Self::Ended { .. }
-            | Self::Restarted { .. } => {}
+            | Self::Restarted { .. }
+            | Self::Committed { .. } => {}
         }
     }
 }
@@ -318,12 +329,24 @@ impl HubHandle {
         name: &Arc<str>,
         kind: &'static str,
         policy: SourcePolicy,
-        health: Health,
+        health: Option<Health>,
     ) -> Result<SourceNumber, HubStopped> {
         let (reply, number) = oneshot::channel();
         let request = Request::Source { name: Arc::clone(name), kind, policy, health, reply };
         self.requests.send(request).await.map_err(|_| HubStopped)?;
         number.await.map_err(|_| HubStopped)
+    }
+
+    /// What the hub has of a source.
+    ///
+    /// # Errors
+    ///
+    /// If the hub has stopped, or no longer leads.
+    pub async fn known(&self, source: SourceNumber) -> Result<KnownFacts, HubStopped> {
+        let (reply, known) = oneshot::channel();
+        let request = Request::Known { source, reply };
+        self.requests.send(request).await.map_err(|_| HubStopped)?;
+        known.await.map_err(|_| HubStopped)
     }
 }
 

@@ -14,10 +14,12 @@ use crate::{
     clock::now,
     commit::{Committer, FollowerQueue, WRITER_OUTPUTS_MAX},
     follower::{Follower, FollowerEnd, FollowerError, LogConsumer},
-    hub::{Hub, feeds::SourcePolicy},
+    hub::Hub,
     identity::DecisionWriter,
     log_state::LogState,
+    push::PushDeadlines,
     quarantine::Quarantine,
+    sources::states::StateHistory,
     supervisor::{self, Lifetime},
     trace::Tracer,
 };
@@ -32,8 +34,9 @@ pub struct WriterParts {
     pub receivers: HubReceivers,
     pub quarantine: Quarantine,
     pub decisions: DecisionWriter,
+    pub states: StateHistory,
     /// The policy for sources that push.
-    pub push_terms: SourcePolicy,
+    pub push_deadlines: PushDeadlines,
     /// Chooses the messages that are traced, if any are.
     pub tracer: Option<Tracer>,
     /// Tells readers over HTTP which prices sockets have lost.
@@ -92,7 +95,16 @@ pub fn start<C: LogConsumer + 'static>(
     let Startup { mut builder, log, opened_at } = startup;
     // The follower makes them.
     builder.hub.stop_exports();
-    let WriterParts { fanout, receivers, quarantine, decisions, push_terms, tracer, .. } = parts;
+    let WriterParts {
+        fanout,
+        receivers,
+        quarantine,
+        decisions,
+        states,
+        push_deadlines,
+        tracer,
+        ..
+    } = parts;
     receivers.leadership.set(parts.leads, true);
     let (follower_queue, queue) = sync_channel(FOLLOWER_TURNS_MAX);
     let (outputs, waiting) = sync_channel(WRITER_OUTPUTS_MAX);
@@ -117,8 +129,15 @@ pub fn start<C: LogConsumer + 'static>(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     let waiting = WaitingReaders::new(receivers.leader.clone(), receivers.waiting_readers.clone());
     let leads = parts.leads;
-    let mut writer =
-        Writer::new(builder, quarantine, decisions, push_terms, outputs, leads, waiting)?;
+    let mut writer = Writer::new(
+        builder,
+        quarantine,
+        (decisions, states),
+        push_deadlines,
+        outputs,
+        leads,
+        waiting,
+    )?;
     writer.trace_with(tracer);
     let writer = supervisor::thread("writer", Lifetime::UntilStop, move || {
         runtime.block_on(writer.run(receivers));

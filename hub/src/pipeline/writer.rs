@@ -3,8 +3,10 @@
 //! Each turn takes the inputs that are ready, applies them, and hands them over with their changes. Then it
 //! answers the requests that are ready. The limits of both keep a turn short.
 
+mod pushing;
+mod telling;
+
 use std::{
-    collections::HashMap,
     io, iter, mem,
     sync::{Arc, mpsc::SyncSender},
     time::Duration,
@@ -20,6 +22,10 @@ use log::{EncodedRecords, codec::Decoder};
 use metrics::{counter, gauge};
 use tokio::{sync::oneshot, time::MissedTickBehavior};
 
+use self::{
+    pushing::{Pushers, pushers},
+    telling::source_metrics,
+};
 use super::{
     ClusterInput, HubReceivers, Input, Request,
     delays::FeedDelays,
@@ -31,12 +37,13 @@ use crate::{
     commit::{Answer, FollowedTurns, WriterOutput},
     forward::LegacyUse,
     hub::{
-        ApplyError, Hub, HubInput,
-        feeds::{FeedState, Source, SourceNumber, SourcePolicy},
+        ApplyError, HubInput,
+        feeds::{Source, SourceNumber},
     },
     identity::DecisionWriter,
-    push::{self, PushOrder, PushRequest, PushedLine},
+    push::{self, PushDeadlines, PushOrder},
     quarantine::Quarantine,
+    sources::states::StateHistory,
     supervisor::fault,
     trace::{StepKind, TracedMessage, Tracer},
     turn::{self, TurnBuilder},
@@ -70,21 +77,16 @@ const TICK_EVERY: Duration = Duration::from_millis(100);
 /// Decisions of identity that a node keeps while another one leads: those that the leader may not have written yet.
 const DECISIONS_KEPT: usize = 4_096;
 
-/// The state of a source in the metrics that the settings no longer have.
-const REMOVED: &str = "removed";
-
-/// Before the name of a pushing source, if another source has its name.
-const PUSHED: &str = "push:";
-
 /// The state of the hub, and everything that the event loop works with.
 pub(super) struct Writer {
     builder: TurnBuilder,
     quarantine: Quarantine,
     decisions: DecisionWriter,
-    /// The policy for sources that push.
-    push_terms: SourcePolicy,
-    /// The sources that have pushed, by name.
-    pushers: HashMap<Arc<str>, SourceNumber>,
+    states: StateHistory,
+    push_deadlines: PushDeadlines,
+    pushers: Pushers,
+    /// When the deadlines of pushing sources are looked at next.
+    duties_due: Micros,
     push_order: PushOrder,
     outputs: SyncSender<WriterOutput>,
     pending_images: Vec<PendingImage>,
@@ -113,19 +115,21 @@ impl Writer {
     pub(super) fn new(
         builder: TurnBuilder,
         quarantine: Quarantine,
-        decisions: DecisionWriter,
-        push_terms: SourcePolicy,
+        (decisions, states): (DecisionWriter, StateHistory),
+        push_deadlines: PushDeadlines,
         outputs: SyncSender<WriterOutput>,
         leads: bool,
         waiting: WaitingReaders,
     ) -> io::Result<Self> {
         Ok(Self {
-            pushers: pushers(&builder.hub),
+            pushers: pushers(&builder.hub, push_deadlines),
             push_order: PushOrder::default(),
             builder,
             quarantine,
             decisions,
-            push_terms,
+            states,
+            push_deadlines,
+            duties_due: 0,
             outputs,
             pending_images: Vec::new(),
             oldest: None,
@@ -218,6 +222,7 @@ impl Writer {
             for id in self.builder.hub.idle_legacy(now) {
                 self.builder.take(HubInput::CloseLegacy { id });
             }
+            self.renew_deadlines(now);
             self.builder.take(HubInput::Tick { now });
         } else {
             self.builder.hub.identity().keep_newest_decisions(DECISIONS_KEPT);
@@ -229,14 +234,7 @@ impl Writer {
         gauge!("matchwire_matches").set(count(hub.matches()));
         gauge!("matchwire_channels").set(count(hub.channels.len()));
         gauge!("matchwire_lanes").set(count(hub.tiers()));
-        for (_, source) in hub.sources_by_presence() {
-            let state = if source.is_removed() { REMOVED } else { source.state.as_str() };
-            for shown in FeedState::ALL.map(FeedState::as_str).into_iter().chain([REMOVED]) {
-                let is_so = f64::from(u8::from(shown == state));
-                gauge!("matchwire_feed_state", "source" => source.name.to_string(), "state" => shown)
-                    .set(is_so);
-            }
-        }
+        source_metrics(hub, now);
     }
 
     /// Flushes the rate tiers that are due together with what was just applied, merged where possible.
@@ -261,7 +259,8 @@ impl Writer {
                     self.builder.take(HubInput::Settings { settings, signals });
                 }
                 // The pushing sources that the leader before had.
-                self.pushers = pushers(&self.builder.hub);
+                self.pushers = pushers(&self.builder.hub, self.push_deadlines);
+                self.duties_due = 0;
                 // The requester may be gone.
                 reply.send(()).ok();
             }
@@ -338,6 +337,11 @@ impl Writer {
             Input::Restarted { source } => {
                 self.builder.take(HubInput::Restarted { source, now });
             }
+            Input::Committed { source, reply } => {
+                self.end_turn();
+                let last = self.builder.hub.sources()[source.0].last;
+                self.answer(Answer::Committed { reply, last });
+            }
         }
     }
 
@@ -369,55 +373,6 @@ impl Writer {
         errors
     }
 
-    fn pushed(&mut self, pushed: PushRequest) {
-        let PushRequest { source, received, lines, refusals, is_forwarded, reply } = pushed;
-        let source = self.pusher(&source);
-        if !self.push_order.admits(source, received) && is_forwarded {
-            return;
-        }
-        for refusal in &refusals {
-            self.refused(source, refusal);
-        }
-        let mut verdicts = Vec::with_capacity(lines.len());
-        for line in lines {
-            if self.push_order.has_taken(source, &line) {
-                verdicts.push(None);
-                continue;
-            }
-            let PushedLine { batch, place, bytes, fingerprint } = line;
-            let at = batch.at;
-            let errors = self.apply(source, batch, received);
-            let reason = errors.first().map(ToString::to_string);
-            if let Some(reason) = &reason {
-                let error = DecodeError::new(RefusalKind::Unknown, reason.clone());
-                self.refused(source, &Refusal::new(error, place, &bytes));
-            } else {
-                self.push_order.take(source, fingerprint, at);
-            }
-            verdicts.push(reason);
-        }
-        // What is acknowledged is in the log.
-        self.end_turn();
-        self.answer(Answer::Pushed { reply, verdicts });
-    }
-
-    /// The source that pushes under this name. If a source of another kind has the name, it gets
-    /// another one.
-    fn pusher(&mut self, name: &Arc<str>) -> SourceNumber {
-        if let Some(number) = self.pushers.get(name) {
-            return *number;
-        }
-        let sources = self.builder.hub.sources();
-        let is_taken = sources.iter().any(|source| source.name == *name);
-        let shown = if is_taken { format!("{PUSHED}{name}").into() } else { Arc::clone(name) };
-        let (kind, policy) = (push::KIND, self.push_terms);
-        self.builder.take(HubInput::Source { name: Arc::clone(&shown), kind, policy });
-        let number = self.builder.hub.source_number(&shown, push::KIND);
-        let number = number.expect("it was registered above");
-        self.pushers.insert(Arc::clone(name), number);
-        number
-    }
-
     fn refused(&mut self, source: SourceNumber, refusal: &Refusal) {
         self.builder.take(HubInput::Refused { source });
         let Source { name, kind, .. } = &self.builder.hub.sources()[source.0];
@@ -433,6 +388,7 @@ impl Writer {
 
     /// Hands the turn over to the committer.
     fn end_turn(&mut self) {
+        self.tell_turns();
         let oldest = self.oldest.take();
         if let Some(turn) = self.builder.end(now()) {
             let has_changes = !turn.changes.is_empty();
@@ -495,13 +451,20 @@ impl Writer {
             }
             Request::KeepLegacy(_) => {}
             // The node no longer leads: who asks learns that the reply is gone.
-            Request::Source { .. } | Request::RetireOthers(_) if !self.leads => {}
+            Request::Source { .. } | Request::Known { .. } | Request::RetireOthers(_)
+                if !self.leads => {}
+            Request::Known { source, reply } => {
+                // The requester may be gone.
+                reply.send(self.builder.hub.known_facts(source)).ok();
+            }
             Request::Source { name, kind, policy, health, reply } => {
                 let now = self.time();
                 self.builder.take(HubInput::Source { name: Arc::clone(&name), kind, policy });
                 let number = self.builder.hub.source_number(&name, kind);
                 let source = number.expect("it was registered above");
-                self.builder.take(HubInput::Health { source, health, now });
+                if let Some(health) = health {
+                    self.builder.take(HubInput::Health { source, health, now });
+                }
                 self.end_turn();
                 // The requester may be gone.
                 reply.send(source).ok();
@@ -575,17 +538,6 @@ impl Writer {
             }
         }
     }
-}
-
-/// The sources that have pushed, by name.
-fn pushers(hub: &Hub) -> HashMap<Arc<str>, SourceNumber> {
-    let pushers = hub.sources().iter().enumerate();
-    let pushers = pushers.filter(|(_, source)| source.kind == push::KIND);
-    let pushers = pushers.map(|(number, source)| {
-        let name = source.name.strip_prefix(PUSHED).map_or_else(|| source.name.clone(), Arc::from);
-        (name, SourceNumber(number))
-    });
-    pushers.collect()
 }
 
 async fn until(due: Micros) {

@@ -77,6 +77,9 @@ pub fn source_policy(config: &SourceConfig) -> SourcePolicy {
 /// first.
 const MARGIN_MS: u64 = 1_000;
 
+/// How much later than due a heartbeat may come over a healthy connection.
+const SLACK_MS: u64 = 500;
+
 /// The timeout of a poll, which adds to its interval.
 const POLL_TIMEOUT_MS: u64 = 15_000;
 
@@ -87,7 +90,7 @@ fn deadline_ms(config: &SourceConfig) -> u64 {
 fn usual_deadline_ms(kind: &SourceKind) -> u64 {
     let poll = |interval_ms: u64| interval_ms.saturating_mul(3).saturating_add(POLL_TIMEOUT_MS);
     match kind {
-        SourceKind::BetfairStream(it) => it.heartbeat_ms.saturating_mul(2),
+        SourceKind::BetfairStream(it) => it.heartbeat_ms.saturating_mul(3).saturating_add(SLACK_MS),
         SourceKind::TheOddsApi(it) => poll(it.interval_ms),
         SourceKind::ApiFootball(it) => poll(it.interval_ms),
         SourceKind::WebSocket(it) => it.silence_ms.saturating_add(MARGIN_MS),
@@ -117,6 +120,11 @@ pub fn follow(config: &SourceConfig, outlet: ReportSender) -> Result<SourceFutur
     }
 }
 
+/// When a silent connection is replaced: before the deadline, so that the source proves that no message is missing.
+fn betfair_silence_ms(config: &BetfairStreamConfig, deadline_ms: u64) -> u64 {
+    config.silence_ms.unwrap_or(deadline_ms / 10 * 9)
+}
+
 fn follow_betfair(
     config: &BetfairStreamConfig,
     deadline_ms: u64,
@@ -134,7 +142,7 @@ fn follow_betfair(
         catalogue: Some(config.catalogue.clone()).filter(|url| !url.is_empty()),
         conflate_ms: config.conflate_ms,
         heartbeat_ms: config.heartbeat_ms,
-        silence_ms: config.silence_ms.unwrap_or(deadline_ms / 10 * 9),
+        silence_ms: betfair_silence_ms(config, deadline_ms),
         ..betfair::BetfairSettings::new(config.app_key.resolve()?, session, filter)
     };
     settings.check()?;
@@ -245,4 +253,53 @@ fn follow_matchwire(
 
 fn trust(authority: Option<&PathBuf>) -> Result<Arc<ClientConfig>, TrustError> {
     tls::client(authority.map(PathBuf::as_path).map(Path::new))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(table: &str) -> SourceConfig {
+        toml::from_str(&format!("name = \"s\"\n{table}")).unwrap()
+    }
+
+    /// No limit is near the period of what it watches: a healthy provider keeps it, late by a whole period or by the slack.
+    #[test]
+    fn default_limits_are_at_least_twice_the_period_that_they_watch() {
+        let check = |table: &str, period_ms: fn(&SourceKind) -> u64| {
+            let source = source(table);
+            let (period_ms, deadline_ms) = (period_ms(&source.kind), deadline_ms(&source));
+            let limit_ms = match &source.kind {
+                SourceKind::BetfairStream(it) => betfair_silence_ms(it, deadline_ms),
+                SourceKind::SportradarUof(it) => it.alive_ms,
+                SourceKind::WebSocket(it) => it.silence_ms,
+                SourceKind::Matchwire(it) => it.silence_ms,
+                SourceKind::TheOddsApi(_) | SourceKind::ApiFootball(_) => deadline_ms,
+            };
+            let least_ms = 2 * period_ms + SLACK_MS;
+            assert!(limit_ms >= least_ms, "{table}: {limit_ms} ms for a period of {period_ms} ms");
+            assert!(deadline_ms >= limit_ms, "{table}: {deadline_ms} ms");
+        };
+        let heartbeat: fn(&SourceKind) -> u64 = |kind| match kind {
+            SourceKind::BetfairStream(it) => it.heartbeat_ms,
+            SourceKind::TheOddsApi(it) => it.interval_ms,
+            SourceKind::ApiFootball(it) => it.interval_ms,
+            // A third of the silence, after which the hub sends a ping.
+            SourceKind::WebSocket(it) => it.silence_ms / 3,
+            // What other hubs do by default.
+            SourceKind::Matchwire(_) => 5_000,
+            // The provider's documentation.
+            SourceKind::SportradarUof(_) => 10_000,
+        };
+        let betfair = "kind = \"betfair-stream\"\napp_key = \"k\"\nsession = \"s\"\n";
+        check(betfair, heartbeat);
+        for heartbeat_ms in [500, 501, 1_000, 2_000, 5_000] {
+            check(&format!("{betfair}heartbeat_ms = {heartbeat_ms}"), heartbeat);
+        }
+        check("kind = \"the-odds-api\"\nkey = \"k\"\nsports = [\"upcoming\"]", heartbeat);
+        check("kind = \"api-football\"\nkey = \"k\"", heartbeat);
+        check("kind = \"websocket\"\nurl = \"ws://h\"", heartbeat);
+        check("kind = \"matchwire\"\nurl = \"ws://h\"\nkey = \"k\"", heartbeat);
+        check("kind = \"sportradar-uof\"\ntoken = \"t\"\nbookmaker = 1", heartbeat);
+    }
 }

@@ -3,7 +3,9 @@
 pub mod follow;
 pub mod live;
 mod player;
+pub mod positions;
 mod speed;
+pub mod states;
 
 pub use self::{
     player::{

@@ -22,6 +22,11 @@ pub(super) struct MarketRef {
 }
 
 impl MarketState {
+    /// A market that was reported before a restart.
+    pub(super) fn resumed(definition: MarketDefinition) -> Self {
+        Self { definition: Some(definition), prices: HashMap::new() }
+    }
+
     pub(super) fn definition(&self) -> Option<&MarketDefinition> {
         self.definition.as_ref()
     }

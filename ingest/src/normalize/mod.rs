@@ -19,7 +19,9 @@ pub mod statsperform;
 pub mod the_odds_api;
 pub mod wyscout;
 
-use facts::event::{Batch, Event, Fact, Id, Micros, Sport, TennisScore, Timed};
+use std::sync::Arc;
+
+use facts::event::{Batch, Event, Fact, Id, MarketDefinition, Micros, Sport, TennisScore, Timed};
 
 use crate::error::DecodeError;
 
@@ -41,6 +43,19 @@ pub trait Interpret: Send {
     /// The source has subscribed again and an image follows: its markets and matches may have
     /// changed in the meantime.
     fn restart(&mut self) {}
+
+    /// The source goes on after a restart of the hub, which still has these markets of it.
+    fn resume(&mut self, _matches: Vec<KnownMatch>) {}
+}
+
+/// What a hub still has of a match that a source told before a restart.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KnownMatch {
+    /// The provider's key.
+    pub key: Arc<str>,
+    pub sport: Sport,
+    /// Its markets that are not closed, by the provider's key, with the sides as the provider has them.
+    pub markets: Vec<(Arc<str>, MarketDefinition)>,
 }
 
 /// The result of interpreting one message, or a recording that holds a whole match.

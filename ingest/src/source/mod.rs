@@ -18,14 +18,17 @@ mod lookup;
 mod reconnect;
 mod signal_capture;
 
-use std::{convert::Infallible, sync::Arc};
+use std::{
+    convert::Infallible,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use facts::event::{Batch, Micros};
 use tokio::sync::mpsc;
 
 use crate::{
     error::{DecodeError, Place, Refusal},
-    normalize::{Interpret, Interpretation, Signal},
+    normalize::{Interpret, Interpretation, KnownMatch, Signal},
 };
 
 /// A state change or a result of a live source.
@@ -44,7 +47,21 @@ pub enum Report {
     Heartbeat,
     Batch(Batch),
     Refused(Refusal),
+    /// How far it has read, with all reports before this one, for a [`Resume`] after a restart.
+    Position(Arc<str>),
 }
+
+/// Where a source goes on after a restart.
+#[derive(Debug)]
+pub struct Resume {
+    /// Its last [`Report::Position`].
+    pub position: Arc<str>,
+    /// What the hub still has of it.
+    pub matches: Vec<KnownMatch>,
+}
+
+/// Where a source finds its [`Resume`] when it begins. Clones share it.
+pub type ResumeSlot = Arc<Mutex<Option<Resume>>>;
 
 /// A report, and when the message that caused it was received.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,6 +85,7 @@ pub struct ReportSender {
     messages: mpsc::Sender<SourceMessage>,
     /// Every message as it was received, while the source is being recorded.
     raw: Option<mpsc::Sender<RawMessage>>,
+    resume: ResumeSlot,
     clock: fn() -> Micros,
 }
 
@@ -83,13 +101,24 @@ impl ReportSender {
         messages: mpsc::Sender<SourceMessage>,
         clock: fn() -> Micros,
     ) -> Self {
-        Self { name, messages, raw: None, clock }
+        Self { name, messages, raw: None, resume: ResumeSlot::default(), clock }
     }
 
     /// Also sends every message exactly as it was received.
     #[must_use]
     pub fn with_raw(self, raw: mpsc::Sender<RawMessage>) -> Self {
         Self { raw: Some(raw), ..self }
+    }
+
+    /// Where to put what the source goes on from, before it begins.
+    #[must_use]
+    pub fn resume_slot(&self) -> ResumeSlot {
+        Arc::clone(&self.resume)
+    }
+
+    /// What the source goes on from; `None` if it begins anew.
+    fn take_resume(&self) -> Option<Resume> {
+        self.resume.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     #[must_use]

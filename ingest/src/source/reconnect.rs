@@ -60,6 +60,11 @@ impl Reconnector {
         self.backoff.connected(reports.now());
     }
 
+    /// The connection has delivered all that it was opened for.
+    pub(super) fn succeeded(&mut self) {
+        self.backoff.succeeded();
+    }
+
     /// Reports that the source is down, then waits.
     pub(super) async fn wait(
         &mut self,

@@ -9,7 +9,7 @@ use facts::event::Micros;
 
 use crate::{
     error::DecodeError,
-    normalize::{Interpret, Interpretation, Signal},
+    normalize::{Interpret, Interpretation, KnownMatch, Signal},
 };
 
 /// An interpreter whose signals are captured.
@@ -49,5 +49,9 @@ impl Interpret for SignalCapture {
 
     fn restart(&mut self) {
         self.inner.restart();
+    }
+
+    fn resume(&mut self, matches: Vec<KnownMatch>) {
+        self.inner.resume(matches);
     }
 }

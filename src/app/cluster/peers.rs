@@ -10,6 +10,7 @@ use cluster::{
 use hub::{
     forward::{self, Forwarded, ForwardedPush, LeaderRequest},
     pipeline::{HubHandle, HubStopped},
+    push::PushAnswer,
 };
 use log::{RecordNumber, files::SnapshotStore};
 use tokio::{
@@ -68,9 +69,9 @@ async fn ask(
     hub: &HubHandle,
     beats: &Beats,
     request: Forwarded,
-) -> Option<Vec<Option<String>>> {
+) -> Option<PushAnswer> {
     let deadline = Instant::now() + FORWARDED_WITHIN;
-    let mut answers = Vec::new();
+    let mut answers = PushAnswer::default();
     let mut parts = vec![request];
     while let Some(mut part) = parts.pop() {
         if part.encode().len() > FORWARDED_BYTES_MAX {
@@ -79,8 +80,9 @@ async fn ask(
             continue;
         }
         loop {
-            if let Some(verdicts) = ask_once(peers, hub, beats, &part, deadline).await {
-                answers.extend(verdicts);
+            if let Some(answer) = ask_once(peers, hub, beats, &part, deadline).await {
+                answers.verdicts.extend(answer.verdicts);
+                answers.deadline_us = answer.deadline_us;
                 break;
             }
             let Forwarded::Push(push) = &mut part else { return None };
@@ -101,7 +103,7 @@ async fn ask_once(
     beats: &Beats,
     part: &Forwarded,
     deadline: Instant,
-) -> Option<Vec<Option<String>>> {
+) -> Option<PushAnswer> {
     if hub.leads() {
         return part.clone().run(hub).await.ok();
     }
@@ -131,12 +133,14 @@ async fn other_leader(mut beats: Beats, leader: &str) {
 
 /// Two requests of half the size; `None` if it cannot be divided.
 fn halves(request: Forwarded) -> Option<(Forwarded, Forwarded)> {
-    let Forwarded::Push(ForwardedPush { source, received, mut lines }) = request else {
+    let Forwarded::Push(ForwardedPush { source, received, deadline_us, mut lines }) = request
+    else {
         return None;
     };
     let rest = lines.split_off(lines.len() / 2);
-    let push =
-        |lines| Forwarded::Push(ForwardedPush { source: Arc::clone(&source), received, lines });
+    let push = |lines| {
+        Forwarded::Push(ForwardedPush { source: Arc::clone(&source), received, deadline_us, lines })
+    };
     (!lines.is_empty()).then(|| (push(lines), push(rest)))
 }
 
@@ -199,7 +203,7 @@ impl PeerHandler for Handler {
                     return refused("it does not lead");
                 }
                 match request.run(&self.hub).await {
-                    Ok(verdicts) => PeerReply::Forwarded(forward::encode_answer(&verdicts)),
+                    Ok(answer) => PeerReply::Forwarded(forward::encode_answer(&answer)),
                     Err(_) => refused("it no longer leads"),
                 }
             }

@@ -27,6 +27,14 @@ fn goals(client: &Client) -> Option<&serde_json::Value> {
     matches.map(|(_, followed)| &followed.data["score"]["home"])
 }
 
+fn away_goals(client: &Client) -> serde_json::Value {
+    let mut matches = client
+        .channels
+        .iter()
+        .filter(|(name, _)| name.strip_prefix("football/").is_some_and(|rest| !rest.contains('/')));
+    matches.next().map(|(_, followed)| followed.data["score"]["away"].clone()).unwrap_or_default()
+}
+
 #[tokio::test]
 async fn sources_are_added_changed_and_removed() {
     let (first, second) = (Peer::start().await, Peer::start().await);
@@ -47,8 +55,14 @@ async fn sources_are_added_changed_and_removed() {
     say(&mut socket, &lines([2, 0], "2.20")).await;
     client.until(|client| goals(client) == Some(&json!(2))).await;
 
+    // Another rank does not touch the connection either.
+    let ranked = both.replacen("kind = ", "rank = 120\nkind = ", 1);
+    contains(&hub.reload(&ranked).await, "reloaded: source changed");
+    say(&mut socket, &lines([2, 1], "2.25")).await;
+    client.until(|client| json!(1) == away_goals(client)).await;
+
     // One with other settings connects again.
-    let changed = both.replacen("kind = ", "rank = 120\nkind = ", 1);
+    let changed = ranked.replacen("kind = ", "deadline_ms = 600000\nkind = ", 1);
     contains(&hub.reload(&changed).await, "reloaded: source changed");
     let ended = timeout(PATIENCE, socket.next()).await.expect("the connection ends");
     assert!(!matches!(ended, Some(Ok(ref it)) if it.is_text()), "{ended:?}");

@@ -1,8 +1,11 @@
 //! The Unified Odds Feed from a test broker.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 
 use jiff::Timestamp;
@@ -28,6 +31,19 @@ fn table(broker: &Broker, api: &Server, fixtures: bool) -> String {
         api.url("/uof/"),
         broker.certificate()
     )
+}
+
+/// The product is alive until its recovery is requested: the hub may not listen yet.
+async fn next_recovery(provider: &Provider, api: &mut Server, began: i64) -> Recovery {
+    let requested = Recovery::next(api);
+    tokio::pin!(requested);
+    loop {
+        provider.alive(1, began, 1).await;
+        tokio::select! {
+            recovery = &mut requested => return recovery,
+            () = tokio::time::sleep(Duration::from_millis(100)) => {}
+        }
+    }
 }
 
 async fn odds(provider: &Provider, sport: u8, number: u32, price: &str) {
@@ -65,10 +81,9 @@ async fn odds_of_a_sport_that_only_the_routing_key_names_are_held(broker: &mut B
     let hub = serve(&table(broker, &api, false));
     let mut client = follower(&hub).await;
     let began = Timestamp::now().as_millisecond();
-    let recovery = Recovery::next(&mut api).await;
-    assert_eq!((recovery.product, recovery.after), (1, None));
     until(&mut client, "uof", "recovering").await;
-    provider.alive(1, began, 1).await;
+    let recovery = next_recovery(&provider, &mut api, began).await;
+    assert_eq!((recovery.product, recovery.after), (1, None));
     odds(&provider, 1, 7, "2.10").await;
     client.until(|client| price(client) == Some("2.1")).await;
     // The hold of a book preempts the updates of its match.
@@ -95,7 +110,7 @@ async fn odds_of_a_sport_that_only_the_routing_key_names_are_held(broker: &mut B
 
     broker.run();
     let provider = Provider::connect(broker).await;
-    let recovery = Recovery::next(&mut api).await;
+    let recovery = next_recovery(&provider, &mut api, began + 500).await;
     assert_eq!(recovery.after, Some(began));
     until(&mut client, "uof", "recovering").await;
     odds(&provider, 1, 7, "2.30").await;
@@ -132,7 +147,7 @@ async fn names_come_from_fixtures(broker: &Broker) {
     .await;
     let hub = serve(&table(broker, &api, true));
     let mut client = follower(&hub).await;
-    let recovery = Recovery::next(&mut api).await;
+    let recovery = next_recovery(&provider, &mut api, Timestamp::now().as_millisecond()).await;
     odds(&provider, 1, 7, "2.10").await;
     let sides = |client: &Client| {
         let mut matches = client.channels.iter().filter(|(name, _)| {

@@ -3,7 +3,7 @@
 //! The key of the feed decides here who may push; `push` interprets the messages. One body of a source is
 //! read and applied at a time: another one waits, and gets 409 after `ingest.wait_ms`.
 
-use std::{io::Read, sync::Arc, time::Duration};
+use std::{io::Read, ops::RangeInclusive, sync::Arc, time::Duration};
 
 use axum::{
     Extension, Json,
@@ -12,6 +12,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
+use fanout::Micros;
 use flate2::read::MultiGzDecoder;
 use futures_util::{SinkExt, StreamExt};
 use hyper::{
@@ -78,11 +79,12 @@ pub(super) async fn post(
 ) -> Result<Response, HttpError> {
     let presented = credential::of_rest(request.headers(), request.extensions().get());
     let grant = grant(&shared, &presented, peer, &name).await?;
+    let deadline_us = stated_deadline(request.uri().query())?;
     let is_gzip = is_gzip(request.headers())?;
     // Locked before the body is read, so that each source has at most one body in memory.
     let mut source = lock_source(&shared, &grant).await?;
     let body = read(&shared, request, is_gzip).await?;
-    let taken = shared.pushing.take(&mut source, &body, grant.all_matches).await;
+    let taken = shared.pushing.take(&mut source, &body, grant.all_matches, deadline_us).await;
     Ok(match taken {
         Ok(answer) => respond(StatusCode::OK, None, answer),
         Err((stuck, answer)) => {
@@ -109,6 +111,17 @@ fn detail(stuck: PushError) -> &'static str {
         }
         PushError::Stopping => "the hub is stopping: send the rest again, later",
     }
+}
+
+/// The deadline that the parameter `deadline_ms` states, in microseconds: a second to a day.
+fn stated_deadline(query: Option<&str>) -> Result<Option<Micros>, HttpError> {
+    const ALLOWED_MS: RangeInclusive<Micros> = 1_000..=86_400_000;
+    let mut pairs = form_urlencoded::parse(query.unwrap_or_default().as_bytes());
+    let Some((_, value)) = pairs.find(|(name, _)| name == "deadline_ms") else { return Ok(None) };
+    let stated = value.parse().ok().filter(|ms| ALLOWED_MS.contains(ms));
+    stated
+        .map(|ms: Micros| Some(ms * 1000))
+        .ok_or(HttpError::BadRequest("deadline_ms is 1000 to 86400000 milliseconds"))
 }
 
 /// Checks that the key belongs to this source. Each wrong key counts against the address's limit of wrong
@@ -220,10 +233,11 @@ pub(super) async fn socket(
 ) -> Result<Response, HttpError> {
     let upgrade_request = UpgradeRequest::of_request(&request).map_err(HttpError::Handshake)?;
     let grant = grant(&shared, upgrade_request.presented(), peer, &name).await?;
+    let deadline_us = stated_deadline(request.uri().query())?;
     let refused = |why| HttpError::Refused(StatusCode::SERVICE_UNAVAILABLE, why);
     let permit = shared.push_limits.acquire(&grant.source).map_err(refused)?;
     let upgrade = hyper::upgrade::on(&mut request);
-    let socket = PushSocket { shared, grant, _permit: permit };
+    let socket = PushSocket { shared, grant, deadline_us, _permit: permit };
     tokio::spawn(socket.serve(upgrade));
     let mut response = StatusCode::SWITCHING_PROTOCOLS.into_response();
     response.headers_mut().extend(upgrade_request.fields());
@@ -234,6 +248,8 @@ pub(super) async fn socket(
 struct PushSocket {
     shared: Arc<Shared>,
     grant: FeedGrant,
+    /// The deadline that the request states, in microseconds.
+    deadline_us: Option<Micros>,
     _permit: PushPermit,
 }
 
@@ -315,7 +331,8 @@ impl PushSocket {
         let (answer, detail) = match lock_source(&self.shared, &self.grant).await {
             Ok(mut source) => {
                 let pushing = &self.shared.pushing;
-                match pushing.take(&mut source, body, self.grant.all_matches).await {
+                let all_matches = self.grant.all_matches;
+                match pushing.take(&mut source, body, all_matches, self.deadline_us).await {
                     Ok(answer) => (answer, None),
                     Err((stuck, answer)) => (answer, Some(detail(stuck))),
                 }
@@ -330,4 +347,23 @@ impl PushSocket {
 async fn send(socket: &mut Socket, message: Message) -> Result<(), SocketError> {
     let sent = timeout(DEAD_AFTER, socket.send(message)).await;
     sent.unwrap_or(Err(SocketError::ConnectionClosed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deadline_is_stated_in_milliseconds() {
+        let check = |query: Option<&str>, expected: Option<Option<Micros>>| {
+            assert_eq!(stated_deadline(query).ok(), expected, "{query:?}");
+        };
+        check(None, Some(None));
+        check(Some("other=1"), Some(None));
+        check(Some("other=1&deadline_ms=1000"), Some(Some(1_000_000)));
+        check(Some("deadline_ms=86400000"), Some(Some(86_400_000_000)));
+        for wrong in ["", "0", "999", "86400001", "-5", "5s", "99999999999999999999"] {
+            check(Some(&format!("deadline_ms={wrong}")), None);
+        }
+    }
 }

@@ -66,8 +66,8 @@ pub struct Certificate {
     files: CertificateFiles,
     /// The files as they were right before they were read.
     states: FileStates,
-    /// Unix time, in seconds; `None` if it cannot be read.
-    expires: Option<i64>,
+    /// From when and until when it is valid: Unix times, in seconds; `None` if they cannot be read.
+    validity: Option<[i64; 2]>,
     pair: Arc<CertifiedKey>,
 }
 
@@ -95,11 +95,12 @@ impl Certificate {
             key: key.to_owned(),
             source,
         })?;
-        let expires = pair.cert.first().and_then(|leaf| {
+        let validity = pair.cert.first().and_then(|leaf| {
             let (_, leaf) = parse_x509_certificate(leaf).ok()?;
-            Some(leaf.validity().not_after.timestamp())
+            let validity = leaf.validity();
+            Some([validity.not_before, validity.not_after].map(|time| time.timestamp()))
         });
-        Ok(Self { files, states, expires, pair: Arc::new(pair) })
+        Ok(Self { files, states, validity, pair: Arc::new(pair) })
     }
 }
 
@@ -144,9 +145,11 @@ impl CurrentCertificate {
     }
 
     fn set(current: &mut Option<Certificate>, certificate: Certificate) {
-        if let Some(expires) = certificate.expires {
+        if let Some(validity) = certificate.validity {
             #[expect(clippy::cast_precision_loss, reason = "seconds are far below 2^53")]
-            gauge!("matchwire_certificate_expires_timestamp_seconds").set(expires as f64);
+            let [begins, expires] = validity.map(|time| time as f64);
+            gauge!("matchwire_certificate_begins_timestamp_seconds").set(begins);
+            gauge!("matchwire_certificate_expires_timestamp_seconds").set(expires);
         }
         *current = Some(certificate);
     }

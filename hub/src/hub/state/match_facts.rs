@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use facts::event::{
-    Fact, MarketChange, MarketDefinition, OddsFact, SelectionChange, SelectionDefinition,
+    Fact, MarketChange, MarketDefinition, MarketStatus, OddsFact, SelectionChange,
+    SelectionDefinition,
 };
 
 use super::{Book, LadderKind, Market, Match, Moment, Selection};
-use crate::hub::feeds::FactKind;
+use crate::hub::feeds::{FactKind, SourceNumber};
 
 impl Match {
     /// What is known of the match, as facts of this moment.
@@ -19,6 +20,19 @@ impl Match {
         facts.extend(kinds.into_iter().flat_map(|kind| self.play.facts(kind, moment)));
         facts.extend(self.books.iter().flat_map(Book::facts));
         facts
+    }
+}
+
+impl Match {
+    /// The markets of a source that are not closed.
+    pub(in crate::hub) fn open_markets(
+        &self,
+        source: SourceNumber,
+    ) -> impl Iterator<Item = (Arc<str>, MarketDefinition)> {
+        let books = self.books.iter().chain(&self.standby_books);
+        let markets = books.filter(move |book| book.source == source).flat_map(|it| &it.markets);
+        let open = markets.filter(|market| market.status != MarketStatus::Closed);
+        open.map(|market| (Arc::clone(&market.id), market.definition()))
     }
 }
 

@@ -17,10 +17,13 @@ use facts::event::{
 };
 
 use super::{
-    Book, BookDelta, BookEvent, Match, MatchDelta, MatchMember, Moment, Play,
+    Book, BookDelta, BookEvent, Life, Match, MatchDelta, MatchMember, Moment, Play,
     primary::{SourceView, best},
 };
-use crate::hub::feeds::{FactKind, Source, SourceNumber};
+use crate::{
+    hub::feeds::{FactKind, Source, SourceNumber},
+    push::PushDuty,
+};
 
 /// The source and time of a fact, and the state of all sources.
 #[derive(Debug, Clone, Copy)]
@@ -352,9 +355,30 @@ impl Match {
     /// Whether a source contributes to the match.
     #[must_use]
     pub fn has_source(&self, source: SourceNumber) -> bool {
-        FactKind::ALL.iter().any(|kind| self.primaries.of(*kind) == Some(source))
-            || self.views.iter().any(|view| view.source == source)
-            || self.books.iter().chain(&self.standby_books).any(|book| book.source == source)
+        self.sources().any(|it| it == source)
+    }
+
+    /// The sources that contribute to the match, some several times.
+    fn sources(&self) -> impl Iterator<Item = SourceNumber> {
+        let primaries = FactKind::ALL.iter().filter_map(|kind| self.primaries.of(*kind));
+        let views = self.views.iter().map(|view| view.source);
+        primaries.chain(views).chain(self.sources_of_books(|_| true))
+    }
+
+    fn sources_of_books(&self, is_meant: fn(&Book) -> bool) -> impl Iterator<Item = SourceNumber> {
+        let books = self.books.iter().chain(&self.standby_books);
+        books.filter(move |book| is_meant(book)).map(|book| book.source)
+    }
+
+    /// What of the facts of its sources somebody may rely on now, some sources several times.
+    pub(in crate::hub) fn duties(&self) -> impl Iterator<Item = (SourceNumber, PushDuty)> {
+        let life = self.life();
+        let in_play = (life == Life::Live).then(|| self.sources()).into_iter().flatten();
+        let is_open: fn(&Book) -> bool = |book| book.life() != Life::Ended;
+        let prices = (life != Life::Ended).then(|| self.sources_of_books(is_open));
+        let prices = prices.into_iter().flatten();
+        let prices = prices.map(|source| (source, PushDuty::Prices));
+        in_play.map(|source| (source, PushDuty::InPlay)).chain(prices)
     }
 }
 

@@ -8,7 +8,7 @@ use std::{
 use facts::event::Micros;
 use ingest::{
     error::DecodeError,
-    normalize::{Interpret, Interpretation, sportradar_uof},
+    normalize::{Interpret, Interpretation, KnownMatch, sportradar_uof},
     source::{ReportSender, sportradar_uof as uof},
 };
 
@@ -22,6 +22,8 @@ pub enum UnifiedOddsError {
     Api(#[from] uof::ApiError),
     #[error("unknown product {0}: 1 is live odds, 3 pre-match odds")]
     Product(u32),
+    #[error("a rate of recoveries is [requests, seconds], each at least 1")]
+    Rate,
 }
 
 /// Creates the task of the feed.
@@ -51,7 +53,13 @@ pub(super) fn follow(
         3 => Ok(uof::Product::pre_match()),
         other => Err(UnifiedOddsError::Product(*other)),
     });
+    let recovery_rates = uof::RecoveryRates {
+        short: rates(&config.recovery_rates)?,
+        day: rates(&config.recovery_day_rates)?,
+        full: rates(&config.recovery_full_rates)?,
+    };
     let settings = uof::UofSettings {
+        recovery_rates,
         fixtures: config.fixtures,
         descriptions: config.descriptions,
         alive_within: Duration::from_millis(config.alive_ms),
@@ -61,6 +69,15 @@ pub(super) fn follow(
     let route = interpreter.clone();
     let route = move |key: &str| route.hint(key);
     Ok(Box::pin(uof::run(settings, Box::new(interpreter), route, outlet)))
+}
+
+fn rates(pairs: &[(usize, u64)]) -> Result<Vec<uof::Rate>, UnifiedOddsError> {
+    let rate = |&(requests, seconds)| {
+        let is_usable = requests > 0 && seconds > 0;
+        let within = Duration::from_secs(seconds);
+        is_usable.then_some(uof::Rate { requests, within }).ok_or(UnifiedOddsError::Rate)
+    };
+    pairs.iter().map(rate).collect()
 }
 
 /// The Unified Odds Feed's interpreter, which learns the sport of an event from the routing key of
@@ -99,5 +116,9 @@ impl Interpret for RoutedInterpreter {
 
     fn restart(&mut self) {
         self.interpreter().restart();
+    }
+
+    fn resume(&mut self, matches: Vec<KnownMatch>) {
+        self.interpreter().resume(matches);
     }
 }

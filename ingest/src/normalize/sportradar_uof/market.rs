@@ -75,6 +75,23 @@ impl Market {
         }
     }
 
+    /// A market that was reported before a restart.
+    pub(super) fn resumed(
+        book: Arc<str>,
+        key: &str,
+        definition: MarketDefinition,
+        sport: Sport,
+    ) -> Self {
+        let (id, specifiers) = key.split_once('/').unwrap_or((key, ""));
+        let (id, specifiers) = (id.to_owned(), specifiers.to_owned());
+        let mut market =
+            Self::new(book, &decode::Market { id, specifiers, ..Default::default() }, sport);
+        let selections = definition.selections.iter().enumerate();
+        market.places = selections.map(|(place, it)| (Arc::clone(&it.id), place)).collect();
+        market.state = MarketState::resumed(definition);
+        market
+    }
+
     /// Looks up the provider's names of the market and of these outcomes, unless that was done before. Does nothing for a
     /// market that the hub names itself.
     pub(super) fn learn_names(

@@ -30,14 +30,15 @@ mod tests;
 use std::{collections::HashMap, sync::Arc};
 
 use facts::event::{
-    Class, Competition, Fact, Fixture, Gender, Id, MarketStatus, Micros, Participant, Side, Sport,
+    Class, Competition, Fact, Fixture, Gender, Id, MarketDefinition, MarketStatus, Micros,
+    Participant, Side, Sport,
 };
 
 use self::{
     market::{ClosedBy, Market},
     names::MarketNames,
 };
-use super::{Interpret, Interpretation, Signal, batch};
+use super::{Interpret, Interpretation, KnownMatch, Signal, batch};
 pub use crate::decode::sportradar_uof::{Control, control};
 use crate::{
     decode::sportradar_uof::{self as decode, Kind, MarketDescription, Message, Range, UofFixture},
@@ -247,9 +248,27 @@ impl Interpret for Interpreter {
         }
         Ok(())
     }
+
+    fn resume(&mut self, matches: Vec<KnownMatch>) {
+        for KnownMatch { key, sport, markets } in matches {
+            // Beyond the limit nothing is kept, as before the restart.
+            if let Ok((state, _)) = self.state(&key) {
+                state.resume(sport, markets);
+            }
+        }
+    }
 }
 
 impl EventState {
+    fn resume(&mut self, sport: Sport, markets: Vec<(Arc<str>, MarketDefinition)>) {
+        self.sport.get_or_insert(sport);
+        for (key, definition) in markets.into_iter().take(MARKETS_MAX) {
+            self.in_play |= definition.in_play;
+            let market = Market::resumed(Arc::from(PROVIDER), &key, definition, sport);
+            self.markets.insert(key.to_string(), market);
+        }
+    }
+
     fn new(event: &str) -> Self {
         let fixture = fixture_of(&UofFixture { event: event.to_owned(), ..Default::default() });
         Self {

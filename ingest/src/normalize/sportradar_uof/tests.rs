@@ -490,3 +490,30 @@ fn fixture_states_what_its_competitors_have_in_common() {
         assert_eq!(class(event, attributes), expected, "{event} {attributes:?}");
     }
 }
+
+/// After a restart of the hub only what changes is reported: the rest is known from the hub.
+#[test]
+fn markets_of_before_a_restart_are_stopped_and_go_on() {
+    let mut before = football();
+    let mut played = Interpretation::default();
+    before.message(odds(RESULT).as_bytes(), NOW, &mut played).unwrap();
+    let events = played.batches.into_iter().flat_map(|timed| timed.batch.events);
+    let definitions = events.filter_map(|event| match event.fact {
+        Fact::Odds(OddsFact { market, change: MarketChange::Define(it), .. }) => Some((market, it)),
+        _ => None,
+    });
+    let key = "sr:match:1".into();
+    let known = KnownMatch { key, sport: Sport::Football, markets: definitions.collect() };
+    let mut after = Interpreter::default();
+    after.resume(vec![known]);
+    let stopped = interpret(&mut after, &message("bet_stop", "groups=\"all\"", ""));
+    let selections = "1=home:active 2=draw:active 3=away:removed";
+    let expected =
+        ["fixture sr:match:1".to_owned(), format!("1 is match_winner suspended {selections}")];
+    assert_eq!(stopped, expected);
+    let reopened = interpret(&mut after, &odds(RESULT));
+    assert_eq!(
+        reopened,
+        [format!("1 is match_winner open {selections}"), "1 1=2.10 2=3".to_owned()]
+    );
+}

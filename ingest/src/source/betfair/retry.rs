@@ -2,7 +2,7 @@
 //!
 //! A connection that was up to date is replaced at once when it breaks, because most failures affect
 //! only the connection; but at most once a minute, so that a flapping peer is not hammered. All other
-//! attempts back off.
+//! attempts back off, and begin anew after a connection that was up to date.
 
 use std::time::Duration;
 
@@ -31,6 +31,9 @@ impl RetryTimer {
 
     /// How long to wait. `was_live`: the connection that broke was up to date.
     pub(super) fn wait(&mut self, remedy: Remedy, was_live: bool, now: Micros) -> Duration {
+        if was_live {
+            self.backoff.succeeded();
+        }
         match remedy {
             Remedy::AtOnce => Duration::ZERO,
             Remedy::WaitLong => self.backoff.refused(&mut self.rng),
@@ -62,9 +65,10 @@ mod tests {
         };
         check(false, 0, 1, 1);
         check(true, 1, 0, 0);
-        check(true, 2, 2, 2);
-        check(false, 3, 4, 4);
-        check(true, 60, 8, 8);
+        check(true, 2, 1, 1);
+        check(false, 3, 2, 2);
+        check(false, 4, 4, 4);
+        check(true, 60, 1, 1);
         check(true, 61, 0, 0);
         let long = retry.wait(Remedy::WaitLong, true, 200_000_000);
         assert!(long >= 30 * second, "{long:?}");

@@ -2,8 +2,8 @@
 //!
 //! Requests are sent one at a time, each at its own interval. A response is a whole image; 304 (not
 //! modified) is as fresh as a new one. The source is `Live` once every request has had a complete
-//! response, and `Down` from the second consecutive failure, of one request or across requests. It
-//! stays down until the failed requests succeed.
+//! response, and `Down` from the second consecutive failure, of one request or across requests, or
+//! once the provider denies access or asks to wait. It stays down until the failed requests succeed.
 //!
 //! No proxy is used and no redirect followed: the request carries a secret and must only go where
 //! the operator configured.
@@ -203,11 +203,8 @@ impl<'a> Poller<'a> {
     }
 
     async fn succeeded(&mut self, index: usize, began: Instant) -> Result<(), ReceiverClosed> {
-        let now = self.reports.now();
         let state = &mut self.requests[index];
-        if !state.backoff.is_connected() {
-            state.backoff.connected(now);
-        }
+        state.backoff.succeeded();
         state.failures = 0;
         state.missing = false;
         state.due = began + self.allowance.interval(state.request.interval());
@@ -258,8 +255,9 @@ impl<'a> Poller<'a> {
             }
             Failure::Denied { .. } => self.not_before = now + self.backoff_most,
         }
-        let denied = matches!(failure, Failure::Denied { .. });
-        if denied || state.failures.max(self.failures) >= 2 {
+        // Nothing comes for a while: the provider has said so.
+        let is_told = matches!(failure, Failure::Denied { .. } | Failure::Wait { .. });
+        if is_told || state.failures.max(self.failures) >= 2 {
             state.missing = true;
             self.recovering = false;
             let why = format!("{}: {failure}", state.request);

@@ -1,9 +1,10 @@
 //! Sportradar's Unified Odds Feed: messages over AMQP 0.9.1, and recoveries requested over HTTP.
 //!
 //! The queue is deleted with its connection, so messages sent while disconnected are lost and must
-//! be recovered. Each product (live odds, pre-match odds) sends `alive` every few seconds. A product
+//! be recovered. Each product (live odds, pre-match odds) sends `alive` every 10 seconds. A product
 //! that does not, or that says that messages were missed, has a gap and is recovered too. One that is down is recovered in
 //! full, since its markets were suspended. The source
+//! continues from the position of an earlier run of the hub, which is reported whenever it changes. It
 //! is `Live` while all its products are, and `Recovering` from a connection or a gap until the
 //! `snapshot_complete` that ends the last recovery.
 //!
@@ -19,6 +20,7 @@ mod control;
 mod descriptions;
 mod fixtures;
 mod product;
+mod rates;
 mod recovery;
 
 use std::{convert::Infallible, future, time::Duration};
@@ -34,6 +36,7 @@ use tokio::{
 pub use self::{
     broker::Broker,
     product::Product,
+    rates::{Rate, RecoveryRates},
     recovery::{Api, ApiError},
 };
 use self::{
@@ -45,7 +48,7 @@ use self::{
     recovery::{RecoveryClient, RecoveryError},
 };
 use super::{
-    ReceiverClosed, Report, ReportSender,
+    ReceiverClosed, Report, ReportSender, Resume,
     backoff::{self, Backoff},
     reconnect::{ConnectionEnd, Disconnect, Reconnector},
     signal_capture::SignalCapture,
@@ -65,17 +68,21 @@ pub struct UofSettings {
     pub fixtures: bool,
     /// Whether the descriptions of markets are requested, with the names of markets and outcomes. Default true.
     pub descriptions: bool,
-    /// A product without an `alive` message for this long has a gap. Default: 10 s.
+    /// A product without an `alive` message for this long has a gap. Default: 21 s, twice the period of
+    /// the messages and a second.
     pub alive_within: Duration,
     /// A recovery that takes longer is requested again. Default: 20 min, twice the duration of a
     /// full recovery of pre-match odds.
     pub recovery_within: Duration,
+    /// How often the provider lets a product be recovered.
+    pub recovery_rates: RecoveryRates,
     /// The longest message, in bytes. Default: 8 MiB.
     pub message_bytes_max: usize,
     /// The upper bound of the first wait after a disconnect, and after a refused recovery request.
     /// Default: 1 s.
     pub backoff_first: Duration,
-    /// The longest wait, also used after access was denied. Default: 60 s.
+    /// The longest wait after a disconnect. After a recovery was denied it is the first one, and doubles up to ten times as
+    /// long. Default: 60 s.
     pub backoff_most: Duration,
 }
 
@@ -88,12 +95,19 @@ impl UofSettings {
             products,
             fixtures: true,
             descriptions: true,
-            alive_within: Duration::from_secs(10),
+            alive_within: Duration::from_secs(21),
             recovery_within: Duration::from_secs(20 * 60),
+            recovery_rates: RecoveryRates::default(),
             message_bytes_max: 8 << 20,
             backoff_first: Duration::from_secs(1),
             backoff_most: Duration::from_secs(60),
         }
+    }
+
+    /// Which messages the feed is of: a position of another one means nothing.
+    fn feed(&self) -> String {
+        let Broker { host, vhost, routing_keys, .. } = &self.broker;
+        format!("{host} {vhost} {}", routing_keys.join(" "))
     }
 }
 
@@ -107,6 +121,7 @@ pub async fn run(
     reports: ReportSender,
 ) {
     let mut feed = OddsFeed::new(&settings, interpreter, route, &reports);
+    feed.resume();
     let source = async {
         let mut reconnector = Reconnector::new(settings.backoff_first, settings.backoff_most);
         loop {
@@ -146,6 +161,8 @@ struct OddsFeed<'a, R> {
     descriptions: Option<Descriptions>,
     /// The back-off after failed recovery requests.
     backoff: Backoff,
+    /// That after denied ones.
+    denials: Backoff,
     rng: ChaCha8Rng,
     /// Messages so far, for the place in a refusal.
     number: u64,
@@ -163,7 +180,8 @@ impl<'a, R: FnMut(&str) + Send> OddsFeed<'a, R> {
         route: R,
         reports: &'a ReportSender,
     ) -> Self {
-        let UofSettings { products, alive_within, recovery_within, .. } = settings.clone();
+        let UofSettings { products, alive_within, recovery_within, recovery_rates, .. } =
+            settings.clone();
         let mut rng = backoff::rng();
         // Random, so that the end of a recovery that an earlier run requested is not mistaken for ours.
         let first_id = rng.random_range(1..=0x3fff_ffff);
@@ -173,16 +191,41 @@ impl<'a, R: FnMut(&str) + Send> OddsFeed<'a, R> {
             reports,
             interpreter: SignalCapture::new(interpreter),
             route,
-            products: Products::new(products, alive_within, recovery_within, first_id, now),
+            products: Products::new(
+                products,
+                alive_within,
+                recovery_within,
+                recovery_rates,
+                first_id,
+                now,
+            ),
             recovery: RecoveryClient::new(settings.api.clone()),
             fixtures: settings.fixtures.then(|| Fixtures::start(settings, reports.name())),
             descriptions: settings
                 .descriptions
                 .then(|| Descriptions::start(settings, reports.name())),
             backoff: Backoff::new(settings.backoff_first, settings.backoff_most),
+            denials: Backoff::new(settings.backoff_most, settings.backoff_most * 10),
             rng,
             number: 0,
             live: false,
+        }
+    }
+
+    /// Goes on from where an earlier run has ended, if the hub still has what came before.
+    fn resume(&mut self) {
+        let Some(Resume { position, matches }) = self.reports.take_resume() else { return };
+        let (feed, wall_ms) = (self.settings.feed(), self.reports.now() / 1000);
+        if self.products.resume(&position, &feed, Instant::now(), wall_ms) {
+            self.interpreter.resume(matches);
+        }
+    }
+
+    async fn report_position(&mut self) -> Result<(), ReceiverClosed> {
+        let (feed, wall_ms) = (self.settings.feed(), self.reports.now() / 1000);
+        match self.products.take_position(&feed, Instant::now(), wall_ms) {
+            Some(position) => self.reports.send(Report::Position(position.into())).await,
+            None => Ok(()),
         }
     }
 
@@ -200,6 +243,10 @@ impl<'a, R: FnMut(&str) + Send> OddsFeed<'a, R> {
             self.request_recoveries(&mut pending);
             self.request_names();
             self.report_state().await?;
+            self.report_position().await?;
+            if self.live {
+                reconnector.succeeded();
+            }
         }
     }
 
@@ -274,10 +321,11 @@ impl<'a, R: FnMut(&str) + Send> OddsFeed<'a, R> {
             Some(ControlMessage::SnapshotComplete { product, request_id }) => {
                 let is_pending = self.products.complete(product, request_id);
                 if is_pending {
-                    self.backoff.connected(self.reports.now());
+                    self.backoff.succeeded();
+                    self.denials.succeeded();
                 }
             }
-            Some(ControlMessage::Down { product }) => self.products.down(product, Instant::now()),
+            Some(ControlMessage::Down { product }) => self.products.down(product),
             None => {}
         }
     }
@@ -307,11 +355,20 @@ impl<'a, R: FnMut(&str) + Send> OddsFeed<'a, R> {
         result: &Result<(), RecoveryError>,
     ) {
         let Err(error) = result else { return };
-        let wait = self.backoff.failed(self.reports.now(), &mut self.rng);
+        let now = self.reports.now();
         let wait = match error {
-            RecoveryError::Transient => wait,
-            RecoveryError::Denied => self.settings.backoff_most,
+            RecoveryError::Transient => self.backoff.failed(now, &mut self.rng),
+            RecoveryError::Denied(_) => {
+                self.denials.failed(now, &mut self.rng).max(self.settings.backoff_most)
+            }
         };
+        tracing::warn!(
+            source = &**self.reports.name(),
+            product = self.products.name(request.index),
+            wait_s = wait.as_secs(),
+            %error,
+            "a recovery was refused"
+        );
         self.products.failed(request, Instant::now() + wait);
     }
 

@@ -2,11 +2,15 @@
 //!
 //! Pure: `now` is an argument, the requests are return values. A product is live from the end of a
 //! recovery for as long as it sends `alive`. After a disconnect or a gap, the changes since the last
-//! time it was complete are requested; everything, if that is too long ago or never happened.
+//! time it was complete are requested; everything, if that is too long ago or never happened. A request
+//! waits for an `alive`, for the provider's rates, and for the back-off after a refusal.
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
+
+use super::rates::{RecoveryLength, RecoveryRates, SentRecoveries};
 
 /// One of the feed's producers of odds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,8 +51,8 @@ pub(super) struct RecoveryRequest {
 enum ProductStatus {
     /// It does not send `alive`; a recovery request would be useless.
     Silent,
-    /// A recovery is to be requested at that time.
-    Due(Instant),
+    /// A recovery is to be requested, as soon as it may be.
+    Due,
     /// A recovery with this id was requested at that time.
     Requested(u32, Instant),
     Live,
@@ -64,6 +68,27 @@ struct ProductState {
     alive: Option<i64>,
     /// Everything before this, by the provider's clock, was received.
     whole: Option<i64>,
+    sent: SentRecoveries,
+    /// No recovery is requested before this: one was refused, or the rates are used up.
+    not_before: Instant,
+}
+
+/// What of a product outlives a restart. Times are in milliseconds.
+#[derive(Debug, Serialize, Deserialize)]
+struct SavedProduct {
+    id: u32,
+    whole: Option<i64>,
+    sent: SentRecoveries,
+    /// By the wall clock.
+    not_before_ms: i64,
+}
+
+/// The position of the feed.
+#[derive(Debug, Serialize, Deserialize)]
+struct SavedProducts {
+    /// Which messages it is of.
+    feed: String,
+    products: Vec<SavedProduct>,
 }
 
 /// The state of all products.
@@ -74,7 +99,10 @@ pub(super) struct Products {
     alive_within: Duration,
     /// A recovery that takes longer is requested again.
     recovery_within: Duration,
+    rates: RecoveryRates,
     next_id: u32,
+    /// Whether the position has changed since it was last taken.
+    is_changed: bool,
 }
 
 impl Products {
@@ -82,6 +110,7 @@ impl Products {
         products: Vec<Product>,
         alive_within: Duration,
         recovery_within: Duration,
+        rates: RecoveryRates,
         first_id: u32,
         now: Instant,
     ) -> Self {
@@ -91,9 +120,55 @@ impl Products {
             last_message: now,
             alive: None,
             whole: None,
+            sent: SentRecoveries::default(),
+            not_before: now,
         };
         let all = products.into_iter().map(new_state).collect();
-        Self { all, alive_within, recovery_within, next_id: first_id }
+        Self { all, alive_within, recovery_within, rates, next_id: first_id, is_changed: false }
+    }
+
+    /// The position, as text, if it has changed since it was last taken. `feed`: which messages it is of.
+    pub(super) fn take_position(
+        &mut self,
+        feed: &str,
+        now: Instant,
+        wall_ms: i64,
+    ) -> Option<String> {
+        if !std::mem::take(&mut self.is_changed) {
+            return None;
+        }
+        let products = self.all.iter().map(|state| {
+            let wait = state.not_before.saturating_duration_since(now).as_millis();
+            SavedProduct {
+                id: state.product.id,
+                whole: state.whole,
+                sent: state.sent.clone(),
+                not_before_ms: wall_ms.saturating_add(i64::try_from(wait).unwrap_or(i64::MAX)),
+            }
+        });
+        let saved = SavedProducts { feed: feed.to_owned(), products: products.collect() };
+        serde_json::to_string(&saved).ok()
+    }
+
+    /// Goes on from a position. Returns whether it can be used: it is of the same feed.
+    pub(super) fn resume(
+        &mut self,
+        position: &str,
+        feed: &str,
+        now: Instant,
+        wall_ms: i64,
+    ) -> bool {
+        /// A wait that is longer is of a clock that was put back.
+        const WAIT_MAX_MS: i64 = 2 * 60 * 60 * 1000;
+        let saved = serde_json::from_str::<SavedProducts>(position);
+        let Some(saved) = saved.ok().filter(|saved| saved.feed == feed) else { return false };
+        for SavedProduct { id, whole, sent, not_before_ms } in saved.products {
+            let Some(state) = self.all.iter_mut().find(|it| it.product.id == id) else { continue };
+            let wait_ms = not_before_ms.saturating_sub(wall_ms).clamp(0, WAIT_MAX_MS);
+            state.not_before = now + Duration::from_millis(wait_ms.unsigned_abs());
+            (state.whole, state.sent) = (whole, sent);
+        }
+        true
     }
 
     pub(super) fn name(&self, index: usize) -> &str {
@@ -104,10 +179,11 @@ impl Products {
         self.all.iter().all(|state| state.status == ProductStatus::Live)
     }
 
-    /// A new connection: the messages sent before it were missed.
+    /// A new connection: the messages sent before it were missed. A recovery before the first `alive`
+    /// would fail.
     pub(super) fn connected(&mut self, now: Instant) {
         for state in &mut self.all {
-            state.status = ProductStatus::Due(now);
+            state.status = ProductStatus::Silent;
             state.last_message = now;
         }
     }
@@ -117,21 +193,24 @@ impl Products {
         let Some(state) = self.all.iter_mut().find(|it| it.product.id == id) else { return };
         state.last_message = now;
         match state.status {
-            ProductStatus::Live if subscribed => state.whole = Some(timestamp),
-            ProductStatus::Live | ProductStatus::Silent => state.status = ProductStatus::Due(now),
+            ProductStatus::Live if subscribed => {
+                state.whole = Some(timestamp);
+                self.is_changed = true;
+            }
+            ProductStatus::Live | ProductStatus::Silent => state.status = ProductStatus::Due,
             // The product reports this until it has processed the request.
-            ProductStatus::Requested(..) | ProductStatus::Due(_) => {}
+            ProductStatus::Requested(..) | ProductStatus::Due => {}
         }
         state.alive = Some(timestamp);
     }
 
     /// Handles a `product_down` message: only a full recovery brings back the markets that it suspends.
-    pub(super) fn down(&mut self, id: u32, now: Instant) {
+    pub(super) fn down(&mut self, id: u32) {
         let Some(state) = self.all.iter_mut().find(|it| it.product.id == id) else { return };
         state.whole = None;
-        // One that is due already may have to wait until it is requested again.
-        if !matches!(state.status, ProductStatus::Due(_)) {
-            state.status = ProductStatus::Due(now);
+        self.is_changed = true;
+        if state.status != ProductStatus::Silent {
+            state.status = ProductStatus::Due;
         }
     }
 
@@ -146,15 +225,18 @@ impl Products {
         }
         state.status = ProductStatus::Live;
         state.whole = state.alive.or(state.whole);
+        self.is_changed = true;
         true
     }
 
-    /// The request failed; it is to be sent again at `retry_at`.
+    /// The request failed. None of its product is sent before `retry_at`, whatever happens meanwhile.
     pub(super) fn failed(&mut self, request: &RecoveryRequest, retry_at: Instant) {
         let state = &mut self.all[request.index];
+        state.not_before = state.not_before.max(retry_at);
+        self.is_changed = true;
         if matches!(state.status, ProductStatus::Requested(requested, _) if requested == request.request_id)
         {
-            state.status = ProductStatus::Due(retry_at);
+            state.status = ProductStatus::Due;
         }
     }
 
@@ -163,12 +245,15 @@ impl Products {
         let mut requests = Vec::new();
         for (index, state) in self.all.iter_mut().enumerate() {
             state.check_deadlines(now, self.alive_within, self.recovery_within);
-            if matches!(state.status, ProductStatus::Due(at) if at <= now) {
+            if state.may_be_requested(&self.rates, now, wall_ms) {
                 let request_id = self.next_id;
                 // The provider's own clients count in a signed number of 32 bits.
                 self.next_id = (self.next_id % 0x7fff_ffff) + 1;
                 state.status = ProductStatus::Requested(request_id, now);
-                requests.push(RecoveryRequest { index, request_id, after: state.after(wall_ms) });
+                self.is_changed = true;
+                let after = state.after(wall_ms);
+                state.sent.note(&self.rates, RecoveryLength::new(after, wall_ms), wall_ms);
+                requests.push(RecoveryRequest { index, request_id, after });
             }
         }
         requests
@@ -180,7 +265,7 @@ impl Products {
             let silence = state.last_message + self.alive_within;
             match state.status {
                 ProductStatus::Silent => None,
-                ProductStatus::Due(at) => Some(at.min(silence)),
+                ProductStatus::Due => Some(state.not_before.min(silence)),
                 ProductStatus::Requested(_, at) => Some(silence.min(at + self.recovery_within)),
                 ProductStatus::Live => Some(silence),
             }
@@ -195,8 +280,19 @@ impl ProductState {
             self.status = ProductStatus::Silent;
         }
         if matches!(self.status, ProductStatus::Requested(_, at) if now >= at + recovery_within) {
-            self.status = ProductStatus::Due(now);
+            self.status = ProductStatus::Due;
         }
+    }
+
+    /// Whether a recovery is due and may be sent now. If the rates forbid it, it waits for them.
+    fn may_be_requested(&mut self, rates: &RecoveryRates, now: Instant, wall_ms: i64) -> bool {
+        if self.status != ProductStatus::Due || now < self.not_before {
+            return false;
+        }
+        let length = RecoveryLength::new(self.after(wall_ms), wall_ms);
+        let wait = self.sent.wait(rates, length, wall_ms);
+        self.not_before = now + wait;
+        wait.is_zero()
     }
 
     fn after(&self, wall_ms: i64) -> Option<i64> {
@@ -206,171 +302,4 @@ impl ProductState {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Two products with limits of 10 s for `alive` and 60 s for a recovery, and a clock.
-    struct TestProducts {
-        products: Products,
-        start: Instant,
-        wall_ms: i64,
-    }
-
-    const LIVE: u32 = 1;
-    const PRE: u32 = 3;
-    const HOUR_MS: i64 = 3_600_000;
-
-    impl TestProducts {
-        fn new() -> Self {
-            let start = Instant::now();
-            let all = vec![Product::live_odds(), Product::pre_match()];
-            let (alive, recovery) = (Duration::from_secs(10), Duration::from_secs(60));
-            let products = Products::new(all, alive, recovery, 100, start);
-            Self { products, start, wall_ms: HOUR_MS }
-        }
-
-        fn at(&self, second: u64) -> Instant {
-            self.start + Duration::from_secs(second)
-        }
-
-        fn alive(&mut self, product: u32, timestamp: i64, second: u64) {
-            let now = self.at(second);
-            self.products.alive(product, timestamp, true, now);
-        }
-
-        fn connected(&mut self, second: u64) {
-            let now = self.at(second);
-            self.products.connected(now);
-        }
-
-        /// Checks index, request id and start of the recoveries that are due now.
-        #[track_caller]
-        fn check_due(&mut self, second: u64, expected: &[(usize, u32, Option<i64>)]) {
-            let now = self.at(second);
-            let requests = self.products.due_requests(now, self.wall_ms);
-            let requests: Vec<_> =
-                requests.iter().map(|it| (it.index, it.request_id, it.after)).collect();
-            assert_eq!(requests, expected);
-        }
-
-        /// Both live, alive at 1 s by our clock and at 1000 by their own.
-        fn live() -> Self {
-            let mut test = Self::new();
-            test.connected(0);
-            test.check_due(0, &[(0, 100, None), (1, 101, None)]);
-            test.alive(LIVE, 1000, 1);
-            test.alive(PRE, 1000, 1);
-            assert!(test.products.complete(LIVE, 100) && test.products.complete(PRE, 101));
-            assert!(test.products.all_live());
-            test
-        }
-    }
-
-    #[test]
-    fn all_is_live_once_the_recovery_of_each_product_is_complete() {
-        let mut test = TestProducts::new();
-        test.connected(0);
-        test.check_due(0, &[(0, 100, None), (1, 101, None)]);
-        test.check_due(0, &[]);
-        assert!(!test.products.complete(LIVE, 101), "another product's");
-        assert!(!test.products.complete(9, 100), "no product has this id");
-        assert!(test.products.complete(LIVE, 100));
-        assert!(!test.products.all_live());
-        assert!(test.products.complete(PRE, 101));
-        assert!(test.products.all_live());
-    }
-
-    #[test]
-    fn after_a_disconnect_changes_since_the_last_alive_are_requested() {
-        let mut test = TestProducts::live();
-        test.alive(LIVE, 2000, 2);
-        test.connected(5);
-        assert!(!test.products.all_live());
-        test.check_due(5, &[(0, 102, Some(2000)), (1, 103, Some(1000))]);
-        // Disconnected again before it was complete: the recovery start stays, despite a newer alive.
-        test.alive(LIVE, 6000, 6);
-        test.connected(7);
-        test.check_due(7, &[(0, 104, Some(2000)), (1, 105, Some(1000))]);
-        assert!(!test.products.complete(LIVE, 102), "of the connection before");
-        test.alive(LIVE, 8000, 8);
-        assert!(test.products.complete(LIVE, 104));
-        test.connected(9);
-        test.check_due(9, &[(0, 106, Some(8000)), (1, 107, Some(1000))]);
-    }
-
-    #[test]
-    fn a_gap_beyond_the_horizon_is_recovered_in_full() {
-        let mut test = TestProducts::live();
-        test.wall_ms = 1000 + 10 * HOUR_MS;
-        test.connected(5);
-        test.check_due(5, &[(0, 102, None), (1, 103, Some(1000))]);
-    }
-
-    #[test]
-    fn a_silent_product_is_not_live_and_is_recovered_when_it_is_alive_again() {
-        let mut test = TestProducts::live();
-        test.alive(PRE, 9000, 9);
-        assert_eq!(test.products.deadline(), Some(test.at(11)));
-        test.check_due(10, &[]);
-        assert!(test.products.all_live());
-        test.check_due(11, &[]);
-        assert!(!test.products.all_live());
-        test.alive(PRE, 12000, 12);
-        test.check_due(12, &[]);
-        test.alive(LIVE, 13000, 13);
-        test.check_due(13, &[(0, 102, Some(1000))]);
-        assert!(test.products.complete(LIVE, 102));
-        assert!(test.products.all_live());
-    }
-
-    #[test]
-    fn a_product_that_reports_missed_messages_is_recovered_once() {
-        let mut test = TestProducts::live();
-        for second in [2, 3] {
-            let now = test.at(second);
-            test.products.alive(LIVE, 2000, false, now);
-            assert!(!test.products.all_live());
-        }
-        test.check_due(3, &[(0, 102, Some(1000))]);
-        let now = test.at(4);
-        test.products.alive(LIVE, 4000, false, now);
-        test.check_due(4, &[]);
-        assert!(test.products.complete(LIVE, 102));
-    }
-
-    #[test]
-    fn a_product_that_is_down_is_recovered_in_full() {
-        let mut test = TestProducts::live();
-        let now = test.at(2);
-        test.products.down(LIVE, now);
-        test.products.down(9, now);
-        assert!(!test.products.all_live());
-        test.check_due(2, &[(0, 102, None)]);
-        test.check_due(3, &[]);
-        test.alive(LIVE, 4000, 4);
-        assert!(test.products.complete(LIVE, 102));
-        assert!(test.products.all_live());
-    }
-
-    #[test]
-    fn a_recovery_that_fails_or_never_ends_is_requested_again() {
-        let mut test = TestProducts::live();
-        test.connected(5);
-        test.check_due(5, &[(0, 102, Some(1000)), (1, 103, Some(1000))]);
-        let retry_at = test.at(8);
-        let request = RecoveryRequest { index: 0, request_id: 102, after: None };
-        test.products.failed(&request, retry_at);
-        assert_eq!(test.products.deadline(), Some(retry_at));
-        test.check_due(7, &[]);
-        test.check_due(8, &[(0, 104, Some(1000))]);
-        test.products.failed(&request, retry_at);
-        test.check_due(9, &[]);
-        for second in (10..70).step_by(5) {
-            test.alive(LIVE, 5000, second);
-            test.alive(PRE, 5000, second);
-        }
-        test.check_due(64, &[]);
-        test.check_due(65, &[(1, 105, Some(1000))]);
-        test.check_due(68, &[(0, 106, Some(1000))]);
-    }
-}
+mod tests;

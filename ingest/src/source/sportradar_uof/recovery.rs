@@ -110,10 +110,12 @@ pub(super) struct RecoveryClient {
 }
 
 /// Why a recovery request failed: a retry may help soon (`Transient`) or not (`Denied`).
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(super) enum RecoveryError {
+    #[error("it failed")]
     Transient,
-    Denied,
+    #[error("answered {}", .0.as_u16())]
+    Denied(StatusCode),
 }
 
 impl RecoveryClient {
@@ -145,7 +147,7 @@ impl RecoveryClient {
         match status {
             status if status.is_success() => Ok(()),
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS => {
-                Err(RecoveryError::Denied)
+                Err(RecoveryError::Denied(status))
             }
             _ => Err(RecoveryError::Transient),
         }

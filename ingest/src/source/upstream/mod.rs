@@ -110,6 +110,9 @@ impl UpstreamClient<'_> {
                 Incoming::KeepAlive => {}
                 Incoming::Message(bytes) => self.handle(&bytes, &mut socket).await?,
             }
+            if self.live {
+                reconnector.succeeded();
+            }
         }
     }
 

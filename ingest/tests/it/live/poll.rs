@@ -196,6 +196,24 @@ async fn retry_after_of_a_provider_is_respected() {
 }
 
 #[tokio::test]
+async fn a_provider_that_asks_to_wait_is_down_at_once() {
+    for retry_after in [None, Some("1")] {
+        let server = Server::start(move |received| match (received.number, retry_after) {
+            (1, None) => Reply::status(429),
+            (1, Some(seconds)) => Reply::status(429).with("retry-after", seconds),
+            _ => Reply::ok(r#"{"goals":1}"#),
+        })
+        .await;
+        let mut listener = start(settings(vec![request(&server.url("/"))]));
+        listener.until_live().await;
+        let (_, why) = listener.until_down().await;
+        assert_eq!(why, format!("{}: answered 429", server.url("/")));
+        listener.until_live().await;
+        listener.stop().await;
+    }
+}
+
+#[tokio::test]
 async fn a_provider_that_denies_access_is_polled_rarely() {
     for status in [401, 403] {
         let mut server = Server::start(move |_| Reply::status(status)).await;

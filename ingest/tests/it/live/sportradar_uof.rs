@@ -18,7 +18,7 @@ use ingest::{
     source::{
         Report,
         secret::Secret,
-        sportradar_uof::{self, Api, Product, UofSettings},
+        sportradar_uof::{self, Api, Product, RecoveryRates, UofSettings},
         tls,
     },
 };
@@ -59,6 +59,7 @@ fn settings(broker: &Broker, api: &Server) -> UofSettings {
         fixtures: false,
         descriptions: false,
         alive_within: Duration::from_secs(120),
+        recovery_rates: RecoveryRates { short: vec![], day: vec![], full: vec![] },
         ..UofSettings::new(broker_settings, api, products)
     };
     let shown = format!("{settings:?}");
@@ -114,13 +115,13 @@ async fn missed_messages_are_recovered(broker: &mut Broker) {
 
     // The first time everything is requested, and the source is live when both products have sent
     // it.
-    let [live, pre] = Recovery::both(&mut api).await;
-    assert_eq!([live.after, pre.after], [None, None]);
     let began = now() / 1000;
     provider.alive(1, began, 0).await;
+    provider.alive(3, began, 1).await;
+    let [live, pre] = Recovery::both(&mut api).await;
+    assert_eq!([live.after, pre.after], [None, None]);
     odds(&provider, 1).await;
     provider.complete(&live).await;
-    provider.alive(3, began, 1).await;
     odds(&provider, 2).await;
     provider.complete(&pre).await;
     assert_eq!(goals(&listener.until_live().await), [1, 2]);
@@ -156,6 +157,8 @@ async fn missed_messages_are_recovered(broker: &mut Broker) {
     let provider = Provider::connect(broker).await;
     let reports = listener.until(|report| *report == Report::Recovering).await;
     assert_eq!(goals(&reports), [] as [u16; 0]);
+    provider.alive(1, began + 4000, 1).await;
+    provider.alive(3, began + 4000, 1).await;
     let [live, pre] = Recovery::both(&mut api).await;
     assert_eq!([live.after, pre.after], [Some(began + 3000), Some(began)]);
     odds(&provider, 8).await;
@@ -174,6 +177,8 @@ async fn a_silent_product_is_recovered(broker: &Broker) {
     settings.alive_within = Duration::from_secs(2);
     settings.message_bytes_max = 200;
     let mut listener = start(settings, &Arc::default());
+    assert_eq!(listener.next().await, Report::Recovering);
+    provider.alive(1, now() / 1000, 1).await;
     let first = Recovery::next(&mut api).await;
     provider.publish("hi.-.live.odds_change.1.sr:match.7.-", &" ".repeat(201)).await;
     // It is alive until it is live, however long that takes.
@@ -197,7 +202,8 @@ async fn a_silent_product_is_recovered(broker: &Broker) {
     // Two seconds of silence.
     let reports = listener.until(|report| *report == Report::Recovering).await;
     // What made it live may have been repeated meanwhile.
-    let is_expected = |it: &Report| matches!(it, Report::Heartbeat | Report::Recovering);
+    let is_expected =
+        |it: &Report| matches!(it, Report::Heartbeat | Report::Position(_) | Report::Recovering);
     assert!(reports.iter().all(is_expected), "{reports:?}");
     provider.alive(1, began + 2500, 1).await;
     let again = Recovery::next(&mut api).await;
@@ -218,14 +224,15 @@ async fn refused_recovery_is_requested_again(broker: &Broker) {
     let mut settings = settings(broker, &api);
     settings.products.truncate(1);
     let mut listener = start(settings, &Arc::default());
+    assert_eq!(listener.next().await, Report::Recovering);
+    provider.alive(1, now() / 1000, 1).await;
     let refused = Recovery::next(&mut api).await;
     let limited = Recovery::next(&mut api).await;
     let accepted = Recovery::next(&mut api).await;
     for recovery in [refused, limited, accepted] {
         provider.complete(&recovery).await;
     }
-    let reports = listener.until_live().await;
-    assert_eq!(reports[0], Report::Recovering);
+    listener.until_live().await;
     listener.stop().await;
 }
 

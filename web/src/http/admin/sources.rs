@@ -1,8 +1,13 @@
 //! `/admin/sources/`: the sources with what was refused of them, from the files of the quarantine.
 
+use std::sync::Arc;
+
 use askama::Template;
 use axum::{extract::Query, response::Response};
-use hub::quarantine::{self, QuarantineEntry, QuarantineTail};
+use hub::{
+    quarantine::{self, QuarantineEntry, QuarantineTail},
+    sources::states::{StateChange, StateStore},
+};
 use hyper::StatusCode;
 use serde::Deserialize;
 use tracing::warn;
@@ -20,6 +25,9 @@ use crate::{
 
 /// Entries on a page.
 const ENTRIES_MAX: usize = 50;
+
+/// Changes of states on a page.
+const STATES_SHOWN: usize = 100;
 
 /// Bytes that are read from the end of the files for a page.
 const READ_BYTES_MAX: u64 = 2 * 1024 * 1024;
@@ -41,6 +49,7 @@ struct SourcesPage<'a> {
     at: Moment,
     source: String,
     sources: Vec<SourceRow>,
+    states: Vec<StateRow>,
     problem: Option<String>,
     rows: Vec<RefusalRow>,
     has_more: bool,
@@ -52,6 +61,15 @@ struct SourceRow {
     feed: Feed,
     /// The URL of its refused messages.
     link: String,
+}
+
+/// A change of the state of a source.
+#[derive(Debug)]
+struct StateRow {
+    at: Moment,
+    source: Arc<str>,
+    state: Arc<str>,
+    reason: String,
 }
 
 #[derive(Debug)]
@@ -87,12 +105,16 @@ pub(super) async fn show(
         }
         Err(_) => return Err(SiteError::Internal),
     };
+    let states = StateStore::new(operator.shared.parts.accounts.database());
+    let of_one = Some(&*query.source).filter(|source| !source.is_empty());
+    let states = states.newest(of_one, STATES_SHOWN).await?;
     let feeds = figures::feeds(&operator.shared, wall()).await;
     let page = SourcesPage {
         shell: operator.shell("/admin/sources/"),
         at: Moment::second(operator.now),
         source: query.source,
         sources: feeds.into_iter().map(SourceRow::of).collect(),
+        states: states.into_iter().map(StateRow::new).collect(),
         problem,
         rows: tail.entries.iter().map(RefusalRow::of).collect(),
         has_more: tail.has_more,
@@ -105,6 +127,14 @@ impl SourceRow {
     fn of(feed: Feed) -> Self {
         let link = format!("/admin/sources/?source={}", percent::encode(&feed.name));
         Self { feed, link }
+    }
+}
+
+impl StateRow {
+    fn new(change: StateChange) -> Self {
+        let StateChange { source, at, state, reason } = change;
+        let reason = excerpt(reason.as_deref().unwrap_or_default(), REASON_MAX);
+        Self { at: Moment::minute(at), source, state, reason }
     }
 }
 

@@ -1,0 +1,147 @@
+//! How far sources have read: in the database, so that they go on there after a restart.
+//!
+//! A position counts only while the hub has all that came before it. So it is stored after that is in the log, with the
+//! time of the source's last message, and is forgotten when the facts of the source are withdrawn.
+
+use std::sync::Arc;
+
+use database::Database;
+use fanout::Micros;
+use sqlx::Row;
+use tokio::sync::mpsc;
+use tracing::warn;
+
+use crate::supervisor::{self, Lifetime};
+
+/// Changes that may wait for the database.
+const WAITING_MAX: usize = 64;
+
+/// How far a source has read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredPosition {
+    /// In the source's own words.
+    pub position: Arc<str>,
+    /// The time of its last message that the hub had then, in microseconds since the epoch.
+    pub last: Micros,
+}
+
+/// A change of what is stored.
+#[derive(Debug)]
+enum PositionChange {
+    Write(Arc<str>, StoredPosition),
+    Forget(Arc<str>),
+    KeepOnly(Vec<Arc<str>>),
+}
+
+/// The positions of all sources; clones share them.
+#[derive(Debug, Clone)]
+pub struct Positions {
+    database: Database,
+    changes: mpsc::Sender<PositionChange>,
+}
+
+impl Positions {
+    /// Starts the task that writes to the database. It ends when all clones are dropped and all is written.
+    #[must_use]
+    pub fn start(database: &Database) -> Self {
+        let (changes, mut waiting) = mpsc::channel(WAITING_MAX);
+        let written = database.clone();
+        let writing = async move {
+            while let Some(change) = waiting.recv().await {
+                if let Err(error) = apply(&written, &change).await {
+                    let error = &error as &dyn std::error::Error;
+                    warn!(error, "cannot write how far a source has read");
+                }
+            }
+        };
+        supervisor::spawn("source positions", Lifetime::Finite, writing);
+        Self { database: database.clone(), changes }
+    }
+
+    /// The position of a source, if it has one.
+    ///
+    /// # Errors
+    ///
+    /// If the database fails.
+    pub async fn load(&self, source: &str) -> Result<Option<StoredPosition>, sqlx::Error> {
+        let query = sqlx::query("SELECT position, last_us FROM source_positions WHERE source = $1");
+        let stored = |row: sqlx::any::AnyRow| {
+            let position = row.try_get::<String, _>("position")?.into();
+            Ok(StoredPosition { position, last: row.try_get("last_us")? })
+        };
+        query.bind(source).try_map(stored).fetch_optional(self.database.pool()).await
+    }
+
+    /// Stores a position, unless too much waits for the database: the next one comes soon.
+    pub(crate) fn write(&self, source: &Arc<str>, position: StoredPosition) {
+        self.changes.try_send(PositionChange::Write(Arc::clone(source), position)).ok();
+    }
+
+    /// Forgets the position of a source: its facts are withdrawn.
+    pub async fn forget(&self, source: &Arc<str>) {
+        // The task ends with the last clone.
+        self.changes.send(PositionChange::Forget(Arc::clone(source))).await.ok();
+    }
+
+    /// Forgets the positions of all sources but these.
+    pub async fn keep_only(&self, sources: Vec<Arc<str>>) {
+        self.changes.send(PositionChange::KeepOnly(sources)).await.ok();
+    }
+}
+
+async fn apply(database: &Database, change: &PositionChange) -> Result<(), sqlx::Error> {
+    match change {
+        PositionChange::Write(source, StoredPosition { position, last }) => {
+            let write = "INSERT INTO source_positions (source, position, last_us) VALUES ($1, $2, $3) \
+                 ON CONFLICT (source) DO UPDATE SET position = excluded.position, last_us = excluded.last_us";
+            let write = sqlx::query(write).bind(&**source).bind(&**position).bind(*last);
+            write.execute(database.pool()).await.map(drop)
+        }
+        PositionChange::Forget(source) => forget(database, source).await,
+        PositionChange::KeepOnly(sources) => {
+            let stored = sqlx::query_scalar::<_, String>("SELECT source FROM source_positions");
+            for source in stored.fetch_all(database.pool()).await? {
+                if !sources.iter().any(|it| **it == *source) {
+                    forget(database, &source).await?;
+                }
+            }
+            Ok(())
+        }
+    }
+}
+
+async fn forget(database: &Database, source: &str) -> Result<(), sqlx::Error> {
+    let forget = sqlx::query("DELETE FROM source_positions WHERE source = $1").bind(source);
+    forget.execute(database.pool()).await.map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use database::testing::on_each;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn positions_are_stored_replaced_and_forgotten() {
+        on_each(async |database| {
+            let positions = Positions::start(&database);
+            let apply = async |change| apply(&database, &change).await.unwrap();
+            let [one, other]: [Arc<str>; 2] = ["one".into(), "other".into()];
+            let at = |last| StoredPosition { position: format!("p{last}").into(), last };
+            assert_eq!(positions.load("one").await.unwrap(), None);
+            for last in [1, 2] {
+                apply(PositionChange::Write(one.clone(), at(last))).await;
+                apply(PositionChange::Write(other.clone(), at(10 * last))).await;
+            }
+            assert_eq!(positions.load("one").await.unwrap(), Some(at(2)));
+            apply(PositionChange::Forget(one.clone())).await;
+            assert_eq!(positions.load("one").await.unwrap(), None);
+            assert_eq!(positions.load("other").await.unwrap(), Some(at(20)));
+            apply(PositionChange::Write(one.clone(), at(3))).await;
+            apply(PositionChange::KeepOnly(vec![one])).await;
+            assert_eq!(positions.load("one").await.unwrap(), Some(at(3)));
+            assert_eq!(positions.load("other").await.unwrap(), None);
+        })
+        .await;
+    }
+}
