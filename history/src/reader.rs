@@ -118,7 +118,7 @@ impl Reader {
         all.map(|record| self.masked(record)).collect()
     }
 
-    /// The matches of a sport in play, by start and id.
+    /// The matches of a sport in play, by start and id; those without a start come last.
     #[must_use]
     pub fn live(&self, sport: Sport) -> Vec<Arc<MatchRecord>> {
         let matches = self.state.matches.read().unwrap_or_else(PoisonError::into_inner);
@@ -128,7 +128,7 @@ impl Reader {
             .filter(|it| it.brief.sport == sport && it.brief.status.is_live());
         let mut live: Vec<_> = live.map(|record| self.masked(record)).collect();
         drop(matches);
-        live.sort_by_key(|it| (it.brief.start, it.brief.id));
+        live.sort_by_key(|it| (it.brief.start.is_none(), it.brief.start, it.brief.id));
         live
     }
 }

@@ -12,7 +12,7 @@ use record::{Key, MatchSummary, Status};
 /// finding a block among those of a million matches takes a dozen steps.
 const ROWS_MAX: usize = if cfg!(test) { 6 } else { 512 };
 
-/// By start and id; matches without a start come last.
+/// By start and id; matches without a start come last, in lists with the newest first too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct SortKey {
     pub(super) start: Micros,
@@ -20,8 +20,22 @@ pub(super) struct SortKey {
 }
 
 impl SortKey {
+    /// Before all matches without a start.
+    pub(super) const UNDATED: Self = Self { start: Micros::MAX, id: 0 };
+
     pub(super) fn of(brief: &MatchSummary) -> Self {
         Self { start: brief.start.unwrap_or(Micros::MAX), id: brief.id }
+    }
+
+    /// Whether it comes before the other in a list.
+    pub(super) fn is_before(self, other: Self, newest_first: bool) -> bool {
+        let is_undated = [self, other].map(|key| key >= Self::UNDATED);
+        match is_undated {
+            [false, true] => true,
+            [true, false] => false,
+            [..] if newest_first => self > other,
+            [..] => self < other,
+        }
     }
 }
 
