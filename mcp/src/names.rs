@@ -1,19 +1,18 @@
 //! Finds matches, teams, players and competitions by their names, as people and models write them.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use base::{
-    Micros, clock,
-    names::{NamePart, letters, plain as folded},
-};
+use base::{Micros, clock, names::NamePart};
 use facts::event::Sport;
 use history::query::{Entity, EntityKind, History, MatchQuery, Window};
 use record::{Key, MatchSummary};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+mod index;
 mod match_name;
 
+use self::index::{FoldedName, NameIndex, NameIndexes};
 pub(crate) use self::match_name::Tense;
 use crate::{call::status_word, refusal::Refusal};
 
@@ -34,6 +33,7 @@ const NEAR_US: Micros = 14 * 24 * 60 * 60 * 1_000_000;
 pub(crate) struct Names {
     history: History,
     sport: Sport,
+    indexes: Arc<Mutex<NameIndexes>>,
 }
 
 /// Something that was found.
@@ -66,39 +66,30 @@ fn word(kind: EntityKind) -> &'static str {
     KINDS.iter().find(|(_, own)| *own == kind).map_or(kind.as_str(), |(word, _)| word)
 }
 
-/// How well a name matches the query, both folded: 1 if they are equal, in whatever spelling.
-fn score(name: &str, asked: &str) -> f64 {
-    let [own, other] = [name, asked].map(|text| letters(text.to_owned()));
-    if own == other {
-        return 1.0;
-    }
-    // A short query would lose too much: `due` is not `du`.
-    let in_one_spelling = if other.len() > 3 { score_of_parts(&own, &other) } else { 0.0 };
-    score_of_parts(name, asked).max(in_one_spelling)
-}
-
-fn score_of_parts(name: &str, asked: &str) -> f64 {
-    if name.starts_with(asked) {
-        return 0.95;
-    }
-    if name.split(' ').any(|word| word == asked) || name.contains(&format!(" {asked}")) {
-        return 0.92;
-    }
-    if asked.len() >= 3 && name.contains(asked) {
-        return 0.9;
-    }
-    // Each word of the query is the start of a word of the name: "man united", not "man utd".
-    let begins = |word: &str| name.split(' ').any(|own| own.starts_with(word));
-    if asked.contains(' ') && asked.split(' ').all(begins) {
-        return 0.9;
-    }
-    let likeness = strsim::jaro_winkler(name, asked);
-    if likeness >= LIKENESS_MIN { likeness * 0.89 } else { 0.0 }
-}
-
 impl Names {
     pub(crate) fn new(history: History, sport: Sport) -> Self {
-        Self { history, sport }
+        Self { history, sport, indexes: Arc::default() }
+    }
+
+    /// The names of a kind as they are now. Those of sides, which most requests name, are kept until one changes.
+    fn index(&self, kind: EntityKind) -> Arc<NameIndex> {
+        let version = self.history.entities_version();
+        let new = || {
+            let entities = self.history.entities(kind, |entity| entity.sport == self.sport);
+            Arc::new(NameIndex::new(entities))
+        };
+        if kind != self.side() {
+            return new();
+        }
+        let mut indexes = self.indexes.lock().unwrap_or_else(PoisonError::into_inner);
+        match indexes.get(&kind) {
+            Some((own, index)) if *own == version => Arc::clone(index),
+            _ => {
+                let index = new();
+                indexes.insert(kind, (version, Arc::clone(&index)));
+                index
+            }
+        }
     }
 
     /// The kind of the sides of this sport's matches.
@@ -113,22 +104,21 @@ impl Names {
         asked: &str,
         limit: usize,
     ) -> Vec<SearchResult> {
-        let asked = folded(asked);
+        let asked = FoldedName::new(asked);
         if asked.is_empty() {
             return Vec::new();
         }
-        let fits = |entity: &Entity| {
-            entity.sport == self.sport && score(&folded(&entity.name), &asked) > 0.0
-        };
-        let entities = self.history.entities(kind, fits);
-        let mut found: Vec<SearchResult> =
-            entities.iter().map(|it| self.found(it, &asked)).collect();
-        sort(&mut found);
+        let index = self.index(kind);
+        let mut found: Vec<_> = index.fitting(&asked).collect();
+        found.sort_by(|(a, score_a), (b, score_b)| {
+            let lengths = a.name.len().cmp(&b.name.len());
+            rounded(*score_b).total_cmp(&rounded(*score_a)).then(lengths).then(a.id.cmp(&b.id))
+        });
         found.truncate(limit);
-        found
+        found.into_iter().map(|(entity, score)| self.found(entity, score)).collect()
     }
 
-    fn found(&self, entity: &Arc<Entity>, asked: &str) -> SearchResult {
+    fn found(&self, entity: &Entity, score: f64) -> SearchResult {
         let parent = entity.parent.and_then(|parent| match entity.kind {
             EntityKind::Season => self.history.name(EntityKind::Competition, parent),
             _ => self.history.name(EntityKind::Team, parent),
@@ -139,7 +129,7 @@ impl Names {
             id: entity.id,
             name: entity.name.to_string(),
             context: parent.or(country),
-            score: rounded(score(&folded(&entity.name), asked)),
+            score: rounded(score),
         }
     }
 
@@ -232,19 +222,9 @@ impl Names {
 
     /// The entities of a kind with the most similar names, without a minimum similarity.
     fn nearest(&self, kind: EntityKind, asked: &str) -> Vec<SearchResult> {
-        let asked = folded(asked);
-        let all = self.history.entities(kind, |entity| entity.sport == self.sport);
-        let likeness = |entity: &Entity| strsim::jaro_winkler(&folded(&entity.name), &asked);
-        let mut near: Vec<SearchResult> = all
-            .iter()
-            .map(|entity| SearchResult {
-                score: rounded(likeness(entity)),
-                ..self.found(entity, &asked)
-            })
-            .collect();
-        sort(&mut near);
-        near.truncate(NEAREST_MAX);
-        near
+        let index = self.index(kind);
+        let nearest = index.nearest(&FoldedName::new(asked), NEAREST_MAX);
+        nearest.into_iter().map(|(entity, likeness)| self.found(entity, likeness)).collect()
     }
 
     /// `Alpha v Beta, Premier League, 2026-11-28T15:00:00Z, finished (204849)`; `None` if there is no such match.
@@ -257,10 +237,10 @@ impl Names {
 
     /// The index of the side of a match that a name stands for.
     pub(crate) fn side_named(&self, id: Key, asked: &str) -> Option<usize> {
-        let asked = folded(asked);
+        let asked = FoldedName::new(asked);
         let fits = self.history.brief(id)?.sides?.map(|side| {
             let name = self.history.name(self.side(), side);
-            name.map_or(0.0, |name| score(&folded(&name), &asked))
+            name.map_or(0.0, |name| FoldedName::new(&name).score_of_text(&asked))
         });
         let best = usize::from(fits[1] > fits[0]);
         (fits[best] >= FIT_MIN && fits[0].total_cmp(&fits[1]).is_ne()).then_some(best)
@@ -309,15 +289,6 @@ impl Names {
     }
 }
 
-fn sort(found: &mut [SearchResult]) {
-    found.sort_by(|a, b| {
-        b.score
-            .total_cmp(&a.score)
-            .then_with(|| a.name.len().cmp(&b.name.len()))
-            .then(a.id.cmp(&b.id))
-    });
-}
-
 fn rounded(score: f64) -> f64 {
     (score * 100.0).round() / 100.0
 }
@@ -342,21 +313,6 @@ pub(crate) fn sides_of(asked: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_fit_without_accents_case_and_order() {
-        let check = |name: &str, asked: &str, least: f64| {
-            let score = score(&folded(name), &folded(asked));
-            assert!(score >= least, "{name} / {asked}: {score}");
-        };
-        check("Atlético Madrid", "atletico madrid", 1.0);
-        check("1. FC Köln", "koeln", 0.92);
-        check("Зенит", "zenit", 1.0);
-        check("Manchester United", "man united", 0.9);
-        check("Manchester United", "united", 0.92);
-        check("Arsenal", "Arsneal", 0.7);
-        assert!(score("arsenal", "chelsea") < 0.1);
-    }
 
     #[test]
     fn two_sides_are_told_apart() {
