@@ -134,7 +134,8 @@ impl MatchQuery {
     }
 
     /// Whether it depends on the zone which matches it selects.
-    pub(crate) fn has_days_in_zone(&self) -> bool {
+    #[must_use]
+    pub fn has_days_in_zone(&self) -> bool {
         self.zone.is_some() && (self.from.is_some() || self.before.is_some())
     }
 

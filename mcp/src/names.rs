@@ -2,7 +2,10 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use base::{Micros, clock, names::NamePart};
+use base::{
+    Micros, clock,
+    names::{NamePart, sides},
+};
 use facts::event::Sport;
 use history::query::{Entity, EntityKind, History, MatchQuery, Window};
 use record::{Key, MatchSummary};
@@ -11,10 +14,15 @@ use serde_json::{Value, json};
 
 mod index;
 mod match_name;
+mod race_name;
 
 use self::index::{FoldedName, NameIndex, NameIndexes};
 pub(crate) use self::match_name::Tense;
-use crate::{call::status_word, refusal::Refusal};
+use crate::{
+    call::status_word,
+    days::{Calendar, TimeSpan},
+    refusal::Refusal,
+};
 
 /// The least likeness of a name that was written differently, from 0 to 1.
 const LIKENESS_MIN: f64 = 0.85;
@@ -133,8 +141,21 @@ impl Names {
         }
     }
 
+    /// The matches within a time, in the zone of a calendar.
+    fn on_days(&self, span: TimeSpan, calendar: &Calendar) -> MatchQuery {
+        MatchQuery {
+            from: Some(span.from),
+            before: Some(span.before),
+            zone: Some(calendar.zone()),
+            ..MatchQuery::of_sport(self.sport)
+        }
+    }
+
     /// Matches near now of sides whose names fit: of one side, or of both in `A v B`.
     pub(crate) fn matches(&self, asked: &str, limit: usize) -> Vec<SearchResult> {
+        if self.sport == Sport::HorseRacing {
+            return self.races_near(asked, limit, &Calendar::default());
+        }
         let sides = sides_of(asked);
         let mut best: Vec<Vec<SearchResult>> = Vec::new();
         for side in &sides {
@@ -191,12 +212,12 @@ impl Names {
         }
     }
 
-    /// `Alpha v Beta`.
+    /// `Alpha v Beta`, `Ascot 14:30`.
     pub(crate) fn title(&self, brief: &MatchSummary) -> String {
         let name = |id| self.history.name(self.side(), id).unwrap_or_else(|| "?".to_owned());
         match brief.sides {
             Some([home, away]) => format!("{} v {}", name(home), name(away)),
-            None => format!("match {}", brief.id),
+            None => self.race_title(brief).unwrap_or_else(|| format!("match {}", brief.id)),
         }
     }
 
@@ -293,34 +314,7 @@ fn rounded(score: f64) -> f64 {
     (score * 100.0).round() / 100.0
 }
 
-/// What stands between two sides, in lower case.
-const BETWEEN: [&str; 11] =
-    [" vs. ", " vs ", " v. ", " v ", " versus ", " against ", " x ", " - ", " – ", " @ ", " at "];
-
-/// The sides in `A v B`, `A vs B`, `A - B`, `A @ B`; else the whole text.
+/// The sides in `A v B`, or the whole text.
 pub(crate) fn sides_of(asked: &str) -> Vec<&str> {
-    // ASCII letters keep their places in lower case.
-    let lower = asked.to_ascii_lowercase();
-    for between in BETWEEN {
-        if let Some(start) = lower.find(between) {
-            let sides = [&asked[..start], &asked[start + between.len()..]].map(str::trim);
-            return sides.to_vec();
-        }
-    }
-    vec![asked]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn two_sides_are_told_apart() {
-        assert_eq!(sides_of("Alpha v Beta"), ["Alpha", "Beta"]);
-        assert_eq!(sides_of("Alpha vs Beta"), ["Alpha", "Beta"]);
-        assert_eq!(sides_of("Alpha VS. Beta City"), ["Alpha", "Beta City"]);
-        assert_eq!(sides_of("Älpha @ Beta"), ["Älpha", "Beta"]);
-        assert_eq!(sides_of("Alpha x Beta"), ["Alpha", "Beta"]);
-        assert_eq!(sides_of("Alpha"), ["Alpha"]);
-    }
+    sides(asked).map_or_else(|| vec![asked], Vec::from)
 }

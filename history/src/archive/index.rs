@@ -251,8 +251,8 @@ fn within(orders: &[SortKey], first: SortKey, last: Option<SortKey>) -> &[SortKe
     orders.get(begin..end).unwrap_or_default()
 }
 
-/// No zone is further from UTC.
-const ZONE_US_MAX: Micros = 26 * 3600 * 1_000_000;
+/// The midnight of the day of a start is no further from it in any zone: a day, and the furthest zone from UTC.
+const ZONE_US_MAX: Micros = (24 + 26) * 3600 * 1_000_000;
 
 /// The range of sort keys of a query's days, with all that it can select: from the first, up to but without the second.
 fn span(query: &MatchQuery) -> (SortKey, Option<SortKey>) {

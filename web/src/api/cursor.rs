@@ -46,18 +46,19 @@ impl Cursor {
             through.filter(|own| own.is_through(self, newest_first)).count()
         };
         // In a zone, days are not in the order of the list.
-        if self.start == Micros::MAX || query.zone.is_some() {
+        if self.start == Micros::MAX || query.has_days_in_zone() {
             return through_in(view.all(query));
         }
         let until = |end: Micros| Some(query.before.map_or(end, |before| before.min(end)));
         let since = |begin: Micros| Some(query.from.map_or(begin, |from| from.max(begin)));
         let (from, before) = (since(self.start), until(self.start.saturating_add(1)));
-        let same = MatchQuery { from, before, ..query.clone() };
+        let query = MatchQuery { zone: None, ..query.clone() };
         let others = if newest_first {
             MatchQuery { from: before.max(query.from), ..query.clone() }
         } else {
             MatchQuery { before: until(self.start), ..query.clone() }
         };
+        let same = MatchQuery { from, before, ..query };
         view.count(&others) + through_in(view.all(&same))
     }
 }
