@@ -140,9 +140,8 @@ const BETWEEN: [&str; 11] =
 pub fn sides(text: &str) -> Option<[&str; 2]> {
     // ASCII letters keep their places in lower case.
     let lower = text.to_ascii_lowercase();
-    let found = |between: &&str| Some((lower.find(between)?, between.len()));
-    let (start, length) = BETWEEN.iter().find_map(found)?;
-    let sides = [&text[..start], &text[start + length..]].map(str::trim);
+    let (start, between) = BETWEEN.iter().find_map(|it| Some((lower.find(it)?, it)))?;
+    let sides = [&text[..start], &text[start + between.len()..]].map(str::trim);
     sides.iter().all(|side| !side.is_empty()).then_some(sides)
 }
 

@@ -16,7 +16,7 @@ mod index;
 mod match_name;
 mod race_name;
 
-use self::index::{FoldedName, NameIndex, NameIndexes};
+use self::index::{FoldedName, NameIndex};
 pub(crate) use self::match_name::Tense;
 use crate::{
     call::status_word,
@@ -41,7 +41,8 @@ const NEAR_US: Micros = 14 * 24 * 60 * 60 * 1_000_000;
 pub(crate) struct Names {
     history: History,
     sport: Sport,
-    indexes: Arc<Mutex<NameIndexes>>,
+    /// The names of sides, with the version of the entities that they are of.
+    sides: Arc<Mutex<Option<(u64, Arc<NameIndex>)>>>,
 }
 
 /// Something that was found.
@@ -76,7 +77,7 @@ fn word(kind: EntityKind) -> &'static str {
 
 impl Names {
     pub(crate) fn new(history: History, sport: Sport) -> Self {
-        Self { history, sport, indexes: Arc::default() }
+        Self { history, sport, sides: Arc::default() }
     }
 
     /// The names of a kind as they are now. Those of sides, which most requests name, are kept until one changes.
@@ -89,15 +90,10 @@ impl Names {
         if kind != self.side() {
             return new();
         }
-        let mut indexes = self.indexes.lock().unwrap_or_else(PoisonError::into_inner);
-        match indexes.get(&kind) {
-            Some((own, index)) if *own == version => Arc::clone(index),
-            _ => {
-                let index = new();
-                indexes.insert(kind, (version, Arc::clone(&index)));
-                index
-            }
-        }
+        let mut sides = self.sides.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = sides.take().filter(|(own, _)| *own == version);
+        let (_, index) = sides.insert(kept.unwrap_or_else(|| (version, new())));
+        Arc::clone(index)
     }
 
     /// The kind of the sides of this sport's matches.

@@ -30,9 +30,7 @@ impl<'a> PageBuilder<'a> {
         newest_first: bool,
         mut news: Vec<OrderedSummary<'a>>,
     ) -> Self {
-        news.sort_unstable_by(|(one, _), (other, _)| {
-            other.is_before(*one, newest_first).cmp(&one.is_before(*other, newest_first))
-        });
+        news.sort_unstable_by(|(one, _), (other, _)| one.compare(*other, newest_first));
         let found = MatchPage { count: 0, briefs: Vec::new() };
         Self { window, newest_first, news: news.into_iter().peekable(), found }
     }
@@ -102,7 +100,7 @@ impl<'a> PageBuilder<'a> {
     }
 
     fn is_before(&self, one: SortKey, other: SortKey) -> bool {
-        one.is_before(other, self.newest_first)
+        one.compare(other, self.newest_first).is_lt()
     }
 
     fn take_stored(&mut self, (order, brief): OrderedSummary<'_>) {
@@ -112,7 +110,7 @@ impl<'a> PageBuilder<'a> {
 
     fn take_news_before(&mut self, order: SortKey) {
         let newest_first = self.newest_first;
-        let is_due = |(new, _): &OrderedSummary<'_>| new.is_before(order, newest_first);
+        let is_due = |(new, _): &OrderedSummary<'_>| new.compare(order, newest_first).is_lt();
         while let Some((_, new)) = self.news.next_if(is_due) {
             self.take(new);
         }

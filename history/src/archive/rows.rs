@@ -1,7 +1,7 @@
 //! Matches in the order of lists, in blocks: an insertion or removal changes only its block,
 //! regardless of the number of matches.
 
-use std::sync::Arc;
+use std::{cmp::Ordering, sync::Arc};
 
 use base::Micros;
 use facts::event::Sport;
@@ -27,15 +27,10 @@ impl SortKey {
         Self { start: brief.start.unwrap_or(Micros::MAX), id: brief.id }
     }
 
-    /// Whether it comes before the other in a list.
-    pub(super) fn is_before(self, other: Self, newest_first: bool) -> bool {
-        let is_undated = [self, other].map(|key| key >= Self::UNDATED);
-        match is_undated {
-            [false, true] => true,
-            [true, false] => false,
-            [..] if newest_first => self > other,
-            [..] => self < other,
-        }
+    /// The order of two in a list.
+    pub(super) fn compare(self, other: Self, newest_first: bool) -> Ordering {
+        let by_start = if newest_first { other.cmp(&self) } else { self.cmp(&other) };
+        (self >= Self::UNDATED).cmp(&(other >= Self::UNDATED)).then(by_start)
     }
 }
 

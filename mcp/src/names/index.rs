@@ -1,9 +1,9 @@
 //! The names of one kind, folded once, so that a search compares most of them only by their letters.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
 use base::names::{letters, plain};
-use history::query::{Entity, EntityKind};
+use history::query::Entity;
 use hub::identity::Grade;
 
 use super::LIKENESS_MIN;
@@ -11,9 +11,6 @@ use super::LIKENESS_MIN;
 /// All names of a kind.
 #[derive(Debug)]
 pub(super) struct NameIndex(Vec<IndexedName>);
-
-/// The indexes of the kinds that are searched most, each with the version of the entities that it has.
-pub(super) type NameIndexes = HashMap<EntityKind, (u64, Arc<NameIndex>)>;
 
 #[derive(Debug)]
 struct IndexedName {
@@ -89,7 +86,7 @@ impl FoldedName {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.plain.text.is_empty()
+        self.plain.chars == 0
     }
 
     /// How well the name fits a request: 1 if they are equal, in whatever spelling. Another team of a club, such as that

@@ -32,13 +32,8 @@ struct RaceReading {
     minutes: Vec<u16>,
 }
 
-/// The races that fit a text.
-#[derive(Debug, Default)]
-struct Races {
-    found: Vec<(Arc<MatchSummary>, f64)>,
-    has_time: bool,
-    tense: Option<Tense>,
-}
+/// The races that fit a text, with how well they do.
+type Races = Vec<(Arc<MatchSummary>, f64)>;
 
 impl Names {
     /// The race that a text means.
@@ -56,7 +51,7 @@ impl Names {
             return Ok(id);
         }
         let (text, is_live) = without_live(asked);
-        let Races { mut found, has_time, tense: said } = self.races(&text, calendar);
+        let (mut found, has_time, said) = self.races(&text, calendar);
         found.retain(|(race, _)| is_meant(race, said) && (!is_live || race.status.is_live()));
         found.sort_by_key(|(race, _)| rank(race, tense, calendar.now()));
         let Some((first, _)) = found.first() else {
@@ -69,8 +64,7 @@ impl Names {
             if near.is_empty() {
                 let days = TimeSpan { from: calendar.now(), before: calendar.now() + NEAR_US };
                 let next = self.races_in(&[days], calendar).into_iter().take(NEAREST_MAX);
-                near =
-                    next.map(|race| SearchResult { score: 0.0, ..self.of_match(&race) }).collect();
+                near = next.map(|race| self.of_match(&race)).collect();
             }
             return Err(Refusal::not_found(message).with("nearest", json!(near)));
         };
@@ -93,14 +87,15 @@ impl Names {
         limit: usize,
         calendar: &Calendar,
     ) -> Vec<SearchResult> {
-        let mut found = self.races(text, calendar).found;
+        let (mut found, ..) = self.races(text, calendar);
         found.sort_by_key(|(race, _)| rank(race, Tense::Nearest, calendar.now()));
         let found = found.into_iter().take(limit);
         found.map(|(race, score)| SearchResult { score, ..self.of_match(&race) }).collect()
     }
 
     /// The races of the first reading that has some: with days at an end, then without words that are no name.
-    fn races(&self, text: &str, calendar: &Calendar) -> Races {
+    /// Whether the text has a time, and its word of time.
+    fn races(&self, text: &str, calendar: &Calendar) -> (Races, bool, Option<Tense>) {
         let plain = without_noise(text);
         let (rest, said) = without_tense(&plain);
         let dated = dated(&plain, calendar).map(|(rest, spans)| (rest, spans, None));
@@ -108,49 +103,34 @@ impl Names {
             let reading = RaceReading::new(&rest);
             let found = self.races_of(&reading, &spans, calendar);
             if !found.is_empty() {
-                return Races { found, has_time: !reading.minutes.is_empty(), tense };
+                return (found, !reading.minutes.is_empty(), tense);
             }
         }
-        Races::default()
+        (Races::new(), false, None)
     }
 
     /// The races that fit a reading best.
-    fn races_of(
-        &self,
-        reading: &RaceReading,
-        spans: &[TimeSpan],
-        calendar: &Calendar,
-    ) -> Vec<(Arc<MatchSummary>, f64)> {
+    fn races_of(&self, reading: &RaceReading, spans: &[TimeSpan], calendar: &Calendar) -> Races {
         if reading.place.is_empty() && reading.minutes.is_empty() {
-            return Vec::new();
+            return Races::new();
         }
         let near = [TimeSpan { from: calendar.now() - NEAR_US, before: calendar.now() + NEAR_US }];
         let spans = if spans.is_empty() { &near } else { spans };
-        let zone = calendar.zone();
-        let races = self.races_in(spans, calendar);
-        let asked = FoldedName::new(&reading.place);
-        let mut places: HashMap<Key, f64> = HashMap::new();
+        let (zone, asked) = (calendar.zone(), FoldedName::new(&reading.place));
+        let fit = |name: &str| FoldedName::new(name).score_of_text(&asked);
+        let mut places: HashMap<Option<Key>, f64> = HashMap::new();
         let mut score = |race: &MatchSummary| -> f64 {
             if asked.is_empty() {
                 return 1.0;
             }
-            let fit = |name: &str| FoldedName::new(name).score_of_text(&asked);
-            let mut of_place = |kind: EntityKind, id: Option<Key>| {
-                let Some(id) = id else { return 0.0 };
-                let named = || self.history.name(kind, id).map_or(0.0, |name| fit(&name));
-                *places.entry(id).or_insert_with(named)
-            };
-            let place = match race.venue {
-                Some(venue) => of_place(EntityKind::Venue, Some(venue)),
-                None => of_place(EntityKind::Competition, race.competition),
-            };
+            let of_place = || self.race_place(race).map_or(0.0, |place| fit(&place));
+            let place = places.entry(race.venue.or(race.competition)).or_insert_with(of_place);
             place.max(race.round_name.as_deref().map_or(0.0, fit))
         };
-        let on_time = races.into_iter().filter(|race| reading.is_at(race, &zone));
-        let mut found: Vec<_> = on_time
-            .filter_map(|race| Some(score(&race)).filter(|it| *it >= FIT_MIN).map(|it| (race, it)))
-            .collect();
-        let best = found.iter().map(|(_, score)| *score).fold(0.0, f64::max);
+        let races = self.races_in(spans, calendar).into_iter();
+        let on_time = races.filter(|race| reading.is_at(race, &zone));
+        let mut found: Races = on_time.map(|race| (Arc::clone(&race), score(&race))).collect();
+        let best = found.iter().map(|(_, score)| *score).fold(FIT_MIN, f64::max);
         found.retain(|(_, score)| *score > best - 0.001);
         found
     }
@@ -166,15 +146,19 @@ impl Names {
         races
     }
 
-    /// `Ascot 14:30`, in UTC; `None` if no course is known.
-    pub(super) fn race_title(&self, race: &MatchSummary) -> Option<String> {
-        let place = match race.venue {
+    /// The course of a race.
+    fn race_place(&self, race: &MatchSummary) -> Option<String> {
+        match race.venue {
             Some(venue) => self.history.name(EntityKind::Venue, venue),
             None => self.history.name(EntityKind::Competition, race.competition?),
-        }?;
+        }
+    }
+
+    /// `Ascot 14:30`, in UTC; `None` if no course is known.
+    pub(super) fn race_title(&self, race: &MatchSummary) -> Option<String> {
         let time = race.start.filter(|_| !race.day_only).and_then(base::time_format::zulu);
         let time = time.as_deref().and_then(|time| time.get(11..16)).unwrap_or_default();
-        Some(format!("{place} {time}").trim_end().to_owned())
+        Some(format!("{} {time}", self.race_place(race)?).trim_end().to_owned())
     }
 }
 
