@@ -131,6 +131,20 @@ impl NamePart {
     }
 }
 
+/// What stands between two sides, in lower case.
+const BETWEEN: [&str; 11] =
+    [" vs. ", " vs ", " v. ", " v ", " versus ", " against ", " x ", " - ", " – ", " @ ", " at "];
+
+/// The sides in `A v B`, `A vs B`, `A - B`, `A @ B`; `None` if there are not two.
+#[must_use]
+pub fn sides(text: &str) -> Option<[&str; 2]> {
+    // ASCII letters keep their places in lower case.
+    let lower = text.to_ascii_lowercase();
+    let (start, between) = BETWEEN.iter().find_map(|it| Some((lower.find(it)?, it)))?;
+    let sides = [&text[..start], &text[start + between.len()..]].map(str::trim);
+    sides.iter().all(|side| !side.is_empty()).then_some(sides)
+}
+
 /// How well a text fits a name that contains it, the best last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fit {
@@ -266,6 +280,18 @@ mod tests {
             ("?!", ""),
         ] {
             assert_eq!(plain(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn two_sides_are_told_apart() {
+        assert_eq!(sides("Alpha v Beta"), Some(["Alpha", "Beta"]));
+        assert_eq!(sides("Alpha vs Beta"), Some(["Alpha", "Beta"]));
+        assert_eq!(sides("Alpha VS. Beta City"), Some(["Alpha", "Beta City"]));
+        assert_eq!(sides("Älpha @ Beta"), Some(["Älpha", "Beta"]));
+        assert_eq!(sides("Alpha x Beta"), Some(["Alpha", "Beta"]));
+        for text in ["Alpha", " v Beta", "", "Saint-Étienne"] {
+            assert_eq!(sides(text), None, "{text}");
         }
     }
 

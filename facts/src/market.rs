@@ -3,7 +3,8 @@
 //! A market has a **kind**, which records, the stream and the Odds API call it by (`match_winner`, `over_under`), and a **name**
 //! in football's REST interface (`1x2`, `over_under_25`), which may include a line. Both are understood everywhere, as are
 //! the stream's ids (`over_under@2.5`, `match_winner:1h`) and common words (`moneyline`, `Over/Under 2.5`, `ah`), in any
-//! case, with spaces, hyphens and slashes for underscores. So are outcomes: `home`, `HOME`, `1`, `h`.
+//! case, with spaces, hyphens and slashes for underscores. So are outcomes: `home`, `HOME`, `1`, `h`; and a market with one of
+//! its outcomes: `over 2.5`, `under 9.5 corners`, `btts yes`, `handicap away +1.5`.
 //!
 //! Bookmakers have more markets than these, whose kinds are their own words. Callers that have the prices of a match accept
 //! those kinds too, as they are spelled there.
@@ -91,6 +92,13 @@ const KIND_ALIASES: [(&str, &str); 29] = [
     ("ht_ft", "half_time_full_time"),
 ];
 
+/// The longest text in which a market and its outcome are looked for.
+const BYTES_MAX: usize = 64;
+
+/// Words before the line of a total, the longest first.
+const TOTAL_WORDS: [(&str, &str); 4] =
+    [("over", "over"), ("under", "under"), ("o", "over"), ("u", "under")];
+
 /// Other words for outcomes.
 const OUTCOME_ALIASES: [(&str, &str); 24] = [
     ("1", "home"),
@@ -128,13 +136,15 @@ pub struct Market {
     pub kind: &'static str,
     /// The line that its name says.
     pub line: Option<Decimal>,
+    /// The outcome that its name says, as records have it: `over` in `over 2.5`.
+    pub selection: Option<&'static str>,
     outcomes: Outcomes,
 }
 
 impl Market {
     /// Who wins.
     pub const RESULT: Self =
-        Self { name: "1x2", kind: "match_winner", line: None, outcomes: RESULT };
+        Self { name: "1x2", kind: "match_winner", line: None, selection: None, outcomes: RESULT };
 
     /// The market of the whole match with this name, kind, id or other word; `None` if there is none.
     #[must_use]
@@ -167,10 +177,17 @@ impl Market {
         Some((market, period))
     }
 
-    /// The market of a folded text.
+    /// The market of a folded text, also with one of its outcomes.
     fn plain(text: &str) -> Option<Self> {
+        let selected = |text| Self::total(text).or_else(|| Self::with_selection(text));
+        Self::whole(text)
+            .or_else(|| Some(text).filter(|it| it.len() <= BYTES_MAX).and_then(selected))
+    }
+
+    /// The market of a folded text with all its outcomes.
+    fn whole(text: &str) -> Option<Self> {
         if let Some((name, line)) = NAMED_LINES.iter().find(|(name, _)| *name == text) {
-            return Some(Self { name, kind: GOALS, line: Some(*line), outcomes: TOTALS });
+            return Some(Self::goals(name, *line));
         }
         let alias = KIND_ALIASES.iter().find(|(alias, _)| *alias == text);
         let kind = alias.map_or(text, |(_, kind)| *kind);
@@ -178,13 +195,57 @@ impl Market {
         if let Some((name, kind, outcomes)) =
             plain.find(|(name, plain_kind, _)| *name == kind || *plain_kind == kind)
         {
-            return Some(Self { name, kind, line: None, outcomes });
+            return Some(Self { name, kind, line: None, selection: None, outcomes });
         }
         // `over_under_2.5`
         let (text, line) = text.rsplit_once('_').filter(|(_, line)| line.contains('.'))?;
-        let (line, market) = (Decimal::from_str_exact(line).ok()?, Self::plain(text)?);
-        let recorded = Self::recorded(market.kind, None, Some(line))?;
-        market.line.is_none().then_some(Self { line: Some(line), ..recorded })
+        Self::whole(text)?.at(Decimal::from_str_exact(line).ok()?)
+    }
+
+    const fn goals(name: &'static str, line: Decimal) -> Self {
+        Self { name, kind: GOALS, line: Some(line), selection: None, outcomes: TOTALS }
+    }
+
+    /// `over_2.5`, `under_9.5_corners`, `o2.5`, `over25`
+    fn total(text: &str) -> Option<Self> {
+        let (outcome, rest) = TOTAL_WORDS.iter().find_map(|(word, outcome)| {
+            let rest = text.strip_prefix(word)?;
+            let rest = rest.strip_prefix('_').unwrap_or(rest);
+            rest.starts_with(|c: char| c.is_ascii_digit()).then_some((*outcome, rest))
+        })?;
+        let (line, kind) = rest.split_once('_').unwrap_or((rest, GOALS));
+        let at_line = || Self::whole(kind)?.at(Decimal::from_str_exact(line).ok()?);
+        Self::whole(&format!("{kind}_{line}")).or_else(at_line)?.selecting(outcome)
+    }
+
+    /// `btts_yes`, `over_under_25_over`, `asian_handicap_away_+1.5`
+    fn with_selection(text: &str) -> Option<Self> {
+        text.match_indices('_').find_map(|(end, _)| {
+            let (market, outcome) = (Self::whole(&text[..end])?, &text[end + 1..]);
+            if let Some(selected) = market.selecting(outcome) {
+                return Some(selected);
+            }
+            let (outcome, line) = outcome.rsplit_once('_')?;
+            let selected = market.selecting(outcome)?;
+            let line = Decimal::from_str_exact(line).ok()?;
+            // The line of a handicap is that of the home side.
+            let is_of_away = market.outcomes == SIDES && selected.selection == Some("away");
+            let line = if is_of_away { -line } else { line };
+            Some(Self { selection: selected.selection, ..market.at(line)? })
+        })
+    }
+
+    /// The same at a line, if it has none yet.
+    fn at(self, line: Decimal) -> Option<Self> {
+        let recorded = Self::recorded(self.kind, None, Some(line))?;
+        self.line.is_none().then_some(Self { line: Some(line), ..recorded })
+    }
+
+    /// The same with one of its outcomes.
+    fn selecting(self, outcome: &str) -> Option<Self> {
+        let named = outcome_named(outcome)?;
+        let (own, _) = self.outcomes.iter().find(|(recorded, _)| *recorded == named)?;
+        Some(Self { selection: Some(own), ..self })
     }
 
     /// The market of a price in the records; `None` for markets that only their bookmaker has, and for those of a part of
@@ -197,10 +258,16 @@ impl Market {
         let named_line =
             NAMED_LINES.iter().find(|(_, named)| kind == GOALS && line == Some(*named));
         if let Some((name, line)) = named_line {
-            return Some(Self { name, kind: GOALS, line: Some(*line), outcomes: TOTALS });
+            return Some(Self::goals(name, *line));
         }
         let plain = PLAIN.iter().find(|(_, plain, _)| *plain == kind);
-        plain.map(|(name, kind, outcomes)| Self { name, kind, line: None, outcomes })
+        plain.map(|(name, kind, outcomes)| Self {
+            name,
+            kind,
+            line: None,
+            selection: None,
+            outcomes,
+        })
     }
 
     /// What football's REST interface calls an outcome of the records.
@@ -311,6 +378,37 @@ mod tests {
         }
         let (market, period) = Market::with_period("over_under:1h@0.5").unwrap();
         assert_eq!((market.kind, market.line, period), ("over_under", Some(dec!(0.5)), Some("1h")));
+    }
+
+    #[test]
+    fn market_may_say_its_line_and_its_selection() {
+        for (text, name, line, selection) in [
+            ("over 2.5", "over_under_25", Some(dec!(2.5)), Some("over")),
+            ("Under 2.25 goals", "over_under", Some(dec!(2.25)), Some("under")),
+            ("o2.5", "over_under_25", Some(dec!(2.5)), Some("over")),
+            ("U 3.5", "over_under_35", Some(dec!(3.5)), Some("under")),
+            ("over 3", "over_under", Some(dec!(3)), Some("over")),
+            ("over25", "over_under_25", Some(dec!(2.5)), Some("over")),
+            ("over 9.5 corners", "total_corners", Some(dec!(9.5)), Some("over")),
+            ("over_under_25 under", "over_under_25", Some(dec!(2.5)), Some("under")),
+            ("Over/Under 2.5 over", "over_under_25", Some(dec!(2.5)), Some("over")),
+            ("btts yes", "btts", None, Some("yes")),
+            ("both teams to score - no", "btts", None, Some("no")),
+            ("1x2 home", "1x2", None, Some("home")),
+            ("double chance home or draw", "double_chance", None, Some("1x")),
+            ("asian handicap home -1.5", "asian_handicap", Some(dec!(-1.5)), Some("home")),
+            ("handicap away +1.5", "asian_handicap", Some(dec!(-1.5)), Some("away")),
+            ("draw no bet away", "draw_no_bet", None, Some("away")),
+        ] {
+            let market = Market::named(text).unwrap_or_else(|| panic!("{text}"));
+            let read = (market.name, market.line, market.selection);
+            assert_eq!(read, (name, line, selection), "{text}");
+        }
+        for text in
+            ["over", "over goals", "over 2.5 yes", "btts over", "over x", "home", "over 2.5 over"]
+        {
+            assert_eq!(Market::named(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use base::Micros;
 use facts::event::Sport;
+use jiff::{Timestamp, tz::TimeZone};
 
 use record::{Key, MatchSummary, Status};
 
@@ -20,6 +21,8 @@ pub struct MatchQuery {
     pub from: Option<Micros>,
     /// Before this time.
     pub before: Option<Micros>,
+    /// Where a match of which only the day is known begins at midnight; absent: in UTC.
+    pub zone: Option<TimeZone>,
     pub competition: Option<Key>,
     /// In one of these competitions.
     pub competitions: Option<Vec<Key>>,
@@ -113,13 +116,27 @@ impl MatchQuery {
     }
 
     fn is_on_day(&self, brief: &MatchSummary) -> bool {
-        match brief.start {
+        match self.start(brief) {
             Some(start) => {
                 self.from.is_none_or(|from| from <= start)
                     && self.before.is_none_or(|before| start < before)
             }
             None => self.from.is_none() && self.before.is_none(),
         }
+    }
+
+    /// When a match starts in the zone of the query.
+    fn start(&self, brief: &MatchSummary) -> Option<Micros> {
+        let start = brief.start?;
+        let Some(zone) = self.zone.as_ref().filter(|_| brief.day_only) else { return Some(start) };
+        let day = Timestamp::from_microsecond(start).ok()?.to_zoned(TimeZone::UTC).date();
+        Some(day.to_zoned(zone.clone()).ok()?.timestamp().as_microsecond())
+    }
+
+    /// Whether it depends on the zone which matches it selects.
+    #[must_use]
+    pub fn has_days_in_zone(&self) -> bool {
+        self.zone.is_some() && (self.from.is_some() || self.before.is_some())
     }
 
     /// Whether it has a filter by a field that neither the rows nor the postings of the index have, so that
@@ -129,6 +146,7 @@ impl MatchQuery {
             || self.stage.is_some()
             || self.after_extra_time
             || self.updated_since.is_some()
+            || self.has_days_in_zone()
     }
 
     /// Whether it selects matches of some competitions, seasons or teams, or matches by their ids.

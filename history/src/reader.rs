@@ -50,19 +50,10 @@ impl CurrentMatches {
 }
 
 impl Reader {
-    /// Snapshots that offer no price of the matches with these withdrawals.
+    /// Snapshots without what is withdrawn.
     #[must_use]
     pub fn masked_by(withdrawals: Withdrawals) -> Self {
         Self { state: Arc::default(), withdrawals }
-    }
-
-    /// The record as readers may see it.
-    fn masked(&self, record: &Arc<MatchRecord>) -> Arc<MatchRecord> {
-        if self.withdrawals.contains(record.brief.id) {
-            Arc::new(record.without_offers())
-        } else {
-            Arc::clone(record)
-        }
     }
 
     /// Adds or replaces records, and removes matches.
@@ -107,7 +98,7 @@ impl Reader {
     #[must_use]
     pub fn get(&self, id: Key) -> Option<Arc<MatchRecord>> {
         let matches = self.state.matches.read().unwrap_or_else(PoisonError::into_inner);
-        matches.records.get(&id).map(|record| self.masked(record))
+        matches.records.get(&id).map(|record| self.withdrawals.masked(record))
     }
 
     /// All matches of a sport, in no order.
@@ -115,10 +106,10 @@ impl Reader {
     pub fn all(&self, sport: Sport) -> Vec<Arc<MatchRecord>> {
         let matches = self.state.matches.read().unwrap_or_else(PoisonError::into_inner);
         let all = matches.records.values().filter(|it| it.brief.sport == sport);
-        all.map(|record| self.masked(record)).collect()
+        all.map(|record| self.withdrawals.masked(record)).collect()
     }
 
-    /// The matches of a sport in play, by start and id.
+    /// The matches of a sport in play, by start and id; those without a start come last.
     #[must_use]
     pub fn live(&self, sport: Sport) -> Vec<Arc<MatchRecord>> {
         let matches = self.state.matches.read().unwrap_or_else(PoisonError::into_inner);
@@ -126,9 +117,9 @@ impl Reader {
             .records
             .values()
             .filter(|it| it.brief.sport == sport && it.brief.status.is_live());
-        let mut live: Vec<_> = live.map(|record| self.masked(record)).collect();
+        let mut live: Vec<_> = live.map(|record| self.withdrawals.masked(record)).collect();
         drop(matches);
-        live.sort_by_key(|it| (it.brief.start, it.brief.id));
+        live.sort_by_key(|it| (it.brief.start.is_none(), it.brief.start, it.brief.id));
         live
     }
 }

@@ -16,10 +16,11 @@ use fanout::{
     Change, Fanout, Micros,
     catch_up::{HostResponse, Requester},
     channel::Rate,
+    encode,
 };
 use log::{AppendError, EncodedRecords, Log, LogPosition, record::Record};
 use metrics::{counter, gauge, histogram};
-use record::{Key, Withdrawals};
+use record::{CONSENSUS, Withdrawal, Withdrawals};
 use tokio::sync::oneshot;
 use tracing::{error, info};
 
@@ -305,21 +306,32 @@ impl Committer {
     }
 }
 
-/// The match of which a change may withdraw prices: those of a market, a book or the consensus are suspended or settled, or their
-/// channel ends.
-pub(crate) fn withdrawn(change: &Change) -> Option<Key> {
-    let channel = match change {
-        Change::Published(Rate::Each, publication)
-            if publication.urgent || publication.has_events =>
-        {
-            &publication.channel
-        }
-        Change::Closed(channel) => channel,
+/// What a change may withdraw: all prices of a match if those of a market, a book or the consensus are suspended or settled, or
+/// their channel ends; those of one bookmaker or of the consensus if a price of theirs goes.
+pub(crate) fn withdrawn(change: &Change) -> Option<Withdrawal> {
+    let (channel, publication) = match change {
+        Change::Published(Rate::Each, publication) => (&publication.channel, Some(publication)),
+        Change::Closed(channel) => (channel, None),
         Change::Opened(_) | Change::Published(..) => return None,
     };
     let mut name = channel.name.as_str().split('/').skip(1);
-    let id = name.next()?.parse().ok()?;
-    (name.next() == Some("odds")).then_some(id)
+    let match_id = name.next()?.parse().ok()?;
+    if name.next() != Some("odds") {
+        return None;
+    }
+    let bookmaker = name.next();
+    let is_of_all = publication.is_none_or(|it| it.urgent || it.has_events);
+    if is_of_all {
+        return Some(Withdrawal { match_id, bookmaker: None });
+    }
+    let payload = encode::payload(publication?.frame());
+    let text = str::from_utf8(&payload).ok()?;
+    // In a patch null removes a member. An outcome of the consensus without a price has others that are removed.
+    let signs: &[&str] =
+        if bookmaker.is_some() { &[r#""price":null"#, r#""status":"#] } else { &[":null"] };
+    let has_gone = signs.iter().any(|sign| text.contains(sign));
+    has_gone
+        .then(|| Withdrawal { match_id, bookmaker: Some(bookmaker.unwrap_or(CONSENSUS).into()) })
 }
 
 impl FollowerQueue {

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use base::time_format::zulu;
 use fanout::{Epoch, Position};
 use history::query::EntityKind;
 use record::Key;
@@ -357,7 +358,9 @@ impl Arguments {
     /// Gives several days, or one that is no day in UTC, as a begin and an end, which REST reads; any day where it reads
     /// only these.
     pub(crate) fn spread_date(&mut self, has_date: bool) {
-        if let Some(span) = self.span("date").filter(|span| !has_date || span.utc_day().is_none()) {
+        let is_in_zone = self.get("timezone").is_some();
+        let is_day = |span: &TimeSpan| has_date && !is_in_zone && span.utc_day().is_some();
+        if let Some(span) = self.span("date").filter(|span| !is_day(span)) {
             self.remove("date");
             for name in ["date_from", "date_to"] {
                 if self.span(name).is_none() {
@@ -369,7 +372,13 @@ impl Arguments {
 
     /// The value as REST reads it.
     pub(crate) fn rest_text(&self, name: &str) -> Option<String> {
+        // REST reads days in the zone of the call, which it gets too.
+        let is_in_zone = self.get("timezone").is_some();
         match (self.span(name), self.get(name)?) {
+            (Some(span), _) if is_in_zone && name.ends_with("to") => {
+                zulu(span.before.saturating_sub(1))
+            }
+            (Some(span), _) if is_in_zone => zulu(span.from),
             (Some(span), _) if name.ends_with("to") => span.end_text(),
             (Some(span), _) => span.utc_day().or_else(|| span.begin_text()),
             (None, Value::String(text)) => Some(text.clone()),
@@ -524,6 +533,9 @@ mod tests {
         assert_eq!(arguments.get("date"), None);
         assert_eq!(arguments.rest_text("date_from").as_deref(), Some("2026-08-29T15:00:00Z"));
         assert_eq!(arguments.rest_text("date_to").as_deref(), Some("2026-08-30T14:59:59Z"));
+        let midnight = json!({"date_from": "2026-08-30T00:00:00Z", "timezone": "Asia/Tokyo"});
+        let from = read(&midnight).unwrap().rest_text("date_from");
+        assert_eq!(from.as_deref(), Some("2026-08-30T00:00:00Z"), "no day of Tokyo");
         let backwards = read(&json!({"date_from": "2026-08-30", "date_to": "2026-08-29"}));
         assert_eq!(backwards.unwrap_err().details["argument"], "date_to");
         let arguments = read(&json!({"date_from": "saturday", "date_to": "friday"})).unwrap();

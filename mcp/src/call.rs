@@ -329,7 +329,9 @@ impl Call<'_> {
             let record = record.map_err(|_| Refusal::unavailable())?;
             let record = record.filter(|it| it.brief.sport == self.server.kind.sport);
             rows.push(match record {
-                Some(record) => checked(&record, since),
+                Some(record) => {
+                    checked(&record, self.server.kind.names.title(&record.brief), since)
+                }
                 None => json!({"match_id": id, "error": "not_found"}),
             });
         }
@@ -518,11 +520,11 @@ pub(crate) fn vocabulary(sport: Sport) -> Vocabulary {
 }
 
 /// The line of a match in a check.
-fn checked(record: &Arc<MatchRecord>, since: Option<Micros>) -> Value {
+fn checked(record: &Arc<MatchRecord>, title: String, since: Option<Micros>) -> Value {
     let brief = &record.brief;
     let state = DataState::of_match(Some(record));
-    let name =
-        record.names.sides.as_ref().map(|[home, away]| format!("{} v {}", home.name, away.name));
+    let sides = record.names.sides.as_ref();
+    let name = sides.map_or(title, |[home, away]| format!("{} v {}", home.name, away.name));
     let mut row = json!({
         "match_id": brief.id,
         "status": status_word(brief),

@@ -99,6 +99,10 @@ impl Calendar {
         Self { prefers_past, ..self.clone() }
     }
 
+    pub(crate) fn zone(&self) -> TimeZone {
+        self.now.time_zone().clone()
+    }
+
     pub(crate) fn now(&self) -> Micros {
         self.now.timestamp().as_microsecond()
     }

@@ -19,40 +19,18 @@ use crate::{
 };
 
 /// The fields of REST's rows that a line has.
-const LINE_FIELDS: [&str; 17] = [
-    "id",
-    "event_date",
-    "status",
-    "period",
-    "current_minute",
-    "home_team_id",
-    "home_team",
-    "away_team_id",
-    "away_team",
-    "home_score",
-    "away_score",
-    "extra_time_score",
-    "penalty_shootout",
-    "league_id",
-    "round_number",
-    "round_name",
-    "group_name",
-];
+const LINE_FIELDS: &str = "id event_date status period current_minute home_team_id home_team away_team_id away_team home_score \
+    away_score extra_time_score penalty_shootout league_id round_number round_name group_name";
 
 /// Those of a match in play.
-const LIVE_FIELDS: [&str; 11] = [
-    "id",
-    "status",
-    "period",
-    "current_minute",
-    "home_team",
-    "away_team",
-    "home_score",
-    "away_score",
-    "extra_time_score",
-    "penalty_shootout",
-    "league_name",
-];
+const LIVE_FIELDS: &str = "id status period current_minute home_team away_team home_score away_score extra_time_score \
+    penalty_shootout league_name";
+
+/// Those of the other sports. What is a row of its own, such as a team, is its name and its id here.
+const SPORT_FIELDS: &str = "id name match_date event_date start_time starts_at status state round_name stage league tournament track \
+    home_team away_team player1 player2 home_score away_score player1_sets player2_sets player1_legs \
+    player2_legs sets_detail current_set current_point current_period is_overtime is_shootout winner_id \
+    best_of competitors_count";
 
 /// How long a match without another bound stays in the list of a team after its start.
 const LASTS_US: Micros = 3 * 60 * MINUTE_US;
@@ -97,7 +75,7 @@ impl Call<'_> {
         let RestRead { answer, state } = self.read(&address, None).await?;
         let mut data = answer.value()?;
         for row in data.get_mut("results").and_then(Value::as_array_mut).into_iter().flatten() {
-            self.shorten(row, &LINE_FIELDS);
+            self.shorten(row, LINE_FIELDS);
         }
         remove_page_links(&mut data);
         let (data, bytes_max) = (AnswerData::Value(data), self.tool.bytes_max);
@@ -201,7 +179,7 @@ impl Call<'_> {
         for row in data.get_mut("events").and_then(Value::as_array_mut).into_iter().flatten() {
             let cards = row["id"].as_u64().map_or([0, 0], |id| self.red_cards(id));
             let start = row["event_date"].take();
-            self.shorten(row, &LIVE_FIELDS);
+            self.shorten(row, LIVE_FIELDS);
             if row["status"] == "notstarted" {
                 row["event_date"] = start;
             }
@@ -226,17 +204,13 @@ impl Call<'_> {
         football.counters().map(|side| side.get("red_cards").copied().unwrap_or(0))
     }
 
-    /// A row of football with these fields only. Other sports have short rows already.
-    fn shorten(&self, row: &mut Value, fields: &[&str]) {
-        if self.server.kind.product != Product::Football {
-            return;
-        }
-        let league = row["league_id"].as_u64();
+    /// A row with these fields only, as far as they say something; those of other sports have fields of their own.
+    fn shorten(&self, row: &mut Value, fields: &str) {
+        let is_football = self.server.kind.product == Product::Football;
+        let league = row["league_id"].as_u64().filter(|_| is_football);
         if let Some(row) = row.as_object_mut() {
-            row.retain(|name, value| {
-                let is_empty = value.is_null() || value.as_str() == Some("");
-                fields.contains(&name.as_str()) && !is_empty
-            });
+            keep(row, if is_football { fields } else { SPORT_FIELDS });
+            flatten(row);
             let names = &self.server.kind.names;
             if let Some(league) = league.and_then(|id| names.league(id)) {
                 row.insert("league_name".to_owned(), league.into());
@@ -293,6 +267,33 @@ impl Call<'_> {
     }
 }
 
+/// Leaves these fields, without those that are empty.
+fn keep(row: &mut Map<String, Value>, fields: &str) {
+    row.retain(|name, value| {
+        let is_empty = match value {
+            Value::Null | Value::Bool(false) => true,
+            Value::String(text) => text.is_empty(),
+            Value::Array(items) => items.is_empty(),
+            _ => false,
+        };
+        !is_empty && fields.split(' ').any(|own| own == name)
+    });
+}
+
+/// Writes a team as `home_team`, its name, and `home_team_id`; and so on.
+fn flatten(row: &mut Map<String, Value>) {
+    let mut ids = Vec::new();
+    for (name, value) in row.iter_mut() {
+        if let Value::Object(own) = value
+            && let Some(named) = own.remove("name")
+        {
+            ids.extend(own.remove("id").map(|id| (format!("{name}_id"), id)));
+            *value = named;
+        }
+    }
+    row.extend(ids);
+}
+
 /// Where the rows of pages are.
 const RESULTS: &str = "/results";
 const EVENTS: &str = "/events";
@@ -301,5 +302,28 @@ fn remove_page_links(data: &mut Value) {
     if let Some(fields) = data.as_object_mut() {
         fields.remove("next");
         fields.remove("previous");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn line_of_another_sport_has_names_and_no_empty_fields() {
+        let mut row = json!({
+            "id": 7, "home_team": {"id": 1, "name": "Alpha", "elo_rating": 1500}, "away_team": null,
+            "league": {"id": 3, "name": "Liga", "country": ""}, "match_date": "2026-08-30T18:00:00+00:00",
+            "status": "live", "home_score": 0, "is_overtime": false, "sets_detail": [], "round_name": "",
+            "p1_aces": 3,
+        });
+        let row = row.as_object_mut().expect("a row");
+        keep(row, SPORT_FIELDS);
+        flatten(row);
+        let expected = json!({
+            "id": 7, "home_team": "Alpha", "home_team_id": 1, "league": "Liga", "league_id": 3,
+            "match_date": "2026-08-30T18:00:00+00:00", "status": "live", "home_score": 0,
+        });
+        assert_eq!(Value::from(row.clone()), expected);
     }
 }

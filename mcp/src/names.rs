@@ -1,10 +1,10 @@
 //! Finds matches, teams, players and competitions by their names, as people and models write them.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use base::{
     Micros, clock,
-    names::{NamePart, letters, plain as folded},
+    names::{NamePart, sides},
 };
 use facts::event::Sport;
 use history::query::{Entity, EntityKind, History, MatchQuery, Window};
@@ -12,10 +12,17 @@ use record::{Key, MatchSummary};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+mod index;
 mod match_name;
+mod race_name;
 
+use self::index::{FoldedName, NameIndex};
 pub(crate) use self::match_name::Tense;
-use crate::{call::status_word, refusal::Refusal};
+use crate::{
+    call::status_word,
+    days::{Calendar, TimeSpan},
+    refusal::Refusal,
+};
 
 /// The least likeness of a name that was written differently, from 0 to 1.
 const LIKENESS_MIN: f64 = 0.85;
@@ -34,6 +41,8 @@ const NEAR_US: Micros = 14 * 24 * 60 * 60 * 1_000_000;
 pub(crate) struct Names {
     history: History,
     sport: Sport,
+    /// The names of sides, with the version of the entities that they are of.
+    sides: Arc<Mutex<Option<(u64, Arc<NameIndex>)>>>,
 }
 
 /// Something that was found.
@@ -66,39 +75,25 @@ fn word(kind: EntityKind) -> &'static str {
     KINDS.iter().find(|(_, own)| *own == kind).map_or(kind.as_str(), |(word, _)| word)
 }
 
-/// How well a name matches the query, both folded: 1 if they are equal, in whatever spelling.
-fn score(name: &str, asked: &str) -> f64 {
-    let [own, other] = [name, asked].map(|text| letters(text.to_owned()));
-    if own == other {
-        return 1.0;
-    }
-    // A short query would lose too much: `due` is not `du`.
-    let in_one_spelling = if other.len() > 3 { score_of_parts(&own, &other) } else { 0.0 };
-    score_of_parts(name, asked).max(in_one_spelling)
-}
-
-fn score_of_parts(name: &str, asked: &str) -> f64 {
-    if name.starts_with(asked) {
-        return 0.95;
-    }
-    if name.split(' ').any(|word| word == asked) || name.contains(&format!(" {asked}")) {
-        return 0.92;
-    }
-    if asked.len() >= 3 && name.contains(asked) {
-        return 0.9;
-    }
-    // Each word of the query is the start of a word of the name: "man united", not "man utd".
-    let begins = |word: &str| name.split(' ').any(|own| own.starts_with(word));
-    if asked.contains(' ') && asked.split(' ').all(begins) {
-        return 0.9;
-    }
-    let likeness = strsim::jaro_winkler(name, asked);
-    if likeness >= LIKENESS_MIN { likeness * 0.89 } else { 0.0 }
-}
-
 impl Names {
     pub(crate) fn new(history: History, sport: Sport) -> Self {
-        Self { history, sport }
+        Self { history, sport, sides: Arc::default() }
+    }
+
+    /// The names of a kind as they are now. Those of sides, which most requests name, are kept until one changes.
+    fn index(&self, kind: EntityKind) -> Arc<NameIndex> {
+        let version = self.history.entities_version();
+        let new = || {
+            let entities = self.history.entities(kind, |entity| entity.sport == self.sport);
+            Arc::new(NameIndex::new(entities))
+        };
+        if kind != self.side() {
+            return new();
+        }
+        let mut sides = self.sides.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = sides.take().filter(|(own, _)| *own == version);
+        let (_, index) = sides.insert(kept.unwrap_or_else(|| (version, new())));
+        Arc::clone(index)
     }
 
     /// The kind of the sides of this sport's matches.
@@ -113,22 +108,21 @@ impl Names {
         asked: &str,
         limit: usize,
     ) -> Vec<SearchResult> {
-        let asked = folded(asked);
+        let asked = FoldedName::new(asked);
         if asked.is_empty() {
             return Vec::new();
         }
-        let fits = |entity: &Entity| {
-            entity.sport == self.sport && score(&folded(&entity.name), &asked) > 0.0
-        };
-        let entities = self.history.entities(kind, fits);
-        let mut found: Vec<SearchResult> =
-            entities.iter().map(|it| self.found(it, &asked)).collect();
-        sort(&mut found);
+        let index = self.index(kind);
+        let mut found: Vec<_> = index.fitting(&asked).collect();
+        found.sort_by(|(a, score_a), (b, score_b)| {
+            let lengths = a.name.len().cmp(&b.name.len());
+            rounded(*score_b).total_cmp(&rounded(*score_a)).then(lengths).then(a.id.cmp(&b.id))
+        });
         found.truncate(limit);
-        found
+        found.into_iter().map(|(entity, score)| self.found(entity, score)).collect()
     }
 
-    fn found(&self, entity: &Arc<Entity>, asked: &str) -> SearchResult {
+    fn found(&self, entity: &Entity, score: f64) -> SearchResult {
         let parent = entity.parent.and_then(|parent| match entity.kind {
             EntityKind::Season => self.history.name(EntityKind::Competition, parent),
             _ => self.history.name(EntityKind::Team, parent),
@@ -139,12 +133,25 @@ impl Names {
             id: entity.id,
             name: entity.name.to_string(),
             context: parent.or(country),
-            score: rounded(score(&folded(&entity.name), asked)),
+            score: rounded(score),
+        }
+    }
+
+    /// The matches within a time, in the zone of a calendar.
+    fn on_days(&self, span: TimeSpan, calendar: &Calendar) -> MatchQuery {
+        MatchQuery {
+            from: Some(span.from),
+            before: Some(span.before),
+            zone: Some(calendar.zone()),
+            ..MatchQuery::of_sport(self.sport)
         }
     }
 
     /// Matches near now of sides whose names fit: of one side, or of both in `A v B`.
     pub(crate) fn matches(&self, asked: &str, limit: usize) -> Vec<SearchResult> {
+        if self.sport == Sport::HorseRacing {
+            return self.races_near(asked, limit, &Calendar::default());
+        }
         let sides = sides_of(asked);
         let mut best: Vec<Vec<SearchResult>> = Vec::new();
         for side in &sides {
@@ -201,12 +208,12 @@ impl Names {
         }
     }
 
-    /// `Alpha v Beta`.
+    /// `Alpha v Beta`, `Ascot 14:30`.
     pub(crate) fn title(&self, brief: &MatchSummary) -> String {
         let name = |id| self.history.name(self.side(), id).unwrap_or_else(|| "?".to_owned());
         match brief.sides {
             Some([home, away]) => format!("{} v {}", name(home), name(away)),
-            None => format!("match {}", brief.id),
+            None => self.race_title(brief).unwrap_or_else(|| format!("match {}", brief.id)),
         }
     }
 
@@ -232,19 +239,9 @@ impl Names {
 
     /// The entities of a kind with the most similar names, without a minimum similarity.
     fn nearest(&self, kind: EntityKind, asked: &str) -> Vec<SearchResult> {
-        let asked = folded(asked);
-        let all = self.history.entities(kind, |entity| entity.sport == self.sport);
-        let likeness = |entity: &Entity| strsim::jaro_winkler(&folded(&entity.name), &asked);
-        let mut near: Vec<SearchResult> = all
-            .iter()
-            .map(|entity| SearchResult {
-                score: rounded(likeness(entity)),
-                ..self.found(entity, &asked)
-            })
-            .collect();
-        sort(&mut near);
-        near.truncate(NEAREST_MAX);
-        near
+        let index = self.index(kind);
+        let nearest = index.nearest(&FoldedName::new(asked), NEAREST_MAX);
+        nearest.into_iter().map(|(entity, likeness)| self.found(entity, likeness)).collect()
     }
 
     /// `Alpha v Beta, Premier League, 2026-11-28T15:00:00Z, finished (204849)`; `None` if there is no such match.
@@ -257,10 +254,10 @@ impl Names {
 
     /// The index of the side of a match that a name stands for.
     pub(crate) fn side_named(&self, id: Key, asked: &str) -> Option<usize> {
-        let asked = folded(asked);
+        let asked = FoldedName::new(asked);
         let fits = self.history.brief(id)?.sides?.map(|side| {
             let name = self.history.name(self.side(), side);
-            name.map_or(0.0, |name| score(&folded(&name), &asked))
+            name.map_or(0.0, |name| FoldedName::new(&name).score_of_text(&asked))
         });
         let best = usize::from(fits[1] > fits[0]);
         (fits[best] >= FIT_MIN && fits[0].total_cmp(&fits[1]).is_ne()).then_some(best)
@@ -309,62 +306,11 @@ impl Names {
     }
 }
 
-fn sort(found: &mut [SearchResult]) {
-    found.sort_by(|a, b| {
-        b.score
-            .total_cmp(&a.score)
-            .then_with(|| a.name.len().cmp(&b.name.len()))
-            .then(a.id.cmp(&b.id))
-    });
-}
-
 fn rounded(score: f64) -> f64 {
     (score * 100.0).round() / 100.0
 }
 
-/// What stands between two sides, in lower case.
-const BETWEEN: [&str; 11] =
-    [" vs. ", " vs ", " v. ", " v ", " versus ", " against ", " x ", " - ", " – ", " @ ", " at "];
-
-/// The sides in `A v B`, `A vs B`, `A - B`, `A @ B`; else the whole text.
+/// The sides in `A v B`, or the whole text.
 pub(crate) fn sides_of(asked: &str) -> Vec<&str> {
-    // ASCII letters keep their places in lower case.
-    let lower = asked.to_ascii_lowercase();
-    for between in BETWEEN {
-        if let Some(start) = lower.find(between) {
-            let sides = [&asked[..start], &asked[start + between.len()..]].map(str::trim);
-            return sides.to_vec();
-        }
-    }
-    vec![asked]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_fit_without_accents_case_and_order() {
-        let check = |name: &str, asked: &str, least: f64| {
-            let score = score(&folded(name), &folded(asked));
-            assert!(score >= least, "{name} / {asked}: {score}");
-        };
-        check("Atlético Madrid", "atletico madrid", 1.0);
-        check("1. FC Köln", "koeln", 0.92);
-        check("Зенит", "zenit", 1.0);
-        check("Manchester United", "man united", 0.9);
-        check("Manchester United", "united", 0.92);
-        check("Arsenal", "Arsneal", 0.7);
-        assert!(score("arsenal", "chelsea") < 0.1);
-    }
-
-    #[test]
-    fn two_sides_are_told_apart() {
-        assert_eq!(sides_of("Alpha v Beta"), ["Alpha", "Beta"]);
-        assert_eq!(sides_of("Alpha vs Beta"), ["Alpha", "Beta"]);
-        assert_eq!(sides_of("Alpha VS. Beta City"), ["Alpha", "Beta City"]);
-        assert_eq!(sides_of("Älpha @ Beta"), ["Älpha", "Beta"]);
-        assert_eq!(sides_of("Alpha x Beta"), ["Alpha", "Beta"]);
-        assert_eq!(sides_of("Alpha"), ["Alpha"]);
-    }
+    sides(asked).map_or_else(|| vec![asked], Vec::from)
 }

@@ -25,7 +25,9 @@ impl Call<'_> {
     /// Writes the market of a list of prices in REST's words. REST refuses what is none.
     pub(crate) fn name_market(&self, arguments: &mut Arguments) {
         let asked = arguments.text("market").filter(|_| self.tool.rest.is_some());
-        if let Some(market) = asked.and_then(Market::named) {
+        // A name says neither every line nor a selection.
+        let market = asked.and_then(Market::named);
+        if let Some(market) = market.filter(|it| Market::named(it.name) == Some(*it)) {
             arguments.set("market", market.name);
         }
     }
@@ -43,7 +45,7 @@ impl Call<'_> {
             if market.is_none() && data["markets"].get(asked).is_none() {
                 return Err(unknown_market(asked));
             }
-            prices::keep_market(&mut data, market.map_or(asked, |market| market.name))?;
+            prices::keep_market(&mut data, market, asked)?;
         }
         if let Some(asked) = arguments.text("bookmaker") {
             let unpriced = prices::keep_bookmakers(&mut data, asked);
@@ -115,7 +117,8 @@ impl Call<'_> {
         let kind = market.filter(|_| !asked.contains(':')).map_or(asked, |market| market.kind);
         query.append_pair("market", kind);
         query.append_pair("bookmaker", arguments.text("bookmaker").unwrap_or(CONSENSUS));
-        let selection = arguments.text("selection");
+        let in_market = market.and_then(|market| market.selection);
+        let selection = arguments.text("selection").or(in_market);
         let said = market.zip(selection).and_then(|(market, text)| outcome_and_line(market, text));
         if let Some(selection) = said.map(|(outcome, _)| outcome).or(selection) {
             query.append_pair("outcome", &self.outcome(id, market, selection)?);

@@ -9,27 +9,41 @@ use serde_json::{Map, Value, json};
 
 use crate::refusal::Refusal;
 
-/// Leaves one market of a comparison; all its lines, unless its name says one.
+/// Leaves one market of a comparison, `named` or with this key: all its lines and outcomes, unless its name says one.
 ///
 /// # Errors
 ///
 /// If the match has prices, but not in that market; with those that it has.
-pub(crate) fn keep_market(data: &mut Value, market: &str) -> Result<(), Refusal> {
+pub(crate) fn keep_market(
+    data: &mut Value,
+    named: Option<Market>,
+    asked: &str,
+) -> Result<(), Refusal> {
     let Some(markets) = data.get_mut("markets").and_then(Value::as_object_mut) else {
         return Ok(());
     };
-    let all_lines = Market::named(market).filter(|market| market.line.is_none());
+    let market = named.map_or(asked, |market| market.name);
+    let all_lines = named.filter(|market| market.line.is_none());
     let is_asked = |own: &str| {
         own.eq_ignore_ascii_case(market)
             || all_lines
                 .is_some_and(|all| Market::named(own).is_some_and(|own| own.kind == all.kind))
     };
-    if markets.is_empty() || markets.keys().any(|own| is_asked(own)) {
-        markets.retain(|own, _| is_asked(own));
+    let open: Vec<Value> = markets.keys().map(|own| own.as_str().into()).collect();
+    markets.retain(|own, _| is_asked(own));
+    for outcomes in markets.values_mut().filter_map(Value::as_object_mut) {
+        outcomes.retain(|_, row| {
+            let line = || row["line"].as_number().and_then(|line| line.to_string().parse().ok());
+            let outcome = |market: Market| market.selection.and_then(|own| market.outcome(own));
+            let is_at = named.and_then(|it| it.line).is_none_or(|own| line() == Some(own));
+            is_at && named.and_then(outcome).is_none_or(|own| row["outcome"] == own)
+        });
+    }
+    markets.retain(|_, outcomes| outcomes.as_object().is_none_or(|own| !own.is_empty()));
+    if open.is_empty() || !markets.is_empty() {
         return Ok(());
     }
-    let open: Vec<Value> = markets.keys().map(|own| own.as_str().into()).collect();
-    Err(Refusal::bad_argument(format!("No price is open in the market {market:?}."))
+    Err(Refusal::bad_argument(format!("No price is open in the market {asked:?}."))
         .with("accepted", open))
 }
 
@@ -171,17 +185,47 @@ mod tests {
 
     #[test]
     fn market_that_has_no_price_is_refused_with_those_that_have() {
-        let mut data = json!({"markets": {"1x2": {}, "btts": {}}});
-        assert_eq!(
-            keep_market(&mut data.clone(), "over").unwrap_err().details["accepted"],
-            json!(["1x2", "btts"])
-        );
-        keep_market(&mut data, "1X2").unwrap();
-        assert_eq!(data["markets"], json!({"1x2": {}}));
-        let mut data = json!({"markets": {"1x2": {}, "over_under_25": {}, "over_under_35": {}}});
-        keep_market(&mut data, "over_under").unwrap();
-        assert_eq!(data["markets"], json!({"over_under_25": {}, "over_under_35": {}}));
-        keep_market(&mut data, "over_under_35").unwrap();
-        assert_eq!(data["markets"], json!({"over_under_35": {}}));
+        let kept = |asked: &str| {
+            let over = |line: f64| json!({"outcome": "over", "line": line});
+            let under = |line: f64| json!({"outcome": "under", "line": line});
+            let mut data = json!({"markets": {
+                "1x2": {"HOME": {"outcome": "HOME", "line": null}, "DRAW": {"outcome": "DRAW", "line": null}},
+                "btts": {"yes": {"outcome": "yes", "line": null}},
+                "over_under_25": {"over@2.5": over(2.5), "under@2.5": under(2.5)},
+                "over_under": {"over@2.25": over(2.25), "over@2.75": over(2.75)},
+            }});
+            keep_market(&mut data, Market::named(asked), asked).map(|()| {
+                let markets = data["markets"].as_object().expect("markets").clone();
+                let names = markets.iter().flat_map(|(market, outcomes)| {
+                    let outcomes = outcomes.as_object().expect("outcomes").keys();
+                    outcomes.map(move |outcome| format!("{market} {outcome}"))
+                });
+                names.collect::<Vec<_>>().join(", ")
+            })
+        };
+        for (asked, expected) in [
+            ("1X2", "1x2 DRAW, 1x2 HOME"),
+            ("home win", ""),
+            ("1x2 home", "1x2 HOME"),
+            ("over_under_25", "over_under_25 over@2.5, over_under_25 under@2.5"),
+            ("over 2.5", "over_under_25 over@2.5"),
+            ("over 2.25", "over_under over@2.25"),
+            ("over_under@2.75", "over_under over@2.75"),
+            ("btts yes", "btts yes"),
+            (
+                "over_under",
+                "over_under over@2.25, over_under over@2.75, over_under_25 over@2.5, \
+                 over_under_25 under@2.5",
+            ),
+        ] {
+            assert_eq!(kept(asked).unwrap_or_default(), expected, "{asked}");
+        }
+        for asked in ["over", "over 3.5", "over_under@3.25", "btts no"] {
+            let refusal = kept(asked).unwrap_err();
+            let open = json!(["1x2", "btts", "over_under", "over_under_25"]);
+            assert_eq!(refusal.details["accepted"], open, "{asked}");
+        }
+        let mut empty = json!({"markets": {}});
+        assert!(keep_market(&mut empty, Market::named("over 2.5"), "over 2.5").is_ok());
     }
 }

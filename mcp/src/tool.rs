@@ -135,7 +135,7 @@ fn canonical(parameter: &str) -> (&'static str, &'static [&'static str]) {
 /// The kind of an argument by its name, else by the schema of the REST parameter.
 fn kind(name: &str, schema: &Value) -> ArgumentKind {
     match name {
-        "match_id" => ArgumentKind::MatchId,
+        "match_id" | "race_id" => ArgumentKind::MatchId,
         "league_id" | "tournament_id" => ArgumentKind::EntityId(EntityKind::Competition),
         "team_id" | "national_team_id" => ArgumentKind::EntityId(EntityKind::Team),
         "player_id" => ArgumentKind::EntityId(EntityKind::Player),
@@ -143,7 +143,7 @@ fn kind(name: &str, schema: &Value) -> ArgumentKind {
         "venue_id" | "track" => ArgumentKind::EntityId(EntityKind::Venue),
         "horse_id" => ArgumentKind::EntityId(EntityKind::Horse),
         "jockey_id" => ArgumentKind::EntityId(EntityKind::Jockey),
-        "season_id" | "runner_id" | "race_id" => ArgumentKind::Id,
+        "season_id" | "runner_id" => ArgumentKind::Id,
         "limit" => ArgumentKind::Integer { min: 1, max: LIMIT_MAX },
         "cursor" => ArgumentKind::Cursor,
         "date" | "date_from" | "date_to" => ArgumentKind::Time,
@@ -299,7 +299,8 @@ fn about_by_name(name: &str) -> &'static str {
         "match_id" => "Id, or names: \"A v B\", also with a day or \"live\"",
         "league_id" | "tournament_id" | "team_id" | "player_id" | "manager_id" | "venue_id"
         | "horse_id" | "jockey_id" | "national_team_id" | "track" => "Id or name",
-        "season_id" | "runner_id" | "race_id" => "Id",
+        "race_id" => "Id, or \"Ascot 14:30\", also with a day",
+        "season_id" | "runner_id" => "Id",
         "cursor" => "To go on: `cursor` in `truncated` of the last result",
         "limit" => "Number of rows",
         "date" => "A day: today, saturday, last week, 2026-08-30",
@@ -322,8 +323,8 @@ fn cursor() -> Argument {
     Argument::new("cursor", ArgumentKind::Cursor, "")
 }
 
-/// REST's parameters of lists that no argument has: other arguments imply them.
-const IMPLIED: [&str; 2] = ["sort", "h2h"];
+/// REST's parameters that no argument is made of: other arguments imply them, or are declared beside.
+const IMPLIED: [&str; 3] = ["sort", "h2h", "timezone"];
 
 /// The arguments of a tool that asks REST, made of the parameters of its path.
 fn of_rest(
@@ -388,9 +389,8 @@ fn short(name: &str, parameter: &Value) -> String {
     match name {
         "limit" => "Default 20".to_owned(),
         "cursor" | "match_id" | "league_id" | "team_id" | "player_id" | "tournament_id"
-        | "season_id" | "date" | "date_from" | "date_to" | "manager_id" | "venue_id" | "track" => {
-            String::new()
-        }
+        | "race_id" | "season_id" | "date" | "date_from" | "date_to" | "manager_id"
+        | "venue_id" | "track" => String::new(),
         _ => about(parameter),
     }
 }

@@ -77,7 +77,7 @@ pub use self::{
         ScoreboardRecord, SetRecord, TennisRecord,
     },
     status::{Status, Vocabulary},
-    withdrawals::Withdrawals,
+    withdrawals::{Withdrawal, Withdrawals},
 };
 
 /// A public id; see [`facts::event::Id`].

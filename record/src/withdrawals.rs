@@ -1,4 +1,4 @@
-//! Matches whose prices readers over HTTP may still see although sockets have lost them.
+//! Prices that readers over HTTP may still see although sockets have lost them.
 
 use std::{
     collections::HashMap,
@@ -13,7 +13,8 @@ use crate::{Key, MatchRecord, PlayRecord};
 /// The withdrawals that sockets may know before the records do; clones share them.
 ///
 /// The committer notes them before it publishes, and the follower settles them once its export has them. In
-/// between, readers treat all prices of the match as suspended, however far the follower is behind.
+/// between, readers treat the prices of the match, or those of one bookmaker for it, as suspended, however far the
+/// follower is behind.
 #[derive(Debug, Clone, Default)]
 pub struct Withdrawals {
     shared: Arc<Shared>,
@@ -21,41 +22,61 @@ pub struct Withdrawals {
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// By match, the last record that withdraws a price of it.
-    pending: RwLock<HashMap<Key, u64>>,
+    /// By match and bookmaker, the last record that withdraws a price.
+    pending: RwLock<HashMap<Key, HashMap<Option<Arc<str>>, u64>>>,
     version: AtomicU64,
 }
 
+/// Whose prices of a match are withdrawn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Withdrawal {
+    pub match_id: Key,
+    /// The bookmaker's slug, or [`CONSENSUS`](crate::CONSENSUS); `None` of all.
+    pub bookmaker: Option<Arc<str>>,
+}
+
 impl Withdrawals {
-    /// Prices of these matches are withdrawn by the records up to this number.
-    pub fn note(&self, matches: impl IntoIterator<Item = Key>, record: u64) {
-        let mut matches = matches.into_iter().peekable();
-        if matches.peek().is_none() {
+    /// These are withdrawn by the records up to this number.
+    pub fn note(&self, withdrawals: impl IntoIterator<Item = Withdrawal>, record: u64) {
+        let mut withdrawals = withdrawals.into_iter().peekable();
+        if withdrawals.peek().is_none() {
             return;
         }
         let mut pending = self.shared.pending.write().unwrap_or_else(PoisonError::into_inner);
-        pending.extend(matches.map(|id| (id, record)));
+        for Withdrawal { match_id, bookmaker } in withdrawals {
+            pending.entry(match_id).or_default().insert(bookmaker, record);
+        }
         drop(pending);
         self.shared.version.fetch_add(1, Ordering::Release);
     }
 
     /// Readers have what the records up to this number contain.
     pub fn settle(&self, record: u64) {
-        let is_late = |pending: &HashMap<Key, u64>| pending.values().any(|last| *last <= record);
-        if !is_late(&self.shared.pending.read().unwrap_or_else(PoisonError::into_inner)) {
+        let pending = self.shared.pending.read().unwrap_or_else(PoisonError::into_inner);
+        let is_late = pending.values().flat_map(HashMap::values).any(|last| *last <= record);
+        drop(pending);
+        if !is_late {
             return;
         }
         let mut pending = self.shared.pending.write().unwrap_or_else(PoisonError::into_inner);
-        pending.retain(|_, last| *last > record);
+        pending.retain(|_, own| {
+            own.retain(|_, last| *last > record);
+            !own.is_empty()
+        });
         drop(pending);
         self.shared.version.fetch_add(1, Ordering::Release);
     }
 
-    /// Whether prices of a match are withdrawn that readers may still have.
+    /// The record as readers may see it.
     #[must_use]
-    pub fn contains(&self, id: Key) -> bool {
+    pub fn masked(&self, record: &Arc<MatchRecord>) -> Arc<MatchRecord> {
         let pending = self.shared.pending.read().unwrap_or_else(PoisonError::into_inner);
-        pending.contains_key(&id)
+        match pending.get(&record.brief.id) {
+            Some(of) => Arc::new(record.without_offers(|bookmaker| {
+                of.contains_key(&None) || of.contains_key(&Some(Arc::clone(bookmaker)))
+            })),
+            None => Arc::clone(record),
+        }
     }
 
     /// Increases with every change.
@@ -66,15 +87,14 @@ impl Withdrawals {
 }
 
 impl MatchRecord {
-    /// This record with every price withdrawn.
-    #[must_use]
-    pub fn without_offers(&self) -> Self {
+    /// This record with the prices of some bookmakers withdrawn.
+    fn without_offers(&self, is_withdrawn: impl Fn(&Arc<str>) -> bool) -> Self {
         let mut record = self.clone();
-        for price in &mut record.prices {
+        for price in record.prices.iter_mut().filter(|price| is_withdrawn(&price.bookmaker)) {
             (price.price, price.open) = (None, false);
         }
         if let PlayRecord::Race(race) = &mut record.play {
-            for price in &mut race.prices {
+            for price in race.prices.iter_mut().filter(|price| is_withdrawn(&price.bookmaker)) {
                 (price.price, price.open) = (None, false);
             }
         }
@@ -84,20 +104,51 @@ impl MatchRecord {
 
 #[cfg(test)]
 mod tests {
+    use rust_decimal::dec;
+
     use super::*;
+    use crate::testing::{MATCH, football, price, record};
+
+    /// The bookmakers that readers see with a price of the match.
+    fn offering(withdrawals: &Withdrawals) -> Vec<String> {
+        let record = record(MATCH, football());
+        let prices = ["a", "b"].map(|slug| price(slug, "home", Some(dec!(2)))).into();
+        let masked = withdrawals.masked(&Arc::new(MatchRecord { prices, ..record }));
+        let offered = masked.prices.iter().filter(|it| it.open && it.price.is_some());
+        offered.map(|it| it.bookmaker.to_string()).collect()
+    }
+
+    fn of(bookmaker: Option<&str>) -> Withdrawal {
+        Withdrawal { match_id: MATCH, bookmaker: bookmaker.map(Into::into) }
+    }
 
     #[test]
     fn withdrawal_is_pending_until_readers_have_its_last_record() {
         let withdrawals = Withdrawals::default();
-        withdrawals.note([1, 2], 10);
-        withdrawals.note([1], 12);
+        assert_eq!(offering(&withdrawals), ["a", "b"]);
+        withdrawals.note([of(None), Withdrawal { match_id: MATCH + 1, bookmaker: None }], 10);
+        withdrawals.note([of(None)], 12);
         let version = withdrawals.version();
         withdrawals.settle(9);
         assert_eq!(withdrawals.version(), version, "nothing was settled");
         withdrawals.settle(11);
-        assert_eq!([1, 2].map(|id| withdrawals.contains(id)), [true, false]);
+        assert_eq!(offering(&withdrawals), [""; 0]);
         withdrawals.settle(12);
-        assert!(!withdrawals.contains(1));
+        assert_eq!(offering(&withdrawals), ["a", "b"]);
         assert!(withdrawals.version() > version);
+    }
+
+    #[test]
+    fn withdrawn_price_of_a_bookmaker_leaves_those_of_others() {
+        let withdrawals = Withdrawals::default();
+        withdrawals.note([of(Some("a"))], 10);
+        withdrawals.note([Withdrawal { match_id: MATCH + 1, bookmaker: None }], 11);
+        assert_eq!(offering(&withdrawals), ["b"]);
+        withdrawals.note([of(Some("b"))], 12);
+        assert_eq!(offering(&withdrawals), [""; 0]);
+        withdrawals.settle(11);
+        assert_eq!(offering(&withdrawals), ["a"]);
+        withdrawals.settle(12);
+        assert_eq!(offering(&withdrawals), ["a", "b"]);
     }
 }

@@ -1,6 +1,9 @@
 //! The entities that matches refer to.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    sync::Arc,
+};
 
 use facts::event::Sport;
 use serde::{Deserialize, Serialize};
@@ -187,6 +190,8 @@ pub(super) struct Directory {
     entities: Entities,
     /// Entities of matches that wait to be written, as far as they are new.
     announced: Entities,
+    /// Increases with every change.
+    version: u64,
 }
 
 impl Directory {
@@ -196,7 +201,12 @@ impl Directory {
         directory
     }
 
+    pub(super) fn version(&self) -> u64 {
+        self.version
+    }
+
     pub(super) fn extend(&mut self, entities: Vec<Entity>) {
+        self.version += u64::from(!entities.is_empty());
         for entity in entities {
             let key = (entity.kind, entity.id);
             self.announced.remove(&key);
@@ -208,8 +218,11 @@ impl Directory {
     pub(super) fn announce(&mut self, entities: impl IntoIterator<Item = Entity>) {
         for entity in entities {
             let key = (entity.kind, entity.id);
-            if !self.entities.contains_key(&key) {
-                self.announced.entry(key).or_insert_with(|| Arc::new(entity));
+            if !self.entities.contains_key(&key)
+                && let Entry::Vacant(entry) = self.announced.entry(key)
+            {
+                entry.insert(Arc::new(entity));
+                self.version += 1;
             }
         }
     }

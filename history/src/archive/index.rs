@@ -175,20 +175,28 @@ impl Index {
     pub fn find_under(&self, fresh: &[Arc<MatchSummary>], query: &MatchQuery) -> MatchPage {
         let known: FxHashSet<Key> = fresh.iter().map(|brief| brief.id).collect();
         let news = fresh.iter().filter(|brief| query.selects(brief));
-        let mut news: Vec<_> = news.map(|brief| (SortKey::of(brief), brief)).collect();
-        news.sort_unstable_by_key(|(order, _)| *order);
+        let news = news.map(|brief| (SortKey::of(brief), brief)).collect();
         let mut page = PageBuilder::new(query.window, query.newest_first, news);
         let (first, last) = span(query);
         if let Some(orders) = self.shortest(query) {
-            let orders = within(&orders, first, last).iter();
-            let stored = orders.filter(|order| !known.contains(&order.id));
-            let stored = stored.filter_map(|order| Some((*order, self.briefs.get(&order.id)?)));
-            page.fill(stored.filter(|(_, brief)| query.selects(brief)));
+            let orders = within(&orders, first, last);
+            let (dated, undated) =
+                orders.split_at(orders.partition_point(|order| *order < SortKey::UNDATED));
+            for orders in [dated, undated] {
+                let stored = orders.iter().filter(|order| !known.contains(&order.id));
+                let stored = stored.filter_map(|order| Some((*order, self.briefs.get(&order.id)?)));
+                page.fill(stored.filter(|(_, brief)| query.selects(brief)));
+            }
         } else {
             let replaced = known.iter().filter_map(|id| self.briefs.get(id));
             let mut replaced: Vec<_> = replaced.map(|brief| SortKey::of(brief)).collect();
             replaced.sort_unstable();
-            page.fill_with_runs(self.rows.range(first, last), &RowFilter::of(query), &replaced);
+            let filter = RowFilter::of(query);
+            let end = last.map_or(SortKey::UNDATED, |last| last.min(SortKey::UNDATED));
+            page.fill_with_runs(self.rows.range(first, Some(end)), &filter, &replaced);
+            if last.is_none() {
+                page.fill_with_runs(self.rows.range(SortKey::UNDATED, None), &filter, &replaced);
+            }
         }
         page.finish()
     }
@@ -243,13 +251,18 @@ fn within(orders: &[SortKey], first: SortKey, last: Option<SortKey>) -> &[SortKe
     orders.get(begin..end).unwrap_or_default()
 }
 
-/// The range of sort keys of a query's days: from the first, up to but without the second.
+/// The midnight of the day of a start is no further from it in any zone: a day, and the furthest zone from UTC.
+const ZONE_US_MAX: Micros = (24 + 26) * 3600 * 1_000_000;
+
+/// The range of sort keys of a query's days, with all that it can select: from the first, up to but without the second.
 fn span(query: &MatchQuery) -> (SortKey, Option<SortKey>) {
     let at = |start| SortKey { start, id: 0 };
+    let margin = if query.has_days_in_zone() { ZONE_US_MAX } else { 0 };
     // Matches without a start belong to no day.
     let is_of_days = query.from.is_some() || query.before.is_some();
-    let last = is_of_days.then(|| query.before.unwrap_or(Micros::MAX));
-    (at(query.from.unwrap_or(Micros::MIN)), last.map(at))
+    let last = is_of_days.then(|| query.before.map_or(Micros::MAX, |it| it.saturating_add(margin)));
+    let first = query.from.map_or(Micros::MIN, |it| it.saturating_sub(margin));
+    (at(first), last.map(at))
 }
 
 #[cfg(test)]

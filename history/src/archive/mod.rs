@@ -33,7 +33,6 @@ use std::{
 use base::Micros;
 use tokio::sync::{Mutex, MutexGuard, watch};
 
-pub(crate) use self::odds::by_name;
 pub use self::{
     adopt::adopt,
     appearance::{Appearance, AppearanceFilter, Leader, LeaderRow},
@@ -475,6 +474,12 @@ impl Archive {
     #[must_use]
     pub fn entity(&self, kind: EntityKind, id: Key) -> Option<Arc<Entity>> {
         self.inner.directory.read().unwrap_or_else(PoisonError::into_inner).get(kind, id)
+    }
+
+    /// The version of the entities: equal versions mean equal content.
+    #[must_use]
+    pub fn entities_version(&self) -> u64 {
+        self.inner.directory.read().unwrap_or_else(PoisonError::into_inner).version()
     }
 
     /// All of a kind that a condition lets through, by name and id.

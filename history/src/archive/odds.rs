@@ -1,13 +1,16 @@
 //! The history of prices: a bookmaker's opening, previous and current price.
 
-use std::sync::Arc;
+use std::{cmp::Reverse, sync::Arc};
 
 use base::Micros;
 use rust_decimal::Decimal;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::ids::first_choice;
 use record::{Key, MatchRecord, PriceRecord};
+
+#[cfg(test)]
+mod tests;
 
 /// One price of one bookmaker, from its opening until now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +57,7 @@ pub enum Movement {
 type PriceName<'a> = (&'a str, &'a str, Option<&'a str>, Option<Decimal>, &'a str);
 
 /// The prices of a record; of several under one name, the last on offer.
-pub(crate) fn by_name(record: &MatchRecord) -> FxHashMap<PriceName<'_>, &PriceRecord> {
+fn by_name(record: &MatchRecord) -> FxHashMap<PriceName<'_>, &PriceRecord> {
     let mut prices: FxHashMap<PriceName<'_>, &PriceRecord> = FxHashMap::default();
     for price in &record.prices {
         let PriceRecord { bookmaker, market, period, line, outcome, .. } = price;
@@ -69,7 +72,7 @@ pub(crate) fn by_name(record: &MatchRecord) -> FxHashMap<PriceName<'_>, &PriceRe
 }
 
 impl OddsRow {
-    pub(crate) fn name(&self) -> PriceName<'_> {
+    fn name(&self) -> PriceName<'_> {
         (&self.bookmaker, &self.market, self.period.as_deref(), self.line, &self.outcome)
     }
 
@@ -87,7 +90,7 @@ impl OddsRow {
             self.price = price;
             self.price_us = current.at;
             self.received_us = record.brief.updated;
-            self.updated_us = record.brief.updated;
+            self.updated_us = self.updated_us.max(record.brief.updated);
         }
     }
 
@@ -139,6 +142,40 @@ pub struct OddsFilter {
     pub movement: Option<Movement>,
     /// Last written first; otherwise by match, market, line, outcome and bookmaker.
     pub newest_first: bool,
+}
+
+impl OddsFilter {
+    /// Whether a row passes the filters by what changes in the course of a match.
+    fn selects_values(&self, row: &OddsRow) -> bool {
+        self.min_price.is_none_or(|least| row.price >= least)
+            && self.max_price.is_none_or(|most| row.price <= most)
+            && self.updated_after.is_none_or(|after| row.updated_us > after)
+            && self.movement.is_none_or(|movement| row.movement() == Some(movement))
+    }
+
+    /// Brings rows that this filter selected in the archive, which is written later, to the state of their matches in the
+    /// hub, and drops those that it no longer selects. `current`: the record of a match, if the hub has it.
+    pub(crate) fn bring_up_to_date(
+        &self,
+        mut rows: Vec<OddsRow>,
+        current: impl Fn(Key) -> Option<Arc<MatchRecord>>,
+    ) -> Vec<OddsRow> {
+        let ids: FxHashSet<Key> = rows.iter().map(|row| row.match_id).collect();
+        let records: Vec<_> = ids.into_iter().filter_map(current).collect();
+        let current = records.iter().map(|record| (record.brief.id, (record, by_name(record))));
+        let current: FxHashMap<_, _> = current.collect();
+        for row in &mut rows {
+            if let Some((record, prices)) = current.get(&row.match_id) {
+                let price = prices.get(&row.name()).copied();
+                row.bring_up_to_date(record, price);
+            }
+        }
+        rows.retain(|row| self.selects_values(row));
+        if self.newest_first {
+            rows.sort_by_key(|row| (Reverse(row.updated_us), row.id));
+        }
+        rows
+    }
 }
 
 /// A price in the history of a row.

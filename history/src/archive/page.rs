@@ -24,20 +24,18 @@ pub(super) struct PageBuilder<'a> {
 }
 
 impl<'a> PageBuilder<'a> {
-    /// `news` is sorted from the oldest on.
+    /// `news` is in any order.
     pub(super) fn new(
         window: Window,
         newest_first: bool,
         mut news: Vec<OrderedSummary<'a>>,
     ) -> Self {
-        if newest_first {
-            news.reverse();
-        }
+        news.sort_unstable_by(|(one, _), (other, _)| one.compare(*other, newest_first));
         let found = MatchPage { count: 0, briefs: Vec::new() };
         Self { window, newest_first, news: news.into_iter().peekable(), found }
     }
 
-    /// Adds all of these, which are sorted from the oldest on.
+    /// Adds all of these, which are sorted from the oldest on; all of them have a start, or none of them.
     pub(super) fn fill(&mut self, stored: impl DoubleEndedIterator<Item = OrderedSummary<'a>>) {
         if self.newest_first {
             stored.rev().for_each(|stored| self.take_stored(stored));
@@ -102,7 +100,7 @@ impl<'a> PageBuilder<'a> {
     }
 
     fn is_before(&self, one: SortKey, other: SortKey) -> bool {
-        if self.newest_first { one > other } else { one < other }
+        one.compare(other, self.newest_first).is_lt()
     }
 
     fn take_stored(&mut self, (order, brief): OrderedSummary<'_>) {
@@ -112,8 +110,7 @@ impl<'a> PageBuilder<'a> {
 
     fn take_news_before(&mut self, order: SortKey) {
         let newest_first = self.newest_first;
-        let is_due =
-            |(new, _): &OrderedSummary<'_>| if newest_first { *new > order } else { *new < order };
+        let is_due = |(new, _): &OrderedSummary<'_>| new.compare(order, newest_first).is_lt();
         while let Some((_, new)) = self.news.next_if(is_due) {
             self.take(new);
         }

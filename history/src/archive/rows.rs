@@ -1,7 +1,7 @@
 //! Matches in the order of lists, in blocks: an insertion or removal changes only its block,
 //! regardless of the number of matches.
 
-use std::sync::Arc;
+use std::{cmp::Ordering, sync::Arc};
 
 use base::Micros;
 use facts::event::Sport;
@@ -12,7 +12,7 @@ use record::{Key, MatchSummary, Status};
 /// finding a block among those of a million matches takes a dozen steps.
 const ROWS_MAX: usize = if cfg!(test) { 6 } else { 512 };
 
-/// By start and id; matches without a start come last.
+/// By start and id; matches without a start come last, in lists with the newest first too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct SortKey {
     pub(super) start: Micros,
@@ -20,8 +20,17 @@ pub(super) struct SortKey {
 }
 
 impl SortKey {
+    /// Before all matches without a start.
+    pub(super) const UNDATED: Self = Self { start: Micros::MAX, id: 0 };
+
     pub(super) fn of(brief: &MatchSummary) -> Self {
         Self { start: brief.start.unwrap_or(Micros::MAX), id: brief.id }
+    }
+
+    /// The order of two in a list.
+    pub(super) fn compare(self, other: Self, newest_first: bool) -> Ordering {
+        let by_start = if newest_first { other.cmp(&self) } else { self.cmp(&other) };
+        (self >= Self::UNDATED).cmp(&(other >= Self::UNDATED)).then(by_start)
     }
 }
 

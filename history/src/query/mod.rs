@@ -12,10 +12,7 @@ mod side_match;
 mod standings;
 mod view;
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 use facts::event::Sport;
 
@@ -30,16 +27,13 @@ pub use self::{
     },
     view::{View, pair},
 };
+use crate::{archive::Archive, reader::Reader};
 pub use crate::{
     archive::{
         Appearance, AppearanceFilter, DEDUCTIONS_MAX, Entity, EntityKind, Leader, LeaderRow,
         Movement, OddsFilter, OddsRow, Period, Properties, StoredDeduction, Tick,
     },
     match_query::{GROUP_STAGE, MatchPage, MatchQuery, Window},
-};
-use crate::{
-    archive::{Archive, by_name},
-    reader::Reader,
 };
 use record::{Key, MatchRecord, MatchSummary};
 
@@ -116,7 +110,7 @@ impl History {
         self.reader.get(id)
     }
 
-    /// The matches of a sport in play, by start and id.
+    /// The matches of a sport in play, by start and id; those without a start come last.
     #[must_use]
     pub fn live(&self, sport: Sport) -> Vec<Arc<MatchRecord>> {
         self.reader.live(sport)
@@ -159,6 +153,12 @@ impl History {
         self.archive.entity(kind, id).map(|entity| entity.name.to_string())
     }
 
+    /// The version of the entities: equal versions mean equal content.
+    #[must_use]
+    pub fn entities_version(&self) -> u64 {
+        self.archive.entities_version()
+    }
+
     /// All entities of a kind that pass a condition, by name and id.
     #[must_use]
     pub fn entities(
@@ -169,7 +169,9 @@ impl History {
         self.archive.entities(kind, condition)
     }
 
-    /// The prices that a filter selects: how many, and those in the window.
+    /// The prices that a filter selects: how many, and those in the window, as they are now. A row whose price no longer passes
+    /// the filter is left out; one that passes since a change which is not written yet is missing. The number counts
+    /// rows as they are written, less those left out of the last page.
     ///
     /// # Errors
     ///
@@ -179,23 +181,13 @@ impl History {
         filter: &OddsFilter,
         window: Window,
     ) -> Result<(usize, Vec<OddsRow>), sqlx::Error> {
-        let (count, mut rows) = self.archive.odds(filter, window).await?;
-        self.bring_up_to_date(&mut rows);
-        Ok((count, rows))
-    }
-
-    /// Brings rows of the archive to the state of the hub as it is now: the archive is written later.
-    fn bring_up_to_date(&self, rows: &mut [OddsRow]) {
-        let ids: HashSet<Key> = rows.iter().map(|row| row.match_id).collect();
-        let records: Vec<_> = ids.into_iter().filter_map(|id| self.reader.get(id)).collect();
-        let current = records.iter().map(|record| (record.brief.id, (record, by_name(record))));
-        let current: HashMap<_, _> = current.collect();
-        for row in rows {
-            if let Some((record, prices)) = current.get(&row.match_id) {
-                let price = prices.get(&row.name()).copied();
-                row.bring_up_to_date(record, price);
-            }
-        }
+        let (count, stored) = self.archive.odds(filter, window).await?;
+        let read = stored.len();
+        let rows = filter.bring_up_to_date(stored, |id| self.reader.get(id));
+        // Other pages begin where the archive says.
+        let is_last = window.offset.saturating_add(read) >= count;
+        let left_out = if is_last { read - rows.len() } else { 0 };
+        Ok((count - left_out, rows))
     }
 
     /// The price of this id.
@@ -204,9 +196,8 @@ impl History {
     ///
     /// If the archive fails.
     pub async fn odds_row(&self, id: Key) -> Result<Option<OddsRow>, sqlx::Error> {
-        let mut row = self.archive.odds_row(id).await?;
-        self.bring_up_to_date(row.as_mut_slice());
-        Ok(row)
+        let row = self.archive.odds_row(id).await?.into_iter().collect();
+        Ok(OddsFilter::default().bring_up_to_date(row, |id| self.reader.get(id)).pop())
     }
 
     /// The price history of these rows, row by row, oldest first.

@@ -8,7 +8,7 @@ use super::{
 use crate::{archive::Archive, reader::Reader};
 use database::testing::on_each;
 use record::{
-    Key, MatchRecord, MatchSummary, PriceRecord, Withdrawals,
+    Key, MatchRecord, MatchSummary, PriceRecord, Withdrawal, Withdrawals,
     testing::{MATCH, NOW, football, price, record, result},
 };
 
@@ -88,7 +88,7 @@ async fn price_that_sockets_have_lost_is_not_on_offer() {
 
         // The follower stands still.
         let version = history.version();
-        withdrawals.note([MATCH], 7);
+        withdrawals.note([Withdrawal { match_id: MATCH, bookmaker: None }], 7);
         assert!(!is_open().await);
         assert_eq!(history.current(MATCH).unwrap().prices[0].price, None);
         assert!(history.version() > version, "answers in caches are rendered again");

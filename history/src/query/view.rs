@@ -9,7 +9,6 @@ use std::{
     sync::Arc,
 };
 
-use base::Micros;
 use facts::event::Sport;
 use rustc_hash::FxHashMap;
 
@@ -58,24 +57,6 @@ impl<'a> View<'a> {
     pub fn find(&self, query: &MatchQuery) -> MatchPage {
         let query = MatchQuery { sport: self.sport.or(query.sport), ..query.clone() };
         self.history.archive.find_under(&self.briefs, &query)
-    }
-
-    /// The latest matches that a query selects, and behind them those without a start, as many as its window has rows.
-    #[must_use]
-    pub fn latest(&self, query: &MatchQuery) -> MatchPage {
-        let window = Window { offset: 0, ..query.window };
-        let query = MatchQuery { newest_first: true, window, ..query.clone() };
-        let from = query.from.or(Some(Micros::MIN));
-        let mut found = self.find(&MatchQuery { from, ..query.clone() });
-        let room = window.limit.saturating_sub(found.briefs.len());
-        if room > 0 && query.from.is_none() && query.before.is_none() {
-            // In this order they come first.
-            let others = self.find(&query);
-            let undated = others.briefs.into_iter().filter(|brief| brief.start.is_none());
-            found.briefs.extend(undated.take(room));
-            found.count = others.count;
-        }
-        found
     }
 
     /// All matches that a query selects, ignoring its window.
@@ -127,18 +108,20 @@ impl<'a> View<'a> {
         self.current.values()
     }
 
-    /// The complete records of these matches, in this order; missing ones are left out.
+    /// The complete records of the matches that a query has found, in this order. Missing ones are left out, and those that the
+    /// query no longer selects, because they changed meanwhile.
     ///
     /// # Errors
     ///
     /// If the archive fails.
     pub async fn records(
         &self,
-        briefs: &[Arc<MatchSummary>],
+        query: &MatchQuery,
+        found: &[Arc<MatchSummary>],
     ) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
-        let ids: Vec<_> = briefs.iter().map(|brief| brief.id).collect();
+        let ids: Vec<_> = found.iter().map(|brief| brief.id).collect();
         let archived = self.history.archive.records(&self.missing(&ids)).await?;
-        Ok(self.in_order(&ids, archived))
+        Ok(self.in_order(query, &ids, archived))
     }
 
     /// Like [`Self::records`], but archived ones come without prices, line-ups, players and shots, which
@@ -149,10 +132,11 @@ impl<'a> View<'a> {
     /// If the archive fails.
     pub async fn records_without_detail(
         &self,
+        query: &MatchQuery,
         ids: &[Key],
     ) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
         let archived = self.history.archive.records_without_detail(&self.missing(ids)).await?;
-        Ok(self.in_order(ids, archived))
+        Ok(self.in_order(query, ids, archived))
     }
 
     /// The matches of these that the hub no longer has.
@@ -160,10 +144,15 @@ impl<'a> View<'a> {
         ids.iter().copied().filter(|id| !self.current.contains_key(id)).collect()
     }
 
-    fn in_order(&self, ids: &[Key], archived: Vec<Arc<MatchRecord>>) -> Vec<Arc<MatchRecord>> {
+    fn in_order(
+        &self,
+        query: &MatchQuery,
+        ids: &[Key],
+        archived: Vec<Arc<MatchRecord>>,
+    ) -> Vec<Arc<MatchRecord>> {
         let archived: FxHashMap<_, _> = archived.into_iter().map(|it| (it.brief.id, it)).collect();
         let record = |id: &Key| self.current.get(id).or_else(|| archived.get(id)).map(Arc::clone);
-        ids.iter().filter_map(record).collect()
+        ids.iter().filter_map(record).filter(|record| query.selects(&record.brief)).collect()
     }
 
     /// The complete record of a match of this view.

@@ -7,7 +7,7 @@ use facts::event::{AgeGroup, Class, Discipline, Gender};
 
 /// The grade marks in a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Grade {
+pub struct Grade {
     pub(super) women: bool,
     pub(super) youth: Option<Youth>,
     /// Not the club's first team.
@@ -51,6 +51,13 @@ impl Grade {
                 !matches!(it, Discipline::Usual | Discipline::Singles | Discipline::Doubles)
             }),
         }
+    }
+
+    /// The marks in the name of a team, in plain words.
+    #[must_use]
+    pub fn of_team(plain: &str) -> Self {
+        let mut words = plain.split(' ').map(ToOwned::to_owned).collect();
+        Self::take(&mut words, MarkSource::Team)
     }
 
     /// Removes the marks from the words of a name. A name that consists only of marks keeps them.
@@ -144,7 +151,9 @@ impl Grade {
         self.discipline == Some(Discipline::Exhibition)
     }
 
-    pub(super) fn agrees(self, other: Self) -> bool {
+    /// Whether teams with these marks can be the same.
+    #[must_use]
+    pub fn agrees(self, other: Self) -> bool {
         let youth = match (self.youth, other.youth) {
             (Some(Youth::Any), Some(_)) | (Some(_), Some(Youth::Any)) => true,
             (one, other) => one == other,

@@ -46,6 +46,7 @@ pub use self::{
         own,
     },
     doubts::DOUBTS_MAX,
+    grade::Grade,
     watch::watch,
     writer::{DecisionWriter, QUEUE_MAX, StoredCount, TakenDecisions},
 };

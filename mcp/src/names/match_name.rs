@@ -3,6 +3,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use base::Micros;
+use facts::event::Sport;
 use history::query::MatchQuery;
 use record::{Key, MatchSummary, Status};
 use serde_json::json;
@@ -77,22 +78,20 @@ impl Names {
         tense: Tense,
         calendar: &Calendar,
     ) -> Result<Key, Refusal> {
-        if let Some(id) = id_at_end(asked) {
-            return Ok(id);
-        }
         let (text, is_live) = without_live(asked);
         if text.is_empty() {
             return self.only_live();
         }
+        if self.sport == Sport::HorseRacing {
+            return self.race_named(asked, tense, calendar);
+        }
+        if let Some(id) = id_at_end(asked) {
+            return Ok(id);
+        }
         let reading = self.reading(&text, calendar)?;
-        let mut candidates = self.candidates(&reading, calendar.now());
+        let mut candidates = self.candidates(&reading, calendar);
         candidates.retain(|Candidate { summary, .. }| {
-            let is_meant = match reading.tense {
-                Some(Tense::Past) => summary.status.has_result(),
-                Some(Tense::Future) => is_ahead(summary),
-                Some(Tense::Nearest) | None => true,
-            };
-            is_meant && (!is_live || summary.status.is_live())
+            is_meant(summary, reading.tense) && (!is_live || summary.status.is_live())
         });
         let best = candidates.iter().map(|candidate| candidate.score).fold(0.0, f64::max);
         candidates.retain(|candidate| candidate.score > best - 0.001);
@@ -121,7 +120,7 @@ impl Names {
         }
     }
 
-    fn doubtful<'a>(
+    pub(super) fn doubtful<'a>(
         &self,
         asked: &str,
         candidates: impl Iterator<Item = &'a MatchSummary>,
@@ -167,8 +166,9 @@ impl Names {
         Err(Refusal::not_found(message).with("nearest", json!(self.nearest(self.side(), missing))))
     }
 
-    fn candidates(&self, reading: &Reading, now: Micros) -> Vec<Candidate> {
+    fn candidates(&self, reading: &Reading, calendar: &Calendar) -> Vec<Candidate> {
         let first: Vec<Key> = reading.sides[0].iter().map(|team| team.id).collect();
+        let now = calendar.now();
         let is_near = reading.sides.len() == 1 && reading.spans.is_empty();
         let query = MatchQuery {
             teams: Some(first),
@@ -176,14 +176,22 @@ impl Names {
             before: is_near.then(|| now + NEAR_US),
             ..MatchQuery::of_sport(self.sport)
         };
+        let days = reading.spans.iter().map(|span| self.on_days(*span, calendar));
+        let days: Vec<_> = days.collect();
         let is_on_day = |summary: &MatchSummary| {
-            let within = |span: &TimeSpan| {
-                summary.start.is_some_and(|start| (span.from..span.before).contains(&start))
-            };
-            reading.spans.is_empty() || reading.spans.iter().any(within)
+            days.is_empty() || days.iter().any(|days| days.selects(summary))
         };
         let found = self.history.find(&query).briefs.into_iter().filter(|it| is_on_day(it));
         found.filter_map(|summary| candidate(reading, summary)).collect()
+    }
+}
+
+/// Whether a match is one of those that a word of time means.
+pub(super) fn is_meant(summary: &MatchSummary, tense: Option<Tense>) -> bool {
+    match tense {
+        Some(Tense::Past) => summary.status.has_result(),
+        Some(Tense::Future) => is_ahead(summary),
+        Some(Tense::Nearest) | None => true,
     }
 }
 
@@ -211,7 +219,7 @@ fn candidate(reading: &Reading, summary: Arc<MatchSummary>) -> Option<Candidate>
 }
 
 /// The order of matches of the same sides: the one that is meant comes first.
-fn rank(summary: &MatchSummary, tense: Tense, now: Micros) -> (u8, Micros) {
+pub(super) fn rank(summary: &MatchSummary, tense: Tense, now: Micros) -> (u8, Micros) {
     let distance = summary.start.map_or(Micros::MAX, |start| (start - now).abs());
     let rank = match tense {
         _ if summary.status.is_live() => 0,
@@ -229,7 +237,10 @@ fn is_ahead(summary: &MatchSummary) -> bool {
 }
 
 /// The texts beside days at the end or the begin, the longest days first. A weekday is the last or the next one.
-fn dated(text: &str, calendar: &Calendar) -> impl Iterator<Item = (String, Vec<TimeSpan>)> {
+pub(super) fn dated(
+    text: &str,
+    calendar: &Calendar,
+) -> impl Iterator<Item = (String, Vec<TimeSpan>)> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let calendars = [true, false].map(|prefers_past| calendar.preferring_past(prefers_past));
     let most = DAY_WORDS_MAX.min(words.len().saturating_sub(1));
@@ -254,7 +265,7 @@ fn dated(text: &str, calendar: &Calendar) -> impl Iterator<Item = (String, Vec<T
 }
 
 /// The text without words that say that the match is in play, and whether there were any.
-fn without_live(text: &str) -> (String, bool) {
+pub(super) fn without_live(text: &str) -> (String, bool) {
     let is_live_word = |word: &str| {
         LIVE_WORDS.contains(&&*word.trim_matches(['(', ')', ',']).to_ascii_lowercase())
     };
@@ -269,7 +280,7 @@ fn without_live(text: &str) -> (String, bool) {
 }
 
 /// The text without words that say nothing, and without genitives: `yesterday's Alpha match` is `yesterday Alpha`.
-fn without_noise(text: &str) -> String {
+pub(super) fn without_noise(text: &str) -> String {
     let words = text.split_whitespace().filter(|word| !is_noise(word));
     let stem = |word: &str| -> String {
         let word = word.trim_end_matches(',');
@@ -279,7 +290,7 @@ fn without_noise(text: &str) -> String {
 }
 
 /// The text without a word such as `last` and `next`, and what that says.
-fn without_tense(text: &str) -> (String, Option<Tense>) {
+pub(super) fn without_tense(text: &str) -> (String, Option<Tense>) {
     let tense = |word: &str| {
         TENSE_WORDS.iter().find(|(own, _)| word.eq_ignore_ascii_case(own)).map(|(_, tense)| *tense)
     };
@@ -293,7 +304,7 @@ fn is_noise(word: &str) -> bool {
 }
 
 /// The id in `A v B (204849)` and `#204849`.
-fn id_at_end(text: &str) -> Option<Key> {
+pub(super) fn id_at_end(text: &str) -> Option<Key> {
     let text = text.trim();
     let in_brackets = || text.strip_suffix(')')?.rsplit_once('(').map(|(_, id)| id);
     text.strip_prefix('#').or_else(in_brackets)?.trim().parse().ok()

@@ -92,6 +92,7 @@ async fn every_match_tells_each_figure_in_one_way() {
     check_leaders(&hub, &goals).await;
     check_tables(&hub, &events).await;
     check_meetings(&hub, &events).await;
+    check_predictions(&hub).await;
 }
 
 /// The league and the season of a match.
@@ -133,6 +134,19 @@ pub(crate) async fn check_stream(hub: &Hub, key: &str, event: &Value) -> bool {
         }
     }
     true
+}
+
+/// A prediction says of its match what the match says.
+async fn check_predictions(hub: &RecordedHub) {
+    for row in hub.all("/api/v2/predictions/?limit=200").await {
+        let event = hub.get(&format!("/api/v2/events/{}/", row["id"])).await;
+        for (name, told) in row["event"].as_object().expect("an event") {
+            // Rows of matches have the id of the league only.
+            if name != "league_name" {
+                assert_eq!(*told, event[name], "{name}: {row}");
+            }
+        }
+    }
 }
 
 /// Leaders have the goals of their matches.

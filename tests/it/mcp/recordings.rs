@@ -26,7 +26,14 @@ const COMPUTED: [&str; 7] = [
 ];
 
 /// Tools whose rows are lines of REST's rows.
-const LINES: [&str; 3] = ["get_live_scores", "get_team_fixtures", "search_matches"];
+const LINES: [&str; 6] = [
+    "get_live_scores",
+    "get_team_fixtures",
+    "list_events",
+    "list_matches",
+    "list_races",
+    "search_matches",
+];
 
 /// Whether a tool is one of these, on a server whose sport may be in its name.
 fn is_among(tools: &[&str], name: &str) -> bool {
@@ -207,6 +214,26 @@ impl<'a> Subject<'a> {
         }
     }
 
+    /// A race is found by its course, its time and its day.
+    async fn check_races_by_name(&self) {
+        let mut found = 0;
+        for row in self.all(self.matches).await {
+            let (track, at) = (row["track"]["name"].as_str(), row["starts_at"].as_str());
+            let day = at.and_then(|at| at.get(..10));
+            let time = at.and_then(|at| at.get(11..16));
+            let (Some(track), Some(day), Some(time)) = (track, day, time) else { continue };
+            for name in [format!("{track} {time} {day}"), format!("{time} at {track} on {day}")] {
+                let answer = self.checker.call("get_race", &json!({"race_id": name})).await;
+                let answer = answer.unwrap_or_else(|refusal| panic!("{name}: {refusal}"));
+                assert_eq!(answer["data"]["id"], row["id"], "{name}");
+                found += 1;
+            }
+        }
+        assert!(found > 0, "no race has a course and a time");
+        let refused = self.checker.call("get_race", &json!({"race_id": "25:61 Nowhere"})).await;
+        assert_eq!(refused.expect_err("there is none")["code"], "not_found");
+    }
+
     /// A check of football matches tells the scores on the boards.
     async fn check_scores(&self, tool: &str, rows: &[Value]) {
         for some in rows.chunks(20) {
@@ -309,6 +336,7 @@ async fn every_tool_answers_what_rest_answers_about_replayed_matches() {
     let matches = "/horseracing/api/v2/races/?date_from=2000-01-01&";
     let mut racing = Subject::new(&hub, "/horseracing/mcp", matches, runners).await;
     racing.run().await;
+    racing.check_races_by_name().await;
     racing.check_answered(&["get_horse", "get_jockey", "wait_for_change"]);
 }
 

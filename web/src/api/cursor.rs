@@ -28,25 +28,38 @@ impl Cursor {
         Some(Self { start: start.parse().ok()?, id: id.parse().ok()? })
     }
 
-    /// How many rows of a list with `count` rows are here or before.
-    fn rows_through(self, view: &View<'_>, query: &MatchQuery, count: usize) -> usize {
+    /// Whether it comes here or before in a list.
+    fn is_through(self, last: Self, newest_first: bool) -> bool {
+        match [self, last].map(|cursor| cursor.start == Micros::MAX) {
+            [false, true] => true,
+            [true, false] => false,
+            [..] if newest_first => self >= last,
+            [..] => self <= last,
+        }
+    }
+
+    /// How many rows of a list are here or before.
+    fn rows_through(self, view: &View<'_>, query: &MatchQuery) -> usize {
         let newest_first = query.newest_first;
-        let is_before = |summary: &MatchSummary| match Self::new(summary) {
-            own if newest_first => own < self,
-            own => own <= self,
+        let through_in = |rows: Vec<Arc<MatchSummary>>| {
+            let through = rows.iter().map(|summary| Self::new(summary));
+            through.filter(|own| own.is_through(self, newest_first)).count()
         };
-        let earlier_in =
-            |rows: Vec<Arc<MatchSummary>>| rows.iter().filter(|summary| is_before(summary)).count();
-        let earlier = if self.start == Micros::MAX {
-            earlier_in(view.all(query))
+        // In a zone, days are not in the order of the list.
+        if self.start == Micros::MAX || query.has_days_in_zone() {
+            return through_in(view.all(query));
+        }
+        let until = |end: Micros| Some(query.before.map_or(end, |before| before.min(end)));
+        let since = |begin: Micros| Some(query.from.map_or(begin, |from| from.max(begin)));
+        let (from, before) = (since(self.start), until(self.start.saturating_add(1)));
+        let query = MatchQuery { zone: None, ..query.clone() };
+        let others = if newest_first {
+            MatchQuery { from: before.max(query.from), ..query.clone() }
         } else {
-            let until = |end: Micros| Some(query.before.map_or(end, |before| before.min(end)));
-            let before = MatchQuery { before: until(self.start), ..query.clone() };
-            let from = Some(query.from.map_or(self.start, |from| from.max(self.start)));
-            let same = MatchQuery { from, before: until(self.start + 1), ..query.clone() };
-            view.count(&before) + earlier_in(view.all(&same))
+            MatchQuery { before: until(self.start), ..query.clone() }
         };
-        if newest_first { count.saturating_sub(earlier) } else { earlier }
+        let same = MatchQuery { from, before, ..query };
+        view.count(&others) + through_in(view.all(&same))
     }
 }
 
@@ -64,7 +77,7 @@ impl ApiRequest {
     ) -> Result<(MatchQuery, MatchPage), ApiError> {
         let query = self.behind_cursor(view, query)?;
         let [last, next] = ["last", "next"].map(|name| self.params.text(name).is_some());
-        let mut found = if last { view.latest(&query) } else { view.find(&query) };
+        let mut found = view.find(&query);
         if last || next {
             found.count = found.briefs.len();
         }
@@ -79,8 +92,7 @@ impl ApiRequest {
     ) -> Result<MatchQuery, ApiError> {
         let expected = "a cursor, as in the Link header of a page";
         if let Some(cursor) = self.params.parsed(CURSOR, expected, Cursor::parse)? {
-            let count = view.count(&query);
-            query.window.offset = cursor.rows_through(view, &query, count);
+            query.window.offset = cursor.rows_through(view, &query);
         }
         Ok(query)
     }

@@ -4,7 +4,7 @@
 //! Version 1 and the other sports have names of their own: `v1::request` and `sports::request` read theirs. All of
 //! them make the same `MatchQuery`.
 
-use base::names::{Name, NamePart};
+use base::names::{self, Name, NamePart};
 use facts::event::Sport;
 
 use super::{
@@ -57,6 +57,7 @@ pub(super) fn read(params: &Params, sport: Option<Sport>) -> Result<MatchQuery, 
         sport,
         from: params.from("date_from")?,
         before: params.before("date_to")?,
+        zone: params.zone().cloned(),
         competition,
         competitions,
         season,
@@ -172,11 +173,13 @@ pub(super) fn is_chosen(params: &Params) -> bool {
     names.iter().any(|name| params.text(name).is_some())
 }
 
-/// The sides of `12,57`, `12-57`, `Alpha,Beta`, `Alpha v Beta` and `Alpha vs Beta`.
+/// The sides of `12,57`, `12-57`, `Alpha,Beta` and [`names::sides`].
 pub(super) fn sides(text: &str) -> Option<[&str; 2]> {
     let is_ids = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
-    let mut words = [",", " vs. ", " vs ", " v "].into_iter().chain(is_ids.then_some("-"));
-    let (one, other) = words.find_map(|between| text.split_once(between))?;
+    let mut words = [","].into_iter().chain(is_ids.then_some("-"));
+    let Some((one, other)) = words.find_map(|between| text.split_once(between)) else {
+        return names::sides(text);
+    };
     let sides = [one.trim(), other.trim()];
     sides.iter().all(|side| !side.is_empty()).then_some(sides)
 }

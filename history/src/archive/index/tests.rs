@@ -7,6 +7,7 @@ use proptest::{collection::vec, option, prelude::*, sample::select};
 use super::*;
 use crate::match_query::Window;
 use facts::event::Sport;
+use jiff::{Timestamp, tz::TimeZone};
 use record::{Status, testing as records};
 
 /// A change of the index.
@@ -20,12 +21,19 @@ const STATUSES: [Status; 4] =
     [Status::NotStarted, Status::FirstHalf, Status::Finished, Status::Unresolved];
 const SPORTS: [Sport; 2] = [Sport::Football, Sport::Tennis];
 const STAGES: [&str; 2] = ["a", "b"];
+/// Hours to the east of UTC.
+const ZONES: [i8; 4] = [-11, -5, 4, 14];
+const HOUR: Micros = 3600 * 1_000_000;
+const DAY: Micros = 24 * HOUR;
+/// Starts and the borders of days are multiples of this.
+const STEP: Micros = 6 * HOUR;
 
 /// Few distinct values, so that filters match.
 fn briefs() -> impl Strategy<Value = MatchSummary> {
     let few = || option::of(1..4_u64);
     let whose = (few(), few(), few(), few(), [few(), few()], option::of([1..5_u64, 1..5_u64]));
-    let when = (0..40_u64, option::of(0..20_i64), option::of(0..3_u16));
+    let start = option::of((0..20_i64, prop::bool::weighted(0.3)));
+    let when = (0..40_u64, start, option::of(0..3_u16));
     let play = (option::of(select(&STAGES[..])), option::of(Just([1, 0])));
     (when, whose, play, select(&STATUSES[..]), select(&SPORTS[..])).prop_map(
         |(
@@ -35,9 +43,11 @@ fn briefs() -> impl Strategy<Value = MatchSummary> {
             status,
             sport,
         )| {
+            let start = start.map(|(steps, day_only)| (steps * STEP, day_only));
             MatchSummary {
                 sport,
-                start,
+                start: start.map(|(start, _)| start),
+                day_only: start.is_some_and(|(_, day_only)| day_only),
                 status,
                 round,
                 competition,
@@ -65,7 +75,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 fn queries() -> impl Strategy<Value = MatchQuery> {
     let few = || option::weighted(0.2, 1..4_u64);
-    let days = (option::weighted(0.3, 0..20_i64), option::weighted(0.3, 0..20_i64));
+    let border = || option::weighted(0.3, (0..20_i64).prop_map(|steps| steps * STEP));
+    let days = (border(), border(), option::weighted(0.3, select(&ZONES[..])));
     let whose = (few(), few(), few(), few(), few(), few());
     let teams = option::weighted(0.2, vec(1..5_u64, 0..3));
     let competitions = option::weighted(0.2, vec(1..5_u64, 0..3));
@@ -81,7 +92,7 @@ fn queries() -> impl Strategy<Value = MatchQuery> {
     (days, whose, lists, play, statuses, sport, round, updated_since, any::<bool>()).prop_map(
         |(days, whose, lists, play, statuses, sport, round, updated_since, newest_first)| {
             let (ids, teams, competitions, seasons, meeting) = lists;
-            let (from, before) = days;
+            let (from, before, hours) = days;
             let (competition, season, team, venue, referee, manager) = whose;
             let (stage, after_extra_time) = play;
             MatchQuery {
@@ -89,6 +100,7 @@ fn queries() -> impl Strategy<Value = MatchQuery> {
                 ids,
                 from,
                 before,
+                zone: hours.map(|hours| TimeZone::fixed(jiff::tz::offset(hours))),
                 competition,
                 competitions,
                 season,
@@ -112,7 +124,13 @@ fn queries() -> impl Strategy<Value = MatchQuery> {
 }
 
 fn plainly(briefs: &BTreeMap<Key, MatchSummary>, query: &MatchQuery) -> (usize, Vec<MatchSummary>) {
-    let has_day = |brief: &MatchSummary| match brief.start {
+    let zone = query.zone.as_ref().map(|zone| zone.to_offset(Timestamp::UNIX_EPOCH).seconds());
+    let east = Micros::from(zone.unwrap_or_default()) * 1_000_000;
+    let start = |brief: &MatchSummary| match brief.start {
+        Some(start) if brief.day_only && zone.is_some() => Some(start / DAY * DAY - east),
+        start => start,
+    };
+    let has_day = |brief: &MatchSummary| match start(brief) {
         Some(start) => {
             query.from.is_none_or(|from| start >= from)
                 && query.before.is_none_or(|before| start < before)
@@ -124,6 +142,7 @@ fn plainly(briefs: &BTreeMap<Key, MatchSummary>, query: &MatchQuery) -> (usize, 
     found.sort_by_key(SortKey::of);
     if query.newest_first {
         found.reverse();
+        found.sort_by_key(|brief| brief.start.is_none());
     }
     let count = found.len();
     let Window { offset, limit } = query.window;

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use facts::{event::Timed, football::Period};
 use fanout::{Epoch, Micros};
 use ingest::normalize::events::Interpreter;
-use record::{Key, LiveRecords, MatchRecord, PlayRecord, Status};
+use record::{Key, LiveRecords, MatchRecord, PlayRecord, Status, Withdrawal};
 use simulator::Simulator;
 
 use crate::{
@@ -458,12 +458,12 @@ fn older_record_fills_missing_values() {
     assert_eq!(later, before, "filling twice changes nothing");
 }
 
-/// Readers over HTTP mask the prices of such a match until the export has them.
+/// Readers over HTTP mask such prices until the export has them.
 #[test]
-fn suspension_withdraws_the_prices_of_its_match() {
+fn suspension_withdraws_the_prices_of_its_match_and_no_offer_those_of_its_book() {
     let (mut hub, source) = new_hub(0);
     let mut interpreter = Interpreter::new("acme".into());
-    let mut withdrawn_by = |fact: &str| -> Vec<Key> {
+    let mut withdrawn_by = |fact: &str| -> Vec<Withdrawal> {
         let line = format!(r#"{{"sport":"football","match":"m","fact":{fact}}}"#);
         let read = interpreter.line(line.as_bytes(), START);
         let Timed { clock_us, batch } = read.unwrap_or_else(|it| panic!("{it}: {line}")).timed;
@@ -484,6 +484,21 @@ fn suspension_withdraws_the_prices_of_its_match() {
     withdrawn_by(r#"{"fixture":{"sides":[{"name":"A"},{"name":"B"}]}}"#);
     withdrawn_by(&market("open"));
     withdrawn_by(&price("2.5"));
-    assert!(withdrawn_by(&price("2.6")).is_empty(), "a price that moves is not withdrawn");
-    assert!(!withdrawn_by(&market("suspended")).is_empty());
+    let of_book =
+        |withdrawn: &[Withdrawal]| withdrawn.iter().any(|it| it.bookmaker.as_deref() == Some("b"));
+    let moved = withdrawn_by(&price("2.6"));
+    assert!(!of_book(&moved), "a price that moves is not withdrawn: {moved:?}");
+    // On an exchange nobody lays the last price any more.
+    let ladder = |size: u32| {
+        format!(
+            r#"{{"odds":{{"book":"b","market":"2","change":{{"prices":{{"selections":[{{"id":"h","back":[["2.5","{size}"]]}}]}}}}}}}}"#
+        )
+    };
+    withdrawn_by(&market("open").replace(r#""market":"1""#, r#""market":"2""#));
+    withdrawn_by(&ladder(10));
+    assert!(!of_book(&withdrawn_by(&ladder(20))), "a size that changes is not withdrawn");
+    let none = withdrawn_by(&ladder(0));
+    assert!(of_book(&none), "{none:?}");
+    let suspended = withdrawn_by(&market("suspended"));
+    assert!(suspended.iter().any(|it| it.bookmaker.is_none()), "{suspended:?}");
 }

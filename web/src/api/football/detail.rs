@@ -6,8 +6,13 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
-    head_to_head::HeadToHead, incidents::Incidents, line_ups::LineUps, matches::Matches,
-    player_stats::MatchPlayerStats, request::NONE, stats::Stats,
+    head_to_head::HeadToHead,
+    incidents::Incidents,
+    line_ups::LineUps,
+    matches::{Matches, date},
+    player_stats::MatchPlayerStats,
+    request::NONE,
+    stats::Stats,
 };
 use crate::api::{ApiError, ApiRequest, ApiResult, CacheControl};
 use record::{Key, MatchRecord};
@@ -16,7 +21,7 @@ endpoints! {
     /// Earlier matches between the two sides.
     "/api/v2/events/{id}/h2h/", params(NONE), answers(HeadToHead), |request| {
             let brief = Arc::clone(&record(&request).await?.brief);
-            request.answer(CacheControl::LIST, &Matches::now(&request.api).head_to_head(&brief))
+            request.answer(CacheControl::LIST, &Matches::now(&request.api).head_to_head(&brief, date))
         };
 
     /// What happened in it, the newest first.

@@ -6,7 +6,6 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::matches::Matches;
-use crate::api::time;
 use history::query::{self, DecidedBy, SideMatch};
 use record::{Key, MatchSummary};
 
@@ -34,7 +33,7 @@ pub(in crate::api) struct HeadToHead {
 
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub(in crate::api) struct Meeting {
-    /// `2026-03-01T18:00:00+00:00`.
+    /// `2026-03-01T18:00:00+00:00`; of version 1 in the requested time zone.
     pub date: Option<String>,
     pub home: String,
     pub away: String,
@@ -46,8 +45,13 @@ pub(in crate::api) struct Meeting {
 }
 
 impl HeadToHead {
-    /// Of the meetings of these two sides, in order of start, those before this match.
-    pub(super) fn of(matches: &Matches<'_>, of: &MatchSummary, met: &[Arc<MatchSummary>]) -> Self {
+    /// Of the meetings of these two sides, in order of start, those before this match. `date`: how their starts are shown.
+    pub(super) fn of(
+        matches: &Matches<'_>,
+        of: &MatchSummary,
+        met: &[Arc<MatchSummary>],
+        date: impl Fn(&MatchSummary) -> Option<String>,
+    ) -> Self {
         let Some([home, _]) = of.sides else { return Self::default() };
         let is_earlier = |other: &MatchSummary| other.start.is_some() && other.start < of.start;
         let earlier = met.iter().filter(|brief| brief.id != of.id && is_earlier(brief));
@@ -69,16 +73,22 @@ impl HeadToHead {
             avg_total_goals: ratio(f64::from(home_goals + away_goals), total, 2),
             home_win_rate: ratio(as_float(record.wins), total, 3),
             away_win_rate: ratio(as_float(record.losses), total, 3),
-            recent_matches: Some(recent.filter_map(|it| meeting(matches, &it.brief)).collect()),
+            recent_matches: Some(
+                recent.filter_map(|it| meeting(matches, &it.brief, &date)).collect(),
+            ),
         }
     }
 }
 
-fn meeting(matches: &Matches<'_>, brief: &MatchSummary) -> Option<Meeting> {
+fn meeting(
+    matches: &Matches<'_>,
+    brief: &MatchSummary,
+    date: impl Fn(&MatchSummary) -> Option<String>,
+) -> Option<Meeting> {
     let (sides, goals) = (brief.sides?, brief.score?);
     let [home, away] = sides.map(|team| matches.team_name(team));
     Some(Meeting {
-        date: brief.start_text(time::offset),
+        date: date(brief),
         home,
         away,
         score: format!("{}-{}", goals[0], goals[1]),

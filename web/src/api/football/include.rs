@@ -117,7 +117,7 @@ pub(super) async fn page(
     if parts.is_empty() {
         return request.match_page(query, found, events);
     }
-    let records = matches.records(&found.briefs).await?;
+    let records = matches.records(&MatchQuery::default(), &found.briefs).await?;
     let mut rows = Vec::with_capacity(events.len());
     for event in events {
         let record = records.iter().find(|record| record.brief.id == event.id);

@@ -111,7 +111,9 @@ fn listed(api: &Api, query: &MatchQuery) -> Live {
     };
     let is_listed = |brief: &Arc<MatchSummary>| rank(brief, matches.now).is_some();
     briefs.extend(matches.archived(&ended).into_iter().filter(is_listed));
-    briefs.sort_by_key(|brief| (rank(brief, matches.now), brief.start, brief.id));
+    briefs.sort_by_key(|brief| {
+        (rank(brief, matches.now), brief.start.is_none(), brief.start, brief.id)
+    });
     let count = briefs.len();
     let Window { offset, limit } = query.window;
     let briefs: Vec<_> = briefs.into_iter().skip(offset).take(limit).collect();

@@ -10,6 +10,7 @@ use fanout::Micros;
 
 use super::{head_to_head::ratio, matches::Matches, player_sums::PlayerSums};
 use crate::api::ApiError;
+use history::query::MatchQuery;
 use record::{FootballRecord, Key, MatchRecord, MatchSummary};
 
 /// The maximum number of cached matches; each takes a few hundred bytes. Beyond it the cache is cleared and
@@ -71,7 +72,7 @@ impl MatchStatsCache {
             }
         }
         for some in missing.chunks(RECORDS_AT_ONCE) {
-            let read = matches.records(some).await?;
+            let read = matches.records(&MatchQuery::default(), some).await?;
             let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
             if known.len() + read.len() > MATCHES_MAX {
                 known.clear();

@@ -12,7 +12,7 @@ use fanout::Micros;
 
 use super::{event::Event, head_to_head::HeadToHead, leg};
 use crate::{
-    api::{Api, ApiError, ApiRequest},
+    api::{Api, ApiError, ApiRequest, time},
     clock::now,
 };
 use history::query::{Entity, EntityKind, View, pair};
@@ -81,15 +81,19 @@ impl<'a> Matches<'a> {
     }
 
     fn row_of(&self, brief: &MatchSummary, met: &[Arc<MatchSummary>]) -> Event {
-        let event = Event::of(self, brief, HeadToHead::of(self, brief, met));
+        let event = Event::of(self, brief, HeadToHead::of(self, brief, met, date));
         Event { previous_leg_event_id: leg::previous(brief, met), ..event }
     }
 
-    /// How the sides of one match met before.
-    pub(in crate::api) fn head_to_head(&self, brief: &Arc<MatchSummary>) -> HeadToHead {
+    /// How the sides of one match met before. `date`: how the starts of the meetings are shown.
+    pub(in crate::api) fn head_to_head(
+        &self,
+        brief: &Arc<MatchSummary>,
+        date: impl Fn(&MatchSummary) -> Option<String>,
+    ) -> HeadToHead {
         let meetings = self.meetings(std::slice::from_ref(brief));
         let met = meetings.into_values().next().unwrap_or_default();
-        HeadToHead::of(self, brief, &met)
+        HeadToHead::of(self, brief, &met, date)
     }
 
     /// Every match with a result of the sides of these, by start and id.
@@ -128,4 +132,9 @@ impl<'a> Matches<'a> {
     pub(super) fn team_name(&self, id: Key) -> String {
         self.name(EntityKind::Team, id)
     }
+}
+
+/// The start of a match as version 2 shows it.
+pub(super) fn date(brief: &MatchSummary) -> Option<String> {
+    brief.start_text(time::offset)
 }

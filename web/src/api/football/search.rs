@@ -136,9 +136,13 @@ fn found_matches(
     };
     match match_filter::sides(text) {
         Some(pair) => {
-            let window = Window { offset: 0, limit: MATCHES_MAX };
-            let meeting = Some(pair.map(sides));
-            matches.latest(&MatchQuery { meeting, window, ..football() }).briefs
+            let latest = MatchQuery {
+                meeting: Some(pair.map(sides)),
+                newest_first: true,
+                window: Window { offset: 0, limit: MATCHES_MAX },
+                ..football()
+            };
+            matches.find(&latest).briefs
         }
         None => {
             let near = MatchQuery {

@@ -89,6 +89,7 @@ pub(in crate::api) async fn rows(
         matches: Some(matches.iter().map(|brief| brief.id).collect()),
         market: Some(market.kind.to_owned()),
         line: market.line,
+        outcome: market.selection.map(ToOwned::to_owned),
         period: Period::WholeMatch,
         ..OddsFilter::default()
     };

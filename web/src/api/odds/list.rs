@@ -208,7 +208,7 @@ fn market_of(params: &Params) -> Result<MarketSelection, ApiError> {
     let market = params.choice("market", facts::market::names(), Market::named)?;
     let outcome = params.text("outcome");
     let own = match (market, outcome) {
-        (_, None) => None,
+        (market, None) => market.and_then(|market| market.selection).map(ToOwned::to_owned),
         (Some(market), Some(outcome)) => match market.outcome_named(outcome) {
             Some(named) => Some(named.into_owned()),
             None => {

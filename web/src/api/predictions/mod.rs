@@ -29,11 +29,19 @@ fn forecast(api: &Api, brief: &MatchSummary) -> Option<Forecast> {
     fitted.model.forecast(brief.sides?, brief.neutral == Some(true))
 }
 
-/// The same as a row. `priced`: the match with its prices, if the reader may see them.
-fn row(api: &Api, brief: &MatchSummary, priced: Option<&MatchRecord>) -> Option<Prediction> {
+/// The same as a row, if it passes the filter. `priced`: the match with its prices, if the reader may see them.
+fn row(
+    api: &Api,
+    brief: &MatchSummary,
+    priced: Option<&MatchRecord>,
+    selects: impl Fn(&Forecast) -> bool,
+) -> Option<Prediction> {
     let (competition, sides) = (brief.competition?, brief.sides?);
     let fitted = api.predictor.of(competition)?;
     let forecast = fitted.model.forecast(sides, brief.neutral == Some(true))?;
+    if !selects(&forecast) {
+        return None;
+    }
     let name = |kind, id| api.history.entity(kind, id).map(|entity| entity.name.to_string());
     let names = Names {
         league: name(EntityKind::Competition, competition),
@@ -85,22 +93,25 @@ impl PredictionQuery {
         let api = &request.api;
         let view = View::now(&api.history, Some(Sport::Football));
         let found = view.all(&self.matches);
-        let is_wanted = |brief: &MatchSummary| {
-            let Some(forecast) = forecast(api, brief) else { return false };
-            let recommends = || Recommendations::of(&forecast).is_recommended();
-            self.confidence_min.is_none_or(|least| confidence(&forecast) >= least)
+        let selects = |forecast: &Forecast| {
+            let recommends = || Recommendations::of(forecast).is_recommended();
+            self.confidence_min.is_none_or(|least| confidence(forecast) >= least)
                 && self.recommended.is_none_or(|wanted| recommends() == wanted)
         };
+        let is_wanted = |brief: &MatchSummary| forecast(api, brief).is_some_and(|it| selects(&it));
         let wanted: Vec<_> = found.into_iter().filter(|brief| is_wanted(brief)).collect();
         let page = wanted.iter().skip(window.offset).take(window.limit);
         let page: Vec<_> = page.map(Arc::clone).collect();
         let records = match api.sees_bookmakers(request.caller()?, now()) {
-            true => view.records(&page).await?,
+            true => view.records(&self.matches, &page).await?,
             false => Vec::new(),
         };
         let priced: HashMap<Key, &MatchRecord> =
             records.iter().map(|record| (record.brief.id, &**record)).collect();
-        let rows = page.iter().filter_map(|brief| row(api, brief, priced.get(&brief.id).copied()));
+        // The model may have been fitted again.
+        let rows = page
+            .iter()
+            .filter_map(|brief| row(api, brief, priced.get(&brief.id).copied(), selects));
         Ok((wanted.len(), rows.collect()))
     }
 }
@@ -113,7 +124,7 @@ pub(in crate::api) async fn one(request: &ApiRequest) -> Result<Prediction, ApiE
         return Err(ApiError::NotFound);
     }
     let sees_prices = api.sees_bookmakers(request.caller()?, now());
-    row(api, &record.brief, sees_prices.then_some(&record)).ok_or(TOO_FEW)
+    row(api, &record.brief, sees_prices.then_some(&record), |_| true).ok_or(TOO_FEW)
 }
 
 const ONE: Spec =

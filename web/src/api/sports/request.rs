@@ -86,6 +86,7 @@ impl ApiRequest {
         let mut filter = MatchQuery {
             from,
             before,
+            zone: params.zone().cloned(),
             competition,
             competitions,
             team,
@@ -127,7 +128,7 @@ impl ApiRequest {
     ) -> ApiResult {
         let view = View::now(&self.api.history, filter.sport);
         let (filter, found) = self.find_page(&view, filter.clone())?;
-        let records = view.records(&found.briefs).await?;
+        let records = view.records(&filter, &found.briefs).await?;
         let rows = records.iter().map(|record| row(record)).collect();
         self.match_page(&filter, &found, rows)
     }

@@ -278,7 +278,7 @@ impl Event {
             season,
             home_team: team(0),
             away_team: team(1),
-            event_date: brief.start.and_then(|at| query.start(at, brief.day_only)),
+            event_date: query.start(brief),
             day_only: brief.day_only,
             round_number: brief.round,
             round_name: brief.round_name.as_deref().unwrap_or_default().to_owned(),

@@ -17,7 +17,7 @@ use crate::api::{
     },
 };
 use history::query::EntityKind;
-use record::{EntityRef, MatchRecord};
+use record::{EntityRef, MatchRecord, MatchSummary};
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = V1EventDetail)]
@@ -95,6 +95,7 @@ impl EventDetail {
         cache: &MatchStatsCache,
         mut event: Event,
         record: &MatchRecord,
+        date: impl Fn(&MatchSummary) -> Option<String>,
     ) -> Result<Self, ApiError> {
         let history = &matches.api.history;
         let team = |side: usize| {
@@ -116,7 +117,7 @@ impl EventDetail {
             None => None,
         };
         let [home_form, away_form] = form::forms(matches, cache, &record.brief).await?;
-        let head_to_head = matches.head_to_head(&record.brief);
+        let head_to_head = matches.head_to_head(&record.brief, date);
         Ok(Self {
             home_team_obj: team(0),
             away_team_obj: team(1),

@@ -24,7 +24,7 @@ use crate::{
     clock::now,
 };
 use history::query::{EntityKind, MatchQuery, OddsFilter, OddsRow, View, Window};
-use record::{CONSENSUS, Key, MatchRecord};
+use record::{CONSENSUS, Key, MatchRecord, MatchSummary};
 
 /// The rows of these matches.
 pub(super) async fn rows(
@@ -89,7 +89,7 @@ pub(super) async fn page(query: &V1Query<'_>, list: &MatchQuery) -> ApiResult {
     let view = View::now(&query.api.history, Some(Sport::Football));
     let found = view.find(list);
     let ids: Vec<_> = found.briefs.iter().map(|brief| brief.id).collect();
-    let records = view.records_without_detail(&ids).await?;
+    let records = view.records_without_detail(list, &ids).await?;
     query.page(CacheControl::LIST, found.count, rows(query, &view, &records).await?)
 }
 
@@ -221,5 +221,6 @@ async fn detail(
     };
     let records = [record];
     let event = events(query, &matches, &records).await?.pop().ok_or(ApiError::NotFound)?;
-    EventDetail::new(&matches, query.request.extension()?, event, &records[0]).await
+    let date = |brief: &MatchSummary| query.start(brief);
+    EventDetail::new(&matches, query.request.extension()?, event, &records[0], date).await
 }

@@ -117,7 +117,7 @@ const LEAGUES: Spec =
 const SEASONS: Spec = Spec {
     aliases: &[("is_current", "current")],
     ..request::spec(&[
-        Param::id("league", ""),
+        Param::ids("league", "One or more"),
         Param::flag("current", ""),
         Param::number("year", ""),
     ])
@@ -164,11 +164,15 @@ fn league(request: &ApiRequest) -> ApiResult {
 
 fn seasons(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
-    let (league, current) = (query.params.id("league")?, query.params.flag("current")?);
+    let (leagues, current) = (query.params.ids("league")?, query.params.flag("current")?);
     let year = query.params.number("year")?;
-    let known = FootballSeasons::of(&request.api, league);
+    let one = match leagues.as_deref() {
+        Some([league]) => Some(*league),
+        _ => None,
+    };
+    let known = FootballSeasons::of(&request.api, one);
     let all = football_entities(&request.api, EntityKind::Season, |it| {
-        league.is_none_or(|league| it.parent == Some(league))
+        leagues.as_ref().is_none_or(|ids| it.parent.is_some_and(|league| ids.contains(&league)))
     });
     let rows = all.iter().map(|season| known.season(&request.api, season));
     let rows = rows.filter(|row| {

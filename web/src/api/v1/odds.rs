@@ -30,9 +30,9 @@ const LIST: Spec = Spec {
         ("bookmaker", "bookmaker_slug"),
     ],
     ..request::spec(&[
-        Param::id("event", ""),
-        Param::id("league", ""),
-        Param::id("team", ""),
+        Param::ids("event", "One or more, at most 50"),
+        Param::ids("league", "One or more"),
+        Param::ids("team", "One or more"),
         Param::text("bookmaker", ""),
         Param::text("market", ""),
         Param::text("outcome", ""),
@@ -50,7 +50,7 @@ const LIST: Spec = Spec {
 };
 
 const BEST_ODDS: Spec = request::spec(&[
-    Param::id("event", ""),
+    Param::ids("event", "One or more"),
     LEAGUE,
     Param::text("market", "The market (default: 1x2)"),
 ]);
@@ -102,13 +102,13 @@ async fn detail(request: &ApiRequest) -> ApiResult {
 async fn best_odds(request: &ApiRequest) -> ApiResult {
     needs_bookmakers(&request.api, request.caller()?)?;
     let query = V1Query::pages(request)?;
-    let event = query.params.id("event")?;
+    let ids = query.params.ids("event")?;
     let market = query.params.choice("market", facts::market::names(), Market::named)?;
     let filter = MatchQuery {
-        ids: event.map(|event| vec![event]),
         competitions: query.params.ids("league")?,
-        from: event.is_none().then(now),
-        statuses: event.is_none().then(|| Status::UPCOMING.to_vec()),
+        from: ids.is_none().then(now),
+        statuses: ids.is_none().then(|| Status::UPCOMING.to_vec()),
+        ids,
         ..MatchQuery::of_sport(Sport::Football)
     };
     let rows = best::rows(&request.api, &filter, market.unwrap_or(Market::RESULT)).await?;

@@ -15,6 +15,7 @@ use super::{
 use crate::api::{
     ApiRequest, ApiResult, CacheControl, Page, Param, Spec,
     football::{ManagerStats, country, short_name},
+    match_filter::IdFilter,
 };
 use history::query::{Entity, EntityKind, MatchQuery, View};
 use record::Key;
@@ -100,7 +101,7 @@ impl Player {
 const PLAYERS: Spec = Spec {
     aliases: CURRENT_TEAM,
     ..request::spec(&[
-        Param::id("team", ""),
+        Param::ids("team", "One or more current teams"),
         Param::id("national_team", "No feed reports it: an ID matches no player"),
         Param::text("nationality", ""),
         Param::text("position", ""),
@@ -110,7 +111,11 @@ const PLAYERS: Spec = Spec {
 
 const MANAGERS: Spec = Spec {
     aliases: CURRENT_TEAM,
-    ..request::spec(&[Param::id("team", ""), Param::text("country", ""), NAME])
+    ..request::spec(&[
+        Param::ids("team", "One or more current teams"),
+        Param::text("country", ""),
+        NAME,
+    ])
 };
 
 const REFEREES: Spec = request::spec(&[Param::text("country", ""), NAME]);
@@ -141,13 +146,13 @@ endpoints! {
 
 fn players(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
-    let team = query.params.id("team")?;
+    let teams = IdFilter::read(query.params, "team")?;
     let has_national_team = query.params.id("national_team")?.is_some();
     let is_country = query.is_country("nationality");
     let name = request.name_part("name");
     let all = football_entities(&request.api, EntityKind::Player, |it| {
         !has_national_team
-            && team.is_none_or(|team| it.parent == Some(team))
+            && teams.passes(it.parent)
             && name.is_in(&it.name)
             && is_country(it.country.as_deref())
             && query.says("position", about(it, "position"))
@@ -263,13 +268,11 @@ impl Manager {
 
 async fn managers(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
-    let team = query.params.id("team")?;
+    let teams = IdFilter::read(query.params, "team")?;
     let is_country = query.is_country("country");
     let name = request.name_part("name");
     let all = football_entities(&request.api, EntityKind::Manager, |it| {
-        team.is_none_or(|team| it.parent == Some(team))
-            && is_country(it.country.as_deref())
-            && name.is_in(&it.name)
+        teams.passes(it.parent) && is_country(it.country.as_deref()) && name.is_in(&it.name)
     });
     let window = query.window();
     let page: Vec<_> = all.iter().skip(window.offset).take(window.limit).collect();

@@ -12,7 +12,9 @@ use crate::{
     },
     clock::now,
 };
-use history::query::{Appearance, AppearanceFilter, EntityKind, View, Window, regulation};
+use history::query::{
+    Appearance, AppearanceFilter, EntityKind, MatchQuery, View, Window, regulation,
+};
 use record::{Key, MatchRecord};
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -82,7 +84,7 @@ impl PlayerStats {
                 home_team: side(0),
                 away_team: side(1),
                 // The start of the row alone does not tell a time from a day.
-                event_date: brief.and_then(|brief| query.start(brief.start?, brief.day_only)),
+                event_date: brief.and_then(|brief| query.start(brief)),
                 day_only: brief.is_some_and(|brief| brief.day_only),
                 home_score: score.map(|score| score[0]),
                 away_score: score.map(|score| score[1]),
@@ -147,9 +149,20 @@ async fn list(request: &ApiRequest) -> ApiResult {
     ids.sort_unstable();
     ids.dedup();
     let view = View::now(&request.api.history, Some(Sport::Football));
-    let records = view.records_without_detail(&ids).await?;
+    let records = view.records_without_detail(&MatchQuery::default(), &ids).await?;
     let record = |id: Key| records.iter().find(|record| record.brief.id == id).map(|it| &**it);
-    let rows = found.iter().map(|it| PlayerStats::new(&query, it, record(it.match_id))).collect();
+    let days = MatchQuery {
+        from: filter.from,
+        before: filter.before,
+        zone: Some(query.zone()),
+        ..MatchQuery::default()
+    };
+    let rows = found.iter().filter_map(|it| {
+        let record = record(it.match_id);
+        let is_wanted = record.is_none_or(|record| days.selects(&record.brief));
+        is_wanted.then(|| PlayerStats::new(&query, it, record))
+    });
+    let rows = rows.collect();
     query.page(CacheControl::LIST, count, rows)
 }
 

@@ -143,7 +143,7 @@ const LIST: Spec = request::spec(&[
     SEASON,
     TEAM,
     ROUND,
-    Param::id("event", ""),
+    Param::ids("event", "One or more"),
     Param::text("status", ""),
     DATE_FROM,
     DATE_TO,
@@ -169,7 +169,7 @@ async fn list(request: &ApiRequest) -> ApiResult {
         prediction_query.narrow(statuses);
     }
     prediction_query.matches = MatchQuery {
-        ids: query.params.id("event")?.map(|event| vec![event]),
+        ids: query.params.ids("event")?,
         statuses: prediction_query.matches.statuses,
         ..wanted
     };
@@ -177,24 +177,29 @@ async fn list(request: &ApiRequest) -> ApiResult {
         prediction_query.upcoming();
     }
     let (count, predictions) = prediction_query.rows(request, query.window()).await?;
-    query.page(CacheControl::PREDICTIONS, count, rows(&query, predictions).await?)
+    let rows = rows(&query, predictions, &prediction_query.matches).await?;
+    query.page(CacheControl::PREDICTIONS, count, rows)
 }
 
 async fn detail(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
     let prediction = one(request).await?;
-    let row = rows(&query, vec![prediction]).await?.pop().ok_or(ApiError::NotFound)?;
+    let row = rows(&query, vec![prediction], &MatchQuery::default())
+        .await?
+        .pop()
+        .ok_or(ApiError::NotFound)?;
     request.answer(CacheControl::PREDICTIONS, &row)
 }
 
-/// These predictions with their events.
+/// These predictions with their events, as far as the matches are still selected.
 async fn rows(
     query: &V1Query<'_>,
     predictions: Vec<Prediction>,
+    matches: &MatchQuery,
 ) -> Result<Vec<PredictionRow>, ApiError> {
     let view = View::now(&query.api.history, Some(Sport::Football));
     let ids: Vec<_> = predictions.iter().map(|prediction| prediction.id).collect();
-    let records = view.records_without_detail(&ids).await?;
+    let records = view.records_without_detail(matches, &ids).await?;
     let events = events::rows(query, &view, &records).await?;
     let mut events: HashMap<Key, EventRow> =
         events.into_iter().map(|row| (row.event.id, row)).collect();

@@ -8,6 +8,8 @@ use super::{
     ids,
     world::{ALPHA, SCORER, World},
 };
+use crate::api::time;
+use record::{MatchSummary, Status};
 
 #[tokio::test]
 async fn included_parts_are_those_of_their_paths() {
@@ -54,6 +56,48 @@ async fn times_are_of_the_requested_zone() {
     check("events/4/", "/event_date").await;
     check("events/live/", "/events/0/last_updated").await;
     check("events/2/h2h/", "/recent_matches/0/date").await;
+}
+
+#[tokio::test]
+async fn day_without_a_time_is_the_same_in_every_zone() {
+    let world = World::new().await;
+    let [before, day, after] = [99, 100, 101].map(|days| world.day(days));
+    let brief = world.in_minutes(30, 0, Status::NotStarted);
+    world.show([MatchSummary { start: time::begin(&day), day_only: true, ..brief }]);
+    for zone in ["UTC", "America/New_York", "Pacific/Pago_Pago", "Pacific/Kiritimati"] {
+        for (asked, count) in [(&before, 0), (&day, 1), (&after, 0)] {
+            for query in [
+                format!("events/?ids=30&date={asked}&timezone={zone}"),
+                format!("events/?league_id=5&date={asked}&timezone={zone}"),
+                format!("events/?date_from={asked}&date_to={asked}&timezone={zone}"),
+            ] {
+                assert_eq!(world.get(&query).await.body["count"], count, "{query}");
+            }
+            let older = format!("events/?date_from={asked}&date_to={asked}&tz={zone}");
+            let found = world.at(&format!("http://hub.example/api/{older}")).await.body;
+            assert_eq!(found["count"], count, "{older}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn matches_without_a_start_are_last_in_both_orders() {
+    let world = World::new().await;
+    let undated = |id| MatchSummary { start: None, ..world.in_minutes(id, 0, Status::NotStarted) };
+    world.show([30, 31].map(undated));
+    for (sort, expected) in [("date", [1, 2, 3, 4, 30, 31]), ("-date", [4, 3, 2, 1, 31, 30])] {
+        for filter in ["", "&league_id=5"] {
+            let mut page = world.get(&format!("events/?sort={sort}&limit=1{filter}")).await;
+            let mut seen = ids(&page.body);
+            while let Some(link) = page.header("link") {
+                let next = link.split_once('>').unwrap().0.trim_start_matches('<').to_owned();
+                page = world.at(&next).await;
+                seen.extend(ids(&page.body));
+                assert!(seen.len() <= expected.len(), "{seen:?}");
+            }
+            assert_eq!(seen, expected, "{sort}{filter}");
+        }
+    }
 }
 
 #[tokio::test]

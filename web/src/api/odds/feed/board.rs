@@ -59,7 +59,7 @@ async fn board(request: &ApiRequest) -> ApiResult {
     query.window = request.window;
     let view = View::now(&request.api.history, None);
     let found = view.find(&query);
-    let records = view.records(&found.briefs).await?;
+    let records = view.records(&query, &found.briefs).await?;
     let odds_filter = OddsFilter {
         matches: Some(records.iter().map(|record| record.brief.id).collect()),
         period: Period::Any,

@@ -156,7 +156,8 @@ impl<'a> PriceFilter<'a> {
     }
 
     fn is_outcome(&self, row: &OddsRow) -> bool {
-        let Some(text) = self.outcome else { return true };
+        let selection = || self.named.and_then(|(market, _)| market.selection);
+        let Some(text) = self.outcome.or_else(selection) else { return true };
         // Players have no home and away.
         let is_player =
             |named: &str| matches!((named, &*row.outcome), ("home", "p1") | ("away", "p2"));

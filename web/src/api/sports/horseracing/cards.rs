@@ -63,7 +63,7 @@ impl RaceCardCache {
         if !new.is_empty() {
             let mut all = RaceCards::clone(&cached.all);
             for briefs in new.chunks(BATCH) {
-                let records = view.records(briefs).await?;
+                let records = view.records(&MatchQuery::default(), briefs).await?;
                 records.iter().filter_map(|record| RaceCard::of(record)).for_each(|it| all.put(it));
             }
             cached.all = Arc::new(all);

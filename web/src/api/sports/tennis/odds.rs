@@ -98,6 +98,7 @@ async fn best(request: &ApiRequest) -> ApiResult {
     let filter = MatchQuery {
         from: Some(from),
         before: Some(before.unwrap_or_else(|| from.saturating_add(7 * DAY))),
+        zone: params.zone().cloned(),
         competition,
         competitions,
         team,
@@ -107,7 +108,7 @@ async fn best(request: &ApiRequest) -> ApiResult {
         ..MatchQuery::default()
     };
     let view = View::now(&request.api.history, Some(Sport::Tennis));
-    let records = view.records(&view.all(&filter)).await?;
+    let records = view.records(&filter, &view.all(&filter)).await?;
     let rows: Vec<_> = records.iter().filter_map(|it| TennisBestOdds::of(it)).collect();
     request.page_of(CacheControl::ODDS, rows, |row| row)
 }

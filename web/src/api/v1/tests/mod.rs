@@ -110,6 +110,31 @@ async fn played_world() -> (World, Vec<Key>) {
 }
 
 #[tokio::test]
+async fn dates_of_earlier_meetings_are_of_the_requested_zone() {
+    let world = World::new().await;
+    for (query, expected) in [("", "+04:00"), ("?tz=Asia/Tokyo", "+09:00")] {
+        let event = get(&world, &format!("events/2/{query}")).await;
+        let date = event["head_to_head"]["recent_matches"][0]["date"].as_str().unwrap();
+        assert!(date.ends_with(expected), "{query}: {date}");
+    }
+}
+
+#[tokio::test]
+async fn lists_take_several_ids() {
+    let world = World::new().await;
+    for (query, count) in [
+        ("events/?season=50,51", 4),
+        ("events/?team=300,4242", 2),
+        ("seasons/?league=6,7", 0),
+        ("players/?team=4242,4243", 0),
+    ] {
+        assert_eq!(get(&world, query).await["count"], count, "{query}");
+    }
+    let [one, two] = ["seasons/?league=5", "seasons/?league=5,6"];
+    assert_eq!(get(&world, one).await["count"], get(&world, two).await["count"]);
+}
+
+#[tokio::test]
 async fn events_have_the_keys_and_types_of_the_captures() {
     let (world, ids) = played_world().await;
     for id in &ids {
