@@ -24,7 +24,7 @@ macro_rules! both {
 
 /// Version, name, and the statements for SQLite and PostgreSQL. A released migration must not be
 /// edited: its checksum is in every database.
-const ALL: [(i64, &str, &str, &str); 18] = both![
+const ALL: [(i64, &str, &str, &str); 19] = both![
     1 "accounts": "0001_accounts.sql",
     2 "feed keys": "0002_feed_keys.sql",
     3 "identity": "0003_identity.sql",
@@ -43,6 +43,7 @@ const ALL: [(i64, &str, &str, &str); 18] = both![
     16 "countries": "0016_countries.sql",
     17 "deductions": "0017_deductions.sql",
     18 "competitions": "0018_competitions.sql",
+    19 "packed prices": "0019_packed_prices.sql",
 ];
 
 /// sqlx's table of applied migrations; its tools expect this name.

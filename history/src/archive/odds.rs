@@ -1,12 +1,16 @@
 //! The history of prices: a bookmaker's opening, previous and current price.
 
-use std::sync::Arc;
+use std::{cmp::Reverse, sync::Arc};
 
 use base::Micros;
 use rust_decimal::Decimal;
 use rustc_hash::FxHashMap;
 
-use crate::ids::first_choice;
+use super::stored_price::StoredPrice;
+use crate::{
+    ids::{NUMBERS_MAX, first_choice},
+    match_query::Window,
+};
 use record::{Key, MatchRecord, PriceRecord};
 
 /// One price of one bookmaker, from its opening until now.
@@ -50,6 +54,9 @@ pub enum Movement {
     Drifting,
 }
 
+/// The first choices of the public ids of a match are among this many: so many that few of a thousand prices have the same.
+const NEAR: Key = 1 << 17;
+
 /// Bookmaker, market, part, line and outcome, which name a price within its match.
 type PriceName<'a> = (&'a str, &'a str, Option<&'a str>, Option<Decimal>, &'a str);
 
@@ -92,10 +99,23 @@ impl OddsRow {
     }
 
     /// The id that clients see. A row that is not written yet reports its first choice, which it
-    /// then gets unless another row has it: about one in five thousand, with 400,000 rows.
+    /// then gets unless another row has it: one in some thousands.
     #[must_use]
     pub fn public_id(&self) -> Key {
-        self.public_id.unwrap_or_else(|| first_choice(self.id))
+        self.public_id.unwrap_or_else(|| first_choice(self.public_digest()))
+    }
+
+    /// The digest that leads to the public id. The ids of a match are near one another, so that a table that is sorted by
+    /// them grows in few places at a time.
+    pub(super) fn public_digest(&self) -> Key {
+        let count = Key::from(NUMBERS_MAX);
+        let first = self.match_id.wrapping_add(self.id % NEAR) % count;
+        first + count * (self.id / NEAR % NEAR)
+    }
+
+    /// The order within a match.
+    fn in_match(&self) -> (&str, Option<Decimal>, &str, &str, Key) {
+        (&self.market, self.line, &self.outcome, &self.bookmaker, self.id)
     }
 
     /// From the previous price to this one; `None` if the price never changed.
@@ -139,6 +159,79 @@ pub struct OddsFilter {
     pub movement: Option<Movement>,
     /// Last written first; otherwise by match, market, line, outcome and bookmaker.
     pub newest_first: bool,
+}
+
+impl OddsFilter {
+    /// Whether it lets a row through, whatever its match.
+    fn selects(&self, row: &OddsRow) -> bool {
+        let slugs = self.bookmakers.as_ref();
+        slugs.is_none_or(|slugs| slugs.iter().any(|slug| **slug == *row.bookmaker))
+            && self.market.as_ref().is_none_or(|market| **market == *row.market)
+            && match &self.period {
+                Period::WholeMatch => row.period.is_none(),
+                Period::Part(part) => row.period.as_ref() == Some(part),
+                Period::Any => true,
+            }
+            && self.outcome.as_ref().is_none_or(|outcome| **outcome == *row.outcome)
+            && self.line.is_none_or(|line| row.line == Some(line))
+            && self.min_price.is_none_or(|least| row.price >= least)
+            && self.max_price.is_none_or(|most| row.price <= most)
+            && self.updated_after.is_none_or(|after| row.updated_us > after)
+            && self.movement.is_none_or(|movement| row.movement() == Some(movement))
+    }
+}
+
+/// A page of rows while it is built.
+#[derive(Debug)]
+pub(super) struct OddsPage<'a> {
+    filter: &'a OddsFilter,
+    window: Window,
+    count: usize,
+    rows: Vec<OddsRow>,
+}
+
+impl<'a> OddsPage<'a> {
+    pub(super) fn new(filter: &'a OddsFilter, window: Window) -> Self {
+        Self { filter, window, count: 0, rows: Vec::new() }
+    }
+
+    /// Adds the prices of a match, whose id is greater than those before.
+    pub(super) fn add(&mut self, prices: Vec<StoredPrice>) {
+        let rows = prices.into_iter().map(|stored| stored.row);
+        let mut rows: Vec<_> = rows.filter(|row| self.filter.selects(row)).collect();
+        let Window { offset, limit } = self.window;
+        let before = self.count;
+        self.count += rows.len();
+        if self.filter.newest_first {
+            self.rows.append(&mut rows);
+            let needed = offset.saturating_add(limit);
+            if self.rows.len() / 2 > needed {
+                self.sort_newest();
+                self.rows.truncate(needed);
+            }
+            return;
+        }
+        let room = limit - self.rows.len();
+        if room > 0 && self.count > offset {
+            rows.sort_unstable_by(|one, other| one.in_match().cmp(&other.in_match()));
+            self.rows.extend(rows.into_iter().skip(offset.saturating_sub(before)).take(room));
+        }
+    }
+
+    /// The total, and the rows in the window.
+    pub(super) fn finish(mut self) -> (usize, Vec<OddsRow>) {
+        if self.filter.newest_first {
+            self.sort_newest();
+            let Window { offset, limit } = self.window;
+            self.rows.drain(..offset.min(self.rows.len()));
+            self.rows.truncate(limit);
+        }
+        (self.count, self.rows)
+    }
+
+    fn sort_newest(&mut self) {
+        self.rows.sort_unstable_by_key(|row| (Reverse(row.updated_us), row.id));
+    }
 }
 
 /// A price in the history of a row.

@@ -29,10 +29,10 @@ impl ArchiveStore {
         let mut new: Vec<_> = entries
             .prices
             .iter_mut()
-            .map(|stored| (stored.row.id, &mut stored.row.public_id))
+            .map(|stored| (stored.row.public_digest(), &mut stored.row.public_id))
             .filter(|(_, number)| number.is_none())
             .collect();
-        self.choose("archive_odds", NUMBERS_MAX, &mut new).await?;
+        self.choose("archive_price_ids", NUMBERS_MAX, &mut new).await?;
         let mut new: Vec<_> = entries
             .appearances
             .iter_mut()
