@@ -23,7 +23,7 @@ SELECT match_id, max(updated_us), convert_to(CAST(json_build_object(
     'ticked_us', json_agg(ticked_us), 'updated_us', json_agg(updated_us)) AS TEXT), 'UTF8')
 FROM archive_odds GROUP BY match_id;
 
--- The match of each price, by the id that clients know.
+-- The match of each price of before this migration, by the id that clients know. Later ones have ids near that of their match.
 CREATE TABLE archive_price_ids (
     public_id BIGINT PRIMARY KEY,
     match_id  BIGINT NOT NULL

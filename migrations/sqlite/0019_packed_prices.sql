@@ -23,7 +23,7 @@ SELECT match_id, max(updated_us), CAST(json_object(
     'ticked_us', json_group_array(ticked_us), 'updated_us', json_group_array(updated_us)) AS BLOB)
 FROM archive_odds GROUP BY match_id;
 
--- The match of each price, by the id that clients know.
+-- The match of each price of before this migration, by the id that clients know. Later ones have ids near that of their match.
 CREATE TABLE archive_price_ids (
     public_id INTEGER PRIMARY KEY,
     match_id  INTEGER NOT NULL
@@ -61,5 +61,26 @@ CREATE INDEX archive_trails_by_receipt ON archive_trails (from_us);
 DROP TABLE archive_ticks;
 DROP TABLE archive_odds;
 
--- The detail of a match, compressed (zlib); NULL where `detail` has it, as versions before wrote it.
-ALTER TABLE archive_matches ADD COLUMN packed_detail BLOB;
+-- Matches without a key of their own, as above; and the detail of a match, compressed (zlib), NULL where `detail` has it, as
+-- versions before wrote it.
+CREATE TABLE archive_matches_now (
+    id            INTEGER NOT NULL UNIQUE,
+    sport         TEXT NOT NULL,
+    start_us      INTEGER,
+    status        TEXT NOT NULL,
+    brief         TEXT NOT NULL,
+    record        TEXT NOT NULL,
+    seen_us       INTEGER NOT NULL,
+    change        INTEGER NOT NULL,
+    detail        TEXT,
+    packed_detail BLOB
+) STRICT;
+
+INSERT INTO archive_matches_now (id, sport, start_us, status, brief, record, seen_us, change, detail)
+SELECT id, sport, start_us, status, brief, record, seen_us, change, detail FROM archive_matches;
+
+DROP TABLE archive_matches;
+ALTER TABLE archive_matches_now RENAME TO archive_matches;
+
+CREATE INDEX archive_matches_by_change ON archive_matches (change);
+CREATE INDEX archive_matches_by_start ON archive_matches (start_us);

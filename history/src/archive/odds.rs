@@ -7,10 +7,7 @@ use rust_decimal::Decimal;
 use rustc_hash::FxHashMap;
 
 use super::stored_price::StoredPrice;
-use crate::{
-    ids::{NUMBERS_MAX, first_choice},
-    match_query::Window,
-};
+use crate::{ids::NUMBERS_MAX, match_query::Window};
 use record::{Key, MatchRecord, PriceRecord};
 
 /// One price of one bookmaker, from its opening until now.
@@ -54,8 +51,23 @@ pub enum Movement {
     Drifting,
 }
 
-/// The first choices of the public ids of a match are among this many: so many that few of a thousand prices have the same.
-const NEAR: Key = 1 << 17;
+/// The public ids of a match follow one another within this many, so that a price is found by its id without an index, which
+/// would be written in a random place for each price.
+pub(super) const PUBLIC_IDS: Key = 1 << 15;
+/// The greatest id from which they follow.
+pub(super) const PUBLIC_BASE_MAX: Key = NUMBERS_MAX as Key - PUBLIC_IDS;
+
+/// The public ids of a match are greater than this, by up to [`PUBLIC_IDS`].
+pub(super) fn public_base(match_id: Key) -> Key {
+    match_id.min(PUBLIC_BASE_MAX)
+}
+
+/// The public ids that a row of a match may have, each once, in the order of its preference.
+pub(super) fn public_choices(match_id: Key, row: Key) -> impl Iterator<Item = Key> {
+    let step = (row / PUBLIC_IDS) | 1;
+    let offset = move |turn: Key| row.wrapping_add(turn.wrapping_mul(step)) % PUBLIC_IDS;
+    (0..PUBLIC_IDS).map(move |turn| public_base(match_id) + 1 + offset(turn))
+}
 
 /// Bookmaker, market, part, line and outcome, which name a price within its match.
 type PriceName<'a> = (&'a str, &'a str, Option<&'a str>, Option<Decimal>, &'a str);
@@ -99,18 +111,11 @@ impl OddsRow {
     }
 
     /// The id that clients see. A row that is not written yet reports its first choice, which it
-    /// then gets unless another row has it: one in some thousands.
+    /// then gets unless another row has it: one in a thousand.
     #[must_use]
     pub fn public_id(&self) -> Key {
-        self.public_id.unwrap_or_else(|| first_choice(self.public_digest()))
-    }
-
-    /// The digest that leads to the public id. The ids of a match are near one another, so that a table that is sorted by
-    /// them grows in few places at a time.
-    pub(super) fn public_digest(&self) -> Key {
-        let count = Key::from(NUMBERS_MAX);
-        let first = self.match_id.wrapping_add(self.id % NEAR) % count;
-        first + count * (self.id / NEAR % NEAR)
+        let mut choices = public_choices(self.match_id, self.id);
+        self.public_id.or_else(|| choices.next()).unwrap_or(1)
     }
 
     /// The order within a match.

@@ -9,16 +9,19 @@ use base::Micros;
 use sqlx::{AnyConnection, AssertSqlSafe, Row, any::AnyRow};
 
 use super::{
-    ArchiveStore,
+    ArchiveStore, json,
     pack::{pack_prices, pack_ticks, unpack_prices, unpack_ticks},
     signed,
-    statement::{id_array, ids_in, rows, rows_max, whole},
+    statement::{id_array, ids_in, packed, rows, rows_max, whole},
     trail::{self, TrailBlock},
     unsigned,
 };
 use crate::{
     archive::{
-        odds::{OddsFilter, OddsPage, OddsRow, Tick},
+        odds::{
+            OddsFilter, OddsPage, OddsRow, PUBLIC_BASE_MAX, PUBLIC_IDS, Tick, public_base,
+            public_choices,
+        },
         stored_price::StoredPrice,
     },
     match_query::Window,
@@ -94,11 +97,15 @@ impl ArchiveStore {
     ) -> Result<Option<OddsRow>, sqlx::Error> {
         let found = sqlx::query(
             "SELECT p.match_id, p.prices FROM archive_price_ids i
-             JOIN archive_prices p ON p.match_id = i.match_id WHERE i.public_id = $1",
+             JOIN archive_prices p ON p.match_id = i.match_id WHERE i.public_id = $1
+             UNION ALL SELECT match_id, prices FROM archive_prices
+             WHERE match_id >= $2 AND match_id < $3",
         );
-        let found = found.bind(signed(id)).try_map(|row: AnyRow| prices_of(&row));
-        let prices = found.fetch_optional(self.pool()).await?.map(|(_, prices)| prices);
-        let mut rows = prices.into_iter().flatten().map(|stored| stored.row);
+        let until = if id > PUBLIC_BASE_MAX { i64::MAX } else { signed(id) };
+        let found = found.bind(signed(id)).bind(signed(id.saturating_sub(PUBLIC_IDS))).bind(until);
+        let found = found.try_map(|row: AnyRow| prices_of(&row)).fetch_all(self.pool()).await?;
+        let prices = found.into_iter().flat_map(|(_, prices)| prices);
+        let mut rows = prices.map(|stored| stored.row);
         Ok(rows.find(|row| row.public_id == Some(id)))
     }
 
@@ -178,13 +185,16 @@ pub(super) async fn put_prices(
         let connection = steps.next().await?;
         let ids: Vec<Key> = some.iter().map(|(id, _)| *id).collect();
         let mut stored = prices_in(connection, is_sqlite, &ids).await?;
-        let mut public_ids = Vec::new();
-        for (id, changes) in some.iter() {
-            let new = merge(stored.entry(*id).or_default(), &changes.prices);
-            public_ids.extend(new.into_iter().map(|public_id| (public_id, *id)));
+        let mut taken = HashSet::new();
+        for (id, changes) in &*some {
+            let prices = stored.entry(*id).or_default();
+            merge(prices, &changes.prices);
+            if prices.iter().any(|stored| stored.row.public_id.is_none()) {
+                taken.extend(public_ids_near(connection, is_sqlite, *id).await?);
+                number(prices, &mut taken)?;
+            }
         }
         put_rows(connection, is_sqlite, &stored).await?;
-        put_public_ids(connection, is_sqlite, &mut public_ids).await?;
         let mut open = open_blocks(connection, is_sqlite, &ids).await?;
         let mut blocks = Vec::new();
         for (id, changes) in some.iter_mut().filter(|(_, changes)| !changes.ticks.is_empty()) {
@@ -197,22 +207,15 @@ pub(super) async fn put_prices(
     Ok(())
 }
 
-/// Puts changed rows over those that are stored, whose opening and public id stay; returns the public ids of
-/// rows that had none.
-pub(super) fn merge(stored: &mut Vec<StoredPrice>, changed: &[&StoredPrice]) -> Vec<Key> {
+/// Puts changed rows over those that are stored, whose opening and public id stay.
+fn merge(stored: &mut Vec<StoredPrice>, changed: &[&StoredPrice]) {
     let places = stored.iter().enumerate().map(|(place, stored)| (stored.row.id, place));
     let places: HashMap<Key, usize> = places.collect();
-    let mut public_ids = Vec::new();
     for new in changed {
         let mut next = StoredPrice::clone(new);
-        let before = places.get(&next.row.id).and_then(|place| stored.get_mut(*place));
-        let number = before.as_ref().and_then(|before| before.row.public_id);
-        if number.is_none() {
-            public_ids.extend(next.row.public_id);
-        }
-        next.row.public_id = number.or(next.row.public_id);
-        match before {
+        match places.get(&next.row.id).and_then(|place| stored.get_mut(*place)) {
             Some(before) => {
+                next.row.public_id = before.row.public_id;
                 next.row.opening = before.row.opening;
                 next.row.opening_us = before.row.opening_us;
                 *before = next;
@@ -220,7 +223,45 @@ pub(super) fn merge(stored: &mut Vec<StoredPrice>, changed: &[&StoredPrice]) -> 
             None => stored.push(next),
         }
     }
-    public_ids
+}
+
+/// Gives each row of a match without a public id the first of its choices that is not taken.
+fn number(prices: &mut [StoredPrice], taken: &mut HashSet<Key>) -> Result<(), sqlx::Error> {
+    for StoredPrice { row, .. } in prices.iter_mut().filter(|stored| stored.row.public_id.is_none())
+    {
+        let free = public_choices(row.match_id, row.id).find(|number| taken.insert(*number));
+        let all_taken =
+            || sqlx::Error::Encode("a match has as many prices as there are ids".into());
+        row.public_id = Some(free.ok_or_else(all_taken)?);
+    }
+    Ok(())
+}
+
+/// The public ids that prices of this match and of others have, among those that a price of this match may have. Each
+/// transaction that gives ids waits for the one before.
+async fn public_ids_near(
+    connection: &mut AnyConnection,
+    is_sqlite: bool,
+    match_id: Key,
+) -> Result<HashSet<Key>, sqlx::Error> {
+    let base = public_base(match_id);
+    let before = base + PUBLIC_IDS;
+    let until = if before > PUBLIC_BASE_MAX { i64::MAX } else { signed(before) };
+    let near = sqlx::query(
+        "SELECT match_id, prices FROM archive_prices WHERE match_id >= $1 AND match_id < $2",
+    );
+    let near = near.bind(signed(base.saturating_sub(PUBLIC_IDS))).bind(until);
+    let near = near.try_map(|row: AnyRow| prices_of(&row));
+    let near = within(STATEMENT_MAX, near.fetch_all(&mut *connection)).await?;
+    // Of rows from before public ids were near one another.
+    let rest = "FROM archive_price_ids WHERE public_id > $1 AND public_id <= $2";
+    let old = packed(is_sqlite, "public_id", rest);
+    let old = sqlx::query(AssertSqlSafe(old)).bind(signed(base)).bind(signed(before));
+    let old: Vec<[Key; 1]> =
+        json(&within(STATEMENT_MAX, old.fetch_one(connection)).await?, "packed")?;
+    let near = near.into_iter().flat_map(|(_, prices)| prices);
+    let near = near.filter_map(|stored| stored.row.public_id);
+    Ok(near.chain(old.into_iter().flatten()).collect())
 }
 
 /// Closes all prices of these matches.
@@ -356,26 +397,6 @@ pub(in crate::archive) async fn put_rows(
         query = query.bind(pack_prices(prices)?);
     }
     within(STATEMENT_MAX, query.execute(connection)).await.map(|_| ())
-}
-
-/// Fails if another program has used one of these ids meanwhile.
-async fn put_public_ids(
-    connection: &mut AnyConnection,
-    is_sqlite: bool,
-    ids: &mut [(Key, Key)],
-) -> Result<(), sqlx::Error> {
-    ids.sort_unstable();
-    for some in ids.chunks(rows_max(2)) {
-        let values = rows(is_sqlite, 2, some.len());
-        let statement =
-            format!("INSERT INTO archive_price_ids (public_id, match_id) VALUES {values}");
-        let mut query = sqlx::query(AssertSqlSafe(statement)).persistent(some.len() == rows_max(2));
-        for (public_id, match_id) in some {
-            query = query.bind(signed(*public_id)).bind(signed(*match_id));
-        }
-        within(STATEMENT_MAX, query.execute(&mut *connection)).await?;
-    }
-    Ok(())
 }
 
 async fn put_blocks(

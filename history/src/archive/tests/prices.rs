@@ -343,20 +343,50 @@ async fn rows_of_another_program_stay() {
     .await;
 }
 
-#[test]
-fn first_choices_of_a_match_are_near_one_another() {
-    for match_id in [1, 1_000_000_007, 2_147_483_647] {
-        let near = |number: u64| {
-            let stored = any_row(number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 12, number);
-            OddsRow { match_id, public_id: None, ..stored.row }.public_id()
-        };
-        let ids: BTreeSet<Key> = (1..=1_000).map(near).collect();
-        assert!(ids.len() > 990, "{}", ids.len());
-        let base = 1 + match_id % 2_147_483_647;
-        for id in ids {
-            let distance = (id + 2_147_483_647 - base) % 2_147_483_647;
-            assert!((1..=2_147_483_647).contains(&id) && distance < 1 << 17, "{id}");
+/// Prices of matches whose ids are next to one another, at the end of the ids too, and one with the id of an old row.
+#[tokio::test]
+async fn each_price_is_found_by_an_id_of_its_own() {
+    on_each(async |database| {
+        let archive = Archive::open(&database).await.unwrap();
+        let first = price("book-0", "home", Some(dec!(2)));
+        let taken = odds::public_choices(MATCH, first.id(MATCH)).next().unwrap();
+        let insert = "INSERT INTO archive_price_ids (public_id, match_id) VALUES ($1, 1)";
+        let insert = sqlx::query(insert).bind(taken.cast_signed());
+        insert.execute(database.pool()).await.unwrap();
+        let matches = [MATCH, MATCH + 1, MATCH + 2, 2_147_483_000, 2_147_483_600, 2_147_483_647];
+        for round in 1..=2_u64 {
+            let records = matches.map(|id| {
+                let prices =
+                    (0..200 * round).map(|it| price(&format!("book-{it}"), "home", Some(dec!(2))));
+                Arc::new(MatchRecord { prices: prices.collect(), ..record(id, football()) })
+            });
+            archive.put(&records, NOW).await.unwrap();
         }
+        let rows = all_odds(&archive).await;
+        assert_eq!(rows.len(), 6 * 400);
+        let mut seen = BTreeSet::from([taken]);
+        let mut preferred = 0;
+        for row in &rows {
+            let id = row.public_id.unwrap();
+            assert!(seen.insert(id) && (1..=2_147_483_647).contains(&id), "{id}");
+            preferred += usize::from(OddsRow { public_id: None, ..row.clone() }.public_id() == id);
+        }
+        assert!(preferred > rows.len() * 9 / 10, "{preferred}");
+        for row in rows.into_iter().step_by(50) {
+            assert_eq!(archive.odds_row(row.public_id()).await.unwrap(), Some(row));
+        }
+        assert_eq!(archive.odds_row(taken).await.unwrap(), None);
+    })
+    .await;
+}
+
+#[test]
+fn choices_of_a_row_include_each_id_of_its_match_once() {
+    for (match_id, row) in [(1, 0), (1_000_000_007, 123_456_789_012), (u64::MAX >> 12, 1 << 51)] {
+        let choices: BTreeSet<Key> = odds::public_choices(match_id, row).collect();
+        let base = odds::public_base(match_id);
+        assert_eq!(choices, (base + 1..=base + odds::PUBLIC_IDS).collect());
+        assert!(choices.last().is_some_and(|last| *last <= 2_147_483_647));
     }
 }
 
