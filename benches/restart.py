@@ -24,11 +24,11 @@ def line(match, second, fact):
     return json.dumps({"at": at, "sport": "football", "match": f"m{match}", "fact": fact}, separators=(",", ":"))
 
 
-def introduction(match, markets):
+def introduction(match, markets, books=BOOKS):
     sides = [{"name": f"Home Town {match}"}, {"name": f"Away Town {match}"}]
     yield line(match, 0, {"fixture": {"sides": sides}})
     yield line(match, 0, {"football": {"status": "first_half"}})
-    for book in BOOKS:
+    for book in books:
         for market in range(markets):
             selections = [{"id": it, "status": "active", "outcome": it} for it in OUTCOMES]
             define = {"kind": "match_winner" if market == 0 else "asian_handicap", "status": "open", "in_play": True,
@@ -50,20 +50,21 @@ def prices(match, book, market, number):
 
 
 class Hub:
-    def __init__(self, program, folder, settings):
+    def __init__(self, program, folder, settings, database=None):
+        self.database = database or f"{folder}/hub.db"
         self.program, self.folder, self.log = os.path.abspath(program), folder, open(f"{folder}/log", "a")
         environment = {name: value for name, value in os.environ.items() if not name.startswith("MATCHWIRE_")}
         self.environment = environment | {"MATCHWIRE_DEMO_ENABLED": "false", "MATCHWIRE_LIMITS_ADDRESS_PER_SECOND": "0"} | settings
         self.process = self.address = None
 
     def command(self, *arguments):
-        return subprocess.run([self.program, *arguments, "--db", f"{self.folder}/hub.db"], capture_output=True, text=True, check=True).stdout.strip()
+        return subprocess.run([self.program, *arguments, "--db", self.database], capture_output=True, text=True, check=True).stdout.strip()
 
     def start(self):
         """Seconds until it is ready."""
         began = time.monotonic()
         self.process = subprocess.Popen(
-            [self.program, "serve", "--listen", "127.0.0.1:0", "--db", f"{self.folder}/hub.db"],
+            [self.program, "serve", "--listen", "127.0.0.1:0", "--db", self.database],
             cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, stderr=self.log, text=True,
         )
         self.address = re.search(r"http://([\d.]+:\d+)", self.process.stdout.readline()).group(1)

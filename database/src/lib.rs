@@ -57,7 +57,7 @@ pub use self::{
 use base::{feature::MissingFeature, percent};
 
 /// Look-ups are short, and SQLite has one writer at a time, so a few connections suffice. Each has
-/// its own thread there, and at most about 512 KiB of page cache.
+/// its own thread there, and a page cache.
 const SQLITE_CONNECTIONS: u32 = 4;
 /// PostgreSQL writes concurrently; each connection is a process of the server.
 const POSTGRES_CONNECTIONS: u32 = 8;
@@ -141,6 +141,7 @@ impl Database {
         name.check_feature()?;
         let connections =
             |own| if config.connections_max == 0 { own } else { config.connections_max };
+        let cache_bytes = config.cache_bytes;
         let options = AnyPoolOptions::new().acquire_timeout(config.acquire());
         let failed = |source| DatabaseError::Open { name: name.clone(), source };
         let pool = match name {
@@ -149,7 +150,9 @@ impl Database {
             }
             DatabaseName::File(path) => options
                 .max_connections(connections(SQLITE_CONNECTIONS))
-                .after_connect(|connection, _| Box::pin(sqlite::prepare(connection)))
+                .after_connect(move |connection, _| {
+                    Box::pin(sqlite::prepare(connection, cache_bytes))
+                })
                 .after_release(|connection, _| Box::pin(sqlite::is_reusable(connection)))
                 .connect_with(sqlite::options(path).map_err(failed)?),
             DatabaseName::Postgres(url) => options

@@ -2,22 +2,27 @@
 
 use std::{io, path::Path};
 
-use sqlx::{AnyConnection, Connection, Executor, any::AnyConnectOptions};
+use sqlx::{AnyConnection, AssertSqlSafe, Connection, Executor, any::AnyConnectOptions};
 use tempfile::{NamedTempFile, TempPath};
 use tracing::warn;
 
-use super::DatabaseError;
+use super::{DatabaseConfig, DatabaseError};
 use crate::percent;
 
 /// Per connection. A writer waits this many milliseconds for another process's transaction. With
-/// less than `FULL`, a power failure could undo a confirmed revocation or paid day. Pages take at most 512 KiB, and the
-/// system's own cache has more of them.
+/// less than `FULL`, a power failure could undo a confirmed revocation or paid day. Pages that are written again before the
+/// log has 16 MiB are written to the file once.
 const PREPARATION: &str = "PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON; \
                            PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
-                           PRAGMA cache_size = -512";
+                           PRAGMA wal_autocheckpoint = 4000";
 
-pub(super) async fn prepare(connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
-    connection.execute(PREPARATION).await.map(|_| ())
+/// `cache_bytes`: the most that pages of the connection take.
+pub(super) async fn prepare(
+    connection: &mut AnyConnection,
+    cache_bytes: u32,
+) -> Result<(), sqlx::Error> {
+    let preparation = format!("{PREPARATION}; PRAGMA cache_size = -{}", cache_bytes / 1_024);
+    connection.execute(AssertSqlSafe(preparation)).await.map(|_| ())
 }
 
 /// Whether a connection can return to the pool. If its disk is full, SQLite ends a transaction by
@@ -54,7 +59,7 @@ pub(super) async fn create(path: &Path) -> Result<(), DatabaseError> {
     let new = empty_file_beside(path).map_err(not_created)?;
     let made = async {
         let mut connection = AnyConnection::connect_with(&options(&new)?).await?;
-        prepare(&mut connection).await?;
+        prepare(&mut connection, DatabaseConfig::default().cache_bytes).await?;
         connection.close().await
     };
     made.await.map_err(|source| DatabaseError::Open { name: path.into(), source })?;

@@ -5,10 +5,12 @@ mod tests;
 
 use std::{collections::BTreeMap, sync::atomic::Ordering};
 
+use ::history::archive::{Archive, OddsFilter, Period, Window};
+use database::{Database, DatabaseName};
 use fanout::Micros;
 use rust_decimal::Decimal;
 use serde_json::Value;
-use sqlx::{AnyConnection, Connection, Row};
+use sqlx::{AnyConnection, Connection, Executor, Row};
 
 use crate::{
     checker::{
@@ -57,13 +59,73 @@ pub(crate) async fn check_archive(
     leaders_know_all: bool,
     report: &mut Report,
 ) {
-    sqlx::any::install_default_drivers();
-    let mut database = AnyConnection::connect(url).await.expect("it opens");
+    let mut database = unpacked(url).await;
     if leaders_know_all {
         check_ticks(&mut database, report).await;
     }
     check_database(&mut database, log, limits, report).await;
     database.close().await.expect("it closes");
+}
+
+/// The tables of [`unpacked`].
+const TABLES: &str =
+    "CREATE TABLE archive_odds (id INTEGER, match_id INTEGER, bookmaker TEXT, market TEXT,
+        line TEXT, outcome TEXT, price TEXT);
+    CREATE TABLE archive_ticks (odds INTEGER, at_us INTEGER, price TEXT);
+    CREATE TABLE archive_signals (kind TEXT, match_id INTEGER, began_us INTEGER, ended_us INTEGER)";
+
+/// The archive in a database in memory, a row for each price and tick.
+async fn unpacked(url: &str) -> AnyConnection {
+    let name = DatabaseName::from(url.strip_prefix("sqlite:").unwrap_or(url));
+    let source = Database::open_existing(&name).await.expect("it opens");
+    let archive = Archive::open(&source).await.expect("it is read");
+    let mut database = AnyConnection::connect("sqlite::memory:").await.expect("it opens");
+    database.execute(TABLES).await.expect("tables");
+    let mut filled = database.begin().await.expect("a transaction");
+    let all = OddsFilter { period: Period::Any, ..OddsFilter::default() };
+    let (_, rows) = archive.odds(&all, Window::ALL).await.expect("prices are read");
+    let mut matches: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+    for row in rows {
+        matches.entry(row.match_id).or_default().push(row.id);
+        sqlx::query("INSERT INTO archive_odds VALUES ($1, $2, $3, $4, $5, $6, $7)")
+            .bind(row.id.cast_signed())
+            .bind(row.match_id.cast_signed())
+            .bind(row.bookmaker.to_string())
+            .bind(row.market.to_string())
+            .bind(row.line.map(|line| line.to_string()))
+            .bind(row.outcome.to_string())
+            .bind(row.price.to_string())
+            .execute(&mut *filled)
+            .await
+            .expect("a row");
+    }
+    for (match_id, ids) in matches {
+        for tick in archive.ticks(match_id, &ids).await.expect("ticks are read") {
+            sqlx::query("INSERT INTO archive_ticks VALUES ($1, $2, $3)")
+                .bind(tick.odds.cast_signed())
+                .bind(tick.at_us)
+                .bind(tick.price.map(|price| price.to_string()))
+                .execute(&mut *filled)
+                .await
+                .expect("a row");
+        }
+    }
+    let signals = "SELECT kind, match_id, began_us, ended_us FROM archive_signals";
+    let signals: Vec<(String, i64, i64, Option<i64>)> =
+        sqlx::query_as(signals).fetch_all(source.pool()).await.expect("signals are read");
+    for (kind, match_id, began, ended) in signals {
+        sqlx::query("INSERT INTO archive_signals VALUES ($1, $2, $3, $4)")
+            .bind(kind)
+            .bind(match_id)
+            .bind(began)
+            .bind(ended)
+            .execute(&mut *filled)
+            .await
+            .expect("a row");
+    }
+    filled.commit().await.expect("they are written");
+    source.close().await;
+    database
 }
 
 async fn check_database(

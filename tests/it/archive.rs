@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use database::{Database, DatabaseName};
+use history::archive::{Archive, OddsFilter, OddsRow, Period, Window};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use sqlx::AnyPool;
 
-use crate::support::{Hub, QUIET, Setting, on_sqlite, pause, poll_until, shared};
+use crate::support::{Hub, QUIET, Setting, TestDatabase, on_sqlite, pause, poll_until, shared};
 
 const WRITES: Setting = ("ARCHIVE_WRITE_MS", "50");
 const WRITTEN: &str = "matchwire_archive_matches_total";
@@ -15,21 +17,42 @@ async fn count(pool: &AnyPool, question: &'static str) -> i64 {
     sqlx::query_scalar(question).fetch_one(pool).await.expect("it answers")
 }
 
+async fn open_archive(place: &TestDatabase) -> Archive {
+    let name = DatabaseName::from(&*place.db());
+    let database = Database::open_existing(&name).await.expect("the database opens");
+    Archive::open(&database).await.expect("the archive is read")
+}
+
+async fn prices(archive: &Archive) -> Vec<OddsRow> {
+    let all = OddsFilter { period: Period::Any, ..OddsFilter::default() };
+    archive.odds(&all, Window::ALL).await.expect("prices are read").1
+}
+
+async fn open_prices(archive: &Archive) -> usize {
+    prices(archive).await.iter().filter(|row| row.is_open).count()
+}
+
+/// Each price has a bookmaker, an id that finds it, and a history that ends with it or its withdrawal.
+async fn check_prices(archive: &Archive, when: &str) {
+    for row in prices(archive).await {
+        let found = archive.odds_row(row.public_id()).await.expect("it is read");
+        assert_eq!(found.as_ref(), Some(&row), "{when}");
+        let ticks = archive.ticks(row.match_id, &[row.id]).await.expect("ticks are read");
+        let last = ticks.last().and_then(|tick| tick.price);
+        assert!(!ticks.is_empty() && last.is_none_or(|last| last == row.price), "{when}: {row:?}");
+        assert!(!row.is_open || last.is_some(), "{when}: {row:?}");
+    }
+}
+
 /// Each start of the hub looks for unresolved matches.
 async fn check_consistent(pool: &AnyPool, when: &str) {
     let loose = [
-        "SELECT count(*) FROM archive_odds o
+        "SELECT count(*) FROM archive_prices o
          WHERE NOT EXISTS (SELECT 1 FROM archive_matches m WHERE m.id = o.match_id)",
-        "SELECT count(*) FROM archive_ticks t
-         WHERE NOT EXISTS (SELECT 1 FROM archive_odds o WHERE o.id = t.odds)",
-        "SELECT count(*) FROM archive_odds o WHERE o.ticked_us <>
-             (SELECT max(t.at_us) FROM archive_ticks t WHERE t.odds = o.id)",
-        "SELECT count(*) FROM archive_odds o JOIN archive_ticks t
-             ON t.odds = o.id AND t.at_us = o.ticked_us
-         WHERE (o.is_offered = 1 AND t.price <> o.price) OR (o.is_offered = 0) <> (t.price IS NULL)",
-        "SELECT count(*) FROM archive_odds WHERE is_open = 1 AND is_offered = 0",
-        "SELECT count(*) FROM archive_odds o
-         WHERE NOT EXISTS (SELECT 1 FROM archive_bookmakers b WHERE b.slug = o.bookmaker)",
+        "SELECT count(*) FROM archive_trails t
+         WHERE NOT EXISTS (SELECT 1 FROM archive_prices o WHERE o.match_id = t.match_id)",
+        "SELECT count(*) FROM archive_price_ids i
+         WHERE NOT EXISTS (SELECT 1 FROM archive_prices o WHERE o.match_id = i.match_id)",
         "SELECT count(*) FROM archive_appearances a
          WHERE NOT EXISTS (SELECT 1 FROM archive_matches m WHERE m.id = a.match_id)",
         "SELECT count(*) FROM archive_matches
@@ -54,13 +77,9 @@ async fn item_counts(pool: &AnyPool) -> BTreeMap<i64, usize> {
     records.into_iter().map(|(id, record)| (id, size(&record))).collect()
 }
 
-async fn openings(pool: &AnyPool) -> BTreeMap<i64, (String, i64)> {
-    let rows: Vec<(i64, String, i64)> =
-        sqlx::query_as("SELECT id, opening, opening_us FROM archive_odds")
-            .fetch_all(pool)
-            .await
-            .expect("they are read");
-    rows.into_iter().map(|(id, price, at)| (id, (price, at))).collect()
+async fn openings(archive: &Archive) -> BTreeMap<u64, (String, i64)> {
+    let rows = prices(archive).await.into_iter();
+    rows.map(|row| (row.id, (row.opening.to_string(), row.opening_us))).collect()
 }
 
 #[tokio::test]
@@ -70,19 +89,22 @@ async fn archive_survives_a_crash() {
         hub.until_counted_to(WRITTEN, 100.0).await;
         hub.kill();
         let pool = place.pool().await;
+        let archive = open_archive(&place).await;
         check_consistent(&pool, "after the crash").await;
-        let (before, opened) = (item_counts(&pool).await, openings(&pool).await);
+        check_prices(&archive, "after the crash").await;
+        let (before, opened) = (item_counts(&pool).await, openings(&archive).await);
         assert!(!before.is_empty() && !opened.is_empty(), "the demo has matches and prices");
 
         let mut hub = Hub::start_on(&place, &["serve"], &[WRITES]);
         hub.until_counted_to(WRITTEN, 100.0).await;
         assert_eq!(hub.stop(), Some(0));
         check_consistent(&pool, "after the stop").await;
+        check_prices(&archive, "after the stop").await;
         let after = item_counts(&pool).await;
         for (id, size) in before {
             assert!(after.get(&id).is_some_and(|it| *it >= size), "match {id} lost some of it");
         }
-        let reopened = openings(&pool).await;
+        let reopened = openings(&archive).await;
         for (id, opening) in opened {
             assert_eq!(reopened.get(&id), Some(&opening), "a price opens once");
         }
@@ -141,14 +163,13 @@ async fn match_in_play_at_a_crash_is_unresolved_until_a_source_reports_it() {
         let event = format!("/api/v2/events/{id}/?token={key}");
         until(&hub, &odds(id), |odds| price(odds)["suspended"] == false).await;
         // The hub knows it, however old the report is.
-        let pool = place.pool().await;
-        let open = "SELECT count(*) FROM archive_odds WHERE is_open = 1";
-        while count(&pool, open).await == 0 {
+        let archive = open_archive(&place).await;
+        while open_prices(&archive).await == 0 {
             pause().await;
         }
         assert_eq!(hub.get(&event).await.json()["status"], "2nd_half");
         hub.kill();
-        assert!(count(&pool, open).await > 0, "as it stood");
+        assert!(open_prices(&archive).await > 0, "as it stood");
 
         let mut hub = Hub::start_on(&place, &["serve"], &settings);
         let unresolved = until(&hub, &event, |event| event["status"] == "unresolved").await;
@@ -165,7 +186,7 @@ async fn match_in_play_at_a_crash_is_unresolved_until_a_source_reports_it() {
         assert_eq!(live["count"], 0, "{live}");
         let prices = hub.get(&odds(id)).await.json();
         assert_eq!(price(&prices)["suspended"], true, "{prices}");
-        assert_eq!(count(&pool, open).await, 0, "a price that no bookmaker offers");
+        assert_eq!(open_prices(&archive).await, 0, "a price that no bookmaker offers");
         let table = format!("/api/v2/leagues/{}/standings/?token={key}", unresolved["league_id"]);
         let table = hub.get(&table).await.json();
         for row in table["standings"].as_array().expect("a table") {
@@ -176,7 +197,6 @@ async fn match_in_play_at_a_crash_is_unresolved_until_a_source_reports_it() {
         until(&hub, &event, |event| event["status"] == "2nd_half").await;
         until(&hub, &odds(id), |odds| price(odds)["suspended"] == false).await;
         assert_eq!(hub.stop(), Some(0));
-        pool.close().await;
     })
     .await;
 }

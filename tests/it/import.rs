@@ -160,7 +160,7 @@ async fn history_has_every_price_of_the_file() {
         let (_, rows) = archive.odds(&filter, Window::ALL).await.expect("prices");
         let [row] = rows.as_slice() else { panic!("{rows:?}") };
         assert_eq!((row.opening, row.opening_us, row.price), (price(0), START, price(119)));
-        let ticks = archive.ticks(&[row.id]).await.expect("ticks");
+        let ticks = archive.ticks(row.match_id, &[row.id]).await.expect("ticks");
         let ticks: Vec<_> = ticks.iter().map(|tick| (tick.at_us, tick.price)).collect();
         let expected = (0..120).map(|it| (START + it * 10_000_000, Some(price(it))));
         assert_eq!(ticks, expected.collect::<Vec<_>>());

@@ -317,7 +317,11 @@ async fn calls_do_not_queue_for_a_store_that_is_away() {
     on_each(async |database| {
         let account = account(&database).await;
         for quotas in [Quotas::Alone, Quotas::WithOtherNodes] {
-            let config = DatabaseConfig { connections_max: 1, acquire_ms: 2_000, probe_ms: 1_000 };
+            let config = DatabaseConfig {
+                connections_max: 1,
+                acquire_ms: 2_000,
+                ..DatabaseConfig::default()
+            };
             let narrow = Database::open_with(database.name(), &config).await.unwrap();
             let only = narrow.pool().acquire().await.unwrap();
             let flusher = Flusher::new(getrandom::u64().unwrap().cast_signed(), 0);

@@ -1,6 +1,6 @@
 //! Migrates the data of version 0.1, whose ids were digests of 52 bits, to public ids.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use base::Micros;
 use sqlx::{Row, any::AnyRow};
@@ -9,7 +9,7 @@ use tracing::info;
 use super::{
     entity::{Directory, Entity},
     odds::OddsRow,
-    store::{ArchiveStore, Write},
+    store::{ArchiveStore, Write, move_ticks, remove_prices},
     stored_price::StoredPrice,
     write_cache::PendingRows,
 };
@@ -62,14 +62,16 @@ async fn adopt_some(
 ) -> Result<(), IdsError> {
     let mut records: Vec<Arc<MatchRecord>> = Vec::with_capacity(old.len());
     let mut entries = PendingRows::default();
-    let mut moved: Vec<(Key, Key)> = Vec::new();
+    let mut moved: Vec<((Key, Key), HashMap<Key, Key>)> = Vec::new();
     for record in store.records(old).await? {
         let record_now = record.renumbered(ids).ok_or(IdsError::TooMany)?;
+        let mut rows = HashMap::new();
         for stored in store.stored_prices(&[record.brief.id]).await? {
             let stored_now = renumbered(&stored, record_now.brief.id);
-            moved.push((stored.row.id, stored_now.row.id));
+            rows.insert(stored.row.id, stored_now.row.id);
             entries.prices.push(stored_now);
         }
+        moved.push(((record.brief.id, record_now.brief.id), rows));
         entries.appearances.extend(Appearance::of_record(&record_now).into_values());
         records.push(Arc::new(record_now));
     }
@@ -88,16 +90,13 @@ async fn adopt_some(
         Write { records: &records, entities: &entities, bookmakers: &[], entries: &entries };
     store.put(&write, &mut pace, now).await?;
     let mut steps = database.batch_writer(&mut pace);
-    for (before, after) in moved {
-        sqlx::query("UPDATE archive_ticks SET odds = $2 WHERE odds = $1")
-            .bind(before.cast_signed())
-            .bind(after.cast_signed())
-            .execute(steps.next().await?)
-            .await?;
+    let is_sqlite = steps.is_sqlite();
+    for (ids, rows) in &moved {
+        move_ticks(steps.next().await?, is_sqlite, *ids, rows).await?;
     }
+    remove_prices(steps.next().await?, is_sqlite, old).await?;
     for id in old {
         for delete in [
-            "DELETE FROM archive_odds WHERE match_id = $1",
             "DELETE FROM archive_appearances WHERE match_id = $1",
             "DELETE FROM archive_matches WHERE id = $1",
         ] {
@@ -256,7 +255,7 @@ mod tests {
                 let (count, odds) =
                     archive.odds(&OddsFilter::default(), Window::ALL).await.unwrap();
                 assert_eq!((count, odds[0].opening, odds[0].price), (1, dec!(2.10), dec!(2)));
-                assert_eq!(archive.ticks(&[odds[0].id]).await.unwrap().len(), 2);
+                assert_eq!(archive.ticks(odds[0].match_id, &[odds[0].id]).await.unwrap().len(), 2);
                 let players = AppearanceFilter::default();
                 let (count, players) = archive.appearances(&players, Window::ALL).await.unwrap();
                 assert_eq!((count, players[0].player), (1, number(player)));

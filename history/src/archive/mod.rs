@@ -367,7 +367,8 @@ impl Archive {
         Ok(ids.len())
     }
 
-    /// Deletes some of the ticks that were received before this moment; returns how many.
+    /// Deletes some of the blocks of ticks that were all received before this moment; returns how many. The ticks of a
+    /// block were received within a day.
     ///
     /// # Errors
     ///
@@ -515,13 +516,13 @@ impl Archive {
         self.inner.store.odds_row(id).await
     }
 
-    /// The price history of these rows, row by row, oldest first.
+    /// The price history of these rows of a match, row by row, oldest first.
     ///
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn ticks(&self, rows: &[Key]) -> Result<Vec<Tick>, sqlx::Error> {
-        self.inner.store.ticks(rows).await
+    pub async fn ticks(&self, match_id: Key, rows: &[Key]) -> Result<Vec<Tick>, sqlx::Error> {
+        self.inner.store.ticks(match_id, rows).await
     }
 
     /// The slugs of all bookmakers with prices, and of the consensus, sorted.

@@ -6,7 +6,8 @@ use base::Micros;
 use rust_decimal::Decimal;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::ids::first_choice;
+use super::stored_price::StoredPrice;
+use crate::{ids::NUMBERS_MAX, match_query::Window};
 use record::{Key, MatchRecord, PriceRecord};
 
 #[cfg(test)]
@@ -53,6 +54,24 @@ pub enum Movement {
     Drifting,
 }
 
+/// The public ids of a match follow one another within this many, so that a price is found by its id without an index, which
+/// would be written in a random place for each price.
+pub(super) const PUBLIC_IDS: Key = 1 << 15;
+/// The greatest id from which they follow.
+pub(super) const PUBLIC_BASE_MAX: Key = NUMBERS_MAX as Key - PUBLIC_IDS;
+
+/// The public ids of a match are greater than this, by up to [`PUBLIC_IDS`].
+pub(super) fn public_base(match_id: Key) -> Key {
+    match_id.min(PUBLIC_BASE_MAX)
+}
+
+/// The public ids that a row of a match may have, each once, in the order of its preference.
+pub(super) fn public_choices(match_id: Key, row: Key) -> impl Iterator<Item = Key> {
+    let step = (row / PUBLIC_IDS) | 1;
+    let offset = move |turn: Key| row.wrapping_add(turn.wrapping_mul(step)) % PUBLIC_IDS;
+    (0..PUBLIC_IDS).map(move |turn| public_base(match_id) + 1 + offset(turn))
+}
+
 /// Bookmaker, market, part, line and outcome, which name a price within its match.
 type PriceName<'a> = (&'a str, &'a str, Option<&'a str>, Option<Decimal>, &'a str);
 
@@ -95,10 +114,16 @@ impl OddsRow {
     }
 
     /// The id that clients see. A row that is not written yet reports its first choice, which it
-    /// then gets unless another row has it: about one in five thousand, with 400,000 rows.
+    /// then gets unless another row has it: one in a thousand.
     #[must_use]
     pub fn public_id(&self) -> Key {
-        self.public_id.unwrap_or_else(|| first_choice(self.id))
+        let mut choices = public_choices(self.match_id, self.id);
+        self.public_id.or_else(|| choices.next()).unwrap_or(1)
+    }
+
+    /// The order within a match.
+    fn in_match(&self) -> (&str, Option<Decimal>, &str, &str, Key) {
+        (&self.market, self.line, &self.outcome, &self.bookmaker, self.id)
     }
 
     /// From the previous price to this one; `None` if the price never changed.
@@ -145,6 +170,21 @@ pub struct OddsFilter {
 }
 
 impl OddsFilter {
+    /// Whether it lets a row through, whatever its match.
+    fn selects(&self, row: &OddsRow) -> bool {
+        let slugs = self.bookmakers.as_ref();
+        slugs.is_none_or(|slugs| slugs.iter().any(|slug| **slug == *row.bookmaker))
+            && self.market.as_ref().is_none_or(|market| **market == *row.market)
+            && match &self.period {
+                Period::WholeMatch => row.period.is_none(),
+                Period::Part(part) => row.period.as_ref() == Some(part),
+                Period::Any => true,
+            }
+            && self.outcome.as_ref().is_none_or(|outcome| **outcome == *row.outcome)
+            && self.line.is_none_or(|line| row.line == Some(line))
+            && self.selects_values(row)
+    }
+
     /// Whether a row passes the filters by what changes in the course of a match.
     fn selects_values(&self, row: &OddsRow) -> bool {
         self.min_price.is_none_or(|least| row.price >= least)
@@ -175,6 +215,59 @@ impl OddsFilter {
             rows.sort_by_key(|row| (Reverse(row.updated_us), row.id));
         }
         rows
+    }
+}
+
+/// A page of rows while it is built.
+#[derive(Debug)]
+pub(super) struct OddsPage<'a> {
+    filter: &'a OddsFilter,
+    window: Window,
+    count: usize,
+    rows: Vec<OddsRow>,
+}
+
+impl<'a> OddsPage<'a> {
+    pub(super) fn new(filter: &'a OddsFilter, window: Window) -> Self {
+        Self { filter, window, count: 0, rows: Vec::new() }
+    }
+
+    /// Adds the prices of a match, whose id is greater than those before.
+    pub(super) fn add(&mut self, prices: Vec<StoredPrice>) {
+        let rows = prices.into_iter().map(|stored| stored.row);
+        let mut rows: Vec<_> = rows.filter(|row| self.filter.selects(row)).collect();
+        let Window { offset, limit } = self.window;
+        let before = self.count;
+        self.count += rows.len();
+        if self.filter.newest_first {
+            self.rows.append(&mut rows);
+            let needed = offset.saturating_add(limit);
+            if self.rows.len() / 2 > needed {
+                self.sort_newest();
+                self.rows.truncate(needed);
+            }
+            return;
+        }
+        let room = limit - self.rows.len();
+        if room > 0 && self.count > offset {
+            rows.sort_unstable_by(|one, other| one.in_match().cmp(&other.in_match()));
+            self.rows.extend(rows.into_iter().skip(offset.saturating_sub(before)).take(room));
+        }
+    }
+
+    /// The total, and the rows in the window.
+    pub(super) fn finish(mut self) -> (usize, Vec<OddsRow>) {
+        if self.filter.newest_first {
+            self.sort_newest();
+            let Window { offset, limit } = self.window;
+            self.rows.drain(..offset.min(self.rows.len()));
+            self.rows.truncate(limit);
+        }
+        (self.count, self.rows)
+    }
+
+    fn sort_newest(&mut self) {
+        self.rows.sort_unstable_by_key(|row| (Reverse(row.updated_us), row.id));
     }
 }
 

@@ -163,12 +163,12 @@ mod tests {
                 let row = row_of(&archive, &last).await;
                 assert_eq!((row.opening, row.opening_us), (dec!(1.35), NOW));
                 assert_eq!((row.previous, row.price), (Some(dec!(1.51)), dec!(1.53)));
-                let ticks = archive.ticks(&[row.id]).await.unwrap();
+                let ticks = archive.ticks(MATCH, &[row.id]).await.unwrap();
                 let ticks: Vec<_> =
                     ticks.iter().map(|tick| (tick.at_us - NOW, tick.price)).collect();
                 let expected = [0, 2, 5, 6, 7].map(|number| reports[number]);
                 assert_eq!(ticks, expected);
-                assert_eq!(archive.ticks(&[twice[0].id(MATCH)]).await.unwrap().len(), 1);
+                assert_eq!(archive.ticks(MATCH, &[twice[0].id(MATCH)]).await.unwrap().len(), 1);
             }
         })
         .await;

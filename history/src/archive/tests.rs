@@ -61,7 +61,7 @@ async fn node_that_leads_again_knows_what_was_written_meanwhile() {
         put(&one, dec!(2.30), 2).await;
         let row = all_odds(&one).await.pop().unwrap();
         assert_eq!((row.previous, row.price), (Some(dec!(2.20)), dec!(2.30)));
-        let ticks = one.ticks(&[row.id]).await.unwrap();
+        let ticks = one.ticks(MATCH, &[row.id]).await.unwrap();
         let prices: Vec<_> = ticks.iter().map(|tick| tick.price).collect();
         assert_eq!(prices, [Some(dec!(2.10)), Some(dec!(2.20)), Some(dec!(2.30))]);
         let record = Arc::new(record(MATCH, football()));
@@ -94,13 +94,15 @@ async fn node_that_leads_knows_what_the_one_before_has_committed_last() {
         let committing = async {
             // It waits for this transaction, or has read too early.
             until_waiting(&database).await;
-            let statement = "UPDATE archive_odds SET price = '2.20', ticked_us = $1 WHERE id = $2";
-            let update = sqlx::query(statement).bind(at).bind(row.id.cast_signed());
-            update.execute(&mut *suspended).await.unwrap();
+            let mut moved = first.inner.store.stored_prices(&[MATCH]).await.unwrap();
+            moved[0].row.price = dec!(2.20);
+            moved[0].ticked_us = at;
+            let moved = BTreeMap::from([(MATCH, moved)]);
+            store::put_rows(&mut suspended, false, &moved).await.unwrap();
             suspended.commit().await.unwrap();
         };
         tokio::join!(writing, committing);
-        let ticks = second.ticks(&[row.id]).await.unwrap();
+        let ticks = second.ticks(MATCH, &[row.id]).await.unwrap();
         let prices: Vec<_> = ticks.iter().map(|tick| tick.price).collect();
         assert_eq!(prices, [Some(dec!(2.10))], "the price was there already");
     })
@@ -351,10 +353,13 @@ async fn old_matches_are_deleted_with_all_their_rows() {
         assert_eq!(rows.iter().map(|row| row.match_id).collect::<Vec<_>>(), [8]);
         let all = AppearanceFilter::default();
         assert_eq!(archive.appearances(&all, Window::ALL).await.unwrap().0, 8);
-        let ticks = [MATCH, 8, 9].map(|id| price("acme", "home", None).id(id));
-        assert_eq!(archive.ticks(&ticks).await.unwrap().len(), 1);
+        let ticks = async |id| {
+            let row = price("acme", "home", None).id(id);
+            archive.ticks(id, &[row]).await.unwrap().len()
+        };
+        assert_eq!((ticks(MATCH).await, ticks(8).await, ticks(9).await), (0, 1, 0));
         assert_eq!(archive.drop_ticks_before(NOW + 1).await.unwrap(), 1);
-        assert!(archive.ticks(&ticks).await.unwrap().is_empty());
+        assert_eq!(ticks(8).await, 0);
         archive.drop_signals_before(NOW).await.unwrap();
         archive.reload().await.unwrap();
         assert_eq!(statuses(&archive), [(8, Status::FirstHalf)]);

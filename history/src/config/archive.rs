@@ -23,8 +23,8 @@ pub struct ArchiveConfig {
     /// Days after their start for which matches are stored, with their prices and players. Default 0:
     /// for ever. A match takes about 16 KiB, of which half a KiB is in memory.
     pub keep_days: u32,
-    /// Days for which the price history is stored. Default 90, 0 for ever. About 50 bytes per price
-    /// change. The opening and the last price stay with the match.
+    /// Days for which the price history is stored. Default 90, 0 for ever. About 13 bytes per price
+    /// change, in blocks of a day at most, which are deleted whole. The opening and the last price stay with the match.
     pub keep_ticks_days: u32,
     /// Days for which signals are stored. Default 365, 0 for ever.
     pub keep_signals_days: u32,

@@ -200,13 +200,13 @@ impl History {
         Ok(OddsFilter::default().bring_up_to_date(row, |id| self.reader.get(id)).pop())
     }
 
-    /// The price history of these rows, row by row, oldest first.
+    /// The price history of these rows of a match, row by row, oldest first.
     ///
     /// # Errors
     ///
     /// If the archive fails.
-    pub async fn ticks(&self, rows: &[Key]) -> Result<Vec<Tick>, sqlx::Error> {
-        self.archive.ticks(rows).await
+    pub async fn ticks(&self, match_id: Key, rows: &[Key]) -> Result<Vec<Tick>, sqlx::Error> {
+        self.archive.ticks(match_id, rows).await
     }
 
     /// The slugs of all bookmakers with prices, and of the consensus, sorted.

@@ -4,7 +4,6 @@ use bytes::Bytes;
 use fanout::{ChannelId, Epoch};
 use log::record::{Output, Record};
 use serde_json::json;
-use sqlx::Executor;
 
 use super::*;
 
@@ -59,14 +58,11 @@ fn log() -> LogContent {
 async fn check_after(statements: &'static str) -> Report {
     sqlx::any::install_default_drivers();
     let mut database = AnyConnection::connect("sqlite::memory:").await.expect("it opens");
-    let tables = "CREATE TABLE archive_odds (id INTEGER, match_id INTEGER, bookmaker TEXT, market TEXT,
-            line TEXT, outcome TEXT, price TEXT);
-        CREATE TABLE archive_ticks (odds INTEGER, at_us INTEGER, price TEXT);
-        CREATE TABLE archive_signals (kind TEXT, match_id INTEGER, began_us INTEGER, ended_us INTEGER);
-        INSERT INTO archive_odds VALUES (1, 7, 'alpha', 'match_winner', NULL, 'home', '2.30');
+    let rows = "INSERT INTO archive_odds VALUES (1, 7, 'alpha', 'match_winner', NULL, 'home', '2.30');
         INSERT INTO archive_ticks VALUES (1, 20000000, '2.10'), (1, 40000000, '2.20'), (1, 60000000, '2.3');
         INSERT INTO archive_signals VALUES ('arbitrage', 7, 1000000, 30000000);";
-    database.execute(tables).await.expect("tables");
+    database.execute(TABLES).await.expect("tables");
+    database.execute(rows).await.expect("rows");
     database.execute(statements).await.expect("a fault");
     let (log, mut report) = (log(), Report::default());
     check_ticks(&mut database, &mut report).await;

@@ -6,8 +6,10 @@
 mod appearances;
 mod numbers;
 mod odds;
+mod pack;
 mod statement;
 mod sweep;
+mod trail;
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -16,6 +18,9 @@ use facts::event::Sport;
 use serde::de::DeserializeOwned;
 use sqlx::{AnyConnection, AnyPool, AssertSqlSafe, Row, any::AnyRow};
 
+#[cfg(test)]
+pub(super) use self::odds::put_rows;
+pub(super) use self::odds::{move_ticks, remove as remove_prices};
 use self::statement::{Conditions, Statement, id_array, ids_in, whole};
 use super::{
     entity::{Entity, EntityKind},
@@ -91,9 +96,11 @@ impl ArchiveStore {
 
     /// The records in this order; unknown ones are left out.
     pub(super) async fn records(&self, ids: &[Key]) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
-        self.read(ids, "id, record, detail", |row| {
+        self.read(ids, "id, record, detail, packed_detail", |row| {
             let mut record: MatchRecord = json(row, "record")?;
-            if row.try_get::<Option<&str>, _>("detail")?.is_some() {
+            if let Some(packed) = row.try_get::<Option<Vec<u8>>, _>("packed_detail")? {
+                record.complete(pack::expanded(&packed)?);
+            } else if row.try_get::<Option<&str>, _>("detail")?.is_some() {
                 record.complete(json(row, "detail")?);
             }
             Ok(record)
@@ -228,7 +235,7 @@ struct RecordRow<'a> {
     status: String,
     brief_json: String,
     record_json: String,
-    detail_json: String,
+    packed_detail: Vec<u8>,
 }
 
 impl<'a> RecordRow<'a> {
@@ -241,24 +248,24 @@ impl<'a> RecordRow<'a> {
             status: status.as_str().unwrap_or_default().to_owned(),
             brief_json: serde_json::to_string(brief).map_err(encode)?,
             record_json: serde_json::to_string(&summary).map_err(encode)?,
-            detail_json: serde_json::to_string(&detail).map_err(encode)?,
+            packed_detail: pack::compressed(&detail)?,
         })
     }
 }
 
 async fn put_match(
     connection: &mut AnyConnection,
-    RecordRow { brief, status, brief_json, record_json, detail_json }: RecordRow<'_>,
+    RecordRow { brief, status, brief_json, record_json, packed_detail }: RecordRow<'_>,
     now: Micros,
     change: i64,
 ) -> Result<(), sqlx::Error> {
     let put = sqlx::query(
         "INSERT INTO archive_matches
-             (id, sport, start_us, status, brief, record, detail, seen_us, change)
+             (id, sport, start_us, status, brief, record, packed_detail, seen_us, change)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
          ON CONFLICT (id) DO UPDATE SET sport = excluded.sport, start_us = excluded.start_us,
              status = excluded.status, brief = excluded.brief, record = excluded.record,
-             detail = excluded.detail, seen_us = excluded.seen_us, change = excluded.change",
+             detail = NULL, packed_detail = excluded.packed_detail, seen_us = excluded.seen_us, change = excluded.change",
     )
     .bind(signed(brief.id))
     .bind(brief.sport.as_str())
@@ -266,7 +273,7 @@ async fn put_match(
     .bind(status)
     .bind(brief_json)
     .bind(record_json)
-    .bind(detail_json)
+    .bind(packed_detail)
     .bind(now)
     .bind(change);
     within(STATEMENT_MAX, put.execute(connection)).await?;

@@ -19,20 +19,13 @@ use database::{STATEMENT_MAX, within};
 use record::Key;
 
 impl ArchiveStore {
-    /// Gives each new row the first of its choices that no row of its table uses. If another
+    /// Gives each new appearance the first of its choices that no row of its table uses. If another
     /// program takes that number before these rows are written, the write fails, and the next
     /// attempt succeeds.
     pub(in crate::archive) async fn number(
         &self,
         entries: &mut PendingRows,
     ) -> Result<(), sqlx::Error> {
-        let mut new: Vec<_> = entries
-            .prices
-            .iter_mut()
-            .map(|stored| (stored.row.id, &mut stored.row.public_id))
-            .filter(|(_, number)| number.is_none())
-            .collect();
-        self.choose("archive_odds", NUMBERS_MAX, &mut new).await?;
         let mut new: Vec<_> = entries
             .appearances
             .iter_mut()

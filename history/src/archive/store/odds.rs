@@ -1,20 +1,27 @@
-//! Prices and their history in the database.
+//! Prices and their history in the database: a row for all prices of a match, and blocks of its ticks.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    sync::Arc,
+};
 
 use base::Micros;
-use rust_decimal::Decimal;
-use serde::Deserialize;
 use sqlx::{AnyConnection, AssertSqlSafe, Row, any::AnyRow};
 
 use super::{
-    ArchiveStore, signed,
-    statement::{Conditions, Statement, id_array, ids_in, packed, rows, rows_max},
+    ArchiveStore, json,
+    pack::{pack_prices, pack_ticks, unpack_prices, unpack_ticks},
+    signed,
+    statement::{id_array, ids_in, packed, rows, rows_max, whole},
+    trail::{self, TrailBlock},
     unsigned,
 };
 use crate::{
     archive::{
-        odds::{Movement, OddsFilter, OddsRow, Period, Tick},
+        odds::{
+            OddsFilter, OddsPage, OddsRow, PUBLIC_BASE_MAX, PUBLIC_IDS, Tick, public_base,
+            public_choices,
+        },
         stored_price::StoredPrice,
     },
     match_query::Window,
@@ -22,9 +29,17 @@ use crate::{
 use database::{BatchWriter, STATEMENT_MAX, within};
 use record::Key;
 
-const COLUMNS: &str = "id, public_id, match_id, bookmaker, market, period, line, outcome, opening, opening_us, \
-                       previous, price, price_us, received_us, is_open, is_offered, in_play, \
-                       ticked_us, updated_us";
+/// Matches whose prices are in memory at a time, packed and unpacked.
+const MATCHES_AT_ONCE: usize = 50;
+/// Matches that are written by one statement. A transaction on SQLite ends only between them.
+const MATCHES_WRITTEN: usize = 10;
+
+/// The changes of a match.
+#[derive(Debug, Default)]
+struct MatchChanges<'a> {
+    prices: Vec<&'a StoredPrice>,
+    ticks: Vec<Tick>,
+}
 
 impl ArchiveStore {
     /// The total, and the rows in the window.
@@ -33,68 +48,46 @@ impl ArchiveStore {
         filter: &OddsFilter,
         window: Window,
     ) -> Result<(usize, Vec<OddsRow>), sqlx::Error> {
-        let conditions = self.odds_conditions(filter);
-        let count = match window {
-            Window::ALL => None,
-            Window { offset, limit } => {
-                let count = self.count("archive_odds", &conditions).await?;
-                if offset >= count || limit == 0 {
-                    return Ok((count, Vec::new()));
+        let mut page = OddsPage::new(filter, window);
+        if let Some(matches) = &filter.matches {
+            let mut matches = matches.clone();
+            matches.sort_unstable();
+            matches.dedup();
+            for some in matches.chunks(MATCHES_AT_ONCE) {
+                let condition = format!("match_id IN {}", ids_in(self.database.is_sqlite(), "$1"));
+                for (_, prices) in self.prices(&condition, id_array(some), filter).await? {
+                    page.add(prices);
                 }
-                Some(count)
             }
-        };
-        let order = if filter.newest_first {
-            "updated_us DESC, id"
-        } else {
-            "match_id, market, CAST(line AS DOUBLE PRECISION) NULLS FIRST, outcome, bookmaker, id"
-        };
-        let page = self.page(COLUMNS, "archive_odds", &conditions, order, window).await?;
-        let page: Vec<_> = page.map(|packed: PackedPrice| packed.stored_price().row).collect();
-        Ok((count.unwrap_or(page.len()), page))
+            return Ok(page.finish());
+        }
+        let mut last = -1;
+        loop {
+            let condition = "match_id > CAST($1 AS BIGINT)";
+            let found = self.prices(condition, last.to_string(), filter).await?;
+            let Some(id) = found.keys().next_back() else { return Ok(page.finish()) };
+            last = signed(*id);
+            for prices in found.into_values() {
+                page.add(prices);
+            }
+        }
     }
 
-    fn odds_conditions(&self, filter: &OddsFilter) -> Conditions {
-        let mut all = Conditions::default();
-        let matches = filter.matches.as_ref().map(|ids| id_array(ids));
-        let wanted = ids_in(self.database.is_sqlite(), "?");
-        all.text(&format!("match_id IN {wanted}"), matches);
-        let bookmakers = filter.bookmakers.as_ref();
-        let bookmakers = bookmakers.map(|slugs| serde_json::Value::from(slugs.clone()).to_string());
-        all.text(&format!("bookmaker IN ({})", self.texts_of()), bookmakers);
-        all.text("market = ?", filter.market.as_deref());
-        match &filter.period {
-            Period::WholeMatch => all.plain("period IS NULL"),
-            Period::Part(part) => all.text("period = ?", Some(&**part)),
-            Period::Any => {}
-        }
-        all.text("outcome = ?", filter.outcome.as_deref());
-        all.text("line = ?", filter.line.map(|line| line.normalize().to_string()));
-        let double = "CAST(price AS DOUBLE PRECISION)";
-        let at_least = format!("{double} >= CAST(? AS DOUBLE PRECISION)");
-        all.text(&at_least, filter.min_price.map(|price| price.to_string()));
-        let at_most = format!("{double} <= CAST(? AS DOUBLE PRECISION)");
-        all.text(&at_most, filter.max_price.map(|price| price.to_string()));
-        all.number("updated_us > ?", filter.updated_after);
-        match filter.movement {
-            Some(Movement::Shortening) => {
-                all.plain(&format!("{double} < CAST(previous AS DOUBLE PRECISION)"));
-            }
-            Some(Movement::Drifting) => {
-                all.plain(&format!("{double} > CAST(previous AS DOUBLE PRECISION)"));
-            }
-            None => {}
-        }
-        all
-    }
-
-    /// Expands a JSON array of texts to rows: a list of any length is one value.
-    fn texts_of(&self) -> &'static str {
-        if self.database.is_sqlite() {
-            "SELECT value FROM json_each(?)"
-        } else {
-            "SELECT jsonb_array_elements_text(CAST(? AS jsonb))"
-        }
+    /// The prices of some matches, in the order of their ids.
+    async fn prices(
+        &self,
+        condition: &str,
+        value: String,
+        filter: &OddsFilter,
+    ) -> Result<BTreeMap<Key, Vec<StoredPrice>>, sqlx::Error> {
+        let statement = format!(
+            "SELECT match_id, prices FROM archive_prices WHERE {condition} AND updated_us > $2
+             ORDER BY match_id LIMIT $3"
+        );
+        let query = sqlx::query(AssertSqlSafe(statement)).bind(value);
+        let query = query.bind(filter.updated_after.unwrap_or(Micros::MIN));
+        let found = query.bind(whole(MATCHES_AT_ONCE)).try_map(|row: AnyRow| prices_of(&row));
+        Ok(within(STATEMENT_MAX, found.fetch_all(self.pool())).await?.into_iter().collect())
     }
 
     /// The row of this public id.
@@ -102,20 +95,38 @@ impl ArchiveStore {
         &self,
         id: Key,
     ) -> Result<Option<OddsRow>, sqlx::Error> {
-        let row = "FROM archive_odds WHERE public_id = $1";
-        let row = packed(self.database.is_sqlite(), COLUMNS, row);
-        let row = sqlx::query(AssertSqlSafe(row)).bind(signed(id));
-        let mut found = self.unpacked::<PackedPrice>(row).await?;
-        Ok(found.next().map(|packed| packed.stored_price().row))
+        let found = sqlx::query(
+            "SELECT p.match_id, p.prices FROM archive_price_ids i
+             JOIN archive_prices p ON p.match_id = i.match_id WHERE i.public_id = $1
+             UNION ALL SELECT match_id, prices FROM archive_prices
+             WHERE match_id >= $2 AND match_id < $3",
+        );
+        let until = if id > PUBLIC_BASE_MAX { i64::MAX } else { signed(id) };
+        let found = found.bind(signed(id)).bind(signed(id.saturating_sub(PUBLIC_IDS))).bind(until);
+        let found = found.try_map(|row: AnyRow| prices_of(&row)).fetch_all(self.pool()).await?;
+        let prices = found.into_iter().flat_map(|(_, prices)| prices);
+        let mut rows = prices.map(|stored| stored.row);
+        Ok(rows.find(|row| row.public_id == Some(id)))
     }
 
-    /// The ticks of these rows, row by row, oldest first.
-    pub(in crate::archive) async fn ticks(&self, rows: &[Key]) -> Result<Vec<Tick>, sqlx::Error> {
-        let columns = "odds, at_us, received_us, price";
-        // SQLite keeps the order of a subquery only if it has a limit.
-        let rest = format!("ORDER BY odds, at_us LIMIT {}", i64::MAX);
-        let ticks = self.rows_with(columns, "archive_ticks", ("odds", rows), &rest).await?;
-        Ok(ticks.into_iter().map(PackedTick::tick).collect())
+    /// The ticks of these rows of a match, row by row, oldest first.
+    pub(in crate::archive) async fn ticks(
+        &self,
+        match_id: Key,
+        rows: &[Key],
+    ) -> Result<Vec<Tick>, sqlx::Error> {
+        let rows: HashSet<_> = rows.iter().collect();
+        let blocks =
+            sqlx::query("SELECT ticks FROM archive_trails WHERE match_id = $1 ORDER BY number");
+        let blocks = blocks.bind(signed(match_id)).try_map(|row: AnyRow| {
+            let mut ticks = unpack_ticks(&row.try_get::<Vec<u8>, _>("ticks")?)?;
+            ticks.retain(|tick| rows.contains(&tick.odds));
+            Ok(ticks)
+        });
+        let blocks = within(STATEMENT_MAX, blocks.fetch_all(self.pool())).await?;
+        let mut ticks: Vec<_> = blocks.into_iter().flatten().collect();
+        trail::sort(&mut ticks);
+        Ok(ticks)
     }
 
     pub(in crate::archive) async fn bookmakers(&self) -> Result<Vec<Arc<str>>, sqlx::Error> {
@@ -138,89 +149,276 @@ impl ArchiveStore {
         &self,
         matches: &[Key],
     ) -> Result<Vec<StoredPrice>, sqlx::Error> {
-        let prices = self.rows_with(COLUMNS, "archive_odds", ("match_id", matches), "").await?;
-        Ok(prices.into_iter().map(PackedPrice::stored_price).collect())
+        let mut all = Vec::new();
+        for some in matches.chunks(MATCHES_AT_ONCE) {
+            let mut connection = self.pool().acquire().await?;
+            let found = prices_in(&mut connection, self.database.is_sqlite(), some).await?;
+            all.extend(found.into_values().flatten());
+        }
+        Ok(all)
     }
 }
 
-/// Writes rows together with their new ticks: no row is ever without its last tick.
+/// Writes the changed rows of each match together with their new ticks: no row is ever without its last tick.
+///
+/// What is stored is read in the same transaction, so that rows that another program has written stay.
 pub(super) async fn put_prices(
     steps: &mut BatchWriter<'_>,
     prices: &[StoredPrice],
     ticks: &[Tick],
 ) -> Result<(), sqlx::Error> {
-    let mut ticks_by_row: HashMap<Key, Vec<&Tick>> = HashMap::new();
-    for tick in ticks {
-        ticks_by_row.entry(tick.odds).or_default().push(tick);
+    let mut changes: BTreeMap<Key, MatchChanges<'_>> = BTreeMap::new();
+    for stored in prices {
+        changes.entry(stored.row.match_id).or_default().prices.push(stored);
     }
-    for chunk in prices.chunks(rows_max(19)) {
-        // The opening price stays as it was first written.
-        let statement = format!(
-            "INSERT INTO archive_odds ({COLUMNS}) VALUES {}
-             ON CONFLICT (id) DO UPDATE SET previous = excluded.previous, price = excluded.price,
-                 price_us = excluded.price_us, received_us = excluded.received_us,
-                 is_open = excluded.is_open, is_offered = excluded.is_offered,
-                 in_play = excluded.in_play, ticked_us = excluded.ticked_us,
-                 updated_us = excluded.updated_us,
-                 public_id = coalesce(archive_odds.public_id, excluded.public_id)",
-            rows(steps.is_sqlite(), 19, chunk.len())
-        );
-        let mut query =
-            sqlx::query(AssertSqlSafe(statement)).persistent(chunk.len() == rows_max(19));
-        for stored in chunk {
-            query = bind_price(query, stored);
+    let matches: HashMap<Key, Key> =
+        prices.iter().map(|stored| (stored.row.id, stored.row.match_id)).collect();
+    for tick in ticks {
+        // A tick changes its row, which is among those.
+        if let Some(changes) = matches.get(&tick.odds).and_then(|id| changes.get_mut(id)) {
+            changes.ticks.push(*tick);
         }
-        within(STATEMENT_MAX, query.execute(steps.next().await?)).await?;
-        let ticks = chunk.iter().filter_map(|stored| ticks_by_row.get(&stored.row.id)).flatten();
-        let ticks: Vec<_> = ticks.copied().collect();
-        for ticks in ticks.chunks(rows_max(4)) {
-            put_ticks(steps, ticks).await?;
+    }
+    let mut changes: Vec<_> = changes.into_iter().collect();
+    let is_sqlite = steps.is_sqlite();
+    for some in changes.chunks_mut(MATCHES_WRITTEN) {
+        let connection = steps.next().await?;
+        let ids: Vec<Key> = some.iter().map(|(id, _)| *id).collect();
+        let mut stored = prices_in(connection, is_sqlite, &ids).await?;
+        let mut taken = HashSet::new();
+        for (id, changes) in &*some {
+            let prices = stored.entry(*id).or_default();
+            merge(prices, &changes.prices);
+            if prices.iter().any(|stored| stored.row.public_id.is_none()) {
+                taken.extend(public_ids_near(connection, is_sqlite, *id).await?);
+                number(prices, &mut taken)?;
+            }
+        }
+        put_rows(connection, is_sqlite, &stored).await?;
+        let mut open = open_blocks(connection, is_sqlite, &ids).await?;
+        let mut blocks = Vec::new();
+        for (id, changes) in some.iter_mut().filter(|(_, changes)| !changes.ticks.is_empty()) {
+            let ticks = std::mem::take(&mut changes.ticks);
+            let written = TrailBlock::append(open.remove(id), ticks);
+            blocks.extend(written.into_iter().map(|block| (*id, block)));
+        }
+        put_blocks(connection, is_sqlite, &blocks).await?;
+    }
+    Ok(())
+}
+
+/// Puts changed rows over those that are stored, whose opening and public id stay.
+fn merge(stored: &mut Vec<StoredPrice>, changed: &[&StoredPrice]) {
+    let places = stored.iter().enumerate().map(|(place, stored)| (stored.row.id, place));
+    let places: HashMap<Key, usize> = places.collect();
+    for new in changed {
+        let mut next = StoredPrice::clone(new);
+        match places.get(&next.row.id).and_then(|place| stored.get_mut(*place)) {
+            Some(before) => {
+                next.row.public_id = before.row.public_id;
+                next.row.opening = before.row.opening;
+                next.row.opening_us = before.row.opening_us;
+                *before = next;
+            }
+            None => stored.push(next),
+        }
+    }
+}
+
+/// Gives each row of a match without a public id the first of its choices that is not taken.
+fn number(prices: &mut [StoredPrice], taken: &mut HashSet<Key>) -> Result<(), sqlx::Error> {
+    for StoredPrice { row, .. } in prices.iter_mut().filter(|stored| stored.row.public_id.is_none())
+    {
+        let free = public_choices(row.match_id, row.id).find(|number| taken.insert(*number));
+        let all_taken =
+            || sqlx::Error::Encode("a match has as many prices as there are ids".into());
+        row.public_id = Some(free.ok_or_else(all_taken)?);
+    }
+    Ok(())
+}
+
+/// The public ids that prices of this match and of others have, among those that a price of this match may have. Each
+/// transaction that gives ids waits for the one before.
+async fn public_ids_near(
+    connection: &mut AnyConnection,
+    is_sqlite: bool,
+    match_id: Key,
+) -> Result<HashSet<Key>, sqlx::Error> {
+    let base = public_base(match_id);
+    let before = base + PUBLIC_IDS;
+    let until = if before > PUBLIC_BASE_MAX { i64::MAX } else { signed(before) };
+    let near = sqlx::query(
+        "SELECT match_id, prices FROM archive_prices WHERE match_id >= $1 AND match_id < $2",
+    );
+    let near = near.bind(signed(base.saturating_sub(PUBLIC_IDS))).bind(until);
+    let near = near.try_map(|row: AnyRow| prices_of(&row));
+    let near = within(STATEMENT_MAX, near.fetch_all(&mut *connection)).await?;
+    // Of rows from before public ids were near one another.
+    let rest = "FROM archive_price_ids WHERE public_id > $1 AND public_id <= $2";
+    let old = packed(is_sqlite, "public_id", rest);
+    let old = sqlx::query(AssertSqlSafe(old)).bind(signed(base)).bind(signed(before));
+    let old: Vec<[Key; 1]> =
+        json(&within(STATEMENT_MAX, old.fetch_one(connection)).await?, "packed")?;
+    let near = near.into_iter().flat_map(|(_, prices)| prices);
+    let near = near.filter_map(|stored| stored.row.public_id);
+    Ok(near.chain(old.into_iter().flatten()).collect())
+}
+
+/// Closes all prices of these matches.
+pub(super) async fn close(
+    steps: &mut BatchWriter<'_>,
+    matches: &[Key],
+    now: Micros,
+) -> Result<(), sqlx::Error> {
+    let is_sqlite = steps.is_sqlite();
+    for some in matches.chunks(MATCHES_WRITTEN) {
+        let connection = steps.next().await?;
+        let mut stored = prices_in(connection, is_sqlite, some).await?;
+        stored.retain(|_, prices| prices.iter().any(|stored| stored.row.is_open));
+        for price in stored.values_mut().flatten().filter(|stored| stored.row.is_open) {
+            price.row.is_open = false;
+            price.row.updated_us = now;
+        }
+        put_rows(connection, is_sqlite, &stored).await?;
+    }
+    Ok(())
+}
+
+/// Deletes all prices of these matches, and their history.
+pub(in crate::archive) async fn remove(
+    connection: &mut AnyConnection,
+    is_sqlite: bool,
+    matches: &[Key],
+) -> Result<(), sqlx::Error> {
+    for some in matches.chunks(MATCHES_AT_ONCE) {
+        let stored = prices_in(connection, is_sqlite, some).await?;
+        let public_ids: Vec<Key> =
+            stored.values().flatten().filter_map(|stored| stored.row.public_id).collect();
+        let wanted = ids_in(is_sqlite, "$1");
+        for (table, column, ids) in [
+            ("archive_price_ids", "public_id", &*public_ids),
+            ("archive_trails", "match_id", some),
+            ("archive_prices", "match_id", some),
+        ] {
+            let delete = format!("DELETE FROM {table} WHERE {column} IN {wanted}");
+            let delete = sqlx::query(AssertSqlSafe(delete)).bind(id_array(ids));
+            within(database::DELETION_MAX, delete.execute(&mut *connection)).await?;
         }
     }
     Ok(())
 }
 
-fn bind_price<'q>(query: Statement<'q>, stored: &StoredPrice) -> Statement<'q> {
-    let row = &stored.row;
-    query
-        .bind(signed(row.id))
-        .bind(row.public_id.map(signed))
-        .bind(signed(row.match_id))
-        .bind(row.bookmaker.to_string())
-        .bind(row.market.to_string())
-        .bind(row.period.as_ref().map(|period| period.to_string()))
-        .bind(row.line.map(|line| line.to_string()))
-        .bind(row.outcome.to_string())
-        .bind(row.opening.to_string())
-        .bind(row.opening_us)
-        .bind(row.previous.map(|price| price.to_string()))
-        .bind(row.price.to_string())
-        .bind(row.price_us)
-        .bind(row.received_us)
-        .bind(i64::from(row.is_open))
-        .bind(i64::from(stored.is_offered))
-        .bind(i64::from(row.in_play))
-        .bind(stored.ticked_us)
-        .bind(row.updated_us)
+/// Moves the ticks of a match to another match, whose rows have these ids instead.
+pub(in crate::archive) async fn move_ticks(
+    connection: &mut AnyConnection,
+    is_sqlite: bool,
+    (from, to): (Key, Key),
+    ids: &HashMap<Key, Key>,
+) -> Result<(), sqlx::Error> {
+    let blocks = sqlx::query(
+        "SELECT match_id, number, from_us, until_us, ticks FROM archive_trails
+         WHERE match_id = $1 ORDER BY number",
+    );
+    let blocks = blocks.bind(signed(from)).try_map(|row: AnyRow| block_of(&row));
+    for (_, mut block) in blocks.fetch_all(&mut *connection).await? {
+        for tick in &mut block.ticks {
+            tick.odds = ids.get(&tick.odds).copied().unwrap_or(tick.odds);
+        }
+        trail::sort(&mut block.ticks);
+        put_blocks(connection, is_sqlite, &[(to, block)]).await?;
+    }
+    Ok(())
 }
 
-/// Writes ticks in one transaction with what was written last.
-async fn put_ticks(steps: &mut BatchWriter<'_>, ticks: &[&Tick]) -> Result<(), sqlx::Error> {
-    let statement = format!(
-        "INSERT INTO archive_ticks (odds, at_us, received_us, price) VALUES {}
-         ON CONFLICT (odds, at_us) DO UPDATE SET received_us = excluded.received_us,
-             price = excluded.price",
-        rows(steps.is_sqlite(), 4, ticks.len())
+fn prices_of(row: &AnyRow) -> Result<(Key, Vec<StoredPrice>), sqlx::Error> {
+    let id = unsigned(row.try_get("match_id")?);
+    Ok((id, unpack_prices(id, &row.try_get::<Vec<u8>, _>("prices")?)?))
+}
+
+fn block_of(row: &AnyRow) -> Result<(Key, TrailBlock), sqlx::Error> {
+    let block = TrailBlock {
+        number: row.try_get("number")?,
+        from_us: row.try_get("from_us")?,
+        until_us: row.try_get("until_us")?,
+        ticks: unpack_ticks(&row.try_get::<Vec<u8>, _>("ticks")?)?,
+    };
+    Ok((unsigned(row.try_get("match_id")?), block))
+}
+
+async fn prices_in(
+    connection: &mut AnyConnection,
+    is_sqlite: bool,
+    matches: &[Key],
+) -> Result<BTreeMap<Key, Vec<StoredPrice>>, sqlx::Error> {
+    let wanted = ids_in(is_sqlite, "$1");
+    let found = format!("SELECT match_id, prices FROM archive_prices WHERE match_id IN {wanted}");
+    let found = sqlx::query(AssertSqlSafe(found))
+        .bind(id_array(matches))
+        .try_map(|row: AnyRow| prices_of(&row));
+    Ok(within(STATEMENT_MAX, found.fetch_all(connection)).await?.into_iter().collect())
+}
+
+/// The last block of each of these matches.
+async fn open_blocks(
+    connection: &mut AnyConnection,
+    is_sqlite: bool,
+    matches: &[Key],
+) -> Result<HashMap<Key, TrailBlock>, sqlx::Error> {
+    let wanted = ids_in(is_sqlite, "$1");
+    let found = format!(
+        "SELECT match_id, number, from_us, until_us, ticks FROM archive_trails
+         WHERE (match_id, number) IN (SELECT match_id, max(number) FROM archive_trails
+             WHERE match_id IN {wanted} GROUP BY match_id)"
     );
-    let mut query = sqlx::query(AssertSqlSafe(statement)).persistent(ticks.len() == rows_max(19));
-    for tick in ticks {
-        query = query
-            .bind(signed(tick.odds))
-            .bind(tick.at_us)
-            .bind(tick.received_us)
-            .bind(tick.price.map(|price| price.to_string()));
+    let found = sqlx::query(AssertSqlSafe(found))
+        .bind(id_array(matches))
+        .try_map(|row: AnyRow| block_of(&row));
+    Ok(within(STATEMENT_MAX, found.fetch_all(connection)).await?.into_iter().collect())
+}
+
+pub(in crate::archive) async fn put_rows(
+    connection: &mut AnyConnection,
+    is_sqlite: bool,
+    prices: &BTreeMap<Key, Vec<StoredPrice>>,
+) -> Result<(), sqlx::Error> {
+    if prices.is_empty() {
+        return Ok(());
     }
-    within(STATEMENT_MAX, query.execute(steps.same().await?)).await.map(|_| ())
+    let statement = format!(
+        "INSERT INTO archive_prices (match_id, updated_us, prices) VALUES {}
+         ON CONFLICT (match_id) DO UPDATE SET updated_us = excluded.updated_us,
+             prices = excluded.prices",
+        rows(is_sqlite, 3, prices.len())
+    );
+    let mut query = sqlx::query(AssertSqlSafe(statement)).persistent(false);
+    for (id, prices) in prices {
+        let updated = prices.iter().map(|stored| stored.row.updated_us).max();
+        query = query.bind(signed(*id)).bind(updated.unwrap_or_default());
+        query = query.bind(pack_prices(prices)?);
+    }
+    within(STATEMENT_MAX, query.execute(connection)).await.map(|_| ())
+}
+
+async fn put_blocks(
+    connection: &mut AnyConnection,
+    is_sqlite: bool,
+    blocks: &[(Key, TrailBlock)],
+) -> Result<(), sqlx::Error> {
+    for some in blocks.chunks(rows_max(5)) {
+        let statement = format!(
+            "INSERT INTO archive_trails (match_id, number, from_us, until_us, ticks) VALUES {}
+             ON CONFLICT (match_id, number) DO UPDATE SET from_us = excluded.from_us,
+                 until_us = excluded.until_us, ticks = excluded.ticks",
+            rows(is_sqlite, 5, some.len())
+        );
+        let mut query = sqlx::query(AssertSqlSafe(statement)).persistent(false);
+        for (id, block) in some {
+            query = query.bind(signed(*id)).bind(block.number).bind(block.from_us);
+            query = query.bind(block.until_us).bind(pack_ticks(&block.ticks)?);
+        }
+        within(STATEMENT_MAX, query.execute(&mut *connection)).await?;
+    }
+    Ok(())
 }
 
 pub(super) async fn put_bookmakers(
@@ -237,69 +435,4 @@ pub(super) async fn put_bookmakers(
         within(STATEMENT_MAX, put.execute(&mut *connection)).await?;
     }
     Ok(())
-}
-
-/// A row as the database packs it: an array of [`COLUMNS`], in this order.
-#[derive(Debug, Deserialize)]
-struct PackedPrice {
-    id: i64,
-    public_id: Option<i64>,
-    match_id: i64,
-    bookmaker: Arc<str>,
-    market: Arc<str>,
-    period: Option<Arc<str>>,
-    line: Option<Decimal>,
-    outcome: Arc<str>,
-    opening: Decimal,
-    opening_us: Micros,
-    previous: Option<Decimal>,
-    price: Decimal,
-    price_us: Micros,
-    received_us: Micros,
-    is_open: i64,
-    is_offered: i64,
-    in_play: i64,
-    ticked_us: Micros,
-    updated_us: Micros,
-}
-
-impl PackedPrice {
-    fn stored_price(self) -> StoredPrice {
-        let row = OddsRow {
-            id: unsigned(self.id),
-            public_id: self.public_id.map(unsigned),
-            match_id: unsigned(self.match_id),
-            bookmaker: self.bookmaker,
-            market: self.market,
-            period: self.period,
-            line: self.line,
-            outcome: self.outcome,
-            opening: self.opening,
-            opening_us: self.opening_us,
-            previous: self.previous,
-            price: self.price,
-            price_us: self.price_us,
-            received_us: self.received_us,
-            is_open: self.is_open != 0,
-            in_play: self.in_play != 0,
-            updated_us: self.updated_us,
-        };
-        StoredPrice { row, is_offered: self.is_offered != 0, ticked_us: self.ticked_us }
-    }
-}
-
-/// A tick as the database packs it: an array of its columns, in this order.
-#[derive(Debug, Deserialize)]
-struct PackedTick {
-    odds: i64,
-    at_us: Micros,
-    received_us: Micros,
-    price: Option<Decimal>,
-}
-
-impl PackedTick {
-    fn tick(self) -> Tick {
-        let Self { odds, at_us, received_us, price } = self;
-        Tick { odds: unsigned(odds), at_us, received_us, price }
-    }
 }

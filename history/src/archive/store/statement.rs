@@ -58,42 +58,20 @@ pub(super) fn list(first: usize, count: usize) -> String {
     list
 }
 
-/// The conditions of a query, and the values bound to them.
+/// The conditions of a query, and the numbers bound to them.
 #[derive(Debug, Default)]
 pub(super) struct Conditions {
     texts: Vec<String>,
-    values: Vec<BoundValue>,
-}
-
-#[derive(Debug)]
-enum BoundValue {
-    Number(i64),
-    Text(String),
+    values: Vec<i64>,
 }
 
 impl Conditions {
     /// `condition` has one `?` for the number.
     pub(super) fn number(&mut self, condition: &str, number: impl Into<Option<i64>>) {
         if let Some(number) = number.into() {
-            self.add(condition, BoundValue::Number(number));
+            self.values.push(number);
+            self.texts.push(condition.replace('?', &format!("${}", self.values.len())));
         }
-    }
-
-    /// `condition` has one `?` for the text.
-    pub(super) fn text(&mut self, condition: &str, text: Option<impl Into<String>>) {
-        if let Some(text) = text {
-            self.add(condition, BoundValue::Text(text.into()));
-        }
-    }
-
-    /// A condition without a value.
-    pub(super) fn plain(&mut self, condition: &str) {
-        self.texts.push(condition.to_owned());
-    }
-
-    fn add(&mut self, condition: &str, value: BoundValue) {
-        self.values.push(value);
-        self.texts.push(condition.replace('?', &format!("${}", self.values.len())));
     }
 
     /// `WHERE` and all conditions, or nothing.
@@ -109,14 +87,8 @@ impl Conditions {
         self.values.len()
     }
 
-    pub(super) fn bind<'q>(&self, mut query: Statement<'q>) -> Statement<'q> {
-        for value in &self.values {
-            query = match value {
-                BoundValue::Number(number) => query.bind(*number),
-                BoundValue::Text(text) => query.bind(text.clone()),
-            };
-        }
-        query
+    pub(super) fn bind<'q>(&self, query: Statement<'q>) -> Statement<'q> {
+        self.values.iter().fold(query, |query, number| query.bind(*number))
     }
 }
 

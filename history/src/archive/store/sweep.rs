@@ -4,37 +4,30 @@ use base::Micros;
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};
 
 use super::{
-    ArchiveStore, next_change,
+    ArchiveStore, next_change, odds,
     statement::{IDS_MAX, id_array, ids_in, whole},
     unsigned,
 };
-use database::{DELETION_MAX, STATEMENT_MAX, within};
+use database::{DELETION_MAX, STATEMENT_MAX, WriteBudget, within};
 use record::Key;
 
-/// Ticks deleted in one transaction, which other writers have to wait for.
-const TICKS_AT_ONCE: i64 = 10_000;
+/// Blocks of ticks deleted in one transaction, which other writers have to wait for.
+const BLOCKS_AT_ONCE: i64 = 500;
 /// The same for signals.
 const SIGNALS_AT_ONCE: i64 = 5_000;
 
 impl ArchiveStore {
-    /// Closes all prices of these matches; returns the number of the write.
+    /// Closes all prices of these matches, in as many transactions as necessary; returns the number of the write.
     pub(in crate::archive) async fn close_odds(
         &self,
         matches: &[Key],
         now: Micros,
     ) -> Result<i64, sqlx::Error> {
-        let mut transaction = within(STATEMENT_MAX, self.database.begin()).await?;
-        let change = next_change(&mut transaction).await?;
-        for chunk in matches.chunks(IDS_MAX) {
-            let close = format!(
-                "UPDATE archive_odds SET is_open = 0, updated_us = $1
-                 WHERE is_open = 1 AND match_id IN {}",
-                ids_in(self.database.is_sqlite(), "$2")
-            );
-            let close = sqlx::query(AssertSqlSafe(close)).bind(now).bind(id_array(chunk));
-            within(STATEMENT_MAX, close.execute(&mut *transaction)).await?;
-        }
-        within(STATEMENT_MAX, transaction.commit()).await?;
+        let mut pace = WriteBudget::default();
+        let mut steps = self.database.batch_writer(&mut pace);
+        let change = next_change(steps.next().await?).await?;
+        odds::close(&mut steps, matches, now).await?;
+        steps.finish().await?;
         Ok(change)
     }
 
@@ -54,14 +47,10 @@ impl ArchiveStore {
         let old = old.bind(before).bind(whole(at_once));
         let old = old.try_map(|row: AnyRow| Ok(unsigned(row.try_get("id")?)));
         let old: Vec<Key> = within(STATEMENT_MAX, old.fetch_all(&mut *transaction)).await?;
+        odds::remove(&mut transaction, self.database.is_sqlite(), &old).await?;
         for chunk in old.chunks(IDS_MAX) {
             let ids = ids_in(self.database.is_sqlite(), "$1");
             let all = [
-                format!(
-                    "DELETE FROM archive_ticks WHERE odds IN
-                         (SELECT id FROM archive_odds WHERE match_id IN {ids})"
-                ),
-                format!("DELETE FROM archive_odds WHERE match_id IN {ids}"),
                 format!("DELETE FROM archive_appearances WHERE match_id IN {ids}"),
                 format!("DELETE FROM archive_matches WHERE id IN {ids}"),
             ];
@@ -74,16 +63,17 @@ impl ArchiveStore {
         Ok((old, change))
     }
 
-    /// Returns the number of deleted ticks.
+    /// Deletes blocks of which each tick was received before this time; returns how many.
     pub(in crate::archive) async fn drop_ticks_before(
         &self,
         before: Micros,
     ) -> Result<u64, sqlx::Error> {
         let delete = sqlx::query(
-            "DELETE FROM archive_ticks WHERE (odds, at_us) IN
-                 (SELECT odds, at_us FROM archive_ticks WHERE received_us < $1 LIMIT $2)",
+            "DELETE FROM archive_trails WHERE (match_id, number) IN
+                 (SELECT match_id, number FROM archive_trails
+                  WHERE from_us < $1 AND until_us < $1 LIMIT $2)",
         );
-        let delete = delete.bind(before).bind(TICKS_AT_ONCE);
+        let delete = delete.bind(before).bind(BLOCKS_AT_ONCE);
         let deleted = within(DELETION_MAX, delete.execute(self.database.pool())).await?;
         Ok(deleted.rows_affected())
     }

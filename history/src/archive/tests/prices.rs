@@ -1,6 +1,8 @@
 //! Prices: written, closed, filtered and paged.
 
-use super::*;
+use serde_json::json;
+
+use super::{stored_price::StoredPrice, *};
 
 #[tokio::test]
 async fn price_has_its_opening_its_last_value_and_its_history() {
@@ -20,7 +22,7 @@ async fn price_has_its_opening_its_last_value_and_its_history() {
         with_prices(&archive, vec![gone], NOW + 2 * SECOND).await;
         let row = archive.odds_row(row.public_id()).await.unwrap().unwrap();
         assert_eq!((row.price, row.is_open), (dec!(1.95), false), "the last price stays");
-        let ticks = archive.ticks(&[row.id]).await.unwrap();
+        let ticks = archive.ticks(MATCH, &[row.id]).await.unwrap();
         let ticks: Vec<_> = ticks.iter().map(|tick| (tick.at_us, tick.price)).collect();
         let expected =
             [(NOW, Some(dec!(2.10))), (NOW + SECOND, Some(dec!(1.95))), (NOW + 2 * SECOND, None)];
@@ -40,7 +42,7 @@ async fn prices_beyond_one_statement_are_all_written() {
         with_prices(&archive, prices.clone(), NOW).await;
         let rows = all_odds(&archive).await;
         let ids: Vec<_> = rows.iter().map(|row| row.id).collect();
-        let ticks = archive.ticks(&ids).await.unwrap();
+        let ticks = archive.ticks(MATCH, &ids).await.unwrap();
         let mut expected: Vec<_> =
             prices.iter().map(|price| (price.id(MATCH), price.price)).collect();
         let mut written: Vec<_> = ticks.iter().map(|tick| (tick.odds, tick.price)).collect();
@@ -69,7 +71,7 @@ async fn unchanged_record_writes_no_price() {
         assert_eq!(rows.len(), 2, "one that was never on offer is no row");
         assert!(rows.iter().all(|row| row.updated_us == NOW), "{rows:?}");
         let ids: Vec<_> = rows.iter().map(|row| row.id).collect();
-        assert_eq!(archive.ticks(&ids).await.unwrap().len(), 2);
+        assert_eq!(archive.ticks(MATCH, &ids).await.unwrap().len(), 2);
     })
     .await;
 }
@@ -83,7 +85,7 @@ async fn price_no_longer_reported_is_closed() {
         let row = all_odds(&archive).await.pop().unwrap();
         assert!(!row.is_open);
         assert_eq!(
-            archive.ticks(&[row.id]).await.unwrap().len(),
+            archive.ticks(MATCH, &[row.id]).await.unwrap().len(),
             1,
             "no tick without a withdrawal"
         );
@@ -100,7 +102,7 @@ async fn prices_reported_with_one_timestamp_are_separate_ticks() {
             with_prices(&archive, vec![at_once], NOW + second * SECOND).await;
         }
         let row = all_odds(&archive).await.pop().unwrap();
-        let ticks = archive.ticks(&[row.id]).await.unwrap();
+        let ticks = archive.ticks(MATCH, &[row.id]).await.unwrap();
         let prices: Vec<_> = ticks.iter().filter_map(|tick| tick.price).collect();
         assert_eq!(prices, [dec!(2), dec!(2.1), dec!(2.2)]);
     })
@@ -211,6 +213,259 @@ async fn match_evicted_from_the_hub_stays_and_its_odds_are_closed() {
         // Available again once it is reported again.
         with_prices(&archive, vec![price("acme", "home", Some(dec!(2)))], NOW + 2 * SECOND).await;
         assert!(all_odds(&archive).await[0].is_open);
+    })
+    .await;
+}
+
+/// A price of any name, and when it was written.
+fn any_row(number: u64, seed: u64) -> StoredPrice {
+    let pick = |shift: u32, count: u64| (seed >> shift) % count;
+    let cents = |shift| Decimal::new(101 + i64::try_from(pick(shift, 300)).unwrap(), 2);
+    let record = PriceRecord {
+        market: ["match_winner", "over_under"][usize::try_from(pick(3, 2)).unwrap()].into(),
+        period: (pick(5, 3) == 0).then(|| "1h".into()),
+        line: (pick(7, 2) == 0)
+            .then(|| Decimal::new(i64::try_from(pick(8, 9)).unwrap(), 1).normalize()),
+        ..price(&format!("book-{}", pick(12, 3)), "home", Some(cents(16)))
+    };
+    let updated_us = NOW + i64::try_from(pick(25, 5)).unwrap();
+    let row = OddsRow {
+        id: number * 7_919,
+        public_id: (pick(28, 4) > 0).then_some(number),
+        match_id: pick(30, 4),
+        bookmaker: record.bookmaker,
+        market: record.market,
+        period: record.period,
+        line: record.line,
+        outcome: record.outcome,
+        opening: cents(33),
+        opening_us: NOW,
+        previous: (pick(36, 2) == 0).then(|| cents(37)),
+        price: cents(16),
+        price_us: NOW + 1,
+        received_us: NOW + 2,
+        is_open: pick(40, 2) == 0,
+        in_play: pick(41, 2) == 0,
+        updated_us,
+    };
+    StoredPrice { row, is_offered: pick(42, 2) == 0, ticked_us: NOW + 3 }
+}
+
+/// What each filter lets through and its order, against all rows, with the pages of each size.
+#[tokio::test]
+async fn pages_of_any_filter_are_those_of_all_rows() {
+    on_each(async |database| {
+        let archive = Archive::open(&database).await.unwrap();
+        let seeds = (1..=120_u64).map(|it| (it, it.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+        let prices: Vec<_> = seeds.map(|(number, seed)| any_row(number, seed)).collect();
+        let mut by_match: BTreeMap<Key, Vec<StoredPrice>> = BTreeMap::new();
+        for stored in &prices {
+            by_match.entry(stored.row.match_id).or_default().push(stored.clone());
+        }
+        let mut transaction = database.begin().await.unwrap();
+        store::put_rows(&mut transaction, database.is_sqlite(), &by_match).await.unwrap();
+        transaction.commit().await.unwrap();
+        let learnt = archive.inner.store.stored_prices(&[0, 1, 2, 3]).await.unwrap();
+        assert_eq!(learnt, by_match.values().flatten().cloned().collect::<Vec<_>>(), "as written");
+        let any = || OddsFilter { period: Period::Any, ..OddsFilter::default() };
+        let filters: [(OddsFilter, fn(&OddsRow) -> bool); 9] = [
+            (any(), |_| true),
+            (OddsFilter::default(), |row| row.period.is_none()),
+            (OddsFilter { period: Period::Part("1h".into()), ..any() }, |row| row.period.is_some()),
+            (OddsFilter { matches: Some(vec![3, 1, 3, 77]), ..any() }, |row| row.match_id % 2 == 1),
+            (OddsFilter { market: Some("over_under".into()), ..any() }, |row| {
+                &*row.market == "over_under"
+            }),
+            (OddsFilter { bookmakers: Some(vec!["book-1".into(), "x".into()]), ..any() }, |row| {
+                &*row.bookmaker == "book-1"
+            }),
+            (OddsFilter { line: Some(dec!(0.30)), ..any() }, |row| row.line == Some(dec!(0.3))),
+            (OddsFilter { min_price: Some(dec!(1.5)), max_price: Some(dec!(3)), ..any() }, |row| {
+                row.price >= dec!(1.5) && row.price <= dec!(3)
+            }),
+            (
+                OddsFilter {
+                    movement: Some(Movement::Drifting),
+                    updated_after: Some(NOW + 1),
+                    ..any()
+                },
+                |row| row.updated_us > NOW + 1 && row.previous.is_some_and(|it| it < row.price),
+            ),
+        ];
+        for (filter, selects) in filters {
+            for newest_first in [false, true] {
+                let filter = OddsFilter { newest_first, ..filter.clone() };
+                let rows = prices.iter().map(|stored| stored.row.clone());
+                let mut expected: Vec<_> = rows.filter(selects).collect();
+                expected.sort_by(|one, other| {
+                    let order = |row: &OddsRow| {
+                        let newest = newest_first.then_some(std::cmp::Reverse(row.updated_us));
+                        let name = (row.market.clone(), row.line, row.outcome.clone());
+                        let name = (row.match_id, name, row.bookmaker.clone());
+                        (newest, (!newest_first).then_some(name), row.id)
+                    };
+                    order(one).cmp(&order(other))
+                });
+                for (offset, limit) in [(0, usize::MAX), (0, 0), (0, 1), (7, 5), (40, 30), (500, 5)]
+                {
+                    let page = archive.odds(&filter, Window { offset, limit }).await.unwrap();
+                    let window: Vec<_> =
+                        expected.iter().skip(offset).take(limit).cloned().collect();
+                    assert_eq!(page, (expected.len(), window), "{filter:?} {offset} {limit}");
+                }
+            }
+        }
+    })
+    .await;
+}
+
+/// Two programs that write one match, neither of which knows of the other's rows.
+#[tokio::test]
+async fn rows_of_another_program_stay() {
+    on_each(async |database| {
+        let one = Archive::open(&database).await.unwrap();
+        let other = Archive::open(&database).await.unwrap();
+        with_prices(&one, vec![price("acme", "home", Some(dec!(2)))], NOW).await;
+        with_prices(&other, vec![price("acme", "home", Some(dec!(2)))], NOW).await;
+        let at = NOW + SECOND;
+        let away = PriceRecord { at, ..price("acme", "away", Some(dec!(3))) };
+        with_prices(&one, vec![price("acme", "home", Some(dec!(2))), away.clone()], at).await;
+        let draw = PriceRecord { at, ..price("acme", "draw", Some(dec!(4))) };
+        with_prices(&other, vec![price("acme", "home", Some(dec!(2))), draw], at).await;
+        let rows = all_odds(&one).await;
+        let outcomes: Vec<_> = rows.iter().map(|row| &*row.outcome).collect();
+        assert_eq!(outcomes, ["away", "draw", "home"]);
+        for row in rows {
+            assert_eq!(one.odds_row(row.public_id()).await.unwrap(), Some(row.clone()));
+            assert_eq!(one.ticks(MATCH, &[row.id]).await.unwrap().len(), 1, "{row:?}");
+        }
+    })
+    .await;
+}
+
+/// Prices of matches whose ids are next to one another, at the end of the ids too, and one with the id of an old row.
+#[tokio::test]
+async fn each_price_is_found_by_an_id_of_its_own() {
+    on_each(async |database| {
+        let archive = Archive::open(&database).await.unwrap();
+        let first = price("book-0", "home", Some(dec!(2)));
+        let taken = odds::public_choices(MATCH, first.id(MATCH)).next().unwrap();
+        let insert = "INSERT INTO archive_price_ids (public_id, match_id) VALUES ($1, 1)";
+        let insert = sqlx::query(insert).bind(taken.cast_signed());
+        insert.execute(database.pool()).await.unwrap();
+        let matches = [MATCH, MATCH + 1, MATCH + 2, 2_147_483_000, 2_147_483_600, 2_147_483_647];
+        for round in 1..=2_u64 {
+            let records = matches.map(|id| {
+                let prices =
+                    (0..200 * round).map(|it| price(&format!("book-{it}"), "home", Some(dec!(2))));
+                Arc::new(MatchRecord { prices: prices.collect(), ..record(id, football()) })
+            });
+            archive.put(&records, NOW).await.unwrap();
+        }
+        let rows = all_odds(&archive).await;
+        assert_eq!(rows.len(), 6 * 400);
+        let mut seen = BTreeSet::from([taken]);
+        let mut preferred = 0;
+        for row in &rows {
+            let id = row.public_id.unwrap();
+            assert!(seen.insert(id) && (1..=2_147_483_647).contains(&id), "{id}");
+            preferred += usize::from(OddsRow { public_id: None, ..row.clone() }.public_id() == id);
+        }
+        assert!(preferred > rows.len() * 9 / 10, "{preferred}");
+        for row in rows.into_iter().step_by(50) {
+            assert_eq!(archive.odds_row(row.public_id()).await.unwrap(), Some(row));
+        }
+        assert_eq!(archive.odds_row(taken).await.unwrap(), None);
+    })
+    .await;
+}
+
+#[test]
+fn choices_of_a_row_include_each_id_of_its_match_once() {
+    for (match_id, row) in [(1, 0), (1_000_000_007, 123_456_789_012), (u64::MAX >> 12, 1 << 51)] {
+        let choices: BTreeSet<Key> = odds::public_choices(match_id, row).collect();
+        let base = odds::public_base(match_id);
+        assert_eq!(choices, (base + 1..=base + odds::PUBLIC_IDS).collect());
+        assert!(choices.last().is_some_and(|last| *last <= 2_147_483_647));
+    }
+}
+
+/// Retention cuts whole blocks, none of which has a tick that is to be kept.
+#[tokio::test]
+async fn ticks_are_deleted_by_days() {
+    on_each(async |database| {
+        let archive = Archive::open(&database).await.unwrap();
+        let hours = |hours: i64| NOW + hours * 3_600 * SECOND;
+        for hour in 0..60 {
+            let odds = Some(Decimal::new(200 + hour, 2));
+            let at = hours(hour);
+            let home = PriceRecord { at, ..price("acme", "home", odds) };
+            with_prices(&archive, vec![home], at).await;
+        }
+        let row = all_odds(&archive).await.pop().unwrap();
+        let mut left = archive.ticks(MATCH, &[row.id]).await.unwrap();
+        assert_eq!(left.len(), 60);
+        for hour in [10, 23, 24, 40, 59, 60] {
+            while archive.drop_ticks_before(hours(hour)).await.unwrap() > 0 {}
+            let now = archive.ticks(MATCH, &[row.id]).await.unwrap();
+            assert!(left.ends_with(&now), "the oldest go first");
+            let kept = |tick: &&Tick| tick.received_us >= hours(hour);
+            assert_eq!(now.iter().filter(kept).count(), left.iter().filter(kept).count());
+            let oldest = now.first().map(|tick| tick.received_us);
+            assert!(oldest.is_none_or(|at| at > hours(hour - 24)), "{hour}: {oldest:?}");
+            left = now;
+        }
+        assert!(left.is_empty());
+    })
+    .await;
+}
+
+/// Columns of JSON, as a migration made them of rows: they are read, and stay when the price changes.
+#[tokio::test]
+async fn rows_of_before_the_packed_ones_are_kept() {
+    on_each(async |database| {
+        let archive = Archive::open(&database).await.unwrap();
+        put(&archive, record(MATCH, football()), NOW).await;
+        let home = price("acme", "home", Some(dec!(2.20)));
+        let id = home.id(MATCH);
+        let columns = json!({
+            "id": [id], "public_id": [77], "bookmaker": ["acme"], "market": ["match_winner"],
+            "period": [null], "line": [null], "outcome": ["home"],
+            "opening": ["2.10"], "opening_us": [NOW - 2], "previous": ["2.10"],
+            "price": ["2.20"], "price_us": [NOW - 1], "received_us": [NOW - 1],
+            "is_open": [1], "is_offered": [1], "in_play": [0],
+            "ticked_us": [NOW - 1], "updated_us": [NOW],
+        });
+        let ticks = json!({
+            "odds": [id, id], "at_us": [NOW - 1, NOW - 2], "delay_us": [0, 0],
+            "price": ["2.20", "2.10"],
+        });
+        let insert =
+            "INSERT INTO archive_prices (match_id, updated_us, prices) VALUES ($1, $2, $3)";
+        let insert = sqlx::query(insert).bind(MATCH.cast_signed()).bind(NOW);
+        insert.bind(columns.to_string().into_bytes()).execute(database.pool()).await.unwrap();
+        let insert = "INSERT INTO archive_price_ids (public_id, match_id) VALUES (77, $1)";
+        let insert = sqlx::query(insert).bind(MATCH.cast_signed());
+        insert.execute(database.pool()).await.unwrap();
+        let insert = "INSERT INTO archive_trails (match_id, number, from_us, until_us, ticks)
+                      VALUES ($1, 2070000001, $2, $2, $3)";
+        let insert = sqlx::query(insert).bind(MATCH.cast_signed()).bind(NOW);
+        insert.bind(ticks.to_string().into_bytes()).execute(database.pool()).await.unwrap();
+
+        let archive = Archive::open(&database).await.unwrap();
+        for (to, second) in [(dec!(2.20), 0), (dec!(2.30), 1)] {
+            let at = NOW + second * SECOND;
+            with_prices(&archive, vec![PriceRecord { price: Some(to), at, ..home.clone() }], at)
+                .await;
+            let row = archive.odds_row(77).await.unwrap().unwrap();
+            assert_eq!((row.id, row.opening, row.opening_us), (id, dec!(2.10), NOW - 2));
+            assert_eq!(row.price, to);
+            let ticks = archive.ticks(MATCH, &[id]).await.unwrap();
+            let prices: Vec<_> = ticks.iter().filter_map(|tick| tick.price).collect();
+            let expected = [dec!(2.10), dec!(2.20), dec!(2.30)];
+            assert_eq!(prices, expected[..prices.len()]);
+            assert_eq!(i64::try_from(prices.len()).unwrap(), 2 + second);
+        }
     })
     .await;
 }

@@ -327,7 +327,7 @@ async fn event(request: &ApiRequest) -> ApiResult {
     rows.retain(|row| filter.selects(row));
     let format = OddsFormat::read(params)?;
     let history = if params.flag("history")? == Some(true) {
-        Some(last_ticks(&request.api, &rows, format).await?)
+        Some(last_ticks(&request.api, record.brief.id, &rows, format).await?)
     } else {
         None
     };
@@ -336,12 +336,13 @@ async fn event(request: &ApiRequest) -> ApiResult {
 
 async fn last_ticks(
     api: &Api,
+    match_id: Key,
     rows: &[OddsRow],
     format: Option<OddsFormat>,
 ) -> Result<HashMap<Key, Vec<TickRow>>, ApiError> {
     let ids = ids_of(rows)?;
     let mut all: HashMap<Key, Vec<TickRow>> = HashMap::new();
-    for tick in api.history.ticks(&ids).await? {
+    for tick in api.history.ticks(match_id, &ids).await? {
         all.entry(tick.odds).or_default().push(TickRow::new(&tick, format));
     }
     for ticks in all.values_mut() {

@@ -125,7 +125,7 @@ async fn history(request: &ApiRequest) -> ApiResult {
     filter.check(rows.iter())?;
     rows.retain(|row| filter.selects(row));
     let format = OddsFormat::read(params)?;
-    let mut ticks = request.api.history.ticks(&ids_of(&rows)?).await?;
+    let mut ticks = request.api.history.ticks(record.brief.id, &ids_of(&rows)?).await?;
     ticks.retain(|tick| {
         from.is_none_or(|from| tick.at_us >= from)
             && before.is_none_or(|before| tick.at_us < before)

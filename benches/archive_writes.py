@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""What a new price costs until the archive has it: bytes written to the disk and processor time of the hub.
+
+Pushes matches with 45 prices each to a new hub, as fast as it accepts them, and waits until the archive has every price. With PostgreSQL
+(`--db`, an empty database; needs psql) the bytes are those of the hub alone, without the server's. Standard library only, Linux only.
+
+    benches/archive_writes.py --program target/release/matchwire
+    benches/archive_writes.py --program target/release/matchwire --matches 5000 --db postgres://me@localhost/empty
+"""
+
+import argparse, json, os, re, sqlite3, subprocess, tempfile, time, zlib
+from contextlib import closing
+from pathlib import Path
+
+from restart import BOOKS, OUTCOMES, Feed, Hub, introduction
+
+MARKETS = 5
+PRICES = 3 * MARKETS * len(OUTCOMES)
+WAIT_MAX = 600
+
+
+def used(pid):
+    """Bytes written to the disk, and seconds of processor time."""
+    written = re.search(r"^write_bytes: (\d+)", Path(f"/proc/{pid}/io").read_text(), re.M)
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return int(written.group(1)), (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def archived(database, matches):
+    """How many prices the archive has, once it has so many matches."""
+    def rows(columns):
+        query = f"SELECT {columns} FROM archive_prices"
+        if "://" in database:
+            query = query.replace("hex(prices)", "encode(prices, 'hex')")
+            return subprocess.run(["psql", database, "-Atc", query], capture_output=True, text=True, check=True).stdout.split()
+        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=30)) as connection:
+            return [row[0] for row in connection.execute(query)]
+    if int(rows("count(*)")[0]) < matches:
+        return 0
+    return sum(len(json.loads(zlib.decompress(bytes.fromhex(row)))["id"]) for row in rows("hex(prices)"))
+
+
+def run(options, matches):
+    with tempfile.TemporaryDirectory() as folder:
+        hub = Hub(options.program, folder, dict(options.setting), options.db)
+        hub.start()
+        feed = Feed(hub, hub.command("feeds", "key", "create", "acme"))
+        before = used(hub.process.pid)
+        for match in range(matches):
+            for text in introduction(match, MARKETS, BOOKS[:3]):
+                feed.put(text)
+        feed.flush()
+        pushed = time.monotonic()
+        while archived(hub.database, matches) < matches * PRICES:
+            if time.monotonic() - pushed > WAIT_MAX:
+                raise SystemExit(f"not all of {matches * PRICES} prices after {WAIT_MAX} s")
+            time.sleep(1)
+        after, waited = used(hub.process.pid), time.monotonic() - pushed
+        log = sum(path.stat().st_size for path in Path(folder).rglob("segment-*"))
+        hub.kill()
+        prices = matches * PRICES
+        print(f"{matches:6} matches, {prices:7} prices: {(after[0] - before[0]) / prices / 1000:6.2f} KB and "
+              f"{(after[1] - before[1]) / prices * 1000:6.3f} ms of processor time each; all archived {waited:5.1f} s after the last push "
+              f"({log / prices:.0f} bytes of log each are included)", flush=True)
+
+
+def setting(text):
+    name, value = text.split("=", 1)
+    return f"MATCHWIRE_{name}", value
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--matches", type=int, nargs="+", default=[200, 2_000, 5_000])
+    parser.add_argument("--db", help="the URL of a PostgreSQL database instead of a new SQLite file")
+    parser.add_argument("--setting", type=setting, action="append", default=[], help="NAME=VALUE, without MATCHWIRE_")
+    options = parser.parse_args()
+    for matches in options.matches:
+        run(options, matches)
+
+
+if __name__ == "__main__":
+    main()
