@@ -2,7 +2,7 @@
 //!
 //! **In:** nothing. **Out:** the clock, the supervisor of long-lived parts, secrets, back-off, the rate limit of repeated log
 //! lines, the folding of names, percent encoding, time formats, TLS trust, which addresses are public, the error of a missing Cargo feature, and the parts of
-//! settings that several crates share.
+//! settings that several crates share, and the account of work.
 //! **Must not know** sports, channels, accounts or SQL.
 //!
 //! # Time
@@ -33,6 +33,7 @@ pub mod secret;
 pub mod supervisor;
 pub mod time_format;
 pub mod tls;
+pub mod work;
 
 /// Microseconds since 1970 in UTC, or a span of time in microseconds.
 pub type Micros = i64;
