@@ -153,7 +153,7 @@ async fn concurrent_requests_are_charged_in_advance_and_cancelled_ones_for_what_
     permit.used = ms(80);
     drop(permit);
     assert_eq!(work.debt(ONE, work.now()), ms(160));
-    tokio::time::sleep(ms(160)).await;
+    sleep(ms(160)).await;
     let now = work.now();
     let permit = work.permit(ONE, Pool::Rest).await.unwrap();
     assert_eq!(permit.taken, ms(10), "an eighth of the last request");
@@ -164,7 +164,7 @@ async fn concurrent_requests_are_charged_in_advance_and_cancelled_ones_for_what_
 
 #[tokio::test]
 async fn work_counts_and_waiting_does_not() {
-    let ((), waited) = measured(tokio::time::sleep(ms(50))).await;
+    let ((), waited) = measured(sleep(ms(50))).await;
     assert!(waited < ms(25), "{waited:?} of waiting");
     let ((), worked) = measured(async { spin(ms(20)) }).await;
     assert!(worked >= ms(20), "{worked:?} of work");
