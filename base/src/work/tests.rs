@@ -304,3 +304,30 @@ async fn places_of_cancelled_jobs_are_free_again() {
     assert_eq!(count(&queue), 0);
     drop(queue.enter(ONE, Pool::Rest).await.unwrap());
 }
+
+/// A client that disconnects does not end its job, which goes on taking a thread.
+#[tokio::test]
+async fn place_is_taken_until_the_job_ends() {
+    let queue = FairQueue::new(QueueLimits { running_max: 1, running_max_by_payer: 1, ..LIMITS });
+    let (end, ended) = std::sync::mpsc::sync_channel::<()>(1);
+    let slot = queue.enter(ONE, Pool::Rest).await.unwrap();
+    let job = tokio::spawn(async move { slot.run(None, move || ended.recv()).await });
+    tokio::task::yield_now().await;
+    job.abort();
+    assert!(job.await.expect_err("its client has left").is_cancelled());
+    let mut next = Box::pin(queue.enter(OTHER, Pool::Rest));
+    assert!(poll_once(next.as_mut()).await.is_none(), "the job still runs");
+    end.send(()).unwrap();
+    drop(next.await.unwrap());
+}
+
+/// The output of a future that is ready at once.
+async fn poll_once<F: Future + Unpin>(mut future: F) -> Option<F::Output> {
+    std::future::poll_fn(|context| {
+        std::task::Poll::Ready(match std::pin::Pin::new(&mut future).poll(context) {
+            std::task::Poll::Ready(output) => Some(output),
+            std::task::Poll::Pending => None,
+        })
+    })
+    .await
+}
