@@ -353,6 +353,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
         playing::chronicle(demo, &config, &accounts, (&archive, &reader, &ids), &stopped);
     let webhooks = WebhookParts {
         webhooks: webhooks::open(&accounts, &config),
+        work: rate_limits.work().clone(),
         accounts: accounts.clone(),
         entitlement: entitlement.clone(),
         hub_handle: hub_handle.clone(),
