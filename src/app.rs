@@ -32,7 +32,7 @@ use self::{
     orders::OrderParts,
     part_settings::{
         acme, certificate, limits, micros, milliseconds, proxies, push_terms, quarantine_limits,
-        settings, socket_options,
+        settings, socket_options, work_limits,
     },
     reload::{ReloadedParts, Reloader},
     signals::{SignalRequest, Signals},
@@ -54,6 +54,7 @@ use accounts::{
 use base::{
     clock::{now, wall},
     supervisor::{self, Lifetime},
+    work::Work,
 };
 use database::{Database, Fence};
 use history::{
@@ -194,7 +195,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
     let replays = films.as_ref().map(|films| {
         let settings = ReplaySettings {
             replays_max: config.log.replays_max,
-            replays_max_per_key: config.log.replays_max_per_key,
+            replays_max_per_account: config.log.replays_max_per_account,
             ..ReplaySettings::default()
         };
         let needs = |channel: &ChannelId| needs_of_name(channel.as_str());
@@ -207,8 +208,9 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
         Some(replays) => Box::new(ReplayHost { host, replays }),
         None => Box::new(host),
     };
+    let work = Work::new(work_limits(&config), cluster.is_some());
     let fanout = Fanout::start_on(
-        limits(&config),
+        limits(&config, work),
         concat!("matchwire/", env!("CARGO_PKG_VERSION")),
         host,
         |name, run| supervisor::thread(name, Lifetime::UntilStop, run),

@@ -10,6 +10,7 @@ use axum::{
     extract::{Request, State},
     response::{IntoResponse, Response},
 };
+use base::work::Payer;
 use bytes::Bytes;
 use fanout::{
     Dialect, Owner,
@@ -153,6 +154,7 @@ pub(super) fn admit(
     };
     let owner = Owner {
         key: caller.key.number(),
+        payer: Payer::Account(caller.account.number().cast_unsigned()),
         expiry: close::expiry(&caller),
         permission,
         deflates,
