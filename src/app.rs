@@ -54,6 +54,7 @@ use accounts::{
 use base::{
     clock::{now, wall},
     supervisor::{self, Lifetime},
+    work::WorkLimits,
 };
 use database::{Database, Fence};
 use history::{
@@ -194,7 +195,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
     let replays = films.as_ref().map(|films| {
         let settings = ReplaySettings {
             replays_max: config.log.replays_max,
-            replays_max_per_key: config.log.replays_max_per_key,
+            replays_max_per_account: config.log.replays_max_per_account,
             ..ReplaySettings::default()
         };
         let needs = |channel: &ChannelId| needs_of_name(channel.as_str());
@@ -207,8 +208,17 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
         Some(replays) => Box::new(ReplayHost { host, replays }),
         None => Box::new(host),
     };
+    let key = match &cluster {
+        None => limits::LimitsKey::random(),
+        Some(_) => limits::LimitsKey::shared(accounts.derived_secret("limits of all nodes")),
+    };
+    let rate_limits = limits::Limits::new(&config.limits, key);
+    if matches!(mode, RunMode::Load(_)) {
+        // Its one key stands for many customers.
+        rate_limits.work().set_limits(WorkLimits::UNLIMITED);
+    }
     let fanout = Fanout::start_on(
-        limits(&config),
+        limits(&config, rate_limits.work().clone()),
         concat!("matchwire/", env!("CARGO_PKG_VERSION")),
         host,
         |name, run| supervisor::thread(name, Lifetime::UntilStop, run),
@@ -264,11 +274,6 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
         }
     };
     let registry = Registry::new(per_account, config.fanout.sockets_max);
-    let key = match &cluster {
-        None => limits::LimitsKey::random(),
-        Some(_) => limits::LimitsKey::shared(accounts.derived_secret("limits of all nodes")),
-    };
-    let rate_limits = limits::Limits::new(&config.limits, key);
     let (mut node, numbers) = match cluster.zip(place) {
         None => {
             // Nobody is asked: this hub sees all pushes itself.

@@ -8,8 +8,10 @@
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex, OnceLock, PoisonError},
+    time::Duration,
 };
 
+use base::work::Payer;
 use bytes::Bytes;
 
 use crate::channel::{Channel, ChannelId, Epoch, Pattern, Position, Rate, Seq};
@@ -21,6 +23,17 @@ pub struct Requester {
     pub shard: usize,
     pub slot: usize,
     pub generation: u64,
+    /// Who pays for the request.
+    pub payer: Payer,
+}
+
+/// What a response cost the host. It is charged to the payer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Bytes that were merged, rendered or compared.
+    pub bytes: usize,
+    /// Processor time.
+    pub used: Duration,
 }
 
 /// A request to the host and where it came from.
@@ -58,6 +71,17 @@ pub enum HostRequest {
         from: Option<Position>,
         bytes_max: usize,
     },
+}
+
+impl HostRequest {
+    /// Whether it concerns many channels, or a whole document: it costs the host or the shard much.
+    pub(crate) fn is_dear(&self) -> bool {
+        match self {
+            Self::MatchChannels { .. } | Self::Locate { .. } => true,
+            Self::CatchUp { with_hash, .. } => *with_hash,
+            Self::StartGroup { .. } => false,
+        }
+    }
 }
 
 /// The host's response to a [`HostRequest`].

@@ -51,6 +51,8 @@ pub struct Session {
     index: Option<Box<SubscriptionIndex>>,
     /// The wildcards and their options. [`Patterns`] finds those that cover a channel.
     wildcards: HashMap<Pattern, SubscribeOptions, FxBuildHasher>,
+    /// The wildcard of the last `set`, and how many subscriptions exist only because of it, until any of that changes.
+    last_set: Option<Box<(Pattern, usize)>>,
     /// Subscriptions to be caught up, in the order in which they fell behind, urgent ones first. Those
     /// that have ended or caught up since are skipped.
     behind: VecDeque<usize>,
@@ -152,6 +154,7 @@ impl Session {
             subscriptions: Slab::new(),
             index: None,
             wildcards: HashMap::default(),
+            last_set: None,
             behind: VecDeque::new(),
             behind_count: 0,
             behind_deliver_last: 0,
@@ -272,6 +275,7 @@ impl Session {
             self.subscriptions = Slab::with_capacity(1);
         }
         self.count_behind(&sub, 1);
+        self.last_set = None;
         let key = self.subscriptions.insert(sub);
         match &mut self.index {
             Some(index) => index.insert(&self.subscriptions, key),
@@ -300,6 +304,7 @@ impl Session {
             index.remove(&self.subscriptions, key);
         }
         let sub = self.subscriptions.try_remove(key)?;
+        self.last_set = None;
         self.count_behind(&sub, -1);
         if self.subscriptions.len() < (self.channels_max - self.channels_max / 10) as usize {
             self.limit_reported = false;
@@ -487,7 +492,7 @@ impl Session {
         self.widening = Vec::new();
         self.behind = VecDeque::new();
         (self.behind_count, self.behind_deliver_last) = (0, 0);
-        (self.index, self.beat_at) = (None, None);
+        (self.index, self.beat_at, self.last_set) = (None, None, None);
         std::mem::take(&mut self.subscriptions).drain().filter_map(|sub| sub.follower()).collect()
     }
 
@@ -528,6 +533,23 @@ impl Session {
         let beat = protocol::beat(now, &heads, more);
         self.beat_at = more.then_some(at);
         Some(beat)
+    }
+}
+
+#[cfg(test)]
+impl Session {
+    /// Lets the next `set` of a pattern look at all subscriptions.
+    pub(crate) fn forget_last_set(&mut self) {
+        self.last_set = None;
+    }
+
+    pub(crate) fn has_last_set(&self) -> bool {
+        self.last_set.is_some()
+    }
+
+    /// Entries in the queue of subscriptions to be caught up.
+    pub(crate) fn behind_queued(&self) -> usize {
+        self.behind.len()
     }
 }
 

@@ -14,7 +14,7 @@ use std::{
 
 use fanout::{
     Change, Fanout, Micros,
-    catch_up::{HostResponse, Requester},
+    catch_up::{Cost, HostResponse, Requester},
     channel::Rate,
 };
 use log::{AppendError, EncodedRecords, Log, LogPosition, record::Record};
@@ -63,10 +63,23 @@ pub(crate) struct FollowedTurns {
 /// An answer to a request. It is sent after every change that it contains.
 #[derive(Debug)]
 pub(crate) enum Answer {
-    FanOut { requester: Requester, response: HostResponse, work: usize },
-    CaughtUp { reply: oneshot::Sender<HostResponse>, response: HostResponse },
-    Image { reply: oneshot::Sender<Option<ChannelImage>>, image: Option<ChannelImage> },
-    Pushed { reply: oneshot::Sender<Vec<Option<String>>>, verdicts: Vec<Option<String>> },
+    FanOut {
+        requester: Requester,
+        response: HostResponse,
+        cost: Cost,
+    },
+    CaughtUp {
+        reply: oneshot::Sender<(HostResponse, Cost)>,
+        response: (HostResponse, Cost),
+    },
+    Image {
+        reply: oneshot::Sender<(Option<ChannelImage>, Duration)>,
+        image: (Option<ChannelImage>, Duration),
+    },
+    Pushed {
+        reply: oneshot::Sender<Vec<Option<String>>>,
+        verdicts: Vec<Option<String>>,
+    },
     Yielded(oneshot::Sender<()>),
 }
 
@@ -291,8 +304,8 @@ impl Committer {
     fn answer(&self, answer: Answer) {
         // Requesters may be gone.
         match answer {
-            Answer::FanOut { requester, response, work } => {
-                self.fanout.respond(requester, response, work);
+            Answer::FanOut { requester, response, cost } => {
+                self.fanout.respond(requester, response, cost);
             }
             Answer::CaughtUp { reply, response } => drop(reply.send(response)),
             Answer::Image { reply, image } => drop(reply.send(image)),

@@ -439,6 +439,7 @@ fn count(source: &Arc<str>, answer: &PushReport) {
 
 #[cfg(test)]
 mod tests {
+    use base::work::Work;
     use fanout::{Limits, socket::SocketOptions};
 
     use super::*;
@@ -460,6 +461,7 @@ mod tests {
             from_bytes_max: 1 << 14,
             catch_up_burst: 8,
             catch_ups_per_second: 8,
+            work: Work::unlimited(),
             mailbox_max: 64,
             beat_ms: 5_000,
             idle_ms: 0,

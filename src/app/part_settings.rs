@@ -1,8 +1,9 @@
 //! What the settings of the program are for each of its parts.
 
-use std::{sync::Arc, thread};
+use std::{sync::Arc, thread, time::Duration};
 
 use crate::config::{Config, FanoutConfig, TlsConfig};
+use base::work::Work;
 use fanout::{Limits, socket::SocketOptions};
 use hub::{HubSettings, feeds::SourcePolicy, quarantine, sequence::TailWindow};
 use web::http::{
@@ -70,7 +71,7 @@ pub(super) fn quarantine_limits(config: &Config) -> quarantine::QuarantineLimits
     }
 }
 
-pub(super) fn limits(config: &Config) -> Limits {
+pub(super) fn limits(config: &Config, work: Work) -> Limits {
     let FanoutConfig { shards, .. } = config.fanout;
     let cores = thread::available_parallelism().map_or(1, usize::from);
     Limits {
@@ -83,6 +84,7 @@ pub(super) fn limits(config: &Config) -> Limits {
         from_bytes_max: config.fanout.from_bytes_max,
         catch_up_burst: config.fanout.catch_up_burst,
         catch_ups_per_second: config.fanout.catch_ups_per_second,
+        work,
         command_bytes_max: config.server.command_bytes_max,
         command_fragments_max: config.server.command_fragments_max,
         mailbox_max: config.fanout.mailbox,

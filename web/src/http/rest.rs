@@ -16,13 +16,13 @@ use hyper::{
     header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue},
 };
 use serde::{Deserialize, Serialize};
-use tokio::{sync::oneshot, time::timeout};
+use tokio::time::timeout;
 
 use super::{
     ServerParts, Shared,
     error::{HttpError, MissingAddon},
 };
-use crate::{catch_up::ChannelImage, clock::wall, etag, pipeline::Request as Question, supervisor};
+use crate::{catch_up::ChannelImage, clock::wall, etag, supervisor};
 use accounts::{Caller, Scope};
 
 /// How long `?at_least=` waits for a sequence that is not published yet.
@@ -104,11 +104,8 @@ pub(super) async fn image(
     at_least: Seq,
 ) -> Result<ChannelImage, HttpError> {
     let ask = async |at_least| {
-        let (reply, answer) = oneshot::channel();
-        let question = Question::Image { channel: channel.to_owned(), at_least, reply };
-        let sent = shared.parts.hub_handle.requests.send(question).await;
-        sent.map_err(|_| HttpError::Unavailable)?;
-        answer.await.map_err(|_| HttpError::Unavailable)?.ok_or(HttpError::NotFound)
+        let image = shared.parts.hub_handle.image_at(channel, at_least).await;
+        image.map_err(|_| HttpError::Unavailable)?.ok_or(HttpError::NotFound)
     };
     match timeout(AT_LEAST_WAIT, ask(at_least)).await {
         Ok(answer) => answer,
