@@ -32,7 +32,7 @@ use self::{
     orders::OrderParts,
     part_settings::{
         acme, certificate, limits, micros, milliseconds, proxies, push_terms, quarantine_limits,
-        settings, socket_options, work_limits,
+        settings, socket_options,
     },
     reload::{ReloadedParts, Reloader},
     signals::{SignalRequest, Signals},
@@ -54,7 +54,7 @@ use accounts::{
 use base::{
     clock::{now, wall},
     supervisor::{self, Lifetime},
-    work::Work,
+    work::WorkLimits,
 };
 use database::{Database, Fence};
 use history::{
@@ -208,9 +208,17 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
         Some(replays) => Box::new(ReplayHost { host, replays }),
         None => Box::new(host),
     };
-    let work = Work::new(work_limits(&config), cluster.is_some());
+    let key = match &cluster {
+        None => limits::LimitsKey::random(),
+        Some(_) => limits::LimitsKey::shared(accounts.derived_secret("limits of all nodes")),
+    };
+    let rate_limits = limits::Limits::new(&config.limits, key);
+    if matches!(mode, RunMode::Load(_)) {
+        // Its one key stands for many customers.
+        rate_limits.work().set_limits(WorkLimits::UNLIMITED);
+    }
     let fanout = Fanout::start_on(
-        limits(&config, work),
+        limits(&config, rate_limits.work().clone()),
         concat!("matchwire/", env!("CARGO_PKG_VERSION")),
         host,
         |name, run| supervisor::thread(name, Lifetime::UntilStop, run),
@@ -266,11 +274,6 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
         }
     };
     let registry = Registry::new(per_account, config.fanout.sockets_max);
-    let key = match &cluster {
-        None => limits::LimitsKey::random(),
-        Some(_) => limits::LimitsKey::shared(accounts.derived_secret("limits of all nodes")),
-    };
-    let rate_limits = limits::Limits::new(&config.limits, key);
     let (mut node, numbers) = match cluster.zip(place) {
         None => {
             // Nobody is asked: this hub sees all pushes itself.
@@ -355,6 +358,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
         playing::chronicle(demo, &config, &accounts, (&archive, &reader, &ids), &stopped);
     let webhooks = WebhookParts {
         webhooks: webhooks::open(&accounts, &config),
+        work: rate_limits.work().clone(),
         accounts: accounts.clone(),
         entitlement: entitlement.clone(),
         hub_handle: hub_handle.clone(),

@@ -154,6 +154,7 @@ const GAUGES: &[(&str, &str)] = &[
     ("matchwire_database_writable", "1 while the database accepts writes, 0 while it does not"),
     ("matchwire_archive_waiting_seconds", "Age of the oldest match that could not be written"),
     ("matchwire_ids", "Public ids allocated"),
+    ("matchwire_work_waiting", "Jobs that wait for a blocking thread, by pool"),
     ("matchwire_channels", "Channels that clients can subscribe to"),
     ("matchwire_lanes", "Channels merged for subscribers with every_ms, once per rate in use"),
     ("matchwire_feed_state", "1 for the current state of a source, 0 for the others"),
@@ -192,6 +193,7 @@ const GAUGES: &[(&str, &str)] = &[
 /// Names and descriptions of all counters.
 const COUNTERS: &[(&str, &str)] = &[
     ("matchwire_panics_total", "Panics in request handlers and background jobs"),
+    ("matchwire_work_microseconds_total", "Processor time, by pool"),
     ("matchwire_archive_matches_total", "Matches written to the archive"),
     ("matchwire_archive_failures_total", "Failed writes to the archive"),
     ("matchwire_ids_refused_total", "Ids not allocated because hub.ids_max was reached"),

@@ -3,7 +3,7 @@
 use std::{sync::Arc, thread, time::Duration};
 
 use crate::config::{Config, FanoutConfig, TlsConfig};
-use base::work::{Work, WorkLimits};
+use base::work::Work;
 use fanout::{Limits, socket::SocketOptions};
 use hub::{HubSettings, feeds::SourcePolicy, quarantine, sequence::TailWindow};
 use web::http::{
@@ -92,15 +92,6 @@ pub(super) fn limits(config: &Config, work: Work) -> Limits {
         idle_ms: milliseconds(config.fanout.idle_ms),
         stall_ms: milliseconds(config.fanout.stall_ms),
         sockets: socket_options(&config.fanout),
-    }
-}
-
-/// The share of each account, of all its work.
-pub(super) fn work_limits(config: &Config) -> WorkLimits {
-    WorkLimits {
-        percent: config.limits.account_cpu_percent,
-        burst: Duration::from_millis(config.limits.account_cpu_burst_ms),
-        waiting_max: config.limits.account_waiting_max,
     }
 }
 

@@ -21,6 +21,7 @@ use std::{
     time::Duration,
 };
 
+use metrics::{counter, gauge};
 use rustc_hash::FxHashMap;
 use tokio::time::{Instant, sleep};
 
@@ -274,31 +275,32 @@ impl Work {
         pool: Pool,
         closure: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Busy> {
-        self.run_in(&self.shared.queue, payer, pool, closure).await
+        self.shared.queue.enter(payer, pool).await?.run(Some(self), closure).await
     }
 
-    /// [`Self::run_blocking`] with a queue of its own, for work with other limits than the cores.
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    pub async fn run_in<T: Send + 'static>(
-        &self,
-        queue: &FairQueue,
-        payer: Payer,
-        pool: Pool,
-        closure: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Busy> {
-        let slot = queue.enter(payer, pool).await?;
-        let work = self.clone();
-        // The slot moves with the closure, which goes on when the caller is cancelled.
-        let running = tokio::task::spawn_blocking(move || {
-            let _slot = slot;
-            let (output, used) = measure(closure);
-            work.charge(payer, pool, used, work.now());
-            output
-        });
-        running.await.map_err(|_| Busy)
+    /// Runs a future that was admitted before, on other tasks than its request: it is charged, and its payer
+    /// is that of [`run_blocking`] below it.
+    pub async fn run<F: Future>(&self, payer: Payer, pool: Pool, future: F) -> F::Output {
+        let (taken, used) = (Duration::ZERO, Duration::ZERO);
+        let permit = Permit { work: self.clone(), payer, pool, taken, used };
+        permit.run(scope(self.clone(), payer, future)).await
+    }
+
+    /// Closures that wait for a blocking thread, by pool.
+    #[must_use]
+    pub fn waiting(&self) -> [(Pool, usize); Pool::ALL.len()] {
+        self.shared.queue.waiting()
+    }
+
+    /// Sets the metrics of all pools.
+    pub fn export(&self) {
+        for (pool, total) in self.totals() {
+            let us = u64::try_from(total.as_micros()).unwrap_or(u64::MAX);
+            counter!("matchwire_work_microseconds_total", "pool" => pool.label()).absolute(us);
+        }
+        for (pool, waiting) in self.waiting() {
+            gauge!("matchwire_work_waiting", "pool" => pool.label()).set(waiting as f64);
+        }
     }
 
     /// Adds to the totals and to what other nodes are told.
@@ -392,6 +394,15 @@ pub fn current() -> Option<(Work, Payer)> {
     CURRENT.try_with(Clone::clone).ok()
 }
 
+/// Runs a future at the cost of the hub: what it computes is kept for all, so it must not wait in the queue of
+/// one payer.
+pub async fn for_all<F: Future>(future: F) -> F::Output {
+    match current() {
+        Some((work, _)) => scope(work, Payer::Hub, future).await,
+        None => future.await,
+    }
+}
+
 /// [`Work::run_blocking`] for the payer of the task that calls. Outside a [`scope`] the hub does it for
 /// itself, at once.
 ///
@@ -406,6 +417,15 @@ pub async fn run_blocking<T: Send + 'static>(
         Some((work, payer)) => work.run_blocking(payer, pool, closure).await,
         None => tokio::task::spawn_blocking(closure).await.map_err(|_| Busy),
     }
+}
+
+/// Runs a closure on the thread that calls, and charges it to the payer of the task, beyond what is measured
+/// around it.
+pub fn run_here<T>(pool: Pool, closure: impl FnOnce() -> T) -> T {
+    let Some((work, payer)) = current() else { return closure() };
+    let (output, used) = measure(closure);
+    work.charge(payer, pool, used, work.now());
+    output
 }
 
 #[cfg(test)]

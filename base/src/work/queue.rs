@@ -11,7 +11,7 @@ use std::{
 use rustc_hash::FxHashMap;
 use tokio::sync::oneshot;
 
-use super::{Payer, Pool, lock};
+use super::{Payer, Pool, Work, current, lock, measure};
 
 /// The limits of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,17 +30,17 @@ impl QueueLimits {
     /// As many jobs as cores, half of them for one payer.
     #[must_use]
     pub fn by_cores() -> Self {
-        Self::shared(thread::available_parallelism().map_or(1, NonZeroUsize::get), 8_192)
+        Self::shared(thread::available_parallelism().map_or(1, NonZeroUsize::get), 2_048)
     }
 
-    /// So many places, half of them for one payer, and a sixteenth of the waiting jobs.
+    /// So many places, half of them for one payer, and a quarter of the waiting jobs.
     #[must_use]
     pub fn shared(running_max: usize, waiting_max: usize) -> Self {
         Self {
             running_max,
             running_max_by_payer: running_max.div_ceil(2),
             waiting_max,
-            waiting_max_by_payer: waiting_max.div_ceil(16),
+            waiting_max_by_payer: waiting_max.div_ceil(4),
         }
     }
 }
@@ -81,6 +81,15 @@ impl FairQueue {
         placed.await.map_err(|_| Busy)
     }
 
+    /// [`Self::enter`] for the payer of the task that calls, the hub outside a [`super::scope`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub async fn enter_current(&self, pool: Pool) -> Result<Slot, Busy> {
+        self.enter(current().map_or(Payer::Hub, |(_, payer)| payer), pool).await
+    }
+
     /// Jobs that wait, by pool.
     #[must_use]
     pub fn waiting(&self) -> [(Pool, usize); Pool::ALL.len()] {
@@ -97,7 +106,7 @@ impl FairQueue {
         loop {
             let next = lock(&self.turns).next();
             let Some((payer, job)) = next else { return };
-            let slot = Slot { queue: Some(self.clone()), payer };
+            let slot = Slot { queue: Some(self.clone()), payer, pool: job.pool };
             if let Err(mut cancelled) = job.place.send(slot) {
                 // Not by dropping it, which would come back here.
                 cancelled.queue = None;
@@ -113,6 +122,45 @@ impl FairQueue {
 pub struct Slot {
     queue: Option<FairQueue>,
     payer: Payer,
+    pool: Pool,
+}
+
+impl Slot {
+    /// Runs a closure on a blocking thread and charges it.
+    ///
+    /// # Errors
+    ///
+    /// If the closure panicked.
+    pub async fn run<T: Send + 'static>(
+        self,
+        work: Option<&Work>,
+        closure: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Busy> {
+        let work = work.cloned();
+        // The place moves with the closure, which goes on when the caller is cancelled.
+        let running = tokio::task::spawn_blocking(move || {
+            let slot = self;
+            let (output, used) = measure(closure);
+            if let Some(work) = work {
+                work.charge(slot.payer, slot.pool, used, work.now());
+            }
+            output
+        });
+        running.await.map_err(|_| Busy)
+    }
+
+    /// [`Self::run`] for the task that calls.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub async fn run_current<T: Send + 'static>(
+        self,
+        closure: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Busy> {
+        let current = current();
+        self.run(current.as_ref().map(|(work, _)| work), closure).await
+    }
 }
 
 impl Drop for Slot {

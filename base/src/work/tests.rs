@@ -153,7 +153,7 @@ async fn concurrent_requests_are_charged_in_advance_and_cancelled_ones_for_what_
     permit.used = ms(80);
     drop(permit);
     assert_eq!(work.debt(ONE, work.now()), ms(160));
-    tokio::time::sleep(ms(160)).await;
+    sleep(ms(160)).await;
     let now = work.now();
     let permit = work.permit(ONE, Pool::Rest).await.unwrap();
     assert_eq!(permit.taken, ms(10), "an eighth of the last request");
@@ -164,7 +164,7 @@ async fn concurrent_requests_are_charged_in_advance_and_cancelled_ones_for_what_
 
 #[tokio::test]
 async fn work_counts_and_waiting_does_not() {
-    let ((), waited) = measured(tokio::time::sleep(ms(50))).await;
+    let ((), waited) = measured(sleep(ms(50))).await;
     assert!(waited < ms(25), "{waited:?} of waiting");
     let ((), worked) = measured(async { spin(ms(20)) }).await;
     assert!(worked >= ms(20), "{worked:?} of work");
@@ -303,4 +303,31 @@ async fn places_of_cancelled_jobs_are_free_again() {
     drop(held);
     assert_eq!(count(&queue), 0);
     drop(queue.enter(ONE, Pool::Rest).await.unwrap());
+}
+
+/// A client that disconnects does not end its job, which goes on taking a thread.
+#[tokio::test]
+async fn place_is_taken_until_the_job_ends() {
+    let queue = FairQueue::new(QueueLimits { running_max: 1, running_max_by_payer: 1, ..LIMITS });
+    let (end, ended) = std::sync::mpsc::sync_channel::<()>(1);
+    let slot = queue.enter(ONE, Pool::Rest).await.unwrap();
+    let job = tokio::spawn(async move { slot.run(None, move || ended.recv()).await });
+    tokio::task::yield_now().await;
+    job.abort();
+    assert!(job.await.expect_err("its client has left").is_cancelled());
+    let mut next = Box::pin(queue.enter(OTHER, Pool::Rest));
+    assert!(poll_once(next.as_mut()).await.is_none(), "the job still runs");
+    end.send(()).unwrap();
+    drop(next.await.unwrap());
+}
+
+/// The output of a future that is ready at once.
+async fn poll_once<F: Future + Unpin>(mut future: F) -> Option<F::Output> {
+    std::future::poll_fn(|context| {
+        std::task::Poll::Ready(match std::pin::Pin::new(&mut future).poll(context) {
+            std::task::Poll::Ready(output) => Some(output),
+            std::task::Poll::Pending => None,
+        })
+    })
+    .await
 }

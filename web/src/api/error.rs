@@ -4,6 +4,7 @@ use axum::{
     Json,
     response::{IntoResponse, Response},
 };
+use base::work::Busy;
 use hyper::StatusCode;
 use serde::Serialize;
 use tracing::error;
@@ -90,11 +91,10 @@ impl From<sqlx::Error> for ApiError {
     }
 }
 
-/// Work on another thread did not finish: it panicked, or the hub is stopping.
-impl From<tokio::task::JoinError> for ApiError {
-    fn from(error: tokio::task::JoinError) -> Self {
-        error!(error = &error as &dyn std::error::Error, "a response was not rendered");
-        Self::Internal
+/// Too much work of the caller waits, or it panicked.
+impl From<Busy> for ApiError {
+    fn from(_: Busy) -> Self {
+        Self::Unavailable("Too many requests of this account are being answered: try again.")
     }
 }
 

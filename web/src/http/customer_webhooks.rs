@@ -305,6 +305,7 @@ pub(super) async fn rotate(
     responses(
         (status = 202, description = "It will be sent", body = QueuedDelivery),
         (status = 409, description = "The webhook is disabled", body = ErrorBody),
+        (status = 429, description = "Ten tests of the webhook wait already", body = ErrorBody),
     )
 )]
 pub(super) async fn test(
@@ -455,6 +456,10 @@ impl From<WebhookError> for HttpError {
             WebhookError::Unknown => Self::NotFound,
             WebhookError::Disabled => {
                 Self::Refused(StatusCode::CONFLICT, "the webhook is disabled: enable it first")
+            }
+            WebhookError::TooManyTests => {
+                let detail = "tests of the webhook wait already: its endpoint takes them one after the other";
+                Self::Refused(StatusCode::TOO_MANY_REQUESTS, detail)
             }
             WebhookError::Store(source) => AccountsError::from(source).into(),
         }

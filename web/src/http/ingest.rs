@@ -11,6 +11,7 @@ use axum::{
     extract::{Path, Request, State},
     response::{IntoResponse, Response},
 };
+use base::work::{self, Pool};
 use bytes::Bytes;
 use flate2::read::MultiGzDecoder;
 use futures_util::{SinkExt, StreamExt};
@@ -183,8 +184,9 @@ async fn read(shared: &Shared, request: Request, is_gzip: bool) -> Result<Bytes,
     if !is_gzip {
         return Ok(body);
     }
-    let plain = tokio::task::spawn_blocking(move || decompressed(&body, bytes_max)).await;
-    plain.map_err(|_| HttpError::Internal)??.ok_or(TOO_LARGE)
+    // Feeds are the hub's: strangers must not delay them.
+    let inflate = work::run_blocking(Pool::Inflation, move || decompressed(&body, bytes_max));
+    work::for_all(inflate).await.map_err(|_| HttpError::Internal)??.ok_or(TOO_LARGE)
 }
 
 /// The whole body; `None` if it is too long.

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
 use super::{
-    Shared,
+    ServerParts, Shared,
     error::{HttpError, MissingAddon},
 };
 use crate::{catch_up::ChannelImage, clock::wall, etag, supervisor};
@@ -54,7 +54,7 @@ pub(super) async fn readyz(State(shared): State<Arc<Shared>>) -> Result<Response
 /// Prometheus text. It counts; it names no account and no key.
 pub(super) async fn metrics(State(shared): State<Arc<Shared>>) -> impl IntoResponse {
     let text = HeaderValue::from_static("text/plain; version=0.0.4");
-    ([(CONTENT_TYPE, text)], all_metrics(&shared.parts.metrics))
+    ([(CONTENT_TYPE, text)], all_metrics(&shared.parts))
 }
 
 #[derive(Debug, Deserialize)]
@@ -184,7 +184,8 @@ pub(super) async fn ticket(
 }
 
 /// All metrics, including current process figures, as Prometheus text.
-fn all_metrics(metrics: &metrics_exporter_prometheus::PrometheusHandle) -> String {
+fn all_metrics(parts: &ServerParts) -> String {
     metrics_process::Collector::default().collect();
-    metrics.render()
+    parts.limits.work().export();
+    parts.metrics.render()
 }

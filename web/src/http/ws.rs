@@ -10,7 +10,6 @@ use axum::{
     extract::{Request, State},
     response::{IntoResponse, Response},
 };
-use base::work::Payer;
 use bytes::Bytes;
 use fanout::{
     Dialect, Owner,
@@ -154,7 +153,7 @@ pub(super) fn admit(
     };
     let owner = Owner {
         key: caller.key.number(),
-        payer: Payer::Account(caller.account.number().cast_unsigned()),
+        payer: caller.account.payer(),
         expiry: close::expiry(&caller),
         permission,
         deflates,

@@ -6,6 +6,7 @@ use super::request::{self, LEAGUE, NONE, V1Query};
 use crate::{
     api::{
         ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec,
+        match_filter::IDS_MAX,
         odds::{
             best::{self, BestOdds},
             bookmaker::Bookmaker,
@@ -106,7 +107,7 @@ async fn best_odds(request: &ApiRequest) -> ApiResult {
     let market = query.params.choice("market", facts::market::names(), Market::named)?;
     let filter = MatchQuery {
         ids: event.map(|event| vec![event]),
-        competitions: query.params.ids("league")?,
+        competitions: query.params.ids_up_to("league", IDS_MAX)?,
         from: event.is_none().then(now),
         statuses: event.is_none().then(|| Status::UPCOMING.to_vec()),
         ..MatchQuery::of_sport(Sport::Football)

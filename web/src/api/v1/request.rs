@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::api::{
     Api, ApiError, ApiRequest, ApiResult, CacheControl, Page, PageSize, Param, Params, Spec,
-    football::country::WantedCountry, time,
+    football::country::WantedCountry, match_filter::IDS_MAX, time,
 };
 use history::query::{EntityKind, MatchQuery, Window};
 use record::{Key, Vocabulary};
@@ -176,7 +176,7 @@ impl<'a> V1Query<'a> {
         Ok(MatchQuery {
             from: self.from()?,
             before: self.before()?,
-            competitions: self.params.ids("league")?,
+            competitions: self.params.ids_up_to("league", IDS_MAX)?,
             season: self.params.id("season")?,
             team: self.params.id("team")?,
             round: self.round()?,
