@@ -7,6 +7,7 @@
 
 use std::{
     collections::VecDeque,
+    ops::Add,
     sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
 };
@@ -34,6 +35,14 @@ pub struct Cost {
     pub bytes: usize,
     /// Processor time.
     pub used: Duration,
+}
+
+impl Add for Cost {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { bytes: self.bytes + other.bytes, used: self.used + other.used }
+    }
 }
 
 /// A request to the host and where it came from.
@@ -168,12 +177,14 @@ impl DocumentHash {
         let Some(pick) = pick.filter(|it| it.paths.is_some()) else {
             return self.whole().into();
         };
-        let mut picked = self.0.picked.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, hash)) = picked.iter().find(|(known, _)| known == pick) {
+        let picked = || self.0.picked.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, hash)) = picked().iter().find(|(known, _)| known == pick) {
             return Arc::clone(hash);
         }
+        // Without the lock: other shards do not wait for this one.
         let image = pick.image_to_hash(&payload(&self.0.image));
         let hash: Arc<str> = (self.0.compute)(&image).into();
+        let mut picked = picked();
         picked.truncate(PICKED_HASHES_MAX - 1);
         picked.push_front((Arc::clone(pick), Arc::clone(&hash)));
         hash

@@ -76,7 +76,7 @@
 //! | requests of one connection | 1 | its commands wait |
 //! | time of commands of one payer, and of all, in a turn; reads per connection | 250 µs, 1 ms; 2 of 8 KiB | the next turn |
 //! | processor time of commands, and of the host for them, of one payer | `Limits::work` | its commands wait |
-//! | requests of one payer that are open and dear: patterns, lists, hashes | 4 | they wait |
+//! | requests of one payer that are open and dear: patterns, lists, hashes, and all of sockets with picks | 4 | they wait |
 //! | bytes and fragments of one command | `server.command_bytes_max`, `server.command_fragments_max` | closed with 4413 |
 //! | channels and patterns per socket | `fanout.channels_max`, `fanout.patterns_max` | refused, or left out of a pattern |
 //! | different picks per socket | 8 | refused |

@@ -62,6 +62,8 @@ pub struct Session {
     behind_deliver_last: u32,
     channels_max: u32,
     patterns_max: u32,
+    /// It has asked for parts of documents, each of which the shard renders.
+    picks: bool,
     /// The client has been informed that channels of its wildcards are left out because of the limit.
     limit_reported: bool,
     /// While a beat is being sent in parts: the key at which the next part begins.
@@ -160,6 +162,7 @@ impl Session {
             behind_deliver_last: 0,
             channels_max: u32::try_from(channels_max).unwrap_or(u32::MAX),
             patterns_max: u32::MAX,
+            picks: false,
             limit_reported: false,
             beat_at: None,
             pending: None,
@@ -223,6 +226,12 @@ impl Session {
     #[must_use]
     pub fn is_waiting(&self) -> bool {
         self.pending.is_some() || self.batch.is_some() || self.waits_for_replay()
+    }
+
+    /// Whether it has asked for parts of documents: what catches it up costs the shard much.
+    #[must_use]
+    pub fn picks(&self) -> bool {
+        self.picks
     }
 
     /// Whether any subscription is behind.

@@ -329,9 +329,12 @@ impl Shard {
         for (slot, effect) in self.subscribers.take_effects() {
             let Some(subscriber) = self.subscribers.get(slot) else { continue };
             let (generation, payer) = (subscriber.sink.generation, subscriber.sink.payer());
+            let picks = subscriber.session.picks();
             match effect {
                 Effect::Submit(request) => {
-                    self.requests.push(payer, WaitingRequest { slot, generation, request });
+                    let is_dear = picks || request.is_dear();
+                    let waiting = WaitingRequest { slot, generation, request };
+                    self.requests.push(payer, waiting, is_dear);
                     self.submit_waiting(now);
                 }
                 Effect::Replay(replay, command) => {
@@ -345,10 +348,13 @@ impl Shard {
         }
     }
 
-    /// Submits requests to the host, as many as may be pending. Those of a payer in debt that are dear wait.
+    /// Submits requests to the host, as many as may be pending. Those of a payer in debt that are dear wait, but those
+    /// that catch readers up.
     fn submit_waiting(&mut self, now: Micros) {
         while self.requests.pending() < self.joins_max {
-            let next = self.requests.pop(|payer| !self.shared.is_in_debt(payer, now));
+            let next = self
+                .requests
+                .pop(|payer, request| !request.is_dear() || !self.shared.is_in_debt(payer, now));
             let Some((payer, WaitingRequest { slot, generation, request })) = next else { return };
             if self.connection(slot, generation).is_some() {
                 let requester = Requester { shard: self.number, slot, generation, payer };

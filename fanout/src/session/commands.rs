@@ -38,13 +38,14 @@ impl Session {
         stamp: Micros,
         context: &mut SessionContext<'_>,
     ) -> (Vec<FollowerRef>, Option<HostRequest>) {
-        if let Some((id, options)) = self.new_options(&command)
-            && !self.may_pick(&options)
-        {
-            let message = format!("a socket has at most {PICKS_MAX} different picks");
-            let refusal = Refusal::new(id, Code::Limit, message);
-            context.refuse(&refusal);
-            return (Vec::new(), None);
+        if let Some((id, options)) = self.new_options(&command) {
+            if !self.may_pick(&options) {
+                let message = format!("a socket has at most {PICKS_MAX} different picks");
+                let refusal = Refusal::new(id, Code::Limit, message);
+                context.refuse(&refusal);
+                return (Vec::new(), None);
+            }
+            self.picks |= options.pick.is_some();
         }
         match command {
             StreamCommand::Ping { id, t } => {

@@ -36,12 +36,13 @@ struct PayerRequests {
 }
 
 impl RequestQueue {
-    pub(super) fn push(&mut self, payer: Payer, waiting: WaitingRequest) {
+    /// Adds a request. `is_dear`: the host or the shard will work long for it.
+    pub(super) fn push(&mut self, payer: Payer, waiting: WaitingRequest, is_dear: bool) {
         let requests = self.requests.entry(payer).or_default();
         if !requests.has_waiting() {
             self.payers.push_back(payer);
         }
-        if waiting.request.is_dear() {
+        if is_dear {
             requests.dear.push_back(waiting);
         } else {
             requests.others.push_back(waiting);
@@ -53,17 +54,18 @@ impl RequestQueue {
         self.pending
     }
 
-    /// Takes the next request, which is pending from now on. `may_pay`: whether a payer may start something dear.
+    /// Takes the next request, which is pending from now on. `may_start`: whether a payer may start
+    /// something dear.
     pub(super) fn pop(
         &mut self,
-        mut may_pay: impl FnMut(Payer) -> bool,
+        mut may_start: impl FnMut(Payer, &HostRequest) -> bool,
     ) -> Option<(Payer, WaitingRequest)> {
         for _ in 0..self.payers.len() {
             let payer = self.payers.pop_front()?;
             let Some(requests) = self.requests.get_mut(&payer) else { continue };
-            let takes_dear = !requests.dear.is_empty()
-                && requests.dear_pending.len() < DEAR_PENDING_MAX
-                && may_pay(payer);
+            let has_room = requests.dear_pending.len() < DEAR_PENDING_MAX;
+            let first = requests.dear.front().filter(|_| has_room);
+            let takes_dear = first.is_some_and(|first| may_start(payer, &first.request));
             let next =
                 if takes_dear { requests.dear.pop_front() } else { requests.others.pop_front() };
             if let Some(waiting) = next.as_ref().filter(|_| takes_dear) {
@@ -131,15 +133,21 @@ mod tests {
         waiting(slot, HostRequest::CatchUp { channel, rate, from, why, bytes_max, with_hash })
     }
 
+    fn push(queue: &mut RequestQueue, payer: Payer, waiting: WaitingRequest) {
+        let is_dear = waiting.request.is_dear();
+        queue.push(payer, waiting, is_dear);
+    }
+
     fn slots(queue: &mut RequestQueue, may_pay: impl Fn(Payer) -> bool) -> Vec<usize> {
-        std::iter::from_fn(|| queue.pop(&may_pay)).map(|(_, waiting)| waiting.slot).collect()
+        let next = || queue.pop(|payer, request| !request.is_dear() || may_pay(payer));
+        std::iter::from_fn(next).map(|(_, waiting)| waiting.slot).collect()
     }
 
     #[test]
     fn others_do_not_wait_for_the_many_requests_of_one_payer() {
         let mut queue = RequestQueue::default();
-        (0..90).for_each(|slot| queue.push(ATTACKER, catch_up(slot, false)));
-        (90..92).for_each(|slot| queue.push(Payer::Account(2), catch_up(slot, false)));
+        (0..90).for_each(|slot| push(&mut queue, ATTACKER, catch_up(slot, false)));
+        (90..92).for_each(|slot| push(&mut queue, Payer::Account(2), catch_up(slot, false)));
         let order = slots(&mut queue, |_| true);
         assert_eq!(order[..5], [0, 90, 1, 91, 2]);
         assert_eq!((order.len(), queue.pending()), (92, 92));
@@ -149,10 +157,14 @@ mod tests {
     fn dear_requests_of_a_payer_come_a_few_at_a_time() {
         let mut queue = RequestQueue::default();
         for slot in 0..10 {
-            queue.push(ATTACKER, if slot % 2 == 0 { list(slot) } else { catch_up(slot, true) });
+            push(
+                &mut queue,
+                ATTACKER,
+                if slot % 2 == 0 { list(slot) } else { catch_up(slot, true) },
+            );
         }
-        queue.push(ATTACKER, catch_up(10, false));
-        queue.push(Payer::Account(2), list(11));
+        push(&mut queue, ATTACKER, catch_up(10, false));
+        push(&mut queue, Payer::Account(2), list(11));
         assert_eq!(slots(&mut queue, |_| true), [0, 11, 1, 2, 3, 10]);
         queue.done(ATTACKER, 10, 7);
         assert_eq!(slots(&mut queue, |_| true), [0; 0], "a cheap one makes no room for a dear one");
@@ -169,10 +181,20 @@ mod tests {
     #[test]
     fn payer_in_debt_starts_nothing_dear_and_its_readers_catch_up() {
         let mut queue = RequestQueue::default();
-        queue.push(ATTACKER, list(0));
-        queue.push(ATTACKER, catch_up(1, false));
-        queue.push(Payer::Account(2), list(2));
+        push(&mut queue, ATTACKER, list(0));
+        push(&mut queue, ATTACKER, catch_up(1, false));
+        push(&mut queue, Payer::Account(2), list(2));
         assert_eq!(slots(&mut queue, |payer| payer != ATTACKER), [1, 2]);
         assert_eq!(slots(&mut queue, |_| true), [0], "its debt is paid");
+    }
+
+    /// Each catch-up of a socket with picks is rendered on the shard.
+    #[test]
+    fn catch_ups_of_sockets_with_picks_come_a_few_at_a_time_also_in_debt() {
+        let mut queue = RequestQueue::default();
+        (0..6).for_each(|slot| queue.push(ATTACKER, catch_up(slot, false), true));
+        assert_eq!(slots(&mut queue, |_| false), [0, 1, 2, 3]);
+        queue.done(ATTACKER, 2, 7);
+        assert_eq!(slots(&mut queue, |_| false), [4]);
     }
 }

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use base::work::Payer;
 use fanout::{
     Micros, Seq,
     catch_up::{Cost, HostRequest},
@@ -18,8 +19,10 @@ use crate::{
     hub::Hub,
 };
 
-/// Maximum readers that wait for a sequence. Beyond it the oldest is answered with the current image.
+/// Maximum readers that wait for a sequence, and those of one payer. Beyond it the oldest is answered with the current
+/// image.
 const PENDING_MAX: usize = 1024;
+const PENDING_MAX_BY_PAYER: usize = 64;
 
 /// Maximum readers that wait until a document is due. Beyond it they are answered at once.
 const WAITING_MAX: usize = 100_000;
@@ -39,6 +42,7 @@ pub(super) struct PendingImage {
     pub(super) at_least: Seq,
     /// Until what the log had when it came is here, a channel that is not here may exist. 0: it does not.
     pub(super) number: ReaderNumber,
+    pub(super) payer: Payer,
     pub(super) reply: ImageReply,
 }
 
@@ -69,8 +73,19 @@ impl DocumentReaders {
         Self { pending: Vec::new(), dear: FxHashMap::default(), waiting: 0, thread_time }
     }
 
-    pub(super) fn add_pending(&mut self, pending: PendingImage) {
+    /// Adds a reader. Returns the one that gives up its place, if there are too many.
+    pub(super) fn add_pending(&mut self, pending: PendingImage) -> Option<DocumentRequest> {
+        self.pending.retain(|pending| !pending.reply.is_closed());
+        let payer = pending.payer;
+        let of_payer = self.pending.iter().filter(|it| it.payer == payer);
+        let oldest = if payer != Payer::Hub && of_payer.count() >= PENDING_MAX_BY_PAYER {
+            self.pending.iter().position(|it| it.payer == payer)
+        } else {
+            (self.pending.len() >= PENDING_MAX).then_some(0)
+        };
+        let oldest = oldest.map(|place| DocumentRequest::from(self.pending.remove(place)));
         self.pending.push(pending);
+        oldest
     }
 
     /// Takes the readers whose channel has reached their sequence, or does not exist. Renders nothing. `included`: the log's
@@ -81,20 +96,15 @@ impl DocumentReaders {
         included: Option<ReaderNumber>,
     ) -> Vec<DocumentRequest> {
         self.pending.retain(|pending| !pending.reply.is_closed());
-        let mut excess = self.pending.len().saturating_sub(PENDING_MAX);
         let reached = self.pending.extract_if(.., |pending| {
             let waits = match hub.head(&pending.channel) {
                 Some(head) => head < pending.at_least,
                 // It may have opened on another node.
                 None => included.is_some_and(|included| pending.number > included),
             };
-            let is_excess = waits && excess > 0;
-            excess -= usize::from(is_excess);
-            !waits || is_excess
+            !waits
         });
-        reached
-            .map(|PendingImage { channel, reply, .. }| DocumentRequest::Image { channel, reply })
-            .collect()
+        reached.map(DocumentRequest::from).collect()
     }
 
     /// Lets a request wait if it needs a document that is not due. Otherwise it is to be answered now.
@@ -162,6 +172,12 @@ impl DocumentReaders {
             document.due = now.saturating_add(pause);
         }
         (answer, cost)
+    }
+}
+
+impl From<PendingImage> for DocumentRequest {
+    fn from(PendingImage { channel, reply, .. }: PendingImage) -> Self {
+        Self::Image { channel, reply }
     }
 }
 

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use base::work::{self, Pool};
+use base::work::{self, Payer, Pool};
 use facts::event::Batch;
 use fanout::{
     Micros, Seq,
@@ -88,6 +88,8 @@ pub enum Request {
     Image {
         channel: String,
         at_least: Seq,
+        /// Who has a limited number of requests that wait.
+        payer: Payer,
         /// With the processor time that it took.
         reply: oneshot::Sender<(Option<ChannelImage>, Duration)>,
     },
@@ -322,7 +324,8 @@ impl HubHandle {
         at_least: Seq,
     ) -> Result<Option<ChannelImage>, HubStopped> {
         let (reply, image) = oneshot::channel();
-        let request = Request::Image { channel: channel.to_owned(), at_least, reply };
+        let payer = work::current().map_or(Payer::Hub, |(_, payer)| payer);
+        let request = Request::Image { channel: channel.to_owned(), at_least, payer, reply };
         self.requests.send(request).await.map_err(|_| HubStopped)?;
         let (image, used) = image.await.map_err(|_| HubStopped)?;
         charge(used);

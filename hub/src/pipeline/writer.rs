@@ -60,6 +60,9 @@ const QUESTIONS_PER_TURN: usize = 64;
 const QUESTION_WORK_PER_TURN: usize = 128 * 1024;
 const QUESTION_WORK: usize = 64 * 1024;
 
+/// The processor time after which a turn answers no further question.
+const QUESTION_TIME_PER_TURN: Duration = Duration::from_millis(1);
+
 /// The interval of the work that is due by time alone. It also bounds how long the history waits for the
 /// last change before a pause.
 const TICK_EVERY: Duration = Duration::from_millis(100);
@@ -179,7 +182,7 @@ impl Writer {
             for request in self.documents.take_due(now) {
                 self.answer_request(request);
             }
-            let mut spent = 0;
+            let mut spent = Cost::default();
             for _ in 0..QUESTIONS_PER_TURN {
                 let work = if let Some(request) = question.take() {
                     self.request(request)
@@ -191,8 +194,8 @@ impl Writer {
                     break;
                 };
                 let Some(work) = work else { return };
-                spent += work;
-                if spent >= QUESTION_WORK_PER_TURN {
+                spent = spent + work;
+                if spent.bytes >= QUESTION_WORK_PER_TURN || spent.used >= QUESTION_TIME_PER_TURN {
                     break;
                 }
             }
@@ -449,15 +452,17 @@ impl Writer {
     }
 
     /// Answers a request. Returns its cost, or `None` if it is the last one.
-    fn request(&mut self, request: Request) -> Option<usize> {
+    fn request(&mut self, request: Request) -> Option<Cost> {
         match request {
             Request::FanOut(ShardRequest { requester, request }) => {
                 return Some(self.respond_to(Reader::FanOut(requester), request));
             }
-            Request::Image { channel, at_least, reply } => {
+            Request::Image { channel, at_least, payer, reply } => {
                 let number = if at_least > 0 && !self.leads { self.waiting.number() } else { 0 };
-                self.documents.add_pending(PendingImage { channel, at_least, number, reply });
-                return Some(self.serve_pending_images());
+                let pending = PendingImage { channel, at_least, number, payer, reply };
+                let oldest = self.documents.add_pending(pending);
+                let work = oldest.map_or(Cost::default(), |request| self.admit(request));
+                return Some(work + self.serve_pending_images());
             }
             Request::Channels(reply) => {
                 let entries = self.builder.hub.all_channels();
@@ -508,27 +513,27 @@ impl Writer {
             }
             Request::Stop => return None,
         }
-        Some(0)
+        Some(Cost::default())
     }
 
     /// Answers a request, now or when the leader has done what it needs. Returns the cost.
-    fn respond_to(&mut self, reader: Reader, request: HostRequest) -> usize {
+    fn respond_to(&mut self, reader: Reader, request: HostRequest) -> Cost {
         let now = self.time();
         let admitted = match self.leads {
             true => Some((request, reader)),
             false => self.waiting.admit(&self.builder.hub, now, request, reader),
         };
-        let Some((request, reader)) = admitted else { return 0 };
+        let Some((request, reader)) = admitted else { return Cost::default() };
         self.admit(DocumentRequest::Response { request, reader })
     }
 
     /// Answers a request, now or when its document is due. Returns the cost.
-    fn admit(&mut self, request: DocumentRequest) -> usize {
+    fn admit(&mut self, request: DocumentRequest) -> Cost {
         let admitted = self.documents.admit(&self.builder.hub, request, now());
-        admitted.map_or(0, |request| self.answer_request(request))
+        admitted.map_or(Cost::default(), |request| self.answer_request(request))
     }
 
-    fn answer_request(&mut self, request: DocumentRequest) -> usize {
+    fn answer_request(&mut self, request: DocumentRequest) -> Cost {
         if let DocumentRequest::Response { request: question, .. } = &request
             && let HostRequest::StartGroup { channel, companion, .. } = question
             && let Some(open) = self.builder.hub.legacy_to_open(channel, companion.as_ref())
@@ -538,7 +543,7 @@ impl Writer {
                 if let DocumentRequest::Response { reader, .. } = request {
                     self.answer(reader.answer(HostResponse::NotTracked, Cost::default()));
                 }
-                return 0;
+                return Cost::default();
             }
             self.builder.take(open);
             self.end_turn();
@@ -546,7 +551,7 @@ impl Writer {
         let hub = &mut self.builder.hub;
         let (answer, cost) = self.documents.answer(hub, request, QUESTION_WORK, now());
         self.answer(answer);
-        cost.bytes
+        cost
     }
 
     /// Looks who need not wait any more. They are answered in turn with other requests.
@@ -556,10 +561,10 @@ impl Writer {
     }
 
     /// Answers the readers whose channel has reached their sequence. Returns the cost.
-    fn serve_pending_images(&mut self) -> usize {
+    fn serve_pending_images(&mut self) -> Cost {
         let included = (!self.leads).then(|| self.waiting.included());
         let reached = self.documents.take_reached(&self.builder.hub, included);
-        reached.into_iter().map(|request| self.admit(request)).sum()
+        reached.into_iter().fold(Cost::default(), |cost, request| cost + self.admit(request))
     }
 }
 

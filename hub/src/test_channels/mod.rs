@@ -246,8 +246,7 @@ impl TestChannels {
             for (place, found) in places.into_iter().zip(found) {
                 located[place] = found;
             }
-            let cost = Cost { bytes: cost.bytes + own.bytes, used: cost.used + own.used };
-            respond(located, cost);
+            respond(located, cost + own);
         });
     }
 }

@@ -39,6 +39,8 @@ fn cheap() -> Duration {
     Duration::ZERO
 }
 
+type ImageReceiver = oneshot::Receiver<(Option<ChannelImage>, Duration)>;
+
 /// A hub with matches of football, and its board.
 struct World {
     hub: Hub,
@@ -86,10 +88,23 @@ impl World {
     }
 
     /// A reader of an image that waits for a sequence.
-    fn pending(&mut self, at_least: Seq) -> oneshot::Receiver<(Option<ChannelImage>, Duration)> {
+    fn pending(&mut self, at_least: Seq) -> ImageReceiver {
+        self.pending_of(BOARD, at_least, 0, Payer::Hub)
+    }
+
+    fn pending_of(
+        &mut self,
+        channel: &str,
+        at_least: Seq,
+        number: ReaderNumber,
+        payer: Payer,
+    ) -> ImageReceiver {
         let (reply, image) = oneshot::channel();
-        let channel = BOARD.to_owned();
-        self.readers.add_pending(PendingImage { channel, at_least, number: 0, reply });
+        let channel = channel.to_owned();
+        let pending = PendingImage { channel, at_least, number, payer, reply };
+        if let Some(oldest) = self.readers.add_pending(pending) {
+            self.answer(oldest, NOW);
+        }
         image
     }
 
@@ -165,21 +180,32 @@ fn all_who_wait_for_a_sequence_share_one_rendering() {
 #[test]
 fn only_the_oldest_of_too_many_waiting_readers_are_answered_early() {
     let mut world = World::new(cheap);
-    let mut all: Vec<_> = (0..PENDING_MAX + 3).map(|_| world.pending(u64::MAX)).collect();
-    assert_eq!(world.serve(NOW), 1);
-    let answered = all.iter_mut().map(|reader| reader.try_recv().is_ok());
-    let answered: Vec<bool> = answered.collect();
-    assert_eq!(answered.iter().filter(|answered| **answered).count(), 3);
-    assert!(answered[..3].iter().all(|answered| *answered));
+    let mut others: Vec<_> = (0..PENDING_MAX).map(|_| world.pending(u64::MAX)).collect();
+    let mut last = world.pending(u64::MAX);
+    let answered = |reader: &mut ImageReceiver| reader.try_recv().is_ok();
+    assert!(answered(&mut others[0]) && !others[1..].iter_mut().any(answered));
+    assert!(!answered(&mut last));
+}
+
+/// One account that lets many requests wait ends its own.
+#[test]
+fn waiting_readers_of_one_payer_give_up_places_of_their_own() {
+    let mut world = World::new(cheap);
+    let mut other = world.pending_of(BOARD, u64::MAX, 0, Payer::Account(2));
+    let mut own: Vec<_> = (0..PENDING_MAX * 2)
+        .map(|_| world.pending_of(BOARD, u64::MAX, 0, Payer::Account(1)))
+        .collect();
+    assert!(other.try_recv().is_err(), "it waits");
+    let answered = own.iter_mut().map(|reader| reader.try_recv().is_ok());
+    let waiting = answered.filter(|answered| !answered).count();
+    assert_eq!(waiting, PENDING_MAX_BY_PAYER);
 }
 
 #[test]
 fn readers_that_are_gone_and_unknown_channels_cost_nothing() {
     let mut world = World::new(cheap);
     drop(world.pending(0));
-    let (reply, mut image) = oneshot::channel();
-    let channel = "football/404".to_owned();
-    world.readers.add_pending(PendingImage { channel, at_least: 9, number: 0, reply });
+    let mut image = world.pending_of("football/404", 9, 0, Payer::Hub);
     assert_eq!(world.serve(NOW), 0);
     assert!(image.try_recv().expect("it is answered").0.is_none());
 }
@@ -188,9 +214,7 @@ fn readers_that_are_gone_and_unknown_channels_cost_nothing() {
 #[test]
 fn reader_of_an_unknown_channel_waits_until_the_node_has_what_the_log_had() {
     let mut world = World::new(cheap);
-    let (reply, _image) = oneshot::channel();
-    let channel = "football/404".to_owned();
-    world.readers.add_pending(PendingImage { channel, at_least: 0, number: 5, reply });
+    let _image = world.pending_of("football/404", 0, 5, Payer::Hub);
     assert_eq!(world.readers.take_reached(&world.hub, Some(4)).len(), 0);
     assert_eq!(world.readers.take_reached(&world.hub, Some(5)).len(), 1);
 }
