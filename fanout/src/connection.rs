@@ -102,7 +102,7 @@ const LINGER_US: Micros = 2_000_000;
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) generation: u64,
-    pub(crate) owner: Option<Owner>,
+    pub(crate) owner: Option<Box<Owner>>,
     /// Its messages are sent back.
     pub(crate) is_echo: bool,
     /// It is in the shard's list of connections to read from in the next turn.
@@ -370,7 +370,7 @@ mod tests {
 
     fn connection(guard: UsageRecorder, now: Micros) -> Connection {
         let (mut connection, _) = connected(now);
-        connection.owner = Some(Owner {
+        connection.owner = Some(Box::new(Owner {
             key: 1,
             payer: Payer::Account(1),
             expiry: None,
@@ -378,7 +378,7 @@ mod tests {
             deflates: false,
             peer: None,
             guard: Box::new(guard),
-        });
+        }));
         connection
     }
 

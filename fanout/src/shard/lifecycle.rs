@@ -46,7 +46,7 @@ impl Shard {
                     .deflating(owner.deflates)
                     .permitted(owner.permission.clone(), self.shared.host.time_of_day());
                 let deflates = owner.deflates;
-                connection.owner = Some(owner);
+                connection.owner = Some(Box::new(owner));
                 self.subscribers.admit(session, connection);
                 if dialect.is_stream() {
                     let hello = self.hello(generation, deflates);
