@@ -269,7 +269,7 @@ impl Committer {
                             "cannot write to the log; publishing is paused"
                         );
                         gauge!("matchwire_log_refused").set(1.0);
-                        self.state.set_refused(true);
+                        self.state.set_refusal(Some(problem.to_string()));
                         self.fanout.set_stale(Some(now()));
                     }
                     failures += 1;
@@ -295,7 +295,7 @@ impl Committer {
         if failures > 0 {
             info!(failures, "the log is written again");
             gauge!("matchwire_log_refused").set(0.0);
-            self.state.set_refused(false);
+            self.state.set_refusal(None);
             self.fanout.set_stale(None);
         }
         true

@@ -16,7 +16,8 @@ pub struct LogState {
 
 #[derive(Debug, Default)]
 struct SharedState {
-    is_refused: AtomicBool,
+    /// Why the log refuses records, if it does.
+    refusal: Mutex<Option<String>>,
     is_behind: AtomicBool,
     is_drained: AtomicBool,
     is_isolated: AtomicBool,
@@ -28,7 +29,13 @@ impl LogState {
     /// Whether the log cannot be written at the moment, so that nothing new is published.
     #[must_use]
     pub fn is_refused(&self) -> bool {
-        self.shared.is_refused.load(Ordering::Relaxed)
+        self.refusal().is_some()
+    }
+
+    /// Why it cannot be written, such as a full disk.
+    #[must_use]
+    pub fn refusal(&self) -> Option<String> {
+        self.shared.refusal.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Whether this node of a cluster has heard nothing of the log for a while, so that what it shows may be old.
@@ -61,8 +68,8 @@ impl LogState {
         self.shared.is_isolated.store(is_isolated, Ordering::Relaxed);
     }
 
-    pub(crate) fn set_refused(&self, is_refused: bool) {
-        self.shared.is_refused.store(is_refused, Ordering::Relaxed);
+    pub(crate) fn set_refusal(&self, why: Option<String>) {
+        *self.shared.refusal.lock().unwrap_or_else(PoisonError::into_inner) = why;
     }
 
     /// From now on, records that cannot be written are dropped: the process ends.

@@ -19,7 +19,7 @@ use metrics::counter;
 use serde::Serialize;
 use tokio::{
     sync::{Mutex, oneshot},
-    time::timeout,
+    time::{Instant, timeout, timeout_at},
 };
 
 pub use self::fingerprints::Fingerprint;
@@ -182,7 +182,7 @@ pub struct RefusedLine {
 /// Why the rest of a body was not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PushError {
-    /// The hub's queue stayed full for the maximum wait of a push.
+    /// The hub's queue stayed full, or the log refused records, for the maximum wait of a push.
     Full,
     /// The hub is stopping.
     Stopping,
@@ -206,6 +206,14 @@ pub struct PushSource {
     recent: RecentFingerprints,
     /// The last body without refusals.
     last_body: Option<Fingerprint>,
+    unanswered: Option<Unanswered>,
+}
+
+/// Lines that the hub has, and has not applied in time, such as while the log cannot be written.
+#[derive(Debug)]
+struct Unanswered {
+    verdicts: oneshot::Receiver<Vec<Option<String>>>,
+    fingerprints: Vec<Option<Fingerprint>>,
 }
 
 impl PushSources {
@@ -227,6 +235,7 @@ impl PushSources {
             name: name.into(),
             recent: RecentFingerprints::new(self.settings.ids_max),
             last_body: None,
+            unanswered: None,
         };
         Arc::clone(
             &self.sources.entry(name.to_owned()).or_insert_with(|| Arc::new(Mutex::new(new()))),
@@ -255,6 +264,9 @@ impl PushSources {
             received: now(),
             answer: PushReport::default(),
         };
+        if let Err(error) = self.settle(source).await {
+            return Err((error, reader.answer));
+        }
         let mut lines = numbered_lines(body).peekable();
         while lines.peek().is_some() {
             let line_batch = reader.read(source, lines.by_ref().take(LINES_AT_ONCE));
@@ -266,6 +278,25 @@ impl PushSources {
         source.last_body = (reader.answer.refused == 0).then(|| Fingerprint::of_body(body));
         count(&source.name, &reader.answer);
         Ok(reader.answer)
+    }
+
+    /// Waits for the verdicts on lines of an earlier push, so that one that repeats them finds them.
+    async fn settle(&self, source: &mut PushSource) -> Result<(), PushError> {
+        let Some(unanswered) = &mut source.unanswered else { return Ok(()) };
+        let deadline = self.deadline();
+        let verdicts = timeout_at(deadline, &mut unanswered.verdicts).await;
+        let verdicts = verdicts.map_err(|_| PushError::Full)?;
+        if let (Ok(verdicts), Some(unanswered)) = (verdicts, source.unanswered.take()) {
+            let taken = verdicts.into_iter().zip(unanswered.fingerprints);
+            let taken = taken
+                .filter_map(|(verdict, fingerprint)| fingerprint.filter(|_| verdict.is_none()));
+            taken.for_each(|fingerprint| source.recent.remember(fingerprint));
+        }
+        Ok(())
+    }
+
+    fn deadline(&self) -> Instant {
+        Instant::now() + Duration::from_millis(self.settings.wait_ms)
     }
 
     async fn hand_in(
@@ -282,7 +313,8 @@ impl PushSources {
         let fingerprints: Vec<_> = lines.iter().map(|line| line.fingerprint).collect();
         let (source_name, received) = (Arc::clone(&source.name), reader.received);
         let verdicts = if self.hub_handle.leads() {
-            let room = timeout(Duration::from_millis(self.settings.wait_ms), self.room()).await;
+            let deadline = self.deadline();
+            let room = timeout_at(deadline, self.room()).await;
             let permit = room.map_err(|_| PushError::Full)??;
             let (reply, verdicts) = oneshot::channel();
             let pushed = PushRequest {
@@ -294,7 +326,12 @@ impl PushSources {
                 reply,
             };
             permit.put(Input::Push(Box::new(pushed)));
-            verdicts.await.map_err(|_| self.gone())?
+            let fingerprints = fingerprints.clone();
+            let unanswered = source.unanswered.insert(Unanswered { verdicts, fingerprints });
+            let verdicts = timeout_at(deadline, &mut unanswered.verdicts).await;
+            let verdicts = verdicts.map_err(|_| PushError::Full)?;
+            source.unanswered = None;
+            verdicts.map_err(|_| self.gone())?
         } else {
             let lines = lines.into_iter().map(ForwardedLine::from).collect();
             self.forward(ForwardedPush { source: source_name, received, lines }).await?
@@ -552,6 +589,25 @@ mod tests {
         assert_eq!(taken, Err((PushError::Stopping, PushReport::default())));
         // Nothing was accepted, so nothing is a duplicate.
         assert!(!source.recent.holds(Fingerprint::of_content(LINE)));
+    }
+
+    /// The log refuses records: the writer waits.
+    #[tokio::test]
+    async fn push_that_the_hub_does_not_apply_is_told_so_and_taken_once() {
+        let (sources, mut receivers) = sources(20);
+        let source = sources.source("acme");
+        let mut source = source.lock().await;
+        let body = Bytes::from_static(LINE);
+        for _ in 0..2 {
+            let taken = sources.take(&mut source, &body, false).await;
+            assert_eq!(taken, Err((PushError::Full, PushReport::default())));
+        }
+        let Some(Input::Push(pushed)) = receivers.next_input().await else { panic!("no push") };
+        pushed.reply.send(vec![None]).expect("it is waited for");
+        // The second one was not handed in: there is room, and the line is a duplicate.
+        drop(sources.hub_handle.inputs.try_reserve().expect("there is room"));
+        let answer = sources.take(&mut source, &body, false).await.expect("it is taken");
+        assert_eq!((answer.accepted, answer.duplicate), (0, 1));
     }
 
     #[tokio::test]

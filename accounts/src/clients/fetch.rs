@@ -23,7 +23,6 @@ use tokio::{
     net,
     time::{Instant, timeout},
 };
-use tracing::info;
 
 use super::{Client, ClientError, ClientId};
 use crate::config::OAuthConfig;
@@ -93,7 +92,8 @@ impl ClientDocuments {
         match &result {
             Ok(client) => shared.store(Arc::clone(client)),
             Err(error) => {
-                info!(
+                base::log_limited!(
+                    info,
                     client = id.as_str(),
                     error = error as &dyn std::error::Error,
                     "no client document"

@@ -16,7 +16,6 @@ use hyper::{
     header::{HeaderName, HeaderValue},
 };
 use metrics::counter;
-use tracing::warn;
 
 use super::{
     Peer, Shared,
@@ -32,10 +31,7 @@ use crate::{
     usage::Call,
 };
 use accounts::{AccountId, AccountsError, Caller, Micros, Scope};
-use base::{
-    log_rate_limit::LogRateLimit,
-    work::{Permit, Pool},
-};
+use base::work::{Permit, Pool};
 
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
@@ -215,11 +211,11 @@ async fn count(
         Ok(None) => Err(HttpError::Exhausted(quota.status(0, now))),
         // If counting fails, the request is free: the failure is the hub's, not the client's.
         Err(error) => {
-            static FAILED: LogRateLimit = LogRateLimit::new();
-            if let Some(left_out) = FAILED.admit() {
-                let error = &error as &dyn Error;
-                warn!(error, left_out, "a request could not be counted against its quota");
-            }
+            base::log_limited!(
+                warn,
+                error = &error as &dyn Error,
+                "a request could not be counted against its quota"
+            );
             meter.count_call(account, product, call, now).await;
             Ok(None)
         }

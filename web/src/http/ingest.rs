@@ -175,12 +175,7 @@ async fn read(shared: &Shared, request: Request, is_gzip: bool) -> Result<Bytes,
     if content_length.is_some_and(|length: usize| length > bytes_max) {
         return Err(TOO_LARGE);
     }
-    let whole =
-        timeout(Duration::from_millis(settings.body_ms), all(request.into_body(), bytes_max));
-    let body = whole.await.map_err(|_| {
-        HttpError::Refused(StatusCode::REQUEST_TIMEOUT, "the body did not come in time")
-    })?;
-    let body = body?.ok_or(TOO_LARGE)?;
+    let body = all(request.into_body(), bytes_max).await?.ok_or(TOO_LARGE)?;
     if !is_gzip {
         return Ok(body);
     }

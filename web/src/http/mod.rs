@@ -11,6 +11,7 @@ mod admin;
 mod asset;
 mod authorize;
 mod bench;
+mod body_deadline;
 mod client;
 pub(crate) mod close;
 mod compression;
@@ -159,8 +160,12 @@ pub struct ServerParts {
     /// of a request.
     pub handshakes_max: usize,
     pub handshake_timeout: Duration,
+    /// The time that each request has to send its body; pushes have `ingest.body_ms`.
+    pub body_timeout: Duration,
     /// Whether sockets may agree to compressed messages.
     pub deflate: bool,
+    /// Connections whose file descriptor is not below this are closed: the others are for the log and the database.
+    pub descriptors_max: usize,
     /// How many connections there may be, and how many bytes may wait for them.
     pub connections: ConnectionLimits,
     /// Limits on what the kernel buffers for a reader.

@@ -20,9 +20,9 @@ use tokio::time::timeout;
 
 use super::{
     ServerParts, Shared,
-    error::{HttpError, MissingAddon},
+    error::{HttpError, MissingAddon, uniform},
 };
-use crate::{catch_up::ChannelImage, clock::wall, etag, supervisor};
+use crate::{catch_up::ChannelImage, clock::wall, etag, log_state::LogState, supervisor};
 use accounts::{Caller, Scope};
 
 /// How long `?at_least=` waits for a sequence that is not published yet.
@@ -40,15 +40,28 @@ pub(super) async fn healthz() -> impl IntoResponse {
 
 /// The sockets are open, every part runs, the log takes records, a node of a cluster hears of new ones, and the hub is
 /// not stopping.
-pub(super) async fn readyz(State(shared): State<Arc<Shared>>) -> Result<Response, HttpError> {
-    let log = &shared.parts.log_state;
-    let is_away = log.is_behind() || log.is_drained() || log.is_isolated();
-    let publishes = !log.is_refused() && !is_away;
-    if shared.ready.load(Ordering::Relaxed) && publishes && !supervisor::has_failed() {
-        Ok(Json(Status { status: "ready" }).into_response())
-    } else {
-        Err(HttpError::Unavailable)
-    }
+pub(super) async fn readyz(State(shared): State<Arc<Shared>>) -> Response {
+    let is_stopping = !shared.ready.load(Ordering::Relaxed);
+    let Some(problem) = problem(&shared.parts.log_state, is_stopping) else {
+        return Json(Status { status: "ready" }).into_response();
+    };
+    let mut response = uniform(StatusCode::SERVICE_UNAVAILABLE, &problem);
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+/// Why the hub is not ready.
+fn problem(log: &LogState, is_stopping: bool) -> Option<String> {
+    let refusal = log.refusal().map(|why| format!("the log cannot be written: {why}"));
+    let states = [
+        (supervisor::has_failed(), "a part of the hub has failed"),
+        (is_stopping, "the hub is stopping"),
+        (log.is_drained(), "an operator has drained this node"),
+        (log.is_isolated(), "this node is cut off from its cluster, and another one leads"),
+        (log.is_behind(), "this node hears nothing new of its cluster"),
+    ];
+    let state = states.into_iter().find(|(is_so, _)| *is_so);
+    state.map(|(_, detail)| detail.to_owned()).or(refusal)
 }
 
 /// Prometheus text. It counts; it names no account and no key.

@@ -3,16 +3,16 @@
 //! They are not layers of the router: each layer would cost a boxed future and a copy of everything below it,
 //! for every request.
 
-use std::{net::IpAddr, sync::Arc};
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use axum::{
     Router,
     extract::Request,
-    response::{IntoResponse as _, Response},
+    response::{IntoResponse, Response},
 };
 use base::work::{self, Payer, Pool};
 use hyper::{
-    HeaderMap, Uri,
+    HeaderMap, StatusCode, Uri,
     header::{
         CACHE_CONTROL, HeaderName, HeaderValue, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, VARY,
         X_CONTENT_TYPE_OPTIONS,
@@ -24,6 +24,7 @@ use hyper_util::service::TowerToHyperService;
 use super::{
     Peer, ServerParts, Shared, address,
     authorize::{self, Admission},
+    body_deadline,
     compression::AcceptEncoding,
     cors,
     credential::QueryCredentials,
@@ -61,7 +62,7 @@ impl HttpService {
                 RequestTarget::Product(_) | RequestTarget::Open => {
                     self.answer_any_origin(peer, target, request).await
                 }
-                RequestTarget::Other if request.uri().path().starts_with("/ingest/") => {
+                RequestTarget::Other if is_push(request.uri()) => {
                     // Feeds are the hub's.
                     varying_by_key(work.run(Payer::Hub, Pool::Rest, self.route(request)).await)
                 }
@@ -138,11 +139,26 @@ impl HttpService {
         if let Some(refusal) = address::refuse(request.uri()) {
             return refusal;
         }
+        let parts = &self.shared.parts;
+        let body_time = match is_push(request.uri()) {
+            true => Duration::from_millis(parts.ingest.body_ms),
+            false => parts.body_timeout,
+        };
+        let (request, deadline) = body_deadline::limit(request, body_time);
         match self.router.call(request).await {
+            // The handler saw a body that broke off.
+            Ok(_) if deadline.is_missed() => {
+                let detail = "the body did not come in time";
+                HttpError::Refused(StatusCode::REQUEST_TIMEOUT, detail).into_response()
+            }
             Ok(response) => response,
             Err(never) => match never {},
         }
     }
+}
+
+fn is_push(uri: &Uri) -> bool {
+    uri.path().starts_with("/ingest/")
 }
 
 /// A response that depends on the key: a browser may use several, and none.

@@ -46,7 +46,6 @@ use tokio_tungstenite::{
         protocol::{Role, WebSocketConfig},
     },
 };
-use tracing::warn;
 
 use super::{
     Shared, close,
@@ -117,7 +116,7 @@ pub(super) async fn events(
         });
     }
     let unavailable = |error: std::io::Error| {
-        warn!(%error, "events cannot be served");
+        base::log_limited!(warn, %error, "events cannot be served");
         HttpError::Unavailable
     };
     let (served, own) = UnixStream::pair().map_err(unavailable)?;
