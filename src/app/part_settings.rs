@@ -1,6 +1,6 @@
 //! What the settings of the program are for each of its parts.
 
-use std::{sync::Arc, thread, time::Duration};
+use std::{sync::Arc, thread};
 
 use crate::config::{Config, FanoutConfig, TlsConfig};
 use base::work::Work;
