@@ -15,6 +15,8 @@ mod permission;
 mod replays;
 mod report;
 mod subscription;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{HashMap, VecDeque};
 
@@ -542,23 +544,6 @@ impl Session {
         let beat = protocol::beat(now, &heads, more);
         self.beat_at = more.then_some(at);
         Some(beat)
-    }
-}
-
-#[cfg(test)]
-impl Session {
-    /// Lets the next `set` of a pattern look at all subscriptions.
-    pub(crate) fn forget_last_set(&mut self) {
-        self.last_set = None;
-    }
-
-    pub(crate) fn has_last_set(&self) -> bool {
-        self.last_set.is_some()
-    }
-
-    /// Entries in the queue of subscriptions to be caught up.
-    pub(crate) fn behind_queued(&self) -> usize {
-        self.behind.len()
     }
 }
 
