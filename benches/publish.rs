@@ -15,6 +15,7 @@ use std::{
     thread,
 };
 
+use base::work::{Payer, Work};
 use bytes::Bytes;
 use criterion::{
     BatchSize, BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main,
@@ -22,7 +23,7 @@ use criterion::{
 };
 use fanout::{
     Change, ChannelId, Dialect, Epoch, Fanout, Limits, Owner, Publication, Seq,
-    catch_up::{CatchUp, Host, HostResponse, ShardRequest, Verdict},
+    catch_up::{CatchUp, Cost, Host, HostResponse, ShardRequest, Verdict},
     channel::{Channel, Rate},
     encode::{Encode, payload},
     socket::{SocketOptions, Stream},
@@ -124,6 +125,7 @@ impl Setup {
         for stream in streams {
             let owner = Owner {
                 key: 1,
+                payer: Payer::Account(1),
                 expiry: None,
                 permission: fanout::Permission::EVERYTHING,
                 deflates: false,
@@ -143,7 +145,7 @@ impl Setup {
                 lease: None,
                 hash: None,
             };
-            fanout.respond(requester, HostResponse::CatchUp(catch_up), 0);
+            fanout.respond(requester, HostResponse::CatchUp(catch_up), Cost::default());
         }
         readers.await_subscribed();
         Self { fanout, publisher: Publisher { channel, seq: 0 }, readers }
@@ -175,6 +177,7 @@ fn limits() -> Limits {
         from_bytes_max: 16 * 1024,
         catch_up_burst: u32::MAX,
         catch_ups_per_second: u32::MAX,
+        work: Work::unlimited(),
         command_bytes_max: 1 << 10,
         command_fragments_max: 16,
         mailbox_max: 1 << 10,

@@ -20,7 +20,10 @@ mod webhooks;
 use std::{io, num::NonZeroU32, sync::Arc, time::Duration};
 
 use fanout::{ChannelId, Epoch, Fanout, catch_up::Host};
-use tokio::{sync::watch, time::timeout};
+use tokio::{
+    sync::watch,
+    time::{Instant, timeout},
+};
 use tracing::info;
 
 #[cfg(feature = "cluster")]
@@ -31,11 +34,12 @@ use self::{
     listening::{Socket, bench_listener},
     orders::OrderParts,
     part_settings::{
-        acme, certificate, limits, micros, milliseconds, proxies, push_deadlines,
+        acme, certificate, connection_limits, limits, micros, milliseconds, proxies, push_deadlines,
         quarantine_limits, settings, socket_options,
     },
     reload::{ReloadedParts, Reloader},
     signals::{SignalRequest, Signals},
+    stopping::StopDeadline,
     webhooks::{RunningWebhooks, WebhookParts},
 };
 use crate::{
@@ -53,7 +57,10 @@ use accounts::{
 };
 use base::{
     clock::{now, wall},
+    disk,
+    process::OpenFiles,
     supervisor::{self, Lifetime},
+    work::WorkLimits,
 };
 use database::{Database, Fence};
 use history::{
@@ -129,6 +136,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
     let mut signals = Signals::listen()?;
     let Reloadable { origin, filter } = reloadable;
     let metrics = telemetry::start_metrics()?;
+    let open_files = OpenFiles::raised();
     let recordings = playing::recordings(&config, &mode)?;
     let certificate = certificate(&config.tls)?;
     let acme = acme(&config)?;
@@ -198,7 +206,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
     let replays = films.as_ref().map(|films| {
         let settings = ReplaySettings {
             replays_max: config.log.replays_max,
-            replays_max_per_key: config.log.replays_max_per_key,
+            replays_max_per_account: config.log.replays_max_per_account,
             ..ReplaySettings::default()
         };
         let needs = |channel: &ChannelId| needs_of_name(channel.as_str());
@@ -211,8 +219,17 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
         Some(replays) => Box::new(ReplayHost { host, replays }),
         None => Box::new(host),
     };
+    let key = match &cluster {
+        None => limits::LimitsKey::random(),
+        Some(_) => limits::LimitsKey::shared(accounts.derived_secret("limits of all nodes")),
+    };
+    let rate_limits = limits::Limits::new(&config.limits, key);
+    if matches!(mode, RunMode::Load(_)) {
+        // Its one key stands for many customers.
+        rate_limits.work().set_limits(WorkLimits::UNLIMITED);
+    }
     let fanout = Fanout::start_on(
-        limits(&config),
+        limits(&config, rate_limits.work().clone()),
         concat!("matchwire/", env!("CARGO_PKG_VERSION")),
         host,
         |name, run| supervisor::thread(name, Lifetime::UntilStop, run),
@@ -269,11 +286,6 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
         }
     };
     let registry = Registry::new(per_account, config.fanout.sockets_max);
-    let key = match &cluster {
-        None => limits::LimitsKey::random(),
-        Some(_) => limits::LimitsKey::shared(accounts.derived_secret("limits of all nodes")),
-    };
-    let rate_limits = limits::Limits::new(&config.limits, key);
     let (mut node, numbers) = match cluster.zip(place) {
         None => {
             // Nobody is asked: this hub sees all pushes itself.
@@ -314,6 +326,9 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
     let (stop, stopped) = watch::channel(false);
     let upkeep = telemetry::keep(metrics.clone(), stopped.clone());
     supervisor::spawn("metrics", Lifetime::UntilStop, upkeep);
+    let watermark = config.log.disk_free_min_bytes;
+    let sampling = disk::watch(part_settings::folders(&config), watermark, stopped.clone());
+    supervisor::spawn("disk", Lifetime::UntilStop, sampling);
     if let Some(exporter) = trace_exporter {
         supervisor::spawn("traces", Lifetime::UntilStop, exporter.run(stopped.clone()));
     }
@@ -358,6 +373,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
         playing::chronicle(demo, &config, &accounts, (&archive, &reader, &ids), &stopped);
     let webhooks = WebhookParts {
         webhooks: webhooks::open(&accounts, &config),
+        work: rate_limits.work().clone(),
         accounts: accounts.clone(),
         entitlement: entitlement.clone(),
         hub_handle: hub_handle.clone(),
@@ -400,11 +416,13 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
         public_boards: config.server.public_boards,
         tls,
         handshakes_max: config.fanout.sockets_max,
-        connections: http::ConnectionLimits::of(&config.server),
+        descriptors_max: open_files.for_connections(),
+        connections: connection_limits(&config.server, open_files),
         socket_options: socket_options(&config.fanout),
         hsts_days: config.server.hsts_days,
         deflate: config.fanout.deflate,
         handshake_timeout: Duration::from_millis(config.server.handshake_timeout_ms),
+        body_timeout: Duration::from_millis(config.server.body_timeout_ms),
         ingest: config.ingest.clone(),
         numbers: http::Numbers::of(&config.server, &config.fanout, &config.hub, &config.limits),
         images: Images::new(&config.images),
@@ -472,16 +490,13 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
         Err(error) = playing => return Err(error),
         it = &mut serving => served = Some(it),
     }
-    let mut server = config.server.clone();
+    let deadline = StopDeadline::begin(&config.server, Instant::now());
     if let Some(node) = node {
         // Clients find another leader at work.
-        let begun = Instant::now();
         if !supervisor::has_failed() {
-            node.leave(server.drain_ms).await;
+            timeout(deadline.patience(), node.leave(config.server.drain_ms)).await.ok();
         }
-        node.stop().await;
-        let left = Duration::from_millis(server.drain_ms).saturating_sub(begun.elapsed());
-        server.drain_ms = u64::try_from(left.as_millis()).unwrap_or(0);
+        deadline.step("cluster", node.stop()).await;
     }
     if let Some(served) = served.take_if(|_| !supervisor::has_failed()) {
         return Err(AppError::Door(stopping::ended(served).err()));
@@ -492,28 +507,28 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
             None => serving.await,
         }
     };
-    let patience = stopping::stop_serving(&fanout, serving, &stop, &server).await;
+    stopping::stop_serving(&fanout, serving, &stop, &config.server, deadline).await;
     if let Some(replays) = replays {
         replays.stop();
     }
-    let log = stopping::stop_writer(&hub_handle, running, snapshots, patience).await;
-    // The history has seen the last record.
-    archiving.await.ok();
+    let log = stopping::stop_writer(&hub_handle, running, snapshots, deadline).await;
+    // The history has seen the last record. What is not archived in time is in the log.
+    deadline.archive().task("archive", archiving).await;
     written.send_replace(true);
-    signalling.await.ok();
+    deadline.task("signals", signalling).await;
     if let Some(log) = log {
-        stopping::close_log(log).await;
+        deadline.step("log", stopping::close_log(log)).await;
     }
-    numbering.await.ok();
+    deadline.task("ids", numbering).await;
     let ours = revoking.into_iter().chain(ordering).chain(chronicle);
     for task in ours.chain([deciding, probing, sweeping, fitting]) {
-        task.await.ok();
+        deadline.task("upkeep", task).await;
     }
-    customers::stop(customers.tasks, patience).await;
-    webhooks.end(patience).await;
+    customers::stop(customers.tasks, deadline.patience()).await;
+    deadline.step("webhooks", webhooks.end(deadline.patience())).await;
     // All users of the meter have ended.
-    flushes.finish().await;
-    accounts.close().await;
+    deadline.step("usage", flushes.finish()).await;
+    deadline.step("database", accounts.close()).await;
     info!("stopped");
     // A part that failed during the stop did not finish.
     if supervisor::has_failed() { Err(AppError::Part) } else { Ok(()) }

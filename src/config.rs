@@ -379,6 +379,7 @@ impl Config {
             ("server.failure_exit_ms", server.failure_exit_ms),
             ("server.command_fragments_max", server.command_fragments_max.into()),
             ("server.handshake_timeout_ms", server.handshake_timeout_ms),
+            ("server.body_timeout_ms", server.body_timeout_ms),
             ("server.keep_alive_ms", server.keep_alive_ms),
             ("server.connections_max", server.connections_max as u64),
             ("server.connections_max_per_address", server.connections_max_per_address as u64),

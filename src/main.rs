@@ -9,7 +9,7 @@ use std::{
 
 #[cfg(not(feature = "cluster"))]
 use base::feature::MissingFeature;
-use base::{clock::wall, supervisor};
+use base::{clock::wall, log_queue, process, supervisor};
 use clap::Parser;
 use matchwire::{
     app::{self, AppError, Reloadable, RunMode},
@@ -31,6 +31,7 @@ const WRONG_USAGE: u8 = 2;
 const SIMULATED_START: i64 = 1_767_225_600_000_000;
 
 fn main() -> ExitCode {
+    process::keep_files_private();
     let ended = match Cli::parse().into_command() {
         Command::Serve(args) => {
             serve(ConfigOrigin { flags: args.flags(), file: args.hub.config }, None)
@@ -53,7 +54,7 @@ fn main() -> ExitCode {
         Command::Mcp(args) => mcp(&args),
         Command::Conformance(args) => return conformance(&args),
     };
-    match ended {
+    let code = match ended {
         // The line that names the part is printed already.
         _ if supervisor::has_failed() => ExitCode::from(supervisor::EXIT_CODE),
         Ok(()) => ExitCode::SUCCESS,
@@ -62,7 +63,9 @@ fn main() -> ExitCode {
             let wrong_usage = error.is::<ConfigError>() || is_address;
             ended_by(&*error, if wrong_usage { WRONG_USAGE } else { FAILED })
         }
-    }
+    };
+    log_queue::flush();
+    code
 }
 
 fn serve(origin: ConfigOrigin, replay: Option<ReplayArgs>) -> Result<(), Box<dyn Error>> {
@@ -75,10 +78,8 @@ fn serve(origin: ConfigOrigin, replay: Option<ReplayArgs>) -> Result<(), Box<dyn
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let ended = runtime.block_on(app::run(config, Reloadable { origin, filter }, mode));
-    if ended.is_err() {
-        // What still runs could keep a part that failed alive.
-        runtime.shutdown_background();
-    }
+    // What still runs could keep a part that failed, or a step of the stop that was given up, alive.
+    runtime.shutdown_background();
     Ok(ended?)
 }
 
@@ -234,7 +235,6 @@ fn ended_by(error: &dyn Error, code: u8) -> ExitCode {
         text = format!("{text}: {error}");
         cause = error.source();
     }
-    // Without a reader, the exit code must suffice.
-    writeln!(io::stderr(), "matchwire: {text}").ok();
+    log_queue::write_last(&format!("matchwire: {text}\n"));
     ExitCode::from(code)
 }

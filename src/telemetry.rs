@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use base::log_queue::LogQueue;
 use metrics::{Unit, describe_counter, describe_gauge, describe_histogram, gauge};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use metrics_process::Collector as Process;
@@ -30,6 +31,8 @@ pub enum TelemetryError {
     Filter { filter: String, source: tracing_subscriber::filter::ParseError },
     #[error("logging is already initialised")]
     Logging(#[from] tracing_subscriber::util::TryInitError),
+    #[error("the thread that writes the log cannot be started")]
+    Writer(#[from] io::Error),
     #[error("cannot start metrics")]
     Metrics(#[from] metrics_exporter_prometheus::BuildError),
 }
@@ -56,22 +59,22 @@ pub fn filter(config: &LoggingConfig) -> Result<Targets, TelemetryError> {
     parsed.map_err(|source| TelemetryError::Filter { filter: config.filter.clone(), source })
 }
 
-/// Starts logging to standard error, one line per event.
+/// Starts logging to standard error, one line per event, through a queue that its reader cannot delay.
 ///
 /// # Errors
 ///
-/// If the filter cannot be read.
+/// If the filter cannot be read, or the system refuses a thread.
 pub fn start_logging(config: &LoggingConfig) -> Result<LogFilter, TelemetryError> {
     let (filter, handle) = reload::Layer::new(filter(config)?);
     let registry = tracing_subscriber::registry().with(filter).with(of_the_hub());
+    let queue = LogQueue::stderr()?;
+    let writer = move || queue.clone();
     match config.format {
         LogFormat::Text => {
             let colours = io::stderr().is_terminal();
-            registry.with(fmt::layer().with_ansi(colours).with_writer(io::stderr)).try_init()?;
+            registry.with(fmt::layer().with_ansi(colours).with_writer(writer)).try_init()?;
         }
-        LogFormat::Json => {
-            registry.with(fmt::layer().json().with_writer(io::stderr)).try_init()?;
-        }
+        LogFormat::Json => registry.with(fmt::layer().json().with_writer(writer)).try_init()?,
     }
     Ok(LogFilter(handle))
 }
@@ -152,12 +155,14 @@ const GAUGES: &[(&str, &str)] = &[
         "When the certificate expires that new connections get, as Unix time",
     ),
     ("matchwire_settings_refused", "1 after the last reload of the settings was refused"),
+    ("matchwire_disk_free_bytes", "Free bytes of the disk of the log and of the database"),
     ("matchwire_film_bytes", "Bytes of the films of matches on disk"),
     ("matchwire_sockets", "Open sockets"),
     ("matchwire_matches", "Matches in the hub"),
     ("matchwire_database_writable", "1 while the database accepts writes, 0 while it does not"),
     ("matchwire_archive_waiting_seconds", "Age of the oldest match that could not be written"),
     ("matchwire_ids", "Public ids allocated"),
+    ("matchwire_work_waiting", "Jobs that wait for a blocking thread, by pool"),
     ("matchwire_channels", "Channels that clients can subscribe to"),
     ("matchwire_lanes", "Channels merged for subscribers with every_ms, once per rate in use"),
     ("matchwire_feed_state", "1 for the current state of a source, 0 for the others"),
@@ -197,6 +202,7 @@ const GAUGES: &[(&str, &str)] = &[
 /// Names and descriptions of all counters.
 const COUNTERS: &[(&str, &str)] = &[
     ("matchwire_panics_total", "Panics in request handlers and background jobs"),
+    ("matchwire_work_microseconds_total", "Processor time, by pool"),
     ("matchwire_archive_matches_total", "Matches written to the archive"),
     ("matchwire_archive_failures_total", "Failed writes to the archive"),
     ("matchwire_ids_refused_total", "Ids not allocated because hub.ids_max was reached"),
@@ -219,6 +225,7 @@ const COUNTERS: &[(&str, &str)] = &[
         "Failed writes to the usage journal next to the database",
     ),
     ("matchwire_log_retries_total", "Retried appends to the log"),
+    ("matchwire_log_lines_dropped_total", "Log lines dropped because standard error was not read"),
     (
         "matchwire_cluster_isolated_total",
         "How often this node was cut off from the leader and sent its clients away",

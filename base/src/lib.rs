@@ -1,8 +1,8 @@
 //! What every crate may use.
 //!
-//! **In:** nothing. **Out:** the clock, the supervisor of long-lived parts, secrets, back-off, the rate limit of repeated log
-//! lines, the folding of names, percent encoding, time formats, TLS trust, which addresses are public, the error of a missing Cargo feature, and the parts of
-//! settings that several crates share.
+//! **In:** nothing. **Out:** the clock, the supervisor of long-lived parts, secrets, back-off, the queue of log lines and the rate
+//! limit of repeated ones, the folding of names, percent encoding, time formats, TLS trust, which addresses are public, the limits of the process, free space on disks, the error of a missing Cargo feature, and the parts of
+//! settings that several crates share, and the account of work.
 //! **Must not know** sports, channels, accounts or SQL.
 //!
 //! # Time
@@ -24,15 +24,19 @@ pub mod address;
 pub mod backoff;
 pub mod clock;
 pub mod config;
+pub mod disk;
 pub mod feature;
+pub mod log_queue;
 pub mod log_rate_limit;
 pub mod names;
 pub mod percent;
+pub mod process;
 pub mod redact;
 pub mod secret;
 pub mod supervisor;
 pub mod time_format;
 pub mod tls;
+pub mod work;
 
 /// Microseconds since 1970 in UTC, or a span of time in microseconds.
 pub type Micros = i64;

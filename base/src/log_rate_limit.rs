@@ -47,6 +47,19 @@ impl LogRateLimit {
     }
 }
 
+/// Logs at most one line in ten seconds from where it stands: `log_limited!(warn, %error, "cannot write")`. Its field
+/// `left_out` says how many lines were not logged since the last one. For lines that strangers or retries cause.
+#[macro_export]
+macro_rules! log_limited {
+    ($level:ident, $($line:tt)+) => {{
+        static LIMIT: $crate::log_rate_limit::LogRateLimit =
+            $crate::log_rate_limit::LogRateLimit::new();
+        if let Some(left_out) = LIMIT.admit() {
+            ::tracing::$level!(left_out, $($line)+);
+        }
+    }};
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -14,7 +14,6 @@
 
 use std::{
     fmt, io,
-    io::Write,
     panic::{self, PanicHookInfo},
     pin::pin,
     process,
@@ -30,6 +29,8 @@ use std::{
 use metrics::counter;
 use tokio::{sync::Notify, task::JoinHandle};
 use tracing::error;
+
+use crate::log_queue;
 
 /// The exit code after a part has failed: `EX_SOFTWARE` of `sysexits.h`.
 pub const EXIT_CODE: u8 = 70;
@@ -80,6 +81,7 @@ fn exit_after_failure(failure: &Receiver<()>, exit_within: Duration) {
     if failure.recv().is_ok() {
         // Nothing else is ever sent: this waits for the whole time.
         failure.recv_timeout(exit_within).ok();
+        log_queue::flush();
         process::exit(EXIT_CODE.into());
     }
 }
@@ -200,8 +202,7 @@ fn fail(part: &str, what: fmt::Arguments<'_>) {
     }
     FAILURE.notify_waiters();
     // In one piece, so that no log line of another thread stands in it.
-    let line = format!("matchwire: part {part:?} {what}; the process ends\n");
-    io::stderr().write_all(line.as_bytes()).ok();
+    log_queue::write_last(&format!("matchwire: part {part:?} {what}; the process ends\n"));
 }
 
 /// Panics on demand, so that tests can let each part of the running program fail.

@@ -162,7 +162,14 @@ impl Database {
                 .after_release(|connection, _| Box::pin(has_answered(connection)))
                 .connect_with(quiet(url.expose()).map_err(failed)?),
         };
-        let database = Self { name: name.clone(), pool: pool.await.map_err(failed)?, fence: None };
+        let pool = match (pool.await, name) {
+            // It has tried again and again; a single attempt says why.
+            (Err(sqlx::Error::PoolTimedOut), DatabaseName::File(path)) => {
+                Err(sqlite::examine(path).await.err().unwrap_or(sqlx::Error::PoolTimedOut))
+            }
+            (pool, _) => pool,
+        };
+        let database = Self { name: name.clone(), pool: pool.map_err(failed)?, fence: None };
         database.migrate().await?;
         Ok(database)
     }

@@ -4,7 +4,6 @@ use std::{io, path::Path};
 
 use sqlx::{AnyConnection, AssertSqlSafe, Connection, Executor, any::AnyConnectOptions};
 use tempfile::{NamedTempFile, TempPath};
-use tracing::warn;
 
 use super::{DatabaseConfig, DatabaseError};
 use crate::percent;
@@ -25,6 +24,13 @@ pub(super) async fn prepare(
     connection.execute(AssertSqlSafe(preparation)).await.map(|_| ())
 }
 
+/// Opens the file once. The error says what is wrong with it.
+pub(super) async fn examine(path: &Path) -> Result<(), sqlx::Error> {
+    let mut connection = AnyConnection::connect_with(&options(path)?).await?;
+    prepare(&mut connection).await?;
+    connection.close().await
+}
+
 /// Whether a connection can return to the pool. If its disk is full, SQLite ends a transaction by
 /// itself; sqlx still counts it as open, and refuses to begin another one on this connection. Such
 /// a connection is closed, and the pool opens a new one on demand.
@@ -35,7 +41,10 @@ pub(super) async fn is_reusable(connection: &mut AnyConnection) -> Result<bool, 
     }
     let is_reusable = !connection.is_in_transaction();
     if !is_reusable {
-        warn!("closed a database connection whose transaction ended unexpectedly");
+        base::log_limited!(
+            warn,
+            "closed a database connection whose transaction ended unexpectedly"
+        );
     }
     Ok(is_reusable)
 }

@@ -7,9 +7,12 @@
 
 use std::{
     collections::VecDeque,
+    ops::Add,
     sync::{Arc, Mutex, OnceLock, PoisonError},
+    time::Duration,
 };
 
+use base::work::Payer;
 use bytes::Bytes;
 
 use crate::channel::{Channel, ChannelId, Epoch, Pattern, Position, Rate, Seq};
@@ -21,6 +24,25 @@ pub struct Requester {
     pub shard: usize,
     pub slot: usize,
     pub generation: u64,
+    /// Who pays for the request.
+    pub payer: Payer,
+}
+
+/// What a response cost the host. It is charged to the payer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Bytes that were merged, rendered or compared.
+    pub bytes: usize,
+    /// Processor time.
+    pub used: Duration,
+}
+
+impl Add for Cost {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { bytes: self.bytes + other.bytes, used: self.used + other.used }
+    }
 }
 
 /// A request to the host and where it came from.
@@ -58,6 +80,17 @@ pub enum HostRequest {
         from: Option<Position>,
         bytes_max: usize,
     },
+}
+
+impl HostRequest {
+    /// Whether it concerns many channels, or a whole document: it costs the host or the shard much.
+    pub(crate) fn is_dear(&self) -> bool {
+        match self {
+            Self::MatchChannels { .. } | Self::Locate { .. } => true,
+            Self::CatchUp { with_hash, .. } => *with_hash,
+            Self::StartGroup { .. } => false,
+        }
+    }
 }
 
 /// The host's response to a [`HostRequest`].
@@ -144,12 +177,14 @@ impl DocumentHash {
         let Some(pick) = pick.filter(|it| it.paths.is_some()) else {
             return self.whole().into();
         };
-        let mut picked = self.0.picked.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, hash)) = picked.iter().find(|(known, _)| known == pick) {
+        let picked = || self.0.picked.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, hash)) = picked().iter().find(|(known, _)| known == pick) {
             return Arc::clone(hash);
         }
+        // Without the lock: other shards do not wait for this one.
         let image = pick.image_to_hash(&payload(&self.0.image));
         let hash: Arc<str> = (self.0.compute)(&image).into();
+        let mut picked = picked();
         picked.truncate(PICKED_HASHES_MAX - 1);
         picked.push_front((Arc::clone(pick), Arc::clone(&hash)));
         hash

@@ -3,9 +3,11 @@
 use std::{
     fmt,
     io::{self, IoSlice, Read, Write},
+    mem,
     net::IpAddr,
 };
 
+use base::work::Payer;
 use bytes::Bytes;
 
 use crate::{
@@ -21,6 +23,8 @@ use crate::{
 pub struct Owner {
     /// The key it came with: revoking it closes the connection.
     pub key: u64,
+    /// Who pays for its work, and whose limits it shares: the account of the key.
+    pub payer: Payer,
     /// When it is no longer allowed to be connected, if ever.
     pub expiry: Option<Expiry>,
     /// What it may follow.
@@ -98,7 +102,7 @@ const LINGER_US: Micros = 2_000_000;
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) generation: u64,
-    pub(crate) owner: Option<Owner>,
+    pub(crate) owner: Option<Box<Owner>>,
     /// Its messages are sent back.
     pub(crate) is_echo: bool,
     /// It is in the shard's list of connections to read from in the next turn.
@@ -109,7 +113,7 @@ pub(crate) struct Connection {
     /// The socket may have more to read. It reports that only once.
     readable: bool,
     ping_sent: bool,
-    /// Its commands wait because its key is in debt.
+    /// Its commands wait because its payer is in debt.
     pub(crate) is_indebted: bool,
     /// When the last lag frame was sent, while the client is slow.
     pub(crate) lag_sent_at: Option<Micros>,
@@ -206,6 +210,17 @@ impl Connection {
 
     pub(crate) fn is_closing(&self) -> bool {
         matches!(self.phase, Phase::Closing { .. })
+    }
+
+    /// Who pays for its work. The hub pays for what is left of connections that end.
+    pub(crate) fn payer(&self) -> Payer {
+        self.owner.as_ref().map_or(Payer::Hub, |owner| owner.payer)
+    }
+
+    /// Its commands wait: it is not silent. Returns whether they did not wait before.
+    pub(crate) fn hold(&mut self, now: Micros) -> bool {
+        self.last_received = now;
+        !mem::replace(&mut self.is_indebted, true)
     }
 
     /// Records that the socket has something to read.
@@ -325,6 +340,7 @@ mod tests {
         sync::{Arc, Mutex},
     };
 
+    use base::work::Work;
     use mio::{Poll, Token};
 
     use super::*;
@@ -354,14 +370,15 @@ mod tests {
 
     fn connection(guard: UsageRecorder, now: Micros) -> Connection {
         let (mut connection, _) = connected(now);
-        connection.owner = Some(Owner {
+        connection.owner = Some(Box::new(Owner {
             key: 1,
+            payer: Payer::Account(1),
             expiry: None,
             permission: Permission::EVERYTHING,
             deflates: false,
             peer: None,
             guard: Box::new(guard),
-        });
+        }));
         connection
     }
 
@@ -436,6 +453,7 @@ mod tests {
             from_bytes_max: 1024,
             catch_up_burst: 1,
             catch_ups_per_second: 1,
+            work: Work::unlimited(),
             command_bytes_max: 1,
             command_fragments_max: 1,
             mailbox_max: 1,

@@ -10,12 +10,13 @@ use std::{
     thread,
 };
 
+use base::work::{Payer, Work};
 use bytes::Bytes;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 use crate::{
     Micros, Seq,
-    catch_up::{Host, HostResponse, Requester},
+    catch_up::{Cost, Host, HostResponse, Requester},
     channel::{Channel, Publication, Rate},
     close::Close,
     connection::{NewConnection, Purpose},
@@ -27,7 +28,7 @@ use crate::{
     permission::Permission,
     probe::Probe,
     replay::ReplayResponse,
-    shard::{self, Drain, Shard, ShardMessage, bare_channel},
+    shard::{self, Drain, Shard, ShardMessage, TokenBucketLimits, TokenBuckets, bare_channel},
     socket::{SocketOptions, Stream},
 };
 
@@ -55,11 +56,13 @@ pub struct Limits {
     pub command_fragments_max: u32,
     /// Bytes of a `subscribe` to a pattern that carries positions.
     pub from_bytes_max: usize,
-    /// Responses of the host that the connections of one key may use at once in each shard. Beyond that,
-    /// commands of that key wait.
+    /// Responses of the host that the connections of one payer may use at once, over all shards. Beyond that,
+    /// commands of that payer wait.
     pub catch_up_burst: u32,
     /// Responses by which that allowance is refilled each second.
     pub catch_ups_per_second: u32,
+    /// Where the time of commands, and of the host for them, is charged. Commands of a payer in debt wait.
+    pub work: Work,
     /// Publications that may be queued for one shard.
     pub mailbox_max: usize,
     /// Milliseconds between two beats.
@@ -114,11 +117,18 @@ impl Limits {
         if has_beats { half } else { half.min(Micros::from(self.beat_ms) * 1000 * BEATS_A_PING) }
     }
 
-    /// The longest that the commands of a key in debt wait. Its sockets are not read meanwhile, and must
-    /// not be closed as idle because of that.
-    pub(crate) fn debt_us_max(&self) -> Micros {
+    /// The longest that the commands of a payer wait for responses that it has used.
+    fn debt_us_max(&self) -> Micros {
         let idle_us = if self.idle_ms == 0 { Micros::MAX } else { self.idle_us() };
         DEBT_US_MAX.min(idle_us / 4)
+    }
+
+    fn token_buckets(&self) -> TokenBucketLimits {
+        TokenBucketLimits {
+            burst: self.catch_up_burst,
+            per_second: self.catch_ups_per_second,
+            debt_us_max: self.debt_us_max(),
+        }
     }
 
     pub(crate) fn stall_us(&self) -> Micros {
@@ -138,6 +148,7 @@ pub(crate) struct Shared {
     /// The name and version of the server in `hello`.
     pub(crate) server: String,
     pub(crate) host: Box<dyn Host>,
+    pub(crate) token_buckets: TokenBuckets,
     pub(crate) mailboxes: Vec<Mailbox<ShardMessage, mio::Waker>>,
     /// Notified when a shard has processed its mailbox.
     progress: Notify,
@@ -166,6 +177,12 @@ impl Shared {
     pub(crate) fn notify_progress(&self, shard: usize, is_crowded: bool) {
         self.crowded[shard].store(is_crowded, Ordering::Release);
         self.progress.notify_waiters();
+    }
+
+    /// Whether commands of this payer must wait.
+    pub(crate) fn is_in_debt(&self, payer: Payer, now: Micros) -> bool {
+        let work = &self.limits.work;
+        self.token_buckets.is_in_debt(payer, now) || !work.debt(payer, work.now()).is_zero()
     }
 
     async fn wait_until(&self, holds: impl Fn(&Self) -> bool) {
@@ -239,6 +256,7 @@ impl Fanout {
         let shared = Arc::new(Shared {
             server: server.into(),
             host,
+            token_buckets: TokenBuckets::new(limits.token_buckets()),
             mailboxes,
             progress: Notify::new(),
             crowded: (0..shards).map(|_| AtomicBool::new(false)).collect(),
@@ -311,11 +329,10 @@ impl Fanout {
         self.shared.wait_until(|shared| !shared.mailboxes.iter().any(Mailbox::is_crowded)).await;
     }
 
-    /// Responds to a request of [`Host::submit`]. `work`: the bytes of work that it cost, which are charged
-    /// to the requester's key.
-    pub fn respond(&self, requester: Requester, response: HostResponse, work: usize) {
+    /// Responds to a request of [`Host::submit`]. `cost`: charged to the requester's payer.
+    pub fn respond(&self, requester: Requester, response: HostResponse, cost: Cost) {
         self.shared.mailboxes[requester.shard]
-            .push([ShardMessage::Response(requester, response, work)]);
+            .push([ShardMessage::Response(requester, response, cost)]);
     }
 
     /// Responds to a request of [`Host::replay`].

@@ -74,14 +74,16 @@
 //! | bytes and age in an outbox | `fanout.outbox_bytes`, `fanout.outbox_age_ms` | the subscription falls behind; commands wait |
 //! | new connections per turn, open requests to the host | 64 to 1,024, by the length of the last turn | they wait |
 //! | requests of one connection | 1 | its commands wait |
-//! | commands per connection and turn; reads per turn | 32; 2 of 8 KiB | the next turn |
+//! | time of commands of one payer, and of all, in a turn; reads per connection | 250 µs, 1 ms; 2 of 8 KiB | the next turn |
+//! | processor time of commands, and of the host for them, of one payer | `Limits::work` | its commands wait |
+//! | requests of one payer that are open and dear: patterns, lists, hashes, and all of sockets with picks | 4 | they wait |
 //! | bytes and fragments of one command | `server.command_bytes_max`, `server.command_fragments_max` | closed with 4413 |
 //! | channels and patterns per socket | `fanout.channels_max`, `fanout.patterns_max` | refused, or left out of a pattern |
 //! | different picks per socket | 8 | refused |
 //! | recent frames that are kept as rendered for views | 64, 4 MiB | the oldest go |
 //! | bytes of a batch, and per write | `fanout.write_bytes_max` | the next batch or turn |
 //! | kernel buffers | `fanout.send_buffer_bytes`, `fanout.unsent_bytes` | frames stay in the outbox |
-//! | catch-up requests of one key | `fanout.catch_up_burst`, `fanout.catch_ups_per_second` | its commands wait |
+//! | catch-up requests of one payer, over all shards | `fanout.catch_up_burst`, `fanout.catch_ups_per_second` | its commands wait |
 //! | inspections of the host's operator that are open; connections that one looks at in a turn | 8; 1,024 | refused; the next turn |
 //! | remembered things: rare ones of a shard; of each of at most 4 watched connections | 4,096; 256 | the oldest go |
 //! | silence and stalls | `fanout.idle_ms`, `fanout.stall_ms` | closed |

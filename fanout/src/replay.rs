@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use crate::{
     Micros,
-    catch_up::{Lease, Requester},
+    catch_up::{Cost, Lease, Requester},
     channel::{ChannelId, Epoch, Position, Seq},
     permission::Classes,
 };
@@ -17,9 +17,8 @@ use crate::{
 /// A request about a replay, and where it came from.
 #[derive(Debug)]
 pub struct ReplayRequest {
+    /// Its payer has a limited number of replays.
     pub requester: Requester,
-    /// The key of the connection, to limit its replays.
-    pub key: Option<u64>,
     /// The number of the replay in its session: 1 is `r1`.
     pub replay: u32,
     pub command: ReplayCommand,
@@ -96,8 +95,8 @@ pub struct ReplayChange {
 pub struct ReplayResponse {
     pub replay: u32,
     pub outcome: ReplayOutcome,
-    /// The bytes of work that it cost, which are charged to the requester's key.
-    pub work: usize,
+    /// What it cost, which is charged to the requester's payer.
+    pub cost: Cost,
 }
 
 impl ReplayResponse {

@@ -15,6 +15,8 @@ mod permission;
 mod replays;
 mod report;
 mod subscription;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{HashMap, VecDeque};
 
@@ -51,6 +53,8 @@ pub struct Session {
     index: Option<Box<SubscriptionIndex>>,
     /// The wildcards and their options. [`Patterns`] finds those that cover a channel.
     wildcards: HashMap<Pattern, SubscribeOptions, FxBuildHasher>,
+    /// The wildcard of the last `set`, and how many subscriptions exist only because of it, until any of that changes.
+    last_set: Option<Box<(Pattern, usize)>>,
     /// Subscriptions to be caught up, in the order in which they fell behind, urgent ones first. Those
     /// that have ended or caught up since are skipped.
     behind: VecDeque<usize>,
@@ -60,6 +64,8 @@ pub struct Session {
     behind_deliver_last: u32,
     channels_max: u32,
     patterns_max: u32,
+    /// It has asked for parts of documents, each of which the shard renders.
+    picks: bool,
     /// The client has been informed that channels of its wildcards are left out because of the limit.
     limit_reported: bool,
     /// While a beat is being sent in parts: the key at which the next part begins.
@@ -152,11 +158,13 @@ impl Session {
             subscriptions: Slab::new(),
             index: None,
             wildcards: HashMap::default(),
+            last_set: None,
             behind: VecDeque::new(),
             behind_count: 0,
             behind_deliver_last: 0,
             channels_max: u32::try_from(channels_max).unwrap_or(u32::MAX),
             patterns_max: u32::MAX,
+            picks: false,
             limit_reported: false,
             beat_at: None,
             pending: None,
@@ -222,6 +230,12 @@ impl Session {
         self.pending.is_some() || self.batch.is_some() || self.waits_for_replay()
     }
 
+    /// Whether it has asked for parts of documents: what catches it up costs the shard much.
+    #[must_use]
+    pub fn picks(&self) -> bool {
+        self.picks
+    }
+
     /// Whether any subscription is behind.
     #[must_use]
     pub fn is_behind(&self) -> bool {
@@ -272,6 +286,7 @@ impl Session {
             self.subscriptions = Slab::with_capacity(1);
         }
         self.count_behind(&sub, 1);
+        self.last_set = None;
         let key = self.subscriptions.insert(sub);
         match &mut self.index {
             Some(index) => index.insert(&self.subscriptions, key),
@@ -300,6 +315,7 @@ impl Session {
             index.remove(&self.subscriptions, key);
         }
         let sub = self.subscriptions.try_remove(key)?;
+        self.last_set = None;
         self.count_behind(&sub, -1);
         if self.subscriptions.len() < (self.channels_max - self.channels_max / 10) as usize {
             self.limit_reported = false;
@@ -487,7 +503,7 @@ impl Session {
         self.widening = Vec::new();
         self.behind = VecDeque::new();
         (self.behind_count, self.behind_deliver_last) = (0, 0);
-        (self.index, self.beat_at) = (None, None);
+        (self.index, self.beat_at, self.last_set) = (None, None, None);
         std::mem::take(&mut self.subscriptions).drain().filter_map(|sub| sub.follower()).collect()
     }
 

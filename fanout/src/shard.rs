@@ -9,34 +9,41 @@ mod dispatch;
 mod inspection;
 mod lifecycle;
 mod message;
+mod read_queue;
 mod reading;
+mod request_queue;
 mod schedule;
 mod timers;
 mod token_buckets;
 
 use std::{
     collections::{HashSet, VecDeque},
-    io, mem,
+    io,
     sync::{Arc, LazyLock, atomic::Ordering},
     time::Duration,
 };
 
+use base::work::{Payer, Pool, measure};
 use metrics::{counter, histogram};
 use mio::{Events, Poll, Token};
-use rustc_hash::FxBuildHasher;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use tracing::error;
 
 pub use self::departures::Drain;
-pub(crate) use self::message::ShardMessage;
 use self::{
     departures::Departures,
     inspection::Scan,
+    read_queue::ReadQueue,
+    request_queue::{RequestQueue, WaitingRequest},
     schedule::CheckSchedule,
+};
+pub(crate) use self::{
+    message::ShardMessage,
     token_buckets::{TokenBucketLimits, TokenBuckets},
 };
 use crate::{
     Micros,
-    catch_up::{HostRequest, HostResponse, Requester, ShardRequest},
+    catch_up::{Cost, HostResponse, Requester, ShardRequest},
     channel::{Channel, ChannelId, Epoch},
     clock::monotonic,
     close::Close,
@@ -96,21 +103,19 @@ pub(crate) struct Shard {
     poll: Poll,
     subscribers: Subscribers<Connection>,
     buffer: Box<[u8]>,
-    /// Connections to read from in the next turn, each once, even without a socket event.
-    unread: Vec<usize>,
-    /// An empty list, reused for its allocation.
-    spare: Vec<usize>,
+    /// Connections to read from in the next turns, even without a socket event.
+    unread: ReadQueue,
     /// Connections that are closing.
     closing: HashSet<usize, FxBuildHasher>,
     /// Those of them whose streams are not ended yet. A slot may have been reused meanwhile.
     hanging_up: Vec<usize>,
     /// Requests that wait until fewer are pending.
-    requests: VecDeque<(usize, u64, HostRequest)>,
-    requests_pending: usize,
+    requests: RequestQueue,
     /// New connections in a turn and pending requests, for now.
     joins_max: usize,
-    token_buckets: TokenBuckets,
-    /// Connections whose commands wait because their key is in debt.
+    /// Processor time that is not charged yet: it is at the end of a turn.
+    uncharged: FxHashMap<(Payer, Pool), Duration>,
+    /// Connections whose commands wait because their payer is in debt.
     indebted: Vec<(usize, u64)>,
     schedule: CheckSchedule,
     /// The operator's lists that are being made, in the order in which they were requested.
@@ -132,11 +137,6 @@ impl Shard {
             age_us: limits.outbox_age_us(),
         };
         let subscriber_limits = SubscriberLimits { budget, write_bytes: limits.write_bytes_max };
-        let token_buckets = TokenBuckets::new(TokenBucketLimits {
-            burst: limits.catch_up_burst,
-            per_second: limits.catch_ups_per_second,
-            debt_us_max: limits.debt_us_max(),
-        });
         let now = monotonic();
         let schedule = CheckSchedule {
             tick_due: now + TICK_US,
@@ -151,14 +151,12 @@ impl Shard {
             poll,
             subscribers: Subscribers::new(subscriber_limits),
             buffer: vec![0; READ_BYTES].into(),
-            unread: Vec::new(),
-            spare: Vec::new(),
+            unread: ReadQueue::default(),
             closing: HashSet::default(),
             hanging_up: Vec::new(),
-            requests: VecDeque::new(),
-            requests_pending: 0,
+            requests: RequestQueue::default(),
             joins_max: JOINS_MIN,
-            token_buckets,
+            uncharged: FxHashMap::default(),
             indebted: Vec::new(),
             schedule,
             scans: VecDeque::new(),
@@ -209,14 +207,7 @@ impl Shard {
                 self.read_soon(slot);
             }
         }
-        let mut unread = mem::replace(&mut self.unread, mem::take(&mut self.spare));
-        for slot in unread.drain(..) {
-            if let Some(subscriber) = self.subscribers.get_mut(slot) {
-                subscriber.sink.is_unread = false;
-                self.read(slot, now);
-            }
-        }
-        self.spare = unread;
+        self.read_all(now);
         let more = self.take_messages(now);
         self.subscribers.flush(now);
         for (probe, taken) in self.probes.drain(..) {
@@ -227,6 +218,7 @@ impl Shard {
             self.tick(now);
         }
         self.hang_up();
+        self.charge_used();
         let is_scanning = self.scan(now);
         let done = monotonic();
         if let Some(oldest) = self.subscribers.take_oldest_written() {
@@ -269,8 +261,8 @@ impl Shard {
             ShardMessage::Probe(probe) => {
                 return self.probes.push((probe, self.shared.host.stamp()));
             }
-            ShardMessage::Response(requester, response, work) => {
-                self.handle_response(requester, response, work, now);
+            ShardMessage::Response(requester, response, cost) => {
+                self.handle_response(requester, response, cost, now);
             }
             ShardMessage::Replay(requester, response) => {
                 self.handle_replay(requester, response, now);
@@ -297,40 +289,41 @@ impl Shard {
         &mut self,
         requester: Requester,
         response: HostResponse,
-        work: usize,
+        cost: Cost,
         now: Micros,
     ) {
-        self.requests_pending -= 1;
-        self.submit_waiting();
+        let Requester { slot, generation, payer, .. } = requester;
+        self.requests.done(payer, slot, generation);
+        self.shared.token_buckets.charge_response(payer, cost.bytes, now);
+        self.charge(payer, Pool::Writer, cost.used);
+        self.submit_waiting(now);
         self.shared.followed.store(true, Ordering::Relaxed);
-        let Some(connection) = self.connection(requester.slot, requester.generation) else {
-            return;
-        };
-        if connection.is_closing() {
-            return;
-        }
-        if let Some(key) = self.key(requester.slot) {
-            self.token_buckets.charge_response(key, work, now);
-        }
-        self.subscribers.apply_response(requester.slot, response, now);
-        // Commands may have waited for the response.
-        self.read_soon(requester.slot);
-    }
-
-    fn handle_replay(&mut self, requester: Requester, response: ReplayResponse, now: Micros) {
-        let slot = requester.slot;
-        let connection = self.connection(slot, requester.generation);
+        let connection = self.connection(slot, generation);
         if connection.is_none_or(|connection| connection.is_closing()) {
             return;
         }
-        if let Some(key) = self.key(slot) {
-            if response.is_answer() {
-                self.token_buckets.charge_response(key, response.work, now);
-            } else {
-                self.token_buckets.charge_work(key, response.work, now);
-            }
+        let ((), used) = measure(|| self.subscribers.apply_response(slot, response, now));
+        self.charge(payer, Pool::Shard, used);
+        // Commands may have waited for the response.
+        self.read_soon(slot);
+    }
+
+    fn handle_replay(&mut self, requester: Requester, response: ReplayResponse, now: Micros) {
+        let Requester { slot, generation, payer, .. } = requester;
+        let (buckets, cost) = (&self.shared.token_buckets, response.cost);
+        if response.is_answer() {
+            buckets.charge_response(payer, cost.bytes, now);
+        } else {
+            buckets.charge_work(payer, cost.bytes, now);
         }
-        self.subscribers.apply_replay_response(slot, response, now);
+        self.charge(payer, Pool::Replays, cost.used);
+        let connection = self.connection(slot, generation);
+        if connection.is_none_or(|connection| connection.is_closing()) {
+            return;
+        }
+        let apply = || self.subscribers.apply_replay_response(slot, response, now);
+        let ((), used) = measure(apply);
+        self.charge(payer, Pool::Shard, used);
         // Commands may have waited for the response.
         self.read_soon(slot);
     }
@@ -339,17 +332,18 @@ impl Shard {
     fn apply_effects(&mut self, now: Micros) {
         for (slot, effect) in self.subscribers.take_effects() {
             let Some(subscriber) = self.subscribers.get(slot) else { continue };
-            let generation = subscriber.sink.generation;
+            let (generation, payer) = (subscriber.sink.generation, subscriber.sink.payer());
+            let picks = subscriber.session.picks();
             match effect {
                 Effect::Submit(request) => {
-                    self.requests.push_back((slot, generation, request));
-                    self.submit_waiting();
+                    let is_dear = picks || request.is_dear();
+                    let waiting = WaitingRequest { slot, generation, request };
+                    self.requests.push(payer, waiting, is_dear);
+                    self.submit_waiting(now);
                 }
                 Effect::Replay(replay, command) => {
-                    let requester = Requester { shard: self.number, slot, generation };
-                    let key = self.key(slot);
-                    let request = ReplayRequest { requester, key, replay, command };
-                    self.shared.host.replay(request);
+                    let requester = Requester { shard: self.number, slot, generation, payer };
+                    self.shared.host.replay(ReplayRequest { requester, replay, command });
                 }
                 Effect::Resume => self.read_soon(slot),
                 Effect::TooSlow => self.close(slot, Close::TooSlow, now),
@@ -358,16 +352,37 @@ impl Shard {
         }
     }
 
-    /// Submits requests to the host, as many as may be pending.
-    fn submit_waiting(&mut self) {
-        while self.requests_pending < self.joins_max
-            && let Some((slot, generation, request)) = self.requests.pop_front()
-        {
+    /// Submits requests to the host, as many as may be pending. Those of a payer in debt that are dear wait, but those
+    /// that catch readers up.
+    fn submit_waiting(&mut self, now: Micros) {
+        while self.requests.pending() < self.joins_max {
+            let next = self
+                .requests
+                .pop(|payer, request| !request.is_dear() || !self.shared.is_in_debt(payer, now));
+            let Some((payer, WaitingRequest { slot, generation, request })) = next else { return };
             if self.connection(slot, generation).is_some() {
-                self.requests_pending += 1;
-                let requester = Requester { shard: self.number, slot, generation };
+                let requester = Requester { shard: self.number, slot, generation, payer };
                 self.shared.host.submit(ShardRequest { requester, request });
+            } else {
+                self.requests.done(payer, slot, generation);
             }
+        }
+    }
+
+    /// Counts processor time, until it is charged with that of the turn.
+    fn charge(&mut self, payer: Payer, pool: Pool, used: Duration) {
+        *self.uncharged.entry((payer, pool)).or_default() += used;
+    }
+
+    /// Charges the processor time of a turn.
+    fn charge_used(&mut self) {
+        if self.uncharged.is_empty() {
+            return;
+        }
+        let work = &self.shared.limits.work;
+        let now = work.now();
+        for ((payer, pool), used) in self.uncharged.drain() {
+            work.charge(payer, pool, used, now);
         }
     }
 
@@ -376,9 +391,9 @@ impl Shard {
         Some(&mut subscriber.sink).filter(|connection| connection.generation == generation)
     }
 
-    /// The key of a connection while it is open.
-    fn key(&self, slot: usize) -> Option<u64> {
-        self.subscribers.get(slot)?.sink.owner.as_ref().map(|owner| owner.key)
+    /// Who pays for a connection.
+    fn payer(&self, slot: usize) -> Payer {
+        self.subscribers.get(slot).map_or(Payer::Hub, |subscriber| subscriber.sink.payer())
     }
 }
 

@@ -502,6 +502,9 @@ fn beat_or_stale(
     }
 }
 
+#[cfg(test)]
+mod tests;
+
 /// Slots are indices into memory, far fewer than 2^32.
 fn narrow(index: usize) -> u32 {
     u32::try_from(index).expect("fewer than 2^32 of anything")

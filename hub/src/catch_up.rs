@@ -130,6 +130,30 @@ impl Hub {
         }
     }
 
+    /// The sequence that a channel has reached; `None` if there is no such channel.
+    #[must_use]
+    pub fn head(&self, channel: &str) -> Option<Seq> {
+        Some(self.channel(self.channels.subject(channel)?)?.sequence.head())
+    }
+
+    /// The document that must be rendered to answer a request, if any: nobody has asked for it since its last change.
+    pub(crate) fn renders(&self, request: &HostRequest) -> Option<Subject> {
+        let HostRequest::CatchUp { channel, from, with_hash, .. } = request else { return None };
+        let subject = self.unrendered(channel.as_str())?;
+        let entry = self.channel(subject)?;
+        let is_hashed = || matches!(&entry.hash, Some((seq, _)) if *seq == entry.sequence.head());
+        let wants_image = from.is_none_or(|from| verify(entry, from).is_err());
+        (wants_image || *with_hash && !is_hashed()).then_some(subject)
+    }
+
+    /// A channel whose image has not been rendered since its last change.
+    pub(crate) fn unrendered(&self, channel: &str) -> Option<Subject> {
+        let subject = self.channels.subject(channel)?;
+        let entry = self.channel(subject)?;
+        let is_rendered = matches!(&entry.image, Some((seq, _)) if *seq == entry.sequence.head());
+        (!is_rendered).then_some(subject)
+    }
+
     fn lacks_of(&self, channel: &str, from: Option<Position>) -> bool {
         // Channels that open later count up from this one. After a loss of records all are others, which nobody counts up to.
         let opens_later = |epoch: Epoch| {

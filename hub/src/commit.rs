@@ -14,7 +14,7 @@ use std::{
 
 use fanout::{
     Change, Fanout, Micros,
-    catch_up::{HostResponse, Requester},
+    catch_up::{Cost, HostResponse, Requester},
     channel::Rate,
     encode,
 };
@@ -65,10 +65,23 @@ pub(crate) struct FollowedTurns {
 /// An answer to a request. It is sent after every change that it contains.
 #[derive(Debug)]
 pub(crate) enum Answer {
-    FanOut { requester: Requester, response: HostResponse, work: usize },
-    CaughtUp { reply: oneshot::Sender<HostResponse>, response: HostResponse },
-    Image { reply: oneshot::Sender<Option<ChannelImage>>, image: Option<ChannelImage> },
-    Pushed { reply: oneshot::Sender<PushAnswer>, answer: PushAnswer },
+    FanOut {
+        requester: Requester,
+        response: HostResponse,
+        cost: Cost,
+    },
+    CaughtUp {
+        reply: oneshot::Sender<(HostResponse, Cost)>,
+        response: (HostResponse, Cost),
+    },
+    Image {
+        reply: oneshot::Sender<(Option<ChannelImage>, Duration)>,
+        image: (Option<ChannelImage>, Duration),
+    },
+    Pushed {
+        reply: oneshot::Sender<PushAnswer>,
+        answer: PushAnswer,
+    },
     Yielded(oneshot::Sender<()>),
     Committed { reply: oneshot::Sender<Option<Micros>>, last: Option<Micros> },
 }
@@ -259,7 +272,7 @@ impl Committer {
                             "cannot write to the log; publishing is paused"
                         );
                         gauge!("matchwire_log_refused").set(1.0);
-                        self.state.set_refused(true);
+                        self.state.set_refusal(Some(problem.to_string()));
                         self.fanout.set_stale(Some(now()));
                     }
                     failures += 1;
@@ -285,7 +298,7 @@ impl Committer {
         if failures > 0 {
             info!(failures, "the log is written again");
             gauge!("matchwire_log_refused").set(0.0);
-            self.state.set_refused(false);
+            self.state.set_refusal(None);
             self.fanout.set_stale(None);
         }
         true
@@ -294,8 +307,8 @@ impl Committer {
     fn answer(&self, answer: Answer) {
         // Requesters may be gone.
         match answer {
-            Answer::FanOut { requester, response, work } => {
-                self.fanout.respond(requester, response, work);
+            Answer::FanOut { requester, response, cost } => {
+                self.fanout.respond(requester, response, cost);
             }
             Answer::CaughtUp { reply, response } => drop(reply.send(response)),
             Answer::Image { reply, image } => drop(reply.send(image)),

@@ -97,7 +97,8 @@
 //! | turns waiting for the follower | 1,024 | it reads them from the log |
 //! | traces under way or waiting for their receiver | 256 | messages are not traced, and counted |
 //! | requests about test channels | one for each socket | dropped, only while stopping |
-//! | readers waiting for a sequence over HTTP | 1,024 | one gets the current image |
+//! | readers waiting for a sequence over HTTP, and those of an account | 1,024; 64 | the oldest gets the current image |
+//! | readers waiting for a document that takes more than 1 ms to render | 100,000; nine times as long as it took | it is rendered |
 //! | quarantine | `feeds.quarantine_bytes_max`, `feeds.quarantine_age_ms` | the oldest messages go |
 //! | states of sources that wait for the database, kept of each | 1,024, 100 | not in the history; the oldest go |
 //! | positions of sources that wait for the database | 64 | the next one is written |

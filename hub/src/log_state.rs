@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc, Condvar, Mutex, PoisonError,
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
@@ -14,9 +14,16 @@ pub struct LogState {
     shared: Arc<SharedState>,
 }
 
+/// Why the log takes no records, and since when.
+#[derive(Debug)]
+struct Refusal {
+    why: String,
+    since: Instant,
+}
+
 #[derive(Debug, Default)]
 struct SharedState {
-    refused_since: Mutex<Option<Instant>>,
+    refusal: Mutex<Option<Refusal>>,
     is_behind: AtomicBool,
     is_drained: AtomicBool,
     is_isolated: AtomicBool,
@@ -34,7 +41,13 @@ impl LogState {
     /// Since when the log has taken no record.
     #[must_use]
     pub fn refused_since(&self) -> Option<Instant> {
-        *self.shared.refused_since.lock().unwrap_or_else(PoisonError::into_inner)
+        self.lock_refusal().as_ref().map(|refusal| refusal.since)
+    }
+
+    /// Why it cannot be written, such as a full disk.
+    #[must_use]
+    pub fn refusal(&self) -> Option<String> {
+        self.lock_refusal().as_ref().map(|refusal| refusal.why.clone())
     }
 
     /// Whether this node of a cluster has heard nothing of the log for a while, so that what it shows may be old.
@@ -67,9 +80,14 @@ impl LogState {
         self.shared.is_isolated.store(is_isolated, Ordering::Relaxed);
     }
 
-    pub(crate) fn set_refused(&self, is_refused: bool) {
-        let mut since = self.shared.refused_since.lock().unwrap_or_else(PoisonError::into_inner);
-        *since = is_refused.then(|| since.unwrap_or_else(Instant::now));
+    pub(crate) fn set_refusal(&self, why: Option<String>) {
+        let mut refusal = self.lock_refusal();
+        let since = refusal.as_ref().map_or_else(Instant::now, |refusal| refusal.since);
+        *refusal = why.map(|why| Refusal { why, since });
+    }
+
+    fn lock_refusal(&self) -> MutexGuard<'_, Option<Refusal>> {
+        self.shared.refusal.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// From now on, records that cannot be written are dropped: the process ends.

@@ -23,7 +23,7 @@ use metrics::counter;
 use serde::Serialize;
 use tokio::{
     sync::{Mutex, oneshot},
-    time::timeout,
+    time::{Instant, timeout, timeout_at},
 };
 
 use self::fingerprints::RecentFingerprints;
@@ -203,7 +203,7 @@ pub struct RefusedLine {
 /// Why the rest of a body was not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PushError {
-    /// The hub's queue stayed full for the maximum wait of a push.
+    /// The hub's queue stayed full, or the log refused records, for the maximum wait of a push.
     Full,
     /// The hub is stopping.
     Stopping,
@@ -227,6 +227,14 @@ pub struct PushSource {
     recent: RecentFingerprints,
     /// The last body without refusals.
     last_body: Option<Fingerprint>,
+    unanswered: Option<Unanswered>,
+}
+
+/// Lines that the hub has, and has not applied in time, such as while the log cannot be written.
+#[derive(Debug)]
+struct Unanswered {
+    answer: oneshot::Receiver<PushAnswer>,
+    fingerprints: Vec<Option<Fingerprint>>,
 }
 
 impl PushSources {
@@ -248,6 +256,7 @@ impl PushSources {
             name: name.into(),
             recent: RecentFingerprints::new(self.settings.ids_max),
             last_body: None,
+            unanswered: None,
         };
         Arc::clone(
             &self.sources.entry(name.to_owned()).or_insert_with(|| Arc::new(Mutex::new(new()))),
@@ -278,6 +287,9 @@ impl PushSources {
             deadline_us,
             answer: PushReport::default(),
         };
+        if let Err(error) = self.settle(source).await {
+            return Err((error, reader.answer));
+        }
         let mut lines = numbered_lines(body).peekable();
         let mut is_heard = false;
         while lines.peek().is_some() || !is_heard {
@@ -297,6 +309,25 @@ impl PushSources {
         Ok(reader.answer)
     }
 
+    /// Waits for the verdicts on lines of an earlier push, so that one that repeats them finds them.
+    async fn settle(&self, source: &mut PushSource) -> Result<(), PushError> {
+        let Some(unanswered) = &mut source.unanswered else { return Ok(()) };
+        let deadline = self.deadline();
+        let answer = timeout_at(deadline, &mut unanswered.answer).await;
+        let answer = answer.map_err(|_| PushError::Full)?;
+        if let (Ok(answer), Some(unanswered)) = (answer, source.unanswered.take()) {
+            let taken = answer.verdicts.into_iter().zip(unanswered.fingerprints);
+            let taken = taken
+                .filter_map(|(verdict, fingerprint)| fingerprint.filter(|_| verdict.is_none()));
+            taken.for_each(|fingerprint| source.recent.remember(fingerprint));
+        }
+        Ok(())
+    }
+
+    fn deadline(&self) -> Instant {
+        Instant::now() + Duration::from_millis(self.settings.wait_ms)
+    }
+
     async fn hand_in(
         &self,
         source: &mut PushSource,
@@ -309,7 +340,8 @@ impl PushSources {
         let source_name = Arc::clone(&source.name);
         let BodyReader { received, deadline_us, .. } = *reader;
         let answer = if self.hub_handle.leads() {
-            let room = timeout(Duration::from_millis(self.settings.wait_ms), self.room()).await;
+            let deadline = self.deadline();
+            let room = timeout_at(deadline, self.room()).await;
             let permit = room.map_err(|_| PushError::Full)??;
             let (reply, answer) = oneshot::channel();
             let pushed = PushRequest {
@@ -322,7 +354,12 @@ impl PushSources {
                 reply,
             };
             permit.put(Input::Push(Box::new(pushed)));
-            answer.await.map_err(|_| self.gone())?
+            let fingerprints = fingerprints.clone();
+            let unanswered = source.unanswered.insert(Unanswered { answer, fingerprints });
+            let answer = timeout_at(deadline, &mut unanswered.answer).await;
+            let answer = answer.map_err(|_| PushError::Full)?;
+            source.unanswered = None;
+            answer.map_err(|_| self.gone())?
         } else if lines.is_empty() && !refusals.is_empty() {
             // This node has counted them.
             return Ok(());

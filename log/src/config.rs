@@ -27,10 +27,13 @@ pub struct LogConfig {
     pub films_keep_ms: u64,
     /// Bytes of all films at most. Default 34359738368, 32 GiB. Beyond it the oldest are deleted.
     pub films_bytes_max: u64,
+    /// Free bytes of a disk below which what can wait pauses: films, if it is the disk of the log, and the archive, if it is
+    /// that of the database. Default 268435456, 256 MiB. 0: they never pause.
+    pub disk_free_min_bytes: u64,
     /// Replays at a time. Default 200. Further ones are refused. Each takes memory for a part of its films.
     pub replays_max: usize,
-    /// Replays of one key at a time. Default 20. Further ones are refused.
-    pub replays_max_per_key: usize,
+    /// Replays of one account at a time, over all of its keys and sockets. Default 20. Further ones are refused.
+    pub replays_max_per_account: usize,
     /// Milliseconds between two snapshots of the state. Default 10000; at least 100. A restart applies the records
     /// after the last one, so a longer interval makes it slower. Each snapshot takes processor time and disk
     /// bandwidth for the whole state.
@@ -114,8 +117,9 @@ impl Default for LogConfig {
             records_bytes_max: 8 * 1024 * 1024 * 1024,
             films_keep_ms: 14 * 24 * 3_600_000,
             films_bytes_max: 32 * 1024 * 1024 * 1024,
+            disk_free_min_bytes: 256 * 1024 * 1024,
             replays_max: 200,
-            replays_max_per_key: 20,
+            replays_max_per_account: 20,
             snapshot_ms: 10_000,
             snapshot_work_ms: 500,
             snapshots_keep: 3,

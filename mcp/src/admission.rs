@@ -59,7 +59,8 @@ impl Admission {
             Ok(None) => Err(Refusal::exhausted(&quota.status(0, now), &self.public_url)),
             // If counting fails, the call is free: the failure is the hub's, not the client's.
             Err(error) => {
-                warn!(
+                base::log_limited!(
+                    warn,
                     error = &error as &dyn Error,
                     "a call could not be counted against its quota"
                 );

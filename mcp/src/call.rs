@@ -3,7 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use accounts::{Addon, Caller, Scope, products::Product};
-use base::{Micros, time_format};
+use base::{
+    Micros, time_format,
+    work::{self, Pool},
+};
 use facts::event::Sport;
 use fanout::Position;
 use history::query::EntityKind;
@@ -555,9 +558,9 @@ fn shorten_names(rows: &mut [Value], bytes_max: usize) {
     }
 }
 
-/// Runs a search through all names where it holds up no other request.
+/// Runs a search through all names where it holds up no other request, in turn with those of other accounts.
 pub(crate) async fn blocking<T: Send + 'static>(
     search: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Refusal> {
-    tokio::task::spawn_blocking(search).await.map_err(|_| Refusal::unavailable())
+    work::run_blocking(Pool::Mcp, search).await.map_err(|_| Refusal::unavailable())
 }

@@ -11,11 +11,11 @@ use fanout::{
     encode::payload,
 };
 use hub::{
-    pipeline::{HubHandle, Request},
+    pipeline::{HubHandle, HubStopped},
     watch::ChannelWatch,
 };
 use serde_json::Value;
-use tokio::{sync::oneshot, time::timeout};
+use tokio::time::timeout;
 
 use crate::refusal::Refusal;
 
@@ -62,9 +62,7 @@ impl Live {
 
     /// The `image` frame of a channel; `None` if there is no such channel.
     pub(crate) async fn image(&self, channel: &str) -> Result<Option<Value>, Refusal> {
-        let (reply, answer) = oneshot::channel();
-        let question = Request::Image { channel: channel.to_owned(), at_least: 0, reply };
-        let image = self.ask(question, answer).await?;
+        let image = ask(self.hub.image(channel)).await?;
         image.map(|image| frame(&image.frame)).transpose()
     }
 
@@ -108,17 +106,13 @@ impl Live {
     }
 
     async fn request(&self, request: HostRequest) -> Result<HostResponse, Refusal> {
-        let (reply, answer) = oneshot::channel();
-        self.ask(Request::CatchUp { request, reply }, answer).await
+        ask(self.hub.catch_up(request)).await
     }
+}
 
-    async fn ask<T>(&self, question: Request, answer: oneshot::Receiver<T>) -> Result<T, Refusal> {
-        let asked = async {
-            self.hub.requests.send(question).await.ok()?;
-            answer.await.ok()
-        };
-        timeout(ANSWER_WITHIN, asked).await.ok().flatten().ok_or_else(Refusal::unavailable)
-    }
+async fn ask<T>(answer: impl Future<Output = Result<T, HubStopped>>) -> Result<T, Refusal> {
+    let answer = timeout(ANSWER_WITHIN, answer).await.ok().and_then(Result::ok);
+    answer.ok_or_else(Refusal::unavailable)
 }
 
 pub(crate) fn no_channel(name: &str) -> Refusal {

@@ -3,6 +3,7 @@
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 use accounts::{Caller, limits::QuotaStatus, products::Product};
+use base::work::Pool;
 use facts::event::Sport;
 use history::query::History;
 use hyper::http::request::Parts;
@@ -172,7 +173,18 @@ impl Server {
     pub(crate) async fn call(&self, call: Call<'_>, given: &Map<String, Value>) -> CallOutcome {
         let called = match self.count(call.caller).await {
             Err(refusal) => CallOutcome { result: Err(refusal), quota: None },
-            Ok(quota) => CallOutcome { result: call.run(given).await, quota },
+            Ok(quota) => {
+                // `rmcp` runs calls on tasks of its own, so what they use is not charged with their request.
+                let result = match call.context {
+                    Some(_) => {
+                        let work = self.shared.admission.limits.work();
+                        let payer = call.caller.account.payer();
+                        Box::pin(work.run(payer, Pool::Mcp, call.run(given))).await
+                    }
+                    None => call.run(given).await,
+                };
+                CallOutcome { result, quota }
+            }
         };
         let outcome = called.result.as_ref().map_or_else(|refusal| refusal.code, |_| "ok");
         counter!(

@@ -1,12 +1,17 @@
 //! What the settings of the program are for each of its parts.
 
-use std::{sync::Arc, thread};
+use std::{path::PathBuf, sync::Arc, thread};
 
-use crate::config::{Config, FanoutConfig, TlsConfig};
+use base::{disk::Folder, process::OpenFiles, work::Work};
+use database::DatabaseName;
+use tracing::warn;
+
+use super::restart;
+use crate::config::{Config, FanoutConfig, ServerConfig, TlsConfig};
 use fanout::{Limits, socket::SocketOptions};
 use hub::{HubSettings, push::PushDeadlines, quarantine, sequence::TailWindow};
 use web::http::{
-    Proxies,
+    ConnectionLimits, Proxies,
     tls::{
         Certificate, CurrentCertificate, TlsError,
         acme::{AcmeClient, AcmeError},
@@ -73,7 +78,7 @@ pub(super) fn quarantine_limits(config: &Config) -> quarantine::QuarantineLimits
     }
 }
 
-pub(super) fn limits(config: &Config) -> Limits {
+pub(super) fn limits(config: &Config, work: Work) -> Limits {
     let FanoutConfig { shards, .. } = config.fanout;
     let cores = thread::available_parallelism().map_or(1, usize::from);
     Limits {
@@ -86,6 +91,7 @@ pub(super) fn limits(config: &Config) -> Limits {
         from_bytes_max: config.fanout.from_bytes_max,
         catch_up_burst: config.fanout.catch_up_burst,
         catch_ups_per_second: config.fanout.catch_ups_per_second,
+        work,
         command_bytes_max: config.server.command_bytes_max,
         command_fragments_max: config.server.command_fragments_max,
         mailbox_max: config.fanout.mailbox,
@@ -105,6 +111,28 @@ pub(super) fn socket_options(config: &FanoutConfig) -> SocketOptions {
 
 pub(super) fn micros(ms: u64) -> fanout::Micros {
     fanout::Micros::try_from(ms).unwrap_or(fanout::Micros::MAX / 1000).saturating_mul(1000)
+}
+
+/// The folders whose disks are watched.
+pub(super) fn folders(config: &Config) -> Vec<(Folder, PathBuf)> {
+    let mut folders = vec![(Folder::Log, restart::folder(config))];
+    if let DatabaseName::File(path) = &config.server.db {
+        folders.push((Folder::Database, path.clone()));
+    }
+    folders
+}
+
+/// The limits on HTTP connections, as far as the process may have as many files open.
+pub(super) fn connection_limits(server: &ServerConfig, files: OpenFiles) -> ConnectionLimits {
+    let configured = ConnectionLimits::of(server);
+    let connections_max = files.http_connections(configured.connections_max);
+    if connections_max < configured.connections_max {
+        warn!(
+            connections_max,
+            "server.connections_max is more than the process may have open: raise its limit of open files"
+        );
+    }
+    ConnectionLimits { connections_max, ..configured }
 }
 
 pub(super) fn milliseconds(ms: u64) -> u32 {

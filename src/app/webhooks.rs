@@ -28,6 +28,7 @@ use base::{
     clock::wall,
     supervisor::{self, Lifetime},
     tls,
+    work::Work,
 };
 use database::Database;
 use hub::pipeline::HubHandle;
@@ -41,6 +42,8 @@ const MAILS_MAX_PER_HOUR: u32 = 6;
 /// What webhooks are connected with.
 pub(super) struct WebhookParts {
     pub webhooks: Webhooks,
+    /// Charged for deliveries.
+    pub work: Work,
     pub accounts: Accounts,
     pub entitlement: Entitlement,
     pub hub_handle: HubHandle,
@@ -102,12 +105,19 @@ impl RunningWebhooks {
     ///
     /// If the system refuses a thread.
     pub(super) fn start(parts: WebhookParts, stopped: &watch::Receiver<bool>) -> io::Result<Self> {
-        let WebhookParts { webhooks, accounts, entitlement, hub_handle, records, fenced } = parts;
+        let WebhookParts { webhooks, work, accounts, entitlement, hub_handle, records, fenced } =
+            parts;
         let recipients = Recipients::new(accounts, entitlement);
         let (may_receive, hub) = (recipients.may_receive(), hub_handle.clone());
         let leads = move || hub.leads();
-        let sending =
-            webhooks.start_sending(may_receive, mail_that_disabled(), leads, wall, stopped)?;
+        let sending = webhooks.start_sending(
+            work,
+            may_receive,
+            mail_that_disabled(),
+            leads,
+            wall,
+            stopped,
+        )?;
         let stopped = stopped.clone();
         let follower =
             WebhookFollower::new(webhooks, fenced, recipients, records, hub_handle, stopped);

@@ -11,7 +11,7 @@ use toml::Table;
 /// Each crate of the program, with the crates that it may use. A crate that is not listed may use none.
 const LAYERS: [(&str, &[&str]); 17] = [
     ("base", &[]),
-    ("fanout", &[]),
+    ("fanout", &["base"]),
     ("conformance", &[]),
     ("database", &["base"]),
     ("facts", &[]),

@@ -179,20 +179,62 @@ async fn refusal_arrives_while_the_body_is_still_coming() {
     }
 }
 
+/// Every route that reads a body, by how it is read.
+#[tokio::test]
+async fn body_that_does_not_come_gets_408() {
+    let settings = [QUIET, ("SERVER_BODY_TIMEOUT_MS", "500"), ("INGEST_BODY_MS", "500")];
+    let hub = Hub::start_with(&["serve"], &settings);
+    let key = hub.key(&crate::support::ALL_ADDONS);
+    let feed_key = hub.feed_key("acme", &[]);
+    let json = "application/json";
+    let form = "application/x-www-form-urlencoded";
+    let routes = [
+        ("/mcp", &*key, json),
+        ("/tennis/mcp", &*key, json),
+        ("/api/v2/webhooks/", &*key, json),
+        ("/ingest/v1/acme", &*feed_key, json),
+        ("/ingest/v1/acme/", &*feed_key, json),
+        ("/oauth/token/", &*key, form),
+        ("/oauth/revoke/", &*key, form),
+    ];
+    let asked = routes.map(async |(path, key, kind)| {
+        let mut stream = TcpStream::connect(&hub.address).await.expect("it connects");
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: {}\r\nauthorization: Token {key}\r\n\
+             accept: application/json, text/event-stream\r\ncontent-type: {kind}\r\n\
+             content-length: 100\r\n\r\nhalf",
+            hub.address
+        );
+        stream.write_all(head.as_bytes()).await.expect("it takes a head");
+        let (read, _) = read_all(&mut stream).await;
+        let read = String::from_utf8_lossy(&read);
+        assert!(read.starts_with("HTTP/1.1 408 "), "{path}: {read}");
+        assert!(read.contains("\r\nconnection: close\r\n"), "{path}: {read}");
+    });
+    join_all(asked).await;
+}
+
 #[tokio::test]
 async fn idle_connection_is_closed() {
     let settings =
         [QUIET, ("SERVER_HANDSHAKE_TIMEOUT_MS", "1000"), ("SERVER_KEEP_ALIVE_MS", "1000")];
     let hub = Hub::start_with(&["serve"], &settings);
-    for begun in ["GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n", "", "GET /heal", "GET /stream/v1 HT"]
-    {
+    let whole = "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
+    for (begun, status) in [
+        (whole, "HTTP/1.1 200"),
+        ("", ""),
+        ("GET /heal", "HTTP/1.1 408"),
+        ("GET /stream/v1 HT", ""),
+    ] {
         let mut stream = TcpStream::connect(&hub.address).await.expect("it connects");
         stream.write_all(begun.as_bytes()).await.expect("it takes a piece");
         let (read, _) = read_all(&mut stream).await;
         let read = String::from_utf8_lossy(&read);
-        let is_answered = begun.ends_with("\r\n\r\n");
-        assert_eq!(read.starts_with("HTTP/1.1 200"), is_answered, "{begun:?}");
-        assert_eq!(read.contains("keep-alive: timeout=1\r\n"), is_answered, "{read}");
+        assert!(
+            read.starts_with(status) && read.is_empty() == status.is_empty(),
+            "{begun:?}: {read}"
+        );
+        assert_eq!(read.contains("keep-alive: timeout=1\r\n"), begun == whole, "{read}");
     }
 }
 

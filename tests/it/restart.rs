@@ -141,10 +141,11 @@ async fn clock_that_was_set_back_before_a_start_is_followed() {
 }
 
 #[tokio::test]
-async fn stop_ends_while_the_log_cannot_be_written() {
+async fn full_disk_is_told_and_does_not_hold_up_the_stop() {
     let Some(disk) = Disk::mount_or_skipped() else { return };
     let path: &'static str = disk.path().display().to_string().leak();
-    let settings = [QUIET, ("LOG_FOLDER", path), ("SERVER_DRAIN_MS", "300")];
+    let settings =
+        [QUIET, ("LOG_FOLDER", path), ("SERVER_DRAIN_MS", "300"), ("INGEST_WAIT_MS", "500")];
     let folder: Arc<TempDir> = Arc::new(tempfile::tempdir().expect("a temporary folder"));
     let mut hub = Hub::start_in_with(Arc::clone(&folder), &["serve"], &settings);
     let (feed, key) = (hub.feed_key("acme", &[]), hub.key(&ADDONS));
@@ -152,7 +153,13 @@ async fn stop_ends_while_the_log_cannot_be_written() {
     let before = board(&hub, &key).await;
     disk.fill();
     hub.until_counted("matchwire_log_refused").await;
-    assert_eq!(hub.get("/readyz").await.status, 503);
+    let readiness = hub.get("/readyz").await;
+    assert_eq!(readiness.status, 503);
+    assert!(readiness.body.contains("No space left on device"), "{readiness:?}");
+    let line = br#"{"sport":"hockey","match":"m","fact":{"fixture":{}}}"#;
+    let token = format!("Token {feed}");
+    let pushed = hub.post("/ingest/v1/acme", &[("authorization", &token)], line).await;
+    assert_eq!((pushed.status, pushed.header("retry-after")), (503, Some("1")), "{pushed:?}");
     hub.terminate();
     assert_eq!(hub.until_ended().await, Some(0), "{}", hub.printed());
     disk.free();

@@ -1,7 +1,7 @@
 //! The secret part of a key appears nowhere, at any point of the key's life and with any log
 //! level.
 
-use std::{fs, sync::Arc};
+use std::{fs, os::unix::fs::PermissionsExt, sync::Arc};
 
 use serde_json::json;
 use tokio_tungstenite::{connect_async, tungstenite::client::IntoClientRequest};
@@ -175,4 +175,23 @@ async fn keys_appear_in_no_output() {
             }
         }
     }
+}
+
+/// Whatever the mask of the process that starts the program.
+#[test]
+fn files_of_the_hub_are_its_owners_alone() {
+    let mut hub = Hub::start(&["serve"]);
+    assert_eq!(hub.stop(), Some(0));
+    let mut folders = vec![hub.folder.path().to_owned()];
+    let mut count = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let entry = entry.expect("an entry");
+            let about = entry.metadata().expect("it is there");
+            assert_eq!(about.permissions().mode() & 0o077, 0, "{}", entry.path().display());
+            folders.extend(about.is_dir().then(|| entry.path()));
+            count += 1;
+        }
+    }
+    assert!(count > 5, "{count} files: the log, its snapshot and films, and the database");
 }

@@ -1,17 +1,23 @@
 //! How the hub stops, and what survives a restart.
 
-use std::{collections::BTreeSet, process::Command, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    io::{BufRead, BufReader, Read},
+    process::{Command, Stdio},
+    sync::Arc,
+};
 
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
+    time::timeout,
 };
 
 use crate::support::{
-    Client, Closed, Hub, QUIET, Setting,
+    Client, Closed, Hub, PATIENCE, QUIET, Setting,
     feed::{self, Market},
-    program,
+    program, raw,
 };
 
 #[tokio::test]
@@ -240,4 +246,32 @@ async fn another_day_has_another_epoch() {
     let answer: [&Value; 2] = [&subscribed["resumed"], &subscribed["why"]];
     assert_eq!(answer, [&json!(false), &json!("epoch")]);
     assert_ne!(client.next_of("image").await["epoch"], was);
+}
+
+/// A stuck log collector: a pipe on standard error that nobody reads.
+#[tokio::test]
+async fn log_that_nobody_reads_delays_nothing() {
+    /// Almost all that a pipe holds.
+    const PIPE_BYTES: usize = 60 * 1024;
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut command = program();
+    command.args(["serve", "--listen", "127.0.0.1:0", "--db"]).arg(folder.path().join("hub.db"));
+    command.env("MATCHWIRE_LOGGING_FILTER", "trace").env("MATCHWIRE_DEMO_ENABLED", "false");
+    let mut hub = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut stdout = BufReader::new(hub.stdout.take().expect("its output is piped"));
+    let mut first = String::new();
+    stdout.read_line(&mut first).expect("its output is text");
+    let address = first.trim().trim_start_matches("listening on http://").to_owned();
+    // Each writes a line.
+    for _ in 0..1_000 {
+        drop(TcpStream::connect(&address).await.expect("it connects"));
+    }
+    let request = timeout(PATIENCE, raw(&address, "GET", "/healthz", &[]));
+    assert_eq!(request.await.expect("it answers").status, 200);
+    let pid = hub.id().to_string();
+    Command::new("kill").args(["-TERM", &pid]).status().expect("kill runs");
+    assert_eq!(hub.wait().expect("it ends").code(), Some(0));
+    let mut written = Vec::new();
+    hub.stderr.take().expect("a pipe").read_to_end(&mut written).expect("what the pipe held");
+    assert!(written.len() >= PIPE_BYTES, "the pipe was never full: {} bytes", written.len());
 }

@@ -42,7 +42,7 @@ use std::{
     },
 };
 
-use base::Micros;
+use base::{Micros, work::Work};
 use database::Database;
 use rustls::ClientConfig;
 use sqlx::AnyConnection;
@@ -94,6 +94,8 @@ pub enum WebhookError {
     /// It must be enabled first.
     #[error("the webhook is disabled")]
     Disabled,
+    #[error("ten tests of the webhook wait already")]
+    TooManyTests,
     #[error("the store of webhooks failed")]
     Store(#[from] sqlx::Error),
 }
@@ -250,7 +252,10 @@ impl Webhooks {
             return Err(WebhookError::Disabled);
         }
         let delivery = store::NewDelivery::test(&webhook, now);
-        self.shared.store.add_test(&delivery, self.shared.config.waiting_max).await?;
+        let added = self.shared.store.add_test(&delivery, self.shared.config.waiting_max).await?;
+        if !added {
+            return Err(WebhookError::TooManyTests);
+        }
         self.shared.due.notify_one();
         Ok(delivery.message_id)
     }
@@ -317,13 +322,14 @@ impl Webhooks {
     }
 
     /// Starts sending, until `stopped` turns true. Requests in flight are finished then, which takes `webhooks.timeout_ms` at
-    /// most. `leads`: whether this process sends.
+    /// most. `work`: charged for them. `leads`: whether this process sends.
     ///
     /// # Errors
     ///
     /// If no HTTP client can be made.
     pub fn start_sending(
         &self,
+        work: Work,
         may_receive: MayReceive,
         on_disabled: OnDisabled,
         leads: impl Fn() -> bool + Send + Sync + 'static,
@@ -334,12 +340,13 @@ impl Webhooks {
         let client = Client::new(tls, config).map_err(io::Error::other)?;
         let sender = Sender {
             webhooks: self.clone(),
+            work,
             client,
             may_receive,
             on_disabled,
             leads: Box::new(leads),
             clock,
-            busy: Mutex::default(),
+            rounds: Mutex::default(),
             is_failing: AtomicBool::new(false),
         };
         Ok(sender.start(stopped.clone()))

@@ -1,11 +1,12 @@
 //! Sends the deliveries that are due, for as long as the hub runs.
 //!
 //! One task looks for webhooks with deliveries that are due, and starts a round for each, up to a maximum at a time. A round
-//! sends deliveries of its webhook one after the other, and ends with the first failure. Meanwhile the task counts what waits
+//! sends deliveries of its webhook one after the other, and ends with the first failure or after some seconds. Meanwhile the task counts what waits
 //! and deletes what is old.
 
+mod rounds;
+
 use std::{
-    collections::HashSet,
     ops::RangeInclusive,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -18,15 +19,17 @@ use base::{
     Micros,
     backoff::{self, BackoffPolicy},
     supervisor::{self, Lifetime},
+    work::{Payer, Pool, Work},
 };
 use metrics::{counter, gauge};
 use tokio::{
     sync::watch,
     task::{JoinHandle, JoinSet},
-    time,
+    time::{self, Instant},
 };
 use tracing::{error, info};
 
+use self::rounds::Rounds;
 use crate::{
     Delivery, MayReceive, OnDisabled, Webhook, Webhooks,
     client::{Client, SendError, SignedHeaders},
@@ -34,8 +37,12 @@ use crate::{
     store::{Outcome, Store},
 };
 
-/// Deliveries in one round. Then it is the turn of other webhooks, if they wait for a connection.
+/// Deliveries in one round, and how long it may last before the last of them. Then it is the turn of other webhooks, if they wait
+/// for a connection.
 const ROUND_MAX: u32 = 50;
+const ROUND_FOR: Duration = Duration::from_secs(5);
+/// Webhooks that are read at once. More than can start, since those of one account or slow ones wait for their share.
+const DUE_MAX: i64 = 4_096;
 /// How often waiting deliveries are counted, and old ones deleted.
 const COUNT_EVERY: Duration = Duration::from_secs(10);
 const SWEEP_EVERY: Duration = Duration::from_secs(600);
@@ -48,13 +55,13 @@ const GONE: u16 = 410;
 
 pub(crate) struct Sender {
     pub(crate) webhooks: Webhooks,
+    pub(crate) work: Work,
     pub(crate) client: Client,
     pub(crate) may_receive: MayReceive,
     pub(crate) on_disabled: OnDisabled,
     pub(crate) leads: Box<dyn Fn() -> bool + Send + Sync>,
     pub(crate) clock: fn() -> Micros,
-    /// The webhooks that have a round.
-    pub(crate) busy: Mutex<HashSet<i64>>,
+    pub(crate) rounds: Mutex<Rounds>,
     /// Whether the store failed the last time, so that a change is logged once.
     pub(crate) is_failing: AtomicBool,
 }
@@ -78,7 +85,7 @@ impl Sender {
                 Some(ended) = rounds.join_next(), if !rounds.is_empty() => {
                     // A round that panicked has ended the hub.
                     if let Ok(webhook) = ended {
-                        self.busy().remove(&webhook);
+                        self.rounds().end(webhook);
                     }
                 }
                 () = self.webhooks.shared.due.notified() => {}
@@ -87,9 +94,8 @@ impl Sender {
             if !(self.leads)() {
                 continue;
             }
-            for webhook in self.due(last).await {
+            for webhook in self.start_due(last).await {
                 last = webhook;
-                self.busy().insert(webhook);
                 let round = Arc::clone(&self).round(webhook, stopped.clone());
                 rounds.spawn(supervisor::watch("webhooks", Lifetime::Finite, round));
             }
@@ -113,18 +119,15 @@ impl Sender {
         }
     }
 
-    /// Webhooks for which a round can start: those after the last one first.
-    async fn due(&self, last: i64) -> Vec<i64> {
-        let busy = self.busy().len();
-        let free = self.config().connections.saturating_sub(busy);
-        if free == 0 {
+    /// Webhooks that have a round now: those after the last one first.
+    async fn start_due(&self, last: i64) -> Vec<i64> {
+        let connections = self.config().connections;
+        if self.rounds().len() >= connections {
             return Vec::new();
         }
-        let max = i64::try_from(free + busy).unwrap_or(i64::MAX);
-        let due = self.store().webhooks_due((self.clock)(), last, max).await;
+        let due = self.store().webhooks_due((self.clock)(), last, DUE_MAX).await;
         let due = self.note(due).unwrap_or_default();
-        let busy = self.busy();
-        due.into_iter().filter(|webhook| !busy.contains(webhook)).take(free).collect()
+        self.rounds().start(&due, connections)
     }
 
     /// Sends deliveries of a webhook, and returns its id.
@@ -137,8 +140,9 @@ impl Sender {
     }
 
     async fn send_due(&self, id: i64, stopped: &watch::Receiver<bool>) -> Result<(), sqlx::Error> {
+        let until = Instant::now() + ROUND_FOR;
         for _ in 0..ROUND_MAX {
-            if *stopped.borrow() {
+            if *stopped.borrow() || Instant::now() >= until {
                 break;
             }
             let Some(webhook) = self.store().webhook(id).await? else { break };
@@ -146,7 +150,9 @@ impl Sender {
                 break;
             }
             let Some(delivery) = self.store().next_due(id, (self.clock)()).await? else { break };
-            if !self.take(&webhook, &delivery).await? {
+            let payer = Payer::Account(webhook.account.cast_unsigned());
+            let taken = self.work.run(payer, Pool::Webhooks, self.take(&webhook, &delivery));
+            if !taken.await? {
                 break;
             }
         }
@@ -178,7 +184,10 @@ impl Sender {
         if !self.store().claim(delivery, now.saturating_add(self.claim_us())).await? {
             return Ok(true);
         }
-        match self.send(webhook, delivery, now).await {
+        let begun = Instant::now();
+        let sent = self.send(webhook, delivery, now).await;
+        self.rounds().note_attempt(webhook.id, begun.elapsed());
+        match sent {
             Ok(status) => {
                 counter!("matchwire_webhook_delivered_total").increment(1);
                 let now = (self.clock)();
@@ -257,9 +266,11 @@ impl Sender {
         let waiting = self.store().waiting(now).await?;
         let count: i64 = waiting.iter().map(|it| it.count).sum();
         // Those of a webhook with a request in flight wait for its endpoint.
-        let busy = self.busy().clone();
-        let free = waiting.iter().filter(|it| !busy.contains(&it.webhook));
-        let oldest = free.filter_map(|it| it.due).min();
+        let oldest = {
+            let rounds = self.rounds();
+            let free = waiting.iter().filter(|it| !rounds.is_running(it.webhook));
+            free.filter_map(|it| it.due).min()
+        };
         let overdue = oldest.map_or(0, |due| now.saturating_sub(due));
         gauge!("matchwire_webhook_waiting").set(count as f64);
         gauge!("matchwire_webhook_overdue_seconds").set(overdue as f64 / 1e6);
@@ -312,8 +323,8 @@ impl Sender {
     }
 
     /// Nothing panics while it holds the lock.
-    fn busy(&self) -> MutexGuard<'_, HashSet<i64>> {
-        self.busy.lock().unwrap_or_else(PoisonError::into_inner)
+    fn rounds(&self) -> MutexGuard<'_, Rounds> {
+        self.rounds.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn store(&self) -> &Store {

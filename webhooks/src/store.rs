@@ -23,6 +23,8 @@ mod terms;
 
 /// Rows deleted in one statement: a long transaction blocks others.
 const SWEPT_MAX: i64 = 1_000;
+/// Tests of one webhook that wait: they need no add-on.
+const TESTS_WAITING_MAX: i64 = 10;
 /// Characters of an error that are stored.
 const ERROR_MAX: usize = 300;
 
@@ -170,15 +172,26 @@ impl Store {
         Ok(())
     }
 
+    /// False if too many tests of the webhook wait.
     pub(crate) async fn add_test(
         &self,
         delivery: &NewDelivery,
         waiting_max: u32,
-    ) -> Result<(), sqlx::Error> {
+    ) -> Result<bool, sqlx::Error> {
         let mut tx = self.database.begin().await?;
+        let tests: i64 = sqlx::query_scalar(
+            "SELECT COUNT(*) FROM webhook_deliveries WHERE webhook_id = $1 AND kind = 'test' AND done_us IS NULL",
+        )
+        .bind(delivery.webhook)
+        .fetch_one(&mut *tx)
+        .await?;
+        if tests >= TESTS_WAITING_MAX {
+            return Ok(false);
+        }
         insert(&mut tx, delivery).await?;
         drop_oldest(&mut tx, delivery.webhook, waiting_max, delivery.created).await?;
-        tx.commit().await
+        tx.commit().await?;
+        Ok(true)
     }
 
     pub(crate) async fn deliveries(
@@ -228,9 +241,9 @@ impl Store {
         now: Micros,
         after: i64,
         max: i64,
-    ) -> Result<Vec<i64>, sqlx::Error> {
-        sqlx::query_scalar(
-            "SELECT id FROM customer_webhooks WHERE disabled_us IS NULL AND paused_us <= $1 AND EXISTS
+    ) -> Result<Vec<(i64, i64)>, sqlx::Error> {
+        sqlx::query_as(
+            "SELECT id, account_id FROM customer_webhooks WHERE disabled_us IS NULL AND paused_us <= $1 AND EXISTS
              (SELECT 1 FROM webhook_deliveries WHERE webhook_id = customer_webhooks.id AND done_us IS NULL AND next_us <= $1)
              ORDER BY CASE WHEN id > $2 THEN 0 ELSE 1 END, id LIMIT $3",
         )

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use base::work::Payer;
+
 use super::{Addon, Addons, Micros, Scope, Scopes, cache::Generation, store::StoredKey};
 use crate::products::Product;
 
@@ -25,6 +27,12 @@ impl AccountId {
     #[must_use]
     pub fn number(self) -> i64 {
         self.0
+    }
+
+    /// Who pays for the work of the account.
+    #[must_use]
+    pub fn payer(self) -> Payer {
+        Payer::Account(self.0.cast_unsigned())
     }
 
     /// The account that such a table refers to.

@@ -4,7 +4,6 @@
 use std::{collections::HashSet, convert::Infallible, time::Duration};
 
 use tokio::{sync::broadcast, time};
-use tracing::warn;
 
 use super::{Accounts, AccountsError, Caller, KeyId};
 use database::{STATEMENT_MAX, within};
@@ -46,7 +45,11 @@ impl Accounts {
     async fn watch_always(&self, every: Duration) {
         loop {
             let Err(error) = self.watch_until_failure(every).await;
-            warn!(error = &error as &dyn std::error::Error, "cannot watch the account database");
+            base::log_limited!(
+                warn,
+                error = &error as &dyn std::error::Error,
+                "cannot watch the account database"
+            );
             time::sleep(RETRY_AFTER).await;
         }
     }
@@ -71,7 +74,11 @@ impl Accounts {
     /// not reported to the writer; [`Self::watch`] tries again.
     pub(crate) async fn broadcast_own_changes(&self) {
         if let Err(error) = self.broadcast_changes().await {
-            warn!(error = &error as &dyn std::error::Error, "cannot announce a change at once");
+            base::log_limited!(
+                warn,
+                error = &error as &dyn std::error::Error,
+                "cannot announce a change at once"
+            );
         }
     }
 

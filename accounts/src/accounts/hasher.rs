@@ -1,8 +1,8 @@
 //! Password hashing: argon2id, a few at a time, off the serving threads.
 //!
 //! Hashing is slow on purpose, which makes it attractive for denial of service. So a configured
-//! number runs at a time, a bounded number waits for a bounded time, and the rest is refused as
-//! busy. An unregistered address takes just as long: it is compared with a hash that no password
+//! number runs at a time, in turn between addresses, a bounded number waits for a bounded time, and
+//! the rest is refused as busy. An unregistered address takes just as long: it is compared with a hash that no password
 //! matches.
 
 use std::{fmt, sync::Arc, time::Duration};
@@ -11,9 +11,10 @@ use argon2::{
     Algorithm, Argon2, Params, Version,
     password_hash::{PasswordHasher, PasswordVerifier},
 };
+use base::work::{FairQueue, Pool, QueueLimits};
 use base64::{Engine as _, engine::general_purpose::STANDARD_NO_PAD};
 use metrics::counter;
-use tokio::{sync::Semaphore, task, time};
+use tokio::time;
 use zeroize::Zeroizing;
 
 use super::{
@@ -36,8 +37,7 @@ pub(super) struct Hasher {
     beginning: String,
     /// A hash that no password matches.
     dummy_hash: String,
-    turns: Arc<Semaphore>,
-    places: Arc<Semaphore>,
+    turns: FairQueue,
     wait: Duration,
 }
 
@@ -71,14 +71,15 @@ impl Hasher {
         let beginning = format!("$argon2id$v=19$m={memory},t={passes},p={PARALLELISM}$");
         let dummy_hash =
             format!("{beginning}{}${}", noise::<SALT_BYTES>()?, noise::<OUTPUT_BYTES>()?);
-        let places = config.password_hashes_max.saturating_add(config.password_waiting_max);
         Ok(Self {
             params,
             secret: Arc::new(secret),
             beginning,
             dummy_hash,
-            turns: Arc::new(Semaphore::new(config.password_hashes_max)),
-            places: Arc::new(Semaphore::new(places.min(Semaphore::MAX_PERMITS))),
+            turns: FairQueue::new(QueueLimits::shared(
+                config.password_hashes_max,
+                config.password_waiting_max,
+            )),
             wait: Duration::from_millis(config.password_wait_ms),
         })
     }
@@ -131,19 +132,15 @@ impl Hasher {
         }
     }
 
-    /// The permits move into the work: if the caller is dropped, the memory is in use until the
-    /// work ends.
     async fn in_turn<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Argon2<'_>) -> T + Send + 'static,
     ) -> Result<T, AccountsError> {
-        let place = Arc::clone(&self.places).try_acquire_owned().map_err(|_| busy())?;
-        let turn = time::timeout(self.wait, Arc::clone(&self.turns).acquire_owned());
-        let turn = turn.await.map_err(|_| busy())?.map_err(|_| AccountsError::Hashing)?;
+        let turn = time::timeout(self.wait, self.turns.enter_current(Pool::Passwords));
+        let turn = turn.await.ok().and_then(Result::ok).ok_or_else(busy)?;
         counter!("matchwire_passwords_hashed_total").increment(1);
         let (secret, params) = (Arc::clone(&self.secret), self.params.clone());
-        let hashing = task::spawn_blocking(move || {
-            let _held = (place, turn);
+        let hashing = turn.run_current(move || {
             let (algorithm, version) = (Algorithm::Argon2id, Version::V0x13);
             Argon2::new_with_secret(&**secret, algorithm, version, params).map(|it| work(&it))
         });
@@ -261,7 +258,7 @@ mod tests {
     async fn waiting_longer_than_the_limit_is_refused_as_busy() {
         let config = AccountsConfig { password_hashes_max: 1, password_wait_ms: 1, ..quick() };
         let hasher = hasher(&config);
-        let taken = Arc::clone(&hasher.turns).acquire_owned().await.unwrap();
+        let taken = hasher.turns.enter_current(Pool::Passwords).await.unwrap();
         let waited = hasher.hash(new("correct horse")).await;
         assert!(matches!(waited, Err(AccountsError::Busy)), "{waited:?}");
         drop(taken);

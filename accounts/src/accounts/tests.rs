@@ -372,7 +372,10 @@ async fn file_that_is_not_a_database_is_refused() {
     std::fs::write(file.path(), "not a database, but long enough to be taken for one".repeat(30))
         .unwrap();
     let error = Accounts::open(&file.path()).await.unwrap_err();
-    assert!(matches!(error, AccountsError::Database(DatabaseError::Open { .. })), "{error:?}");
+    let AccountsError::Database(DatabaseError::Open { source, .. }) = error else {
+        panic!("{error:?}")
+    };
+    assert!(source.to_string().contains("file is not a database"), "{source}");
     let nowhere = file.path().join("a.db");
     let error = Accounts::open(&nowhere).await.unwrap_err();
     assert!(matches!(error, AccountsError::Database(DatabaseError::Create { .. })), "{error:?}");

@@ -21,14 +21,15 @@ use reqwest::{
 use rustls::ClientConfig;
 use tokio::{
     net,
-    sync::Semaphore,
     time::{Instant, timeout},
 };
-use tracing::info;
 
 use super::{Client, ClientError, ClientId};
 use crate::config::OAuthConfig;
-use base::address::is_public;
+use base::{
+    address::is_public,
+    work::{FairQueue, Pool, QueueLimits},
+};
 
 /// The documents of clients; clones share the cache.
 #[derive(Clone)]
@@ -39,7 +40,7 @@ pub struct ClientDocuments {
 struct Shared {
     tls: Arc<ClientConfig>,
     cache: Mutex<HashMap<ClientId, CachedClient>>,
-    fetches: Semaphore,
+    fetches: FairQueue,
     config: OAuthConfig,
 }
 
@@ -52,7 +53,8 @@ impl ClientDocuments {
     /// `tls` decides which hosts are trusted.
     #[must_use]
     pub fn new(tls: Arc<ClientConfig>, config: &OAuthConfig) -> Self {
-        let fetches = Semaphore::new(config.client_fetches_max.min(Semaphore::MAX_PERMITS));
+        let limit = config.client_fetches_max;
+        let fetches = FairQueue::new(QueueLimits::shared(limit, limit));
         let (cache, config) = (Mutex::default(), config.clone());
         Self { shared: Arc::new(Shared { tls, cache, fetches, config }) }
     }
@@ -82,14 +84,16 @@ impl ClientDocuments {
     /// If the document cannot be fetched, or is not valid.
     pub async fn fetch(&self, id: &ClientId) -> Result<Arc<Client>, ClientError> {
         let shared = &*self.shared;
-        let _permit = shared.fetches.try_acquire().map_err(|_| ClientError::Busy)?;
         let patience = Duration::from_millis(shared.config.client_timeout_ms);
+        let place = timeout(patience, shared.fetches.enter_current(Pool::Connections)).await;
+        let Ok(Ok(_place)) = place else { return Err(ClientError::Busy) };
         let fetched = timeout(patience, shared.fetch(id)).await;
         let result = fetched.unwrap_or(Err(ClientError::Unreachable));
         match &result {
             Ok(client) => shared.store(Arc::clone(client)),
             Err(error) => {
-                info!(
+                base::log_limited!(
+                    info,
                     client = id.as_str(),
                     error = error as &dyn std::error::Error,
                     "no client document"

@@ -8,7 +8,6 @@
 
 mod address;
 mod buckets;
-mod cpu_budget;
 mod origin;
 mod quota;
 mod shared;
@@ -20,15 +19,15 @@ use std::{
     time::Duration,
 };
 
+use base::work::{Payer, Permit, Pool, Work, WorkLimits};
+
 pub use self::quota::{Allowance, Quota, QuotaStatus};
 use self::{
     address::AddressLimit,
     buckets::{Buckets, per_hour, per_minute, per_second},
-    cpu_budget::CpuBudgets,
 };
 pub use self::{
     address::RequestPermit,
-    cpu_budget::CpuPermit,
     origin::Origin,
     shared::{LimitUse, LimitsKey},
 };
@@ -63,6 +62,7 @@ pub struct Limits {
 #[derive(Debug)]
 struct Shared {
     key: LimitsKey,
+    work: Work,
     tables: RwLock<Arc<Tables>>,
 }
 
@@ -71,7 +71,6 @@ struct Shared {
 struct Tables {
     config: LimitsConfig,
     requests: Option<Arc<AddressLimit>>,
-    cpu: Option<CpuBudgets>,
     wrong_keys: Option<Buckets>,
     new_feed_keys: Option<Buckets>,
     log_ins: Option<Buckets>,
@@ -91,13 +90,21 @@ impl Limits {
     /// The configured limits.
     #[must_use]
     pub fn new(config: &LimitsConfig, key: LimitsKey) -> Self {
+        let work = Work::new(work_limits(config), key.is_shared());
         let tables = RwLock::new(Arc::new(Tables::new(config, &key)));
-        Self { shared: Arc::new(Shared { key, tables }) }
+        Self { shared: Arc::new(Shared { key, work, tables }) }
     }
 
-    /// Replaces the limits, if they differ. What was counted is forgotten, but for the usage of the day.
+    /// The account of work, which has the CPU budgets.
+    #[must_use]
+    pub fn work(&self) -> &Work {
+        &self.shared.work
+    }
+
+    /// Replaces the limits, if they differ. What was counted is forgotten, but for the usage of the day and of processors.
     pub fn replace(&self, config: &LimitsConfig) {
         if self.tables().config != *config {
+            self.shared.work.set_limits(work_limits(config));
             let tables = Arc::new(Tables::new(config, &self.shared.key));
             *self.shared.tables.write().unwrap_or_else(PoisonError::into_inner) = tables;
         }
@@ -118,11 +125,9 @@ impl Limits {
     pub fn uses_here(&self) -> Vec<LimitUse> {
         let tables = self.tables();
         let of_buckets = tables.buckets().into_iter().flatten().map(Buckets::drain_taken);
-        let of_cpu = tables.cpu.as_ref().map(CpuBudgets::drain_taken);
+        let of_cpu = self.shared.work.drain_unreported();
         let mut uses = Vec::new();
-        for (limit, of_limit) in
-            (0..).zip([of_cpu.unwrap_or_default()].into_iter().chain(of_buckets))
-        {
+        for (limit, of_limit) in (0..).zip([of_cpu].into_iter().chain(of_buckets)) {
             uses.extend(of_limit.into_iter().map(|(whose, amount)| LimitUse {
                 limit,
                 whose,
@@ -139,10 +144,8 @@ impl Limits {
         for &LimitUse { limit, whose, amount } in uses {
             match limit.checked_sub(1) {
                 None => {
-                    if let Some(cpu) = &tables.cpu {
-                        let account = AccountId::numbered(whose.cast_signed());
-                        cpu.charge_elsewhere(account, Duration::from_micros(amount.into()));
-                    }
+                    let (work, used) = (&self.shared.work, Duration::from_micros(amount.into()));
+                    work.charge_elsewhere(whose, used, work.now());
                 }
                 Some(index) => {
                     if let Some(Some(buckets)) = buckets.get(usize::from(index)) {
@@ -167,24 +170,13 @@ impl Limits {
         }
     }
 
-    /// Waits until an account is within its CPU budget; `None` where there is no limit.
+    /// Waits until a payer is within its CPU budget. The permit runs its request and charges what that uses.
     ///
     /// # Errors
     ///
     /// If too many of its requests are waiting.
-    pub async fn cpu_permit(&self, account: AccountId) -> Result<Option<CpuPermit>, RetryAfter> {
-        let tables = self.tables();
-        match &tables.cpu {
-            Some(cpu) => cpu.acquire(account).await.map(Some),
-            None => Ok(None),
-        }
-    }
-
-    /// Records the CPU time of an admitted request.
-    pub fn charge(&self, permit: CpuPermit, used: Duration) {
-        if let Some(cpu) = &self.tables().cpu {
-            cpu.charge(permit, used);
-        }
+    pub async fn cpu_permit(&self, payer: Payer, pool: Pool) -> Result<Permit, RetryAfter> {
+        self.shared.work.permit(payer, pool).await.map_err(RetryAfter::after)
     }
 
     /// Counts a wrong key from this address.
@@ -323,12 +315,6 @@ impl Tables {
                 config.address_per_second,
                 config.address_burst,
             ))),
-            cpu: CpuBudgets::new(
-                config.account_cpu_percent,
-                Duration::from_millis(config.account_cpu_burst_ms),
-                config.account_waiting_max,
-                key,
-            ),
             wrong_keys: buckets(per_minute(config.wrong_keys_per_minute)),
             new_feed_keys: buckets(per_minute(config.wrong_keys_per_minute)),
             log_ins: buckets(per_hour(config.log_ins_per_hour_by_address)),
@@ -363,6 +349,14 @@ impl Tables {
             self.token_requests.as_ref(),
             self.client_documents.as_ref(),
         ]
+    }
+}
+
+fn work_limits(config: &LimitsConfig) -> WorkLimits {
+    WorkLimits {
+        percent: config.account_cpu_percent,
+        burst: Duration::from_millis(config.account_cpu_burst_ms),
+        waiting_max: config.account_waiting_max,
     }
 }
 
@@ -477,14 +471,16 @@ mod tests {
         assert_eq!(passing(6, |_| one.wrong_key(address(1))), 6);
         assert_eq!(passing(3, |it| one.register(address(1), &format!("{it}@x.org"))), 3);
         let account = AccountId::numbered(7);
-        let permit = one.cpu_permit(account).await.expect("within the burst").expect("a budget");
-        one.charge(permit, Duration::from_secs(1));
+        one.work().charge(account.payer(), Pool::Rest, Duration::from_secs(1), one.work().now());
         let uses = one.uses_here();
         other.use_elsewhere(&uses);
         assert_eq!(passing(9, |_| other.wrong_key(address(1))), 4, "the rest of ten");
         assert_eq!(passing(9, |_| other.wrong_key(address(2))), 9, "another address");
         assert_eq!(passing(9, |it| other.register(address(1), &format!("{it}@y.org"))), 1);
-        assert!(other.cpu_permit(account).await.is_err(), "the account has used its burst");
+        assert!(
+            other.cpu_permit(account.payer(), Pool::Rest).await.is_err(),
+            "the account has used its burst"
+        );
         assert_eq!(one.uses_here(), [], "each use is reported once");
         one.use_elsewhere(&other.uses_here());
         assert!(one.wrong_key(address(1)).is_err(), "ten were used together");

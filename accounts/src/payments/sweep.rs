@@ -54,7 +54,7 @@ impl Payments {
                     info!(order = id, state = order.state().as_str(), "an order was settled")
                 }
                 Err(PaymentError::Store(error)) => return Err(error.into()),
-                Err(error) => info!(order = id, %error, "no news of an order"),
+                Err(error) => base::log_limited!(info, order = id, %error, "no news of an order"),
             }
         }
         Ok(count)

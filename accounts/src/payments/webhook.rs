@@ -35,7 +35,7 @@ impl Payments {
         let outcome = match &result {
             Ok(outcome) => outcome,
             Err(WebhookError::Forged { why }) => {
-                info!(rail = %method, why, "a webhook was refused");
+                base::log_limited!(info, rail = %method, why, "a webhook was refused");
                 "refused"
             }
             Err(WebhookError::Busy) => "put off",
@@ -73,7 +73,7 @@ impl Payments {
             provider.check(headers, body).await?;
         }
         let Some(order) = order else {
-            info!(id, kind, "a webhook names an unknown order");
+            base::log_limited!(info, id, kind, "a webhook names an unknown order");
             store.record(event, "unknown order", now).await?;
             return Ok("unknown order");
         };

@@ -18,7 +18,6 @@ use std::{
 
 use borsh::{BorshDeserialize, BorshSerialize};
 use metrics::counter;
-use tracing::warn;
 
 use super::{
     Counts, Day,
@@ -428,7 +427,7 @@ fn checksum(bytes: &[u8]) -> u32 {
 /// The disk may be full. Counts in memory are still flushed to the database.
 fn report(error: &io::Error) {
     counter!("matchwire_usage_journal_failures_total").increment(1);
-    warn!(%error, "cannot write to the usage journal");
+    base::log_limited!(warn, %error, "cannot write to the usage journal");
 }
 
 #[cfg(test)]

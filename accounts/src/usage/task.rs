@@ -63,7 +63,7 @@ async fn run(meter: Meter, every: Duration, mut stopped: oneshot::Receiver<()>) 
                 flush(&meter).await;
                 let idle = if meter.shared.tallies.is_crowded() { 0 } else { RETURNED_AFTER_US };
                 if let Err(error) = meter.return_leases(clock::wall() - idle, clock::wall()).await {
-                    warn!(error = &error as &dyn Error, "cannot return parts of quotas; will retry");
+                    base::log_limited!(warn, error = &error as &dyn Error, "cannot return parts of quotas; will retry");
                 }
             }
             () = meter.shared.tallies.crowded() => {
@@ -109,7 +109,7 @@ async fn flush(meter: &Meter) -> bool {
         Ok(rows) => counter!("matchwire_usage_rows_total").increment(*rows as u64),
         Err(error) => {
             counter!("matchwire_usage_flush_failures_total").increment(1);
-            warn!(error = error as &dyn Error, "cannot write usage; will retry");
+            base::log_limited!(warn, error = error as &dyn Error, "cannot write usage; will retry");
         }
     }
     flushed.is_ok()

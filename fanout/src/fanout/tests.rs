@@ -1,8 +1,10 @@
 use std::{
-    io::{self, IoSlice, Write},
+    io::{self, IoSlice, Read, Write},
     os::unix::net::UnixStream,
     time::Duration,
 };
+
+use base::work::{Pool, WorkLimits};
 
 use super::*;
 use crate::{
@@ -30,6 +32,7 @@ fn limits(shards: usize) -> Limits {
         from_bytes_max: 1024,
         catch_up_burst: 1,
         catch_ups_per_second: 1,
+        work: Work::unlimited(),
         command_bytes_max: 1024,
         command_fragments_max: 16,
         mailbox_max: 2,
@@ -197,4 +200,79 @@ async fn publishing_does_not_wait_for_a_panicked_shard() {
     assert_eq!(fanout.sockets(), 0);
     fanout.drain(Drain::AtOnce { window_ms: 0 });
     tokio::task::spawn_blocking(move || fanout.stop()).await.expect("it stops");
+}
+
+/// A client of the stream protocol.
+struct Client {
+    stream: UnixStream,
+    read: Vec<u8>,
+}
+
+impl Client {
+    fn connect(fanout: &Fanout, key: u64, payer: Payer) -> Self {
+        let (stream, own) = UnixStream::pair().expect("a pair of sockets");
+        own.set_read_timeout(Some(Duration::from_secs(60))).expect("it is not zero");
+        let (permission, guard) = (Permission::EVERYTHING, Box::new(()));
+        let (expiry, peer, deflates) = (None, None, false);
+        let owner = Owner { key, payer, expiry, permission, deflates, peer, guard };
+        fanout.serve(Stream::Unix(stream), Vec::new(), owner, Dialect::Stream);
+        let mut client = Self { stream: own, read: Vec::new() };
+        client.await_text("\"hello\"");
+        client
+    }
+
+    /// Sends a command, masked with zeros.
+    fn send(&mut self, text: &str) {
+        let length = u8::try_from(text.len()).ok().filter(|length| *length < 126);
+        let header = [0x81, 0x80 | length.expect("it is short"), 0, 0, 0, 0];
+        self.stream.write_all(&[&header, text.as_bytes()].concat()).expect("there is room");
+    }
+
+    fn await_text(&mut self, wanted: &str) {
+        while !self.has(wanted) {
+            let mut buffer = [0; 1024];
+            let count = self.stream.read(&mut buffer).expect("it is open");
+            assert!(count > 0, "it was closed before {wanted}");
+            self.read.extend_from_slice(&buffer[..count]);
+        }
+    }
+
+    fn has(&self, wanted: &str) -> bool {
+        self.read.windows(wanted.len()).any(|part| part == wanted.as_bytes())
+    }
+
+    /// Whether this has arrived by now.
+    fn has_got(&mut self, wanted: &str) -> bool {
+        self.stream.set_nonblocking(true).expect("it is open");
+        // Without more, the read would block.
+        drop(self.stream.read_to_end(&mut self.read));
+        self.stream.set_nonblocking(false).expect("it is open");
+        self.has(wanted)
+    }
+}
+
+/// Time that an account owes, wherever it was used, holds the commands of all of its keys, and of nobody else.
+#[test]
+fn commands_of_an_account_in_debt_wait_over_all_of_its_keys() {
+    let limited = WorkLimits { percent: 1, burst: Duration::from_secs(1), waiting_max: 1 };
+    let work = Work::new(limited, false);
+    let limits = Limits { work: work.clone(), ..limits(1) };
+    let fanout = Fanout::start(limits, "test", Box::new(NullHost)).expect("it starts");
+    let (indebted, other) = (Payer::Account(1), Payer::Account(2));
+    let mut keys = [11, 12].map(|key| Client::connect(&fanout, key, indebted));
+    let mut others = Client::connect(&fanout, 21, other);
+    work.charge(indebted, Pool::Rest, Duration::from_secs(100), work.now());
+    keys.iter_mut().for_each(|client| client.send(r#"{"op":"ping","id":"one"}"#));
+    // What came before has been read when these are answered.
+    for id in ["a", "b", "c"] {
+        others.send(&format!(r#"{{"op":"ping","id":"{id}"}}"#));
+        others.await_text(&format!(r#""id":"{id}""#));
+    }
+    assert!(keys.iter_mut().all(|client| !client.has_got("\"pong\"")), "it is in debt");
+    work.set_limits(WorkLimits::UNLIMITED);
+    keys.iter_mut().for_each(|client| client.await_text("\"pong\""));
+    let used = |payer| work.dearest(9, work.now()).into_iter().find(|entry| entry.payer == payer);
+    let shard = work.totals().into_iter().find(|(pool, _)| *pool == Pool::Shard);
+    assert!(shard.is_some_and(|(_, used)| !used.is_zero()), "commands are charged");
+    assert!(used(indebted).is_some_and(|used| used.pool == Pool::Rest));
 }

@@ -1,6 +1,6 @@
 //! How subscriptions are caught up: requests to the host, and what its responses do.
 
-use std::{collections::HashSet, mem, sync::Arc};
+use std::{mem, sync::Arc};
 
 use serde_json::Value;
 
@@ -237,13 +237,11 @@ impl Session {
         if !self.wildcards.contains_key(pattern) {
             return;
         }
-        let followed: HashSet<u32> =
-            self.subscriptions.iter().map(|(_, sub)| sub.channel.number).collect();
-        let classes = self.classes;
-        let new = |channel: &&Channel| {
-            classes.cover(channel.needs) && !followed.contains(&channel.number)
-        };
-        for channel in channels.iter().filter(new) {
+        for channel in channels {
+            let is_followed = self.by_number(channel.number).is_some();
+            if is_followed || !self.classes.cover(channel.needs) {
+                continue;
+            }
             if self.is_full(1) {
                 self.report_limit(pattern, context);
                 break;
@@ -442,6 +440,10 @@ impl Session {
     pub fn next_catch_up(&mut self, context: &SessionContext<'_>) -> Option<HostRequest> {
         if let Some(request) = self.next_of_batch().or_else(|| self.next_widening()) {
             return Some(request);
+        }
+        if self.behind_count == 0 {
+            // All in the queue have caught up or ended.
+            self.behind.clear();
         }
         if self.pending.is_some() || self.behind_count == 0 {
             return None;

@@ -14,6 +14,10 @@ use crate::{
     topics::{FollowerRef, Topics},
 };
 
+/// Up to this many patterns that end are compared with each subscription. With more of them, the index of those that
+/// are left decides alone.
+const PATTERNS_TRIED_MAX: usize = 8;
+
 /// Requests the channels that a pattern covers.
 pub(super) fn match_channels(pattern: &Pattern, from: &StartPoint) -> HostRequest {
     let has = match from {
@@ -34,13 +38,14 @@ impl Session {
         stamp: Micros,
         context: &mut SessionContext<'_>,
     ) -> (Vec<FollowerRef>, Option<HostRequest>) {
-        if let Some((id, options)) = self.new_options(&command)
-            && !self.may_pick(&options)
-        {
-            let message = format!("a socket has at most {PICKS_MAX} different picks");
-            let refusal = Refusal::new(id, Code::Limit, message);
-            context.refuse(&refusal);
-            return (Vec::new(), None);
+        if let Some((id, options)) = self.new_options(&command) {
+            if !self.may_pick(&options) {
+                let message = format!("a socket has at most {PICKS_MAX} different picks");
+                let refusal = Refusal::new(id, Code::Limit, message);
+                context.refuse(&refusal);
+                return (Vec::new(), None);
+            }
+            self.picks |= options.pick.is_some();
         }
         match command {
             StreamCommand::Ping { id, t } => {
@@ -64,7 +69,7 @@ impl Session {
                 let reply = protocol::unsubscribed(&id, channel.as_str());
                 context.outbox.push_reply(reply, context.now);
                 context.note_unsubscribed(channel.as_str());
-                (self.unsubscribe(&channel, context), None)
+                (self.unsubscribe([channel], context), None)
             }
             StreamCommand::SubscribeBatch { id, entries, options } => {
                 (Vec::new(), self.start_batch(id, entries, options, context))
@@ -74,7 +79,7 @@ impl Session {
                 context.outbox.push_reply(reply, context.now);
                 names.iter().for_each(|name| context.note_unsubscribed(name));
                 let patterns = names.iter().filter_map(|name| Pattern::parse(name));
-                (patterns.flat_map(|it| self.unsubscribe(&it, context)).collect(), None)
+                (self.unsubscribe(patterns, context), None)
             }
             StreamCommand::Hash { id, channel } => self.hash(id, channel, context),
             StreamCommand::Set { id, channel, changes } if channel.is_wildcard() => {
@@ -192,6 +197,7 @@ impl Session {
         if left.is_some() {
             self.note_behind(key, Behind::Options, context);
         }
+        self.last_set = None;
         let sub = &mut self.subscriptions[key];
         sub.by_name = true;
         if left.is_none() {
@@ -237,7 +243,8 @@ impl Session {
         left
     }
 
-    /// Changes the options of a wildcard and of the subscriptions that exist only because of it.
+    /// Changes the options of a wildcard and of the subscriptions that exist only because of it. Repeated without a
+    /// change, it looks at no subscription.
     fn set_all(
         &mut self,
         id: &Value,
@@ -250,49 +257,71 @@ impl Session {
             return Vec::new();
         };
         let options = changes.apply_to(current);
+        let is_repeated = *current == options;
+        let known = self.last_set.take().filter(|last| is_repeated && last.0 == *pattern);
         *current = options.clone();
-        let covered: Vec<usize> = self
-            .subscriptions
-            .iter()
-            .filter(|(_, sub)| !sub.by_name && pattern.matches(&sub.channel.name))
-            .map(|(key, _)| key)
-            .collect();
-        let coverage = protocol::Coverage { followed: covered.len(), ..Default::default() };
+        let (mut left, mut followed) = (Vec::new(), 0);
+        if let Some(known) = known {
+            followed = known.1;
+        } else {
+            let covered = self.subscriptions.iter();
+            let covered = covered
+                .filter(|(_, sub)| !sub.by_name && pattern.matches(&sub.channel.name))
+                .map(|(key, _)| key);
+            for key in covered.collect::<Vec<usize>>() {
+                followed += 1;
+                if self.subscriptions[key].options != options {
+                    left.extend(self.change(key, options.clone(), context.topics));
+                }
+            }
+        }
+        let coverage = protocol::Coverage { followed, ..Default::default() };
         let reply = protocol::subscribed_all(id, &options, pattern, coverage);
         context.outbox.push_reply(reply, context.now);
-        let change = |key| self.change(key, options.clone(), context.topics);
-        covered.into_iter().filter_map(change).collect()
+        self.last_set = Some(Box::new((pattern.clone(), followed)));
+        left
     }
 
+    /// Ends subscriptions by their names and patterns. Looks at each subscription once, however many patterns there
+    /// are.
     fn unsubscribe(
         &mut self,
-        pattern: &Pattern,
+        patterns: impl IntoIterator<Item = Pattern>,
         context: &mut SessionContext<'_>,
     ) -> Vec<FollowerRef> {
-        if !pattern.is_wildcard() {
-            let Some(key) = self.by_name(pattern.as_str()) else { return Vec::new() };
-            let sub = &mut self.subscriptions[key];
-            sub.by_name = false;
-            let is_covered = context.patterns.covers(context.slot, &sub.channel.name);
-            return if is_covered {
-                Vec::new()
-            } else {
-                self.remove(key, context).into_iter().collect()
+        let mut ended: Vec<usize> = Vec::new();
+        let mut removed: Vec<Pattern> = Vec::new();
+        self.last_set = None;
+        for pattern in patterns {
+            if pattern.is_wildcard() {
+                if self.wildcards.remove(&pattern).is_some() {
+                    context.patterns.remove(context.slot, &pattern);
+                    removed.push(pattern);
+                }
+            } else if let Some(key) = self.by_name(pattern.as_str()) {
+                self.subscriptions[key].by_name = false;
+                ended.push(key);
+            }
+        }
+        if !removed.is_empty() {
+            let may_end = |name: &ChannelId| {
+                removed.len() > PATTERNS_TRIED_MAX || removed.iter().any(|it| it.matches(name))
             };
+            let by_pattern = self.subscriptions.iter();
+            let by_pattern = by_pattern
+                .filter(|(_, sub)| !sub.by_name && may_end(&sub.channel.name))
+                .map(|(key, _)| key);
+            ended.extend(by_pattern);
         }
-        if self.wildcards.remove(pattern).is_none() {
-            return Vec::new();
+        let mut left = Vec::new();
+        for key in ended {
+            // A name may be given twice, and its channel may be one of a pattern too.
+            let Some(sub) = self.subscriptions.get(key) else { continue };
+            if !context.patterns.covers(context.slot, &sub.channel.name) {
+                left.extend(self.remove(key, context));
+            }
         }
-        context.patterns.remove(context.slot, pattern);
-        let patterns = &mut context.patterns;
-        let uncovered: Vec<usize> = self
-            .subscriptions
-            .iter()
-            .filter(|(_, sub)| !sub.by_name && pattern.matches(&sub.channel.name))
-            .filter(|(_, sub)| !patterns.covers(context.slot, &sub.channel.name))
-            .map(|(key, _)| key)
-            .collect();
-        uncovered.into_iter().filter_map(|key| self.remove(key, context)).collect()
+        left
     }
 }
 

@@ -55,9 +55,7 @@ impl Shard {
 
     fn command(&mut self, slot: usize, text: &str, now: Micros) {
         let is_long = text.len() > self.shared.limits.command_bytes_max;
-        if is_long && let Some(key) = self.key(slot) {
-            self.token_buckets.charge_command(key, text.len(), now);
-        }
+        self.shared.token_buckets.charge_command(self.payer(slot), text.len(), now);
         let command = match self.dialect(slot) {
             Dialect::Stream => protocol::StreamCommand::parse(text)
                 .map(Command::Stream)

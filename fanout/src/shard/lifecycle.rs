@@ -44,13 +44,13 @@ impl Shard {
         gauge!("matchwire_sockets").increment(1.0);
         match purpose {
             Purpose::Serve(owner, dialect) => {
-                self.token_buckets.add_socket(owner.key, now);
+                self.shared.token_buckets.add_socket(owner.payer, now);
                 let session = Session::speaking(dialect, limits.channels_max)
                     .with_patterns_max(limits.patterns_max)
                     .deflating(owner.deflates)
                     .permitted(owner.permission.clone(), self.shared.host.time_of_day());
                 let deflates = owner.deflates;
-                connection.owner = Some(owner);
+                connection.owner = Some(Box::new(owner));
                 self.subscribers.admit(session, connection);
                 if dialect.is_stream() {
                     let hello = self.hello(generation, deflates);
@@ -169,7 +169,7 @@ impl Shard {
         counter!("matchwire_closes_total", "reason" => close.reason()).increment(1);
         let has_owner = connection.owner.is_some();
         if let Some(owner) = &connection.owner {
-            self.token_buckets.remove_socket(owner.key);
+            self.shared.token_buckets.remove_socket(owner.payer);
         }
         let dialect = subscriber.session.dialect();
         let (code, reason) = (close.code(), close.reason());
@@ -223,8 +223,8 @@ impl Shard {
             self.subscribers.note(slot, JournalEvent::Disconnected { waiting_bytes }, now);
         }
         self.report_usage(slot, now);
-        if let Some(key) = self.key(slot) {
-            self.token_buckets.remove_socket(key);
+        if let Some(owner) = self.subscribers.get(slot).and_then(|it| it.sink.owner.as_ref()) {
+            self.shared.token_buckets.remove_socket(owner.payer);
         }
         // Closing the socket removes it from the poll.
         drop(self.subscribers.remove(slot, now));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::departures::Drain;
 use crate::{
     Micros,
-    catch_up::{HostResponse, Requester},
+    catch_up::{Cost, HostResponse, Requester},
     channel::{Channel, Publication, Rate},
     close::Close,
     connection::{Expiry, NewConnection},
@@ -25,8 +25,7 @@ pub(crate) enum ShardMessage {
     Closed(Channel),
     /// Behind the publications that it travels with. The host limits how many there are.
     Probe(Arc<dyn Probe>),
-    /// With the bytes of work that it cost.
-    Response(Requester, HostResponse, usize),
+    Response(Requester, HostResponse, Cost),
     Replay(Requester, ReplayResponse),
     Connect(Box<NewConnection>),
     /// Close every connection of this key.

@@ -30,6 +30,10 @@ impl Shard {
         self.close_departing(now);
         if now >= self.schedule.slow_due {
             self.schedule.slow_due = now + SLOW_TICK_US;
+            if self.number == 0 {
+                // All shards share them.
+                self.shared.token_buckets.sweep(now);
+            }
             self.subscribers.journal().end_watches(now);
             let closing: Vec<usize> = self.closing.iter().copied().collect();
             closing.into_iter().for_each(|slot| self.check_timers(slot, now));

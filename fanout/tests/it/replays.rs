@@ -9,7 +9,7 @@ use std::{
 use bytes::Bytes;
 use fanout::{
     ChannelId, Classes, Dialect, Epoch, Micros, Permission, Publication,
-    catch_up::{CatchUp, CatchUpFrame, HostRequest, HostResponse, Verdict},
+    catch_up::{CatchUp, CatchUpFrame, Cost, HostRequest, HostResponse, Verdict},
     channel::{Channel, Rate},
     encode::text_frame,
     outbox::Budget,
@@ -96,7 +96,7 @@ impl World {
     }
 
     fn respond(&mut self, replay: u32, outcome: ReplayOutcome) -> Vec<(u32, ReplayCommand)> {
-        let response = ReplayResponse { replay, outcome, work: 0 };
+        let response = ReplayResponse { replay, outcome, cost: Cost::default() };
         self.subscribers.apply_replay_response(SLOT, response, self.now);
         self.settle()
     }

@@ -4,7 +4,6 @@ use std::{error::Error, sync::Arc, time::Duration};
 
 use sqlx::Row;
 use tokio::sync::watch;
-use tracing::warn;
 
 use crate::{ids::NUMBERS_MAX, signal_board::SignalBoard};
 use database::{Database, STATEMENT_MAX, WriteBudget, is_deposed, within};
@@ -59,7 +58,11 @@ async fn write_changed(database: &Database, board: &SignalBoard, pace: &mut Writ
         // it may end before it has, and this node may lead next.
         Err(error) if is_deposed(&error) => {}
         Err(error) => {
-            warn!(error = &error as &dyn Error, "cannot write signals; will retry");
+            base::log_limited!(
+                warn,
+                error = &error as &dyn Error,
+                "cannot write signals; will retry"
+            );
             board.not_written(&unwritten);
         }
     }

@@ -2,7 +2,11 @@
 
 use std::{error::Error, time::Duration};
 
-use base::{Micros, log_rate_limit::LogRateLimit};
+use base::{
+    Micros,
+    disk::{Folder, is_low},
+    log_rate_limit::LogRateLimit,
+};
 use metrics::{counter, gauge};
 use tokio::{
     sync::watch,
@@ -64,7 +68,8 @@ impl ArchiveWorker {
             tokio::select! {
                 // Nothing is ever sent: a change means that the queue is closed.
                 _ = self.open.changed() => return self.write().await,
-                _ = writes.tick() => self.write().await,
+                // What waits is bounded, and in the log.
+                _ = writes.tick(), if !is_low(Folder::Database) => self.write().await,
                 _ = reloads.tick() => self.reload().await,
                 _ = resolves.tick() => log_failure("unresolved matches", self.resolve(now()).await),
                 _ = sweeps.tick() => log_failure("old data", self.sweep(now()).await),
@@ -180,7 +185,12 @@ fn log_failure(what: &'static str, outcome: Result<(), sqlx::Error>) {
     if let Err(error) =
         outcome.or_else(|error| if is_deposed(&error) { Ok(()) } else { Err(error) })
     {
-        warn!(error = &error as &dyn Error, what, "the archive failed; will retry");
+        base::log_limited!(
+            warn,
+            error = &error as &dyn Error,
+            what,
+            "the archive failed; will retry"
+        );
     }
 }
 

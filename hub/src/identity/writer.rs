@@ -9,7 +9,6 @@ use std::{
 };
 
 use tokio::{sync::mpsc, task::JoinHandle, time};
-use tracing::warn;
 
 use super::{Decision, Identity, store::IdentityStore};
 use crate::{
@@ -95,7 +94,8 @@ async fn write_all(
     while let Some(decisions) = waiting.recv().await {
         let mut tries = 0;
         while let Err(error) = store.write(&decisions, clock::now()).await {
-            warn!(
+            base::log_limited!(
+                warn,
                 error = &error as &dyn std::error::Error,
                 "cannot write identity decisions; will retry"
             );

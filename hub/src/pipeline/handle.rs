@@ -3,15 +3,19 @@
 //! Both queues are bounded. A source waits until there is room for its input. The fan-out never waits: the
 //! queue of requests has room for one request of each socket.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 
+use base::work::{self, Payer, Pool};
 use facts::event::Batch;
 use fanout::{
     Micros, Seq,
-    catch_up::{Host, HostRequest, HostResponse, ShardRequest},
+    catch_up::{Cost, Host, HostRequest, HostResponse, ShardRequest},
     channel::ChannelId,
 };
 use ingest::error::Refusal;
@@ -89,7 +93,10 @@ pub enum Request {
     Image {
         channel: String,
         at_least: Seq,
-        reply: oneshot::Sender<Option<ChannelImage>>,
+        /// Who has a limited number of requests that wait.
+        payer: Payer,
+        /// With the processor time that it took.
+        reply: oneshot::Sender<(Option<ChannelImage>, Duration)>,
     },
     /// The names of all open channels, in no order.
     Channels(oneshot::Sender<Vec<ChannelId>>),
@@ -97,7 +104,8 @@ pub enum Request {
     /// subscriber, from the tail or as the image.
     CatchUp {
         request: HostRequest,
-        reply: oneshot::Sender<HostResponse>,
+        /// With what it cost.
+        reply: oneshot::Sender<(HostResponse, Cost)>,
     },
     /// An operator's order about matches.
     Order(NumberedOrder),
@@ -313,10 +321,41 @@ impl HubHandle {
     ///
     /// If the hub has stopped.
     pub async fn image(&self, channel: &str) -> Result<Option<ChannelImage>, HubStopped> {
+        self.image_at(channel, 0).await
+    }
+
+    /// The image of a channel, as soon as it has reached a sequence. The payer of the calling task is charged.
+    ///
+    /// # Errors
+    ///
+    /// If the hub has stopped.
+    pub async fn image_at(
+        &self,
+        channel: &str,
+        at_least: Seq,
+    ) -> Result<Option<ChannelImage>, HubStopped> {
         let (reply, image) = oneshot::channel();
-        let request = Request::Image { channel: channel.to_owned(), at_least: 0, reply };
+        let payer = work::current().map_or(Payer::Hub, |(_, payer)| payer);
+        let request = Request::Image { channel: channel.to_owned(), at_least, payer, reply };
         self.requests.send(request).await.map_err(|_| HubStopped)?;
-        image.await.map_err(|_| HubStopped)
+        let (image, used) = image.await.map_err(|_| HubStopped)?;
+        charge(used);
+        Ok(image)
+    }
+
+    /// What leads from a position to the head of a channel, and where channels stand. The payer of the calling task is
+    /// charged.
+    ///
+    /// # Errors
+    ///
+    /// If the hub has stopped.
+    pub async fn catch_up(&self, request: HostRequest) -> Result<HostResponse, HubStopped> {
+        let (reply, response) = oneshot::channel();
+        let request = Request::CatchUp { request, reply };
+        self.requests.send(request).await.map_err(|_| HubStopped)?;
+        let (response, cost) = response.await.map_err(|_| HubStopped)?;
+        charge(cost.used);
+        Ok(response)
     }
 
     /// Registers a source with its first health, or finds the one of this name and kind.
@@ -347,6 +386,13 @@ impl HubHandle {
         let request = Request::Known { source, reply };
         self.requests.send(request).await.map_err(|_| HubStopped)?;
         known.await.map_err(|_| HubStopped)
+    }
+}
+
+/// Charges the writer's time to the payer of the calling task, if it has one.
+fn charge(used: Duration) {
+    if let Some((work, payer)) = work::current() {
+        work.charge(payer, Pool::Writer, used, work.now());
     }
 }
 

@@ -12,6 +12,7 @@
 //! has the readers that wait for what this node does not have yet.
 
 mod delays;
+mod documents;
 mod handle;
 mod startup;
 mod threads;

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use fanout::{
     Micros,
-    catch_up::{HostRequest, HostResponse, Requester},
+    catch_up::{Cost, HostRequest, HostResponse, Requester},
 };
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -45,14 +45,14 @@ const USES_AT_ONCE: usize = 1_000;
 pub(super) enum Reader {
     FanOut(Requester),
     /// A reader within the process.
-    Process(oneshot::Sender<HostResponse>),
+    Process(oneshot::Sender<(HostResponse, Cost)>),
 }
 
 impl Reader {
-    pub(super) fn answer(self, response: HostResponse, work: usize) -> Answer {
+    pub(super) fn answer(self, response: HostResponse, cost: Cost) -> Answer {
         match self {
-            Self::FanOut(requester) => Answer::FanOut { requester, response, work },
-            Self::Process(reply) => Answer::CaughtUp { reply, response },
+            Self::FanOut(requester) => Answer::FanOut { requester, response, cost },
+            Self::Process(reply) => Answer::CaughtUp { reply, response: (response, cost) },
         }
     }
 }

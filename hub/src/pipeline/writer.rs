@@ -12,15 +12,16 @@ use std::{
     time::Duration,
 };
 
+use base::work::thread_time;
 use facts::event::Batch;
 use fanout::{
-    ChannelId, Micros, Seq,
-    catch_up::{HostRequest, HostResponse, ShardRequest},
+    ChannelId, Micros,
+    catch_up::{Cost, HostRequest, HostResponse, ShardRequest},
 };
 use ingest::error::{DecodeError, Place, Refusal, RefusalKind};
 use log::{EncodedRecords, codec::Decoder};
 use metrics::{counter, gauge};
-use tokio::{sync::oneshot, time::MissedTickBehavior};
+use tokio::time::MissedTickBehavior;
 
 use self::{
     pushing::{Pushers, pushers},
@@ -29,10 +30,10 @@ use self::{
 use super::{
     ClusterInput, HubReceivers, Input, Request,
     delays::FeedDelays,
-    waiting::{Reader, ReaderNumber, WaitingReaders},
+    documents::{DocumentReaders, DocumentRequest, PendingImage},
+    waiting::{Reader, WaitingReaders},
 };
 use crate::{
-    catch_up::{ChannelImage, WorkBudget},
     clock::{self, now},
     commit::{Answer, FollowedTurns, WriterOutput},
     forward::LegacyUse,
@@ -60,15 +61,14 @@ const FACTS_PER_TURN: usize = 20_000;
 /// Maximum requests answered per turn: a storm of joins must not delay publication.
 const QUESTIONS_PER_TURN: usize = 64;
 
-/// The cost limit (see [`WorkBudget`]) of all questions of a turn, and of a single one: about 0.1
+/// The cost limit (see [`WorkBudget`](crate::catch_up::WorkBudget)) of all questions of a turn, and of a single one: about 0.1
 /// ms or less. Without it, clients that request faster than they are answered would keep a turn from
 /// ending, and clients far behind would make it long.
 const QUESTION_WORK_PER_TURN: usize = 128 * 1024;
 const QUESTION_WORK: usize = 64 * 1024;
 
-/// Maximum readers waiting for a sequence number; beyond it, one is answered with the current
-/// image.
-const PENDING_IMAGES_MAX: usize = 1024;
+/// The processor time after which a turn answers no further question.
+const QUESTION_TIME_PER_TURN: Duration = Duration::from_millis(1);
 
 /// The interval of the work that is due by time alone. It also bounds how long the history waits for the
 /// last change before a pause.
@@ -89,7 +89,7 @@ pub(super) struct Writer {
     duties_due: Micros,
     push_order: PushOrder,
     outputs: SyncSender<WriterOutput>,
-    pending_images: Vec<PendingImage>,
+    documents: DocumentReaders,
     /// The earliest receive time of the inputs applied since the last turn.
     oldest: Option<Micros>,
     delays: FeedDelays,
@@ -101,14 +101,6 @@ pub(super) struct Writer {
     decoder: Decoder,
     /// Readers that wait for the leader of the cluster.
     waiting: WaitingReaders,
-}
-
-struct PendingImage {
-    channel: String,
-    at_least: Seq,
-    /// Until what the log had when it came is here, a channel that is not here may exist. 0: it does not.
-    number: ReaderNumber,
-    reply: oneshot::Sender<Option<ChannelImage>>,
 }
 
 impl Writer {
@@ -131,7 +123,7 @@ impl Writer {
             push_deadlines,
             duties_due: 0,
             outputs,
-            pending_images: Vec::new(),
+            documents: DocumentReaders::new(thread_time),
             oldest: None,
             delays: FeedDelays::default(),
             tracer: None,
@@ -158,7 +150,8 @@ impl Writer {
             let mut question = None;
             let hub = &self.builder.hub;
             let late_at = hub.feeds_late_at().filter(|_| self.leads);
-            let due = [hub.tiers_due(), late_at].into_iter().flatten().min();
+            let due = [hub.tiers_due(), late_at, self.documents.due()];
+            let due = due.into_iter().flatten().min();
             tokio::select! {
                 Some(request) = requests.recv() => question = Some(request),
                 Some(input) = inputs.recv() => self.input(input),
@@ -190,20 +183,23 @@ impl Writer {
             }
             self.flush_tiers();
             self.end_turn();
-            let mut spent = 0;
+            for request in self.documents.take_due(now) {
+                self.answer_request(request);
+            }
+            let mut spent = Cost::default();
             for _ in 0..QUESTIONS_PER_TURN {
                 let work = if let Some(request) = question.take() {
                     self.request(request)
                 } else if let Some((request, reader)) = self.waiting.pop_due() {
-                    Some(self.respond_to_now(&request, reader))
+                    Some(self.admit(DocumentRequest::Response { request, reader }))
                 } else if let Ok(request) = requests.try_recv() {
                     self.request(request)
                 } else {
                     break;
                 };
                 let Some(work) = work else { return };
-                spent += work;
-                if spent >= QUESTION_WORK_PER_TURN {
+                spent = spent + work;
+                if spent.bytes >= QUESTION_WORK_PER_TURN || spent.used >= QUESTION_TIME_PER_TURN {
                     break;
                 }
             }
@@ -412,15 +408,17 @@ impl Writer {
     }
 
     /// Answers a request. Returns its cost, or `None` if it is the last one.
-    fn request(&mut self, request: Request) -> Option<usize> {
+    fn request(&mut self, request: Request) -> Option<Cost> {
         match request {
             Request::FanOut(ShardRequest { requester, request }) => {
                 return Some(self.respond_to(Reader::FanOut(requester), request));
             }
-            Request::Image { channel, at_least, reply } => {
+            Request::Image { channel, at_least, payer, reply } => {
                 let number = if at_least > 0 && !self.leads { self.waiting.number() } else { 0 };
-                self.pending_images.push(PendingImage { channel, at_least, number, reply });
-                self.serve_pending_images();
+                let pending = PendingImage { channel, at_least, number, payer, reply };
+                let oldest = self.documents.add_pending(pending);
+                let work = oldest.map_or(Cost::default(), |request| self.admit(request));
+                return Some(work + self.serve_pending_images());
             }
             Request::Channels(reply) => {
                 let entries = self.builder.hub.all_channels();
@@ -478,24 +476,45 @@ impl Writer {
             }
             Request::Stop => return None,
         }
-        Some(0)
+        Some(Cost::default())
     }
 
     /// Answers a request, now or when the leader has done what it needs. Returns the cost.
-    fn respond_to(&mut self, reader: Reader, request: HostRequest) -> usize {
+    fn respond_to(&mut self, reader: Reader, request: HostRequest) -> Cost {
         let now = self.time();
         let admitted = match self.leads {
             true => Some((request, reader)),
             false => self.waiting.admit(&self.builder.hub, now, request, reader),
         };
-        let Some((request, reader)) = admitted else { return 0 };
-        self.respond_to_now(&request, reader)
+        let Some((request, reader)) = admitted else { return Cost::default() };
+        self.admit(DocumentRequest::Response { request, reader })
     }
 
-    fn respond_to_now(&mut self, request: &HostRequest, reader: Reader) -> usize {
-        let (response, work) = self.respond(request);
-        self.answer(reader.answer(response, work));
-        work
+    /// Answers a request, now or when its document is due. Returns the cost.
+    fn admit(&mut self, request: DocumentRequest) -> Cost {
+        let admitted = self.documents.admit(&self.builder.hub, request, now());
+        admitted.map_or(Cost::default(), |request| self.answer_request(request))
+    }
+
+    fn answer_request(&mut self, request: DocumentRequest) -> Cost {
+        if let DocumentRequest::Response { request: question, .. } = &request
+            && let HostRequest::StartGroup { channel, companion, .. } = question
+            && let Some(open) = self.builder.hub.legacy_to_open(channel, companion.as_ref())
+        {
+            // Only the leader opens channels.
+            if !self.leads {
+                if let DocumentRequest::Response { reader, .. } = request {
+                    self.answer(reader.answer(HostResponse::NotTracked, Cost::default()));
+                }
+                return Cost::default();
+            }
+            self.builder.take(open);
+            self.end_turn();
+        }
+        let hub = &mut self.builder.hub;
+        let (answer, cost) = self.documents.answer(hub, request, QUESTION_WORK, now());
+        self.answer(answer);
+        cost
     }
 
     /// Looks who need not wait any more. They are answered in turn with other requests.
@@ -504,39 +523,11 @@ impl Writer {
         self.waiting.end_waits(&self.builder.hub, now, self.leads);
     }
 
-    fn respond(&mut self, request: &HostRequest) -> (HostResponse, usize) {
-        if let HostRequest::StartGroup { channel, companion, .. } = request
-            && let Some(open) = self.builder.hub.legacy_to_open(channel, companion.as_ref())
-        {
-            // Only the leader opens channels.
-            if !self.leads {
-                return (HostResponse::NotTracked, 0);
-            }
-            self.builder.take(open);
-            self.end_turn();
-        }
-        let mut work = WorkBudget::up_to(QUESTION_WORK);
-        let response = self.builder.hub.answer_within(request, &mut work);
-        (response, work.spent)
-    }
-
-    fn serve_pending_images(&mut self) {
-        let too_many = self.pending_images.len() > PENDING_IMAGES_MAX;
-        for pending in mem::take(&mut self.pending_images) {
-            if pending.reply.is_closed() {
-                continue;
-            }
-            match self.builder.hub.image_of(&pending.channel) {
-                Some(image) if image.seq < pending.at_least && !too_many => {
-                    self.pending_images.push(pending);
-                }
-                // It may have opened on another node.
-                None if pending.number > self.waiting.included() && !self.leads && !too_many => {
-                    self.pending_images.push(pending);
-                }
-                image => self.answer(Answer::Image { reply: pending.reply, image }),
-            }
-        }
+    /// Answers the readers whose channel has reached their sequence. Returns the cost.
+    fn serve_pending_images(&mut self) -> Cost {
+        let included = (!self.leads).then(|| self.waiting.included());
+        let reached = self.documents.take_reached(&self.builder.hub, included);
+        reached.into_iter().fold(Cost::default(), |cost, request| cost + self.admit(request))
     }
 }
 

@@ -1,3 +1,4 @@
+use base::work::Work;
 use fanout::{Limits, socket::SocketOptions};
 
 use super::*;
@@ -19,6 +20,7 @@ fn limits() -> Limits {
         from_bytes_max: 1 << 14,
         catch_up_burst: 8,
         catch_ups_per_second: 8,
+        work: Work::unlimited(),
         mailbox_max: 64,
         beat_ms: 5_000,
         idle_ms: 0,
@@ -109,6 +111,33 @@ async fn push_to_a_full_hub_waits_until_a_timeout() {
     assert_eq!(taken, Err((PushError::Stopping, PushReport::default())));
     // Nothing was accepted, so nothing is a duplicate.
     assert!(!source.recent.holds(Fingerprint::of_content(LINE)));
+}
+
+/// The log refuses records: the writer waits.
+#[tokio::test]
+async fn push_that_the_hub_does_not_apply_is_told_so_and_taken_once() {
+    let (sources, mut receivers) = sources(20);
+    let source = sources.source("acme");
+    let mut source = source.lock().await;
+    let body = Bytes::from_static(LINE);
+    for _ in 0..2 {
+        let taken = sources.take(&mut source, &body, false, None).await;
+        assert_eq!(taken, Err((PushError::Full, PushReport::default())));
+    }
+    let Some(Input::Push(pushed)) = receivers.next_input().await else { panic!("no push") };
+    let answer = PushAnswer { verdicts: vec![None], deadline_us: None };
+    pushed.reply.send(answer).expect("it is waited for");
+    // The second one was not handed in: there is room, and the line is a duplicate, which is a sign of life.
+    drop(sources.hub_handle.inputs.try_reserve().expect("there is room"));
+    let reader = async {
+        let Some(Input::Push(pushed)) = receivers.next_input().await else { panic!("no push") };
+        assert!(pushed.lines.is_empty());
+        let answer = PushAnswer { verdicts: Vec::new(), deadline_us: None };
+        pushed.reply.send(answer).expect("it is waited for");
+    };
+    let (answer, ()) = tokio::join!(sources.take(&mut source, &body, false, None), reader);
+    let answer = answer.expect("it is taken");
+    assert_eq!((answer.accepted, answer.duplicate), (0, 1));
 }
 
 #[tokio::test]

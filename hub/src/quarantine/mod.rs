@@ -19,7 +19,7 @@ use std::{
 
 use fanout::Micros;
 use ingest::error::{Refusal, RefusalKind};
-use tracing::{error, warn};
+use tracing::warn;
 
 pub use self::{
     entry::QuarantineEntry,
@@ -119,7 +119,7 @@ impl Quarantine {
     }
 
     fn failed(&self, error: &io::Error) {
-        error!(path = %self.path.display(), %error, "cannot write the quarantine");
+        base::log_limited!(error, path = %self.path.display(), %error, "cannot write the quarantine");
     }
 
     fn write(&mut self, line: &QuarantineEntry) -> io::Result<()> {

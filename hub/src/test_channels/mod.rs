@@ -16,10 +16,11 @@ mod tests;
 
 use std::{fmt, sync::Arc, time::Duration};
 
+use base::work::measure;
 use facts::event::Timed;
 use fanout::{
     ChannelId, Epoch, Fanout, Micros, Position,
-    catch_up::{Host, HostRequest, HostResponse, Located, Requester, ShardRequest},
+    catch_up::{Cost, Host, HostRequest, HostResponse, Located, Requester, ShardRequest},
     channel::is_test,
     replay::ReplayRequest,
 };
@@ -205,12 +206,13 @@ impl TestChannels {
     fn answer(&mut self, ShardRequest { requester, request }: ShardRequest) {
         let Some(round) = &mut self.round else { return };
         let mut work = WorkBudget::up_to(ANSWER_WORK);
-        let response = round.hub().answer_within(&request, &mut work);
+        let (response, used) = measure(|| round.hub().answer_within(&request, &mut work));
+        let cost = Cost { bytes: work.spent, used };
         match (request, response) {
             (HostRequest::Locate { channels }, HostResponse::Located(located)) => {
-                self.locate_others(requester, channels, located, work.spent);
+                self.locate_others(requester, channels, located, cost);
             }
-            (_, response) => self.fanout.respond(requester, response, work.spent),
+            (_, response) => self.fanout.respond(requester, response, cost),
         }
     }
 
@@ -220,18 +222,18 @@ impl TestChannels {
         requester: Requester,
         channels: Vec<(ChannelId, Option<Position>)>,
         mut located: Vec<Option<Located>>,
-        work: usize,
+        cost: Cost,
     ) {
         let is_other = |(name, _): &(ChannelId, _)| !is_test(name.as_str());
         let places: Vec<usize> =
             (0..channels.len()).filter(|place| is_other(&channels[*place])).collect();
         let others: Vec<_> = channels.into_iter().filter(is_other).collect();
         let (fanout, hub) = (self.fanout.clone(), self.hub_handle.clone());
-        let respond = move |located| {
-            fanout.respond(requester, HostResponse::Located(located), work);
+        let respond = move |located, cost| {
+            fanout.respond(requester, HostResponse::Located(located), cost);
         };
         if others.is_empty() {
-            return respond(located);
+            return respond(located, cost);
         }
         // There is at most one for each socket, and the hub always answers, unless it stops.
         tokio::spawn(async move {
@@ -240,11 +242,11 @@ impl TestChannels {
             if hub.requests.send(Request::CatchUp { request, reply }).await.is_err() {
                 return;
             }
-            let Ok(HostResponse::Located(found)) = answer.await else { return };
+            let Ok((HostResponse::Located(found), own)) = answer.await else { return };
             for (place, found) in places.into_iter().zip(found) {
                 located[place] = found;
             }
-            respond(located);
+            respond(located, cost + own);
         });
     }
 }

@@ -11,7 +11,7 @@ use super::{
     head::{Boot, Head},
     open, retention, segment,
     shared::{FileShared, FileSource, Segment},
-    sync::sync_names,
+    sync::{folder_gone, sync_names},
 };
 use crate::{
     AppendError, EncodedRecords, Log, LogPosition, RecordNumber, RecordSource, codec::Encoder,
@@ -239,6 +239,9 @@ impl FileLog {
 
     /// Writes the buffer and the head. Returns the segment, and where it ends now.
     fn write(&mut self, end: LogPosition) -> io::Result<(RecordNumber, u64)> {
+        if self.shared.state().is_lost {
+            return Err(folder_gone());
+        }
         let synced = self.settings().synced();
         let buffer = std::mem::take(&mut self.buffer);
         let written = self.tail().and_then(|tail| {

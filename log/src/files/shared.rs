@@ -41,6 +41,8 @@ pub(super) struct FileState {
     /// start that could not prove continuity.
     pub(super) last: RecordNumber,
     pub(super) closed: bool,
+    /// The folder was removed or replaced.
+    pub(super) is_lost: bool,
     /// An append found the disk full since the log's thread last made room.
     pub(super) is_full: bool,
     /// By the number of the first record.

@@ -1,12 +1,19 @@
 //! The thread `log-sync`: forces records to the disk, deletes what is no longer kept, and makes room on a full disk.
 
-use std::{fs::File, io, path::Path, sync::Arc, time::Duration};
+use std::{
+    fs::{self, File},
+    io,
+    os::unix::fs::MetadataExt,
+    path::Path,
+    sync::Arc,
+    time::Duration,
+};
 
 use metrics::counter;
 use tracing::warn;
 
 use super::{
-    retention,
+    head, retention,
     shared::{FileShared, Work},
 };
 use crate::LogPosition;
@@ -18,6 +25,11 @@ impl FileShared {
     /// Forces everything that is in the log to the disk, and returns up to where that is.
     pub(super) fn sync(&self) -> io::Result<LogPosition> {
         let _one_at_a_time = self.lock_syncs();
+        let is_lost = self.is_folder_gone();
+        self.state().is_lost = is_lost;
+        if is_lost {
+            return Err(folder_gone());
+        }
         let (end, files, head, names_changed) = {
             let mut state = self.state();
             if state.synced == Some(state.end) && state.unsynced.is_empty() {
@@ -43,6 +55,18 @@ impl FileShared {
         synced.map(|()| end)
     }
 
+    /// Whether the folder has another file than the head that is open, or none: it was removed or replaced, and no start
+    /// would find what is written.
+    fn is_folder_gone(&self) -> bool {
+        let Some(open) = self.state().head.clone() else { return false };
+        let named = fs::metadata(self.settings.folder.join(head::FILE_NAME));
+        match (open.metadata(), named) {
+            (Ok(open), Ok(named)) => (open.dev(), open.ino()) != (named.dev(), named.ino()),
+            (_, Err(error)) => error.kind() == io::ErrorKind::NotFound,
+            (Err(_), Ok(_)) => false,
+        }
+    }
+
     /// What the log's thread does until the log is closed.
     pub(super) fn maintain(&self) {
         let interval = match self.settings.fsync_interval {
@@ -55,7 +79,7 @@ impl FileShared {
                 Work::Close => return,
                 Work::FreeSpace => {
                     if let Err(error) = retention::free(self) {
-                        warn!(%error, "cannot make room for the log on the full disk");
+                        base::log_limited!(warn, %error, "cannot make room for the log on the full disk");
                     }
                 }
                 Work::Sync => {}
@@ -73,11 +97,17 @@ impl FileShared {
                 elapsed = Duration::ZERO;
                 let now = self.state().end.at;
                 if let Err(error) = retention::retain(self, now) {
-                    warn!(%error, "cannot delete expired segments of the log");
+                    base::log_limited!(warn, %error, "cannot delete expired segments of the log");
                 }
             }
         }
     }
+}
+
+/// Records are refused until the folder is back, or another start.
+pub(super) fn folder_gone() -> io::Error {
+    let detail = "the folder of the log was removed or replaced: put it back, or restart the hub";
+    io::Error::new(io::ErrorKind::NotFound, detail)
 }
 
 /// Forces the names in a folder to the disk.

@@ -39,7 +39,7 @@
 //! |---|---|---|
 //! | entries in memory | `block_bytes` and `block_age_us` a film, `buffered_bytes_max` in total | written |
 //! | age and size of all films | `keep_us`, `bytes_max` | the oldest are deleted |
-//! | replays; for one key | `replays_max`, `replays_max_per_key` | refused with `limit` |
+//! | replays; for one account | `replays_max`, `replays_max_per_account` | refused with `limit` |
 //! | channels and films of a replay | `channels_max`, `films_max` | refused with `limit` |
 //! | a replay's memory | one unpacked block for each film; open files and indexes are shared | |
 //! | frames on their way to a reader | what the reader has room for | the replay waits |

@@ -14,10 +14,11 @@ use std::{
 use base::{
     clock::monotonic,
     supervisor::{self, Lifetime},
+    work::{Payer, measure, thread_time},
 };
 use fanout::{
     ChannelId, Classes, Micros,
-    catch_up::{Host, Lease, Requester, ShardRequest},
+    catch_up::{Cost, Host, Lease, Requester, ShardRequest},
     replay::{
         ReplayCommand, ReplayEnd, ReplayOutcome, ReplayRefusal, ReplayRequest, ReplayResponse,
     },
@@ -32,8 +33,8 @@ pub struct ReplaySettings {
     pub threads: usize,
     /// Replays at a time. Each has one block of each of its films in memory.
     pub replays_max: usize,
-    /// Replays of one key at a time.
-    pub replays_max_per_key: usize,
+    /// Replays of one payer at a time, over all of its keys and sockets.
+    pub replays_max_per_account: usize,
     /// Channels of one replay.
     pub channels_max: usize,
     /// Films of one replay: matches whose channels it plays.
@@ -47,7 +48,7 @@ impl Default for ReplaySettings {
         Self {
             threads: 1,
             replays_max: 200,
-            replays_max_per_key: 20,
+            replays_max_per_account: 20,
             channels_max: 100,
             films_max: 8,
             idle_us: 30 * 60 * 1_000_000,
@@ -74,7 +75,7 @@ struct ServiceState {
 #[derive(Debug, Default)]
 struct Counts {
     all: usize,
-    by_key: HashMap<Option<u64>, usize>,
+    by_payer: HashMap<Payer, usize>,
 }
 
 /// The requests for one thread. Their number is bounded by that of sessions and replays: see
@@ -202,7 +203,6 @@ struct ReplayId {
 struct Replay {
     player: Player,
     requester: Requester,
-    key: Option<u64>,
     lease: Lease,
     /// The room that the session has, if it waits for frames: their bytes, and what each counts in addition.
     room: Option<(usize, usize)>,
@@ -214,7 +214,7 @@ struct Replay {
 
 impl ReplayId {
     fn of(requester: Requester, replay: u32) -> Self {
-        let Requester { shard, slot, generation } = requester;
+        let Requester { shard, slot, generation, .. } = requester;
         Self { shard, slot, generation, replay }
     }
 }
@@ -250,24 +250,24 @@ impl<R: Fn(Requester, ReplayResponse)> Worker<R> {
     }
 
     fn handle(&mut self, request: ReplayRequest, now: Micros) {
-        let ReplayRequest { requester, key, replay, command } = request;
+        let ReplayRequest { requester, replay, command } = request;
         let id = ReplayId::of(requester, replay);
-        let mut work = 0;
+        let begun = thread_time();
+        let mut bytes = 0;
         let outcome = match command {
             ReplayCommand::Start { channels, from, speed, classes, lease } => {
                 let ServiceState { films, needs, .. } = &*self.shared;
-                let opened = self.reserve(key, &channels).and_then(|()| {
+                let opened = self.reserve(requester.payer, &channels).and_then(|()| {
                     let what = (&channels[..], classes);
                     Player::open(films, what, needs, (replay, &from, speed), now)
-                        .inspect_err(|_| self.release(key))
+                        .inspect_err(|_| self.release(requester.payer))
                 });
                 match opened {
                     Ok(mut player) => {
-                        work = player.take_work();
+                        bytes = player.take_work();
                         let state = player.state(now);
                         let (room, due, active_at) = (None, now, now);
-                        let playing =
-                            Replay { player, requester, key, lease, room, due, active_at };
+                        let playing = Replay { player, requester, lease, room, due, active_at };
                         self.replays.insert(id, playing);
                         ReplayOutcome::Started(state)
                     }
@@ -278,7 +278,7 @@ impl<R: Fn(Requester, ReplayResponse)> Worker<R> {
                 None => ReplayOutcome::Refused(ReplayRefusal::NoReplay),
                 Some(playing) => {
                     let changed = playing.player.change(&change, now);
-                    work = playing.player.take_work();
+                    bytes = playing.player.take_work();
                     match changed {
                         Ok(()) => {
                             (playing.due, playing.active_at) = (now, now);
@@ -296,13 +296,15 @@ impl<R: Fn(Requester, ReplayResponse)> Worker<R> {
             }
             ReplayCommand::End => return self.end(id),
         };
-        (self.respond)(requester, ReplayResponse { replay, outcome, work });
+        let cost = Cost { bytes, used: thread_time().saturating_sub(begun) };
+        (self.respond)(requester, ReplayResponse { replay, outcome, cost });
     }
 
     /// Counts a replay, if the limits allow it.
-    fn reserve(&self, key: Option<u64>, channels: &[ChannelId]) -> Result<(), ReplayRefusal> {
-        let ReplaySettings { replays_max, replays_max_per_key, channels_max, films_max, .. } =
-            self.shared.settings;
+    fn reserve(&self, payer: Payer, channels: &[ChannelId]) -> Result<(), ReplayRefusal> {
+        let ReplaySettings {
+            replays_max, replays_max_per_account, channels_max, films_max, ..
+        } = self.shared.settings;
         let limit = |text: String| Err(ReplayRefusal::Limit(text));
         if channels.len() > channels_max {
             return limit(format!("a replay has at most {channels_max} channels"));
@@ -316,9 +318,11 @@ impl<R: Fn(Requester, ReplayResponse)> Worker<R> {
         if counts.all >= replays_max {
             return limit("too many replays are running".to_owned());
         }
-        let own = counts.by_key.entry(key).or_default();
-        if *own >= replays_max_per_key {
-            return limit(format!("a key has at most {replays_max_per_key} replays at a time"));
+        let own = counts.by_payer.entry(payer).or_default();
+        if *own >= replays_max_per_account {
+            return limit(format!(
+                "an account has at most {replays_max_per_account} replays at a time"
+            ));
         }
         *own += 1;
         counts.all += 1;
@@ -326,13 +330,13 @@ impl<R: Fn(Requester, ReplayResponse)> Worker<R> {
         Ok(())
     }
 
-    fn release(&self, key: Option<u64>) {
+    fn release(&self, payer: Payer) {
         let mut counts = unpoisoned(&self.shared.counts);
         counts.all -= 1;
-        if let Some(own) = counts.by_key.get_mut(&key) {
+        if let Some(own) = counts.by_payer.get_mut(&payer) {
             *own -= 1;
             if *own == 0 {
-                counts.by_key.remove(&key);
+                counts.by_payer.remove(&payer);
             }
         }
         metrics::gauge!("matchwire_replays").decrement(1.0);
@@ -340,7 +344,7 @@ impl<R: Fn(Requester, ReplayResponse)> Worker<R> {
 
     fn end(&mut self, id: ReplayId) {
         if let Some(replay) = self.replays.remove(&id) {
-            self.release(replay.key);
+            self.release(replay.requester.payer);
         }
     }
 
@@ -361,12 +365,13 @@ impl<R: Fn(Requester, ReplayResponse)> Worker<R> {
                 over.push(*id);
                 let end = Some(ReplayEnd::Limit);
                 let outcome = ReplayOutcome::Frames { frames: Vec::new(), end };
-                let response = ReplayResponse { replay: id.replay, outcome, work: 0 };
+                let response = ReplayResponse { replay: id.replay, outcome, cost: Cost::default() };
                 (self.respond)(replay.requester, response);
                 continue;
             }
             let Some(room) = replay.room.filter(|_| is_due) else { continue };
-            let (frames, end) = match replay.player.take(room, now) {
+            let (played, used) = measure(|| replay.player.take(room, now));
+            let (frames, end) = match played {
                 Ok(played) => {
                     let mut end = None;
                     replay.due = match played.next {
@@ -394,8 +399,8 @@ impl<R: Fn(Requester, ReplayResponse)> Worker<R> {
                 over.push(*id);
             }
             let outcome = ReplayOutcome::Frames { frames, end };
-            let work = replay.player.take_work();
-            (self.respond)(replay.requester, ReplayResponse { replay: id.replay, outcome, work });
+            let cost = Cost { bytes: replay.player.take_work(), used };
+            (self.respond)(replay.requester, ReplayResponse { replay: id.replay, outcome, cost });
         }
         for id in over {
             self.end(id);

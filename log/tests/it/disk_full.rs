@@ -95,6 +95,34 @@ fn on_a_small_disk() {
     assert_eq!((report.continuity, report.last), (Continuity::Proven, count + 12));
 }
 
+#[test]
+fn removed_folder_takes_no_records_until_it_is_back() {
+    let parent = tempfile::tempdir().unwrap();
+    let (folder, aside) = (parent.path().join("log"), parent.path().join("aside"));
+    let (mut log, _) = FileLog::open(LogSettings::new(&folder), "boot", 0).unwrap();
+    let handle = log.handle();
+    log.append(0, &[record(1, 1, 10)]).unwrap();
+    handle.sync().unwrap();
+    fs::rename(&folder, &aside).unwrap();
+    for replaced in [false, true] {
+        if replaced {
+            fs::create_dir(&folder).unwrap();
+            fs::write(folder.join("head"), b"").unwrap();
+        }
+        assert_eq!(handle.sync().unwrap_err().kind(), std::io::ErrorKind::NotFound);
+        let refused = log.append(1, &[record(2, 2, 10)]).unwrap_err();
+        assert!(
+            matches!(&refused, AppendError::Storage(why) if why.to_string().contains("removed"))
+        );
+    }
+    fs::remove_dir_all(&folder).unwrap();
+    fs::rename(&aside, &folder).unwrap();
+    handle.sync().unwrap();
+    log.append(1, &[record(2, 2, 10)]).unwrap();
+    log.close().unwrap();
+    assert!(verify(&folder).unwrap().is_whole());
+}
+
 /// What neither a restart nor a client needs is deleted when the disk is full, so that the next attempt succeeds.
 fn makes_room(folder: &Path) {
     let settings =

@@ -11,7 +11,7 @@ use self::world::{BOOK, CONSENSUS, MATCH, OTHER, START, World};
 const SETTINGS: ReplaySettings = ReplaySettings {
     threads: 2,
     replays_max: 8,
-    replays_max_per_key: 6,
+    replays_max_per_account: 6,
     channels_max: 4,
     films_max: 3,
     idle_us: 60_000_000,

@@ -35,7 +35,7 @@ use std::{
 use facts::event::{Batch, Id};
 use metrics::{counter, gauge};
 use tokio::sync::{Notify, watch};
-use tracing::{error, warn};
+use tracing::error;
 
 use self::journal::Journal;
 pub use self::{
@@ -238,7 +238,11 @@ impl PublicIds {
             }
             gauge!("matchwire_ids").set(self.len());
             if let Err(error) = self.flush_all().await {
-                warn!(error = &error as &dyn Error, "cannot write public ids; will retry");
+                base::log_limited!(
+                    warn,
+                    error = &error as &dyn Error,
+                    "cannot write public ids; will retry"
+                );
                 persistence.wake.notify_one();
                 if !is_last {
                     tokio::time::sleep(RETRY_AFTER).await;
@@ -272,7 +276,7 @@ impl Persistence {
         {
             // The disk may be full: the task writes the number to the database as soon as it can.
             counter!("matchwire_ids_journal_failures_total").increment(1);
-            warn!(%error, "cannot write to the journal of public ids");
+            base::log_limited!(warn, %error, "cannot write to the journal of public ids");
         }
         self.wake.notify_one();
     }

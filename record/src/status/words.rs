@@ -144,12 +144,20 @@ const DELAYED: &str = "delayed";
 impl Vocabulary {
     /// Parses the filter `status=`: one word, or several separated by commas, in any case. Unknown words are
     /// ignored, as clients send the words of other services; `None`, which filters nothing, if no word is
-    /// known.
+    /// known. Each status is there once, however often its word is repeated: every match is compared with them.
     #[must_use]
     pub fn parse(self, text: &str) -> Option<Vec<Status>> {
         let words = text.split(',').map(|word| word.trim().to_ascii_lowercase());
-        let known: Vec<_> = words.filter_map(|word| self.selected(&word)).collect();
-        (!known.is_empty()).then(|| known.concat())
+        let mut selected: Option<Vec<Status>> = None;
+        for statuses in words.filter_map(|word| self.selected(&word)) {
+            let selected = selected.get_or_insert_default();
+            for status in statuses {
+                if !selected.contains(&status) {
+                    selected.push(status);
+                }
+            }
+        }
+        selected
     }
 
     /// The statuses that a word selects; `None` if the word is unknown.
@@ -236,6 +244,8 @@ mod tests {
         let football = Vocabulary::Football;
         let upcoming = football.parse("Upcoming");
         assert_eq!(upcoming, Some(vec![Status::NotStarted, Status::AtThePost]));
+        let once = football.parse("ft,canceled");
+        assert_eq!(football.parse(&"ft,canceled,".repeat(1_000)), once, "each status once");
         let all = football.parse("ft,canceled").unwrap();
         assert_eq!(all, [Status::RESULTS.as_slice(), &[Status::Cancelled]].concat());
     }

@@ -11,13 +11,14 @@ use crate::{
 };
 
 /// Every page, including an account's.
-const PAGES: [&str; 9] = [
+const PAGES: [&str; 10] = [
     "/admin/",
     "/admin/accounts/",
     "/admin/accounts/1/",
     "/admin/figures.json",
     "/admin/sockets/",
     "/admin/sockets/0-1/",
+    "/admin/work/",
     "/admin/sources/",
     "/admin/matches/",
     "/admin/deductions/",

@@ -4,9 +4,9 @@ use axum::{
     Json,
     response::{IntoResponse, Response},
 };
+use base::work::Busy;
 use hyper::StatusCode;
 use serde::Serialize;
-use tracing::error;
 
 #[derive(Debug)]
 pub enum ApiError {
@@ -82,7 +82,7 @@ impl ApiError {
 
 impl From<sqlx::Error> for ApiError {
     fn from(error: sqlx::Error) -> Self {
-        error!(error = &error as &dyn std::error::Error, "the archive failed");
+        base::log_limited!(error, error = &error as &dyn std::error::Error, "the archive failed");
         if database::is_unavailable(&error) {
             return Self::Unavailable("The database does not answer: try again.");
         }
@@ -90,11 +90,10 @@ impl From<sqlx::Error> for ApiError {
     }
 }
 
-/// Work on another thread did not finish: it panicked, or the hub is stopping.
-impl From<tokio::task::JoinError> for ApiError {
-    fn from(error: tokio::task::JoinError) -> Self {
-        error!(error = &error as &dyn std::error::Error, "a response was not rendered");
-        Self::Internal
+/// Too much work of the caller waits, or it panicked.
+impl From<Busy> for ApiError {
+    fn from(_: Busy) -> Self {
+        Self::Unavailable("Too many requests of this account are being answered: try again.")
     }
 }
 

@@ -81,7 +81,11 @@ impl SharedBody {
 
 pub(super) fn json(value: &impl Serialize) -> Result<Bytes, ApiError> {
     let body = serde_json::to_vec(value).map_err(|error| {
-        tracing::error!(error = &error as &dyn std::error::Error, "cannot serialize a response");
+        base::log_limited!(
+            error,
+            error = &error as &dyn std::error::Error,
+            "cannot serialize a response"
+        );
         ApiError::Internal
     })?;
     Ok(body.into())

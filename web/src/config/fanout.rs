@@ -40,7 +40,7 @@ pub struct FanoutConfig {
     /// (permessage-deflate). Default true. Each is compressed once for all its readers, and no
     /// connection keeps a state for it.
     pub deflate: bool,
-    /// Subscriptions that the sockets of one account may start or resume at once, in each shard,
+    /// Subscriptions that the sockets of one account may start or resume at once, over all shards,
     /// before their commands wait. Default 20000, twice `channels_max`. Resuming from an old
     /// position counts as several.
     pub catch_up_burst: u32,

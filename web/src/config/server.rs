@@ -40,6 +40,8 @@ pub struct ServerConfig {
     /// Milliseconds from the connection to the end of the request's head, and from the first byte of a
     /// later head to its end. Default 10000.
     pub handshake_timeout_ms: u64,
+    /// Milliseconds that the body of a request may take; then it gets 408. Default 10000. Pushes have `ingest.body_ms`.
+    pub body_timeout_ms: u64,
     /// Milliseconds that an HTTP connection stays open between two requests. Default 75000. At most
     /// `handshake_timeout_ms` while more than half of the connections are in use, and a second while
     /// all are.
@@ -125,6 +127,7 @@ impl Default for ServerConfig {
             command_bytes_max: 16 * 1024,
             command_fragments_max: 1_024,
             handshake_timeout_ms: 10_000,
+            body_timeout_ms: 10_000,
             keep_alive_ms: 75_000,
             connections_max: 10_000,
             connections_max_per_address: 1_000,

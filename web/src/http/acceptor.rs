@@ -8,6 +8,7 @@ use std::{
     convert::Infallible,
     io::{self, ErrorKind},
     net::{self, IpAddr},
+    os::fd::AsRawFd,
     panic::{self, AssertUnwindSafe},
     pin::{Pin, pin},
     sync::Arc,
@@ -24,6 +25,7 @@ use hyper::{
 use hyper_util::rt::TokioIo;
 use mio::{Events, Interest, Poll, Token, net::TcpListener};
 use tokio::{
+    io::AsyncWriteExt,
     net::TcpStream,
     runtime::Handle,
     sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch},
@@ -31,7 +33,7 @@ use tokio::{
     time::{Instant, timeout},
 };
 use tokio_rustls::TlsAcceptor;
-use tracing::{debug, warn};
+use tracing::debug;
 
 use super::{
     Shared,
@@ -61,6 +63,10 @@ const FULL: &[u8] =
 /// Answer to a ticket, or to a key that is not cached, while the database fails. Without a body: clients of sockets see none.
 const TRY_LATER: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 5\r\ncache-control: no-store\r\n\
+    content-length: 0\r\nconnection: close\r\n\r\n";
+
+/// Answer to a first head that did not come in time.
+const SLOW: &[u8] = b"HTTP/1.1 408 Request Timeout\r\ncache-control: no-store\r\n\
     content-length: 0\r\nconnection: close\r\n\r\n";
 
 /// How requests of operators' tools begin.
@@ -161,15 +167,23 @@ impl Acceptor {
         })?;
         while !self.is_stopped() {
             match listener.accept() {
+                // The system gives the lowest that is free, so as many are open.
+                Ok((tcp, _)) if !self.has_room_for(&tcp) => {
+                    base::log_limited!(warn, "closed a connection: too many files are open");
+                }
                 Ok((tcp, from)) => return Some((tcp.into(), from.ip(), permit)),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return None,
                 Err(error) => {
-                    warn!(%error, "a connection could not be accepted");
+                    base::log_limited!(warn, %error, "a connection could not be accepted");
                     runtime.block_on(async { tokio::time::sleep(ACCEPT_AGAIN).await });
                 }
             }
         }
         None
+    }
+
+    fn has_room_for(&self, tcp: &impl AsRawFd) -> bool {
+        usize::try_from(tcp.as_raw_fd()).is_ok_and(|fd| fd < self.shared.parts.descriptors_max)
     }
 
     fn is_stopped(&self) -> bool {
@@ -319,29 +333,33 @@ impl Acceptor {
             Ok::<_, Infallible>(response)
         });
         // Without a timer it has no time limits of its own.
-        let connection = hyper::server::conn::http1::Builder::new()
+        let mut connection = hyper::server::conn::http1::Builder::new()
             .max_buf_size(BUFFER_BYTES)
             .keep_alive(!router_permit.is_extra)
             .serve_connection(TokioIo::new(connection), service)
             .with_upgrades();
-        let mut connection = pin!(connection);
         let mut stop = self.stop.clone();
         let ended = tokio::select! {
             // First, so that hyper has read what has arrived. Without a byte, it would end the connection at the stop, and
             // leave the request without an answer.
             biased;
-            ended = connection.as_mut() => ended,
+            ended = &mut connection => ended,
             expiry = activity.expired(&self.shared.connections) => match expiry {
                 // It would wait for the rest of the head.
-                Expiry::Head if activity.is_first() => return Ok(()),
+                Expiry::Head if activity.is_first() => {
+                    let Some(parts) = connection.into_parts() else { return Ok(()) };
+                    let mut connection = parts.io.into_inner();
+                    connection.write_all(SLOW).await?;
+                    return connection.shutdown().await;
+                }
                 // If a response is still being written, it ends first.
                 Expiry::Head | Expiry::Idle => {
-                    connection.as_mut().graceful_shutdown();
+                    Pin::new(&mut connection).graceful_shutdown();
                     connection.await
                 }
             },
             _ = stop.changed() => {
-                connection.as_mut().graceful_shutdown();
+                Pin::new(&mut connection).graceful_shutdown();
                 connection.await
             }
         };

@@ -1,19 +1,29 @@
 //! Files compiled into the program. All responses share one copy of each, compressed at most once per coding.
 
-use std::borrow::Cow;
+use std::{
+    borrow::Cow,
+    collections::VecDeque,
+    future::Future,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use axum::{
     body::Body,
     extract::Request,
     response::{IntoResponse, Response},
 };
+use base::work;
 use bytes::Bytes;
 use hyper::{
     StatusCode,
     header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue},
 };
+use tokio::sync::OnceCell;
 
-use crate::{api::response::EncodedBodies, etag};
+use crate::{
+    api::response::{EncodedBodies, SharedBody},
+    etag,
+};
 
 /// The tag of every file: one version of the program has one version of each.
 const TAG: &str = concat!("\"", env!("CARGO_PKG_VERSION"), "\"");
@@ -61,5 +71,90 @@ impl Asset {
         headers.insert(CACHE_CONTROL, HeaderValue::from_static(cache_control));
         headers.insert(ETAG, HeaderValue::from_static(TAG));
         response
+    }
+}
+
+/// Open bodies that are kept, up to some MB each.
+const OPEN_BODIES_MAX: usize = 8;
+
+/// Large answers without a key that are the same for all who ask for the same: rendered once, compressed once
+/// for each coding, at the cost of the hub. The least recently used go.
+#[derive(Debug, Default)]
+pub(super) struct OpenBodies(Mutex<VecDeque<(String, Arc<OnceCell<SharedBody>>)>>);
+
+impl OpenBodies {
+    /// The body with this name, made by the first who asks while the others wait.
+    ///
+    /// # Errors
+    ///
+    /// Those of `make`; the next one who asks makes it again.
+    pub(super) async fn get_or_make<E>(
+        &self,
+        name: &str,
+        make: impl Future<Output = Result<SharedBody, E>>,
+    ) -> Result<SharedBody, E> {
+        let cell = self.cell(name);
+        let made = work::for_all(cell.get_or_try_init(|| make)).await.cloned();
+        if made.is_err() {
+            // What does not exist must not displace what does.
+            self.bodies().retain(|(_, kept)| !Arc::ptr_eq(kept, &cell));
+        }
+        made
+    }
+
+    fn cell(&self, name: &str) -> Arc<OnceCell<SharedBody>> {
+        let mut bodies = self.bodies();
+        let found = bodies.iter().position(|(kept, _)| kept == name);
+        let body = found.and_then(|index| bodies.remove(index));
+        let body = body.unwrap_or_else(|| (name.to_owned(), Arc::default()));
+        let cell = Arc::clone(&body.1);
+        bodies.push_back(body);
+        if bodies.len() > OPEN_BODIES_MAX {
+            bodies.pop_front();
+        }
+        cell
+    }
+
+    fn bodies(&self) -> MutexGuard<'_, VecDeque<(String, Arc<OnceCell<SharedBody>>)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn open_bodies_are_made_once_and_bounded() {
+        let (bodies, made) = (OpenBodies::default(), Cell::new(0));
+        let get = async |name: &str| {
+            let make = async {
+                made.set(made.get() + 1);
+                Ok::<_, ()>(SharedBody::of(Bytes::from(name.to_owned())))
+            };
+            bodies.get_or_make(name, make).await.map(drop)
+        };
+        for (name, expected) in [("a", 1), ("b", 2), ("a", 2), ("b", 2)] {
+            assert_eq!(get(name).await, Ok(()));
+            assert_eq!(made.get(), expected, "{name}");
+        }
+        for number in 0..50 {
+            assert_eq!(
+                bodies.get_or_make(&format!("?{number}"), async { Err(()) }).await.err(),
+                Some(())
+            );
+        }
+        get("a").await.unwrap();
+        assert_eq!(made.get(), 2, "what does not exist displaces nothing");
+        for number in 0..OPEN_BODIES_MAX - 1 {
+            get(&number.to_string()).await.unwrap();
+        }
+        get("a").await.unwrap();
+        assert_eq!(made.get(), 2 + OPEN_BODIES_MAX - 1, "the one that was used last stays");
+        get("b").await.unwrap();
+        assert_eq!(made.get(), 2 + OPEN_BODIES_MAX, "the one that was used first has gone");
+        assert_eq!(bodies.bodies().len(), OPEN_BODIES_MAX);
     }
 }

@@ -16,7 +16,6 @@ use hyper::{
     header::{HeaderName, HeaderValue},
 };
 use metrics::counter;
-use tracing::warn;
 
 use super::{
     Peer, Shared,
@@ -27,12 +26,12 @@ use super::{
 };
 use crate::{
     clock,
-    limits::{CpuPermit, Quota, QuotaStatus, RequestPermit},
+    limits::{Quota, QuotaStatus, RequestPermit},
     products::Product,
     usage::Call,
 };
 use accounts::{AccountId, AccountsError, Caller, Micros, Scope};
-use base::log_rate_limit::LogRateLimit;
+use base::work::{Permit, Pool};
 
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
@@ -41,7 +40,7 @@ const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy"
 /// address, which is held while the request is answered.
 pub(super) struct Admission {
     pub standing: Option<QuotaStatus>,
-    pub permit: Option<CpuPermit>,
+    pub permit: Permit,
     pub of_address: Option<RequestPermit>,
 }
 
@@ -128,7 +127,9 @@ async fn check_access(
     }
     let quota = limits.quota(&caller, product, now);
     check_addon(shared, &caller, (product, quota), now)?;
-    let permit = limits.cpu_permit(caller.account).await.map_err(HttpError::RateLimited)?;
+    let pool = if accepts_tokens { Pool::Mcp } else { Pool::Rest };
+    let permit = limits.cpu_permit(caller.account.payer(), pool).await;
+    let permit = permit.map_err(HttpError::RateLimited)?;
     let standing = match call {
         Some(call) => count(shared, caller.account, (product, call), quota, now).await?,
         None => None,
@@ -210,11 +211,11 @@ async fn count(
         Ok(None) => Err(HttpError::Exhausted(quota.status(0, now))),
         // If counting fails, the request is free: the failure is the hub's, not the client's.
         Err(error) => {
-            static FAILED: LogRateLimit = LogRateLimit::new();
-            if let Some(left_out) = FAILED.admit() {
-                let error = &error as &dyn Error;
-                warn!(error, left_out, "a request could not be counted against its quota");
-            }
+            base::log_limited!(
+                warn,
+                error = &error as &dyn Error,
+                "a request could not be counted against its quota"
+            );
             meter.count_call(account, product, call, now).await;
             Ok(None)
         }

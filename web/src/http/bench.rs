@@ -29,7 +29,7 @@ use tokio_tungstenite::{
         protocol::{Role, WebSocketConfig},
     },
 };
-use tracing::{debug, warn};
+use tracing::debug;
 
 use super::{
     head::{self, Head, Upgrade},
@@ -68,7 +68,7 @@ impl BenchListener {
             match accepted {
                 Ok(tcp) => drop(connections.spawn(self.clone().handle(tcp))),
                 Err(error) => {
-                    warn!(%error, "a connection could not be accepted");
+                    base::log_limited!(warn, %error, "a connection could not be accepted");
                     tokio::time::sleep(super::acceptor::ACCEPT_AGAIN).await;
                 }
             }

@@ -4,18 +4,14 @@
 //! have no length and pass unchanged; images are compressed already. Pages are excluded because they contain
 //! form tokens next to text that others may have sent: the compressed length of both would reveal the token.
 
-use std::{
-    io::{self, Write as _},
-    num::NonZeroUsize,
-    sync::{Arc, LazyLock},
-    thread,
-};
+use std::io::{self, Write as _};
 
 use axum::{
     body::{Body, HttpBody as _, to_bytes},
     extract::Request,
     response::Response,
 };
+use base::work::{self, Busy, Pool};
 use bytes::Bytes;
 use flate2::{Compression, write::GzEncoder};
 use hyper::{
@@ -26,7 +22,6 @@ use hyper::{
     },
 };
 use metrics::counter;
-use tokio::{sync::Semaphore, task::spawn_blocking};
 use tracing::warn;
 
 use crate::{
@@ -38,12 +33,6 @@ use crate::{
 const BYTES_MIN: u64 = 1_200;
 /// Longer bodies are compressed on another thread, to not block this one.
 const BYTES_IN_PLACE: usize = 32 * 1024;
-
-/// Long bodies compressed at the same time: one per core.
-static COMPRESSION_SLOTS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| {
-    let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    Arc::new(Semaphore::new(cores))
-});
 
 /// The supported content codings, the best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -174,7 +163,8 @@ async fn encode(response: Response, coding: Coding) -> Response {
     };
     let compressed = match encoded {
         Some(encoded) => {
-            encoded.get_or_make(coding as usize, compressed(bytes.clone(), coding)).await
+            let compressed = work::for_all(compressed(bytes.clone(), coding));
+            encoded.get_or_make(coding as usize, compressed).await
         }
         None => compressed(bytes.clone(), coding).await,
     };
@@ -188,23 +178,19 @@ async fn encode(response: Response, coding: Coding) -> Response {
     Response::from_parts(parts, Body::from(body))
 }
 
-/// The body in this coding; `None` if that is not shorter. Large bodies are compressed on other threads, one
-/// per core at a time; the others wait.
+/// The body in this coding; `None` if that is not shorter. Large bodies are compressed on other threads, in
+/// turn with those of other payers; if too many of this payer wait already, the body is sent as it is.
 async fn compressed(bytes: Bytes, coding: Coding) -> Option<Bytes> {
     let length = bytes.len();
     counter!("matchwire_http_compressions_total").increment(1);
     let compressed = if length <= BYTES_IN_PLACE {
-        coding.compress(&bytes)
+        work::run_here(Pool::Compression, || coding.compress(&bytes))
     } else {
-        // The semaphore is never closed. The permit moves with the work, which continues when the client
-        // disconnects.
-        let slot = Arc::clone(&COMPRESSION_SLOTS).acquire_owned().await;
-        let compress = move || {
-            let _slot = slot;
-            coding.compress(&bytes)
-        };
-        let compressed = spawn_blocking(compress).await;
-        compressed.unwrap_or_else(|error| Err(io::Error::other(error)))
+        let compressed = work::run_blocking(Pool::Compression, move || coding.compress(&bytes));
+        match compressed.await {
+            Ok(compressed) => compressed,
+            Err(Busy) => return None,
+        }
     };
     match compressed {
         Ok(compressed) => (compressed.len() < length).then(|| compressed.into()),

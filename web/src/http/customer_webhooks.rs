@@ -1,6 +1,6 @@
 //! `/api/v2/webhooks/`: the webhooks of the account of a key, and their deliveries.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use axum::{
     Extension, Json, Router, body,
@@ -14,7 +14,6 @@ use hyper::{
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use tokio::time::timeout;
 use utoipa::ToSchema;
 
 use super::{Shared, error::HttpError};
@@ -30,7 +29,6 @@ use accounts::{AccountsError, Caller, Micros, Scope};
 
 /// Bytes of a request's body. Fifty patterns of channels of the greatest length fit.
 const BODY_BYTES_MAX: usize = 16 * 1024;
-const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Deliveries in a response, if the request does not say how many, and at most.
 const LIMIT: u32 = 50;
 const LIMIT_MAX: u32 = 200;
@@ -305,6 +303,7 @@ pub(super) async fn rotate(
     responses(
         (status = 202, description = "It will be sent", body = QueuedDelivery),
         (status = 409, description = "The webhook is disabled", body = ErrorBody),
+        (status = 429, description = "Ten tests of the webhook wait already", body = ErrorBody),
     )
 )]
 pub(super) async fn test(
@@ -456,6 +455,10 @@ impl From<WebhookError> for HttpError {
             WebhookError::Disabled => {
                 Self::Refused(StatusCode::CONFLICT, "the webhook is disabled: enable it first")
             }
+            WebhookError::TooManyTests => {
+                let detail = "tests of the webhook wait already: its endpoint takes them one after the other";
+                Self::Refused(StatusCode::TOO_MANY_REQUESTS, detail)
+            }
             WebhookError::Store(source) => AccountsError::from(source).into(),
         }
     }
@@ -463,9 +466,7 @@ impl From<WebhookError> for HttpError {
 
 /// The body of a request, as JSON.
 async fn read<T: DeserializeOwned>(request: Request) -> Result<T, HttpError> {
-    let whole = body::to_bytes(request.into_body(), BODY_BYTES_MAX);
-    let body = timeout(BODY_TIMEOUT, whole).await;
-    let body = body.map_err(|_| HttpError::BadRequest("the body did not come in time"))?;
+    let body = body::to_bytes(request.into_body(), BODY_BYTES_MAX).await;
     let body = body.map_err(|_| HttpError::BadRequest("the body is too long, or broke off"))?;
     serde_json::from_slice(&body).map_err(|_| {
         HttpError::BadRequest("the body must be JSON with the fields of docs/WEBHOOKS.md")

@@ -13,7 +13,6 @@ use hyper::{
         RETRY_AFTER, VARY,
     },
 };
-use tracing::warn;
 
 use super::{Shared, error::HttpError};
 use crate::{
@@ -96,7 +95,11 @@ pub(super) async fn show(
             Ok(response)
         }
         Err(error @ ImageError::Failed(_)) => {
-            warn!(error = &error as &dyn std::error::Error, "an image could not be rendered");
+            base::log_limited!(
+                warn,
+                error = &error as &dyn std::error::Error,
+                "an image could not be rendered"
+            );
             Err(HttpError::Internal)
         }
     }

@@ -11,6 +11,7 @@ use axum::{
     extract::{Path, Request, State},
     response::{IntoResponse, Response},
 };
+use base::work::{self, Pool};
 use bytes::Bytes;
 use fanout::Micros;
 use flate2::read::MultiGzDecoder;
@@ -187,17 +188,13 @@ async fn read(shared: &Shared, request: Request, is_gzip: bool) -> Result<Bytes,
     if content_length.is_some_and(|length: usize| length > bytes_max) {
         return Err(TOO_LARGE);
     }
-    let whole =
-        timeout(Duration::from_millis(settings.body_ms), all(request.into_body(), bytes_max));
-    let body = whole.await.map_err(|_| {
-        HttpError::Refused(StatusCode::REQUEST_TIMEOUT, "the body did not come in time")
-    })?;
-    let body = body?.ok_or(TOO_LARGE)?;
+    let body = all(request.into_body(), bytes_max).await?.ok_or(TOO_LARGE)?;
     if !is_gzip {
         return Ok(body);
     }
-    let plain = tokio::task::spawn_blocking(move || decompressed(&body, bytes_max)).await;
-    plain.map_err(|_| HttpError::Internal)??.ok_or(TOO_LARGE)
+    // Feeds are the hub's: strangers must not delay them.
+    let inflate = work::run_blocking(Pool::Inflation, move || decompressed(&body, bytes_max));
+    work::for_all(inflate).await.map_err(|_| HttpError::Internal)??.ok_or(TOO_LARGE)
 }
 
 /// The whole body; `None` if it is too long.

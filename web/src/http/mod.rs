@@ -11,12 +11,12 @@ mod admin;
 mod asset;
 mod authorize;
 mod bench;
+mod body_deadline;
 mod client;
 pub(crate) mod close;
 mod compression;
 mod connections;
 mod cors;
-mod cpu_time;
 mod credential;
 mod customer_webhooks;
 mod discovery;
@@ -76,8 +76,8 @@ use tokio::{sync::watch, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use self::{
-    acceptor::Acceptor, admin::FigureHistory, connections::Connections, known_paths::KnownPaths,
-    push_limits::PushLimits, schema::Documents, service::HttpService, site::FormKey,
+    acceptor::Acceptor, admin::FigureHistory, asset::OpenBodies, connections::Connections,
+    known_paths::KnownPaths, push_limits::PushLimits, service::HttpService, site::FormKey,
     ticket::Tickets,
 };
 pub use self::{
@@ -160,8 +160,12 @@ pub struct ServerParts {
     /// of a request.
     pub handshakes_max: usize,
     pub handshake_timeout: Duration,
+    /// The time that each request has to send its body; pushes have `ingest.body_ms`.
+    pub body_timeout: Duration,
     /// Whether sockets may agree to compressed messages.
     pub deflate: bool,
+    /// Connections whose file descriptor is not below this are closed: the others are for the log and the database.
+    pub descriptors_max: usize,
     /// How many connections there may be, and how many bytes may wait for them.
     pub connections: ConnectionLimits,
     /// Limits on what the kernel buffers for a reader.
@@ -189,8 +193,9 @@ struct Shared {
     connections: Connections,
     /// The paths below the products.
     paths: KnownPaths,
-    /// The API documents, where they are the same for all clients.
-    documents: Documents,
+    /// The API documents; and the outputs of the test channels, which addresses that clients make up do not displace.
+    documents: OpenBodies,
+    test_outputs: OpenBodies,
     tickets: Tickets,
     /// Signs the tokens of forms.
     forms: FormKey,
@@ -232,7 +237,8 @@ pub async fn serve(
     let shared = Arc::new(Shared {
         connections: Connections::new(parts.connections),
         paths: schema::known_paths(&openapi),
-        documents: Documents::default(),
+        documents: OpenBodies::default(),
+        test_outputs: OpenBodies::default(),
         tickets: Tickets::new(&parts.accounts, parts.hub_handle.is_in_cluster()),
         forms: FormKey::new(parts.accounts.derived_secret("forms")),
         figure_history: FigureHistory::new(clock::wall()),

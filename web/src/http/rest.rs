@@ -16,13 +16,13 @@ use hyper::{
     header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue},
 };
 use serde::{Deserialize, Serialize};
-use tokio::{sync::oneshot, time::timeout};
+use tokio::time::timeout;
 
 use super::{
-    Shared,
-    error::{HttpError, MissingAddon},
+    ServerParts, Shared,
+    error::{HttpError, MissingAddon, uniform},
 };
-use crate::{catch_up::ChannelImage, clock::wall, etag, pipeline::Request as Question, supervisor};
+use crate::{catch_up::ChannelImage, clock::wall, etag, log_state::LogState, supervisor};
 use accounts::{Caller, Scope};
 
 /// How long `?at_least=` waits for a sequence that is not published yet.
@@ -40,21 +40,34 @@ pub(super) async fn healthz() -> impl IntoResponse {
 
 /// The sockets are open, every part runs, the log takes records, a node of a cluster hears of new ones, and the hub is
 /// not stopping.
-pub(super) async fn readyz(State(shared): State<Arc<Shared>>) -> Result<Response, HttpError> {
-    let log = &shared.parts.log_state;
-    let is_away = log.is_behind() || log.is_drained() || log.is_isolated();
-    let publishes = !log.is_refused() && !is_away;
-    if shared.ready.load(Ordering::Relaxed) && publishes && !supervisor::has_failed() {
-        Ok(Json(Status { status: "ready" }).into_response())
-    } else {
-        Err(HttpError::Unavailable)
-    }
+pub(super) async fn readyz(State(shared): State<Arc<Shared>>) -> Response {
+    let is_stopping = !shared.ready.load(Ordering::Relaxed);
+    let Some(problem) = problem(&shared.parts.log_state, is_stopping) else {
+        return Json(Status { status: "ready" }).into_response();
+    };
+    let mut response = uniform(StatusCode::SERVICE_UNAVAILABLE, &problem);
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+/// Why the hub is not ready.
+fn problem(log: &LogState, is_stopping: bool) -> Option<String> {
+    let refusal = log.refusal().map(|why| format!("the log cannot be written: {why}"));
+    let states = [
+        (supervisor::has_failed(), "a part of the hub has failed"),
+        (is_stopping, "the hub is stopping"),
+        (log.is_drained(), "an operator has drained this node"),
+        (log.is_isolated(), "this node is cut off from its cluster, and another one leads"),
+        (log.is_behind(), "this node hears nothing new of its cluster"),
+    ];
+    let state = states.into_iter().find(|(is_so, _)| *is_so);
+    state.map(|(_, detail)| detail.to_owned()).or(refusal)
 }
 
 /// Prometheus text. It counts; it names no account and no key.
 pub(super) async fn metrics(State(shared): State<Arc<Shared>>) -> impl IntoResponse {
     let text = HeaderValue::from_static("text/plain; version=0.0.4");
-    ([(CONTENT_TYPE, text)], all_metrics(&shared.parts.metrics))
+    ([(CONTENT_TYPE, text)], all_metrics(&shared.parts))
 }
 
 #[derive(Debug, Deserialize)]
@@ -104,11 +117,8 @@ pub(super) async fn image(
     at_least: Seq,
 ) -> Result<ChannelImage, HttpError> {
     let ask = async |at_least| {
-        let (reply, answer) = oneshot::channel();
-        let question = Question::Image { channel: channel.to_owned(), at_least, reply };
-        let sent = shared.parts.hub_handle.requests.send(question).await;
-        sent.map_err(|_| HttpError::Unavailable)?;
-        answer.await.map_err(|_| HttpError::Unavailable)?.ok_or(HttpError::NotFound)
+        let image = shared.parts.hub_handle.image_at(channel, at_least).await;
+        image.map_err(|_| HttpError::Unavailable)?.ok_or(HttpError::NotFound)
     };
     match timeout(AT_LEAST_WAIT, ask(at_least)).await {
         Ok(answer) => answer,
@@ -187,7 +197,8 @@ pub(super) async fn ticket(
 }
 
 /// All metrics, including current process figures, as Prometheus text.
-fn all_metrics(metrics: &metrics_exporter_prometheus::PrometheusHandle) -> String {
+fn all_metrics(parts: &ServerParts) -> String {
     metrics_process::Collector::default().collect();
-    metrics.render()
+    parts.limits.work().export();
+    parts.metrics.render()
 }

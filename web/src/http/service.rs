@@ -3,11 +3,16 @@
 //! They are not layers of the router: each layer would cost a boxed future and a copy of everything below it,
 //! for every request.
 
-use std::{net::IpAddr, sync::Arc};
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
-use axum::{Router, extract::Request, response::Response};
+use axum::{
+    Router,
+    extract::Request,
+    response::{IntoResponse, Response},
+};
+use base::work::{self, Payer, Pool};
 use hyper::{
-    HeaderMap, Uri,
+    HeaderMap, StatusCode, Uri,
     header::{
         CACHE_CONTROL, HeaderName, HeaderValue, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, VARY,
         X_CONTENT_TYPE_OPTIONS,
@@ -19,10 +24,11 @@ use hyper_util::service::TowerToHyperService;
 use super::{
     Peer, ServerParts, Shared, address,
     authorize::{self, Admission},
+    body_deadline,
     compression::AcceptEncoding,
     cors,
-    cpu_time::measured,
     credential::QueryCredentials,
+    error::HttpError,
     error_page,
     request_context::{self, RequestTarget},
 };
@@ -47,22 +53,30 @@ impl HttpService {
     pub(super) async fn answer(&self, connection: IpAddr, mut request: Request) -> Response {
         let proxies = &self.shared.parts.proxies;
         let (peer, target) = request_context::prepare(&self.shared, connection, &mut request);
+        let (work, payer) = (self.shared.parts.limits.work(), Payer::address(peer.0));
         let had_secret = request.extensions().get::<QueryCredentials>().is_some();
         let accept_encoding = AcceptEncoding::of(&request);
-        let response = match target {
-            _ if let Some(answer) = address::answer_head(&request) => answer,
-            RequestTarget::Product(_) | RequestTarget::Open => {
-                self.answer_any_origin(peer, target, request).await
+        let answer = async {
+            match target {
+                _ if let Some(answer) = address::answer_head(&request) => answer,
+                RequestTarget::Product(_) | RequestTarget::Open => {
+                    self.answer_any_origin(peer, target, request).await
+                }
+                RequestTarget::Other if is_push(request.uri()) => {
+                    // Feeds are the hub's.
+                    varying_by_key(work.run(Payer::Hub, Pool::Rest, self.route(request)).await)
+                }
+                RequestTarget::Other => {
+                    let is_page = error_page::is_wanted(&request);
+                    let response = work.run(payer, Pool::Rest, self.route(request)).await;
+                    if is_page { error_page::in_place_of(response) } else { response }
+                }
             }
-            RequestTarget::Other if request.uri().path().starts_with("/ingest/") => {
-                varying_by_key(self.route(request).await)
-            }
-            RequestTarget::Other if error_page::is_wanted(&request) => {
-                error_page::in_place_of(self.route(request).await)
-            }
-            RequestTarget::Other => self.route(request).await,
         };
-        let response = accept_encoding.encode_response(response).await;
+        let response = work::scope(work.clone(), payer, answer).await;
+        let payer = response.extensions().get().copied().unwrap_or(payer);
+        let encoded = accept_encoding.encode_response(response);
+        let response = work::scope(work.clone(), payer, encoded).await;
         // A proxy's own address does not identify the reader.
         let reader = Some(peer).filter(|peer| !proxies.may_stand_for_many(peer.0));
         let mut response = self.shared.connections.count_body(reader, response).await;
@@ -85,20 +99,34 @@ impl HttpService {
         }
         let mut response = match target {
             RequestTarget::Product(product) => self.answer_product(peer, product, request).await,
-            RequestTarget::Open | RequestTarget::Other => self.route(request).await,
+            RequestTarget::Open | RequestTarget::Other => self.answer_stranger(peer, request).await,
         };
         cors::allow(response.headers_mut());
         response
+    }
+
+    /// Answers a request without a key, once its address is within its CPU budget. One that may stand for many
+    /// has none.
+    async fn answer_stranger(&self, peer: Peer, request: Request) -> Response {
+        let (payer, parts) = (Payer::address(peer.0), &self.shared.parts);
+        if parts.proxies.may_stand_for_many(peer.0) {
+            return parts.limits.work().run(payer, Pool::Rest, self.route(request)).await;
+        }
+        match parts.limits.cpu_permit(payer, Pool::Rest).await {
+            Ok(permit) => permit.run(self.route(request)).await,
+            Err(retry_after) => HttpError::RateLimited(retry_after).into_response(),
+        }
     }
 
     async fn answer_product(&self, peer: Peer, product: Product, mut request: Request) -> Response {
         let admitted = authorize::authorize(&self.shared, peer, product, &mut request).await;
         let response = match admitted {
             Ok(Admission { standing, permit, of_address: _in_flight }) => {
-                let (mut response, used) = measured(self.route(request)).await;
-                if let Some(permit) = permit {
-                    self.shared.parts.limits.charge(permit, used);
-                }
+                let (work, payer) = (self.shared.parts.limits.work().clone(), permit.payer());
+                let routed = work::scope(work, payer, self.route(request));
+                let mut response = permit.run(routed).await;
+                // For what is done with the response.
+                response.extensions_mut().insert(payer);
                 authorize::add_rate_limit_headers(response.headers_mut(), standing);
                 response
             }
@@ -111,11 +139,26 @@ impl HttpService {
         if let Some(refusal) = address::refuse(request.uri()) {
             return refusal;
         }
+        let parts = &self.shared.parts;
+        let body_time = match is_push(request.uri()) {
+            true => Duration::from_millis(parts.ingest.body_ms),
+            false => parts.body_timeout,
+        };
+        let (request, deadline) = body_deadline::limit(request, body_time);
         match self.router.call(request).await {
+            // The handler saw a body that broke off.
+            Ok(_) if deadline.is_missed() => {
+                let detail = "the body did not come in time";
+                HttpError::Refused(StatusCode::REQUEST_TIMEOUT, detail).into_response()
+            }
             Ok(response) => response,
             Err(never) => match never {},
         }
     }
+}
+
+fn is_push(uri: &Uri) -> bool {
+    uri.path().starts_with("/ingest/")
 }
 
 /// A response that depends on the key: a browser may use several, and none.

@@ -6,7 +6,7 @@
 
 use std::{
     borrow::Cow,
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     convert::Infallible,
     fmt::Write as _,
     mem,
@@ -36,7 +36,7 @@ use hyper::{
     header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue},
 };
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use socket2::SockRef;
 use tokio::time::Instant;
 use tokio_tungstenite::{
@@ -46,7 +46,6 @@ use tokio_tungstenite::{
         protocol::{Role, WebSocketConfig},
     },
 };
-use tracing::warn;
 
 use super::{
     Shared, close,
@@ -56,14 +55,14 @@ use super::{
 };
 use accounts::Caller;
 
-/// Channels and patterns of one request.
-const CHANNELS_MAX: usize = 1_000;
-
 /// Each event carries the positions of so many channels, about 500 bytes; those of more channels come with beats.
 const ID_CHANNELS_EACH: usize = 20;
 
-/// Longer positions are not sent: clients repeat them in a header, which has a limit.
+/// Longer positions are neither sent nor accepted: clients repeat them in a header, which has a limit.
 const ID_BYTES_MAX: usize = 16 * 1024;
+
+/// Positions times patterns of one request: each position is compared with the patterns until one covers it.
+const COMPARISONS_MAX: usize = 65_536;
 
 /// What the kernel buffers between the fan-out and the response, in bytes. More would hide a slow reader.
 const PAIR_BYTES: usize = 16 * 1024;
@@ -86,7 +85,7 @@ const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering")
 #[utoipa::path(
     get, path = "/stream/v1/sse/",
     params(
-        ("ch" = Vec<String>, Query, description = "A channel, or a pattern in which `*` stands for one segment; may be repeated", example = json!(["football"])),
+        ("ch" = Vec<String>, Query, description = "A channel, or a pattern in which `*` stands for one segment; may be repeated: a request has at most 200 parameters, and 8 KiB of them", example = json!(["football"])),
         ("every_ms" = Option<u64>, Query, description = "At most one update of values for each channel in so many milliseconds: 0, 100, 250, 500, 1000, 2000 or 5000"),
         ("on_slow" = Option<String>, Query, description = "What happens if the client is too slow: `merge`, `resync` or `close`"),
         ("pick" = Option<Vec<String>>, Query, description = "A JSON pointer to a part of the documents, in which `*` stands for any one member; may be repeated", example = json!(["/score"])),
@@ -105,7 +104,7 @@ pub(super) async fn events(
     request: Request,
 ) -> Result<Response, HttpError> {
     let query = EventsQuery::parse(request.uri().query().unwrap_or_default())?;
-    let positions = Positions::of_request(request.headers(), &query.channels);
+    let (positions, starts) = Positions::of_request(request.headers(), &query.channels)?;
     let verdict = ws::admit(&shared, caller, peer, Dialect::Stream, false);
     if let Verdict::Refuse(_, reason) = verdict {
         // The add-on was checked before.
@@ -117,7 +116,7 @@ pub(super) async fn events(
         });
     }
     let unavailable = |error: std::io::Error| {
-        warn!(%error, "events cannot be served");
+        base::log_limited!(warn, %error, "events cannot be served");
         HttpError::Unavailable
     };
     let (served, own) = UnixStream::pair().map_err(unavailable)?;
@@ -128,7 +127,7 @@ pub(super) async fn events(
     let no_limits = WebSocketConfig::default().max_message_size(None).max_frame_size(None);
     let mut socket = WebSocketStream::from_raw_socket(own, Role::Client, Some(no_limits)).await;
     // If it fails, the fan-out has closed the socket, and the first event says why.
-    socket.send(Message::text(query.command(&positions))).await.ok();
+    socket.send(Message::text(query.command(starts))).await.ok();
 
     let beginning = Some(format!("retry: {RETRY_MS}\n\n").into());
     let events = Events { messages: socket.ready_chunks(EVENTS_AT_ONCE), positions, beginning };
@@ -186,20 +185,20 @@ impl EventsQuery {
         }
         let mut known = HashSet::new();
         parsed.channels.retain(|channel| known.insert(channel.clone()));
-        match parsed.channels.len() {
-            0 => Err(HttpError::BadRequest("ch is missing: the channels to follow")),
-            1..=CHANNELS_MAX => Ok(parsed),
-            _ => Err(HttpError::BadRequest("too many channels: at most 1000, or use a pattern")),
+        // Their number is limited as that of all parameters.
+        match parsed.channels.is_empty() {
+            true => Err(HttpError::BadRequest("ch is missing: the channels to follow")),
+            false => Ok(parsed),
         }
     }
 
     /// The command of the stream protocol that follows the channels.
-    fn command(&self, positions: &Positions) -> String {
-        let entry = |channel: &Pattern| match positions.start_of(channel) {
-            Some(from) => json!({"ch": channel.as_str(), "from": from}),
-            None => json!(channel.as_str()),
+    fn command(&self, starts: Vec<Value>) -> String {
+        let entry = |(channel, from): (&Pattern, Value)| match from {
+            Value::Null => json!(channel.as_str()),
+            from => json!({"ch": channel.as_str(), "from": from}),
         };
-        let chs: Vec<Value> = self.channels.iter().map(entry).collect();
+        let chs: Vec<Value> = self.channels.iter().zip(starts).map(entry).collect();
         let (every_ms, on_slow) = (self.every_ms, &self.on_slow);
         let mut command = json!({
             "op": "subscribe", "id": 0, "chs": chs, "every_ms": every_ms, "on_slow": on_slow,
@@ -269,32 +268,51 @@ struct Frame<'a> {
 }
 
 impl Positions {
-    /// Those of the last event that the client has, as far as it follows these channels.
-    fn of_request(headers: &HeaderMap, channels: &[Pattern]) -> Self {
+    /// Those of the last event that the client has, as far as it follows these channels; and the `from` of each
+    /// channel, null without one. A position is given to its channel, otherwise to the first pattern that covers
+    /// it, so the command is no longer than both lists together.
+    fn of_request(
+        headers: &HeaderMap,
+        channels: &[Pattern],
+    ) -> Result<(Self, Vec<Value>), HttpError> {
         let id = headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok()).unwrap_or_default();
+        if id.len() > ID_BYTES_MAX {
+            let message = "Last-Event-ID is longer than any id that the hub sends";
+            return Err(HttpError::BadRequest(message));
+        }
         let entry = |entry: &str| {
             let (name, position) = entry.split_once('=')?;
             let (epoch, seq) = position.split_once('.')?;
-            let channel = ChannelId::new(name);
-            let is_followed = channels.iter().any(|pattern| pattern.matches(&channel));
-            let position = (epoch.to_owned(), seq.parse().ok()?);
-            is_followed.then(|| (name.to_owned(), position))
+            Some((name.to_owned(), (epoch.to_owned(), seq.parse().ok()?)))
         };
-        let of: BTreeMap<_, _> = id.split(',').filter_map(entry).collect();
-        let unheard = of.keys().cloned().collect();
-        Self { of, unheard, catch_up_until: Some(Instant::now() + CATCH_UP_WITHIN) }
-    }
-
-    /// The `from` of a `subscribe` to this channel or pattern.
-    fn start_of(&self, channel: &Pattern) -> Option<Value> {
-        let position = |(epoch, seq): &(String, u64)| json!({"epoch": epoch, "seq": seq});
-        if !channel.is_wildcard() {
-            return self.of.get(channel.as_str()).map(position);
+        let given: BTreeMap<String, (String, u64)> = id.split(',').filter_map(entry).collect();
+        let indexes = || channels.iter().enumerate();
+        let names: HashMap<_, _> = indexes()
+            .filter(|(_, channel)| !channel.is_wildcard())
+            .map(|(index, channel)| (channel.as_str(), index))
+            .collect();
+        let patterns: Vec<_> = indexes().filter(|(_, channel)| channel.is_wildcard()).collect();
+        if patterns.len().saturating_mul(given.len()) > COMPARISONS_MAX {
+            let message = "too many patterns for so many positions: follow fewer, wider patterns";
+            return Err(HttpError::BadRequest(message));
         }
-        let covered = self.of.iter().filter(|(name, _)| channel.matches(&ChannelId::new(&***name)));
-        let from: Map<String, Value> =
-            covered.map(|(name, at)| (name.clone(), position(at))).collect();
-        (!from.is_empty()).then_some(Value::Object(from))
+        let (mut of, mut starts) = (BTreeMap::new(), vec![Value::Null; channels.len()]);
+        for (name, (epoch, seq)) in given {
+            let from = json!({"epoch": epoch, "seq": seq});
+            if let Some(start) = names.get(&*name).and_then(|index| starts.get_mut(*index)) {
+                *start = from;
+            } else {
+                let channel = ChannelId::new(&*name);
+                let covers = |(_, pattern): &&(usize, &Pattern)| pattern.matches(&channel);
+                let Some((index, _)) = patterns.iter().find(covers) else { continue };
+                let Some(start) = starts.get_mut(*index) else { continue };
+                start[&name] = from;
+            }
+            of.insert(name, (epoch, seq));
+        }
+        let unheard = of.keys().cloned().collect();
+        let catch_up_until = Some(Instant::now() + CATCH_UP_WITHIN);
+        Ok((Self { of, unheard, catch_up_until }, starts))
     }
 
     /// Appends a frame as an event.
@@ -359,12 +377,54 @@ impl Positions {
 mod tests {
     use super::*;
 
-    fn positions(id: &str, channels: &[&str]) -> Positions {
+    fn resumed(id: &str, channels: &[&str]) -> Result<(Positions, Vec<Value>), HttpError> {
         let mut headers = HeaderMap::new();
         headers.insert(LAST_EVENT_ID, HeaderValue::from_str(id).expect("a header's value"));
         let channels: Vec<Pattern> =
             channels.iter().map(|name| Pattern::parse(name).expect("a name")).collect();
         Positions::of_request(&headers, &channels)
+    }
+
+    fn positions(id: &str, channels: &[&str]) -> Positions {
+        resumed(id, channels).expect("a valid id").0
+    }
+
+    /// A command is bounded by the lists of its request, not by their product.
+    #[test]
+    fn each_position_is_given_to_one_channel_or_pattern() {
+        let at = |seq: u64| json!({"epoch": "e", "seq": seq});
+        for (id, channels, starts) in [
+            ("a/1=e.1", &["a/1", "a/*", "*/1"][..], vec![at(1), Value::Null, Value::Null]),
+            ("a/1=e.1", &["a/*", "a/1", "*/1"], vec![Value::Null, at(1), Value::Null]),
+            (
+                "a/1=e.1,b/1=e.2",
+                &["a/*", "*/*", "*/1"],
+                vec![json!({"a/1": at(1)}), json!({"b/1": at(2)}), Value::Null],
+            ),
+            ("c=e.1", &["a/*", "a/1"], vec![Value::Null, Value::Null]),
+            ("a/*=e.1", &["a/*"], vec![json!({"a/*": at(1)})]),
+        ] {
+            assert_eq!(resumed(id, channels).expect("a valid id").1, starts, "{id}, {channels:?}");
+        }
+    }
+
+    #[test]
+    fn positions_times_patterns_are_limited_before_they_are_compared() {
+        let patterns: Vec<String> = (0..190).map(|number| format!("{number}/*/*/*")).collect();
+        let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
+        let id = |entries: usize| {
+            (0..entries).map(|number| format!("a/{number}=e.1")).collect::<Vec<_>>().join(",")
+        };
+        for (entries, patterns, is_accepted) in [
+            (300, &patterns[..], true),
+            (400, &patterns[..], false),
+            (1_400, &patterns[..1], true),
+            (2_500, &patterns[..1], false),
+        ] {
+            let id = id(entries);
+            let accepted = resumed(&id, patterns);
+            assert_eq!(accepted.is_ok(), is_accepted, "{entries} of {} bytes", id.len());
+        }
     }
 
     #[test]
@@ -386,7 +446,7 @@ mod tests {
 
         let query = EventsQuery::parse("ch=football&ch=football/*&ch=tennis&every_ms=250").unwrap();
         let channels = ["football", "football/*", "tennis"];
-        let command = query.command(&positions(ids[2], &channels));
+        let command = query.command(resumed(ids[2], &channels).expect("a valid id").1);
         let expected = json!({"op": "subscribe", "id": 0, "every_ms": 250, "on_slow": "merge", "chs": [
             {"ch": "football", "from": {"epoch": "a", "seq": 1}},
             {"ch": "football/*", "from": {"football/7": {"epoch": "k3f9", "seq": 9}}},

@@ -4,18 +4,21 @@ use std::sync::Arc;
 
 use axum::{
     Json,
-    extract::{Path, State},
+    extract::{Path, Request, State},
     response::{IntoResponse, Response},
 };
+use base::work::{self, Pool};
 use fanout::{Epoch, Micros};
 use hub::test_channels::RoundSummary;
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use serde::Serialize;
-use tokio::task::spawn_blocking;
 use utoipa::ToSchema;
 
-use super::{Shared, error::HttpError};
-use crate::clock::now;
+use super::{Shared, asset::Permanent, error::HttpError};
+use crate::{
+    api::{CacheControl, response::SharedBody},
+    clock::now,
+};
 
 /// A finished round does not change, and a running one is known from its beginning.
 const CACHING: HeaderValue = HeaderValue::from_static("public, max-age=3600");
@@ -76,11 +79,19 @@ pub(super) async fn rounds(State(shared): State<Arc<Shared>>) -> Result<Response
 pub(super) async fn output(
     State(shared): State<Arc<Shared>>,
     Path(epoch): Path<String>,
+    request: Request,
 ) -> Result<Response, HttpError> {
     let epoch = Epoch::parse(&epoch).ok_or(HttpError::NotFound)?;
-    let compute = move || shared.parts.test_truth.as_ref()?.of(epoch, now());
-    let lines = spawn_blocking(compute).await.map_err(|_| HttpError::Unavailable)?;
-    let mut response = lines.ok_or(HttpError::NotFound)?.into_response();
+    let state = Arc::clone(&shared);
+    let compute = move || state.parts.test_truth.as_ref()?.of(epoch, now());
+    let make = async {
+        let lines = work::run_blocking(Pool::Blocking, compute).await;
+        let lines = lines.map_err(|_| HttpError::Unavailable)?.ok_or(HttpError::NotFound)?;
+        Ok::<_, HttpError>(SharedBody::of(lines))
+    };
+    let body = shared.test_outputs.get_or_make(&epoch.to_string(), make).await?;
+    let mut response = CacheControl::REFERENCE.answer_shared(request.headers(), &body);
+    response.extensions_mut().insert(Permanent);
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
     headers.insert(CACHE_CONTROL, CACHING);

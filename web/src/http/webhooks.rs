@@ -3,24 +3,19 @@
 //! Anybody may call; a request without a provider's signature is rejected. A notification that cannot be
 //! stored right now is answered with 503, so that the provider retries.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use axum::{
     Extension, body,
     extract::{Request, State},
 };
 use hyper::StatusCode;
-use tokio::time::timeout;
-use tracing::error;
 
 use super::{Peer, Shared, error::HttpError};
 use crate::{
     clock,
     payments::{PaymentMethod, WebhookError},
 };
-
-/// Limits for a webhook, which has a few kilobytes.
-const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// `POST /webhooks/stripe/`.
 pub(super) async fn stripe(
@@ -56,8 +51,7 @@ async fn take(
         false => Some(shared.parts.limits.request(peer.0).await.map_err(HttpError::RateLimited)?),
     };
     let (head, body) = request.into_parts();
-    let whole = timeout(BODY_TIMEOUT, body::to_bytes(body, payments.webhook_bytes_max())).await;
-    let body = whole.map_err(|_| HttpError::BadRequest("the body did not come in time"))?;
+    let body = body::to_bytes(body, payments.webhook_bytes_max()).await;
     let body = body.map_err(|_| HttpError::BadRequest("the body is too long, or broke off"))?;
     match payments.webhook(method, &head.headers, &body, clock::wall()).await {
         Ok(()) => Ok(StatusCode::OK),
@@ -67,7 +61,11 @@ async fn take(
         }
         Err(WebhookError::NotConfigured { .. }) => Err(HttpError::NotFound),
         Err(error @ (WebhookError::Provider(_) | WebhookError::Store(_))) => {
-            error!(error = &error as &dyn std::error::Error, "a webhook could not be stored");
+            base::log_limited!(
+                error,
+                error = &error as &dyn std::error::Error,
+                "a webhook could not be stored"
+            );
             Err(HttpError::TryLater)
         }
     }

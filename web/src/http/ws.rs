@@ -153,6 +153,7 @@ pub(super) fn admit(
     };
     let owner = Owner {
         key: caller.key.number(),
+        payer: caller.account.payer(),
         expiry: close::expiry(&caller),
         permission,
         deflates,

@@ -22,10 +22,11 @@ use std::{
     time::Duration,
 };
 
+use base::work::{self, Busy, FairQueue, Pool, QueueLimits};
 use bytes::Bytes;
 use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
-use tokio::{sync::Semaphore, time::timeout};
+use tokio::time::timeout;
 
 use self::{
     cache::Cache,
@@ -42,8 +43,9 @@ use record::Key;
 /// Incremented when drawings change, since clients cache them for a year.
 const VERSION: u8 = 1;
 
-/// How long a request waits for a render slot.
+/// How long a request waits for a render slot, and how many wait.
 const PATIENCE: Duration = Duration::from_secs(5);
+const WAITING_MAX: usize = 512;
 
 /// What the image shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,7 +89,7 @@ pub struct Images {
 struct Inner {
     files: Option<Files>,
     draws: bool,
-    slots: Arc<Semaphore>,
+    slots: FairQueue,
     cache: Mutex<Cache>,
 }
 
@@ -115,7 +117,7 @@ impl Images {
         let inner = Inner {
             files: folder.map(|folder| Files::new(folder.clone(), config.file_bytes_max)),
             draws: config.draw,
-            slots: Arc::new(Semaphore::new(config.renders_max)),
+            slots: FairQueue::new(QueueLimits::shared(config.renders_max, WAITING_MAX)),
             cache: Cache::new(config.cache_bytes).into(),
         };
         Self { inner: Arc::new(inner) }
@@ -155,7 +157,8 @@ impl Images {
     async fn source(&self, subject: &Subject) -> Result<Option<ImageSource>, ImageError> {
         if let Some(files) = self.inner.files.clone() {
             let (kind, id) = (subject.kind, subject.id);
-            if let Some(found) = in_background(move || Ok(files.find(kind, id))).await? {
+            let found = work::run_blocking(Pool::Images, move || files.find(kind, id));
+            if let Some(found) = found.await.map_err(failed)? {
                 return Ok(Some(ImageSource::File(found)));
             }
         }
@@ -169,11 +172,9 @@ impl Images {
         options: ImageOptions,
         source: ImageSource,
     ) -> Result<Bytes, ImageError> {
-        let slot = timeout(PATIENCE, Arc::clone(&self.inner.slots).acquire_owned()).await;
+        let slot = timeout(PATIENCE, self.inner.slots.enter_current(Pool::Images)).await;
         let Ok(Ok(slot)) = slot else { return Err(ImageError::Busy) };
-        in_background(move || {
-            // The work holds the permit, since it continues when the client disconnects.
-            let _slot = slot;
+        let rendered = slot.run_current(move || {
             let pixels = match source {
                 ImageSource::File(found) => found.pixels(options)?,
                 ImageSource::Drawing { name } => {
@@ -181,8 +182,8 @@ impl Images {
                 }
             };
             render::encoded(pixels, options.format)
-        })
-        .await
+        });
+        rendered.await.map_err(failed)?
     }
 }
 
@@ -220,12 +221,8 @@ fn tag(subject: &Subject, options: ImageOptions, source: &ImageSource) -> String
     format!("\"{}\"", HEXLOWER.encode(&digest[..12]))
 }
 
-/// Runs work that takes a core or waits for a disk.
-async fn in_background<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, ImageError> + Send + 'static,
-) -> Result<T, ImageError> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|error| ImageError::Failed(error.to_string()))?
+fn failed(busy: Busy) -> ImageError {
+    ImageError::Failed(busy.to_string())
 }
 
 #[cfg(test)]

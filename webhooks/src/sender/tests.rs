@@ -10,12 +10,13 @@ fn sender(webhooks: &Webhooks, may_receive: Option<bool>) -> Sender {
     let config = &webhooks.shared.config;
     Sender {
         webhooks: webhooks.clone(),
+        work: Work::unlimited(),
         client: Client::new(&webhooks.shared.tls, config).expect("a client"),
         may_receive: Arc::new(move |_, _| may_receive),
         on_disabled: Arc::new(|_, _, _| Box::pin(async { Ok(()) })),
         leads: Box::new(|| true),
         clock: || NOW,
-        busy: Mutex::default(),
+        rounds: Mutex::default(),
         is_failing: AtomicBool::new(false),
     }
 }

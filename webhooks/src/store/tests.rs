@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 use super::*;
 use crate::{
     BookPrices, Event, EventKind, MayReceive, PriceCondition, PriceUpdate, SelectionPrice,
-    Webhooks, config::WebhooksConfig,
+    WebhookError, Webhooks, config::WebhooksConfig,
 };
 
 pub(crate) const NOW: Micros = 1_788_280_000_000_000;
@@ -73,12 +73,12 @@ async fn webhooks_belong_to_their_account() {
         assert_eq!(first.terms, terms(&["football/*"]));
         webhooks.create(1, &terms(&[]), NOW).await.unwrap();
         let error = webhooks.create(1, &terms(&[]), NOW).await.unwrap_err();
-        assert!(matches!(error, crate::WebhookError::TooMany { limit: 2 }), "{error}");
+        assert!(matches!(error, WebhookError::TooMany { limit: 2 }), "{error}");
         let other = webhooks.create(2, &terms(&[]), NOW).await.unwrap();
         assert_eq!(webhooks.list(1).await.unwrap().len(), 2);
         for unknown in [other.id, 99] {
             let error = webhooks.get(1, unknown).await.unwrap_err();
-            assert!(matches!(error, crate::WebhookError::Unknown), "{error}");
+            assert!(matches!(error, WebhookError::Unknown), "{error}");
             assert!(webhooks.delete(1, unknown).await.is_err());
             assert!(webhooks.rotate(1, unknown, NOW).await.is_err());
             assert!(webhooks.test(1, unknown, NOW).await.is_err());
@@ -178,8 +178,8 @@ async fn delivery_is_claimed_once_and_retried() {
         let id = webhooks.create(1, &terms(&[]), NOW).await.unwrap().id;
         let message = webhooks.test(1, id, NOW).await.unwrap();
         let store = &webhooks.shared.store;
-        assert_eq!(store.webhooks_due(NOW - 1, 0, 9).await.unwrap(), [0_i64; 0]);
-        assert_eq!(store.webhooks_due(NOW, 0, 9).await.unwrap(), [id]);
+        assert!(store.webhooks_due(NOW - 1, 0, 9).await.unwrap().is_empty());
+        assert_eq!(store.webhooks_due(NOW, 0, 9).await.unwrap(), [(id, 1)]);
         let delivery = store.next_due(id, NOW).await.unwrap().unwrap();
         assert_eq!(delivery.message_id, message);
         assert!(store.claim(&delivery, NOW + 100).await.unwrap());
@@ -194,8 +194,8 @@ async fn delivery_is_claimed_once_and_retried() {
         store.note_failure(id, NOW + 300, NOW + 2).await.unwrap();
         let webhook = webhooks.get(1, id).await.unwrap();
         assert_eq!((webhook.failures, webhook.failing_since), (2, Some(NOW + 1)));
-        assert_eq!(store.webhooks_due(NOW + 299, 0, 9).await.unwrap(), [0_i64; 0], "it pauses");
-        assert_eq!(store.webhooks_due(NOW + 300, 0, 9).await.unwrap(), [id]);
+        assert!(store.webhooks_due(NOW + 299, 0, 9).await.unwrap().is_empty(), "it pauses");
+        assert_eq!(store.webhooks_due(NOW + 300, 0, 9).await.unwrap(), [(id, 1)]);
         let waiting = |due| vec![Waiting { webhook: id, count: 1, due }];
         assert_eq!(store.waiting(NOW + 299).await.unwrap(), waiting(None));
         assert_eq!(store.waiting(NOW + 300).await.unwrap(), waiting(Some(NOW + 200)));
@@ -217,6 +217,24 @@ async fn delivery_is_claimed_once_and_retried() {
 }
 
 #[tokio::test]
+async fn ten_tests_of_a_webhook_wait_at_most() {
+    on_each(async |database| {
+        let webhooks = webhooks(&database, WebhooksConfig::default()).await;
+        let id = webhooks.create(1, &terms(&[]), NOW).await.unwrap().id;
+        for at in 0..10 {
+            webhooks.test(1, id, NOW + at).await.unwrap();
+        }
+        let refused = webhooks.test(1, id, NOW + 10).await;
+        assert!(matches!(refused, Err(WebhookError::TooManyTests)), "{refused:?}");
+        let store = &webhooks.shared.store;
+        let sent = store.next_due(id, NOW + 11).await.unwrap().unwrap();
+        store.finish(sent.id, Outcome::Delivered, Some(200), None, NOW + 11).await.unwrap();
+        webhooks.test(1, id, NOW + 12).await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn turn_goes_round_the_webhooks() {
     on_each(async |database| {
         let webhooks = webhooks(&database, WebhooksConfig::default()).await;
@@ -228,7 +246,7 @@ async fn turn_goes_round_the_webhooks() {
         }
         let store = &webhooks.shared.store;
         let due = store.webhooks_due(NOW, ids[0], 9).await.unwrap();
-        assert_eq!(due, [ids[1], ids[2], ids[0]]);
+        assert_eq!(due, [ids[1], ids[2], ids[0]].map(|id| (id, 1)));
     })
     .await;
 }

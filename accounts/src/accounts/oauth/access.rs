@@ -2,8 +2,6 @@
 
 use std::net::IpAddr;
 
-use tracing::warn;
-
 use super::token::{PresentedToken, grant_prefix};
 use crate::{
     accounts::{Accounts, AccountsError, Caller, Micros, Networks, caller::Access, key::KeyHash},
@@ -64,7 +62,11 @@ impl Accounts {
         self.shared.cache.insert(hash, caller, Networks::default(), now);
         // A database that takes no writes must not lock applications out.
         if let Err(error) = store.touch_grant(grant.key, now).await {
-            warn!(error = &error as &dyn std::error::Error, "the use of a grant is not recorded");
+            base::log_limited!(
+                warn,
+                error = &error as &dyn std::error::Error,
+                "the use of a grant is not recorded"
+            );
         }
         Ok(Some(caller))
     }

@@ -1,7 +1,6 @@
 //! Exchanges: a code for tokens, a refresh token for new ones, and revocation by the client.
 
 use sqlx::{Any, AnyConnection, Transaction};
-use tracing::warn;
 
 use super::{
     OAuth, Scopes, Token,
@@ -218,7 +217,7 @@ impl OAuth {
         tx.commit().await?;
         self.accounts.broadcast_grants(vec![grant.key]).await;
         let (account, client) = (grant.account, &*grant.client_id);
-        warn!(%account, client, "a code or refresh token was used twice: the grant was revoked");
+        base::log_limited!(warn, %account, client, "a code or refresh token was used twice: the grant was revoked");
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 
 use std::{fs::File, io};
 
+use base::disk;
 use fanout::{ChannelId, Micros};
 
 use super::{FilmWriter, position::write_position};
@@ -122,6 +123,10 @@ impl FilmWriter {
         };
         let path = self.films.path(name.as_str());
         let storage = || FilmError::storage(&path);
+        // The log itself needs what is left.
+        if disk::is_low(disk::Folder::Log) {
+            return Err(storage()(io::ErrorKind::StorageFull.into()));
+        }
         let block = film.header().encode(&film.buffer.entries).map_err(storage())?;
         film.append(&path, &block)?;
         let EntryBuffer { entries, first, last, .. } = std::mem::take(&mut film.buffer);

@@ -12,12 +12,17 @@ use std::{
     time::Duration,
 };
 
-use base::clock::monotonic;
+use base::{
+    clock::monotonic,
+    work::{Payer, Work},
+};
 use bytes::Bytes;
 use fanout::{
     Change, ChannelId, Classes, Dialect, Epoch, Fanout, Limits, Micros, Owner, Permission,
     Publication, Seq,
-    catch_up::{CatchUp, CatchUpFrame, Host, HostRequest, HostResponse, ShardRequest, Verdict},
+    catch_up::{
+        CatchUp, CatchUpFrame, Cost, Host, HostRequest, HostResponse, ShardRequest, Verdict,
+    },
     channel::{Channel, Rate},
     encode::text_frame,
     replay::ReplayOutcome,
@@ -87,7 +92,7 @@ impl Host for LiveHost {
                 })
             }
         };
-        self.fanout.get().expect("it has started").respond(requester, response, 0);
+        self.fanout.get().expect("it has started").respond(requester, response, Cost::default());
     }
 }
 
@@ -146,6 +151,7 @@ impl World {
         own.set_read_timeout(Some(wait)).expect("it is not zero");
         let owner = Owner {
             key: KEY,
+            payer: Payer::Account(KEY),
             expiry: None,
             permission,
             deflates: false,
@@ -272,6 +278,7 @@ fn limits() -> Limits {
         from_bytes_max: 64 * 1024,
         catch_up_burst: 10_000,
         catch_ups_per_second: 10_000,
+        work: Work::unlimited(),
         command_bytes_max: 16 * 1024,
         command_fragments_max: 16,
         mailbox_max: 10_000,

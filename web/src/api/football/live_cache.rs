@@ -11,6 +11,7 @@ use std::{
 };
 
 use axum::response::Response;
+use base::work::{self, Pool};
 use hyper::{HeaderMap, header::HeaderValue};
 use tokio::time::Instant;
 
@@ -179,7 +180,7 @@ impl ResponseCache {
         if let Some(lookup) = live.get(&source, now) {
             return Ok(lookup);
         }
-        let body = tokio::task::spawn_blocking(make).await??;
+        let body = work::for_all(work::run_blocking(Pool::Blocking, make)).await??;
         let until = now + source.ttl();
         let cached = CachedResponse { source, until, body: body.clone() };
         *live.newest.lock().unwrap_or_else(PoisonError::into_inner) = Some(cached);

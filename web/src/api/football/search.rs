@@ -119,7 +119,12 @@ fn kinds(request: &ApiRequest) -> Result<Vec<&'static str>, ApiError> {
         let found = words().find(|kind| *kind == word);
         found.ok_or_else(|| ApiError::unknown_value("type", words()))
     };
-    asked.filter(|word| !word.is_empty()).map(kind).collect()
+    let mut kinds =
+        asked.filter(|word| !word.is_empty()).map(kind).collect::<Result<Vec<_>, _>>()?;
+    // Every result is compared with them.
+    kinds.sort_unstable();
+    kinds.dedup();
+    Ok(kinds)
 }
 
 /// The matches between two sides, the latest first; of one side, those nearest to now.

@@ -1,6 +1,6 @@
 //! Bookmakers: their slugs, their names, `/api/v2/bookmakers/`.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -126,7 +126,8 @@ pub(in crate::api) fn slugs(
 ) -> Result<Option<Vec<String>>, ApiError> {
     let Some(text) = params.text(parameter) else { return Ok(None) };
     let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
-    let slugs = words.map(slug).collect::<Result<Vec<_>, _>>()?;
+    // Every price is compared with them.
+    let slugs: Vec<_> = words.map(slug).collect::<Result<BTreeSet<_>, _>>()?.into_iter().collect();
     let priced = api.history.bookmakers();
     let is_archived = |slug: &String| {
         KNOWN.iter().any(|(known, ..)| known == slug) || priced.iter().any(|own| **own == **slug)

@@ -5,10 +5,10 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use base::work::{self, Pool};
 use facts::event::Sport;
 use fanout::Micros;
 use tokio::sync::Mutex;
-use tracing::error;
 
 use super::request::DAY;
 use crate::{
@@ -71,7 +71,7 @@ impl SportStatsCache {
         {
             return Ok(Arc::clone(sport_stats));
         }
-        let sport_stats = SportStats::before(&api.history, sport, None).await?;
+        let sport_stats = work::for_all(SportStats::before(&api.history, sport, None)).await?;
         *known = Some((now, Arc::clone(&sport_stats)));
         Ok(sport_stats)
     }
@@ -95,7 +95,7 @@ impl SportStats {
     ) -> Result<Arc<Self>, ApiError> {
         let history = history.clone();
         // Thousands of matches take milliseconds, which must not delay other requests.
-        let computing = tokio::task::spawn_blocking(move || {
+        let computing = work::run_blocking(Pool::Blocking, move || {
             let found = history.find(&filter);
             let has_circuits = filter.sport == Some(Sport::Tennis);
             let mut known = HashMap::new();
@@ -105,14 +105,7 @@ impl SportStats {
             };
             Self::of(found.briefs.iter().map(AsRef::as_ref), circuit)
         });
-        let sport_stats = computing.await.map_err(|error| {
-            error!(
-                error = &error as &dyn std::error::Error,
-                "cannot compute the statistics of a sport"
-            );
-            ApiError::Internal
-        })?;
-        Ok(Arc::new(sport_stats))
+        Ok(Arc::new(computing.await?))
     }
 
     /// `briefs` are ordered by start.

@@ -6,6 +6,7 @@ use super::request::{self, LEAGUE, NONE, V1Query};
 use crate::{
     api::{
         ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec,
+        match_filter::IDS_MAX,
         odds::{
             best::{self, BestOdds},
             bookmaker::Bookmaker,
@@ -102,10 +103,10 @@ async fn detail(request: &ApiRequest) -> ApiResult {
 async fn best_odds(request: &ApiRequest) -> ApiResult {
     needs_bookmakers(&request.api, request.caller()?)?;
     let query = V1Query::pages(request)?;
-    let ids = query.params.ids("event")?;
+    let ids = query.params.ids_up_to("event", IDS_MAX)?;
     let market = query.params.choice("market", facts::market::names(), Market::named)?;
     let filter = MatchQuery {
-        competitions: query.params.ids("league")?,
+        competitions: query.params.ids_up_to("league", IDS_MAX)?,
         from: ids.is_none().then(now),
         statuses: ids.is_none().then(|| Status::UPCOMING.to_vec()),
         ids,

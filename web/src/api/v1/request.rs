@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::api::{
     Api, ApiError, ApiRequest, ApiResult, CacheControl, Page, PageSize, Param, Params, Spec,
-    football::country::WantedCountry, time,
+    football::country::WantedCountry, match_filter::IDS_MAX, time,
 };
 use history::query::{EntityKind, MatchQuery, Window};
 use record::{Key, MatchSummary, Vocabulary};
@@ -177,9 +177,9 @@ impl<'a> V1Query<'a> {
             from: self.from()?,
             before: self.before()?,
             zone: Some(self.zone()),
-            competitions: self.params.ids("league")?,
-            seasons: self.params.ids("season")?,
-            teams: self.params.ids("team")?,
+            competitions: self.params.ids_up_to("league", IDS_MAX)?,
+            seasons: self.params.ids_up_to("season", IDS_MAX)?,
+            teams: self.params.ids_up_to("team", IDS_MAX)?,
             round: self.round()?,
             // Unknown words filter nothing in this version.
             statuses: self.params.text("status").and_then(|it| Vocabulary::Football.parse(it)),

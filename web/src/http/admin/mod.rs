@@ -6,7 +6,7 @@
 //!
 //! In reading order: `operator`, `log_in`, `confirmation`, then `figures` with `samples`, `rate`, `memory` and `nodes`,
 //! `live`, `accounts` and `account`; `sockets`, and `socket` with `journal_row`;
-//! `sources`; `matches`; `deductions`.
+//! `work`; `sources`; `matches`; `deductions`.
 
 mod account;
 mod accounts;
@@ -26,6 +26,7 @@ mod socket;
 mod sockets;
 mod sources;
 mod units;
+mod work;
 
 use std::sync::Arc;
 
@@ -58,6 +59,7 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
         .route("/admin/accounts/{id}/unblock/", post(account::unblock))
         .route("/admin/sockets/", get(sockets::show))
         .route("/admin/sockets/{id}/", get(socket::show))
+        .route("/admin/work/", get(work::show))
         .route("/admin/sources/", get(sources::show))
         .route("/admin/matches/", get(matches::show))
         .route("/admin/matches/join/", post(matches::join))

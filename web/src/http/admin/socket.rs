@@ -185,8 +185,8 @@ fn explain(socket: &SocketSummary) -> String {
              does not, the writer is busy: see the publish lag.",
             socket.behind
         ),
-        SocketState::Held => "Its commands wait, because its key has used up its allowance of images and catch-ups \
-             (fanout.catch_ups_per_second). Channels that it follows are not delayed."
+        SocketState::Held => "Its commands wait, because its account has used up its allowance of images and catch-ups \
+             (fanout.catch_ups_per_second) or of CPU time (limits.account_cpu_percent). Channels that it follows are not delayed."
             .to_owned(),
         SocketState::KeepsUp => "Nothing waits for it in the hub. If a value is late there, it was held before the hub (see \
              the source), in the hub's writer (see the publish lag), or behind the hub: by the network or in the client."

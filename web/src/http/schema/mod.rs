@@ -8,7 +8,7 @@ mod document;
 mod swagger;
 mod yaml;
 
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::{Arc, LazyLock};
 
 use axum::{
     Extension, Router,
@@ -17,18 +17,14 @@ use axum::{
     routing::get,
 };
 use bytes::Bytes;
-use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, VARY};
+use hyper::{
+    header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, VARY},
+    http::request::Parts,
+};
 use serde_json::{Value, json};
 
 use super::{Peer, Shared, asset::Permanent, error::HttpError, known_paths::KnownPaths};
 use crate::api::{CacheControl, response::SharedBody};
-
-/// The documents for a hub with `server.public_url`: made once, as JSON and as YAML.
-#[derive(Debug, Default)]
-pub(super) struct Documents {
-    openapi: [OnceLock<SharedBody>; 2],
-    asyncapi: [OnceLock<SharedBody>; 2],
-}
 
 /// The OpenAPI document without `servers`.
 pub(super) fn openapi() -> Value {
@@ -147,7 +143,7 @@ async fn show_openapi(
     let in_flight = shared.parts.limits.request(peer.0).await;
     let _in_flight = in_flight.map_err(HttpError::RateLimited)?;
     let base = shared.base_url(request.headers());
-    OPENAPI.answer(&shared, &shared.documents.openapi, &request, &[(BASE, &base)])
+    OPENAPI.answer(&shared, "openapi", &request.into_parts().0, &[(BASE, &base)]).await
 }
 
 /// `/api/schema/documents/`: the JSON Schema of every document, event, frame and command of `/stream/v1`.
@@ -181,7 +177,7 @@ async fn asyncapi(
         None => ("ws", base.as_str()),
     };
     let placeholders = [(HOST, host), (PROTOCOL, protocol)];
-    ASYNCAPI.answer(&shared, &shared.documents.asyncapi, &request, &placeholders)
+    ASYNCAPI.answer(&shared, "asyncapi", &request.into_parts().0, &placeholders).await
 }
 
 impl Texts {
@@ -192,20 +188,19 @@ impl Texts {
     /// As JSON, or as YAML on request; `openapi-json` is an older name of `json`.
     ///
     /// Without `server.public_url` the document names the URL of the request itself, so no cache may keep it.
-    fn answer(
+    async fn answer(
         &self,
         shared: &Shared,
-        documents: &[OnceLock<SharedBody>; 2],
-        request: &Request,
+        document: &str,
+        request: &Parts,
         placeholders: &[(&str, &str)],
     ) -> Result<Response, HttpError> {
-        let query = request.uri().query().unwrap_or_default();
+        let query = request.uri.query().unwrap_or_default();
         let mut pairs = form_urlencoded::parse(query.as_bytes());
         let format = pairs.find(|(name, _)| name == "format").map(|(_, value)| value);
-        let [json, yaml] = documents;
-        let (text, kind, document) = match format.as_deref().unwrap_or("json") {
-            "json" | "openapi-json" | "openapi" | "" => (&self.json, "application/json", json),
-            "yaml" | "openapi-yaml" => (&self.yaml, "application/yaml", yaml),
+        let (text, kind) = match format.as_deref().unwrap_or("json") {
+            "json" | "openapi-json" | "openapi" | "" => (&self.json, "application/json"),
+            "yaml" | "openapi-yaml" => (&self.yaml, "application/yaml"),
             _ => return Err(HttpError::BadRequest("format is to be json or yaml.")),
         };
         let filled = || {
@@ -217,18 +212,18 @@ impl Texts {
             }
             Bytes::from(text)
         };
-        let mut response = if shared.parts.configured_url {
-            let body = document.get_or_init(|| SharedBody::of(filled()));
-            let mut response = CacheControl::REFERENCE.answer_shared(request.headers(), body);
+        let base = placeholders.iter().map(|(_, value)| *value).collect::<Vec<_>>().join(" ");
+        let name = format!("{document} {kind} {base}");
+        let make = async { Ok::<_, HttpError>(SharedBody::of(filled())) };
+        let body = shared.documents.get_or_make(&name, make).await?;
+        let mut response = CacheControl::REFERENCE.answer_shared(&request.headers, &body);
+        if shared.parts.configured_url {
             response.extensions_mut().insert(Permanent);
             response.headers_mut().insert(CACHE_CONTROL, PUBLIC);
-            response
         } else {
-            let mut response = CacheControl::REFERENCE.answer_bytes(request.headers(), filled());
             response.headers_mut().insert(CACHE_CONTROL, OWN);
             response.headers_mut().insert(VARY, ADDRESS_FIELDS);
-            response
-        };
+        }
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
         Ok(response)
     }

@@ -8,7 +8,6 @@ use hyper::{
     StatusCode,
     header::{HeaderValue, LOCATION, RETRY_AFTER},
 };
-use tracing::{error, warn};
 
 use super::page::{self, Shell};
 use crate::{limits::RetryAfter, payments::PaymentError, percent, usage::UsageError};
@@ -64,7 +63,11 @@ impl From<AccountsError> for SiteError {
             ),
             AccountsError::Gone => Self::Gone,
             error if error.is_away() => {
-                warn!(error = &error as &dyn std::error::Error, "the database does not answer");
+                base::log_limited!(
+                    warn,
+                    error = &error as &dyn std::error::Error,
+                    "the database does not answer"
+                );
                 Self::Unavailable("Our database is not responding. Try again in a minute.")
             }
             error => Self::internal(&error),
@@ -79,7 +82,11 @@ impl From<PaymentError> for SiteError {
             PaymentError::Accounts(error) => error.into(),
             PaymentError::Store(error) => error.into(),
             error @ PaymentError::Provider(_) => {
-                warn!(error = &error as &dyn std::error::Error, "a payment provider failed");
+                base::log_limited!(
+                    warn,
+                    error = &error as &dyn std::error::Error,
+                    "a payment provider failed"
+                );
                 Self::Unavailable(
                     "The payment provider is not responding. We did not charge you. Try again in a \
                      minute.",
@@ -120,7 +127,7 @@ impl From<sqlx::Error> for SiteError {
 
 impl SiteError {
     fn internal(error: &(dyn std::error::Error + 'static)) -> Self {
-        error!(error, "a page failed");
+        base::log_limited!(error, error, "a page failed");
         Self::Internal
     }
 

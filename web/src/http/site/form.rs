@@ -1,6 +1,6 @@
 //! Submitted forms, after the check that they come from this site.
 
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{collections::HashSet, sync::Arc};
 
 use axum::{
     Form,
@@ -8,7 +8,6 @@ use axum::{
     response::IntoResponse,
 };
 use hyper::{StatusCode, Uri, http::request::Parts};
-use tokio::time::timeout;
 
 use super::{
     csrf,
@@ -19,9 +18,6 @@ use crate::http::Shared;
 
 /// Maximum bytes of a form. The longest has an address, two passwords and a token.
 pub(in crate::http) const FORM_BYTES_MAX: usize = 16 * 1024;
-
-/// How long the body of a form may take to arrive after its head.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A form from the browser that it was rendered for.
 #[derive(Debug)]
@@ -68,11 +64,9 @@ impl Fields {
 
     /// Parses the body, and nothing else of the request.
     pub(in crate::http) async fn read(request: Request) -> Result<Self, SiteError> {
-        let reading = Form::<Vec<(String, String)>>::from_request(request, &());
-        match timeout(PATIENCE, reading).await {
-            Ok(Ok(Form(fields))) => Ok(Self(fields)),
-            Ok(Err(refused)) => Err(SiteError::NoForm(status(refused))),
-            Err(_) => Err(SiteError::NoForm(StatusCode::REQUEST_TIMEOUT)),
+        match Form::<Vec<(String, String)>>::from_request(request, &()).await {
+            Ok(Form(fields)) => Ok(Self(fields)),
+            Err(refused) => Err(SiteError::NoForm(status(refused))),
         }
     }
 }

@@ -284,6 +284,7 @@ fn problem(error: WebhookError) -> Result<String, SiteError> {
     match error {
         error @ (WebhookError::Invalid(_)
         | WebhookError::TooMany { .. }
+        | WebhookError::TooManyTests
         | WebhookError::Disabled) => Ok(sentence(&error.to_string())),
         error @ (WebhookError::Unknown | WebhookError::Store(_)) => Err(failure(error)),
     }
@@ -295,6 +296,7 @@ fn failure(error: WebhookError) -> SiteError {
         WebhookError::Unknown
         | WebhookError::Invalid(_)
         | WebhookError::TooMany { .. }
+        | WebhookError::TooManyTests
         | WebhookError::Disabled => SiteError::NotFound,
     }
 }

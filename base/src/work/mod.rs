@@ -1,0 +1,432 @@
+//! The account of work: who causes how much processor time, and who has to wait for it.
+//!
+//! Every piece of work that a stranger or a customer can cause is measured where it runs, on whichever thread,
+//! and charged to its [`Payer`]. A payer has a share of a core in the long run, and a burst. Nobody is refused
+//! for what it has used: a payer in debt waits until its share has paid. Shared threads are given out by
+//! [`FairQueue`]s, in turn between payers, with a share for each.
+//!
+//! Times are microseconds of one monotonic clock, [`Work::now`]. The rules take them as arguments.
+
+mod ledger;
+mod queue;
+mod time;
+
+use std::{
+    future::Future,
+    net::{IpAddr, Ipv6Addr},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use metrics::{counter, gauge};
+use rustc_hash::FxHashMap;
+use tokio::time::{Instant, sleep};
+
+use self::ledger::Ledger;
+pub use self::{
+    ledger::{PayerUse, WorkLimits},
+    queue::{Busy, FairQueue, QueueLimits, Slot},
+    time::{measure, measured, thread_time},
+};
+use crate::Micros;
+
+/// Maximum accounts whose use is recorded between two reports to other nodes. The use of further ones is not
+/// reported.
+const UNREPORTED_MAX: usize = 4_096;
+
+/// Who caused a piece of work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Payer {
+    /// The hub itself, and its operators. It never waits.
+    Hub,
+    /// An account, by its number: all of its keys, sockets and dialects.
+    Account(u64),
+    /// A stranger: an IPv4 address, or the /64 of an IPv6 address. Build it with [`Payer::address`].
+    Address(IpAddr),
+}
+
+impl Payer {
+    /// The stranger at an address. A customer with one IPv6 address has the 2^64 around it.
+    #[must_use]
+    pub fn address(address: IpAddr) -> Self {
+        Self::Address(address_prefix(address))
+    }
+}
+
+/// One customer of a network: an IPv4 address, or the /64 of an IPv6 address.
+#[must_use]
+pub fn address_prefix(address: IpAddr) -> IpAddr {
+    // `::ffff:1.2.3.4` is 1.2.3.4 on a listener for both.
+    match address.to_canonical() {
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into()
+        }
+        address @ IpAddr::V4(_) => address,
+    }
+}
+
+macro_rules! pools {
+    ($($(#[$doc:meta])* $name:ident = $label:literal,)*) => {
+        /// What the work was done for: the label `pool` of the metrics.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Pool {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Pool {
+            /// All of them.
+            pub const ALL: [Self; [$($label),*].len()] = [$(Self::$name),*];
+
+            /// Its label in metrics.
+            #[must_use]
+            pub const fn label(self) -> &'static str {
+                match self {
+                    $(Self::$name => $label,)*
+                }
+            }
+        }
+    };
+}
+
+pools! {
+    /// Requests over HTTP, on the threads that serve them.
+    Rest = "rest",
+    /// Calls over MCP, on any thread.
+    Mcp = "mcp",
+    /// Lists, statistics and other long computations on blocking threads.
+    Blocking = "blocking",
+    /// Compressing responses.
+    Compression = "compression",
+    /// Decompressing what clients send.
+    Inflation = "inflation",
+    /// Commands and messages of sockets, on the threads of shards.
+    Shard = "shard",
+    /// Catch-ups, hashes and images, on the thread of the writer.
+    Writer = "writer",
+    /// Rendering pictures.
+    Images = "images",
+    /// Hashing passwords.
+    Passwords = "passwords",
+    /// Reading recordings for replays.
+    Replays = "replays",
+    /// Deliveries of webhooks.
+    Webhooks = "webhooks",
+    /// Queries of the database.
+    Database = "database",
+    /// Accepting connections, TLS and HTTP heads.
+    Connections = "connections",
+}
+
+/// The account of work of a hub. Clones share it.
+#[derive(Debug, Clone)]
+pub struct Work {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    started: Instant,
+    ledger: Mutex<Ledger>,
+    /// Nanoseconds by pool.
+    totals: [AtomicU64; Pool::ALL.len()],
+    /// Microseconds by account, for other nodes; `None` for a hub alone.
+    unreported: Option<Mutex<FxHashMap<u64, u32>>>,
+    queue: FairQueue,
+}
+
+impl Work {
+    /// An account with these limits. `is_reported`: keeps what accounts used here for other nodes.
+    #[must_use]
+    pub fn new(limits: WorkLimits, is_reported: bool) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                started: Instant::now(),
+                ledger: Mutex::new(Ledger::new(limits)),
+                totals: Default::default(),
+                unreported: is_reported.then(Mutex::default),
+                queue: FairQueue::new(QueueLimits::by_cores()),
+            }),
+        }
+    }
+
+    /// Without a limit, for tests and programs that serve nobody.
+    #[must_use]
+    pub fn unlimited() -> Self {
+        Self::new(WorkLimits::UNLIMITED, false)
+    }
+
+    /// Replaces the limits. What was used stays charged.
+    pub fn set_limits(&self, limits: WorkLimits) {
+        self.ledger().limits = limits;
+    }
+
+    /// Microseconds since the account was opened, by a monotonic clock.
+    #[must_use]
+    pub fn now(&self) -> Micros {
+        Micros::try_from(self.shared.started.elapsed().as_micros()).unwrap_or(Micros::MAX)
+    }
+
+    /// Charges processor time that was used at `now`.
+    pub fn charge(&self, payer: Payer, pool: Pool, used: Duration, now: Micros) {
+        self.record(payer, pool, used);
+        if payer != Payer::Hub {
+            self.ledger().charge(payer, pool, used, now);
+        }
+    }
+
+    /// How long until this payer may start more work; zero for the hub and for all within their burst.
+    #[must_use]
+    pub fn debt(&self, payer: Payer, now: Micros) -> Duration {
+        self.ledger().debt(payer, now)
+    }
+
+    /// How long until the share of this payer has paid for everything that it used: its debt if it had no
+    /// burst. Whoever gives turns between payers prefers the one that owes least.
+    #[must_use]
+    pub fn unpaid(&self, payer: Payer, now: Micros) -> Duration {
+        self.ledger().unpaid(payer, now)
+    }
+
+    /// The `n` payers that used most recently, the dearest first. What was used counts half after five
+    /// minutes.
+    #[must_use]
+    pub fn dearest(&self, n: usize, now: Micros) -> Vec<PayerUse> {
+        self.ledger().dearest(n, now)
+    }
+
+    /// Processor time since the start, by pool, with that of the hub.
+    #[must_use]
+    pub fn totals(&self) -> [(Pool, Duration); Pool::ALL.len()] {
+        Pool::ALL.map(|pool| {
+            let total = self.shared.totals.get(pool as usize);
+            let nanos = total.map_or(0, |total| total.load(Ordering::Relaxed));
+            (pool, Duration::from_nanos(nanos))
+        })
+    }
+
+    /// Charges what an account has used at another node.
+    pub fn charge_elsewhere(&self, account: u64, used: Duration, now: Micros) {
+        self.ledger().charge_debt(Payer::Account(account), used, now);
+    }
+
+    /// What accounts have used here since this was last called, in microseconds. Nothing for a hub alone.
+    #[must_use]
+    pub fn drain_unreported(&self) -> FxHashMap<u64, u32> {
+        let uses = self.shared.unreported.as_ref();
+        uses.map(|uses| std::mem::take(&mut *lock(uses))).unwrap_or_default()
+    }
+
+    /// Waits until this payer is within its budget.
+    ///
+    /// # Errors
+    ///
+    /// If too many of its requests are waiting: how long until its share has paid.
+    pub async fn permit(&self, payer: Payer, pool: Pool) -> Result<Permit, Duration> {
+        let Some(waiter) = self.enter(payer)? else { return Ok(self.take(payer, pool)) };
+        let _next = waiter.queue.lock().await;
+        loop {
+            let debt = self.debt(payer, self.now());
+            if debt.is_zero() {
+                return Ok(self.take(payer, pool));
+            }
+            sleep(debt).await;
+        }
+    }
+
+    /// A place in the queue of its payer, if a request has to wait.
+    fn enter(&self, payer: Payer) -> Result<Option<Waiter<'_>>, Duration> {
+        let now = self.now();
+        let mut ledger = self.ledger();
+        let debt = ledger.debt(payer, now);
+        let waiting_max = ledger.limits.waiting_max;
+        let waiting = ledger.entry_of(payer).map_or(0, |entry| entry.waiting);
+        if debt.is_zero() && waiting == 0 {
+            return Ok(None);
+        }
+        if waiting >= waiting_max {
+            return Err(debt);
+        }
+        let entry = ledger.entry(payer, now);
+        entry.waiting += 1;
+        Ok(Some(Waiter { work: self, payer, queue: Arc::clone(&entry.queue) }))
+    }
+
+    /// Charges a request in advance with the usual cost: concurrent requests are not free.
+    fn take(&self, payer: Payer, pool: Pool) -> Permit {
+        let taken = match payer {
+            Payer::Hub => Duration::ZERO,
+            _ => self.ledger().take_usual(payer, self.now()),
+        };
+        Permit { work: self.clone(), payer, pool, taken, used: Duration::ZERO }
+    }
+
+    /// Runs a closure on a blocking thread, in turn with those of other payers, and charges it.
+    ///
+    /// # Errors
+    ///
+    /// If too many closures of this payer are waiting, or the closure panicked.
+    pub async fn run_blocking<T: Send + 'static>(
+        &self,
+        payer: Payer,
+        pool: Pool,
+        closure: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Busy> {
+        self.shared.queue.enter(payer, pool).await?.run(Some(self), closure).await
+    }
+
+    /// Runs a future that was admitted before, on other tasks than its request: it is charged, and its payer
+    /// is that of [`run_blocking`] below it.
+    pub async fn run<F: Future>(&self, payer: Payer, pool: Pool, future: F) -> F::Output {
+        let (taken, used) = (Duration::ZERO, Duration::ZERO);
+        let permit = Permit { work: self.clone(), payer, pool, taken, used };
+        permit.run(scope(self.clone(), payer, future)).await
+    }
+
+    /// Closures that wait for a blocking thread, by pool.
+    #[must_use]
+    pub fn waiting(&self) -> [(Pool, usize); Pool::ALL.len()] {
+        self.shared.queue.waiting()
+    }
+
+    /// Sets the metrics of all pools.
+    pub fn export(&self) {
+        for (pool, total) in self.totals() {
+            let us = u64::try_from(total.as_micros()).unwrap_or(u64::MAX);
+            counter!("matchwire_work_microseconds_total", "pool" => pool.label()).absolute(us);
+        }
+        for (pool, waiting) in self.waiting() {
+            gauge!("matchwire_work_waiting", "pool" => pool.label()).set(waiting as f64);
+        }
+    }
+
+    /// Adds to the totals and to what other nodes are told.
+    fn record(&self, payer: Payer, pool: Pool, used: Duration) {
+        if let Some(total) = self.shared.totals.get(pool as usize) {
+            let nanos = u64::try_from(used.as_nanos()).unwrap_or(u64::MAX);
+            total.fetch_add(nanos, Ordering::Relaxed);
+        }
+        if let (Payer::Account(account), Some(uses)) = (payer, &self.shared.unreported) {
+            let mut uses = lock(uses);
+            if uses.len() < UNREPORTED_MAX || uses.contains_key(&account) {
+                let sum = uses.entry(account).or_default();
+                *sum = sum.saturating_add(u32::try_from(used.as_micros()).unwrap_or(u32::MAX));
+            }
+        }
+    }
+
+    fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        lock(&self.shared.ledger)
+    }
+}
+
+/// Each table is complete after each statement.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// An admitted request. What it used is charged when this is dropped, also if the request was cancelled.
+#[derive(Debug)]
+#[must_use = "what the request uses is charged to it"]
+pub struct Permit {
+    work: Work,
+    payer: Payer,
+    pool: Pool,
+    /// Charged in advance.
+    taken: Duration,
+    used: Duration,
+}
+
+impl Permit {
+    /// Who pays.
+    #[must_use]
+    pub fn payer(&self) -> Payer {
+        self.payer
+    }
+
+    /// Runs a future and charges the processor time of the threads that polled it. Waiting is not counted.
+    pub async fn run<F: Future>(mut self, future: F) -> F::Output {
+        let used = &mut self.used;
+        time::metered(future, |polled| *used += polled).await
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        self.work.record(self.payer, self.pool, self.used);
+        if self.payer != Payer::Hub {
+            let now = self.work.now();
+            self.work.ledger().settle(self.payer, self.pool, self.taken, self.used, now);
+        }
+    }
+}
+
+/// A request that waits or was just admitted. It may also be cancelled.
+struct Waiter<'a> {
+    work: &'a Work,
+    payer: Payer,
+    queue: Arc<tokio::sync::Mutex<()>>,
+}
+
+impl Drop for Waiter<'_> {
+    fn drop(&mut self) {
+        if let Some(entry) = self.work.ledger().entry_of(self.payer) {
+            entry.waiting = entry.waiting.saturating_sub(1);
+        }
+    }
+}
+
+tokio::task_local! {
+    static CURRENT: (Work, Payer);
+}
+
+/// Runs a future whose work this payer pays for: [`run_blocking`] below it knows.
+pub async fn scope<F: Future>(work: Work, payer: Payer, future: F) -> F::Output {
+    CURRENT.scope((work, payer), future).await
+}
+
+/// The account and the payer of the task that calls, if it runs in a [`scope`].
+#[must_use]
+pub fn current() -> Option<(Work, Payer)> {
+    CURRENT.try_with(Clone::clone).ok()
+}
+
+/// Runs a future at the cost of the hub: what it computes is kept for all, so it must not wait in the queue of
+/// one payer.
+pub async fn for_all<F: Future>(future: F) -> F::Output {
+    match current() {
+        Some((work, _)) => scope(work, Payer::Hub, future).await,
+        None => future.await,
+    }
+}
+
+/// [`Work::run_blocking`] for the payer of the task that calls. Outside a [`scope`] the hub does it for
+/// itself, at once.
+///
+/// # Errors
+///
+/// As there.
+pub async fn run_blocking<T: Send + 'static>(
+    pool: Pool,
+    closure: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Busy> {
+    match current() {
+        Some((work, payer)) => work.run_blocking(payer, pool, closure).await,
+        None => tokio::task::spawn_blocking(closure).await.map_err(|_| Busy),
+    }
+}
+
+/// Runs a closure on the thread that calls, and charges it to the payer of the task, beyond what is measured
+/// around it.
+pub fn run_here<T>(pool: Pool, closure: impl FnOnce() -> T) -> T {
+    let Some((work, payer)) = current() else { return closure() };
+    let (output, used) = measure(closure);
+    work.charge(payer, pool, used, work.now());
+    output
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,283 @@
+//! Shared places given out in turn: between strangers, accounts and the hub, and within these by payer.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    num::NonZeroUsize,
+    ops::Bound,
+    sync::{Arc, Mutex},
+    thread,
+};
+
+use rustc_hash::FxHashMap;
+use tokio::sync::oneshot;
+
+use super::{Payer, Pool, Work, current, lock, measure};
+
+/// The limits of a queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueueLimits {
+    /// Jobs that run at the same time.
+    pub running_max: usize,
+    /// Those of one payer.
+    pub running_max_by_payer: usize,
+    /// Jobs that wait.
+    pub waiting_max: usize,
+    /// Those of one payer.
+    pub waiting_max_by_payer: usize,
+}
+
+impl QueueLimits {
+    /// As many jobs as cores, half of them for one payer.
+    #[must_use]
+    pub fn by_cores() -> Self {
+        Self::shared(thread::available_parallelism().map_or(1, NonZeroUsize::get), 2_048)
+    }
+
+    /// So many places, half of them for one payer, and a quarter of the waiting jobs.
+    #[must_use]
+    pub fn shared(running_max: usize, waiting_max: usize) -> Self {
+        Self {
+            running_max,
+            running_max_by_payer: running_max.div_ceil(2),
+            waiting_max,
+            waiting_max_by_payer: waiting_max.div_ceil(4),
+        }
+    }
+}
+
+/// Too many jobs of the payer are waiting, or the job failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("too much work is waiting")]
+pub struct Busy;
+
+/// A number of places, and who waits for one.
+#[derive(Debug, Clone)]
+pub struct FairQueue {
+    turns: Arc<Mutex<Turns<Waiting>>>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    pool: Pool,
+    place: oneshot::Sender<Slot>,
+}
+
+impl FairQueue {
+    /// A queue with these limits.
+    #[must_use]
+    pub fn new(limits: QueueLimits) -> Self {
+        Self { turns: Arc::new(Mutex::new(Turns::new(limits))) }
+    }
+
+    /// Waits for a place.
+    ///
+    /// # Errors
+    ///
+    /// If too many wait, in all or of this payer.
+    pub async fn enter(&self, payer: Payer, pool: Pool) -> Result<Slot, Busy> {
+        let (place, placed) = oneshot::channel();
+        lock(&self.turns).push(payer, Waiting { pool, place })?;
+        self.give_places();
+        placed.await.map_err(|_| Busy)
+    }
+
+    /// [`Self::enter`] for the payer of the task that calls, the hub outside a [`super::scope`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub async fn enter_current(&self, pool: Pool) -> Result<Slot, Busy> {
+        self.enter(current().map_or(Payer::Hub, |(_, payer)| payer), pool).await
+    }
+
+    /// Jobs that wait, by pool.
+    #[must_use]
+    pub fn waiting(&self) -> [(Pool, usize); Pool::ALL.len()] {
+        let mut waiting = Pool::ALL.map(|pool| (pool, 0));
+        for job in lock(&self.turns).jobs() {
+            if let Some((_, count)) = waiting.get_mut(job.pool as usize) {
+                *count += 1;
+            }
+        }
+        waiting
+    }
+
+    fn give_places(&self) {
+        loop {
+            let next = lock(&self.turns).next();
+            let Some((payer, job)) = next else { return };
+            let slot = Slot { queue: Some(self.clone()), payer, pool: job.pool };
+            if let Err(mut cancelled) = job.place.send(slot) {
+                // Not by dropping it, which would come back here.
+                cancelled.queue = None;
+                lock(&self.turns).done(payer);
+            }
+        }
+    }
+}
+
+/// A place, until it is dropped.
+#[derive(Debug)]
+#[must_use = "dropping it frees the place"]
+pub struct Slot {
+    queue: Option<FairQueue>,
+    payer: Payer,
+    pool: Pool,
+}
+
+impl Slot {
+    /// Runs a closure on a blocking thread and charges it.
+    ///
+    /// # Errors
+    ///
+    /// If the closure panicked.
+    pub async fn run<T: Send + 'static>(
+        self,
+        work: Option<&Work>,
+        closure: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Busy> {
+        let work = work.cloned();
+        // The place moves with the closure, which goes on when the caller is cancelled.
+        let running = tokio::task::spawn_blocking(move || {
+            let slot = self;
+            let (output, used) = measure(closure);
+            if let Some(work) = work {
+                work.charge(slot.payer, slot.pool, used, work.now());
+            }
+            output
+        });
+        running.await.map_err(|_| Busy)
+    }
+
+    /// [`Self::run`] for the task that calls.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub async fn run_current<T: Send + 'static>(
+        self,
+        closure: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Busy> {
+        let current = current();
+        self.run(current.as_ref().map(|(work, _)| work), closure).await
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        if let Some(queue) = self.queue.take() {
+            lock(&queue.turns).done(self.payer);
+            queue.give_places();
+        }
+    }
+}
+
+/// The kinds of payers, which have every other turn.
+const KINDS: usize = 3;
+
+/// Who is next. Data only: jobs are whatever waits.
+#[derive(Debug)]
+pub(super) struct Turns<J> {
+    limits: QueueLimits,
+    kinds: [Ring<J>; KINDS],
+    /// The kind that had the last turn.
+    last_kind: usize,
+    waiting: usize,
+    running: FxHashMap<Payer, usize>,
+    running_sum: usize,
+}
+
+/// The waiting jobs of the payers of one kind. The payers take turns.
+#[derive(Debug)]
+struct Ring<J> {
+    jobs: BTreeMap<Payer, VecDeque<J>>,
+    last: Option<Payer>,
+}
+
+impl<J> Turns<J> {
+    pub(super) fn new(limits: QueueLimits) -> Self {
+        let ring = || Ring { jobs: BTreeMap::new(), last: None };
+        Self {
+            limits,
+            kinds: [ring(), ring(), ring()],
+            last_kind: 0,
+            waiting: 0,
+            running: FxHashMap::default(),
+            running_sum: 0,
+        }
+    }
+
+    pub(super) fn push(&mut self, payer: Payer, job: J) -> Result<(), Busy> {
+        let Some(ring) = self.kinds.get_mut(kind(payer)) else { return Err(Busy) };
+        let waiting = ring.jobs.get(&payer).map_or(0, VecDeque::len);
+        let limits = self.limits;
+        let by_payer = waiting >= limits.waiting_max_by_payer && payer != Payer::Hub;
+        if by_payer || self.waiting >= limits.waiting_max {
+            return Err(Busy);
+        }
+        ring.jobs.entry(payer).or_default().push_back(job);
+        self.waiting += 1;
+        Ok(())
+    }
+
+    /// The next job, which runs until [`Self::done`].
+    pub(super) fn next(&mut self) -> Option<(Payer, J)> {
+        if self.running_sum >= self.limits.running_max {
+            return None;
+        }
+        let (running, most) = (&self.running, self.limits.running_max_by_payer);
+        let may_run = |payer: Payer| {
+            payer == Payer::Hub || running.get(&payer).is_none_or(|running| *running < most)
+        };
+        let kinds = (1..=KINDS).map(|step| (self.last_kind + step) % KINDS);
+        let next = kinds.into_iter().find_map(|kind| {
+            let (payer, job) = self.kinds.get_mut(kind)?.next(may_run)?;
+            Some((kind, payer, job))
+        });
+        let (kind, payer, job) = next?;
+        self.last_kind = kind;
+        self.waiting -= 1;
+        *self.running.entry(payer).or_default() += 1;
+        self.running_sum += 1;
+        Some((payer, job))
+    }
+
+    /// A job of this payer has ended.
+    pub(super) fn done(&mut self, payer: Payer) {
+        if let Some(running) = self.running.get_mut(&payer) {
+            *running -= 1;
+            self.running_sum -= 1;
+            if *running == 0 {
+                self.running.remove(&payer);
+            }
+        }
+    }
+
+    fn jobs(&self) -> impl Iterator<Item = &J> {
+        self.kinds.iter().flat_map(|ring| ring.jobs.values().flatten())
+    }
+}
+
+impl<J> Ring<J> {
+    /// The first job of the payer after the last one that may run.
+    fn next(&mut self, may_run: impl Fn(Payer) -> bool) -> Option<(Payer, J)> {
+        let after = self.last.map_or(Bound::Unbounded, Bound::Excluded);
+        let later = self.jobs.range((after, Bound::Unbounded));
+        let payer = later.chain(&self.jobs).map(|(payer, _)| *payer).find(|it| may_run(*it))?;
+        let jobs = self.jobs.get_mut(&payer)?;
+        let job = jobs.pop_front()?;
+        if jobs.is_empty() {
+            self.jobs.remove(&payer);
+        }
+        self.last = Some(payer);
+        Some((payer, job))
+    }
+}
+
+fn kind(payer: Payer) -> usize {
+    match payer {
+        Payer::Hub => 0,
+        Payer::Account(_) => 1,
+        Payer::Address(_) => 2,
+    }
+}

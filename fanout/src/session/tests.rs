@@ -1,0 +1,19 @@
+//! What tests see of a session.
+
+use super::Session;
+
+impl Session {
+    /// Lets the next `set` of a pattern look at all subscriptions.
+    pub(crate) fn forget_last_set(&mut self) {
+        self.last_set = None;
+    }
+
+    pub(crate) fn has_last_set(&self) -> bool {
+        self.last_set.is_some()
+    }
+
+    /// Entries in the queue of subscriptions to be caught up.
+    pub(crate) fn behind_queued(&self) -> usize {
+        self.behind.len()
+    }
+}

@@ -1,0 +1,200 @@
+//! Requests to the host that wait until fewer are pending: payers take turns, and those of one that are dear come a few
+//! at a time. Plain state.
+
+use std::collections::VecDeque;
+
+use base::work::Payer;
+use rustc_hash::FxHashMap;
+
+use crate::catch_up::HostRequest;
+
+/// Dear requests of one payer that may be pending at a time: the host and the shard answer them between those of others.
+const DEAR_PENDING_MAX: usize = 4;
+
+/// A connection and its request. A connection has at most one at a time.
+#[derive(Debug)]
+pub(super) struct WaitingRequest {
+    pub(super) slot: usize,
+    pub(super) generation: u64,
+    pub(super) request: HostRequest,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct RequestQueue {
+    /// Those with waiting requests, the next one first.
+    payers: VecDeque<Payer>,
+    requests: FxHashMap<Payer, PayerRequests>,
+    pending: usize,
+}
+
+#[derive(Debug, Default)]
+struct PayerRequests {
+    dear: VecDeque<WaitingRequest>,
+    others: VecDeque<WaitingRequest>,
+    /// The connections whose dear requests are pending.
+    dear_pending: Vec<(usize, u64)>,
+}
+
+impl RequestQueue {
+    /// Adds a request. `is_dear`: the host or the shard will work long for it.
+    pub(super) fn push(&mut self, payer: Payer, waiting: WaitingRequest, is_dear: bool) {
+        let requests = self.requests.entry(payer).or_default();
+        if !requests.has_waiting() {
+            self.payers.push_back(payer);
+        }
+        if is_dear {
+            requests.dear.push_back(waiting);
+        } else {
+            requests.others.push_back(waiting);
+        }
+    }
+
+    /// Requests that the host has not answered.
+    pub(super) fn pending(&self) -> usize {
+        self.pending
+    }
+
+    /// Takes the next request, which is pending from now on. `may_start`: whether a payer may start
+    /// something dear.
+    pub(super) fn pop(
+        &mut self,
+        mut may_start: impl FnMut(Payer, &HostRequest) -> bool,
+    ) -> Option<(Payer, WaitingRequest)> {
+        for _ in 0..self.payers.len() {
+            let payer = self.payers.pop_front()?;
+            let Some(requests) = self.requests.get_mut(&payer) else { continue };
+            let has_room = requests.dear_pending.len() < DEAR_PENDING_MAX;
+            let first = requests.dear.front().filter(|_| has_room);
+            let takes_dear = first.is_some_and(|first| may_start(payer, &first.request));
+            let next =
+                if takes_dear { requests.dear.pop_front() } else { requests.others.pop_front() };
+            if let Some(waiting) = next.as_ref().filter(|_| takes_dear) {
+                requests.dear_pending.push((waiting.slot, waiting.generation));
+            }
+            if requests.has_waiting() {
+                self.payers.push_back(payer);
+            } else {
+                self.forget(payer);
+            }
+            if let Some(next) = next {
+                self.pending += 1;
+                return Some((payer, next));
+            }
+        }
+        None
+    }
+
+    /// Records that the request of a connection is not pending any more.
+    pub(super) fn done(&mut self, payer: Payer, slot: usize, generation: u64) {
+        self.pending = self.pending.saturating_sub(1);
+        if let Some(requests) = self.requests.get_mut(&payer) {
+            requests.dear_pending.retain(|pending| *pending != (slot, generation));
+        }
+        self.forget(payer);
+    }
+
+    fn forget(&mut self, payer: Payer) {
+        let is_idle =
+            |requests: &PayerRequests| !requests.has_waiting() && requests.dear_pending.is_empty();
+        if self.requests.get(&payer).is_some_and(is_idle) {
+            self.requests.remove(&payer);
+        }
+    }
+}
+
+impl PayerRequests {
+    fn has_waiting(&self) -> bool {
+        !self.dear.is_empty() || !self.others.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::channel::{Pattern, Rate};
+
+    const ATTACKER: Payer = Payer::Account(1);
+
+    fn pattern(text: &str) -> Pattern {
+        Pattern::parse(text).expect("well formed")
+    }
+
+    fn waiting(slot: usize, request: HostRequest) -> WaitingRequest {
+        WaitingRequest { slot, generation: 7, request }
+    }
+
+    fn list(slot: usize) -> WaitingRequest {
+        waiting(slot, HostRequest::MatchChannels { pattern: pattern("*"), has: Vec::new() })
+    }
+
+    fn catch_up(slot: usize, with_hash: bool) -> WaitingRequest {
+        let (channel, rate, why) = (pattern("football"), Rate::Each, "resume");
+        let (from, bytes_max) = (None, 1_000);
+        waiting(slot, HostRequest::CatchUp { channel, rate, from, why, bytes_max, with_hash })
+    }
+
+    fn push(queue: &mut RequestQueue, payer: Payer, waiting: WaitingRequest) {
+        let is_dear = waiting.request.is_dear();
+        queue.push(payer, waiting, is_dear);
+    }
+
+    fn slots(queue: &mut RequestQueue, may_pay: impl Fn(Payer) -> bool) -> Vec<usize> {
+        let next = || queue.pop(|payer, request| !request.is_dear() || may_pay(payer));
+        std::iter::from_fn(next).map(|(_, waiting)| waiting.slot).collect()
+    }
+
+    #[test]
+    fn others_do_not_wait_for_the_many_requests_of_one_payer() {
+        let mut queue = RequestQueue::default();
+        (0..90).for_each(|slot| push(&mut queue, ATTACKER, catch_up(slot, false)));
+        (90..92).for_each(|slot| push(&mut queue, Payer::Account(2), catch_up(slot, false)));
+        let order = slots(&mut queue, |_| true);
+        assert_eq!(order[..5], [0, 90, 1, 91, 2]);
+        assert_eq!((order.len(), queue.pending()), (92, 92));
+    }
+
+    #[test]
+    fn dear_requests_of_a_payer_come_a_few_at_a_time() {
+        let mut queue = RequestQueue::default();
+        for slot in 0..10 {
+            push(
+                &mut queue,
+                ATTACKER,
+                if slot % 2 == 0 { list(slot) } else { catch_up(slot, true) },
+            );
+        }
+        push(&mut queue, ATTACKER, catch_up(10, false));
+        push(&mut queue, Payer::Account(2), list(11));
+        assert_eq!(slots(&mut queue, |_| true), [0, 11, 1, 2, 3, 10]);
+        queue.done(ATTACKER, 10, 7);
+        assert_eq!(slots(&mut queue, |_| true), [0; 0], "a cheap one makes no room for a dear one");
+        for done in 0..6 {
+            queue.done(ATTACKER, done, 7);
+            assert_eq!(slots(&mut queue, |_| true), [done + 4]);
+        }
+        (6..10).for_each(|done| queue.done(ATTACKER, done, 7));
+        queue.done(Payer::Account(2), 11, 7);
+        assert_eq!(queue.pending(), 0);
+        assert!(queue.requests.is_empty() && queue.payers.is_empty(), "{queue:?}");
+    }
+
+    #[test]
+    fn payer_in_debt_starts_nothing_dear_and_its_readers_catch_up() {
+        let mut queue = RequestQueue::default();
+        push(&mut queue, ATTACKER, list(0));
+        push(&mut queue, ATTACKER, catch_up(1, false));
+        push(&mut queue, Payer::Account(2), list(2));
+        assert_eq!(slots(&mut queue, |payer| payer != ATTACKER), [1, 2]);
+        assert_eq!(slots(&mut queue, |_| true), [0], "its debt is paid");
+    }
+
+    /// Each catch-up of a socket with picks is rendered on the shard.
+    #[test]
+    fn catch_ups_of_sockets_with_picks_come_a_few_at_a_time_also_in_debt() {
+        let mut queue = RequestQueue::default();
+        (0..6).for_each(|slot| queue.push(ATTACKER, catch_up(slot, false), true));
+        assert_eq!(slots(&mut queue, |_| false), [0, 1, 2, 3]);
+        queue.done(ATTACKER, 2, 7);
+        assert_eq!(slots(&mut queue, |_| false), [4]);
+    }
+}

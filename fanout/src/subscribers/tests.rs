@@ -1,0 +1,222 @@
+//! What commands cost a shard: how much they look at, and that they do the same as if they looked at everything.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{
+    catch_up::{CatchUp, CatchUpFrame, Located, Verdict},
+    channel::{ChannelId, Epoch},
+    encode::text_frame,
+    permission::Classes,
+    protocol::StreamCommand,
+};
+
+const LIMITS: SubscriberLimits = SubscriberLimits {
+    budget: Budget { bytes: 1 << 24, frame_bytes: 0, age_us: 1_000_000 },
+    write_bytes: 1 << 24,
+};
+const SLOT: usize = 0;
+
+/// One subscriber of a host with these channels.
+struct World {
+    subscribers: Subscribers<Vec<u8>>,
+    channels: Vec<Channel>,
+}
+
+impl World {
+    fn new(names: impl IntoIterator<Item = String>) -> Self {
+        let mut subscribers = Subscribers::new(LIMITS);
+        subscribers.admit(Session::new(10_000), Vec::new());
+        let channel = |(number, name): (u32, String)| Channel {
+            number,
+            name: ChannelId::new(name),
+            epoch: Epoch(7),
+            deliver_last: false,
+            needs: Classes::NONE,
+        };
+        Self { subscribers, channels: (0..).zip(names).map(channel).collect() }
+    }
+
+    /// Carries out a command, with all that the host responds. Returns the frames about commands.
+    fn command(&mut self, command: &Value) -> Vec<Value> {
+        let command = StreamCommand::parse(&command.to_string()).expect("a good command");
+        self.subscribers.apply_command(SLOT, command, 1);
+        loop {
+            let effects = self.subscribers.take_effects();
+            if effects.is_empty() {
+                break;
+            }
+            for (slot, effect) in effects {
+                let Effect::Submit(request) = effect else { panic!("{effect:?}") };
+                let response = self.respond(&request);
+                self.subscribers.apply_response(slot, response, 1);
+            }
+        }
+        self.subscribers.broadcast(1);
+        self.subscribers.writable(SLOT);
+        self.subscribers.flush(1);
+        let written = mem::take(&mut self.subscribers.get_mut(SLOT).expect("it is there").sink);
+        frames(&written)
+            .into_iter()
+            .filter(|frame| !matches!(frame["type"].as_str(), Some("image" | "beat")))
+            .collect()
+    }
+
+    fn respond(&self, request: &HostRequest) -> HostResponse {
+        match request {
+            HostRequest::MatchChannels { pattern, .. } => {
+                let all = self.channels.iter();
+                HostResponse::Channels(
+                    all.filter(|channel| pattern.matches(&channel.name)).cloned().collect(),
+                )
+            }
+            HostRequest::Locate { channels } => {
+                let locate = |(name, _): &(ChannelId, _)| {
+                    let channel = self.channels.iter().find(|channel| channel.name == *name)?;
+                    let (channel, head) = (channel.clone(), 1);
+                    Some(Located { channel, head, verdict: Verdict::Fresh })
+                };
+                HostResponse::Located(channels.iter().map(locate).collect())
+            }
+            HostRequest::CatchUp { channel: name, from, .. } => {
+                let channel = self.channels.iter().find(|it| it.name.as_str() == name.as_str());
+                let Some(channel) = channel.cloned() else { return HostResponse::NotTracked };
+                let image = || CatchUpFrame {
+                    frame: text_frame(|out| out.extend_from_slice(br#"{"type":"image"}"#)),
+                    to: 1,
+                };
+                let (verdict, frames) = match from {
+                    Some(_) => (Verdict::Resumed, Vec::new()),
+                    None => (Verdict::Fresh, vec![image()]),
+                };
+                let (head, to) = (1, 1);
+                let (lease, hash) = (None, None);
+                HostResponse::CatchUp(CatchUp { channel, head, verdict, frames, to, lease, hash })
+            }
+            HostRequest::StartGroup { .. } => panic!("{request:?}"),
+        }
+    }
+
+    fn followed(&self) -> BTreeSet<&str> {
+        let session = &self.subscribers.get(SLOT).expect("it is there").session;
+        let followed = self.channels.iter().filter(|channel| session.follows(&channel.name));
+        followed.map(|channel| channel.name.as_str()).collect()
+    }
+}
+
+/// The JSON of the frames in what was written.
+fn frames(mut written: &[u8]) -> Vec<Value> {
+    let mut frames = Vec::new();
+    while let [_, length, ..] = written {
+        let (header, length) = match length {
+            126 => (4, usize::from(u16::from_be_bytes([written[2], written[3]]))),
+            127 => {
+                let length = u64::from_be_bytes(written[2..10].try_into().expect("eight bytes"));
+                (10, usize::try_from(length).expect("it is in memory"))
+            }
+            short => (2, usize::from(*short)),
+        };
+        let (frame, rest) = written.split_at(header + length);
+        frames.push(serde_json::from_slice(&frame[header..]).expect("JSON"));
+        written = rest;
+    }
+    frames
+}
+
+/// All patterns of 9 segments that cover `a/a/a/a/a/a/a/a/N`.
+fn covering_patterns() -> Vec<String> {
+    let words = (0..256_u32).map(|bits| {
+        (0..8).map(|place| if bits >> place & 1 == 0 { "a/" } else { "*/" }).collect::<String>()
+    });
+    words.map(|word| word + "*").collect()
+}
+
+/// Finding 3 a of the trial: each pattern of the list looked at all subscriptions, 1.6 s for one command.
+#[test]
+fn unsubscribing_from_many_patterns_looks_at_each_subscription_once() {
+    let channels = 200;
+    let mut world = World::new((0..channels).map(|number| format!("a/a/a/a/a/a/a/a/{number}")));
+    let mut patterns = covering_patterns();
+    let kept = patterns.pop().expect("it is not empty");
+    for pattern in patterns.iter().chain([&kept]) {
+        world.command(&json!({"op": "subscribe", "ch": pattern}));
+    }
+    assert_eq!(world.followed().len(), channels);
+    let before = world.subscribers.patterns.visited();
+    let reply = world.command(&json!({"op": "unsubscribe", "id": 1, "chs": patterns}));
+    assert_eq!(reply.len(), 1, "{reply:?}");
+    let visited = world.subscribers.patterns.visited() - before;
+    assert!(visited <= 9 * channels as u64, "{visited} nodes");
+    assert_eq!(world.followed().len(), channels, "one pattern covers them still");
+    world.command(&json!({"op": "unsubscribe", "chs": [kept, "not/followed", "*/x"]}));
+    assert_eq!(world.followed().len(), 0);
+}
+
+/// Names of a small world: some cover others.
+const NAMES: [&str; 9] = ["a/b", "a/c", "b/c", "*/b", "a/*", "*/*", "b/*", "*/c", "x/*"];
+
+fn world_of_names() -> World {
+    World::new(NAMES.iter().filter(|name| !name.contains('*')).map(|name| (*name).to_owned()))
+}
+
+proptest! {
+    /// One command for many names leaves what one command for each of them leaves.
+    #[test]
+    fn unsubscribing_at_once_is_unsubscribing_one_by_one(
+        followed in prop::collection::vec(0..NAMES.len(), 0..9),
+        ended in prop::collection::vec(0..NAMES.len(), 1..12),
+    ) {
+        let (mut at_once, mut one_by_one) = (world_of_names(), world_of_names());
+        for place in followed {
+            let command = json!({"op": "subscribe", "ch": NAMES[place]});
+            at_once.command(&command);
+            one_by_one.command(&command);
+        }
+        let names: Vec<&str> = ended.into_iter().map(|place| NAMES[place]).collect();
+        at_once.command(&json!({"op": "unsubscribe", "chs": names}));
+        for name in names {
+            one_by_one.command(&json!({"op": "unsubscribe", "ch": name}));
+        }
+        prop_assert_eq!(at_once.followed(), one_by_one.followed());
+    }
+
+    /// Whatever happens between two `set` commands of a pattern, the answer says how many channels it is for, and they
+    /// have the options.
+    #[test]
+    fn repeated_set_answers_what_a_first_one_does(
+        steps in prop::collection::vec((0_usize..4, 0..NAMES.len(), any::<bool>()), 1..25),
+    ) {
+        let mut world = world_of_names();
+        for (kind, place, lag) in steps {
+            let name = NAMES[place];
+            let command = match kind {
+                0 => json!({"op": "subscribe", "ch": name, "lag": lag}),
+                1 => json!({"op": "unsubscribe", "ch": name}),
+                _ => json!({"op": "set", "id": 5, "ch": name, "lag": lag}),
+            };
+            let replies = world.command(&command);
+            if kind < 2 || !name.contains('*') || replies[0]["type"] == "error" {
+                continue;
+            }
+            let again = world.command(&command);
+            prop_assert_eq!(&again, &replies);
+            world.subscribers.subscribers[SLOT].session.forget_last_set();
+            prop_assert_eq!(world.command(&command), replies, "looking at all subscriptions");
+            prop_assert_eq!(world.subscribers.subscribers[SLOT].session.has_last_set(), true);
+        }
+    }
+}
+
+/// A subscription that changes between two rates leaves nothing in the queue of those that are behind.
+#[test]
+fn changing_the_rate_again_and_again_takes_no_memory() {
+    let mut world = world_of_names();
+    world.command(&json!({"op": "subscribe", "ch": "a/b"}));
+    for every in [250, 0].repeat(100) {
+        world.command(&json!({"op": "set", "ch": "a/b", "every_ms": every}));
+    }
+    assert_eq!(world.subscribers.subscribers[SLOT].session.behind_queued(), 0);
+}
