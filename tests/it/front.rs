@@ -145,6 +145,40 @@ async fn health_and_sockets_are_served_while_all_connections_are_in_use() {
     until("room again", async || hub.get("/pricing/").await.status == 200).await;
 }
 
+/// Strangers that send unfinished heads, as many as they can.
+#[tokio::test]
+async fn connections_leave_descriptors_to_the_log() {
+    let hub = Hub::start_with_descriptors(256, &[QUIET, ("LOG_SNAPSHOT_MS", "100")]);
+    hub.until_printed("server.connections_max is more than the process may have open").await;
+    let feed_key = hub.feed_key("acme", &[]);
+    // Before all others: its descriptor is its own.
+    let mut own = TcpStream::connect(&hub.address).await.expect("it connects");
+    let mut strangers = Vec::new();
+    for _ in 0..400 {
+        let mut stranger = TcpStream::connect(&hub.address).await.expect("it connects");
+        // Those beyond the descriptors for connections are closed already.
+        stranger.write_all(b"GET /stream/v1").await.ok();
+        strangers.push(stranger);
+    }
+    hub.until_printed("closed a connection: too many files are open").await;
+    // The log and its snapshots need new files meanwhile.
+    for number in 0..40 {
+        let line = format!(
+            r#"{{"sport":"hockey","match":"m{number}","fact":{{"fixture":{{"start":1788280000000000}}}}}}"#
+        );
+        let request = format!(
+            "POST /ingest/v1/acme HTTP/1.1\r\nhost: x\r\nauthorization: Token {feed_key}\r\n\
+             content-length: {}\r\n\r\n{line}",
+            line.len()
+        );
+        own.write_all(request.as_bytes()).await.expect("it takes a push");
+        let answer = read_until(&mut own, r#""refusals":[]}"#).await;
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
+    assert!(!hub.printed().contains("Too many open files"), "{}", hub.printed());
+    drop(strangers);
+}
+
 #[tokio::test]
 async fn idle_connections_are_closed_before_others_are_refused() {
     let hub = Hub::start_with(&["serve"], &[QUIET, ("SERVER_CONNECTIONS_MAX", "4")]);

@@ -54,6 +54,8 @@
 //! | sockets | `fanout.sockets_max`, `fanout.sockets_max_per_account` | closed with 4429 |
 //! | connections before the upgrade, per address | `server.connections_max_per_address` | closed |
 //! | HTTP connections | `server.connections_max`; 64 more for health checks | 503 |
+//! | file descriptors of connections | the limit of the process, without what `base::process` keeps back | closed |
+//! | time of a request's body | `server.body_timeout_ms`, `ingest.body_ms` | 408 |
 //! | unread bytes of long responses | `server.unread_bytes_max`, `server.unread_bytes_max_per_address` | 503 |
 //! | time to read 4 KiB | `server.write_timeout_ms`, less under load | closed |
 //! | concurrent compressions | one per core | they wait |

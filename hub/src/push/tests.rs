@@ -1,3 +1,5 @@
+//! Pushes to a hub whose receivers the tests hold.
+
 use base::work::Work;
 use fanout::{Limits, socket::SocketOptions};
 

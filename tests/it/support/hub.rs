@@ -96,7 +96,7 @@ impl Hub {
         arguments: &[&str],
         settings: &[Setting],
     ) -> Self {
-        Self::spawn(Self::command(listen, place, arguments, settings), place)
+        Self::spawn(&mut Self::command(listen, place, arguments, settings), place)
     }
 
     /// The same on a socket that outlives it, as a service manager passes it.
@@ -111,7 +111,23 @@ impl Hub {
         let socket = socket.try_clone().expect("another handle");
         command.stdin(OwnedFd::from(socket));
         command.env("LISTEN_FDS", "1").env("LISTEN_FDS_FIRST_FD", "0");
-        Self::spawn(command, place)
+        Self::spawn(&mut command, place)
+    }
+
+    /// `serve` with this many file descriptors at most, and these settings.
+    pub(crate) fn start_with_descriptors(limit: u32, settings: &[Setting]) -> Self {
+        let place = TestDatabase::file();
+        let own = Self::command("127.0.0.1:0", &place, &["serve"], settings);
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(format!("ulimit -n {limit}; exec \"$0\" \"$@\""));
+        command.arg(own.get_program()).args(own.get_args());
+        for (name, value) in own.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        Self::spawn(command.stdout(Stdio::piped()).stderr(Stdio::piped()), &place)
     }
 
     fn command(
@@ -140,7 +156,7 @@ impl Hub {
         command
     }
 
-    fn spawn(mut command: Command, place: &TestDatabase) -> Self {
+    fn spawn(command: &mut Command, place: &TestDatabase) -> Self {
         shared_hub::end_unused();
         let mut process = command.spawn().expect("the program starts");
         let printed = Arc::new(Mutex::new(String::new()));
