@@ -1,6 +1,6 @@
 //! What every crate may use.
 //!
-//! **In:** nothing. **Out:** the clock, the supervisor of long-lived parts, secrets, back-off, the rate limit of repeated log
+//! **In:** nothing. **Out:** the clock, the supervisor of long-lived parts, secrets, back-off, `Retry-After`, the rate limit of repeated log
 //! lines, the folding of names, percent encoding, time formats, TLS trust, which addresses are public, the error of a missing Cargo feature, and the parts of
 //! settings that several crates share.
 //! **Must not know** sports, channels, accounts or SQL.
@@ -29,6 +29,7 @@ pub mod log_rate_limit;
 pub mod names;
 pub mod percent;
 pub mod redact;
+pub mod retry_after;
 pub mod secret;
 pub mod supervisor;
 pub mod time_format;
@@ -36,3 +37,11 @@ pub mod tls;
 
 /// Microseconds since 1970 in UTC, or a span of time in microseconds.
 pub type Micros = i64;
+
+/// Lets only the user of this process read and write what it makes from now on: files beside the database name what
+/// customers bought and what feeds deliver.
+pub fn keep_files_private() {
+    use rustix::{fs::Mode, process::umask};
+    let before = umask(Mode::RWXG | Mode::RWXO);
+    umask(before | Mode::RWXG | Mode::RWXO);
+}
