@@ -65,6 +65,7 @@ async fn take(
         Err(WebhookError::Busy) => {
             Err(HttpError::Refused(StatusCode::SERVICE_UNAVAILABLE, "too many at once: try again"))
         }
+        Err(WebhookError::Early) => Err(HttpError::TryLater),
         Err(WebhookError::NotConfigured { .. }) => Err(HttpError::NotFound),
         Err(error @ (WebhookError::Provider(_) | WebhookError::Store(_))) => {
             error!(error = &error as &dyn std::error::Error, "a webhook could not be stored");
