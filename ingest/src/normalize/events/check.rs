@@ -28,6 +28,8 @@ const START_MIN: i64 = 31_536_000_000_000;
 /// The moments from 2001 to 2286, in seconds and in milliseconds.
 const OTHER_UNITS: [Range<i64>; 2] =
     [1_000_000_000..10_000_000_000, 1_000_000_000_000..10_000_000_000_000];
+/// The end of the year 2286: no line is sent later.
+const SENT_MAX: i64 = 9_999_999_999_999_999;
 /// The end of the year 9999: sums of moments stay far from where 64 bits end.
 const MOMENT_MAX: i64 = 253_402_300_799_999_999;
 /// Ids are exact in every JSON reader.
@@ -51,7 +53,7 @@ pub(super) fn moment(name: &str, at: Option<i64>) -> Result {
 /// When a line was sent. A moment of our time in seconds or in milliseconds is refused.
 pub(super) fn sent(at: Option<i64>) -> Result {
     match at {
-        Some(at) if OTHER_UNITS.iter().any(|unit| unit.contains(&at)) => {
+        Some(at) if OTHER_UNITS.iter().any(|unit| unit.contains(&at)) || at > SENT_MAX => {
             Err(wrong(format!("at {at} is in another unit than microseconds")))
         }
         at => moment("at", at),
