@@ -173,7 +173,8 @@ pub(super) struct LiveSource {
 }
 
 impl LiveSource {
-    fn new(config: &SourceConfig) -> Result<Self, AppError> {
+    /// Sets it up. It does nothing before it runs.
+    pub(super) fn new(config: &SourceConfig) -> Result<Self, AppError> {
         let name: Arc<str> = config.name.as_str().into();
         let (tx, messages) = tokio::sync::mpsc::channel(live::REPORTS_MAX);
         let outlet = ReportSender::new(Arc::clone(&name), tx, now);
@@ -183,15 +184,9 @@ impl LiveSource {
     }
 }
 
-/// The live sources of the settings.
-pub(super) fn live_sources<'a>(
-    sources: impl IntoIterator<Item = &'a SourceConfig>,
-    mode: &RunMode,
-) -> Result<Vec<LiveSource>, AppError> {
-    if !matches!(mode, RunMode::Nothing) {
-        return Ok(Vec::new());
-    }
-    sources.into_iter().map(LiveSource::new).collect()
+/// Whether the sources of the settings are followed in this mode.
+pub(super) fn follows_live(mode: &RunMode) -> bool {
+    matches!(mode, RunMode::Nothing)
 }
 
 /// Whether each of these sources could be started.
@@ -287,7 +282,8 @@ impl RunningSources {
         hub_handle: &HubHandle,
     ) -> Result<(), SourceChangeError> {
         let is_new = |it: &&SourceConfig| !self.0.iter().any(|running| running.config == **it);
-        let live = live_sources(wanted.iter().filter(is_new), mode)?;
+        let wanted_now = wanted.iter().filter(|_| follows_live(mode)).filter(is_new);
+        let live = wanted_now.map(LiveSource::new).collect::<Result<Vec<_>, AppError>>()?;
         let (staying, stopping): (Vec<_>, Vec<_>) =
             mem::take(&mut self.0).into_iter().partition(|it| wanted.contains(&it.config));
         self.0 = staying;

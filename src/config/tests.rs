@@ -274,14 +274,14 @@ fn settings_that_need_an_absent_feature_are_refused_with_its_name() {
         ("[server]\ndb = \"postgres://h/db\"", "postgres", "postgres://"),
     ] {
         let config: Config = toml::from_str(text).unwrap();
-        let missing = config.missing_feature(|_| false).expect(text);
+        let missing = config.missing_features(|_| false).next().expect(text);
         assert_eq!(missing.feature, feature);
         let message = missing.to_string();
         let command = format!("`cargo build --release --features {feature}`");
         assert!(message.contains(needed_by) && message.contains(&command), "{message}");
-        assert_eq!(config.missing_feature(|built| built == feature), None, "{text}");
+        assert_eq!(config.missing_features(|built| built == feature).next(), None, "{text}");
     }
-    assert_eq!(Config::default().missing_feature(|_| false), None);
+    assert_eq!(Config::default().missing_features(|_| false).next(), None);
 }
 
 #[test]
