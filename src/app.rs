@@ -447,6 +447,8 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
         supervisor::spawn("bench-listener", Lifetime::UntilStop, serving);
     }
     let webhooks = RunningWebhooks::start(webhooks, &stopped)?;
+    // Before anybody is told that the hub runs.
+    let control = ControlSocket::open(path_beside(config.server.db.beside()));
     let (key, mails) = (demo_key.as_deref(), mail::demo_folder(&config));
     banner::print(&mut io::stdout(), address, secure, &mode, key, mails.as_deref())?;
     banner::log(&config, &mode);
@@ -457,7 +459,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
     let mut reloader = Reloader::new(origin, config.clone(), reloaded);
     let configured = reloader.sources();
     let (reloads, mut reload_requests) = mpsc::channel(1);
-    if let Some(socket) = ControlSocket::open(path_beside(config.server.db.beside())) {
+    if let Some(socket) = control {
         let parts = ControlParts { fanout: fanout.clone(), registry: listed, reloads };
         let answering = parts.serve(socket, stopped.clone());
         supervisor::spawn("control", Lifetime::UntilStop, answering);

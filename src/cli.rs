@@ -489,7 +489,9 @@ pub struct OutputArgs {
 }
 
 impl OutputArgs {
-    pub(crate) fn format(self) -> Format {
+    /// The format that they select.
+    #[must_use]
+    pub fn format(self) -> Format {
         if self.json { Format::JsonLines } else { Format::Text }
     }
 }

@@ -43,10 +43,9 @@ pub enum ControlResponse {
     Reloaded {
         changed: Vec<String>,
     },
-    /// `open`: how many connections the request selects, of which some are listed.
+    /// One row for each, with the cells of [`CONNECTION_COLUMNS`].
     Connections {
-        open: usize,
-        connections: Vec<OpenConnection>,
+        rows: Vec<[Option<String>; 10]>,
     },
     Closed,
     /// Nothing was done, and why.
@@ -55,24 +54,19 @@ pub enum ControlResponse {
     },
 }
 
-/// One connection.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OpenConnection {
-    /// As `conn` of its `hello`.
-    pub id: String,
-    pub account: Option<i64>,
-    pub peer: Option<String>,
-    pub dialect: String,
-    /// Microseconds.
-    pub open_us: i64,
-    pub channels: usize,
-    pub patterns: usize,
-    /// Bytes that wait for it, and for how long the oldest of them, in microseconds.
-    pub waiting_bytes: usize,
-    pub waiting_us: i64,
-    /// Messages with data so far.
-    pub sent: u64,
-}
+/// What is told of a connection. Its id is `conn` of its `hello`.
+pub const CONNECTION_COLUMNS: [&str; 10] = [
+    "id",
+    "account",
+    "peer",
+    "protocol",
+    "open_s",
+    "channels",
+    "patterns",
+    "waiting_bytes",
+    "waiting_ms",
+    "sent",
+];
 
 /// Why no hub did what a command asked for.
 #[derive(Debug, thiserror::Error)]

@@ -39,7 +39,7 @@ pub mod demo;
 pub mod features;
 
 mod banner;
-mod table;
+pub mod table;
 pub mod telemetry;
 mod test_match;
 

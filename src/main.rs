@@ -3,7 +3,6 @@
 use std::{
     error::Error,
     io::{self, BufWriter, Write},
-    path::PathBuf,
     process::ExitCode,
     time::Duration,
 };
@@ -16,16 +15,14 @@ use matchwire::{
     app::{self, AppError, FAILED, INVALID_SETTINGS, Reloadable, RunMode},
     cli::{
         BackupArgs, Cli, Command, ConformanceArgs, HubArgs, ImportArgs, KeyCommand, MatchesCommand,
-        McpArgs, ProbeArgs, RecordArgs, ReplayArgs, SimulateArgs,
-        cluster::ClusterCommand,
-        feeds::FeedsCommand,
-        log::LogCommand,
-        operator::OperatorCommand,
-        running::{ConnectionsCommand, RunningHubArgs},
+        McpArgs, ProbeArgs, RecordArgs, ReplayArgs, SimulateArgs, cluster::ClusterCommand,
+        feeds::FeedsCommand, log::LogCommand, operator::OperatorCommand, running::RunningHubArgs,
     },
     commands::{self, conformance::Grade},
     config::{Config, ConfigError, ConfigOrigin, Flags, LoggingConfig},
-    control, telemetry, with_causes,
+    control::{self, ControlRequest},
+    table::Format,
+    telemetry, with_causes,
 };
 use simulator::Simulator;
 
@@ -52,8 +49,11 @@ fn main() -> ExitCode {
         Command::Log(command) => log(&command),
         Command::Cluster(command) => return cluster(&command),
         Command::Check(args) => return check(&args),
-        Command::Reload(args) => reload(&args),
-        Command::Connections(command) => connections(&command),
+        Command::Reload(args) => ask(&args, &ControlRequest::Reload, Format::Text),
+        Command::Connections(command) => {
+            let (hub, request, format) = command.request();
+            ask(hub, &request, format)
+        }
         Command::Backup(args) => backup(&args),
         Command::Simulate(args) => simulate(&args),
         Command::Mcp(args) => mcp(&args),
@@ -204,23 +204,17 @@ fn check(args: &HubArgs) -> ExitCode {
     }
 }
 
-/// The socket of the hub. The settings need only say where its database is.
-fn control_socket(hub: &RunningHubArgs) -> Result<PathBuf, ConfigError> {
+/// Asks the hub that runs here. The settings need only say where its database is.
+fn ask(
+    hub: &RunningHubArgs,
+    request: &ControlRequest,
+    format: Format,
+) -> Result<(), Box<dyn Error>> {
     let (config, _) = Config::load_with_problems(hub.config.as_deref(), &hub.flags())?;
-    Ok(control::path_beside(config.server.db.beside()))
-}
-
-fn reload(args: &RunningHubArgs) -> Result<(), Box<dyn Error>> {
-    let socket = control_socket(args)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    Ok(runtime.block_on(commands::running::reload(&socket, &mut io::stdout()))?)
-}
-
-fn connections(command: &ConnectionsCommand) -> Result<(), Box<dyn Error>> {
-    let socket = control_socket(command.hub())?;
+    let socket = control::path_beside(config.server.db.beside());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut out = BufWriter::new(io::stdout());
-    let done = runtime.block_on(commands::running::connections(command, &socket, &mut out));
+    let done = runtime.block_on(commands::running::run(&socket, request, format, &mut out));
     out.flush()?;
     Ok(done?)
 }

@@ -20,9 +20,7 @@ use tokio::{
 };
 use tracing::warn;
 
-use crate::control::{
-    ANSWER_WITHIN, ControlRequest, ControlResponse, OpenConnection, REQUEST_BYTES_MAX,
-};
+use crate::control::{ANSWER_WITHIN, ControlRequest, ControlResponse, REQUEST_BYTES_MAX};
 use web::http::Registry;
 
 /// How long shards may take to answer.
@@ -143,7 +141,7 @@ impl ControlParts {
         }
         match reloaded.await {
             Ok(Ok(changed)) => ControlResponse::Reloaded { changed },
-            Ok(Err(reason)) => refused(reason),
+            Ok(Err(reason)) => refused(format!("not reloaded: {reason}")),
             Err(_) => refused("the hub is stopping"),
         }
     }
@@ -163,14 +161,10 @@ impl ControlParts {
             Ok(list) if !list.silent_shards.is_empty() => {
                 refused(format!("shards {:?} do not answer", list.silent_shards))
             }
-            Ok(list) => ControlResponse::Connections {
-                open: list.matching,
-                connections: list
-                    .sockets
-                    .iter()
-                    .map(|socket| connection(socket, socket.key.and_then(account_of)))
-                    .collect(),
-            },
+            Ok(list) => {
+                let row = |socket| connection(socket, account_of);
+                ControlResponse::Connections { rows: list.sockets.iter().map(row).collect() }
+            }
             Err(error) => refused(error),
         }
     }
@@ -189,19 +183,23 @@ fn refused(reason: impl ToString) -> ControlResponse {
     ControlResponse::Refused { reason: reason.to_string() }
 }
 
-fn connection(socket: &SocketSummary, account: Option<i64>) -> OpenConnection {
-    OpenConnection {
-        id: socket.id.to_string(),
-        account,
-        peer: socket.peer.map(|peer| peer.to_string()),
-        dialect: socket.dialect.to_owned(),
-        open_us: socket.open_us,
-        channels: socket.channels,
-        patterns: socket.patterns,
-        waiting_bytes: socket.waiting_bytes,
-        waiting_us: socket.waiting_us,
-        sent: socket.sent,
-    }
+/// A row of [`CONNECTION_COLUMNS`](crate::control::CONNECTION_COLUMNS).
+fn connection(
+    socket: &SocketSummary,
+    account_of: impl Fn(u64) -> Option<i64>,
+) -> [Option<String>; 10] {
+    [
+        Some(socket.id.to_string()),
+        socket.key.and_then(account_of).map(|account| account.to_string()),
+        socket.peer.map(|peer| peer.to_string()),
+        Some(socket.dialect.to_owned()),
+        Some((socket.open_us / 1_000_000).to_string()),
+        Some(socket.channels.to_string()),
+        Some(socket.patterns.to_string()),
+        Some(socket.waiting_bytes.to_string()),
+        Some((socket.waiting_us / 1_000).to_string()),
+        Some(socket.sent.to_string()),
+    ]
 }
 
 #[cfg(test)]
@@ -245,11 +243,11 @@ mod tests {
         let reloaded = ask(&path, &ControlRequest::Reload).await.expect("it is reloaded");
         assert_eq!(reloaded, ControlResponse::Reloaded { changed: vec!["limits".to_owned()] });
         let refused = ask(&path, &ControlRequest::Reload).await.unwrap_err();
-        assert_eq!(refused.to_string(), "no such file");
+        assert_eq!(refused.to_string(), "not reloaded: no such file");
         reloader.await.expect("no panic");
 
         let all = ask(&path, &ControlRequest::Connections { account: None }).await;
-        let none = ControlResponse::Connections { open: 0, connections: Vec::new() };
+        let none = ControlResponse::Connections { rows: Vec::new() };
         assert_eq!(all.expect("a list"), none);
         for (id, reason) in [("0-9", "there is no connection 0-9"), ("x", "not the id of a socket")]
         {

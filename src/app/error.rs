@@ -5,7 +5,7 @@ use std::{io, net::SocketAddr, path::PathBuf};
 use fanout::StartError;
 use ingest::recording::OpenError;
 
-use base::{config::SecretError, supervisor};
+use base::{config::SecretError, supervisor, tls::TrustError};
 
 use super::ClusterFailure;
 use crate::{
@@ -56,6 +56,8 @@ pub enum AppError {
     Address(#[from] ConfigError),
     #[error("the login of NATS cannot be read")]
     NatsLogin(#[source] SecretError),
+    #[error("the certificate of NATS cannot be checked")]
+    NatsAuthority(#[source] TrustError),
     #[error("{} cannot be written", .path.display())]
     Folder { path: PathBuf, source: io::Error },
     #[error("cannot listen on {address}")]
@@ -110,6 +112,7 @@ impl AppError {
             | Self::Acme(_)
             | Self::Address(_)
             | Self::NatsLogin(_)
+            | Self::NatsAuthority(_)
             | Self::Telemetry(_) => INVALID_SETTINGS,
             _ => FAILED,
         }

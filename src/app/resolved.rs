@@ -22,7 +22,7 @@ use crate::{
     telemetry::{self, traces::TraceExporter},
 };
 use accounts::{mail, payments};
-use base::config::SecretRef;
+use base::{config::SecretRef, tls};
 use database::DatabaseName;
 use web::http::tls::{CurrentCertificate, acme::AcmeClient};
 
@@ -79,6 +79,11 @@ pub(super) fn resolve(
     if config.cluster.is_enabled() {
         let login = config.cluster.login().map_err(AppError::NatsLogin);
         problems.take("cluster.nats_user", login);
+        let authority = &*config.cluster.nats_ca;
+        if !authority.as_os_str().is_empty() {
+            let trusted = tls::client(Some(authority)).map_err(AppError::NatsAuthority);
+            problems.take("cluster.nats_ca", trusted);
+        }
     }
     let mut live = Vec::new();
     for source in config.sources.iter().filter(|_| playing::follows_live(mode)) {

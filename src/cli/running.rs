@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use database::DatabaseName;
 
 use super::OutputArgs;
-use crate::config::Flags;
+use crate::{config::Flags, control::ControlRequest, table::Format};
 
 /// The hub that runs on this machine, by its database.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
@@ -40,12 +40,17 @@ pub enum ConnectionsCommand {
 }
 
 impl ConnectionsCommand {
-    /// The hub to ask.
+    /// The hub to ask, what, and how to print the answer.
     #[must_use]
-    pub fn hub(&self) -> &RunningHubArgs {
+    pub fn request(&self) -> (&RunningHubArgs, ControlRequest, Format) {
         match self {
-            Self::List(args) => &args.hub,
-            Self::Close(args) => &args.hub,
+            Self::List(args) => {
+                let request = ControlRequest::Connections { account: args.account };
+                (&args.hub, request, args.output.format())
+            }
+            Self::Close(args) => {
+                (&args.hub, ControlRequest::Close { id: args.id.clone() }, Format::Text)
+            }
         }
     }
 }

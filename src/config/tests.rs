@@ -352,3 +352,17 @@ fn key_of_the_bridge_is_no_setting() {
     let key = [("MATCHWIRE_KEY", "mw_key")];
     assert_eq!(load("", &key, &Flags::default()).unwrap(), Config::default());
 }
+
+#[test]
+fn every_problem_is_named_and_the_first_one_refuses_the_settings() {
+    let text = "[hub]\nmatches_max = 0\n[fanout]\nstall_ms = 0\n[tls]\nkey = \"a.key\"\n";
+    let config: Config = toml::from_str(text).unwrap();
+    let problems: Vec<_> = config.problems().iter().map(|error| chain(error)).collect();
+    let parts = ["hub.matches_max must not be 0", "fanout.stall_ms must not be 0", "tls.key"];
+    assert_eq!(problems.len(), parts.len(), "{problems:?}");
+    for (problem, part) in problems.iter().zip(parts) {
+        assert!(problem.contains(part), "{problems:?}");
+    }
+    check_refused(text, &[], &[parts[0]]);
+    assert!(Config::default().problems().is_empty());
+}

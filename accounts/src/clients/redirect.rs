@@ -7,44 +7,8 @@ use super::id;
 const BYTES_MAX: usize = 2048;
 
 /// Schemes of the browser, and those that systems open with programs of their own, which are nobody's application.
-const NEVER: [&str; 36] = [
-    "about",
-    "blob",
-    "callto",
-    "chrome",
-    "data",
-    "facetime",
-    "file",
-    "filesystem",
-    "ftp",
-    "geo",
-    "im",
-    "intent",
-    "itms",
-    "javascript",
-    "ldap",
-    "magnet",
-    "mailto",
-    "market",
-    "news",
-    "nfs",
-    "rdp",
-    "search",
-    "search-ms",
-    "sftp",
-    "shell",
-    "sip",
-    "sips",
-    "sms",
-    "ssh",
-    "tel",
-    "telnet",
-    "vbscript",
-    "view-source",
-    "webcal",
-    "ws",
-    "wss",
-];
+const NEVER: &str = "about blob callto chrome data facetime file filesystem ftp geo im intent itms javascript ldap magnet mailto \
+    market news nfs rdp search search-ms sftp shell sip sips sms ssh tel telnet vbscript view-source webcal ws wss";
 
 /// How the schemes of other programs of the system begin: Windows' (`ms-msdt:`, `ms-settings:`), Apple's, and shared folders.
 const NEVER_BEGINNINGS: [&str; 5] = ["ms-", "x-apple", "itms-", "smb", "vnc"];
@@ -67,7 +31,7 @@ impl RedirectUri {
             "https" => url.has_host(),
             "http" => is_loopback(&url),
             scheme => {
-                !NEVER.contains(&scheme)
+                !NEVER.split_whitespace().any(|never| never == scheme)
                     && !NEVER_BEGINNINGS.iter().any(|beginning| scheme.starts_with(beginning))
             }
         };

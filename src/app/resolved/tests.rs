@@ -28,9 +28,12 @@ fn each_thing_that_is_named_and_missing_is_a_problem_of_its_setting() {
     let app_key = format!("kind = \"betfair-stream\"\napp_key = \"{unset}\"\nsession = \"s\"\n");
     let polled = format!("kind = \"api-football\"\nkey = \"{unset}\"\n");
     let smtp = format!("[mail]\nfrom = \"a@example.org\"\nsmtp_url = \"{unset}\"\n");
-    let stripe = format!("[payments]\nstripe_key = \"{unset}\"\nstripe_webhook_secret = \"w\"\n");
+    let stripe = format!(
+        "[payments]\nstripe_url = \"http://127.0.0.1:1\"\nstripe_key = \"{unset}\"\nstripe_webhook_secret = \"w\"\n"
+    );
     let tls = "[tls]\ncertificate = \"/nowhere/a.pem\"\nkey = \"/nowhere/a.key\"\n";
     let authority = betfair("authority = \"/nowhere/ca.pem\"\n");
+    let nats = |rest: &str| format!("[cluster]\nname = \"c\"\nnats = \"nats://h:1\"\n{rest}\n");
     let bad_host = betfair("host = \"no host\"\n");
     for (text, setting, message, is_fatal) in [
         (&*source(&app_key), "source \"x\"", not_set, true),
@@ -41,6 +44,13 @@ fn each_thing_that_is_named_and_missing_is_a_problem_of_its_setting() {
         (&*smtp, "mail", not_set, true),
         (&*stripe, "payments", not_set, true),
         (tls, "tls.certificate", "/nowhere/a.pem", true),
+        (
+            &*nats("nats_user = \"env:MATCHWIRE_TEST_NOBODY_SETS_THIS\"\nnats_password = \"p\""),
+            "cluster.nats_user",
+            not_set,
+            true,
+        ),
+        (&*nats("nats_ca = \"/nowhere/ca.pem\""), "cluster.nats_ca", "/nowhere/ca.pem", true),
         ("[logging]\nfilter = \"a=loud\"\n", "logging.filter", "filter", true),
     ] {
         let found = problems(text);

@@ -92,9 +92,9 @@ async fn lost_dispute_before_its_payment_is_put_off_and_applied_when_it_is_repea
         let customer = shop.customer("a@b").await;
         let order = shop.pay(&customer, Addon::Sports, 1, PaymentMethod::Card).await;
         let paid = shop.next_webhook().await;
-        let body: serde_json::Value = serde_json::from_slice(&paid.body).unwrap();
+        let body: Value = serde_json::from_slice(&paid.body).unwrap();
         let payment = body["data"]["object"]["payment_intent"].clone();
-        let lost = |id: &str, payment: &serde_json::Value| {
+        let lost = |id: &str, payment: &Value| {
             json!({"id": id, "type": "charge.dispute.closed", "data": {"object": {
                 "amount": 500, "currency": "usd", "status": "lost", "payment_intent": payment}}})
         };
