@@ -78,7 +78,11 @@ pub fn install(exit_within: Duration) -> io::Result<()> {
     Ok(())
 }
 
-#[expect(clippy::exit, reason = "other threads may hang, so nothing can be unwound")]
+#[expect(
+    clippy::exit,
+    clippy::disallowed_methods,
+    reason = "other threads may hang, so nothing can be unwound; a thread of its own"
+)]
 fn exit_after_failure(failure: &Receiver<()>, exit_within: Duration) {
     if failure.recv().is_ok() {
         thread::sleep(exit_within);

@@ -4,7 +4,7 @@ use std::{
     fs::{self, Permissions},
     io,
     os::unix::fs::{MetadataExt, PermissionsExt},
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::Duration,
 };
 
@@ -48,8 +48,8 @@ impl Drop for ControlSocket {
 
 impl ControlSocket {
     /// Opens it. Without it the hub works, and commands find no hub.
-    pub(super) fn open(path: PathBuf) -> Option<Self> {
-        Self::try_open(path.clone())
+    pub(super) fn open(path: &Path) -> Option<Self> {
+        Self::try_open(path.to_owned())
             .inspect_err(|error| {
                 let (error, path) = (error as &dyn std::error::Error, path.display());
                 warn!(error, %path, "commands that reach the hub while it runs do not work");
@@ -129,7 +129,7 @@ impl ControlParts {
             ControlRequest::Connections { account } => self.connections(account).await,
             ControlRequest::Close { id } => match id.parse() {
                 Ok(id) => self.close(id).await,
-                Err(error) => refused(error),
+                Err(error) => refused(error.to_string()),
             },
         }
     }
@@ -165,7 +165,7 @@ impl ControlParts {
                 let row = |socket| connection(socket, account_of);
                 ControlResponse::Connections { rows: list.sockets.iter().map(row).collect() }
             }
-            Err(error) => refused(error),
+            Err(error) => refused(error.to_string()),
         }
     }
 
@@ -174,13 +174,13 @@ impl ControlParts {
             Ok(Some(true)) => ControlResponse::Closed,
             Ok(Some(false)) => refused(format!("there is no connection {id}")),
             Ok(None) => refused(format!("shard {} does not answer", id.shard)),
-            Err(error) => refused(error),
+            Err(error) => refused(error.to_string()),
         }
     }
 }
 
-fn refused(reason: impl ToString) -> ControlResponse {
-    ControlResponse::Refused { reason: reason.to_string() }
+fn refused(reason: impl Into<String>) -> ControlResponse {
+    ControlResponse::Refused { reason: reason.into() }
 }
 
 /// A row of [`CONNECTION_COLUMNS`](crate::control::CONNECTION_COLUMNS).
@@ -228,10 +228,10 @@ mod tests {
         let nobody = ask(&path, &ControlRequest::Reload).await;
         assert!(matches!(nobody, Err(ControlError::NoHub { .. })), "{nobody:?}");
 
-        let socket = ControlSocket::open(path.clone()).expect("a socket");
+        let socket = ControlSocket::open(&path).expect("a socket");
         let mode = fs::metadata(&path).expect("a file").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        assert!(ControlSocket::open(path.clone()).is_none(), "another hub listens");
+        assert!(ControlSocket::open(&path).is_none(), "another hub listens");
         let ((parts, mut requests), (stop, stopped)) = (parts(), watch::channel(false));
         let serving = tokio::spawn(parts.serve(socket, stopped));
         let reloader = tokio::spawn(async move {
@@ -266,6 +266,6 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("control");
         drop(std::os::unix::net::UnixListener::bind(&path).expect("a socket"));
-        assert!(path.exists() && ControlSocket::open(path).is_some());
+        assert!(path.exists() && ControlSocket::open(&path).is_some());
     }
 }

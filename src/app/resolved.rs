@@ -111,37 +111,39 @@ pub fn check(config: &Config, now: i64) -> Vec<SettingProblem> {
     let (_, found) = resolve(config, &RunMode::of(config), now);
     let mut problems = Problems(found);
     problems.take("server.listen", listening::check(config.server.listen));
-    for (setting, folder) in folders(config) {
-        if let Err(source) = check_writable(&folder) {
+    for (setting, folder, is_made) in folders(config) {
+        if let Err(source) = check_writable(&folder, is_made) {
             problems.add(setting, AppError::Folder { path: folder, source }, true);
         }
     }
     problems.0
 }
 
-/// The folders in which the hub writes, with the settings that name them.
-fn folders(config: &Config) -> Vec<(&'static str, PathBuf)> {
+/// The folders in which the hub writes, with the settings that name them, and whether the hub makes them.
+fn folders(config: &Config) -> Vec<(&'static str, PathBuf, bool)> {
     let mut folders = Vec::new();
     if let DatabaseName::File(file) = &config.server.db {
         let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
-        folders.push(("server.db", parent.unwrap_or(Path::new(".")).to_owned()));
+        let parent = parent.unwrap_or_else(|| Path::new("."));
+        folders.push(("server.db", parent.to_owned(), false));
     }
     if config.log.engine == LogEngine::Files {
-        folders.push(("log.folder", restart::folder(config)));
+        folders.push(("log.folder", restart::folder(config), true));
     }
     if config.acme.names().next().is_some() {
-        folders.push(("acme.folder", acme_folder(config)));
+        folders.push(("acme.folder", acme_folder(config), true));
     }
     if !config.mail.folder.as_os_str().is_empty() {
-        folders.push(("mail.folder", config.mail.folder.clone()));
+        folders.push(("mail.folder", config.mail.folder.clone(), true));
     }
     folders
 }
 
-/// Tries it with a file that is removed at once. A folder that does not exist is made by the hub, so the one above counts.
-fn check_writable(folder: &Path) -> io::Result<()> {
-    let existing = folder.ancestors().find(|path| path.as_os_str().is_empty() || path.exists());
-    let existing = existing.filter(|path| !path.as_os_str().is_empty()).unwrap_or(Path::new("."));
+/// Tries it with a file that is removed at once: in the folder or, if the hub makes it, in the one that is there above.
+fn check_writable(folder: &Path, is_made: bool) -> io::Result<()> {
+    // Of a relative path the last one is empty: the working directory.
+    let is_there = |path: &&Path| !is_made || path.exists() || path.as_os_str().is_empty();
+    let existing = folder.ancestors().find(is_there).unwrap_or(folder);
     let trial = existing.join(format!(".matchwire-check-{}", std::process::id()));
     OpenOptions::new().write(true).create_new(true).open(&trial)?;
     fs::remove_file(&trial)

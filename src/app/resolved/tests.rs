@@ -89,10 +89,12 @@ fn only_what_the_operator_must_mend_ends_with_the_code_that_stops_restarts() {
 #[test]
 fn folder_is_tried_where_it_is_or_would_be_made() {
     let root = tempfile::tempdir().expect("a temporary folder");
-    check_writable(&root.path().join("a/b/c")).expect("it can be made");
+    check_writable(&root.path().join("a/b/c"), true).expect("it can be made");
+    check_writable(&root.path().join("a"), false).expect_err("nobody makes it");
+    check_writable(root.path(), false).expect("it is there");
     assert_eq!(fs::read_dir(root.path()).expect("a folder").count(), 0, "nothing is left");
     fs::write(root.path().join("file"), "").expect("a file");
-    check_writable(&root.path().join("file/log")).expect_err("a file is no folder");
+    check_writable(&root.path().join("file/log"), true).expect_err("a file is no folder");
 }
 
 #[test]
