@@ -2,6 +2,7 @@
 
 #[cfg_attr(not(feature = "cluster"), path = "app/no_cluster.rs")]
 mod cluster;
+mod control;
 mod customers;
 mod error;
 mod exports;
@@ -11,6 +12,7 @@ mod orders;
 mod part_settings;
 mod playing;
 mod reload;
+mod resolved;
 pub(crate) mod restart;
 mod service_manager;
 mod signals;
@@ -21,23 +23,30 @@ use std::{io, num::NonZeroU32, sync::Arc, time::Duration};
 
 use fanout::{ChannelId, Epoch, Fanout, catch_up::Host};
 use tokio::{
-    sync::watch,
+    sync::{mpsc, watch},
     time::{Instant, timeout},
 };
-use tracing::info;
+use tracing::{error, info};
 
 #[cfg(feature = "cluster")]
 pub use self::cluster::HistoryError;
-pub use self::{cluster::ClusterFailure, error::AppError, reload::Reloadable};
+pub use self::{
+    cluster::ClusterFailure,
+    error::{AppError, FAILED, INVALID_SETTINGS},
+    reload::Reloadable,
+    resolved::{SettingProblem, check},
+};
 use self::{
     cluster::{Cluster, RunningNode},
+    control::{ControlParts, ControlSocket},
     listening::{Socket, bench_listener},
     orders::OrderParts,
     part_settings::{
-        acme, certificate, connection_limits, limits, micros, milliseconds, proxies, push_deadlines,
+        connection_limits, limits, micros, milliseconds, proxies, push_deadlines,
         quarantine_limits, settings, socket_options,
     },
     reload::{ReloadedParts, Reloader},
+    resolved::ResolvedSettings,
     signals::{SignalRequest, Signals},
     stopping::StopDeadline,
     webhooks::{RunningWebhooks, WebhookParts},
@@ -46,6 +55,7 @@ use crate::{
     banner,
     cli::ReplayArgs,
     config::{BenchConfig, Config},
+    control::path_beside,
     demo::DemoRun,
     telemetry,
     test_match::test_match,
@@ -89,7 +99,7 @@ use record::{
 };
 use web::{
     entitlement::{Entitlement, needs_of_name},
-    http::{self, BenchListener, Registry},
+    http::{self, BenchListener, Registry, tls::acme::AcmeClient},
     images::Images,
     revocation::{self, Revoker},
 };
@@ -138,8 +148,16 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
     let metrics = telemetry::start_metrics()?;
     let open_files = OpenFiles::raised();
     let recordings = playing::recordings(&config, &mode)?;
-    let certificate = certificate(&config.tls)?;
-    let acme = acme(&config)?;
+    let (resolved, problems) = resolved::resolve(&config, &mode, wall() / 1_000_000);
+    for SettingProblem { setting, error, is_fatal } in problems {
+        if is_fatal {
+            return Err(error);
+        }
+        let error = &error as &dyn std::error::Error;
+        error!(error, "{setting} cannot be used as it is now; the hub starts all the same");
+    }
+    let ResolvedSettings { certificate, acme, live, traces } = resolved;
+    acme.as_ref().map_or(Ok(()), AcmeClient::make_folder)?;
     let shown = certificate.clone().or_else(|| Some(acme.as_ref()?.certificate()));
     let tls = shown.map(http::tls::server_config).transpose()?;
     let secure = if tls.is_some() { "s" } else { "" };
@@ -245,7 +263,6 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
         Some(_) => Vec::new(),
     };
     let demo_feed = sources.iter().find_map(playing::PlayedSource::demo_control);
-    let live = playing::live_sources(&config.sources, &mode)?;
     let records = startup.records();
     let quarantine = Quarantine::beside(config.server.db.beside(), quarantine_limits(&config));
     let timing = exports::SnapshotTiming {
@@ -264,7 +281,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
         hub_handle.clone(),
     );
     let requests = receivers.take_leader_requests();
-    let (tracer, trace_exporter) = telemetry::traces::start(&config.traces)?.unzip();
+    let (tracer, trace_exporter) = traces.unzip();
     let parts = pipeline::WriterParts {
         fanout: fanout.clone(),
         receivers,
@@ -286,6 +303,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
         }
     };
     let registry = Registry::new(per_account, config.fanout.sockets_max);
+    let listed = registry.clone();
     let (mut node, numbers) = match cluster.zip(place) {
         None => {
             // Nobody is asked: this hub sees all pushes itself.
@@ -449,18 +467,37 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
         supervisor::spawn("bench-listener", Lifetime::UntilStop, serving);
     }
     let webhooks = RunningWebhooks::start(webhooks, &stopped)?;
+    // Before anybody is told that the hub runs.
+    let control = ControlSocket::open(&path_beside(config.server.db.beside()));
     let (key, mails) = (demo_key.as_deref(), mail::demo_folder(&config));
     banner::print(&mut io::stdout(), address, secure, &mode, key, mails.as_deref())?;
     banner::log(&config, &mode);
+    supervisor::started();
     service_manager::is_ready();
 
     let reloaded = ReloadedParts { filter, certificate, limits: rate_limits, prices, competitions };
     let mut reloader = Reloader::new(origin, config.clone(), reloaded);
     let configured = reloader.sources();
     let positions = Positions::start(accounts.database());
+    let (reloads, mut reload_requests) = mpsc::channel(1);
+    if let Some(socket) = control {
+        let parts = ControlParts { fanout: fanout.clone(), registry: listed, reloads };
+        let answering = parts.serve(socket, stopped.clone());
+        supervisor::spawn("control", Lifetime::UntilStop, answering);
+    }
     let stop_requested = async {
-        while signals.next().await == SignalRequest::Reload {
-            reloader.reload();
+        loop {
+            tokio::select! {
+                request = signals.next() => match request {
+                    // The log says how it went.
+                    SignalRequest::Reload => drop(reloader.reload()),
+                    SignalRequest::Stop => break,
+                },
+                Some(reply) = reload_requests.recv() => {
+                    // The command may no longer wait.
+                    reply.send(reloader.reload()).ok();
+                }
+            }
         }
         // Before the playback is dropped below.
         supervisor::stopping();
@@ -487,7 +524,11 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
     tokio::select! {
         () = stop_requested => {}
         () = supervisor::failed() => {}
-        Err(error) = playing => return Err(error),
+        Err(error) = playing => {
+            // Its parts end because it gives up.
+            supervisor::stopping();
+            return Err(error);
+        }
         it = &mut serving => served = Some(it),
     }
     let deadline = StopDeadline::begin(&config.server, Instant::now());

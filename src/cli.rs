@@ -9,6 +9,7 @@ pub mod feeds;
 pub mod log;
 pub mod operator;
 pub mod orders;
+pub mod running;
 
 use std::{ffi::OsString, net::SocketAddr, path::PathBuf, sync::LazyLock};
 
@@ -16,7 +17,10 @@ use base::config::SecretRef;
 use clap::{Args, Parser, Subcommand};
 use facts::event::Sport;
 
-use self::operator::OperatorCommand;
+use self::{
+    operator::OperatorCommand,
+    running::{ConnectionsCommand, RunningHubArgs},
+};
 use hub::sources::Speed;
 
 use crate::{
@@ -64,6 +68,20 @@ pub enum Command {
     /// For health checks: requests `/readyz` at the address that the hub listens on. Exits with 1 if there is no answer
     /// or another one, and says which.
     Probe(ProbeArgs),
+    /// Check a settings file, and everything that it names, without a start.
+    ///
+    /// Prints each problem with the name of its setting: values, secrets, certificates and their expiry, sources, the address,
+    /// folders, and features that the build lacks. Exits with 2 if there is one. Other servers are not asked, and nothing is
+    /// changed.
+    Check(HubArgs),
+    /// Let the hub that runs on this machine read its settings again, and wait until it has.
+    ///
+    /// Prints the settings that have changed. Exits with 1, and prints the reason, if the hub has refused, and with 2 if the
+    /// file cannot be read.
+    Reload(RunningHubArgs),
+    /// List and close connections of clients to the hub that runs on this machine.
+    #[command(subcommand)]
+    Connections(ConnectionsCommand),
     /// Record the messages of a live source in a format that `replay` reads.
     Record(RecordArgs),
     /// Import recordings and tables of results into the archive, without running the hub.
@@ -471,7 +489,9 @@ pub struct OutputArgs {
 }
 
 impl OutputArgs {
-    pub(crate) fn format(self) -> Format {
+    /// The format that they select.
+    #[must_use]
+    pub fn format(self) -> Format {
         if self.json { Format::JsonLines } else { Format::Text }
     }
 }

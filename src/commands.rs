@@ -4,11 +4,12 @@
 //! - [`import`]: recordings and tables of results into the archive.
 //! - [`log`]: the files of the log. `cluster`: a cluster of hubs, by its NATS servers, with the feature `cluster`.
 //! - [`record`]: a live source into a file.
-//! - [`probe`]: whether a hub is ready.
+//! - [`probe`]: whether a hub is ready. [`check`]: whether one can start. [`running`]: what one on this machine is asked.
 //! - [`mcp`]: the bridge between a local host of MCP servers and a hub, which it knows only by its URL.
 //! - [`conformance`]: grades a client of the stream protocol.
 
 pub mod backup;
+pub mod check;
 #[cfg(feature = "cluster")]
 pub mod cluster;
 pub mod conformance;
@@ -22,3 +23,4 @@ pub mod operator;
 pub mod probe;
 pub mod quarantine;
 pub mod record;
+pub mod running;

@@ -192,14 +192,41 @@ impl Config {
     /// # Errors
     ///
     /// If the file cannot be read, or if a name or a value is wrong.
-    #[expect(clippy::disallowed_methods, reason = "this is where settings are read")]
     pub fn load(file: Option<&Path>, flags: &Flags) -> Result<Self, ConfigError> {
-        let named = std::env::var_os(FILE_VARIABLE).filter(|name| !name.is_empty());
-        let file = file.map(Path::to_owned).or_else(|| named.map(PathBuf::from));
-        Self::from_sources(file.as_deref(), std::env::vars_os(), flags)
+        let (config, problems) = Self::load_with_problems(file, flags)?;
+        problems.into_iter().next().map_or(Ok(config), Err)
     }
 
+    /// Reads the settings of this process, and says all that is wrong with them. Where anything is, they must not be used
+    /// for more than further checks.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read, or a name or the type of a value is wrong.
+    #[expect(clippy::disallowed_methods, reason = "this is where settings are read")]
+    pub fn load_with_problems(
+        file: Option<&Path>,
+        flags: &Flags,
+    ) -> Result<(Self, Vec<ConfigError>), ConfigError> {
+        let named = std::env::var_os(FILE_VARIABLE).filter(|name| !name.is_empty());
+        let file = file.map(Path::to_owned).or_else(|| named.map(PathBuf::from));
+        let config = Self::read(file.as_deref(), std::env::vars_os(), flags)?;
+        let problems = config.problems();
+        Ok((config, problems))
+    }
+
+    #[cfg(test)]
     fn from_sources(
+        file: Option<&Path>,
+        environment: impl IntoIterator<Item = (OsString, OsString)>,
+        flags: &Flags,
+    ) -> Result<Self, ConfigError> {
+        let config = Self::read(file, environment, flags)?;
+        config.problems().into_iter().next().map_or(Ok(config), Err)
+    }
+
+    /// The settings, which are not checked against each other.
+    fn read(
         file: Option<&Path>,
         environment: impl IntoIterator<Item = (OsString, OsString)>,
         flags: &Flags,
@@ -207,9 +234,7 @@ impl Config {
         let mut settings = file.map_or_else(|| Ok(Table::new()), read_file)?;
         overlay(&mut settings, environment)?;
         let config = Self::deserialize(settings).map_err(ConfigError::WrongEnvironment)?;
-        let config = config.with_flags(flags);
-        config.check()?;
-        Ok(config)
+        Ok(config.with_flags(flags))
     }
 
     fn with_flags(mut self, flags: &Flags) -> Self {
@@ -271,37 +296,48 @@ impl Config {
         changes
     }
 
-    fn check(&self) -> Result<(), ConfigError> {
-        self.missing_feature(features::is_built).map_or(Ok(()), Err)?;
-        self.check_zeros()?;
-        self.check_relations()?;
-        self.signals.check()?;
-        self.log.check()?;
-        self.check_cluster()?;
-        if self.tls.certificate.as_os_str().is_empty() != self.tls.key.as_os_str().is_empty() {
-            return Err(ConfigError::HalfTls);
+    /// Each setting that is wrong by itself or beside another one.
+    fn problems(&self) -> Vec<ConfigError> {
+        let mut problems: Vec<ConfigError> = Vec::new();
+        problems.extend(self.missing_features(features::is_built).map(ConfigError::from));
+        problems.extend(self.zeros().map(|name| ConfigError::Zero { name }));
+        problems.extend(self.exceeded_bounds().map(ConfigError::from));
+        let has_certificate = !self.tls.certificate.as_os_str().is_empty();
+        if has_certificate == self.tls.key.as_os_str().is_empty() {
+            problems.push(ConfigError::HalfTls);
         }
-        if self.acme.names().next().is_some() && !self.tls.certificate.as_os_str().is_empty() {
-            return Err(ConfigError::TwoCertificates);
+        if self.acme.names().next().is_some() && has_certificate {
+            problems.push(ConfigError::TwoCertificates);
         }
-        self.check_sources()?;
         let wrong = |(name, expected)| ConfigError::Wrong { name, expected };
-        self.products.catalogue().map_err(wrong)?;
-        competitions::check(&self.competitions).map_err(wrong)?;
-        self.server.forwarded_header_name().map_err(wrong)?;
-        self.server.proxies().map_err(wrong)?;
-        self.accounts.check().map_err(wrong)?;
-        self.mail.problem().map_or(Ok(()), |problem| Err(wrong(problem)))?;
-        self.signals.problem().map_or(Ok(()), |problem| Err(wrong(problem)))?;
-        self.traces.problem().map_or(Ok(()), |problem| Err(wrong(problem)))?;
-        self.acme.problem().map_or(Ok(()), |problem| Err(wrong(problem)))?;
-        self.payments.check(self.products.currencies()).map_err(wrong)?;
-        Table::try_from(self).map_err(|_| ConfigError::PathNotText)?;
-        self.check_address(self.server.listen)
+        let found = |problem: Option<_>| problem.map_or(Ok(()), |problem| Err(wrong(problem)));
+        let checks = [
+            self.signals.check().map_err(ConfigError::from),
+            self.log.check().map_err(ConfigError::from),
+            self.check_cluster(),
+            self.products.catalogue().map(drop).map_err(wrong),
+            competitions::check(&self.competitions).map_err(wrong),
+            self.server.forwarded_header_name().map(drop).map_err(wrong),
+            self.server.proxies().map(drop).map_err(wrong),
+            self.accounts.check().map_err(wrong),
+            found(self.mail.problem()),
+            found(self.signals.problem()),
+            found(self.traces.problem()),
+            found(self.acme.problem()),
+            self.payments.check(self.products.currencies()).map_err(wrong),
+            Table::try_from(self).map(drop).map_err(|_| ConfigError::PathNotText),
+            self.check_address(self.server.listen),
+        ];
+        problems.extend(checks.into_iter().filter_map(Result::err));
+        problems.extend(self.source_problems());
+        problems
     }
 
-    /// The first setting that needs a feature without which the program was built.
-    fn missing_feature(&self, is_built: impl Fn(&str) -> bool) -> Option<MissingFeature> {
+    /// The settings that need a feature without which the program was built.
+    fn missing_features(
+        &self,
+        is_built: impl Fn(&str) -> bool,
+    ) -> impl Iterator<Item = MissingFeature> {
         let has_acme_domains = self.acme.names().next().is_some();
         let follows_amqp =
             self.sources.iter().any(|it| matches!(it.kind, SourceKind::SportradarUof(_)));
@@ -311,7 +347,8 @@ impl Config {
             (self.cluster.is_enabled(), "cluster.name", "cluster"),
             (matches!(self.server.db, DatabaseName::Postgres(_)), "a postgres:// URL", "postgres"),
         ];
-        let missing = needs.into_iter().find(|(is_set, _, feature)| *is_set && !is_built(feature));
+        let missing =
+            needs.into_iter().filter(move |(is_set, _, feature)| *is_set && !is_built(feature));
         missing.map(|(_, needed_by, feature)| MissingFeature { needed_by, feature })
     }
 
@@ -353,24 +390,21 @@ impl Config {
         self.demo.enabled && self.sources.is_empty()
     }
 
-    fn check_sources(&self) -> Result<(), ConfigError> {
-        for (place, source) in self.sources.iter().enumerate() {
+    fn source_problems(&self) -> impl Iterator<Item = ConfigError> {
+        self.sources.iter().enumerate().filter_map(|(place, source)| {
             let problem = source.problem().or_else(|| {
                 let earlier = self.sources[..place].iter().any(|it| it.name == source.name);
                 earlier.then_some("the name is taken by another source")
-            });
-            if let Some(problem) = problem {
-                return Err(ConfigError::Source { name: source.name.clone(), problem });
-            }
-        }
-        Ok(())
+            })?;
+            Some(ConfigError::Source { name: source.name.clone(), problem })
+        })
     }
 
-    /// Rejects settings that must not be 0. Not in the list: `drain_ms`, `hsts_days`,
+    /// The settings that must not be 0, and are. Not in the list: `drain_ms`, `hsts_days`,
     /// `database.connections_max`, `shards`, `idle_ms`, `bench.rate` and `bench.port`, where 0 has
     /// a meaning, as it does for each rate of `limits`; and `ended_keep_ms`, where 0 evicts an
     /// ended match at once.
-    fn check_zeros(&self) -> Result<(), ConfigError> {
+    fn zeros(&self) -> impl Iterator<Item = &'static str> {
         let Self { server, database, mail, payments, limits, usage, hub, fanout, bench, .. } = self;
         let Self { archive, feeds, ingest, images, log, mcp, predictions, traces, .. } = self;
         let knobs = [
@@ -457,14 +491,11 @@ impl Config {
             ("mcp.watched_channels_max", mcp.watched_channels_max as u64),
         ];
         let knobs = knobs.into_iter().chain(self.accounts.knobs()).chain(self.oauth.knobs());
-        let mut knobs = knobs.chain(self.signals.knobs()).chain(self.webhooks.knobs());
-        match knobs.find(|&(_, value)| value == 0) {
-            Some((name, _)) => Err(ConfigError::Zero { name }),
-            None => Ok(()),
-        }
+        let knobs = knobs.chain(self.signals.knobs()).chain(self.webhooks.knobs());
+        knobs.filter(|(_, value)| *value == 0).map(|(name, _)| name)
     }
 
-    fn check_relations(&self) -> Result<(), ConfigError> {
+    fn exceeded_bounds(&self) -> impl Iterator<Item = BoundExceeded> {
         let Self { server, mail, usage, hub, fanout, bench, ingest, demo, .. } = self;
         let Self { oauth, webhooks, .. } = self;
         let bounds = [
@@ -507,15 +538,10 @@ impl Config {
                 ("fanout.sockets_max", fanout.sockets_max as u64),
             ),
         ];
-        for (setting, bound) in bounds {
-            at_most(setting, bound)?;
-        }
         // A client that answers every heartbeat must not count as idle.
-        if fanout.idle_ms == 0 {
-            return Ok(());
-        }
-        at_most(("fanout.beat_ms", fanout.beat_ms), ("fanout.idle_ms", fanout.idle_ms))?;
-        Ok(())
+        let idle = (("fanout.beat_ms", fanout.beat_ms), ("fanout.idle_ms", fanout.idle_ms));
+        let bounds = bounds.into_iter().chain((fanout.idle_ms > 0).then_some(idle));
+        bounds.filter_map(|(setting, bound)| at_most(setting, bound).err())
     }
 }
 

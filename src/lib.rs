@@ -15,6 +15,7 @@
 //!   restarted demo replays the day up to now: the same facts make the same changes, so it continues in
 //!   the same epoch and clients resume. `demo::chronicle` writes two weeks of results and the next seven days
 //!   of fixtures through a separate hub into the archive, once.
+//! - `control`: what commands say to a hub that runs on the same machine.
 //! - `telemetry`: logs, and the description of every metric.
 //! - `commands`: all other commands.
 //!
@@ -33,14 +34,26 @@ pub mod app;
 pub mod cli;
 pub mod commands;
 pub mod config;
-
+pub mod control;
 pub mod demo;
 pub mod features;
 
 mod banner;
-mod table;
+pub mod table;
 pub mod telemetry;
 mod test_match;
+
+/// An error with all its causes, on one line.
+#[must_use]
+pub fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}
 
 /// The hub allocates on one thread and frees on others: patches, frames and records cross threads, and most of its threads
 /// allocate little. This allocator shares pages between threads: the demo takes a quarter less memory with it than with

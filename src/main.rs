@@ -12,20 +12,19 @@ use base::feature::MissingFeature;
 use base::{clock::wall, log_queue, process, supervisor};
 use clap::Parser;
 use matchwire::{
-    app::{self, AppError, Reloadable, RunMode},
+    app::{self, AppError, FAILED, INVALID_SETTINGS, Reloadable, RunMode},
     cli::{
-        BackupArgs, Cli, Command, ConformanceArgs, ImportArgs, KeyCommand, MatchesCommand, McpArgs,
-        ProbeArgs, RecordArgs, ReplayArgs, SimulateArgs, cluster::ClusterCommand,
-        feeds::FeedsCommand, log::LogCommand, operator::OperatorCommand,
+        BackupArgs, Cli, Command, ConformanceArgs, HubArgs, ImportArgs, KeyCommand, MatchesCommand,
+        McpArgs, ProbeArgs, RecordArgs, ReplayArgs, SimulateArgs, cluster::ClusterCommand,
+        feeds::FeedsCommand, log::LogCommand, operator::OperatorCommand, running::RunningHubArgs,
     },
     commands::{self, conformance::Grade},
     config::{Config, ConfigError, ConfigOrigin, Flags, LoggingConfig},
-    telemetry,
+    control::{self, ControlRequest},
+    table::Format,
+    telemetry, with_causes,
 };
 use simulator::Simulator;
-
-const FAILED: u8 = 1;
-const WRONG_USAGE: u8 = 2;
 
 /// `simulate` prints a day that begins at 2026-01-01T00:00:00Z, so that the seed determines it.
 const SIMULATED_START: i64 = 1_767_225_600_000_000;
@@ -49,23 +48,40 @@ fn main() -> ExitCode {
         Command::Matches(command) => matches(command),
         Command::Log(command) => log(&command),
         Command::Cluster(command) => return cluster(&command),
+        Command::Check(args) => return check(&args),
+        Command::Reload(args) => ask(&args, &ControlRequest::Reload, Format::Text),
+        Command::Connections(command) => {
+            let (hub, request, format) = command.request();
+            ask(hub, &request, format)
+        }
         Command::Backup(args) => backup(&args),
         Command::Simulate(args) => simulate(&args),
         Command::Mcp(args) => mcp(&args),
         Command::Conformance(args) => return conformance(&args),
     };
-    let code = match ended {
-        // The line that names the part is printed already.
-        _ if supervisor::has_failed() => ExitCode::from(supervisor::EXIT_CODE),
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            let is_address = matches!(error.downcast_ref::<AppError>(), Some(AppError::Address(_)));
-            let wrong_usage = error.is::<ConfigError>() || is_address;
-            ended_by(&*error, if wrong_usage { WRONG_USAGE } else { FAILED })
-        }
-    };
+    let code = exit_code(ended);
     log_queue::flush();
     code
+}
+
+fn exit_code(ended: Result<(), Box<dyn Error>>) -> ExitCode {
+    let Err(error) = ended else {
+        let failed = supervisor::has_failed();
+        return if failed { ExitCode::from(supervisor::EXIT_CODE) } else { ExitCode::SUCCESS };
+    };
+    let code = match error.downcast_ref::<AppError>() {
+        Some(error) => error.exit_code(),
+        None if error.is::<ConfigError>() => INVALID_SETTINGS,
+        None => FAILED,
+    };
+    if code == supervisor::EXIT_CODE {
+        supervisor::report_kept();
+    }
+    if supervisor::has_failed() {
+        // The line that names the part is printed already.
+        return ExitCode::from(supervisor::EXIT_CODE);
+    }
+    ended_by(&*error, code)
 }
 
 fn serve(origin: ConfigOrigin, replay: Option<ReplayArgs>) -> Result<(), Box<dyn Error>> {
@@ -170,7 +186,7 @@ fn cluster(command: &ClusterCommand) -> ExitCode {
     match run() {
         Ok(health) => ExitCode::from(health.exit_code()),
         Err(error) => {
-            ended_by(&*error, if error.is::<ConfigError>() { WRONG_USAGE } else { FAILED })
+            ended_by(&*error, if error.is::<ConfigError>() { INVALID_SETTINGS } else { FAILED })
         }
     }
 }
@@ -178,7 +194,36 @@ fn cluster(command: &ClusterCommand) -> ExitCode {
 #[cfg(not(feature = "cluster"))]
 fn cluster(_: &ClusterCommand) -> ExitCode {
     let needed_by = "`matchwire cluster`";
-    ended_by(&MissingFeature { needed_by, feature: "cluster" }, WRONG_USAGE)
+    ended_by(&MissingFeature { needed_by, feature: "cluster" }, INVALID_SETTINGS)
+}
+
+/// The exit code says whether there are problems.
+fn check(args: &HubArgs) -> ExitCode {
+    let run = || -> Result<_, Box<dyn Error>> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let _guard = runtime.enter();
+        Ok(commands::check::run(args, &mut io::stdout())?)
+    };
+    match run() {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::from(INVALID_SETTINGS),
+        Err(error) => ended_by(&*error, INVALID_SETTINGS),
+    }
+}
+
+/// Asks the hub that runs here. The settings need only say where its database is.
+fn ask(
+    hub: &RunningHubArgs,
+    request: &ControlRequest,
+    format: Format,
+) -> Result<(), Box<dyn Error>> {
+    let (config, _) = Config::load_with_problems(hub.config.as_deref(), &hub.flags())?;
+    let socket = control::path_beside(config.server.db.beside());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut out = BufWriter::new(io::stdout());
+    let done = runtime.block_on(commands::running::run(&socket, request, format, &mut out));
+    out.flush()?;
+    Ok(done?)
 }
 
 /// The exit code says how the client did.
@@ -190,7 +235,7 @@ fn conformance(args: &ConformanceArgs) -> ExitCode {
     match run() {
         Ok(Grade::Passed) => ExitCode::SUCCESS,
         Ok(Grade::Failed) => ExitCode::from(FAILED),
-        Err(error) => ended_by(&*error, WRONG_USAGE),
+        Err(error) => ended_by(&*error, INVALID_SETTINGS),
     }
 }
 
@@ -229,12 +274,6 @@ fn mcp(args: &McpArgs) -> Result<(), Box<dyn Error>> {
 
 /// Prints an error with all its causes on one line.
 fn ended_by(error: &dyn Error, code: u8) -> ExitCode {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    log_queue::write_last(&format!("matchwire: {text}\n"));
+    log_queue::write_last(&format!("matchwire: {}\n", with_causes(error)));
     ExitCode::from(code)
 }

@@ -11,7 +11,7 @@ use serde::Serializer as _;
 
 /// How a list is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Format {
+pub enum Format {
     /// A line of column heads in upper case, then one line of tab-separated fields per row.
     Text,
     /// One JSON object per row and line. Its keys are the columns, its values strings or null.

@@ -1,8 +1,9 @@
 //! What every crate may use.
 //!
-//! **In:** nothing. **Out:** the clock, the supervisor of long-lived parts, secrets, back-off, the queue of log lines and the rate
-//! limit of repeated ones, the folding of names, percent encoding, time formats, TLS trust, which addresses are public, the limits of the process, free space on disks, the error of a missing Cargo feature, and the parts of
-//! settings that several crates share, and the account of work.
+//! **In:** nothing. **Out:** the clock, the supervisor of long-lived parts, secrets, back-off, `Retry-After`, the queue of log lines and
+//! the rate limit of repeated ones, the folding of names, percent encoding, time formats, TLS trust, which addresses are public, the
+//! limits of the process, free space on disks, the error of a missing Cargo feature, the account of work, and the parts of settings
+//! that several crates share.
 //! **Must not know** sports, channels, accounts or SQL.
 //!
 //! # Time
@@ -32,6 +33,7 @@ pub mod names;
 pub mod percent;
 pub mod process;
 pub mod redact;
+pub mod retry_after;
 pub mod secret;
 pub mod supervisor;
 pub mod time_format;

@@ -7,6 +7,9 @@
 //! [`EXIT_CODE`]. A watchdog thread ends the process after `server.failure_exit_ms` even if every
 //! other thread hangs.
 //!
+//! A start that is given up drops its parts, which end. So the end of a part counts only once the hub has
+//! [`started`]: until then it is kept, and the error of the start, if there is one, is what is reported.
+//!
 //! A request is not a part: when its handler panics, its connection closes, `matchwire_panics_total`
 //! counts it, and the hub goes on.
 //!
@@ -18,7 +21,7 @@ use std::{
     pin::pin,
     process,
     sync::{
-        Arc, OnceLock,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
         mpsc::{Receiver, SyncSender, sync_channel},
     },
@@ -39,7 +42,7 @@ pub const EXIT_CODE: u8 = 70;
 const MESSAGE_CHARS_MAX: usize = 400;
 
 static FAILED: AtomicBool = AtomicBool::new(false);
-static STOPPING: AtomicBool = AtomicBool::new(false);
+static PROGRESS: Mutex<Progress> = Mutex::new(Progress::new());
 static FAILURE: Notify = Notify::const_new();
 static WATCHDOG: OnceLock<SyncSender<()>> = OnceLock::new();
 
@@ -81,14 +84,83 @@ fn exit_after_failure(failure: &Receiver<()>, exit_within: Duration) {
     if failure.recv().is_ok() {
         // Nothing else is ever sent: this waits for the whole time.
         failure.recv_timeout(exit_within).ok();
+        // A start that waits for a part that has ended would wait for ever.
+        report_kept();
         log_queue::flush();
         process::exit(EXIT_CODE.into());
     }
 }
 
+/// How far the hub is, and what that makes of parts that end.
+#[derive(Debug)]
+struct Progress {
+    phase: Phase,
+    /// The first part that ended during the start.
+    kept: Option<Arc<str>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Starting,
+    Running,
+    Stopping,
+}
+
+/// What follows from the end of a part.
+#[derive(Debug, PartialEq, Eq)]
+enum Verdict {
+    Expected,
+    /// Judged when the start has succeeded, or has not.
+    Kept,
+    Failed,
+}
+
+impl Progress {
+    const fn new() -> Self {
+        Self { phase: Phase::Starting, kept: None }
+    }
+
+    fn ended(&mut self, part: &Arc<str>, lifetime: Lifetime) -> Verdict {
+        match (lifetime, self.phase) {
+            (Lifetime::Finite, _) | (_, Phase::Stopping) => Verdict::Expected,
+            (Lifetime::UntilStop, Phase::Running) => Verdict::Failed,
+            (Lifetime::UntilStop, Phase::Starting) => {
+                self.kept.get_or_insert_with(|| Arc::clone(part));
+                Verdict::Kept
+            }
+        }
+    }
+
+    /// Returns the part that has failed meanwhile.
+    fn enter(&mut self, phase: Phase) -> Option<Arc<str>> {
+        self.phase = phase;
+        self.kept.take().filter(|_| phase == Phase::Running)
+    }
+}
+
+fn progress() -> MutexGuard<'static, Progress> {
+    PROGRESS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Declares that the hub has started: from now on a part that ends has failed, as has one that has ended already.
+pub fn started() {
+    let failed = progress().enter(Phase::Running);
+    if let Some(part) = failed {
+        fail(&part, format_args!("ended unexpectedly"));
+    }
+}
+
 /// Declares that the hub is stopping: from now on parts may end.
 pub fn stopping() {
-    STOPPING.store(true, Ordering::Release);
+    progress().enter(Phase::Stopping);
+}
+
+/// Reports a part that ended during a start, if one did. For a start that fails because a part is gone.
+pub fn report_kept() {
+    let kept = progress().kept.take();
+    if let Some(part) = kept {
+        fail(&part, format_args!("ended unexpectedly"));
+    }
 }
 
 /// Whether a part has failed.
@@ -165,11 +237,16 @@ pub fn request<F: Future>(future: F) -> impl Future<Output = F::Output> {
     PART.scope(None, future)
 }
 
-fn ended(part: &str, lifetime: Lifetime) {
+fn ended(part: &Arc<str>, lifetime: Lifetime) {
     // Without a watchdog this is no hub, but a test that stops a part in its own way.
-    let is_hub = WATCHDOG.get().is_some();
-    if is_hub && lifetime == Lifetime::UntilStop && !STOPPING.load(Ordering::Acquire) {
-        fail(part, format_args!("ended unexpectedly"));
+    let Some(watchdog) = WATCHDOG.get() else { return };
+    let verdict = progress().ended(part, lifetime);
+    match verdict {
+        Verdict::Expected => {}
+        Verdict::Kept => {
+            watchdog.try_send(()).ok();
+        }
+        Verdict::Failed => fail(part, format_args!("ended unexpectedly")),
     }
 }
 
@@ -311,6 +388,37 @@ mod tests {
     fn panic_message_is_one_bounded_line() {
         assert_eq!(one_line("left: 1\n right: 2"), "left: 1 right: 2");
         assert_eq!(one_line(&"é".repeat(1_000)).chars().count(), MESSAGE_CHARS_MAX);
+    }
+
+    #[test]
+    fn end_of_a_part_is_judged_by_the_phase_of_the_hub() {
+        use Lifetime::{Finite, UntilStop};
+        use Phase::{Running, Starting, Stopping};
+        let part: Arc<str> = "writer".into();
+        for (phase, lifetime, expected) in [
+            (Starting, UntilStop, Verdict::Kept),
+            (Starting, Finite, Verdict::Expected),
+            (Running, UntilStop, Verdict::Failed),
+            (Running, Finite, Verdict::Expected),
+            (Stopping, UntilStop, Verdict::Expected),
+            (Stopping, Finite, Verdict::Expected),
+        ] {
+            let mut progress = Progress { phase, kept: None };
+            assert_eq!(progress.ended(&part, lifetime), expected, "{phase:?} {lifetime:?}");
+        }
+    }
+
+    #[test]
+    fn first_part_that_ended_early_fails_only_if_the_start_succeeds() {
+        let parts: [Arc<str>; 2] = ["identity".into(), "archive".into()];
+        for (phase, failed) in [(Phase::Running, Some("identity")), (Phase::Stopping, None)] {
+            let mut progress = Progress::new();
+            for part in &parts {
+                assert_eq!(progress.ended(part, Lifetime::UntilStop), Verdict::Kept);
+            }
+            assert_eq!(progress.enter(phase).as_deref(), failed);
+            assert_eq!(progress.kept, None);
+        }
     }
 
     #[tokio::test]

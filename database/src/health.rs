@@ -65,8 +65,8 @@ impl Database {
     }
 }
 
-/// Whether the database is unavailable, as opposed to refusing a statement: it is unreachable, locked or
-/// damaged, its disk is full, or all connections are in use. A retry may succeed.
+/// Whether the database is unavailable, as opposed to refusing a statement: it is unreachable, locked or damaged, its disk
+/// is full, or all connections are in use. A retry may succeed, of a damaged one after the operator has replaced it.
 #[must_use]
 pub fn is_unavailable(error: &sqlx::Error) -> bool {
     match error {
@@ -85,12 +85,13 @@ pub fn is_unavailable(error: &sqlx::Error) -> bool {
 
 /// PostgreSQL has codes of five characters. A server that stops, starts, is read-only or lacks
 /// space reports the classes 08 (connection), 53 (resources), 57P (operator intervention) and 58
-/// (system), and 25006. SQLite has numbers of up to four digits, whose lowest byte is the kind: 5
-/// and 6 are locks, 8 is read-only, 10 an I/O error, 11 and 26 a damaged file, 13 a full disk, 14 a file
-/// that cannot be opened.
+/// (system), and 25006; XX001 and XX002 are damage. SQLite has numbers of up to four digits, whose lowest byte is the kind: 5
+/// and 6 are locks, 8 is read-only, 10 an I/O error, 11 a damaged file, 13 a full disk, 14 a file that cannot be
+/// opened, 26 no database.
 fn is_passing(code: &str) -> bool {
     if code.len() == 5 {
-        return code == "25006" || ["08", "53", "57P", "58"].iter().any(|it| code.starts_with(it));
+        return ["25006", "XX001", "XX002"].contains(&code)
+            || ["08", "53", "57P", "58"].iter().any(|it| code.starts_with(it));
     }
     code.parse::<u32>().is_ok_and(|code| matches!(code & 0xff, 5 | 6 | 8 | 10 | 11 | 13 | 14 | 26))
 }
@@ -121,6 +122,7 @@ mod tests {
             ("11", true),
             ("267", true),
             ("26", true),
+            ("XX001", true),
             ("1", false),
             ("2067", false),
         ] {

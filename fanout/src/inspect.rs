@@ -1,4 +1,4 @@
-//! What the host's operator sees of connections: the slowest ones, and one of them explained.
+//! What the host's operator sees of connections: the slowest ones, and one of them explained. And closes one.
 //!
 //! Every shard answers through its mailbox. It looks through its connections a part in each turn, so that no turn gets long,
 //! and answers with a bounded number of them. A shard that does not answer in time is named in the result.
@@ -164,6 +164,11 @@ pub(crate) enum Inspection {
         reply: oneshot::Sender<Explanation>,
         permit: Arc<OwnedSemaphorePermit>,
     },
+    Close {
+        serial: u64,
+        reply: oneshot::Sender<bool>,
+        permit: Arc<OwnedSemaphorePermit>,
+    },
 }
 
 /// The slowest connections of a shard.
@@ -294,6 +299,28 @@ impl Fanout {
         self.send(id.shard, ShardMessage::Inspect(Box::new(inspection)));
         let answer = timeout_at(Instant::now() + within, answer).await;
         Ok(answer.ok().and_then(Result::ok).unwrap_or(Explanation::Silent))
+    }
+
+    /// Closes one connection as a drain does, so that its client connects again at once. Whether there was one; `None` if its
+    /// shard does not answer in time.
+    ///
+    /// # Errors
+    ///
+    /// [`TooManyInspections`], as [`Fanout::list_sockets`].
+    pub async fn close_socket(
+        &self,
+        id: SocketId,
+        within: Duration,
+    ) -> Result<Option<bool>, TooManyInspections> {
+        if id.shard >= self.shards() {
+            return Ok(Some(false));
+        }
+        let permit = Arc::new(self.inspection_permit()?);
+        let (reply, answer) = oneshot::channel();
+        let inspection = Inspection::Close { serial: id.serial, reply, permit };
+        self.send(id.shard, ShardMessage::Inspect(Box::new(inspection)));
+        let answer = timeout_at(Instant::now() + within, answer).await;
+        Ok(answer.ok().and_then(Result::ok))
     }
 }
 

@@ -142,8 +142,8 @@ pub trait LogConsumer: Send {
     fn snapshot(&mut self, position: LogPosition, state: SavedState, saved_us: Micros);
 
     /// Whether a snapshot is due at this time of the log. `played_us`: the time that it takes to apply the
-    /// records since the last one.
-    fn wants_snapshot(&self, at: Micros, played_us: Micros) -> bool;
+    /// records since the last one. `has_changed`: whether they have published anything.
+    fn wants_snapshot(&self, at: Micros, played_us: Micros, has_changed: bool) -> bool;
 
     /// What was passed on and is not in the database yet.
     fn unwritten(&mut self) -> Unwritten;
@@ -188,6 +188,8 @@ pub struct Follower<C> {
     compared_at: Micros,
     /// The time that it took to apply the records since the last snapshot.
     played_us: Micros,
+    /// Whether a record since the last snapshot has published anything.
+    has_changed: bool,
     source: Arc<dyn RecordSource>,
     consumer: C,
     /// Its hub numbers updates as the writer's did. If not, its state must not be restored from.
@@ -232,6 +234,7 @@ impl<C: LogConsumer> Follower<C> {
             unexported: HashMap::new(),
             compared_at,
             played_us,
+            has_changed: false,
             source,
             consumer,
             is_sound,
@@ -307,12 +310,12 @@ impl<C: LogConsumer> Follower<C> {
         }
         if let Some(position) = position
             && self.is_sound
-            && self.consumer.wants_snapshot(record.at, self.played_us)
+            && self.consumer.wants_snapshot(record.at, self.played_us, self.has_changed)
         {
             let began = monotonic();
             let state = recovery::save_followed(&mut self.hub, &self.consumer.unwritten());
             self.consumer.snapshot(*position, state, monotonic() - began);
-            self.played_us = 0;
+            (self.played_us, self.has_changed) = (0, false);
         }
         #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
         gauge!("matchwire_log_follower_lag_seconds").set((now() - record.at).max(0) as f64 / 1e6);
@@ -362,6 +365,7 @@ impl<C: LogConsumer> Follower<C> {
             self.hub.take(input, &mut changes);
         }
         self.played_us += monotonic() - began;
+        self.has_changed |= !record.outputs.is_empty();
         if self.is_sound
             && record.number > start
             && !turn::is_numbered_as(&changes, &record.outputs)

@@ -1,9 +1,11 @@
 //! Why the hub could not start or had to stop.
 
-use std::{io, net::SocketAddr};
+use std::{io, net::SocketAddr, path::PathBuf};
 
 use fanout::StartError;
 use ingest::recording::OpenError;
+
+use base::{config::SecretError, supervisor, tls::TrustError};
 
 use super::ClusterFailure;
 use crate::{
@@ -52,6 +54,12 @@ pub enum AppError {
     /// The service manager passed a socket with an address that the settings exclude.
     #[error(transparent)]
     Address(#[from] ConfigError),
+    #[error("the login of NATS cannot be read")]
+    NatsLogin(#[source] SecretError),
+    #[error("the certificate of NATS cannot be checked")]
+    NatsAuthority(#[source] TrustError),
+    #[error("{} cannot be written", .path.display())]
+    Folder { path: PathBuf, source: io::Error },
     #[error("cannot listen on {address}")]
     Listen { address: SocketAddr, source: io::Error },
     #[error("the socket that the service manager passed cannot be used")]
@@ -81,4 +89,32 @@ pub enum AppError {
     System(#[from] io::Error),
     #[error("the system gave no random bytes")]
     Random(#[from] getrandom::Error),
+}
+
+/// The exit code after invalid settings: another start would not help.
+pub const INVALID_SETTINGS: u8 = 2;
+
+/// The exit code after any other failure of a command.
+pub const FAILED: u8 = 1;
+
+impl AppError {
+    /// The exit code of a hub that ends with this error: [`INVALID_SETTINGS`] if only the operator can mend it, by the
+    /// settings or by a file or a variable that they name.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Part => supervisor::EXIT_CODE,
+            Self::Source { .. }
+            | Self::Mail(_)
+            | Self::Payments(_)
+            | Self::Tls(_)
+            | Self::Traces(_)
+            | Self::Acme(_)
+            | Self::Address(_)
+            | Self::NatsLogin(_)
+            | Self::NatsAuthority(_)
+            | Self::Telemetry(_) => INVALID_SETTINGS,
+            _ => FAILED,
+        }
+    }
 }

@@ -39,6 +39,9 @@ use record::{Key, LiveRecords, MatchChange, signal::SignalRecord};
 use tokio::sync::oneshot;
 use tracing::warn;
 
+/// The interval of snapshots while nothing changes but the time. The log and the stream of a cluster drop older records.
+const IDLE_EVERY_US: Micros = 600_000_000;
+
 /// A snapshot because of the work since the last one is due after so many times the time that saving takes.
 const WORK_PER_SAVE: Micros = 4;
 
@@ -79,6 +82,22 @@ pub(super) struct SnapshotTiming {
     pub every_us: Micros,
     /// Time that it takes to apply the records since the last one.
     pub work_us: Micros,
+}
+
+impl SnapshotTiming {
+    /// `since_us`: the age of the last one, which took `saved_us`. `played_us` and `has_changed`: as
+    /// [`LogConsumer::wants_snapshot`].
+    fn is_due(
+        self,
+        since_us: Micros,
+        saved_us: Micros,
+        played_us: Micros,
+        has_changed: bool,
+    ) -> bool {
+        let every_us = if has_changed { self.every_us } else { self.every_us.max(IDLE_EVERY_US) };
+        let work_us = self.work_us.max(saved_us.saturating_mul(WORK_PER_SAVE));
+        since_us >= every_us || played_us >= work_us
+    }
 }
 
 /// Exports that are written together.
@@ -311,12 +330,10 @@ impl LogConsumer for HistoryFeed {
         }
     }
 
-    fn wants_snapshot(&self, at: Micros, played_us: Micros) -> bool {
+    fn wants_snapshot(&self, at: Micros, played_us: Micros, has_changed: bool) -> bool {
         self.snapshots.as_ref().is_some_and(|it| {
-            let SnapshotTiming { every_us, work_us } = it.timing;
-            let is_due = at - it.last >= every_us
-                || played_us >= work_us.max(it.saved_us.saturating_mul(WORK_PER_SAVE));
-            is_due && !it.is_busy.load(Ordering::Relaxed)
+            it.timing.is_due(at - it.last, it.saved_us, played_us, has_changed)
+                && !it.is_busy.load(Ordering::Relaxed)
         })
     }
 
@@ -357,5 +374,32 @@ impl SnapshotWriter {
 pub(super) fn write_snapshot(store: &SnapshotStore, position: LogPosition, state: &[u8]) {
     if let Err(error) = store.write(position, SNAPSHOT_FORMAT, state) {
         warn!(error = &error as &dyn std::error::Error, "cannot write a snapshot of the state");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn idle_hub_writes_few_snapshots() {
+        const SECOND: Micros = 1_000_000;
+        let timing = SnapshotTiming { every_us: 10 * SECOND, work_us: SECOND };
+        for (since_s, played_us, has_changed, expected) in [
+            (9, 0, true, false),
+            (10, 0, true, true),
+            (10, 0, false, false),
+            (599, SECOND - 1, false, false),
+            (600, 0, false, true),
+            // A restart must not have to apply more, whatever it is.
+            (1, SECOND, false, true),
+        ] {
+            let due = timing.is_due(since_s * SECOND, 0, played_us, has_changed);
+            assert_eq!(due, expected, "{since_s} s, {played_us} us, {has_changed}");
+        }
+        let slow = timing.is_due(SECOND, SECOND, 3 * SECOND, true);
+        assert!(!slow, "a snapshot that takes a second is written for four seconds of work");
+        let rare = SnapshotTiming { every_us: 3_600 * SECOND, ..timing };
+        assert!(!rare.is_due(600 * SECOND, 0, 0, false));
     }
 }

@@ -1,6 +1,9 @@
 //! The sockets that the hub listens on.
 
-use std::net::{self, Ipv4Addr, SocketAddr};
+use std::{
+    io::ErrorKind,
+    net::{self, Ipv4Addr, SocketAddr},
+};
 
 use tokio::net::{TcpListener, TcpSocket};
 
@@ -54,6 +57,14 @@ fn bind(address: SocketAddr) -> Result<TcpSocket, AppError> {
         Ok(socket)
     };
     bound().map_err(|source| AppError::Listen { address, source })
+}
+
+/// Whether this machine has the address, and the process may use the port. A port in use is a hub's that runs, as a rule.
+pub(super) fn check(address: SocketAddr) -> Result<(), AppError> {
+    match bind(address) {
+        Err(AppError::Listen { source, .. }) if source.kind() == ErrorKind::AddrInUse => Ok(()),
+        bound => bound.map(drop),
+    }
 }
 
 fn listen(socket: TcpSocket, address: SocketAddr) -> Result<net::TcpListener, AppError> {

@@ -23,14 +23,17 @@ pub(super) fn acme(config: &Config) -> Result<Option<AcmeClient>, AcmeError> {
     if config.acme.names().next().is_none() {
         return Ok(None);
     }
-    let folder = if config.acme.folder.as_os_str().is_empty() {
-        let mut name = config.server.db.beside().as_os_str().to_owned();
-        name.push("-acme");
-        name.into()
-    } else {
-        config.acme.folder.clone()
-    };
-    AcmeClient::new(&config.acme, folder).map(Some)
+    AcmeClient::new(&config.acme, acme_folder(config)).map(Some)
+}
+
+/// Where the certificates of an authority are stored.
+pub(super) fn acme_folder(config: &Config) -> PathBuf {
+    if !config.acme.folder.as_os_str().is_empty() {
+        return config.acme.folder.clone();
+    }
+    let mut name = config.server.db.beside().as_os_str().to_owned();
+    name.push("-acme");
+    name.into()
 }
 
 /// The trusted proxies.

@@ -175,7 +175,8 @@ pub(super) struct LiveSource {
 }
 
 impl LiveSource {
-    fn new(config: &SourceConfig) -> Result<Self, AppError> {
+    /// Sets it up. It does nothing before it runs.
+    pub(super) fn new(config: &SourceConfig) -> Result<Self, AppError> {
         let name: Arc<str> = config.name.as_str().into();
         let (tx, messages) = tokio::sync::mpsc::channel(live::REPORTS_MAX);
         let outlet = ReportSender::new(Arc::clone(&name), tx, now);
@@ -186,15 +187,9 @@ impl LiveSource {
     }
 }
 
-/// The live sources of the settings.
-pub(super) fn live_sources<'a>(
-    sources: impl IntoIterator<Item = &'a SourceConfig>,
-    mode: &RunMode,
-) -> Result<Vec<LiveSource>, AppError> {
-    if !matches!(mode, RunMode::Nothing) {
-        return Ok(Vec::new());
-    }
-    sources.into_iter().map(LiveSource::new).collect()
+/// Whether the sources of the settings are followed in this mode.
+pub(super) fn follows_live(mode: &RunMode) -> bool {
+    matches!(mode, RunMode::Nothing)
 }
 
 /// Whether each of these sources could be started.
@@ -333,7 +328,8 @@ impl RunningSources {
         let is_new = |it: &&SourceConfig| {
             !self.running.iter().any(|running| running.config.connects_like(it))
         };
-        let live = live_sources(wanted.iter().filter(is_new), mode)?;
+        let wanted_now = wanted.iter().filter(|_| follows_live(mode)).filter(is_new);
+        let live = wanted_now.map(LiveSource::new).collect::<Result<Vec<_>, AppError>>()?;
         let (staying, stopping): (Vec<_>, Vec<_>) =
             mem::take(&mut self.running).into_iter().partition(|running: &RunningSource| {
                 wanted.iter().any(|it| it.connects_like(&running.config))

@@ -13,8 +13,10 @@ use super::{AppError, playing, service_manager};
 use crate::{
     config::{Config, ConfigError, ConfigOrigin, LoggingConfig, TlsConfig},
     telemetry::{self, LogFilter, TelemetryError},
+    with_causes,
 };
 use accounts::{limits::Limits, products::Prices};
+use base::clock::wall;
 use history::query::Competitions;
 use hub::config::sources::SourceConfig;
 use web::http::tls::{Certificate, CurrentCertificate, TlsError};
@@ -71,20 +73,21 @@ impl Reloader {
         self.sources.subscribe()
     }
 
-    /// Applies all changes, or none.
-    pub(super) fn reload(&mut self) {
+    /// Applies all changes, or none. Returns the names of the settings that have changed, or why nothing was applied.
+    pub(super) fn reload(&mut self) -> Result<Vec<String>, String> {
         service_manager::is_reloading();
         let reloaded = self.try_reload();
         gauge!("matchwire_settings_refused").set(if reloaded.is_ok() { 0.0 } else { 1.0 });
-        match reloaded {
+        match &reloaded {
             Ok(changed) if changed.is_empty() => info!("reloaded: no setting has changed"),
             Ok(changed) => info!("reloaded: {} changed", changed.join(", ")),
             Err(error) => {
-                let error = &error as &dyn std::error::Error;
+                let error = error as &dyn std::error::Error;
                 error!(error, "not reloaded: all settings stay as they are");
             }
         }
         service_manager::is_ready();
+        reloaded.map_err(|error| with_causes(&error))
     }
 
     /// Returns the names of the settings that have changed.
@@ -144,7 +147,9 @@ impl Reloader {
         let is_wanted = !wanted.certificate.as_os_str().is_empty();
         match &self.parts.certificate {
             Some(current) if is_wanted => {
-                Ok(Some((current, Certificate::read(&wanted.certificate, &wanted.key)?)))
+                let now = wall() / 1_000_000;
+                let next = current.read_next(&wanted.certificate, &wanted.key, now)?;
+                Ok(Some((current, next)))
             }
             None if !is_wanted => Ok(None),
             Some(_) | None => {

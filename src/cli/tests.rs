@@ -391,3 +391,23 @@ fn mcp_takes_a_url_and_a_key() {
     let chess = parse("mcp --url https://api.test --sport chess");
     assert_eq!(chess.unwrap_err().kind(), ErrorKind::InvalidValue);
 }
+
+#[test]
+fn running_hub_is_found_by_its_settings_or_its_database() {
+    use super::running::{ConnectionsCloseArgs, ConnectionsListArgs};
+    let running = |config: Option<&str>, db: Option<&str>| RunningHubArgs {
+        config: config.map(PathBuf::from),
+        db: db.map(DatabaseName::from),
+    };
+    check("check --config c.toml", &Command::Check(hub(Some("c.toml"), None, None)));
+    check("reload --config c.toml", &Command::Reload(running(Some("c.toml"), None)));
+    check("reload --db a.db", &Command::Reload(running(None, Some("a.db"))));
+    let list = ConnectionsListArgs { hub: running(None, None), account: Some(7), output: JSON };
+    check(
+        "connections list --account 7 --json",
+        &Command::Connections(ConnectionsCommand::List(list)),
+    );
+    let close = ConnectionsCloseArgs { hub: running(None, None), id: "0-17".to_owned() };
+    check("connections close 0-17", &Command::Connections(ConnectionsCommand::Close(close)));
+    assert!(parse("connections close").is_err() && parse("connections").is_err());
+}

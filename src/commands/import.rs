@@ -91,7 +91,7 @@ pub async fn run(
             }
             Err(error) => {
                 failed += 1;
-                writeln!(out, "{}: {}", path.display(), with_causes(&error))?;
+                writeln!(out, "{}: {}", path.display(), crate::with_causes(&error))?;
             }
         }
     }
@@ -298,14 +298,4 @@ impl FileSummary {
 
 fn describe(refusal: &Refusal) -> String {
     format!("{}: {}", refusal.place, refusal.reason)
-}
-
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }

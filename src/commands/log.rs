@@ -101,6 +101,9 @@ fn status(folder: &Path, out: &mut impl Write) -> Result<(), LogCommandError> {
     if status.damaged_bytes > 0 {
         writeln!(out, "damaged\t{} bytes, moved to damaged/", status.damaged_bytes)?;
     }
+    if status.aside_bytes > 0 {
+        writeln!(out, "set aside\t{} bytes of other logs, in damaged/", status.aside_bytes)?;
+    }
     for finding in &status.findings {
         writeln!(out, "finding\t{finding}")?;
     }

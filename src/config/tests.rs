@@ -274,14 +274,14 @@ fn settings_that_need_an_absent_feature_are_refused_with_its_name() {
         ("[server]\ndb = \"postgres://h/db\"", "postgres", "postgres://"),
     ] {
         let config: Config = toml::from_str(text).unwrap();
-        let missing = config.missing_feature(|_| false).expect(text);
+        let missing = config.missing_features(|_| false).next().expect(text);
         assert_eq!(missing.feature, feature);
         let message = missing.to_string();
         let command = format!("`cargo build --release --features {feature}`");
         assert!(message.contains(needed_by) && message.contains(&command), "{message}");
-        assert_eq!(config.missing_feature(|built| built == feature), None, "{text}");
+        assert_eq!(config.missing_features(|built| built == feature).next(), None, "{text}");
     }
-    assert_eq!(Config::default().missing_feature(|_| false), None);
+    assert_eq!(Config::default().missing_features(|_| false).next(), None);
 }
 
 #[test]
@@ -363,4 +363,18 @@ fn default_limits_are_at_least_twice_the_period_that_they_watch() {
     ] {
         assert!(limit_ms >= 2 * period_ms, "{limit} is {limit_ms} for a period of {period_ms} ms");
     }
+}
+
+#[test]
+fn every_problem_is_named_and_the_first_one_refuses_the_settings() {
+    let text = "[hub]\nmatches_max = 0\n[fanout]\nstall_ms = 0\n[tls]\nkey = \"a.key\"\n";
+    let config: Config = toml::from_str(text).unwrap();
+    let problems: Vec<_> = config.problems().iter().map(|error| chain(error)).collect();
+    let parts = ["hub.matches_max must not be 0", "fanout.stall_ms must not be 0", "tls.key"];
+    assert_eq!(problems.len(), parts.len(), "{problems:?}");
+    for (problem, part) in problems.iter().zip(parts) {
+        assert!(problem.contains(part), "{problems:?}");
+    }
+    check_refused(text, &[], &[parts[0]]);
+    assert!(Config::default().problems().is_empty());
 }

@@ -9,6 +9,7 @@ mod backup;
 mod bad_feed;
 mod behaviour;
 mod bench;
+mod checked_settings;
 mod clock;
 mod commands;
 mod databases;

@@ -161,7 +161,7 @@ fn unusable_certificate_fails_the_start() {
             .output()
             .expect("it runs");
         let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.contains(words), "{said}");
     };
     check("missing.pem", &own.key, "no certificate can be read from missing.pem");

@@ -6,7 +6,7 @@ import helm_python as helm
 import kubernetes_validate
 import yaml
 
-from parts import DEPLOY, TOP, VERSION, Failed, expect, get, hub
+from parts import DEPLOY, TOP, VERSION, Failed, default, expect, get, hub, stop_s
 
 CHART = DEPLOY / "helm" / "matchwire"
 # The oldest version that the chart accepts, and the newest whose schemas are here.
@@ -19,6 +19,9 @@ CLUSTER = {
     "writers": {"nodeSelector": {"disk": "fast"}, "tolerations": [{"key": "k", "operator": "Exists"}]},
     "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
     "prometheusRule": {"rules": (DEPLOY / "monitoring" / "alerts.yml").read_text()},
+    "extraEnv": [{"name": "SMTP_URL", "valueFrom": {"secretKeyRef": {"name": "mail", "key": "url"}}}],
+    "extraVolumes": [{"name": "authorities", "secret": {"secretName": "authorities"}}],
+    "extraVolumeMounts": [{"name": "authorities", "mountPath": "/etc/authorities", "readOnly": True}],
     "persistence": {"storageClass": "fast"}, "service": {"type": "LoadBalancer", "annotations": {"a": "b"}},
 }
 WRITERS_ONLY = CLUSTER | {"writers": {"serve": False, "replicas": 3}}
@@ -104,12 +107,45 @@ def pods_are_confined_and_drained(context):
         for container in containers(it):
             rights = container["securityContext"]
             expect(rights["readOnlyRootFilesystem"] and rights["capabilities"] == {"drop": ["ALL"]}, f"{name}: {rights}")
-            unknown = {entry["name"] for entry in container["env"]} - known
+            unknown = {entry["name"] for entry in container["env"]} - known - {"SMTP_URL"}
             expect(not unknown, f"{name}: the hub does not know {unknown}")
         if it["kind"] != "Job":
             (container,) = containers(it)
-            sleep_s, drain_s = container["lifecycle"]["preStop"]["sleep"]["seconds"], 5
-            expect(pod["terminationGracePeriodSeconds"] > sleep_s + 2 * drain_s, f"{name} is killed while it drains")
+            sleep_s = container["lifecycle"]["preStop"]["sleep"]["seconds"]
+            expect(pod["terminationGracePeriodSeconds"] >= sleep_s + stop_s(), f"{name} is killed while it stops")
+
+
+def pods_have_what_settings_name(context):
+    for it in (it for it in objects(CLUSTER) if it["kind"] in ("StatefulSet", "Deployment", "Job")):
+        name, volumes = it["metadata"]["name"], {volume["name"] for volume in it["spec"]["template"]["spec"]["volumes"]}
+        expect(mounts(it)["/etc/authorities"] in volumes, f"{name} has no volume for its files")
+        expect(mounts(it)["/etc/matchwire"] in volumes, f"{name} has no settings")
+        expect("SMTP_URL" in variables(it), f"{name} lacks a variable")
+    job = one(objects(CLUSTER), "Job")
+    expect(job["metadata"]["annotations"]["helm.sh/hook"] == "pre-install,pre-upgrade", "a cluster that comes later has no stream")
+
+
+def volumes_hold_what_the_hub_writes(context):
+    larger = CLUSTER | {"persistence": {"size": "1Ti"}, "edges": {"volumeSize": "100Gi"}}
+    own = CLUSTER | {"settings": "[log]\nfilms_bytes_max = 1\n"}
+    for values in (SINGLE, CLUSTER, larger):
+        found = objects(values)
+        for kind in ("StatefulSet", "Deployment") if values != SINGLE else ("StatefulSet",):
+            node = one(found, kind)
+            size = volume_bytes(node)
+            limits = [int(variables(node)[f"MATCHWIRE_LOG_{name}_BYTES_MAX"]) for name in ("RECORDS", "FILMS")]
+            expect(sum(limits) <= 0.6 * size, f"{kind}: {limits} leave too little of {size} for snapshots and the database")
+            expect(limits[0] <= default("log", "records_bytes_max"), f"{kind}: more records than by default")
+            expect(limits[1] <= default("log", "films_bytes_max"), f"{kind}: more films than by default")
+    expect("MATCHWIRE_LOG_FILMS_BYTES_MAX" not in variables(one(objects(own), "StatefulSet")), "the settings have no effect")
+
+
+def volume_bytes(workload):
+    if templates := workload["spec"].get("volumeClaimTemplates"):
+        text = templates[0]["spec"]["resources"]["requests"]["storage"]
+    else:
+        text = next(it["emptyDir"]["sizeLimit"] for it in workload["spec"]["template"]["spec"]["volumes"] if "emptyDir" in it)
+    return int(text[:-2]) * {"Gi": 1 << 30, "Ti": 1 << 40}[text[-2:]]
 
 
 def wrong_values_are_refused(context):
@@ -120,6 +156,7 @@ def wrong_values_are_refused(context):
         "publicUrl": {"publicUrl": "api.example.org"},
         "nats": {"cluster": {"nats": ["a:4222"]}},
         "sleepSeconds": {"shutdown": {"sleepSeconds": 0}},
+        "size": {"persistence": {"size": "4Gi"}},
     }
     for part, values in wrong.items():
         try:
@@ -169,5 +206,6 @@ def settings():
 
 CHECKS = (
     chart_is_well_formed, objects_fit_the_schemas_of_kubernetes, single_node_starts_with_what_the_chart_gives_it,
-    cluster_has_the_parts_that_it_needs, pods_are_confined_and_drained, wrong_values_are_refused,
+    cluster_has_the_parts_that_it_needs, pods_are_confined_and_drained, pods_have_what_settings_name,
+    volumes_hold_what_the_hub_writes, wrong_values_are_refused,
 )

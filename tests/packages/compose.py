@@ -8,7 +8,7 @@ import sys
 import yaml
 from compose_spec import PyCompose
 
-from parts import DEPLOY, TOP, Missing, expect, get, hub, run
+from parts import DEPLOY, TOP, Missing, expect, files_max, get, hub, run, stop_s
 
 sys.path.insert(0, str(TOP / "tests"))
 from runner.ports import free_ports  # noqa: E402
@@ -34,6 +34,21 @@ def compose_files_are_valid(context):
                 if target := build.get("target"):
                     stages = re.findall(r"^FROM \S+ AS (\w+)$", (context_folder / build["dockerfile"]).read_text(), re.MULTILINE)
                     expect(target in stages, f"{path}: the Dockerfile has no stage {target}")
+
+
+def hubs_have_the_time_and_the_files_that_they_need(context):
+    hubs = 0
+    for path in FILES:
+        for name, service in yaml.safe_load(path.read_text())["services"].items():
+            # Those that serve, and not the one that sets a cluster up.
+            if service.get("image") != "matchwire":
+                continue
+            hubs += 1
+            expect(float(service["stop_grace_period"].removesuffix("s")) >= stop_s(), f"{path}: {name} is killed while it stops")
+            expect(service["ulimits"]["nofile"]["soft"] >= files_max(), f"{path}: {name} has too few file descriptors")
+            volumes = [volume.split(":")[1] for volume in service["volumes"]]
+            expect("/var/lib/matchwire" in volumes, f"{path}: {name} forgets its log and its films")
+    expect(hubs >= 5, f"only {hubs} hubs were found")
 
 
 def proxy_shows_the_demo_and_hides_its_metrics(context):
@@ -89,6 +104,7 @@ def grafana_finds_its_dashboards(context):
 
 
 CHECKS = (
-    compose_files_are_valid, proxy_shows_the_demo_and_hides_its_metrics, prometheus_accepts_its_configuration,
+    compose_files_are_valid, hubs_have_the_time_and_the_files_that_they_need, proxy_shows_the_demo_and_hides_its_metrics,
+    prometheus_accepts_its_configuration,
     grafana_finds_its_dashboards,
 )

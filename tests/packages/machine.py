@@ -135,6 +135,7 @@ def settings_are_read_again(machine):
     before = machine.process()
     machine.shell("systemctl reload matchwire")
     machine.wait_until("journalctl -u matchwire | grep -q 'logging.filter changed'", "the settings were not read again")
+    machine.shell(f"echo 'colour = 1' >> {SETTINGS} && ! systemctl reload matchwire")
     expect(machine.process() == before, "the reload restarted the service")
     machine.shell(f"cp /root/settings {SETTINGS} && systemctl reload matchwire")
 

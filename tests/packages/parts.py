@@ -30,6 +30,21 @@ def expect(is_so, problem):
         raise Failed(problem)
 
 
+def default(table, name):
+    """The default of a setting, as matchwire.toml.example has it, which a test of the program compares with its own."""
+    return tomllib.loads((TOP / "matchwire.toml.example").read_text())[table][name]
+
+
+def stop_s():
+    """Seconds within which a hub has stopped: `server.drain_ms`, and five more for what it still writes."""
+    return default("server", "drain_ms") / 1000 + 5
+
+
+def files_max():
+    """File descriptors that the default limits of the hub can take, with room for its own files."""
+    return default("fanout", "sockets_max") + default("server", "connections_max") + 1_000
+
+
 def run(*command, code=0, env=None, **options):
     """What a command prints, which must end with this exit code."""
     done = subprocess.run(

@@ -6,21 +6,12 @@ use super::id;
 
 const BYTES_MAX: usize = 2048;
 
-/// Schemes that run something or read something in the browser.
-const NEVER: [&str; 12] = [
-    "about",
-    "blob",
-    "chrome",
-    "data",
-    "file",
-    "filesystem",
-    "ftp",
-    "javascript",
-    "vbscript",
-    "view-source",
-    "ws",
-    "wss",
-];
+/// Schemes of the browser, and those that systems open with programs of their own, which are nobody's application.
+const NEVER: &str = "about blob callto chrome data facetime file filesystem ftp geo im intent itms javascript ldap magnet mailto \
+    market news nfs rdp search search-ms sftp shell sip sips sms ssh tel telnet vbscript view-source webcal ws wss";
+
+/// How the schemes of other programs of the system begin: Windows' (`ms-msdt:`, `ms-settings:`), Apple's, and shared folders.
+const NEVER_BEGINNINGS: [&str; 5] = ["ms-", "x-apple", "itms-", "smb", "vnc"];
 
 /// The URL of a client that receives codes: an https URL, an http URL on loopback, or one with the
 /// private scheme of an installed application (RFC 8252).
@@ -39,7 +30,10 @@ impl RedirectUri {
         let may_be_sent = match url.scheme() {
             "https" => url.has_host(),
             "http" => is_loopback(&url),
-            scheme => !NEVER.contains(&scheme),
+            scheme => {
+                !NEVER.split_whitespace().any(|never| never == scheme)
+                    && !NEVER_BEGINNINGS.iter().any(|beginning| scheme.starts_with(beginning))
+            }
         };
         let is_bare =
             url.fragment().is_none() && url.username().is_empty() && url.password().is_none();
@@ -79,10 +73,11 @@ impl RedirectUri {
         }
     }
 
-    /// Whether it leads to a website, rather than to a program on the customer's device.
+    /// Whether it leads to a program that listens on the customer's device, and neither to a website nor to whatever opens the
+    /// links of a scheme.
     #[must_use]
-    pub fn is_website(&self) -> bool {
-        self.url.scheme() == "https"
+    pub fn is_on_loopback(&self) -> bool {
+        self.url.scheme() == "http"
     }
 
     /// The source expression that lets a form lead there, for a Content-Security-Policy.
@@ -148,6 +143,15 @@ mod tests {
             "javascript:alert(1)",
             "data:text/html,x",
             "file:///tmp/x",
+            "mailto:victim@example.org",
+            "tel:+15550100",
+            "sms:+15550100",
+            "ms-msdt:/id",
+            "MS-Settings:privacy",
+            "search-ms:query=x",
+            "itms-apps://x",
+            "smb://host/share",
+            "intent://x#Intent;end",
             "https://app.example/cb#fragment",
             "https://me@app.example/cb",
             "https://app.example/a b",

@@ -112,6 +112,16 @@ where
     Ok(worker.start(transports, stopped))
 }
 
+/// Checks what [`start`] needs of the settings.
+///
+/// # Errors
+///
+/// As [`start`].
+pub fn check(config: &MailConfig) -> Result<(), MailError> {
+    transports(config, None)?;
+    Sender::new(&config.from, &config.from_name).ok_or(MailError::Sender).map(drop)
+}
+
 /// One transport for each connection; none if no destination is configured.
 fn transports(
     config: &MailConfig,

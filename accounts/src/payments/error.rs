@@ -67,6 +67,9 @@ pub enum WebhookError {
     /// again.
     #[error("too many webhooks wait to be checked")]
     Busy,
+    /// It is about a payment that no order has yet, and one may get it: the provider must send it again.
+    #[error("the payment is not known yet")]
+    Early,
     /// The provider did not answer the check: it must send the webhook again.
     #[error("the payment provider did not answer")]
     Provider(#[from] ProviderError),

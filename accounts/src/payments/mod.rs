@@ -417,6 +417,15 @@ fn random_id() -> Result<String, getrandom::Error> {
     Ok(format!("{random:032x}"))
 }
 
+/// Checks what [`Payments::new`] needs of the settings.
+///
+/// # Errors
+///
+/// As [`Payments::new`].
+pub fn check(config: &PaymentsConfig) -> Result<(), SetupError> {
+    providers(config).map(drop)
+}
+
 fn providers(config: &PaymentsConfig) -> Result<Vec<Provider>, SetupError> {
     let urls = [
         config.offers_stripe().then_some(&config.stripe_url),

@@ -119,6 +119,17 @@ impl PaymentStore {
         .await
     }
 
+    /// Whether there is an order of this method whose payment is not known.
+    pub(super) async fn has_open_order(&self, method: PaymentMethod) -> Result<bool, sqlx::Error> {
+        let open: Option<String> = sqlx::query_scalar(
+            "SELECT id FROM orders WHERE rail = $1 AND paid_us IS NULL AND closed_us IS NULL LIMIT 1",
+        )
+        .bind(method.as_str())
+        .fetch_optional(self.database.pool())
+        .await?;
+        Ok(open.is_some())
+    }
+
     /// The orders of an account, the newest first.
     pub(super) async fn orders_of(&self, account: AccountId) -> Result<Vec<Order>, sqlx::Error> {
         sqlx::query_as(

@@ -38,7 +38,7 @@ impl Payments {
                 base::log_limited!(info, rail = %method, why, "a webhook was refused");
                 "refused"
             }
-            Err(WebhookError::Busy) => "put off",
+            Err(WebhookError::Busy | WebhookError::Early) => "put off",
             Err(_) => "failed",
         };
         let labels = [("rail", method.as_str()), ("outcome", outcome)];
@@ -73,6 +73,11 @@ impl Payments {
             provider.check(headers, body).await?;
         }
         let Some(order) = order else {
+            // A dispute names nothing but the payment, which an order has once its payment is reported.
+            let is_lost = matches!(content, EventContent::Lost(_));
+            if is_lost && store.has_open_order(event.method).await? {
+                return Err(WebhookError::Early);
+            }
             base::log_limited!(info, id, kind, "a webhook names an unknown order");
             store.record(event, "unknown order", now).await?;
             return Ok("unknown order");

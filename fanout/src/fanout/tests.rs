@@ -131,6 +131,29 @@ async fn reader_that_does_not_read_is_on_top_with_its_journal() {
     assert_eq!((list.matching, list.sockets.len()), (0, 0), "they have no owner");
 }
 
+/// The bytes of the client end with a `bye` only in dialects that have one: a bare connection ends.
+#[tokio::test]
+async fn operator_closes_one_connection() {
+    let fanout = Fanout::start(limits(1), "test", Box::new(NullHost)).expect("it starts");
+    let (within, mut clients) = (Duration::from_secs(60), Vec::new());
+    for channel in 0..2 {
+        let (stream, client) = UnixStream::pair().expect("a pair of sockets");
+        clients.push(client);
+        fanout.serve_bare(Stream::Unix(stream), Vec::new(), channel);
+    }
+    let id = |serial| SocketId { shard: 0, serial };
+    while !matches!(fanout.explain_socket(id(2), within).await, Ok(Explanation::Open { .. })) {
+        thread::yield_now();
+    }
+    assert_eq!(fanout.close_socket(id(2), within).await.expect("an answer"), Some(true));
+    for nobody in [id(3), SocketId { shard: 7, serial: 1 }] {
+        assert_eq!(fanout.close_socket(nobody, within).await.expect("an answer"), Some(false));
+    }
+    let list = fanout.list_sockets(SocketQuery::default(), within).await.expect("a list");
+    let open = list.sockets.iter().filter(|socket| !socket.is_closing);
+    assert_eq!(open.map(|socket| socket.id).collect::<Vec<_>>(), [id(1)]);
+}
+
 /// The operator gets what the other shards say, and cannot fill the mailbox of one that hangs.
 #[tokio::test]
 async fn shard_that_hangs_is_named_and_inspections_are_bounded() {

@@ -8,6 +8,7 @@ use super::Shard;
 use crate::{
     Micros,
     channel::ChannelId,
+    close::Close,
     connection::Connection,
     inspect::{
         Explanation, Inspection, LISTED_MAX, SUBSCRIPTIONS_LISTED_MAX, ShardList, Slowness,
@@ -49,6 +50,14 @@ impl Shard {
                 drop(permit);
                 // The operator may no longer wait.
                 reply.send(explanation).ok();
+            }
+            Inspection::Close { serial, reply, permit } => {
+                let slot = self.find(serial).map(|(slot, _)| slot);
+                if let Some(slot) = slot {
+                    self.close(slot, Close::Drain { reconnect_after_ms: 0 }, now);
+                }
+                drop(permit);
+                reply.send(slot.is_some()).ok();
             }
         }
     }

@@ -146,6 +146,8 @@ fn follow_betfair(
         ..betfair::BetfairSettings::new(config.app_key.resolve()?, session, filter)
     };
     settings.check()?;
+    // The task reads it again.
+    trust(config.authority.as_ref())?;
     Ok(Box::pin(async move {
         // The settings were checked above.
         betfair::run(settings, outlet).await.ok();

@@ -6,7 +6,7 @@ use fanout::Micros;
 
 use super::{
     head::Head,
-    moved::damaged_folder,
+    moved::{bytes_below, damaged_folder},
     open::lost_records,
     segment::{self, FrameError, SegmentReader},
     snapshot::{self, Snapshot, SnapshotError, SnapshotStore},
@@ -25,15 +25,17 @@ pub struct LogStatus {
     pub end: Option<LogPosition>,
     /// The log was closed in order, so no process has it open.
     pub clean: bool,
-    /// The number of the oldest record, and a time that is not after it; `None` without records.
+    /// The number of the oldest record, and its time or, if it cannot be read, one before; `None` without records.
     pub oldest: Option<(RecordNumber, Micros)>,
     pub segments: usize,
     /// Bytes of the segments.
     pub bytes: u64,
     /// Newest first.
     pub snapshots: Vec<Snapshot>,
-    /// Bytes in `damaged/`.
+    /// Bytes of what is damaged, in `damaged/`.
     pub damaged_bytes: u64,
+    /// Bytes of whole logs there, which were set aside because they belong to something else.
+    pub aside_bytes: u64,
     /// Problems that an operator should know, one line each.
     pub findings: Vec<String>,
 }
@@ -54,7 +56,7 @@ pub fn status(folder: &Path) -> io::Result<LogStatus> {
     }
     let head = head.and_then(Result::ok);
     let opened = firsts.first().map(|&first| (first, SegmentReader::open(folder, first)));
-    let oldest = opened.and_then(|(first, reader)| Some((first, reader.ok()?.header.before.at)));
+    let oldest = opened.and_then(|(first, reader)| Some((first, first_time(reader.ok()?))));
     let mut bytes = 0;
     for &first in &firsts {
         bytes += fs::metadata(segment::path(folder, first)).map_or(0, |file| file.len());
@@ -66,7 +68,8 @@ pub fn status(folder: &Path) -> io::Result<LogStatus> {
         segments: firsts.len(),
         bytes,
         snapshots,
-        damaged_bytes: damaged_bytes(folder),
+        damaged_bytes: damaged_bytes(folder, false),
+        aside_bytes: damaged_bytes(folder, true),
         findings,
     })
 }
@@ -84,9 +87,19 @@ fn head_finding(head: Option<&Result<Head, HeaderError>>) -> Option<String> {
     }
 }
 
-fn damaged_bytes(folder: &Path) -> u64 {
+/// The time of the first record.
+fn first_time(mut reader: SegmentReader) -> Micros {
+    let before = reader.header.before.at;
+    let bytes = reader.file_bytes().unwrap_or_default();
+    let header = reader.next(bytes).ok().and_then(|frame| RecordHeader::read(frame.body).ok());
+    header.map_or(before, |header| header.at)
+}
+
+/// Of files, or of folders.
+fn damaged_bytes(folder: &Path, in_folders: bool) -> u64 {
     let entries = fs::read_dir(damaged_folder(folder)).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.metadata().ok()).map(|file| file.len()).sum()
+    let paths = entries.map(|entry| entry.path()).filter(|path| path.is_dir() == in_folders);
+    paths.filter_map(|path| bytes_below(&path).ok()).sum()
 }
 
 /// The result of [`verify`].

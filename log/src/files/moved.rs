@@ -58,18 +58,32 @@ pub(super) fn limit_damaged(folder: &Path, bytes_max: u64) -> io::Result<u64> {
     };
     for entry in entries {
         let entry = entry?;
-        files.push((entry.file_name(), entry.path(), entry.metadata()?.len()));
+        files.push((entry.file_name(), entry.path(), bytes_below(&entry.path())?));
     }
     files.sort();
     let before: u64 = files.iter().map(|(_, _, bytes)| bytes).sum();
     let mut bytes = before;
     for (_, path, file_bytes) in files {
         if bytes > bytes_max {
-            fs::remove_file(path)?;
+            // A whole log that was set aside has a folder of its own.
+            if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }?;
             bytes -= file_bytes;
         }
     }
     Ok(before - bytes)
+}
+
+/// Bytes of a file, or of all files in a folder.
+pub(super) fn bytes_below(path: &Path) -> io::Result<u64> {
+    let metadata = fs::symlink_metadata(path)?;
+    if !metadata.is_dir() {
+        return Ok(metadata.len());
+    }
+    let mut bytes = 0;
+    for entry in fs::read_dir(path)? {
+        bytes += bytes_below(&entry?.path())?;
+    }
+    Ok(bytes)
 }
 
 /// Moves all segments and snapshots and the head to a folder of their own, and returns it. The head goes last, so
@@ -113,4 +127,26 @@ pub(super) fn highest_moved(folder: &Path) -> io::Result<Option<RecordNumber>> {
         }
     }
     Ok(highest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn oldest_files_and_logs_that_were_set_aside_go_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let damaged = damaged_folder(folder.path());
+        let aside = damaged.join("02-of-another-database/films");
+        fs::create_dir_all(&aside).unwrap();
+        fs::write(aside.join("a"), [0; 700]).unwrap();
+        fs::write(damaged.join("01-segment"), [0; 200]).unwrap();
+        fs::write(damaged.join("03-segment"), [0; 100]).unwrap();
+        assert_eq!(bytes_below(&damaged).unwrap(), 1_000);
+        for (bytes_max, deleted, left) in [(1_000, 0, 3), (900, 200, 2), (799, 700, 1), (0, 100, 0)]
+        {
+            assert_eq!(limit_damaged(folder.path(), bytes_max).unwrap(), deleted, "{bytes_max}");
+            assert_eq!(fs::read_dir(&damaged).unwrap().count(), left, "{bytes_max}");
+        }
+    }
 }

@@ -59,6 +59,20 @@ fn old_records_go_unless_a_restart_needs_them() {
 }
 
 #[test]
+fn status_tells_the_first_record_and_a_log_that_was_set_aside_from_damage() {
+    let folder = folder();
+    let (mut log, _) = FileLog::open(settings(folder.path()), "boot", 0).unwrap();
+    append(&mut log, 3);
+    drop(log);
+    let aside = folder.path().join("damaged/1-of-another-database");
+    fs::create_dir_all(&aside).unwrap();
+    fs::write(aside.join("segment"), [0; 500]).unwrap();
+    let status = log::files::status(folder.path()).unwrap();
+    assert_eq!(status.oldest, Some((1, at(1))));
+    assert_eq!((status.damaged_bytes, status.aside_bytes), (0, 500));
+}
+
+#[test]
 fn too_many_bytes_go_unless_a_restart_needs_them() {
     let folder = folder();
     let settings = LogSettings { bytes_max: 20_000, ..settings(folder.path()) };

@@ -24,7 +24,7 @@ impl TestClient {
             json!({
                 "client_id": id,
                 "client_name": "A test client",
-                "redirect_uris": ["http://127.0.0.1:1/callback", "https://app.example/callback"],
+                "redirect_uris": ["http://127.0.0.1:1/callback", "https://app.example/callback", "cursor://app/callback"],
                 "token_endpoint_auth_method": "none",
                 "grant_types": ["authorization_code", "refresh_token"],
                 "response_types": ["code"],

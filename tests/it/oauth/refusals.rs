@@ -58,13 +58,18 @@ async fn other_errors_go_to_the_client() {
         assert_eq!(parameter(location, "state").as_deref(), Some("a state/?&"));
         assert_eq!(parameter(location, "iss"), Some(format!("http://{}", hub.address)));
     }
-    // Anybody can publish a document, so a website gets an error only by a click.
-    let website = ("redirect_uri", "https://app.example/callback");
-    let page = browser.get(&client.authorize_path(&[website, ("scope", "write")])).await;
-    assert_eq!((page.status, page.header("location")), (400, None), "{page:?}");
-    let link = between(&page.body, "class=\"button\" href=\"", "\"").expect("a link");
-    assert!(link.starts_with("https://app.example/callback?error=invalid_scope"), "{link}");
-    assert!(page.body.contains("Return to app.example"), "{page:?}");
+    // Anybody can publish a document, so a website or an application of a scheme gets an error only by a click.
+    for (redirect, name) in [
+        ("https://app.example/callback", "Return to app.example"),
+        ("cursor://app/callback", "Return to an application for cursor: links"),
+    ] {
+        let changes = [("redirect_uri", redirect), ("scope", "write")];
+        let page = browser.get(&client.authorize_path(&changes)).await;
+        assert_eq!((page.status, page.header("location")), (400, None), "{page:?}");
+        let link = between(&page.body, "class=\"button\" href=\"", "\"").expect("a link");
+        assert!(link.starts_with(&format!("{redirect}?error=invalid_scope")), "{link}");
+        assert!(page.body.contains(name), "{page:?}");
+    }
     let denied = client.decide(&mut browser, &client.authorize_path(&[]), "deny").await;
     assert_eq!(parameter(&denied, "error").as_deref(), Some("access_denied"), "{denied}");
     assert_eq!(parameter(&denied, "code"), None);

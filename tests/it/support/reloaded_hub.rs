@@ -24,6 +24,11 @@ impl ReloadedHub {
         Self { hub, file, _folder: folder }
     }
 
+    /// Writes these settings, which the hub reads at its next reload.
+    pub(crate) fn write(&self, settings: &str) {
+        fs::write(&self.file, settings).expect("a file of settings");
+    }
+
     /// Reloads these settings, and returns what the hub logs of it.
     pub(crate) async fn reload(&self, settings: &str) -> String {
         let outcomes = || {
@@ -32,7 +37,7 @@ impl ReloadedHub {
             lines.map(ToOwned::to_owned).collect::<Vec<_>>()
         };
         let before = outcomes().len();
-        fs::write(&self.file, settings).expect("a file of settings");
+        self.write(settings);
         self.hub.signal("-HUP");
         until("the outcome", async || outcomes().len() > before).await;
         outcomes().pop().expect("an outcome")

@@ -12,6 +12,8 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use base::clock::wall;
+use jiff::Timestamp;
 use metrics::gauge;
 use rustls::{
     ServerConfig,
@@ -36,6 +38,8 @@ pub enum TlsError {
     Key { path: PathBuf, source: pem::Error },
     #[error("the certificate {certificate} cannot be used with the key {key}")]
     Unusable { certificate: PathBuf, key: PathBuf, source: rustls::Error },
+    #[error("the certificate {path} has expired at {at}")]
+    Expired { path: PathBuf, at: Timestamp },
     #[error("TLS cannot be set up")]
     SetUp(#[from] rustls::Error),
 }
@@ -102,6 +106,21 @@ impl Certificate {
         });
         Ok(Self { files, states, validity, pair: Arc::new(pair) })
     }
+
+    /// Fails if clients will not accept it because it has expired. `now`: Unix time in seconds.
+    ///
+    /// # Errors
+    ///
+    /// [`TlsError::Expired`].
+    pub fn check_expiry(&self, now: i64) -> Result<(), TlsError> {
+        match self.expires {
+            Some(expires) if expires <= now => Err(TlsError::Expired {
+                path: self.files.certificate.clone(),
+                at: Timestamp::from_second(expires).unwrap_or_default(),
+            }),
+            Some(_) | None => Ok(()),
+        }
+    }
 }
 
 /// The protocol by which an authority checks the names of a certificate: RFC 8737.
@@ -126,6 +145,34 @@ impl CurrentCertificate {
             current.replace(certificate);
         }
         current
+    }
+
+    /// Reads a certificate that may replace this one. An expired one may only replace one that has expired too. `now`:
+    /// Unix time in seconds.
+    ///
+    /// # Errors
+    ///
+    /// As [`Certificate::read`], and [`TlsError::Expired`].
+    pub fn read_next(
+        &self,
+        certificate: &Path,
+        key: &Path,
+        now: i64,
+    ) -> Result<Certificate, TlsError> {
+        let next = Certificate::read(certificate, key)?;
+        if self.check_expiry(now).is_ok() {
+            next.check_expiry(now)?;
+        }
+        Ok(next)
+    }
+
+    /// As [`Certificate::check_expiry`], of the one that is shown.
+    ///
+    /// # Errors
+    ///
+    /// [`TlsError::Expired`].
+    pub fn check_expiry(&self, now: i64) -> Result<(), TlsError> {
+        self.get(|shown| shown.check_expiry(now)).unwrap_or(Ok(()))
     }
 
     /// Shows another certificate from now on.
@@ -183,7 +230,7 @@ impl CurrentCertificate {
             if states == self.get(|certificate| certificate.states) {
                 continue;
             }
-            match Certificate::read(&files.certificate, &files.key) {
+            match self.read_next(&files.certificate, &files.key, wall() / 1_000_000) {
                 Ok(certificate) => {
                     // Other files may have been configured meanwhile.
                     if self.replace_same_files(certificate) {
@@ -226,4 +273,54 @@ pub fn server_config(certificate: Arc<CurrentCertificate>) -> Result<Arc<ServerC
     // Returning clients skip most of the handshake, without server state.
     config.ticketer = ring::Ticketer::new()?;
     Ok(Arc::new(config))
+}
+
+#[cfg(test)]
+mod tests {
+    use rcgen::{CertificateParams, KeyPair, date_time_ymd};
+
+    use super::*;
+
+    /// Writes a certificate that is valid for the whole of a year.
+    fn write(folder: &Path, year: i32) -> (PathBuf, PathBuf) {
+        let mut params = CertificateParams::new(["localhost".to_owned()]).expect("a name");
+        params.not_before = date_time_ymd(year, 1, 1);
+        params.not_after = date_time_ymd(year + 1, 1, 1);
+        let key = KeyPair::generate().expect("a key");
+        let certificate = params.self_signed(&key).expect("a certificate");
+        let paths = ["pem", "key"].map(|ending| folder.join(format!("{year}.{ending}")));
+        fs::write(&paths[0], certificate.pem()).expect("a file");
+        fs::write(&paths[1], key.serialize_pem()).expect("a file");
+        let [certificate, key] = paths;
+        (certificate, key)
+    }
+
+    fn start_of(year: i16) -> i64 {
+        let day = jiff::civil::date(year, 1, 1);
+        day.to_zoned(jiff::tz::TimeZone::UTC).expect("a day").timestamp().as_second()
+    }
+
+    #[test]
+    fn expired_certificate_does_not_replace_a_valid_one() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        for (current, next, now, is_taken) in [
+            (2030, 2031, 2030, true),
+            (2030, 2029, 2030, false),
+            (2030, 2030, 2030, true),
+            // Clients accept neither, and the operator may go step by step.
+            (2030, 2030, 2031, true),
+            (2029, 2030, 2031, true),
+        ] {
+            let (certificate, key) = write(folder.path(), current);
+            let read = Certificate::read(&certificate, &key).expect("a certificate");
+            let shown = CurrentCertificate::new(Some(read));
+            let (certificate, key) = write(folder.path(), next);
+            let taken = shown.read_next(&certificate, &key, start_of(now) + 86_400);
+            assert_eq!(taken.is_ok(), is_taken, "{current} {next} {now}");
+            if let Err(error) = taken {
+                let ended = format!("{}-01-01T00:00:00Z", next + 1);
+                assert!(error.to_string().ends_with(&ended), "{error}");
+            }
+        }
+    }
 }

@@ -59,6 +59,7 @@ async fn take(
         Err(WebhookError::Busy) => {
             Err(HttpError::Refused(StatusCode::SERVICE_UNAVAILABLE, "too many at once: try again"))
         }
+        Err(WebhookError::Early) => Err(HttpError::TryLater),
         Err(WebhookError::NotConfigured { .. }) => Err(HttpError::NotFound),
         Err(error @ (WebhookError::Provider(_) | WebhookError::Store(_))) => {
             base::log_limited!(

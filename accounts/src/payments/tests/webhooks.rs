@@ -85,6 +85,38 @@ async fn lost_dispute_takes_the_rest_back_once_and_one_that_is_won_nothing() {
     .await;
 }
 
+/// Providers report out of order. A dispute names only the payment, which the hub learns with the payment.
+#[tokio::test]
+async fn lost_dispute_before_its_payment_is_put_off_and_applied_when_it_is_repeated() {
+    on_each_shop(async |mut shop| {
+        let customer = shop.customer("a@b").await;
+        let order = shop.pay(&customer, Addon::Sports, 1, PaymentMethod::Card).await;
+        let paid = shop.next_webhook().await;
+        let body: Value = serde_json::from_slice(&paid.body).unwrap();
+        let payment = body["data"]["object"]["payment_intent"].clone();
+        let lost = |id: &str, payment: &Value| {
+            json!({"id": id, "type": "charge.dispute.closed", "data": {"object": {
+                "amount": 500, "currency": "usd", "status": "lost", "payment_intent": payment}}})
+        };
+        let early = shop.deliver(&shop.signed(&lost("evt_early", &payment), now())).await;
+        assert!(matches!(early, Err(WebhookError::Early)), "{early:?}");
+        assert_eq!(shop.outcomes().await, [""; 0]);
+
+        shop.deliver(&paid).await.unwrap();
+        assert_eq!(shop.reload(&order).await.state(), OrderState::Paid);
+        shop.deliver(&shop.signed(&lost("evt_early", &payment), now())).await.unwrap();
+        assert_eq!(shop.reload(&order).await.state(), OrderState::Refunded);
+        assert_eq!(shop.days_left(&customer, Addon::Sports, NOW).await, 0);
+        shop.check_ledger(&customer).await;
+
+        // No order waits for a payment, so this one is of something else.
+        let other = lost("evt_other", &json!("pi_other"));
+        shop.deliver(&shop.signed(&other, now())).await.unwrap();
+        assert!(shop.outcomes().await.iter().any(|outcome| outcome == "unknown order"));
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn forged_or_old_webhook_is_refused() {
     on_each_shop(async |mut shop| {

@@ -18,6 +18,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{ printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) }}
 {{- end }}
 
+{{/* So many hundredths of a volume in bytes, and at most so many GiB. Argument: size, such as 20Gi; share, max. */}}
+{{- define "matchwire.share" -}}
+{{- $gibibytes := ternary (mul 1024 (trimSuffix "Ti" .size | int64)) (trimSuffix "Gi" .size | int64) (hasSuffix "Ti" .size) -}}
+{{ min (mul .max 1073741824) (div (mul $gibibytes 1073741824 .share) 100) }}
+{{- end }}
+
 {{/* What is the same for every container: its image, its rights and its environment. Argument: root, role. */}}
 {{- define "matchwire.container" -}}
 image: {{ include "matchwire.image" .root | quote }}
@@ -29,6 +35,13 @@ securityContext:
 env:
   - {name: MATCHWIRE_SERVER_LISTEN, value: "0.0.0.0:8080"}
   - {name: MATCHWIRE_DEMO_ENABLED, value: "false"}
+  {{- $size := ternary .root.Values.edges.volumeSize .root.Values.persistence.size (eq .role "edge") }}
+  {{- if not (contains "records_bytes_max" .root.Values.settings) }}
+  - {name: MATCHWIRE_LOG_RECORDS_BYTES_MAX, value: {{ include "matchwire.share" (dict "size" $size "share" 20 "max" 8) | quote }}}
+  {{- end }}
+  {{- if not (contains "films_bytes_max" .root.Values.settings) }}
+  - {name: MATCHWIRE_LOG_FILMS_BYTES_MAX, value: {{ include "matchwire.share" (dict "size" $size "share" 40 "max" 32) | quote }}}
+  {{- end }}
   {{- with .root.Values.publicUrl }}
   - {name: MATCHWIRE_SERVER_PUBLIC_URL, value: {{ . | quote }}}
   {{- end }}
@@ -43,6 +56,9 @@ env:
   - {name: MATCHWIRE_CLUSTER_NATS_USER, value: {{ . | quote }}}
   {{- end }}
   - {name: MATCHWIRE_SERVER_DB, value: {{ required "cluster.db is required with cluster.enabled" .root.Values.cluster.db | quote }}}
+  {{- end }}
+  {{- with .root.Values.extraEnv }}
+  {{- toYaml . | nindent 2 }}
   {{- end }}
 {{- with .root.Values.existingSecret }}
 envFrom:
@@ -110,9 +126,15 @@ spec:
       volumeMounts:
         - {name: data, mountPath: /var/lib/matchwire}
         - {name: settings, mountPath: /etc/matchwire, readOnly: true}
+        {{- with .root.Values.extraVolumeMounts }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
   volumes:
     - name: settings
       configMap: {name: {{ include "matchwire.name" .root }}}
+    {{- with .root.Values.extraVolumes }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
     {{- if eq .component "edge" }}
     - name: data
       emptyDir: {sizeLimit: {{ .values.volumeSize }}}

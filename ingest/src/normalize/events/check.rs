@@ -25,9 +25,12 @@ const TEXT_BYTES_MAX: usize = 1000;
 const SLUG_BYTES_MAX: usize = 100;
 /// The begin of 1971: a start before it is a moment of our time in seconds or in milliseconds.
 const START_MIN: i64 = 31_536_000_000_000;
-/// The moments from 2001 to 2286, in seconds and in milliseconds.
-const OTHER_UNITS: [Range<i64>; 2] =
-    [1_000_000_000..10_000_000_000, 1_000_000_000_000..10_000_000_000_000];
+/// The moments from 2001 to 2286, in seconds and in milliseconds, and what would be after 2286 in microseconds.
+const OTHER_UNITS: [Range<i64>; 3] = [
+    1_000_000_000..10_000_000_000,
+    1_000_000_000_000..10_000_000_000_000,
+    10_000_000_000_000_000..MOMENT_MAX,
+];
 /// The end of the year 9999: sums of moments stay far from where 64 bits end.
 const MOMENT_MAX: i64 = 253_402_300_799_999_999;
 /// Ids are exact in every JSON reader.

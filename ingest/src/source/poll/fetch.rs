@@ -2,7 +2,6 @@
 
 use std::{error::Error, fmt, time::Duration};
 
-use jiff::{Timestamp, fmt::rfc2822};
 use reqwest::{
     Client, Response, StatusCode,
     header::{
@@ -147,23 +146,10 @@ fn refusal(status: StatusCode, headers: &HeaderMap) -> Failure {
     }
 }
 
-/// Seconds, or a date by the provider's clock, which the `Date` header of the same response gives.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
-    let value = text(RETRY_AFTER)?.trim();
-    let wait = match value.parse::<u64>() {
-        Ok(seconds) => Duration::from_secs(seconds),
-        Err(_) => {
-            let until = timestamp(value)?;
-            let now = timestamp(text(reqwest::header::DATE)?)?;
-            Duration::try_from(until.duration_since(now)).unwrap_or_default()
-        }
-    };
+    let wait = base::retry_after::retry_after(text(RETRY_AFTER)?, text(reqwest::header::DATE))?;
     Some(wait.min(RETRY_AFTER_MOST))
-}
-
-fn timestamp(date: &str) -> Option<Timestamp> {
-    rfc2822::DateTimeParser::new().parse_timestamp(date).ok()
 }
 
 /// Omits the address, which may contain a secret.

@@ -58,6 +58,9 @@ fn impossible_values_are_refused() {
     check_refused(&fixture.replace("1700000000000000", "-1"), "at -1 is no moment");
     check_refused(&fixture.replace("1700000000000000", "9223372036854775807"), "is no moment");
     check_refused(&fixture.replace("1700000000000000", "1.5"), "value: ");
+    // The year 5138, and our time in nanoseconds.
+    check_refused(&fixture.replace("1700000000000000", "100000000000000000"), "in another unit");
+    check_refused(&fixture.replace("1700000000000000", "1700000000000000000"), "is no moment");
     for other_unit in ["1700000000", "1700000000000"] {
         check_refused(&fixture.replace("1700000000000000", other_unit), "in another unit");
         let start = format!(r#"{{"fixture":{{"start":{other_unit}}}}}"#);

@@ -175,11 +175,11 @@ async fn examine(
         Ok(Ok(request)) => Ok(Examination::Valid(client, request)),
         Ok(Err((redirect, error))) => {
             let url = redirect.with_error(error);
-            if !redirect.uri.is_website() {
+            if redirect.uri.is_on_loopback() {
                 return Ok(Examination::Refused(see_other(&url)));
             }
             // Anybody can publish a document. If every error were redirected, links to this page would take
-            // customers to any website without their doing (RFC 9700 section 4.11.2).
+            // customers to any website or application without their doing (RFC 9700 section 4.11.2).
             let back = BackLink { url, destination: redirect.uri.destination() };
             let why = error.description().to_owned();
             page(signed_in, StatusCode::BAD_REQUEST, why, Some(back))

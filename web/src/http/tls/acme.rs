@@ -11,14 +11,17 @@ use std::{
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
     pin::Pin,
-    sync::Arc,
-    time::Duration,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, UNIX_EPOCH},
 };
 
 use axum::body::{Body, to_bytes};
-use base::{clock::wall, tls::TrustError};
+use base::{clock::wall, retry_after::retry_after, tls::TrustError};
 use bytes::Bytes;
-use hyper::{Request, Response};
+use hyper::{
+    HeaderMap, Request, Response, StatusCode,
+    header::{DATE, HeaderValue, RETRY_AFTER},
+};
 use instant_acme::{
     Account, AccountBuilder, AccountCredentials, AuthorizationStatus, BodyWrapper, BytesResponse,
     ChallengeType, HttpClient, Identifier, NewAccount, NewOrder, Order, OrderStatus, RetryPolicy,
@@ -47,6 +50,9 @@ const CHECK_EVERY: Duration = Duration::from_secs(3600);
 /// Encrypt refuses a name for an hour after five failures.
 const RETRY_FIRST: Duration = Duration::from_secs(120);
 
+/// How long the authority's own wait is kept at most: its limits are by the week.
+const RETRY_AFTER_MAX: Duration = Duration::from_hours(7 * 24);
+
 /// How long one attempt may take.
 const ATTEMPT_WITHIN: Duration = Duration::from_secs(300);
 
@@ -64,6 +70,8 @@ const ACCOUNT_UNKNOWN: &str = "urn:ietf:params:acme:error:accountDoesNotExist";
 const ACCOUNT_FILE: &str = "account.json";
 /// The certificate chain and its key, in one file, so that no crash separates them.
 const CERTIFICATE_FILE: &str = "certificate.pem";
+/// When the authority may be asked again, in seconds of Unix time, and which one, so that a restart keeps it.
+const WAIT_FILE: &str = "wait";
 /// Written before an order, to see whether the certificate can be.
 const TRIAL_FILE: &str = "trial";
 
@@ -88,7 +96,7 @@ pub enum AcmeError {
     Certificate(#[from] TlsError),
     #[error("it took longer than {} s", ATTEMPT_WITHIN.as_secs())]
     TooSlow,
-    #[error("the certificate is for other names, or is due to be renewed already")]
+    #[error("the certificate is for other names, or has expired already")]
     NotUsable,
 }
 
@@ -99,10 +107,12 @@ struct StoredAccount {
     credentials: AccountCredentials,
 }
 
-/// Whose a certificate is, and from when to when it is valid, in seconds of Unix time.
+/// Whose a certificate is, and from when to when it is used, in seconds of Unix time.
 #[derive(Debug, PartialEq, Eq)]
 struct Validity {
     names: BTreeSet<String>,
+    /// When it was obtained, or became valid if that was later. Authorities let it begin earlier than they issue it, which
+    /// counts with one that is valid for hours.
     from: i64,
     until: i64,
 }
@@ -117,12 +127,13 @@ impl Validity {
             GeneralName::DNSName(name) => Some((*name).to_owned()),
             _ => None,
         });
+        let written = fs::metadata(path).ok()?.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+        let written = i64::try_from(written.as_secs()).ok()?;
         let validity = parsed.validity();
-        Some(Self {
-            names: names.collect(),
-            from: validity.not_before.timestamp(),
-            until: validity.not_after.timestamp(),
-        })
+        let until = validity.not_after.timestamp();
+        // A copy of the file is younger than the certificate.
+        let from = validity.not_before.timestamp().max(written.min(until));
+        Some(Self { names: names.collect(), from, until })
     }
 
     /// When a third of its time is left.
@@ -146,7 +157,7 @@ pub struct AcmeClient {
     contact: Vec<String>,
     directory: String,
     folder: PathBuf,
-    http: reqwest::Client,
+    http: AuthorityClient,
     certificate: Arc<CurrentCertificate>,
 }
 
@@ -155,10 +166,8 @@ impl AcmeClient {
     ///
     /// # Errors
     ///
-    /// If the folder cannot be made, or no authority is trusted.
+    /// If no authority is trusted.
     pub fn new(config: &AcmeConfig, folder: PathBuf) -> Result<Self, AcmeError> {
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
-        made.map_err(|source| AcmeError::File { path: folder.clone(), source })?;
         let authority = Some(&*config.authority).filter(|path| !path.as_os_str().is_empty());
         let http = reqwest::Client::builder()
             .tls_backend_preconfigured(base::tls::client(authority)?.as_ref().clone())
@@ -173,9 +182,19 @@ impl AcmeClient {
             contact: config.email().map(|address| format!("mailto:{address}")).collect(),
             directory: config.directory.clone(),
             folder,
-            http,
+            http: AuthorityClient { http, wait: Arc::default() },
             certificate: Arc::new(CurrentCertificate::new(certificate)),
         })
+    }
+
+    /// Makes the folder, which only the hub's user can read.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be made.
+    pub fn make_folder(&self) -> Result<(), AcmeError> {
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(&self.folder);
+        made.map_err(|source| AcmeError::File { path: self.folder.clone(), source })
     }
 
     /// The certificate that is shown to clients; none before the first one is there.
@@ -194,19 +213,49 @@ impl AcmeClient {
 
     async fn renew_always(&self) -> Infallible {
         let mut retry = RETRY_FIRST;
+        sleep(self.stored_wait()).await;
         loop {
             if let Some(wait) = self.due_in() {
                 sleep(wait.min(CHECK_EVERY)).await;
                 continue;
             }
-            match self.obtain().await {
-                Ok(()) => retry = RETRY_FIRST,
-                Err(error) => {
-                    report(&error, retry);
-                    sleep(retry).await;
-                    retry = (retry * 2).min(CHECK_EVERY);
+            let obtained = self.obtain().await;
+            let asked = self.http.take_wait();
+            let wait = match &obtained {
+                // However short the certificate is, the authority is not asked more often.
+                Ok(()) => {
+                    retry = RETRY_FIRST;
+                    RETRY_FIRST
+                }
+                Err(_) => next_attempt(retry, asked),
+            };
+            if let Err(error) = &obtained {
+                report(error, wait);
+                retry = (retry * 2).min(CHECK_EVERY);
+                if asked.is_some() {
+                    self.store_wait(wait);
                 }
             }
+            sleep(wait).await;
+        }
+    }
+
+    /// What is left of the wait that the authority asked an earlier process for.
+    fn stored_wait(&self) -> Duration {
+        let stored = fs::read_to_string(self.folder.join(WAIT_FILE)).unwrap_or_default();
+        let until = stored.split_once(' ').filter(|(_, directory)| *directory == self.directory);
+        let until: i64 = until.and_then(|(until, _)| until.parse().ok()).unwrap_or_default();
+        let left = u64::try_from(until.saturating_sub(wall() / 1_000_000)).unwrap_or_default();
+        Duration::from_secs(left).min(RETRY_AFTER_MAX)
+    }
+
+    fn store_wait(&self, wait: Duration) {
+        let seconds = i64::try_from(wait.as_secs()).unwrap_or(i64::MAX);
+        let until = (wall() / 1_000_000).saturating_add(seconds);
+        let stored = self.write(WAIT_FILE, format!("{until} {}", self.directory).as_bytes());
+        if let Err(error) = stored {
+            let error = &error as &dyn Error;
+            warn!(error, "a restart asks the authority earlier than it wants");
         }
     }
 
@@ -299,7 +348,7 @@ impl AcmeClient {
     }
 
     fn account_builder(&self) -> AccountBuilder {
-        Account::builder_with_http(Box::new(AuthorityClient(self.http.clone())))
+        Account::builder_with_http(Box::new(self.http.clone()))
     }
 
     /// Makes an account and stores it. Setting `acme.domains` means accepting the authority's terms.
@@ -384,14 +433,39 @@ fn challenge_certificate(name: String, digest: &[u8]) -> Result<Arc<CertifiedKey
 }
 
 /// Requests to the authority.
-struct AuthorityClient(reqwest::Client);
+#[derive(Debug, Clone)]
+struct AuthorityClient {
+    http: reqwest::Client,
+    /// What the authority last asked to wait before the next request, with a refusal.
+    wait: Arc<Mutex<Option<Duration>>>,
+}
+
+impl AuthorityClient {
+    fn take_wait(&self) -> Option<Duration> {
+        self.wait.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// When to try again: what the authority asked for, if that is longer than the own pause.
+fn next_attempt(retry: Duration, asked: Option<Duration>) -> Duration {
+    asked.unwrap_or_default().min(RETRY_AFTER_MAX).max(retry)
+}
+
+/// The wait that a refusal asks for. Other responses say with it when to look again, which the library does.
+fn asked_wait(status: StatusCode, headers: &HeaderMap) -> Option<Duration> {
+    let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+    if status.is_success() {
+        return None;
+    }
+    retry_after(text(RETRY_AFTER)?, text(DATE))
+}
 
 impl HttpClient for AuthorityClient {
     fn request(
         &self,
         request: Request<BodyWrapper<Bytes>>,
     ) -> Pin<Box<dyn Future<Output = Result<BytesResponse, instant_acme::Error>> + Send>> {
-        let http = self.0.clone();
+        let (http, wait) = (self.http.clone(), Arc::clone(&self.wait));
         let other = |error: reqwest::Error| instant_acme::Error::Other(Box::new(error));
         let too_long = |error: axum::Error| instant_acme::Error::Other(Box::new(error));
         Box::pin(async move {
@@ -400,6 +474,9 @@ impl HttpClient for AuthorityClient {
             let request = reqwest::Request::try_from(Request::from_parts(parts, body));
             let response = http.execute(request.map_err(other)?).await.map_err(other)?;
             let (parts, body) = Response::<reqwest::Body>::from(response).into_parts();
+            if let Some(asked) = asked_wait(parts.status, &parts.headers) {
+                *wait.lock().unwrap_or_else(PoisonError::into_inner) = Some(asked);
+            }
             let body = to_bytes(Body::new(body), RESPONSE_BYTES_MAX).await.map_err(too_long)?;
             Ok(Response::from_parts(parts, Body::from(body)).into())
         })
@@ -427,6 +504,52 @@ mod tests {
         assert_eq!(due_in(70 * DAY - 1), Some(1));
         for now in [70 * DAY, 99 * DAY, 101 * DAY] {
             assert_eq!(due_in(now), None, "{now}");
+        }
+    }
+
+    #[test]
+    fn certificate_of_an_hour_is_used_for_two_thirds_of_what_is_left_of_it() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join(CERTIFICATE_FILE);
+        let now = wall() / 1_000_000;
+        let at = |seconds: i64| {
+            rcgen::date_time_ymd(1970, 1, 1) + Duration::from_secs(seconds.unsigned_abs())
+        };
+        // Issued as one of an hour before.
+        for seconds in [300, 3_600, 6 * DAY] {
+            let mut params = CertificateParams::new(["a.test".to_owned()]).expect("a name");
+            params.not_before = at(now - 3_600);
+            params.not_after = at(now + seconds);
+            let key = KeyPair::generate().expect("a key");
+            let pem = params.self_signed(&key).expect("a certificate").pem();
+            fs::write(&path, pem).expect("a file");
+            let validity = Validity::of_file(&path).expect("a certificate");
+            let due_in = validity.due_in(&names(&["a.test"]), validity.from).expect("time is left");
+            let used = i64::try_from(due_in.as_secs()).expect("seconds");
+            let left = validity.until - validity.from;
+            assert_eq!(used, left - left / 3, "{seconds}");
+        }
+    }
+
+    #[test]
+    fn authority_that_refuses_is_asked_again_when_it_says() {
+        let asked = |status: u16, value: Option<&'static str>| {
+            let mut headers = HeaderMap::new();
+            headers.extend(value.map(|value| (RETRY_AFTER, HeaderValue::from_static(value))));
+            asked_wait(StatusCode::from_u16(status).expect("a status"), &headers)
+        };
+        let minutes = Duration::from_mins;
+        for (status, value, retry, expected) in [
+            (429, Some("600"), minutes(2), minutes(10)),
+            (503, Some("600"), minutes(2), minutes(10)),
+            (429, Some("60"), minutes(2), minutes(2)),
+            (429, None, minutes(4), minutes(4)),
+            (429, Some("99999999999"), minutes(2), RETRY_AFTER_MAX),
+            // An order that is not ready yet.
+            (200, Some("600"), minutes(2), minutes(2)),
+        ] {
+            let wait = next_attempt(retry, asked(status, value));
+            assert_eq!(wait, expected, "{status} {value:?}");
         }
     }
 

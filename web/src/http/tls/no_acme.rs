@@ -25,6 +25,15 @@ impl AcmeClient {
         Err(MissingFeature { needed_by: "acme.domains", feature: "acme" })
     }
 
+    /// Makes no folder.
+    ///
+    /// # Errors
+    ///
+    /// Never.
+    pub fn make_folder(&self) -> Result<(), AcmeError> {
+        match self.0 {}
+    }
+
     #[must_use]
     pub fn certificate(&self) -> Arc<CurrentCertificate> {
         match self.0 {}
