@@ -83,7 +83,10 @@ pub(crate) enum Answer {
         answer: PushAnswer,
     },
     Yielded(oneshot::Sender<()>),
-    Committed { reply: oneshot::Sender<Option<Micros>>, last: Option<Micros> },
+    Committed {
+        reply: oneshot::Sender<Option<Micros>>,
+        last: Option<Micros>,
+    },
 }
 
 /// A turn that is in the log: its record, and its inputs as values. For the follower of the log.
