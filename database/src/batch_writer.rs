@@ -10,17 +10,35 @@ use std::time::Duration;
 use sqlx::{Any, AnyConnection, Transaction};
 use tokio::time::{Instant, sleep};
 
-use super::{Database, STATEMENT_MAX, within};
+use super::{Database, STATEMENT_MAX, sqlite, within};
 
 /// How long SQLite is held, in one transaction or several, before others get a turn.
 const HELD_MAX: Duration = Duration::from_millis(200);
+/// The same while hardly anyone else writes. It is well below `busy_timeout`.
+const HELD_LONG_MAX: Duration = Duration::from_secs(1);
 /// Slightly more than the longest polling pause of SQLite's busy handler.
 const YIELD_TIME: Duration = Duration::from_millis(110);
 
-/// How long a bulk writer has held the database since others had a turn.
-#[derive(Debug, Default)]
+/// How long a bulk writer has held the database since others had a turn, and may hold it.
+#[derive(Debug)]
 pub struct WriteBudget {
     held: Duration,
+    held_max: Duration,
+}
+
+impl WriteBudget {
+    /// For much that is written while a hub starts: the longer a transaction of SQLite is, the fewer pages it writes again, and
+    /// others wait for up to a second.
+    #[must_use]
+    pub const fn for_starts() -> Self {
+        Self { held: Duration::ZERO, held_max: HELD_LONG_MAX }
+    }
+}
+
+impl Default for WriteBudget {
+    fn default() -> Self {
+        Self { held: Duration::ZERO, held_max: HELD_MAX }
+    }
 }
 
 /// Writes in as many transactions as necessary. If it is dropped before [`Self::finish`], the last
@@ -63,7 +81,7 @@ impl BatchWriter<'_> {
     ///
     /// If the database fails.
     pub async fn next(&mut self) -> Result<&mut AnyConnection, sqlx::Error> {
-        if self.is_sqlite() && self.held() >= HELD_MAX {
+        if self.is_sqlite() && self.held() >= self.budget.held_max {
             self.commit().await?;
             self.budget.held = Duration::ZERO;
             self.database.yield_to_writers().await;
@@ -80,7 +98,14 @@ impl BatchWriter<'_> {
     pub async fn same(&mut self) -> Result<&mut AnyConnection, sqlx::Error> {
         let open = match self.open.take() {
             Some(open) => open,
-            None => (within(STATEMENT_MAX, self.database.begin()).await?, Instant::now()),
+            None => {
+                let mut transaction = within(STATEMENT_MAX, self.database.begin()).await?;
+                let since = Instant::now();
+                if self.is_sqlite() {
+                    sqlite::enlarge_cache(&mut transaction).await?;
+                }
+                (transaction, since)
+            }
         };
         Ok(&mut *self.open.insert(open).0)
     }
@@ -100,7 +125,10 @@ impl BatchWriter<'_> {
     }
 
     async fn commit(&mut self) -> Result<(), sqlx::Error> {
-        let Some((transaction, since)) = self.open.take() else { return Ok(()) };
+        let Some((mut transaction, since)) = self.open.take() else { return Ok(()) };
+        if self.is_sqlite() {
+            sqlite::reset_cache(&mut transaction).await?;
+        }
         within(STATEMENT_MAX, transaction.commit()).await?;
         self.budget.held += since.elapsed();
         Ok(())
