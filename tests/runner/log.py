@@ -162,7 +162,8 @@ class Log:
             self.waited_s += time.monotonic() - began
 
     def cargo(self, *arguments, wrapper=(), **options):
-        """A command of cargo's that compiles. `wrapper` is put before it."""
+        """A command of cargo's that compiles, where one crate may take long beside the tests. `wrapper` is put before it."""
+        options = {"silent_s": STEP_S_MAX} | options
         with self.waiting():
             COMPILING.acquire()
         try:
