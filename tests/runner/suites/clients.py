@@ -247,7 +247,7 @@ def schemathesis(log):
             code, said = log.run(
                 python.parent / "schemathesis", "--config-file", folder / "schemathesis.toml", "run", f"http://{address}/api/schema/",
                 "--no-color", "--report-junit-path", report, *options,
-                cwd=folder, env={"HUB_KEY": key, "ANSWERED": str(answered)},
+                cwd=folder, env={"HUB_KEY": key, "ANSWERED": str(answered)}, silent_s=STEP_S_MAX,
             )
             if not (tests := re.search(r"<testsuites [^>]*>", report.read_text())):
                 raise Failed(f"Schemathesis ended with {code} and without a report")
