@@ -139,7 +139,7 @@ fn result_without_details_is_a_part_of_the_detailed_one() {
 
 fn book(event: &Event) -> Option<&str> {
     match &event.fact {
-        Fact::Odds(odds) => Some(&odds.book),
+        Fact::Odds(odds) => Some(&*odds.book),
         _ => None,
     }
 }
