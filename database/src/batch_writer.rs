@@ -7,37 +7,29 @@
 
 use std::time::Duration;
 
-use sqlx::{Any, AnyConnection, Transaction};
+use sqlx::{Any, AnyConnection, Executor, Transaction};
 use tokio::time::{Instant, sleep};
 
 use super::{Database, STATEMENT_MAX, sqlite, within};
 
 /// How long SQLite is held, in one transaction or several, before others get a turn.
 const HELD_MAX: Duration = Duration::from_millis(200);
-/// The same while hardly anyone else writes. It is well below `busy_timeout`.
-const HELD_LONG_MAX: Duration = Duration::from_secs(1);
 /// Slightly more than the longest polling pause of SQLite's busy handler.
 const YIELD_TIME: Duration = Duration::from_millis(110);
 
-/// How long a bulk writer has held the database since others had a turn, and may hold it.
-#[derive(Debug)]
+/// How long a bulk writer has held the database since others had a turn, and for how much longer than others it may.
+#[derive(Debug, Default)]
 pub struct WriteBudget {
     held: Duration,
-    held_max: Duration,
+    more: Duration,
 }
 
 impl WriteBudget {
     /// For much that is written while a hub starts: the longer a transaction of SQLite is, the fewer pages it writes again, and
-    /// others wait for up to a second.
+    /// others wait for up to a second, well below `busy_timeout`.
     #[must_use]
     pub const fn for_starts() -> Self {
-        Self { held: Duration::ZERO, held_max: HELD_LONG_MAX }
-    }
-}
-
-impl Default for WriteBudget {
-    fn default() -> Self {
-        Self { held: Duration::ZERO, held_max: HELD_MAX }
+        Self { held: Duration::ZERO, more: Duration::from_millis(800) }
     }
 }
 
@@ -81,7 +73,7 @@ impl BatchWriter<'_> {
     ///
     /// If the database fails.
     pub async fn next(&mut self) -> Result<&mut AnyConnection, sqlx::Error> {
-        if self.is_sqlite() && self.held() >= self.budget.held_max {
+        if self.is_sqlite() && self.held() >= HELD_MAX + self.budget.more {
             self.commit().await?;
             self.budget.held = Duration::ZERO;
             self.database.yield_to_writers().await;
@@ -99,12 +91,11 @@ impl BatchWriter<'_> {
         let open = match self.open.take() {
             Some(open) => open,
             None => {
-                let mut transaction = within(STATEMENT_MAX, self.database.begin()).await?;
-                let since = Instant::now();
+                let mut begun = within(STATEMENT_MAX, self.database.begin()).await?;
                 if self.is_sqlite() {
-                    sqlite::enlarge_cache(&mut transaction).await?;
+                    begun.execute(sqlite::LARGE_CACHE).await?;
                 }
-                (transaction, since)
+                (begun, Instant::now())
             }
         };
         Ok(&mut *self.open.insert(open).0)
@@ -127,7 +118,7 @@ impl BatchWriter<'_> {
     async fn commit(&mut self) -> Result<(), sqlx::Error> {
         let Some((mut transaction, since)) = self.open.take() else { return Ok(()) };
         if self.is_sqlite() {
-            sqlite::reset_cache(&mut transaction).await?;
+            transaction.execute(sqlite::CACHE).await?;
         }
         within(STATEMENT_MAX, transaction.commit()).await?;
         self.budget.held += since.elapsed();

@@ -14,23 +14,13 @@ use crate::percent;
 const PREPARATION: &str = "PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON; \
                            PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL";
 /// Pages take at most 512 KiB, and the system's own cache has more of them.
-const CACHE: &str = "PRAGMA cache_size = -512";
+pub(super) const CACHE: &str = "PRAGMA cache_size = -512";
 /// In a bulk write, whose rows are all over their indexes: a changed page for which there is no room is written, and read
 /// for its next row, a dozen times in one transaction.
-const LARGE_CACHE: &str = "PRAGMA cache_size = -16384";
+pub(super) const LARGE_CACHE: &str = "PRAGMA cache_size = -16384";
 
 pub(super) async fn prepare(connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
     connection.execute(PREPARATION).await?;
-    reset_cache(connection).await
-}
-
-/// Until [`reset_cache`].
-pub(super) async fn enlarge_cache(connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
-    connection.execute(LARGE_CACHE).await.map(|_| ())
-}
-
-/// Pages that were not committed yet stay until they are.
-pub(super) async fn reset_cache(connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
     connection.execute(CACHE).await.map(|_| ())
 }
 
@@ -41,7 +31,7 @@ pub(super) async fn is_reusable(connection: &mut AnyConnection) -> Result<bool, 
     if connection.is_in_transaction() {
         // A dropped transaction is rolled back by the next use of the connection.
         connection.ping().await?;
-        reset_cache(connection).await?;
+        connection.execute(CACHE).await?;
     }
     let is_reusable = !connection.is_in_transaction();
     if !is_reusable {
