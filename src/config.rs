@@ -441,7 +441,6 @@ impl Config {
             ("predictions.matches_min", predictions.matches_min as u64),
             ("usage.flush_ms", usage.flush_ms),
             ("usage.entries_max", usage.entries_max as u64),
-            ("database.cache_bytes", database.cache_bytes.into()),
             ("database.acquire_ms", database.acquire_ms),
             ("database.probe_ms", database.probe_ms),
             ("archive.write_ms", archive.write_ms),

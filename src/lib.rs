@@ -13,7 +13,7 @@
 //! - `features`: the Cargo features of the build.
 //! - `demo`: the simulated days on loopback, their past, and the resumption of a run. Within its day, a
 //!   restarted demo replays the day up to now: the same facts make the same changes, so it continues in
-//!   the same epoch and clients resume. `demo::chronicle` writes two weeks of results and the next seven days
+//!   the same epoch and clients resume. `demo::chronicle` writes two weeks of results and the next three days
 //!   of fixtures through a separate hub into the archive, once.
 //! - `control`: what commands say to a hub that runs on the same machine.
 //! - `telemetry`: logs, and the description of every metric.

@@ -7,20 +7,30 @@
 
 use std::time::Duration;
 
-use sqlx::{Any, AnyConnection, Transaction};
+use sqlx::{Any, AnyConnection, Executor, Transaction};
 use tokio::time::{Instant, sleep};
 
-use super::{Database, STATEMENT_MAX, within};
+use super::{Database, STATEMENT_MAX, sqlite, within};
 
 /// How long SQLite is held, in one transaction or several, before others get a turn.
 const HELD_MAX: Duration = Duration::from_millis(200);
 /// Slightly more than the longest polling pause of SQLite's busy handler.
 const YIELD_TIME: Duration = Duration::from_millis(110);
 
-/// How long a bulk writer has held the database since others had a turn.
+/// How long a bulk writer has held the database since others had a turn, and for how much longer than others it may.
 #[derive(Debug, Default)]
 pub struct WriteBudget {
     held: Duration,
+    more: Duration,
+}
+
+impl WriteBudget {
+    /// For much that is written while a hub starts: the longer a transaction of SQLite is, the fewer pages it writes again, and
+    /// others wait for up to a second, well below `busy_timeout`.
+    #[must_use]
+    pub const fn for_starts() -> Self {
+        Self { held: Duration::ZERO, more: Duration::from_millis(800) }
+    }
 }
 
 /// Writes in as many transactions as necessary. If it is dropped before [`Self::finish`], the last
@@ -63,7 +73,7 @@ impl BatchWriter<'_> {
     ///
     /// If the database fails.
     pub async fn next(&mut self) -> Result<&mut AnyConnection, sqlx::Error> {
-        if self.is_sqlite() && self.held() >= HELD_MAX {
+        if self.is_sqlite() && self.held() >= HELD_MAX + self.budget.more {
             self.commit().await?;
             self.budget.held = Duration::ZERO;
             self.database.yield_to_writers().await;
@@ -80,7 +90,13 @@ impl BatchWriter<'_> {
     pub async fn same(&mut self) -> Result<&mut AnyConnection, sqlx::Error> {
         let open = match self.open.take() {
             Some(open) => open,
-            None => (within(STATEMENT_MAX, self.database.begin()).await?, Instant::now()),
+            None => {
+                let mut begun = within(STATEMENT_MAX, self.database.begin()).await?;
+                if self.is_sqlite() {
+                    begun.execute(sqlite::LARGE_CACHE).await?;
+                }
+                (begun, Instant::now())
+            }
         };
         Ok(&mut *self.open.insert(open).0)
     }
@@ -100,7 +116,10 @@ impl BatchWriter<'_> {
     }
 
     async fn commit(&mut self) -> Result<(), sqlx::Error> {
-        let Some((transaction, since)) = self.open.take() else { return Ok(()) };
+        let Some((mut transaction, since)) = self.open.take() else { return Ok(()) };
+        if self.is_sqlite() {
+            transaction.execute(sqlite::CACHE).await?;
+        }
         within(STATEMENT_MAX, transaction.commit()).await?;
         self.budget.held += since.elapsed();
         Ok(())

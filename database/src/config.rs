@@ -9,12 +9,9 @@ use serde::{Deserialize, Serialize};
 #[serde(default, deny_unknown_fields)]
 pub struct DatabaseConfig {
     /// Connections at a time. Default 0: 4 to an SQLite file, each of which is a thread with at
-    /// most `cache_bytes` of cache, and 8 to PostgreSQL, each of which is a server process. Two more
+    /// most about 2 MiB of cache, and 8 to PostgreSQL, each of which is a server process. Two more
     /// connections to PostgreSQL listen for changes.
     pub connections_max: u32,
-    /// Bytes of pages that a connection to an SQLite file keeps at most. Default 4 MiB. A transaction with more changed
-    /// pages writes them twice.
-    pub cache_bytes: u32,
     /// Milliseconds to wait for a free connection, or for an unreachable PostgreSQL to come back.
     /// Default 5000; then the request gets 503. It stays open for as long.
     pub acquire_ms: u64,
@@ -34,11 +31,6 @@ impl DatabaseConfig {
 
 impl Default for DatabaseConfig {
     fn default() -> Self {
-        Self {
-            connections_max: 0,
-            cache_bytes: 4 * 1_024 * 1_024,
-            acquire_ms: 5_000,
-            probe_ms: 5_000,
-        }
+        Self { connections_max: 0, acquire_ms: 5_000, probe_ms: 5_000 }
     }
 }

@@ -8,8 +8,8 @@
 //! migrations never change. Stores of all crates are tested on both databases.
 //!
 //! - **Writing.** Every writer starts with `Database::begin`. SQLite has one writer at a time and no
-//!   queue, so long writes are split (`BatchWriter`): after 200 ms the open transaction is committed,
-//!   followed by a pause in which other writers get their turn.
+//!   queue, so long writes are split (`BatchWriter`): after 200 ms, at a start after a second, the open
+//!   transaction is committed, followed by a pause in which other writers get their turn.
 //! - **Change notifications.** Triggers number the changes that other programs must notice, so no writer
 //!   can forget them. `Watcher::changed` waits for them: PostgreSQL uses `NOTIFY`, SQLite is polled by
 //!   `data_version`. A change is visible only after it is committed.
@@ -57,7 +57,7 @@ pub use self::{
 use base::{feature::MissingFeature, percent};
 
 /// Look-ups are short, and SQLite has one writer at a time, so a few connections suffice. Each has
-/// its own thread there, and a page cache.
+/// its own thread there, and at most about 2 MiB of page cache, in a bulk write 16 MiB.
 const SQLITE_CONNECTIONS: u32 = 4;
 /// PostgreSQL writes concurrently; each connection is a process of the server.
 const POSTGRES_CONNECTIONS: u32 = 8;
@@ -141,7 +141,6 @@ impl Database {
         name.check_feature()?;
         let connections =
             |own| if config.connections_max == 0 { own } else { config.connections_max };
-        let cache_bytes = config.cache_bytes;
         let options = AnyPoolOptions::new().acquire_timeout(config.acquire());
         let failed = |source| DatabaseError::Open { name: name.clone(), source };
         let pool = match name {
@@ -151,7 +150,7 @@ impl Database {
             DatabaseName::File(path) => options
                 .max_connections(connections(SQLITE_CONNECTIONS))
                 .after_connect(move |connection, _| {
-                    Box::pin(sqlite::prepare(connection, cache_bytes))
+                    Box::pin(sqlite::prepare(connection))
                 })
                 .after_release(|connection, _| Box::pin(sqlite::is_reusable(connection)))
                 .connect_with(sqlite::options(path).map_err(failed)?),

@@ -2,10 +2,10 @@
 
 use std::{io, path::Path};
 
-use sqlx::{AnyConnection, AssertSqlSafe, Connection, Executor, any::AnyConnectOptions};
+use sqlx::{AnyConnection, Connection, Executor, any::AnyConnectOptions};
 use tempfile::{NamedTempFile, TempPath};
 
-use super::{DatabaseConfig, DatabaseError};
+use super::DatabaseError;
 use crate::percent;
 
 /// Per connection. A writer waits this many milliseconds for another process's transaction. With
@@ -14,14 +14,15 @@ use crate::percent;
 const PREPARATION: &str = "PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON; \
                            PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
                            PRAGMA wal_autocheckpoint = 4000";
+/// Pages take at most 2 MiB, and the system's own cache has more of them.
+pub(super) const CACHE: &str = "PRAGMA cache_size = -2048";
+/// In a bulk write, whose rows are all over their indexes: a changed page for which there is no room is written, and read
+/// for its next row, a dozen times in one transaction.
+pub(super) const LARGE_CACHE: &str = "PRAGMA cache_size = -16384";
 
-/// `cache_bytes`: the most that pages of the connection take.
-pub(super) async fn prepare(
-    connection: &mut AnyConnection,
-    cache_bytes: u32,
-) -> Result<(), sqlx::Error> {
-    let preparation = format!("{PREPARATION}; PRAGMA cache_size = -{}", cache_bytes / 1_024);
-    connection.execute(AssertSqlSafe(preparation)).await.map(|_| ())
+pub(super) async fn prepare(connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
+    connection.execute(PREPARATION).await?;
+    connection.execute(CACHE).await.map(|_| ())
 }
 
 /// Opens the file once. The error says what is wrong with it.
@@ -38,6 +39,7 @@ pub(super) async fn is_reusable(connection: &mut AnyConnection) -> Result<bool, 
     if connection.is_in_transaction() {
         // A dropped transaction is rolled back by the next use of the connection.
         connection.ping().await?;
+        connection.execute(CACHE).await?;
     }
     let is_reusable = !connection.is_in_transaction();
     if !is_reusable {
@@ -68,7 +70,7 @@ pub(super) async fn create(path: &Path) -> Result<(), DatabaseError> {
     let new = empty_file_beside(path).map_err(not_created)?;
     let made = async {
         let mut connection = AnyConnection::connect_with(&options(&new)?).await?;
-        prepare(&mut connection, DatabaseConfig::default().cache_bytes).await?;
+        prepare(&mut connection).await?;
         connection.close().await
     };
     made.await.map_err(|source| DatabaseError::Open { name: path.into(), source })?;

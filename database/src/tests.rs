@@ -348,6 +348,35 @@ async fn bulk_writer_lets_others_write() {
     .await;
 }
 
+/// SQLite's; kibibytes are negative.
+async fn cache_size(connection: &mut AnyConnection) -> i64 {
+    sqlx::query_scalar("PRAGMA cache_size").fetch_one(connection).await.unwrap()
+}
+
+/// Neither a bulk write that is finished nor one that is dropped leaves its cache to the next user of the connection.
+#[tokio::test]
+async fn cache_is_large_in_a_bulk_write_alone() {
+    on_sqlite(async |database| {
+        let config = DatabaseConfig { connections_max: 1, ..DatabaseConfig::default() };
+        let single = Database::open_with(database.name(), &config).await.unwrap();
+        let usual = cache_size(&mut single.pool().acquire().await.unwrap()).await;
+        for is_finished in [true, false] {
+            let mut budget = WriteBudget::for_starts();
+            let mut batch_writer = single.batch_writer(&mut budget);
+            let large = cache_size(batch_writer.next().await.unwrap()).await;
+            assert!(large < 10 * usual && usual < 0, "{large}, {usual}");
+            if is_finished {
+                batch_writer.finish().await.unwrap();
+            } else {
+                drop(batch_writer);
+            }
+            assert_eq!(cache_size(&mut single.pool().acquire().await.unwrap()).await, usual);
+        }
+        single.close().await;
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn steps_of_one_kind_are_committed_together() {
     on_each(async |database| {

@@ -19,6 +19,9 @@ use super::{
     play::{PlayStep, Trading},
 };
 
+/// Bookmakers that offer prices long before a match, and of which those of a match long ago are known.
+const FEW_BOOKMAKERS: usize = 3;
+
 #[derive(Debug, Clone)]
 pub struct ScheduledMatch {
     entry: Entry,
@@ -51,7 +54,7 @@ impl ScheduledMatch {
         self.entry.start
     }
 
-    /// Announces the match in advance, with `priced` including the bookmakers' first offers.
+    /// Announces the match in advance, with `priced` including the first offers of some bookmakers.
     #[must_use]
     pub fn ahead(&self, now: Micros, priced: bool) -> Vec<Timed> {
         let mut entry = self.entry.clone();
@@ -62,7 +65,7 @@ impl ScheduledMatch {
             let mut odds = game.open_odds(usize::MAX);
             batches.extend(all_open(&game, &mut odds));
         }
-        batches
+        only(batches, quoted_by(FEW_BOOKMAKERS))
     }
 
     /// The match as it is played, announced so long before its start, with the prices of the first so many
@@ -78,9 +81,10 @@ impl ScheduledMatch {
     }
 
     /// The match with its result: announced, priced twice, played, settled. It is the same match
-    /// that is played moment by moment; only its final state is reported, with all incidents.
+    /// that is played moment by moment; only its final state is reported, with all incidents. Unless it is `detailed`,
+    /// line-ups, what was counted of players, analysis and the prices of most bookmakers are left out.
     #[must_use]
-    pub fn result(&self) -> Vec<Timed> {
+    pub fn result(&self, detailed: bool) -> Vec<Timed> {
         let mut game = Game::new(self.entry.clone(), self.seed);
         let mut odds = game.open_odds(1);
         let mut batches = vec![game.batch(self.entry.announced, game.announcement())];
@@ -116,8 +120,28 @@ impl ScheduledMatch {
             let facts = settled.into_iter().map(Fact::Odds).collect();
             batches.push(game.batch(end + MINUTE, facts));
         }
-        batches
+        let quoted = quoted_by(FEW_BOOKMAKERS);
+        only(batches, |event| detailed || (!is_detail(&event.fact) && quoted(event)))
     }
+}
+
+/// The batches with these events alone.
+fn only(mut batches: Vec<Timed>, wanted: impl Fn(&Event) -> bool) -> Vec<Timed> {
+    batches.iter_mut().for_each(|timed| timed.batch.events.retain(&wanted));
+    batches.retain(|timed| !timed.batch.events.is_empty());
+    batches
+}
+
+/// What only some feeds report, and what makes a record large.
+fn is_detail(fact: &Fact) -> bool {
+    matches!(
+        fact,
+        Fact::Football(
+            FootballFact::LineUp { .. }
+                | FootballFact::PlayerStats { .. }
+                | FootballFact::Analysis(_)
+        )
+    )
 }
 
 /// Whether a fact is of play, or a price of the first so many bookmakers.

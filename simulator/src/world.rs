@@ -36,12 +36,12 @@ struct Circuit {
 
 const CIRCUITS: [Circuit; 7] = [
     Circuit::of_leagues("football", draw::football, PAST_ROUNDS),
-    Circuit::of_leagues("csgo", draw::cs2, 3),
-    Circuit::of_leagues("hockey", draw::hockey, 3),
-    Circuit::of_leagues("basketball", draw::basketball, 3),
-    Circuit { name: "tennis", draw: draw::tennis, days: 10, matches_max: 24, when: any_time },
-    Circuit { name: "darts", draw: draw::darts, days: 8, matches_max: 20, when: any_time },
-    Circuit { name: "horseracing", draw: draw::races, days: 2, matches_max: 72, when: post_time },
+    Circuit::of_leagues("csgo", draw::cs2, 2),
+    Circuit::of_leagues("hockey", draw::hockey, 2),
+    Circuit::of_leagues("basketball", draw::basketball, 2),
+    Circuit { name: "tennis", draw: draw::tennis, days: 10, matches_max: 12, when: any_time },
+    Circuit { name: "darts", draw: draw::darts, days: 8, matches_max: 12, when: any_time },
+    Circuit { name: "horseracing", draw: draw::races, days: 2, matches_max: 36, when: post_time },
 ];
 
 /// Kick-offs of the past are at quarters of an hour.

@@ -16,6 +16,7 @@ use tracing::{info, warn};
 use super::{DAY_US, DemoRun, WorldClock};
 use accounts::{Accounts, AccountsError};
 use base::clock::now;
+use database::WriteBudget;
 use history::{archive::Archive, query::MatchQuery, reader::Reader};
 use hub::{
     Epochs, Hub, HubSettings,
@@ -34,16 +35,19 @@ const META: &str = "demo_chronicle";
 /// The wait after a failure, such as a disk that stalls.
 const RETRY_AFTER: Duration = Duration::from_secs(10);
 
-/// Days after today that have fixtures and prices.
-const DAYS_AHEAD: u64 = 7;
-const DAYS_PRICED: u64 = 1;
+/// Days after today that have fixtures, so that each league has its next round. Those of today have prices.
+const DAYS_AHEAD: u64 = 3;
+
+/// How long before the start the matches were that are stored with all that a feed reports, which is most of the archive: the
+/// last round of each league. Those before have their results.
+const DETAILED_US: Micros = 3 * DAY_US;
 
 /// Days after today for which the matches of a sport are announced: leagues publish their fixtures long before, and
 /// draws and race cards come out late.
 fn days_ahead(sport: Sport) -> u64 {
     match sport {
-        Sport::Tennis | Sport::Darts => 3,
-        Sport::HorseRacing => 2,
+        Sport::Tennis | Sport::Darts => 2,
+        Sport::HorseRacing => 1,
         Sport::Football
         | Sport::Cs2
         | Sport::Hockey
@@ -59,10 +63,9 @@ const DAYS_MISSED_MAX: u64 = 7;
 /// The longest time before its start at which the demo itself announces a match.
 const NOTICE_US: Micros = DAY_US / 6;
 
-/// Matches per batch of generation and writing: enough for an efficient transaction, and few enough
-/// that other writers do not wait.
-/// What stays in memory of each batch is scattered among what does not.
-const TOGETHER: usize = 24;
+/// Matches that are generated and written together, in one transaction: their rows are all over the indexes, so each transaction
+/// writes most pages of these again.
+const TOGETHER: usize = 200;
 /// Batches that are generated while one is written.
 const MADE_AHEAD: usize = 2;
 
@@ -85,6 +88,7 @@ pub struct Chronicle {
     reader: Reader,
     ids: PublicIds,
     settings: HubSettings,
+    pace: WriteBudget,
     stopped: watch::Receiver<bool>,
 }
 
@@ -106,8 +110,11 @@ enum ChronicleError {
 /// Which facts of a match are generated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RecordScope {
-    /// Result facts of matches that are over by then.
-    ResultUntil(Micros),
+    /// Result facts of matches that are over by then, with all details if they began since.
+    Results {
+        until: Micros,
+        detailed_since: Micros,
+    },
     Ahead {
         now: Micros,
         priced: bool,
@@ -135,7 +142,8 @@ impl Chronicle {
         let (accounts, archive, reader) = (accounts.clone(), archive.clone(), reader.clone());
         let (ids, stopped) = (ids.clone(), stopped.clone());
         archive.set_partial(true);
-        Self { run, accounts, archive, reader, ids, settings, stopped }
+        let pace = WriteBudget::for_starts();
+        Self { run, accounts, archive, reader, ids, settings, pace, stopped }
     }
 
     /// Brings the archive up to date, and repeats that once a day.
@@ -144,6 +152,7 @@ impl Chronicle {
             let wait = match self.catch_up().await {
                 Ok(()) => {
                     self.archive.set_partial(false);
+                    self.pace = WriteBudget::default();
                     self.until_tomorrow()
                 }
                 Err(ChronicleError::Stopped) => return,
@@ -169,7 +178,7 @@ impl Chronicle {
         Duration::from_micros(u64::try_from(self.run.pace.ours(tomorrow) - now()).unwrap_or(0))
     }
 
-    async fn catch_up(&self) -> Result<(), ChronicleError> {
+    async fn catch_up(&mut self) -> Result<(), ChronicleError> {
         let (world, began_at) = (self.run.world(), now());
         let begun = self.run.pace.in_world(began_at);
         let today = world.day_at(begun);
@@ -183,7 +192,8 @@ impl Chronicle {
         }
         // The latest first: users look at them most.
         played.sort_by_key(|planned| Reverse(planned.start()));
-        let mut count = self.put(played, RecordScope::ResultUntil(began_at)).await?;
+        let results = RecordScope::Results { until: began_at, detailed_since: begun - DETAILED_US };
+        let mut count = self.put(played, results).await?;
         let mut done = stored.unwrap_or(ChronicleProgress {
             seed: world.seed,
             start: world.start,
@@ -191,7 +201,7 @@ impl Chronicle {
             priced: today,
         });
         for day in today..=today + DAYS_AHEAD {
-            let priced = day <= today + DAYS_PRICED;
+            let priced = day == today;
             let gets_prices = priced && day >= done.priced;
             let soonest = begun + if day < done.fixtures { NOTICE_US } else { 0 };
             let mut matches = world.programme(day);
@@ -254,14 +264,15 @@ impl Chronicle {
 
     /// Generates the records of these matches and writes them to the archive. Returns their number.
     async fn put(
-        &self,
+        &mut self,
         matches: Vec<ScheduledMatch>,
         scope: RecordScope,
     ) -> Result<usize, ChronicleError> {
-        let (settings, pace) = (self.settings, self.run.pace);
+        let (settings, clock) = (self.settings, self.run.pace);
+        let ids = self.ids.clone();
         let make = |some: &[ScheduledMatch]| {
-            let (some, ids) = (some.to_vec(), self.ids.clone());
-            tokio::task::spawn_blocking(move || records(&some, scope, (settings, pace), &ids))
+            let (some, ids) = (some.to_vec(), ids.clone());
+            tokio::task::spawn_blocking(move || records(&some, scope, (settings, clock), &ids))
         };
         let mut some = matches.chunks(TOGETHER).map(make);
         let mut making: VecDeque<_> = some.by_ref().take(MADE_AHEAD).collect();
@@ -277,7 +288,7 @@ impl Chronicle {
             records.retain(|record| self.reader.get(record.brief.id).is_none());
             // Public ids must be stored before the records that use them.
             self.ids.flush().await?;
-            self.archive.put_once(&records, now()).await?;
+            self.archive.put_once(&records, &mut self.pace, now()).await?;
             count += records.len();
         }
         Ok(count)
@@ -295,12 +306,14 @@ fn records(
     let (mut changes, mut records) = (Vec::new(), Vec::with_capacity(matches.len()));
     for planned in matches {
         let batches = match scope {
-            RecordScope::ResultUntil(_) => planned.result(),
+            RecordScope::Results { detailed_since, .. } => {
+                planned.result(planned.start() >= detailed_since)
+            }
             RecordScope::Ahead { now, priced } => planned.ahead(now, priced),
         };
         let batches: Vec<_> = batches.into_iter().map(|timed| pace.on_our_clock(timed)).collect();
         let ends = batches.last().map(|timed| timed.clock_us);
-        if let (RecordScope::ResultUntil(until), Some(ends)) = (scope, ends)
+        if let (RecordScope::Results { until, .. }, Some(ends)) = (scope, ends)
             && ends > until
         {
             continue;
@@ -348,7 +361,8 @@ mod tests {
         hold_us: 0,
     };
 
-    const EVERYTHING: RecordScope = RecordScope::ResultUntil(Micros::MAX);
+    const EVERYTHING: RecordScope =
+        RecordScope::Results { until: Micros::MAX, detailed_since: Micros::MIN };
 
     const PLAYED: (HubSettings, WorldClock) = (SETTINGS, WorldClock::REAL);
 
@@ -384,6 +398,27 @@ mod tests {
             }
             let priced = prices.iter().any(|price| &*price.market == "match_winner");
             assert!(priced || matches!(play, PlayRecord::Race(_)), "no prices in {brief:?}");
+        }
+    }
+
+    /// What is left of a match of football that was played weeks ago.
+    #[test]
+    fn results_without_details_have_goals_and_few_prices() {
+        let mut planned = some(World::new(1, NOW).past(), 25);
+        planned.retain(|it| it.sport() == Sport::Football);
+        let scope = RecordScope::Results { until: Micros::MAX, detailed_since: Micros::MAX };
+        let records = records(&planned, scope, PLAYED, &PublicIds::default());
+        assert!(records.len() > 20);
+        for record in &records {
+            let football = record.play.football().expect("football");
+            let goals = football.incidents.iter();
+            let goals = goals.filter(|it| &*it.kind == "goal" && it.retracted.is_none());
+            let score = record.brief.score.expect("a result");
+            assert_eq!(goals.count() as u32, score[0] + score[1], "{:?}", record.brief);
+            assert!(football.line_ups.iter().all(Option::is_none));
+            assert!(football.players.is_empty());
+            let books: BTreeSet<_> = record.prices.iter().map(|it| &*it.bookmaker).collect();
+            assert!((1..=3).contains(&books.len()), "{books:?}");
         }
     }
 
@@ -470,8 +505,10 @@ mod tests {
     fn matches_that_are_not_over_yet_are_left_out() {
         let past = World::new(1, NOW).past();
         let last: Vec<_> = past.into_iter().rev().take(12).collect();
-        let records =
-            |until| records(&last, RecordScope::ResultUntil(until), PLAYED, &PublicIds::default());
+        let records = |until| {
+            let scope = RecordScope::Results { until, detailed_since: Micros::MIN };
+            records(&last, scope, PLAYED, &PublicIds::default())
+        };
         assert!(records(NOW - DAY_US).is_empty());
         let until = NOW + DAY_US / 20;
         let records = records(until);

@@ -16,6 +16,8 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.sta
 # Which database unit tests run on is the choice of their suite.
 ENVIRONMENT.pop("TEST_POSTGRES_URL", None)
 ENVIRONMENT["CARGO_TERM_COLOR"] = "never"
+# A log has what a script printed before it hangs.
+ENVIRONMENT["PYTHONUNBUFFERED"] = "1"
 # A clean checkout is compiled once: what would speed up the next time takes time and space.
 if CI:
     ENVIRONMENT["CARGO_INCREMENTAL"] = "0"

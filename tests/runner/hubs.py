@@ -57,8 +57,7 @@ def hub_on(log, db, **settings):
 
 
 class DemoDatabase:
-    """The database of a demo that has written its past: two weeks of matches, which takes a debug build
-    some time. One hub writes it, and every hub that needs a past starts with a copy. It stays for a while."""
+    """The database of a demo that has written its past: two weeks of matches. One hub writes it, and every hub that needs a past starts with a copy. It stays for a while."""
 
     def __init__(self, folder=LOGS / "demo"):
         self.lock, self.folder, self.error, self.is_ready = threading.Lock(), folder, None, False

@@ -12,8 +12,12 @@ from runner.environment import ENVIRONMENT, LOGS, TOP
 
 # Held while cargo compiles: a second compile would take cores from the first and finish no earlier.
 COMPILING = threading.Lock()
-# Far more than any step takes: a suite that hangs is always stopped and reported.
+# Far more than any step takes, and than any takes from one line of output to the next: a suite that hangs is always stopped
+# and reported.
 STEP_S_MAX = 50 * 60
+SILENT_S_MAX = 12 * 60
+# How long the output of a process that has ended may take to be read.
+READ_S_MAX = 60
 # Between two looks at a process that runs.
 LOOK_S_MAX = 0.05
 
@@ -49,9 +53,12 @@ class Log:
         """A further file of the same suite."""
         return Log(name, self.suite)
 
-    def run(self, *command, cwd=TOP, env=None, text=None, low_priority=False, captured=False, limit_s=STEP_S_MAX):
+    def run(self, *command, cwd=TOP, env=None, text=None, low_priority=False, captured=False, limit_s=STEP_S_MAX, silent_s=None):
         """Runs a command to its end; returns its exit code and its output. With `captured` only stderr goes to
-        the log, and only stdout is returned."""
+        the log, and only stdout is returned. One that takes longer than `limit_s`, or writes nothing to the log for
+        `silent_s`, is killed with all that it started. A step that may take longer than others may also be silent for longer."""
+        if silent_s is None:
+            silent_s = SILENT_S_MAX if limit_s <= STEP_S_MAX else limit_s
         if Log.stopped:
             raise Failed("interrupted")
         command = [str(part) for part in command]
@@ -68,20 +75,32 @@ class Log:
             )
             Log.running.add(process)
             try:
-                output = self.communicate(process, text, limit_s)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
+                output = self.communicate(process, text, limit_s, silent_s)
+            except subprocess.TimeoutExpired as late:
+                self.kill(process)
                 self.reap(process, limit_s)
-                raise Failed(f"stopped after {limit_s} s: {' '.join(command)}") from None
+                why = "without output" if late.timeout == silent_s else "in all"
+                raise Failed(f"stopped after {late.timeout} s {why}: {' '.join(command)}") from None
             finally:
                 Log.running.discard(process)
+        if process.returncode != 0:
+            # A program that failed may have left others behind, such as a hub, which would take the processor from what follows.
+            self.kill(process)
         if captured:
             return process.returncode, output
         with self.path.open("rb") as log:
             log.seek(start)
             return process.returncode, log.read().decode(errors="replace")
 
-    def communicate(self, process, text, limit_s):
+    @staticmethod
+    def kill(process):
+        """Kills a command, and what it started."""
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+    def communicate(self, process, text, limit_s, silent_s):
         """Gives a process its input and waits for its end; returns its output, if that is a pipe."""
         read = []
         reading = threading.Thread(target=lambda: read.append(process.stdout.read()), daemon=True)
@@ -93,29 +112,35 @@ class Log:
                     process.stdin.write(text.encode())
             except BrokenPipeError:
                 pass
-        self.reap(process, limit_s)
+        self.reap(process, limit_s, silent_s)
         if not process.stdout:
             return ""
         # Unless a process that it left behind holds the pipe, its output ends with it.
-        reading.join(limit_s)
+        reading.join(READ_S_MAX)
         process.stdout.close()
         return b"".join(read).decode(errors="replace")
 
-    def reap(self, process, limit_s):
+    def reap(self, process, limit_s, silent_s=None):
         """Waits for the end of a process and charges the suite for its processor time, and for that of the processes that it
         waited for itself."""
-        deadline, look_s = time.monotonic() + limit_s, 0.001
+        began, look_s = time.monotonic(), 0.001
+        size, heard = 0, began
         while process.returncode is None:
             pid, status, usage = os.wait4(process.pid, os.WNOHANG)
             if pid:
                 process.returncode = os.waitstatus_to_exitcode(status)
                 with Log.charging:
                     Log.processor_s[self.suite] += usage.ru_utime + usage.ru_stime
-            elif time.monotonic() > deadline:
+                return
+            now = time.monotonic()
+            if (written := self.path.stat().st_size) != size:
+                size, heard = written, now
+            if now - began > limit_s:
                 raise subprocess.TimeoutExpired(process.args, limit_s)
-            else:
-                time.sleep(look_s)
-                look_s = min(2 * look_s, LOOK_S_MAX)
+            if silent_s is not None and now - heard > silent_s:
+                raise subprocess.TimeoutExpired(process.args, silent_s)
+            time.sleep(look_s)
+            look_s = min(2 * look_s, LOOK_S_MAX)
 
     @staticmethod
     def stop_all():
@@ -137,7 +162,8 @@ class Log:
             self.waited_s += time.monotonic() - began
 
     def cargo(self, *arguments, wrapper=(), **options):
-        """A command of cargo's that compiles. `wrapper` is put before it."""
+        """A command of cargo's that compiles, where one crate may take long beside the tests. `wrapper` is put before it."""
+        options = {"silent_s": STEP_S_MAX} | options
         with self.waiting():
             COMPILING.acquire()
         try:

@@ -56,14 +56,37 @@ def libtest_counts(printed):
 
 
 def failed_tests(printed):
-    """A line for each Rust test that failed, its name and the beginning of its last output; those of clients' scripts, and those of pytest.
-    Of a test that runs with --nocapture, its last panic."""
+    """A line for each Rust test that failed, its name and the beginning of its last output; those of clients' scripts, of pytest, of
+    Node's and of Python's own runner. Of a test that runs with --nocapture, its last panic."""
     outputs = dict(re.findall(r"^thread '(\S+)' .*?panicked at .*?\n(.*?)(?=^stack backtrace:$|^note: |^test |\Z)", printed, re.MULTILINE | re.DOTALL))
     outputs |= dict(re.findall(r"^---- (\S+) stdout ----\n(.*?)(?=^---- |^failures:$|\Z)", printed, re.MULTILINE | re.DOTALL))
     names = dict.fromkeys(name for name, result, _ in TEST_LINE.findall(printed) if result == "FAILED")
     rust = [f"{name}: {' '.join(outputs.get(name, '').split())[:600]}" for name in names]
     scripts = re.findall(r"^(?:[\w-]+: )?FAILED: .*$|^FAILED \S+::.*$", printed, re.MULTILINE)
-    return rust + [line[:600] for line in dict.fromkeys(scripts)]
+    return rust + [line[:600] for line in dict.fromkeys(scripts + failed_in_tap(printed) + failed_in_unittest(printed))]
+
+
+def failed_in_tap(printed):
+    """Names and errors of what failed in the output of `node --test`, without the suites and files that failed because of it."""
+    found = re.findall(r"^( *)not ok \d+ - ([^\n]*)\n\1  ---\n(.*?)^\1  \.\.\.$", printed, re.MULTILINE | re.DOTALL)
+    failed = []
+    for _, name, details in found:
+        error = re.search(r"^( *)error: (?:'(.*)'|\|-\n((?:\1  .*\n|\s*\n)*))", details, re.MULTILINE)
+        if "failureType: 'subtestsFailed'" not in details and "# TODO" not in name:
+            failed.append(f"{name}: {' '.join((error[2] or error[3] or '').split()) if error else ''}")
+    return failed
+
+
+def failed_in_unittest(printed):
+    """Names and last lines of what failed in the output of `python3 -m unittest`."""
+    found = re.findall(r"^={70}\n(?:FAIL|ERROR): ([^\n]*)\n(?:[^\n]*\n)?-{70}\n(.*?)(?=^[=-]{70}$)", printed, re.MULTILINE | re.DOTALL)
+    return [f"{name}: {' '.join(text.split())[-500:]}" for name, text in found]
+
+
+def failures(printed, remark):
+    """What to say of a suite that failed: its tests that did, and why it ended before its end; else the last that it printed."""
+    lines = failed_tests(printed) + ([remark] if remark else [])
+    return lines or [" ".join(printed.split())[-600:]]
 
 
 def durations(printed):

@@ -13,7 +13,7 @@ from runner.environment import CI, LOGS, TOP
 from runner.hubs import DEMO, SHARED_HUB
 from runner.lanes import run_lanes
 from runner.log import Failed, Log, Missing
-from runner.report import Counts, failed_tests
+from runner.report import Counts, failures
 from runner.suites import ALL_SUITES, LANES
 
 # Steps of a lane that are no suites: they say nothing unless they fail, and suites that need them then fail.
@@ -110,7 +110,7 @@ def run_suite(name, always=True):
     if log.waited_s >= 1:
         line += f", after {log.waited_s:.0f} s of waiting for compiles"
     report([*lines, line])
-    return Result(counts, line, failed_tests(printed), log.durations)
+    return Result(counts, line, failures(printed, remark) if counts.failed else [], log.durations)
 
 
 # What suites share, by the name of its log.

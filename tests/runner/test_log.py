@@ -34,6 +34,18 @@ class Commands(unittest.TestCase):
         self.log.part("runner-test-part").run(sys.executable, "-c", child)
         self.assertGreaterEqual(self.spent_s(), 0.6)
 
+    def test_a_command_that_prints_nothing_is_stopped_and_one_that_prints_is_not(self):
+        with self.assertRaisesRegex(Failed, r"^stopped after 0\.1 s without output: sleep 60$"):
+            self.log.run("sleep", "60", silent_s=0.1)
+        with self.assertRaisesRegex(Failed, r"^stopped after 0\.5 s in all: sh "):
+            self.log.run("sh", "-c", "while echo said; do sleep 0.01; done", limit_s=0.5, silent_s=30)
+
+    def test_what_a_failed_command_leaves_behind_is_killed(self):
+        child = "import subprocess; print(subprocess.Popen(['sleep', '60']).pid); raise SystemExit(1)"
+        _, said = self.log.run(sys.executable, "-c", child)
+        with self.assertRaises(Failed):
+            self.log.must("sh", "-c", 'while [ -d "/proc/$0" ] && ! grep -q "^State:.Z" "/proc/$0/status"; do :; done; exit 3', said.split()[-1])
+
     def test_a_command_that_hangs_is_stopped(self):
         began = time.monotonic()
         with self.assertRaises(Failed):

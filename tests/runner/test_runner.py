@@ -7,7 +7,7 @@ from pathlib import Path
 
 from runner.cargo import Package, changed_packages, compiled_programs, has_doc_test, member_features, packages
 from runner.lanes import once, run_lanes
-from runner.report import Counts, durations, failed_tests, libtest_counts, pytest_counts, script_counts
+from runner.report import Counts, durations, failed_tests, failures, libtest_counts, pytest_counts, script_counts
 
 LIBTEST = """
 running 5 tests
@@ -41,8 +41,88 @@ failures:
 test result: FAILED. 3 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out; finished in 12.38s
 """
 
+TAP = """TAP version 13
+# Subtest: follow
+    # Subtest: an event: once
+    not ok 1 - an event: once
+      ---
+      duration_ms: 6.83336
+      failureType: 'testCodeFailure'
+      error: |-
+        Expected values to be strictly deep-equal:
+        + actual - expected
+
+          [
+        +   1
+      code: 'ERR_ASSERTION'
+      ...
+    # Subtest: is woken
+    not ok 2 - is woken
+      ---
+      failureType: 'testCodeFailure'
+      error: 'not within 60 s: it follows'
+      ...
+    not ok 3 - later # TODO
+      ---
+      failureType: 'testCodeFailure'
+      ...
+    ok 4 - works
+      ---
+      duration_ms: 3.2
+      ...
+    1..4
+not ok 1 - follow
+  ---
+  failureType: 'subtestsFailed'
+  error: '2 subtests failed'
+  ...
+not ok 2 - /tests/hub/cuts.test.js
+  ---
+  failureType: 'testTimeoutFailure'
+  error: 'test timed out after 3000ms'
+  ...
+1..2
+"""
+
+UNITTEST = f"""{"=" * 70}
+FAIL: test_a (runner.test_log.Commands.test_a)
+What it shows.
+{"-" * 70}
+Traceback (most recent call last):
+AssertionError: 1 != 2
+
+{"=" * 70}
+ERROR: test_b (runner.test_log.Commands.test_b)
+{"-" * 70}
+KeyError: 'x'
+
+{"-" * 70}
+Ran 8 tests in 2.5s
+
+FAILED (failures=1, errors=1)
+"""
+
 
 class Report(unittest.TestCase):
+    def test_failed_tests_of_node_are_named_with_their_error(self):
+        self.assertEqual(failed_tests(TAP), [
+            "an event: once: Expected values to be strictly deep-equal: + actual - expected [ + 1",
+            "is woken: not within 60 s: it follows",
+            "/tests/hub/cuts.test.js: test timed out after 3000ms",
+        ])
+
+    def test_failed_tests_of_unittest_are_named_with_their_last_lines(self):
+        self.assertEqual(failed_tests(UNITTEST), [
+            "test_a (runner.test_log.Commands.test_a): Traceback (most recent call last): AssertionError: 1 != 2",
+            "test_b (runner.test_log.Commands.test_b): KeyError: 'x'",
+        ])
+
+    def test_a_suite_that_names_no_failed_test_says_why_it_failed(self):
+        stopped = "Failed: stopped after 720 s without output: x"
+        self.assertEqual(failures("ok: a\n", stopped), [stopped])
+        self.assertEqual(failures("FAILED: goal: none\n", stopped), ["FAILED: goal: none", stopped])
+        self.assertEqual(failures("$ ruff check\nE501 too long\n", None), ["$ ruff check E501 too long"])
+
     def test_libtest_summaries_are_added_and_skipped_tests_recognised(self):
         self.assertEqual(libtest_counts(LIBTEST), Counts(passed=2, failed=1, skipped=1))
         self.assertEqual(libtest_counts(LIBTEST + LIBTEST), Counts(passed=4, failed=2, skipped=2))

@@ -156,6 +156,8 @@ export class Stream {
   #pings = new Map();
   /** @type {{ offset: number, rtt: number }[]} */
   #offsets = [];
+  // As of the offsets.
+  #jumped = 0;
   #beatMs = DEFAULT_BEAT_MS;
   // Of a command with the positions of many channels, and their number.
   #fromBytes = DEFAULT_COMMAND_BYTES;
@@ -185,6 +187,7 @@ export class Stream {
     this.#clock = options.clock ?? systemClock;
     this.#onState = options.onState ?? (() => {});
     this.#random = options.random ?? Math.random;
+    this.#jumped = this.#clock.jumped ?? 0;
     /**
      * Of the newest `lag` frame: what this connection is behind by; undefined when it is not.
      * @type {any}
@@ -224,7 +227,16 @@ export class Stream {
 
   /** Local milliseconds, by the clock that it was given. */
   now() {
-    return this.#clock.now();
+    const now = this.#clock.now();
+    const { jumped = 0 } = this.#clock;
+    if (jumped !== this.#jumped) {
+      // Until the hub answers, its clock goes on: perhaps somebody has set this one.
+      this.#offsets = [{ offset: this.clockOffset() - (jumped - this.#jumped) * 1000, rtt: Infinity }];
+      this.#jumped = jumped;
+      this.#pings.clear();
+      if (this.#phase === "open") this.#ping();
+    }
+    return now;
   }
 
   /** The hub's clock now, in microseconds since the Unix epoch. */
@@ -243,8 +255,8 @@ export class Stream {
    * @returns {number | undefined}
    */
   roundTripMs() {
-    const rtt = this.#bestOffset()?.rtt;
-    return Number.isFinite(rtt) ? rtt : undefined;
+    const { rtt = Infinity } = this.#bestOffset() ?? {};
+    return rtt < Infinity ? rtt : undefined;
   }
 
   /**

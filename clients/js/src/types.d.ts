@@ -175,6 +175,8 @@ export interface StreamState {
 
 export interface Clock {
   now(): number;
+  /** Milliseconds by which `now` has jumped ahead so far: the machine has slept, or somebody has set its clock. */
+  jumped?: number;
   setTimeout(run: () => void, ms: number): unknown;
   clearTimeout(timer: unknown): void;
 }

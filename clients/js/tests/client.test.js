@@ -307,6 +307,71 @@ describe("iterating", () => {
     client.close();
   });
 
+  // After each change the reader is busy for the next of the pauses, and then for no time at all; the hub has news every 50 ms.
+  for (const [pauses, rates] of [
+    [[], []],
+    [[100, 240, 100], []],
+    [[300], [250, 0]],
+    [[700], [250, 500, 0]],
+    [[700, 700, 700], [250, 500, 0]],
+    [[700, 0, 0, 0, 700], [250, 500, 0, 250, 500, 0]],
+    [[700, 0, 700, 0, 700, 0], [250, 500, 0]],
+    [[6000], [250, 500, 1000, 2000, 5000, 0]],
+  ]) {
+    test(`a reader that is busy for ${pauses.join(", ") || "no"} ms asks for ${rates.join(", ") || "nothing"}, and gets all`, async () => {
+      const hub = new TestHub();
+      const names = [1, 2, 3, 4].map((n) => `football/${n}`);
+      for (const name of names) hub.publish(name, FOOTBALL);
+      const client = connect("https://hub.example.org", hub.options());
+      await hub.open();
+      const changes = client.follow("football/*").changes();
+      const happened = [];
+      let round = 0;
+      const pass = (ms) => {
+        for (let passed = 0; passed < ms; passed += 50) {
+          round += 1;
+          const name = names[round % 4];
+          const events = round % 3 === 0 ? [goal(`g${round}`)] : undefined;
+          if (events) happened.push([name, `g${round}`]);
+          hub.publish(name, { n: round }, events).pass(Math.min(50, ms - passed));
+        }
+      };
+      const got = [];
+      let merged = 0;
+      const documents = new Map();
+      const take = async () => {
+        let change;
+        void changes.next().then(({ value }) => (change = value));
+        await settled();
+        for (let waited = 0; change === undefined && waited < 10_000; waited += 50) {
+          pass(50);
+          await settled();
+        }
+        assert.ok(change, "no change within 10 s");
+        assert.equal(change.missed, undefined);
+        got.push(...change.events.map(({ eid }) => [change.ch, eid]));
+        merged += change.merged?.why === "reader" ? 1 : 0;
+        documents.set(change.ch, change.data);
+      };
+      for (const pause of pauses) {
+        await take();
+        pass(pause);
+      }
+      const asked = () => hub.commands.filter(({ op }) => op === "set").map(({ every_ms }) => every_ms);
+      for (let n = 0; n < 100; n += 1) await take();
+      assert.deepEqual(asked(), rates);
+      assert.equal(merged > 0, rates.length > 0 || pauses.length > 0);
+      for (const name of names) {
+        const eids = (all) => all.filter(([ch]) => ch === name).map(([, eid]) => eid);
+        const [all, own] = [eids(happened), eids(got)];
+        assert.deepEqual(own, all.slice(0, own.length));
+        assert.ok(all.length - own.length <= 1, `${all.length - own.length} events are late`);
+        assert.deepEqual(documents.get(name), hub.channels.get(name).data);
+      }
+      client.close();
+    });
+  }
+
   test("a lossless reader is merged, told so, and never lowers its rate", async () => {
     const { hub, client } = await connected();
     const changes = client.follow("football/1", { lossless: true, rate: 1000 }).changes();

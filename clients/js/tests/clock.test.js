@@ -18,6 +18,9 @@ test("time goes on by itself, through sleeps and steps of the clock", async (t) 
   assert.equal(passed(10_000, 10_000), 10_000);
   assert.equal(passed(-600_000, 5000), 15_000, "the clock was set back");
   assert.equal(passed(5000, 5000), 20_000);
+  assert.equal(systemClock.jumped, 0);
   assert.equal(passed(30_000, 0), 50_000, "the machine has slept");
+  assert.equal(systemClock.jumped, 30_000);
   assert.equal(passed(5400, 5000), 55_000, "a small difference is no step");
+  assert.equal(systemClock.jumped, 30_000);
 });

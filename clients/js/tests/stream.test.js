@@ -545,6 +545,43 @@ describe("liveness of the socket", () => {
     assert.equal(script.stream.roundTripMs(), 100);
     assert.equal(script.stream.serverNow(), script.clock.now() * 1000 + 6_900_000);
   });
+
+  // What passed for the hub in a jump of this clock: nothing if somebody has set it, and all of it if the machine has slept.
+  for (const [what, slept] of [["was set", 0], ["stood still in a sleep of the machine", 9000]]) {
+    test(`the hub's clock goes on when this one jumps because it ${what}, and is right after a round trip`, () => {
+      const script = following();
+      let hubNow = script.clock.now() * 1000 + 7_000_000;
+      const pass = (ms) => {
+        hubNow += ms * 1000;
+        script.clock.pass(ms);
+      };
+      const answer = () => {
+        for (const { id } of script.socket.sent.splice(0).filter((it) => it.op === "ping")) script.say({ type: "pong", id, now: hubNow });
+      };
+      answer();
+      assert.equal(script.stream.serverNow(), hubNow);
+      // Until it pings again. That ping is before the jump: its answer says nothing about the time after it.
+      for (let beats = 0; beats < 6; beats += 1) {
+        pass(5000);
+        script.say({ type: "beat", heads: {} });
+      }
+      const before = script.stream.serverNow();
+      assert.equal(before, hubNow);
+      assert.equal(script.socket.sent.filter((it) => it.op === "ping").length, 1);
+      script.clock.time += 9000;
+      script.clock.jumped = 9000;
+      hubNow += slept * 1000;
+      assert.equal(script.stream.serverNow(), before, "it neither jumps nor goes back");
+      const pings = script.socket.sent.filter((it) => it.op === "ping");
+      assert.equal(pings.length, 2, "it asks at once");
+      script.say({ type: "pong", id: pings[0].id, now: hubNow - 20_000_000 });
+      assert.equal(script.stream.serverNow(), before);
+      pass(40);
+      answer();
+      assert.ok(Math.abs(script.stream.serverNow() - hubNow) <= 20_000, `${script.stream.serverNow() - hubNow} us`);
+      assert.equal(script.stream.state.phase, "open");
+    });
+  }
 });
 
 describe("reconnecting", () => {

@@ -24,6 +24,7 @@ mod write_cache;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    mem,
     sync::{
         Arc, PoisonError, RwLock,
         atomic::{AtomicI64, Ordering},
@@ -52,12 +53,12 @@ use self::{
 };
 pub use crate::match_query::Window;
 use crate::match_query::{MatchPage, MatchQuery};
-use database::{Database, STATEMENT_MAX, within};
+use database::{Database, STATEMENT_MAX, WriteBudget, within};
 pub(crate) use record::completed;
 use record::{Key, MatchRecord, MatchSummary, Status};
 
-/// Matches that are written in one transaction, without their prices: some hundreds of KiB.
-const AT_ONCE: usize = 50;
+/// Matches that are written in one transaction, without their prices: some MiB at most.
+const AT_ONCE: usize = 200;
 
 /// A handle on the archive; clones share it.
 #[derive(Debug, Clone)]
@@ -134,7 +135,7 @@ impl Archive {
     }
 
     /// Like [`Self::put`], for matches that are not reported again soon: what was written of them is
-    /// not cached, unless it was before.
+    /// not cached, unless it was before. `pace`: how long other writers wait.
     ///
     /// # Errors
     ///
@@ -142,12 +143,15 @@ impl Archive {
     pub async fn put_once(
         &self,
         records: &[Arc<MatchRecord>],
+        pace: &mut WriteBudget,
         now: Micros,
     ) -> Result<(), sqlx::Error> {
         let mut cache = self.cache().await?;
+        mem::swap(cache.pace(), pace);
         let ids = records.iter().map(|record| record.brief.id);
         let new: Vec<_> = ids.filter(|id| !cache.knows(*id)).collect();
         let written = self.keep_in(&mut cache, records, &PriceTrail::default(), now).await;
+        mem::swap(cache.pace(), pace);
         new.iter().for_each(|id| cache.forget(*id));
         written.map(|_| ())
     }

@@ -127,11 +127,12 @@ async fn match_that_is_put_once_is_not_cached() {
         let archive = Archive::open(&database).await.unwrap();
         let open = Arc::new(record(MATCH, football()));
         assert!(!open.brief.status.is_over(), "what is over is never cached");
-        archive.put_once(&[Arc::clone(&open)], NOW).await.unwrap();
+        let mut pace = WriteBudget::for_starts();
+        archive.put_once(&[Arc::clone(&open)], &mut pace, NOW).await.unwrap();
         assert!(!archive.inner.cache.lock().await.knows(MATCH));
         assert!(archive.brief(MATCH).is_some(), "it is in the archive all the same");
         archive.put(&[Arc::clone(&open)], NOW).await.unwrap();
-        archive.put_once(&[open], NOW).await.unwrap();
+        archive.put_once(&[open], &mut pace, NOW).await.unwrap();
         assert!(archive.inner.cache.lock().await.knows(MATCH), "the hub still reports it");
     })
     .await;

@@ -14,9 +14,9 @@ from runner.build import BUILD, MCP_FIXTURE, RUST_CLIENT, hub_binary
 from runner.environment import ENVIRONMENT, LOGS, TOP
 from runner.hubs import ANSWER_S_MAX, DEMO, SHARED_HUB, hub_with_past, running_hub, said_by, wait_for_predictions
 from runner.install import node_22, npm_packages, python_with, tool
-from runner.log import Failed
+from runner.log import STEP_S_MAX, Failed
 from runner.report import Counts, at_least_failed, pytest_counts, script_counts
-from runner.suites.common import check, node_tests
+from runner.suites.common import NODE_FILE_S_MAX, check, node_tests
 
 
 def client_js(log):
@@ -27,16 +27,20 @@ def client_js(log):
 
 def client_js_long(log):
     """The same with 1,000 cuts."""
-    return client_js_tests(log, TEST_CUTS="1000")
+    return client_js_tests(log, file_s=LONG_S_MAX, TEST_CUTS="1000")
 
 
-def client_js_tests(log, **variables):
+# Of a thousand cuts: what one takes on a busy machine.
+LONG_S_MAX = 1000 * 5
+
+
+def client_js_tests(log, file_s=NODE_FILE_S_MAX, **variables):
     folder = TOP / "clients" / "js"
     node = npm_packages(log, folder)
     counts = check(log, node, "build.js", "--check", cwd=folder)
     counts += check(log, node, "node_modules/typescript/bin/tsc", "-p", ".", "--noEmit", cwd=folder)
     env = variables | {"HUB_BIN": str(hub_binary(log))}
-    return counts + node_tests(log, node, folder / "tests", folder / "tests" / "hub", cwd=folder, env=env)
+    return counts + node_tests(log, node, folder / "tests", folder / "tests" / "hub", file_s=file_s, cwd=folder, env=env)
 
 
 def clients(log):
@@ -65,10 +69,14 @@ def client_python(log):
 
 def client_python_long(log):
     """The same with 1,000 cuts."""
-    return client_python_tests(log, CHAOS_CUTS="1000")
+    return client_python_tests(log, test_s=LONG_S_MAX, CHAOS_CUTS="1000")
 
 
-def client_python_tests(log, **variables):
+# Far more than a test takes. It is shorter than a silence for which the suite would be ended, so that the report names the test.
+PYTHON_TEST_S_MAX = 600
+
+
+def client_python_tests(log, test_s=PYTHON_TEST_S_MAX, **variables):
     python = python_client_tools(log)
     counts = Counts()
     for command in (["ruff", "check"], ["ruff", "format", "--check"], ["mypy"], ["pyright", "--pythonpath", python]):
@@ -80,7 +88,9 @@ def client_python_tests(log, **variables):
         pip = (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--force-reinstall", "--no-deps")
         log.must(*pip, wheel)
         env = variables | {"HUB_BIN": str(hub_binary(log)), "TEST_WHEEL": str(wheel)}
-        code, printed = log.run(python, "-m", "pytest", "--durations", "5", cwd=PYTHON_CLIENT, env=env)
+        bounds = ("-o", f"faulthandler_timeout={test_s}", "-o", "faulthandler_exit_on_timeout=true")
+        limits = {"silent_s": 2 * test_s, "limit_s": max(STEP_S_MAX, 3 * test_s)}
+        code, printed = log.run(python, "-m", "pytest", "--durations", "5", *bounds, cwd=PYTHON_CLIENT, env=env, **limits)
     return counts + pytest_counts(printed, code)
 
 
@@ -237,7 +247,7 @@ def schemathesis(log):
             code, said = log.run(
                 python.parent / "schemathesis", "--config-file", folder / "schemathesis.toml", "run", f"http://{address}/api/schema/",
                 "--no-color", "--report-junit-path", report, *options,
-                cwd=folder, env={"HUB_KEY": key, "ANSWERED": str(answered)},
+                cwd=folder, env={"HUB_KEY": key, "ANSWERED": str(answered)}, silent_s=STEP_S_MAX,
             )
             if not (tests := re.search(r"<testsuites [^>]*>", report.read_text())):
                 raise Failed(f"Schemathesis ended with {code} and without a report")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from runner.environment import TOP
 from runner.install import npm_packages, python_with, tool
+from runner.log import STEP_S_MAX
 from runner.report import Counts, at_least_failed
 
 
@@ -45,8 +46,15 @@ def needs_tool(name):
     return lambda log: tool(log, name)
 
 
-def node_tests(log, node, *folders, **options):
+# Far more than the tests of a file take.
+NODE_FILE_S_MAX = 600
+
+
+def node_tests(log, node, *folders, file_s=NODE_FILE_S_MAX, **options):
+    """Node's tests in these folders. A file that takes longer than `file_s` fails, and the others go on."""
     tests = [path for folder in folders for path in sorted(folder.glob("*.test.js"))]
-    code, said = log.run(node, "--test", "--test-reporter=tap", *tests, **options)
+    command = (node, "--test", "--test-reporter=tap", f"--test-timeout={1000 * file_s}", *tests)
+    # Nothing is printed while a file runs.
+    code, said = log.run(*command, silent_s=2 * file_s, limit_s=max(STEP_S_MAX, 3 * file_s), **options)
     count = lambda word: sum(map(int, re.findall(rf"^# {word} (\d+)$", said, re.MULTILINE)))
     return at_least_failed(Counts(count("pass"), count("fail") + count("cancelled"), count("skipped") + count("todo")), code)

@@ -11,7 +11,7 @@ import { promisify } from "node:util";
 
 import { startHub } from "./support.js";
 
-const run = promisify(execFile);
+const run = (program, words, options) => promisify(execFile)(program, words, { timeout: 180_000, ...options });
 const top = new URL("../../", import.meta.url).pathname;
 let folder, hub;
 

@@ -10,8 +10,13 @@ import { createInterface } from "node:readline";
 import { WebSocket as Socket } from "ws";
 
 // Generous: these wait for something to happen, and a busy machine is no failure.
-const START_MS = 600_000;
+const START_MS = 180_000;
 const WAIT_MS = 60_000;
+
+// A hub that a test has left would keep this program, and whoever waits for it, for ever.
+const hubs = new Set();
+process.once("exit", () => hubs.forEach((hub) => hub.kill("SIGKILL")));
+process.once("SIGTERM", () => process.exit(143));
 
 export const WebSocket = globalThis.WebSocket ?? Socket;
 
@@ -31,8 +36,8 @@ export async function startHub(...options) {
       MATCHWIRE_LOGGING_FILTER: "warn",
     },
   });
-  const [address, key] = await new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error("the hub did not say where it listens")), START_MS);
+  hubs.add(hub);
+  const said = new Promise((resolve, reject) => {
     hub.once("exit", (code) => reject(new Error(`the hub stopped with code ${code}`)));
     hub.once("error", reject);
     let found;
@@ -40,14 +45,15 @@ export async function startHub(...options) {
       found ??= /listening on http:\/\/(\S+)/.exec(line)?.[1];
       const key = /demo key\s+(mw_\w+)/.exec(line)?.[1];
       if (found === undefined || key === undefined) return;
-      clearTimeout(timer);
       resolve([found, key]);
     });
   });
+  const [address, key] = await within("the hub says where it listens", said, START_MS);
   const stop = async () => {
-    hub.removeAllListeners("exit");
+    const ended = hub.exitCode ?? once(hub, "exit");
     hub.kill("SIGTERM");
-    await once(hub, "exit");
+    await within("the hub stops", ended).finally(() => hub.kill("SIGKILL"));
+    hubs.delete(hub);
     await rm(folder, { recursive: true, force: true, maxRetries: 5 });
   };
   return { address, key, stop };
@@ -112,12 +118,15 @@ export class Proxy {
     return this.#pairs.size === 0;
   }
 
-  /** Cuts each connection after some more bytes from the hub; 0 at once. */
-  cut(afterBytes = 0) {
+  /** Cuts each connection after some more bytes from the hub, and after a while if fewer come; 0 at once. */
+  cut(afterBytes = 0, withinMs = 3000) {
     for (const pair of [...this.#pairs]) {
       if (afterBytes === 0) this.#cut(pair);
       else pair.cutAfter = afterBytes;
     }
+    if (afterBytes === 0) return;
+    const pairs = [...this.#pairs];
+    setTimeout(() => pairs.forEach((pair) => this.#pairs.has(pair) && this.#cut(pair)), withinMs);
   }
 
   /** Ends a stall: what was withheld is lost with its connections. */
@@ -128,18 +137,28 @@ export class Proxy {
 
   async close() {
     this.cut();
+    const closed = once(this.#server, "close");
     this.#server.close();
-    await once(this.#server, "close");
+    await within("the proxy is closed", closed);
   }
 }
 
-/** Resolves when `holds` does; looks after each `tick`, a promise of something that may have changed it. */
+/** What the promise resolves with; fails after a while, with what was waited for. */
+export async function within(what, promise, limitMs = WAIT_MS) {
+  let timer;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`not within ${limitMs / 1000} s: ${what}`)), limitMs);
+  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
+/** Resolves when `holds` does, which may be asynchronous; fails after a while, with what was waited for. */
 export async function until(what, holds, limitMs = WAIT_MS) {
-  const deadline = Date.now() + limitMs;
-  while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`not within ${limitMs / 1000} s: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  let isOver = false;
+  const poll = async () => {
+    while (!isOver && !(await holds())) await new Promise((resolve) => setTimeout(resolve, 20));
+  };
+  await within(what, poll(), limitMs).finally(() => (isOver = true));
 }
 
 /** Everything that a client is given for patterns or names: documents by sequence, and events. */
@@ -152,13 +171,15 @@ export class Record {
     for (const follow of this.follows) follow.on("change", (change) => this.#note(change));
   }
 
-  #note({ ch, epoch, seq, data, events, missed }) {
+  #note({ ch, epoch, seq, data, events, missed, health }) {
     const channel = this.channels.get(ch) ?? { first: { epoch, seq }, events: [], documents: new Map(), faults: [] };
     this.channels.set(ch, channel);
     if (epoch !== channel.epoch && channel.epoch !== undefined) channel.first = { epoch, seq };
     else if (missed) channel.faults.push(`missed ${JSON.stringify(missed)}`);
     if (epoch === channel.epoch && seq < channel.seq) channel.faults.push(`went back from ${channel.seq} to ${seq}`);
-    Object.assign(channel, { epoch, seq });
+    // A match that the hub no longer has.
+    const isGone = health === "refused";
+    Object.assign(channel, { epoch, seq, isGone });
     for (const { eid } of events) channel.events.push({ epoch, seq, eid });
     channel.documents.set(seq, data);
     if (channel.documents.size > 100) channel.documents.delete(channel.documents.keys().next().value);
@@ -170,9 +191,9 @@ export class Record {
 
   /** The channels of another record on which it has not caught up, of those that it follows. */
   lacking(other, isFollowed = () => true) {
-    const isBehind = ([name, { epoch, seq }]) => {
+    const isBehind = ([name, { epoch, seq, isGone }]) => {
       const own = this.channels.get(name);
-      return isFollowed(name) && !(own?.epoch === epoch && own.seq >= seq);
+      return !isGone && isFollowed(name) && !(own?.epoch === epoch && own.seq >= seq);
     };
     return [...other.channels].filter(isBehind).map(([name]) => name);
   }
