@@ -149,9 +149,7 @@ impl Database {
             }
             DatabaseName::File(path) => options
                 .max_connections(connections(SQLITE_CONNECTIONS))
-                .after_connect(move |connection, _| {
-                    Box::pin(sqlite::prepare(connection))
-                })
+                .after_connect(move |connection, _| Box::pin(sqlite::prepare(connection)))
                 .after_release(|connection, _| Box::pin(sqlite::is_reusable(connection)))
                 .connect_with(sqlite::options(path).map_err(failed)?),
             DatabaseName::Postgres(url) => options

@@ -215,7 +215,10 @@ mod tests {
 
     fn parts() -> (ControlParts, mpsc::Receiver<ReloadReply>) {
         let (host, _receivers) = pipeline::channel(1, 8, PublicIds::default());
-        let limits = fanout::Limits { shards: 1, ..limits(&Config::default()) };
+        let limits = fanout::Limits {
+            shards: 1,
+            ..limits(&Config::default(), base::work::Work::unlimited())
+        };
         let fanout = Fanout::start(limits, "test", Box::new(host)).expect("it starts");
         let (reloads, requests) = mpsc::channel(1);
         (ControlParts { fanout, registry: Registry::new(8, 8), reloads }, requests)

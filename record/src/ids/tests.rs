@@ -87,7 +87,7 @@ fn all_ids_of_the_simulator_are_numbered() {
     let world = simulator::World::new(1, 1_795_329_600_000_000);
     let mut seen = 0;
     for planned in world.programme(0).into_iter().step_by(40) {
-        for mut timed in planned.result() {
+        for mut timed in planned.result(true) {
             ids.number_batch(&mut timed.batch);
             let text = format!("{:?}", timed.batch.events);
             for found in text.split("Id(").skip(1) {

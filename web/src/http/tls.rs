@@ -113,8 +113,8 @@ impl Certificate {
     ///
     /// [`TlsError::Expired`].
     pub fn check_expiry(&self, now: i64) -> Result<(), TlsError> {
-        match self.expires {
-            Some(expires) if expires <= now => Err(TlsError::Expired {
+        match self.validity {
+            Some([_, expires]) if expires <= now => Err(TlsError::Expired {
                 path: self.files.certificate.clone(),
                 at: Timestamp::from_second(expires).unwrap_or_default(),
             }),
