@@ -81,6 +81,8 @@ pub struct Session {
     dialect: Dialect,
     /// Its client takes compressed frames.
     deflates: bool,
+    /// The connection closes.
+    ended: bool,
     permission: Permission,
     /// The classes that the permission grants now.
     classes: Classes,
@@ -173,6 +175,7 @@ impl Session {
             unsettled: false,
             dialect: Dialect::Stream,
             deflates: false,
+            ended: false,
             permission: Permission::EVERYTHING,
             classes: Classes::ALL,
             widening: Vec::new(),
@@ -497,8 +500,9 @@ impl Session {
         std::mem::take(&mut self.wildcards).into_keys().collect()
     }
 
-    /// Ends all subscriptions. Returns their entries in the index.
+    /// Ends all subscriptions, and beats: nothing follows a close frame. Returns their entries in the index.
     pub fn unsubscribe_all(&mut self) -> Vec<FollowerRef> {
+        self.ended = true;
         (self.pending, self.batch, self.replays) = (None, None, None);
         self.widening = Vec::new();
         self.behind = VecDeque::new();
@@ -511,7 +515,7 @@ impl Session {
     /// that is silent.
     #[must_use]
     pub fn has_beats(&self) -> bool {
-        self.dialect.is_stream()
+        self.dialect.is_stream() && !self.ended
     }
 
     /// The first part of a beat, if it gets any.

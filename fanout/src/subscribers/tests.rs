@@ -155,6 +155,36 @@ fn unsubscribing_from_many_patterns_looks_at_each_subscription_once() {
     assert_eq!(world.followed().len(), 0);
 }
 
+/// Nothing follows a close frame, whatever the connection was waiting for.
+#[test]
+fn connection_that_closes_gets_no_beat_and_is_not_told_that_nothing_new_is_known() {
+    let written = |world: &mut World| {
+        world.subscribers.writable(SLOT);
+        world.subscribers.flush(1);
+        world.subscribers.get_mut(SLOT).map(|subscriber| mem::take(&mut subscriber.sink))
+    };
+    for ends in [false, true] {
+        let mut world = World::new(["a/b".to_owned()]);
+        let subscribe = json!({"op": "subscribe", "ch": "a/*"});
+        let command = StreamCommand::parse(&subscribe.to_string()).expect("a good command");
+        world.subscribers.apply_command(SLOT, command, 1);
+        let request = world.subscribers.take_effects().pop();
+        let Some((_, Effect::Submit(request))) = request else { panic!("{request:?}") };
+        let response = world.respond(&request);
+        // Its beat comes when the channels of the pattern are here.
+        world.subscribers.apply_response(SLOT, response, 1);
+        if ends {
+            world.subscribers.unsubscribe_all(SLOT, 1);
+        }
+        written(&mut world);
+        world.subscribers.request_catch_up(SLOT, 1);
+        world.subscribers.set_stale(Some(1), 1);
+        world.subscribers.beat(SLOT, 1);
+        let frames = frames(&written(&mut world).expect("it is there"));
+        assert_eq!(frames.is_empty(), ends, "{frames:?}");
+    }
+}
+
 /// Names of a small world: some cover others.
 const NAMES: [&str; 9] = ["a/b", "a/c", "b/c", "*/b", "a/*", "*/*", "b/*", "*/c", "x/*"];
 
