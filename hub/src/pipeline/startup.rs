@@ -31,8 +31,10 @@ impl std::fmt::Debug for Startup {
 impl Startup {
     /// `hub`: the state at the end of the log.
     #[must_use]
-    pub fn new(hub: Hub, log: Box<dyn Log>) -> Self {
+    pub fn new(mut hub: Hub, log: Box<dyn Log>) -> Self {
         let LogPosition { number: opened_at, at, .. } = log.end();
+        // The processes before this one have told them.
+        hub.take_turns();
         Self { builder: TurnBuilder::new(hub, at), log, opened_at }
     }
 
@@ -89,5 +91,50 @@ impl Startup {
             self.log.append(end, &[turn.record(end + 1)])?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fanout::Epoch;
+    use log::MemoryLog;
+
+    use super::*;
+    use crate::{
+        hub::{
+            Epochs, HubSettings,
+            feeds::{FeedState, Health},
+            sequence::TailWindow,
+        },
+        identity::Identity,
+    };
+
+    /// What the log tells again at a restart is in the history of sources already.
+    #[test]
+    fn only_changes_of_sources_since_the_start_are_told() {
+        let settings = HubSettings {
+            window: TailWindow { bytes: 1 << 20, age_us: 1 },
+            matches_max: 1,
+            matches_max_per_source: 1,
+            ended_keep_us: 1,
+            stale_after_ms: 1,
+            hold_us: 0,
+        };
+        let epochs = Epochs { matches: Epoch(1), feeds: Epoch(2) };
+        let mut hub = Hub::new(settings, epochs, Identity::default());
+        let source = hub.source("feed".into(), "betfair-stream", SourcePolicy::default());
+        let input = |feed, now| {
+            let health = Health { feed, why: Some("it says so".into()) };
+            HubInput::Health { source, health, now }
+        };
+        for feed in [FeedState::Live, FeedState::Down] {
+            hub.take(&input(feed, 1), &mut Vec::new());
+        }
+        let log = MemoryLog::new(1 << 20).expect("it has memory");
+        let mut startup = Startup::new(hub, Box::new(log));
+        startup.take(input(FeedState::Live, 2), 2).expect("the log takes it");
+        let told = startup.builder.hub.take_turns();
+        let told: Vec<_> = told.iter().map(|turn| (turn.at, turn.health.feed)).collect();
+        assert_eq!(told, [(2, FeedState::Live)]);
     }
 }
