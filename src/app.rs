@@ -242,12 +242,14 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
         Some(_) => limits::LimitsKey::shared(accounts.derived_secret("limits of all nodes")),
     };
     let rate_limits = limits::Limits::new(&config.limits, key);
+    let mut fanout_limits = limits(&config, rate_limits.work().clone());
     if matches!(mode, RunMode::Load(_)) {
         // Its one key stands for many customers.
         rate_limits.work().set_limits(WorkLimits::UNLIMITED);
+        fanout_limits.catch_up_burst = u32::MAX;
     }
     let fanout = Fanout::start_on(
-        limits(&config, rate_limits.work().clone()),
+        fanout_limits,
         concat!("matchwire/", env!("CARGO_PKG_VERSION")),
         host,
         |name, run| supervisor::thread(name, Lifetime::UntilStop, run),
@@ -535,7 +537,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
     if let Some(node) = node {
         // Clients find another leader at work.
         if !supervisor::has_failed() {
-            timeout(deadline.patience(), node.leave(config.server.drain_ms)).await.ok();
+            timeout(deadline.patience(), node.leave(deadline)).await.ok();
         }
         deadline.step("cluster", node.stop()).await;
     }

@@ -17,6 +17,7 @@ use web::http::{Registry, ViewCluster};
 use super::{
     AppError,
     restart::{HubStart, OpenedLog},
+    stopping::StopDeadline,
 };
 use crate::config::Config;
 
@@ -71,7 +72,7 @@ pub(super) enum RunningNode {}
 
 impl RunningNode {
     #[expect(clippy::unused_async, reason = "as with a cluster")]
-    pub(super) async fn leave(&self, _: u64) {
+    pub(super) async fn leave(&self, _: StopDeadline) {
         match *self {}
     }
 

@@ -38,7 +38,7 @@ use self::{
     join::Place,
     node::{Node, NodeOrder},
 };
-use super::stopping;
+use super::stopping::{StopDeadline, wait_for_sockets};
 use crate::config::Config;
 use base::supervisor::{self, Lifetime};
 use web::http::{ClusterNode, ClusterState, NodeState, Registry, ViewCluster};
@@ -283,8 +283,8 @@ impl RunningNode {
     }
 
     /// Hands the lead over, if the node has it, and sends its clients to other nodes, one after the other. It serves the rest
-    /// meanwhile. Returns when they are gone, or after `drain_ms`.
-    pub(super) async fn leave(&self, drain_ms: u64) {
+    /// meanwhile. Returns when they are gone, or the time of the drain is over.
+    pub(super) async fn leave(&self, deadline: StopDeadline) {
         let (reply, handed_over) = oneshot::channel();
         let to = String::new();
         if self.orders.send(NodeOrder::HandOver { to, reply }).await.is_ok() {
@@ -292,11 +292,11 @@ impl RunningNode {
             timeout(HAND_OVER_WITHIN, handed_over).await.ok();
         }
         self.state.set_drained(true);
-        let patience = Duration::from_millis(drain_ms);
-        // A quarter of the time is for the closing handshakes of the last.
-        let over_ms = u32::try_from(drain_ms / 4 * 3).unwrap_or(u32::MAX);
+        // What the leader's end has left. A quarter of it is for the closing handshakes of the last.
+        let patience = deadline.patience();
+        let over_ms = u32::try_from((patience / 4 * 3).as_millis()).unwrap_or(u32::MAX);
         self.fanout.drain(Drain::Spread { over_ms });
-        stopping::wait_for_sockets(&self.fanout, patience).await;
+        wait_for_sockets(&self.fanout, patience).await;
     }
 
     /// Hands the lead over, if the node has it, and ends the node.
