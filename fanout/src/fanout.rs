@@ -160,7 +160,6 @@ pub(crate) struct Shared {
     pub(crate) sockets: Vec<AtomicUsize>,
     /// Something has been followed.
     pub(crate) followed: AtomicBool,
-    /// Since when nothing new can be known; 0 if that is not so.
     /// Counts the inspections that are open.
     inspections: Arc<Semaphore>,
 }
@@ -331,13 +330,17 @@ impl Fanout {
 
     /// Responds to a request of [`Host::submit`]. `cost`: charged to the requester's payer.
     pub fn respond(&self, requester: Requester, response: HostResponse, cost: Cost) {
-        self.shared.mailboxes[requester.shard]
-            .push([ShardMessage::Response(requester, response, cost)]);
+        self.send(requester.shard, ShardMessage::Response(requester, response, cost));
+    }
+
+    /// Says that the response to a request of [`Host::submit`] comes later: the requests of others do not wait for it.
+    pub fn defer(&self, requester: Requester) {
+        self.send(requester.shard, ShardMessage::Deferred(requester));
     }
 
     /// Responds to a request of [`Host::replay`].
     pub fn respond_replay(&self, requester: Requester, response: ReplayResponse) {
-        self.shared.mailboxes[requester.shard].push([ShardMessage::Replay(requester, response)]);
+        self.send(requester.shard, ShardMessage::Replay(requester, response));
     }
 
     /// Takes over a connection after its handshake. `read_ahead`: bytes that arrived after the handshake.

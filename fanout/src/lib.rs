@@ -72,7 +72,8 @@
 //! |---|---|---|
 //! | publications for a shard | `fanout.mailbox` | all its subscriptions catch up (`Subscribers::mark_all_behind`) |
 //! | bytes and age in an outbox | `fanout.outbox_bytes`, `fanout.outbox_age_ms` | the subscription falls behind; commands wait |
-//! | new connections per turn, open requests to the host | 64 to 1,024, by the length of the last turn | they wait |
+//! | new connections per turn, open requests to the host, half of them of one payer | 64 to 1,024, by the length of the last turn | they wait |
+//! | requests that the host answers later, such as while a document is not due | 1,024 | they count as open ones |
 //! | requests of one connection | 1 | its commands wait |
 //! | time of commands of one payer, and of all, in a turn; reads per connection | 250 µs, 1 ms; 2 of 8 KiB | the next turn |
 //! | processor time of commands, and of the host for them, of one payer | `Limits::work` | its commands wait |

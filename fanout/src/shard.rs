@@ -264,6 +264,10 @@ impl Shard {
             ShardMessage::Response(requester, response, cost) => {
                 self.handle_response(requester, response, cost, now);
             }
+            ShardMessage::Deferred(Requester { slot, generation, payer, .. }) => {
+                self.requests.defer(payer, slot, generation);
+                self.submit_waiting(now);
+            }
             ShardMessage::Replay(requester, response) => {
                 self.handle_replay(requester, response, now);
             }
@@ -356,9 +360,10 @@ impl Shard {
     /// that catch readers up.
     fn submit_waiting(&mut self, now: Micros) {
         while self.requests.pending() < self.joins_max {
-            let next = self
-                .requests
-                .pop(|payer, request| !request.is_dear() || !self.shared.is_in_debt(payer, now));
+            // One payer has at most half of them.
+            let next = self.requests.pop(self.joins_max / 2, |payer, request| {
+                !request.is_dear() || !self.shared.is_in_debt(payer, now)
+            });
             let Some((payer, WaitingRequest { slot, generation, request })) = next else { return };
             if self.connection(slot, generation).is_some() {
                 let requester = Requester { shard: self.number, slot, generation, payer };

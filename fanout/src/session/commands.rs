@@ -258,11 +258,11 @@ impl Session {
         };
         let options = changes.apply_to(current);
         let is_repeated = *current == options;
-        let known = self.last_set.take().filter(|last| is_repeated && last.0 == *pattern);
+        let repeated = self.last_set.take().filter(|last| is_repeated && last.0 == *pattern);
         *current = options.clone();
         let (mut left, mut followed) = (Vec::new(), 0);
-        if let Some(known) = known {
-            followed = known.1;
+        if let Some(last) = repeated {
+            followed = last.1;
         } else {
             let covered = self.subscriptions.iter();
             let covered = covered

@@ -26,6 +26,8 @@ pub(crate) enum ShardMessage {
     /// Behind the publications that it travels with. The host limits how many there are.
     Probe(Arc<dyn Probe>),
     Response(Requester, HostResponse, Cost),
+    /// The response comes later.
+    Deferred(Requester),
     Replay(Requester, ReplayResponse),
     Connect(Box<NewConnection>),
     /// Close every connection of this key.

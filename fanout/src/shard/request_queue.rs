@@ -1,15 +1,18 @@
-//! Requests to the host that wait until fewer are pending: payers take turns, and those of one that are dear come a few
-//! at a time. Plain state.
+//! Requests to the host that wait until fewer are pending: payers take turns, each has a share of those that are pending,
+//! and those of one that are dear come a few at a time. Plain state.
 
 use std::collections::VecDeque;
 
 use base::work::Payer;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::catch_up::HostRequest;
 
 /// Dear requests of one payer that may be pending at a time: the host and the shard answer them between those of others.
 const DEAR_PENDING_MAX: usize = 4;
+
+/// Requests that the host answers later, beyond those that are pending: their responses may all come in one turn.
+const DEFERRED_MAX: usize = 1024;
 
 /// A connection and its request. A connection has at most one at a time.
 #[derive(Debug)]
@@ -25,12 +28,15 @@ pub(super) struct RequestQueue {
     payers: VecDeque<Payer>,
     requests: FxHashMap<Payer, PayerRequests>,
     pending: usize,
+    /// The generations of connections whose requests the host answers later.
+    deferred: FxHashSet<u64>,
 }
 
 #[derive(Debug, Default)]
 struct PayerRequests {
     dear: VecDeque<WaitingRequest>,
     others: VecDeque<WaitingRequest>,
+    pending: usize,
     /// The connections whose dear requests are pending.
     dear_pending: Vec<(usize, u64)>,
 }
@@ -54,15 +60,20 @@ impl RequestQueue {
         self.pending
     }
 
-    /// Takes the next request, which is pending from now on. `may_start`: whether a payer may start
-    /// something dear.
+    /// Takes the next request, which is pending from now on. `share`: how many of one payer may be pending. `may_start`:
+    /// whether a payer may start something dear.
     pub(super) fn pop(
         &mut self,
+        share: usize,
         mut may_start: impl FnMut(Payer, &HostRequest) -> bool,
     ) -> Option<(Payer, WaitingRequest)> {
         for _ in 0..self.payers.len() {
             let payer = self.payers.pop_front()?;
             let Some(requests) = self.requests.get_mut(&payer) else { continue };
+            if requests.pending >= share {
+                self.payers.push_back(payer);
+                continue;
+            }
             let has_room = requests.dear_pending.len() < DEAR_PENDING_MAX;
             let first = requests.dear.front().filter(|_| has_room);
             let takes_dear = first.is_some_and(|first| may_start(payer, &first.request));
@@ -73,10 +84,9 @@ impl RequestQueue {
             }
             if requests.has_waiting() {
                 self.payers.push_back(payer);
-            } else {
-                self.forget(payer);
             }
             if let Some(next) = next {
+                requests.pending += 1;
                 self.pending += 1;
                 return Some((payer, next));
             }
@@ -84,20 +94,28 @@ impl RequestQueue {
         None
     }
 
-    /// Records that the request of a connection is not pending any more.
-    pub(super) fn done(&mut self, payer: Payer, slot: usize, generation: u64) {
-        self.pending = self.pending.saturating_sub(1);
-        if let Some(requests) = self.requests.get_mut(&payer) {
-            requests.dear_pending.retain(|pending| *pending != (slot, generation));
+    /// Records that the host answers the request of a connection later: others do not wait for it. Dear ones stay pending.
+    pub(super) fn defer(&mut self, payer: Payer, slot: usize, generation: u64) {
+        let is_dear =
+            |requests: &PayerRequests| requests.dear_pending.contains(&(slot, generation));
+        if self.deferred.len() < DEFERRED_MAX && !self.requests.get(&payer).is_some_and(is_dear) {
+            self.done(payer, slot, generation);
+            self.deferred.insert(generation);
         }
-        self.forget(payer);
     }
 
-    fn forget(&mut self, payer: Payer) {
-        let is_idle =
-            |requests: &PayerRequests| !requests.has_waiting() && requests.dear_pending.is_empty();
-        if self.requests.get(&payer).is_some_and(is_idle) {
-            self.requests.remove(&payer);
+    /// Records that the request of a connection is not pending any more.
+    pub(super) fn done(&mut self, payer: Payer, slot: usize, generation: u64) {
+        if self.deferred.remove(&generation) {
+            return;
+        }
+        self.pending = self.pending.saturating_sub(1);
+        if let Some(requests) = self.requests.get_mut(&payer) {
+            requests.pending = requests.pending.saturating_sub(1);
+            requests.dear_pending.retain(|pending| *pending != (slot, generation));
+            if requests.pending == 0 && !requests.has_waiting() {
+                self.requests.remove(&payer);
+            }
         }
     }
 }
@@ -138,8 +156,10 @@ mod tests {
         queue.push(payer, waiting, is_dear);
     }
 
+    const SHARE: usize = 32;
+
     fn slots(queue: &mut RequestQueue, may_pay: impl Fn(Payer) -> bool) -> Vec<usize> {
-        let next = || queue.pop(|payer, request| !request.is_dear() || may_pay(payer));
+        let next = || queue.pop(SHARE, |payer, request| !request.is_dear() || may_pay(payer));
         std::iter::from_fn(next).map(|(_, waiting)| waiting.slot).collect()
     }
 
@@ -150,7 +170,36 @@ mod tests {
         (90..92).for_each(|slot| push(&mut queue, Payer::Account(2), catch_up(slot, false)));
         let order = slots(&mut queue, |_| true);
         assert_eq!(order[..5], [0, 90, 1, 91, 2]);
-        assert_eq!((order.len(), queue.pending()), (92, 92));
+        assert_eq!((order.len(), queue.pending()), (SHARE + 2, SHARE + 2), "the rest waits");
+        // The host answers none of the first for long, such as while a document is not due. Others do not wait for it.
+        push(&mut queue, Payer::Account(3), catch_up(92, false));
+        assert_eq!(slots(&mut queue, |_| true), [92]);
+        queue.done(ATTACKER, 5, 7);
+        assert_eq!(slots(&mut queue, |_| true), [SHARE]);
+    }
+
+    fn catch_up_of(generation: u64) -> WaitingRequest {
+        WaitingRequest { generation, ..catch_up(0, false) }
+    }
+
+    /// A document is not due yet, or the log of the cluster is away: nobody else waits for that.
+    #[test]
+    fn request_that_the_host_answers_later_takes_no_room_until_there_are_too_many() {
+        let mut queue = RequestQueue::default();
+        for generation in 0..=DEFERRED_MAX as u64 {
+            push(&mut queue, ATTACKER, catch_up_of(generation));
+            assert_eq!(slots(&mut queue, |_| true), [0]);
+            // A second time, if it has to wait for something else then.
+            (0..2).for_each(|_| queue.defer(ATTACKER, 0, generation));
+        }
+        assert_eq!((queue.pending(), queue.deferred.len()), (1, DEFERRED_MAX));
+        (0..=DEFERRED_MAX as u64).for_each(|generation| queue.done(ATTACKER, 0, generation));
+        assert_eq!((queue.pending(), queue.deferred.len()), (0, 0));
+        assert!(queue.requests.is_empty(), "{queue:?}");
+        push(&mut queue, ATTACKER, catch_up(0, true));
+        assert_eq!(slots(&mut queue, |_| true), [0]);
+        queue.defer(ATTACKER, 0, 7);
+        assert_eq!(queue.pending(), 1, "the shard works for it when it is answered");
     }
 
     #[test]
