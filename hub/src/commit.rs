@@ -65,28 +65,14 @@ pub(crate) struct FollowedTurns {
 /// An answer to a request. It is sent after every change that it contains.
 #[derive(Debug)]
 pub(crate) enum Answer {
-    FanOut {
-        requester: Requester,
-        response: HostResponse,
-        cost: Cost,
-    },
-    CaughtUp {
-        reply: oneshot::Sender<(HostResponse, Cost)>,
-        response: (HostResponse, Cost),
-    },
-    Image {
-        reply: oneshot::Sender<(Option<ChannelImage>, Duration)>,
-        image: (Option<ChannelImage>, Duration),
-    },
-    Pushed {
-        reply: oneshot::Sender<PushAnswer>,
-        answer: PushAnswer,
-    },
+    FanOut(Requester, HostResponse, Cost),
+    /// The response comes later.
+    Deferred(Requester),
+    CaughtUp(oneshot::Sender<(HostResponse, Cost)>, (HostResponse, Cost)),
+    Image(oneshot::Sender<(Option<ChannelImage>, Duration)>, (Option<ChannelImage>, Duration)),
+    Pushed(oneshot::Sender<PushAnswer>, PushAnswer),
     Yielded(oneshot::Sender<()>),
-    Committed {
-        reply: oneshot::Sender<Option<Micros>>,
-        last: Option<Micros>,
-    },
+    Committed(oneshot::Sender<Option<Micros>>, Option<Micros>),
 }
 
 /// A turn that is in the log: its record, and its inputs as values. For the follower of the log.
@@ -310,14 +296,15 @@ impl Committer {
     fn answer(&self, answer: Answer) {
         // Requesters may be gone.
         match answer {
-            Answer::FanOut { requester, response, cost } => {
+            Answer::FanOut(requester, response, cost) => {
                 self.fanout.respond(requester, response, cost);
             }
-            Answer::CaughtUp { reply, response } => drop(reply.send(response)),
-            Answer::Image { reply, image } => drop(reply.send(image)),
-            Answer::Pushed { reply, answer } => drop(reply.send(answer)),
+            Answer::Deferred(requester) => self.fanout.defer(requester),
+            Answer::CaughtUp(reply, response) => drop(reply.send(response)),
+            Answer::Image(reply, image) => drop(reply.send(image)),
+            Answer::Pushed(reply, answer) => drop(reply.send(answer)),
             Answer::Yielded(reply) => drop(reply.send(())),
-            Answer::Committed { reply, last } => drop(reply.send(last)),
+            Answer::Committed(reply, last) => drop(reply.send(last)),
         }
     }
 }

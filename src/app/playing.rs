@@ -38,7 +38,7 @@ use base::{
 };
 use history::{archive::Archive, reader::Reader};
 use hub::{
-    HubInput, KnownFacts,
+    HubInput, SourceFacts,
     config::sources::SourceConfig,
     feeds::{FeedState, Health, NOT_CONFIGURED, SourceNumber, SourcePolicy},
     load_source::{Load, LoadSource},
@@ -277,7 +277,7 @@ impl RunningSources {
             }
         };
         let StoredPosition { position, last: stored_at } = stored;
-        let KnownFacts { last, matches } = hub_handle.known(number).await?;
+        let SourceFacts { last, matches } = hub_handle.source_facts(number).await?;
         Ok((last >= Some(stored_at)).then_some(Resume { position, matches }))
     }
 

@@ -36,7 +36,7 @@ pub use self::{
     agreement::Agreement,
     export::{Export, Unwritten},
     input::{ChannelName, HubInput},
-    resuming::KnownFacts,
+    resuming::SourceFacts,
     saved::{RestoreError, STATE_FORMAT},
 };
 use self::{

@@ -10,7 +10,7 @@ use super::{Hub, feeds::SourceNumber};
 
 /// What the hub has of a source.
 #[derive(Debug, Clone, PartialEq)]
-pub struct KnownFacts {
+pub struct SourceFacts {
     /// The time of its last message, if there was one.
     pub last: Option<Micros>,
     /// Its matches with their markets, in no order.
@@ -20,7 +20,7 @@ pub struct KnownFacts {
 impl Hub {
     /// What the hub has of a source, with the sides as the source has them.
     #[must_use]
-    pub fn known_facts(&self, source: SourceNumber) -> KnownFacts {
+    pub fn source_facts(&self, source: SourceNumber) -> SourceFacts {
         let matches = self.matches.values().filter_map(|entry| {
             let state = &entry.state;
             let member = state.members.iter().find(|member| member.source == source)?;
@@ -33,7 +33,7 @@ impl Hub {
             let (key, sport) = (Arc::clone(&member.key), state.sport);
             (!markets.is_empty()).then_some(KnownMatch { key, sport, markets })
         });
-        KnownFacts { last: self.sources[source.0].last, matches: matches.collect() }
+        SourceFacts { last: self.sources[source.0].last, matches: matches.collect() }
     }
 }
 

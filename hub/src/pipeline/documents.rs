@@ -6,7 +6,7 @@ use std::time::Duration;
 use base::work::Payer;
 use fanout::{
     Micros, Seq,
-    catch_up::{Cost, HostRequest},
+    catch_up::{Cost, HostRequest, Requester},
 };
 use rustc_hash::FxHashMap;
 use tokio::sync::oneshot;
@@ -157,7 +157,7 @@ impl DocumentReaders {
                 let bytes = image.as_ref().filter(|_| subject.is_some());
                 let bytes = bytes.map_or(0, |image| image.frame.len());
                 let cost = Cost { bytes, used: used() };
-                (Answer::Image { reply, image: (image, cost.used) }, cost)
+                (Answer::Image(reply, (image, cost.used)), cost)
             }
             DocumentRequest::Response { request, reader } => {
                 let response = hub.answer_within(&request, &mut work);
@@ -169,7 +169,10 @@ impl DocumentReaders {
             let pause = Micros::try_from((cost.used * PAUSES).as_micros()).unwrap_or(Micros::MAX);
             let new = || DearDocument { due: now, waiting: Vec::new() };
             let document = self.dear.entry(subject).or_insert_with(new);
-            document.due = now.saturating_add(pause);
+            // Those who wait are answered when they were to be, whoever else is meanwhile.
+            if document.waiting.is_empty() {
+                document.due = now.saturating_add(pause);
+            }
         }
         (answer, cost)
     }
@@ -182,6 +185,11 @@ impl From<PendingImage> for DocumentRequest {
 }
 
 impl DocumentRequest {
+    /// The connection that it is for, if any.
+    pub(super) fn requester(&self) -> Option<Requester> {
+        if let Self::Response { reader, .. } = self { reader.requester() } else { None }
+    }
+
     /// The document that must be rendered for it, if nobody has since its last change.
     fn renders(&self, hub: &Hub) -> Option<Subject> {
         match self {

@@ -29,7 +29,7 @@ use crate::{
     clock::{self, now},
     forward::{LeaderRequest, LegacyUse},
     hub::{
-        HubSettings, KnownFacts,
+        HubSettings, SourceFacts,
         feeds::{Health, SourceNumber, SourcePolicy},
     },
     identity::NumberedOrder,
@@ -119,9 +119,9 @@ pub enum Request {
         reply: oneshot::Sender<SourceNumber>,
     },
     /// What the hub has of a source.
-    Known {
+    Facts {
         source: SourceNumber,
-        reply: oneshot::Sender<KnownFacts>,
+        reply: oneshot::Sender<SourceFacts>,
     },
     /// What sources told that are not among these, and do not push, is void.
     RetireOthers(Vec<SourceNumber>),
@@ -310,9 +310,16 @@ impl HubHandle {
     ///
     /// If the hub has stopped.
     pub async fn channels(&self) -> Result<Vec<ChannelId>, HubStopped> {
-        let (reply, names) = oneshot::channel();
-        self.requests.send(Request::Channels(reply)).await.map_err(|_| HubStopped)?;
-        names.await.map_err(|_| HubStopped)
+        self.ask(Request::Channels).await
+    }
+
+    async fn ask<T>(
+        &self,
+        request: impl FnOnce(oneshot::Sender<T>) -> Request,
+    ) -> Result<T, HubStopped> {
+        let (reply, answer) = oneshot::channel();
+        self.requests.send(request(reply)).await.map_err(|_| HubStopped)?;
+        answer.await.map_err(|_| HubStopped)
     }
 
     /// The image of a channel; `None` if there is no such channel.
@@ -334,11 +341,10 @@ impl HubHandle {
         channel: &str,
         at_least: Seq,
     ) -> Result<Option<ChannelImage>, HubStopped> {
-        let (reply, image) = oneshot::channel();
         let payer = work::current().map_or(Payer::Hub, |(_, payer)| payer);
-        let request = Request::Image { channel: channel.to_owned(), at_least, payer, reply };
-        self.requests.send(request).await.map_err(|_| HubStopped)?;
-        let (image, used) = image.await.map_err(|_| HubStopped)?;
+        let channel = channel.to_owned();
+        let request = |reply| Request::Image { channel, at_least, payer, reply };
+        let (image, used) = self.ask(request).await?;
         charge(used);
         Ok(image)
     }
@@ -350,10 +356,7 @@ impl HubHandle {
     ///
     /// If the hub has stopped.
     pub async fn catch_up(&self, request: HostRequest) -> Result<HostResponse, HubStopped> {
-        let (reply, response) = oneshot::channel();
-        let request = Request::CatchUp { request, reply };
-        self.requests.send(request).await.map_err(|_| HubStopped)?;
-        let (response, cost) = response.await.map_err(|_| HubStopped)?;
+        let (response, cost) = self.ask(|reply| Request::CatchUp { request, reply }).await?;
         charge(cost.used);
         Ok(response)
     }
@@ -370,10 +373,8 @@ impl HubHandle {
         policy: SourcePolicy,
         health: Option<Health>,
     ) -> Result<SourceNumber, HubStopped> {
-        let (reply, number) = oneshot::channel();
-        let request = Request::Source { name: Arc::clone(name), kind, policy, health, reply };
-        self.requests.send(request).await.map_err(|_| HubStopped)?;
-        number.await.map_err(|_| HubStopped)
+        let name = Arc::clone(name);
+        self.ask(|reply| Request::Source { name, kind, policy, health, reply }).await
     }
 
     /// What the hub has of a source.
@@ -381,11 +382,8 @@ impl HubHandle {
     /// # Errors
     ///
     /// If the hub has stopped, or no longer leads.
-    pub async fn known(&self, source: SourceNumber) -> Result<KnownFacts, HubStopped> {
-        let (reply, known) = oneshot::channel();
-        let request = Request::Known { source, reply };
-        self.requests.send(request).await.map_err(|_| HubStopped)?;
-        known.await.map_err(|_| HubStopped)
+    pub async fn source_facts(&self, source: SourceNumber) -> Result<SourceFacts, HubStopped> {
+        self.ask(|reply| Request::Facts { source, reply }).await
     }
 }
 

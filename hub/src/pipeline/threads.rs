@@ -95,16 +95,7 @@ pub fn start<C: LogConsumer + 'static>(
     let Startup { mut builder, log, opened_at } = startup;
     // The follower makes them.
     builder.hub.stop_exports();
-    let WriterParts {
-        fanout,
-        receivers,
-        quarantine,
-        decisions,
-        states,
-        push_deadlines,
-        tracer,
-        ..
-    } = parts;
+    let receivers = parts.receivers;
     receivers.leadership.set(parts.leads, true);
     let (follower_queue, queue) = sync_channel(FOLLOWER_TURNS_MAX);
     let (outputs, waiting) = sync_channel(WRITER_OUTPUTS_MAX);
@@ -118,7 +109,7 @@ pub fn start<C: LogConsumer + 'static>(
     })?;
     let committer = Committer {
         log,
-        fanout,
+        fanout: parts.fanout,
         watches: receivers.watches.clone(),
         follower: FollowerQueue { queue: follower_queue, waits: parts.follower_is_awaited, lag },
         withdrawals: parts.withdrawals,
@@ -128,17 +119,11 @@ pub fn start<C: LogConsumer + 'static>(
         supervisor::thread("log", Lifetime::UntilStop, move || EndedLog(committer.run(&waiting)))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     let waiting = WaitingReaders::new(receivers.leader.clone(), receivers.waiting_readers.clone());
-    let leads = parts.leads;
-    let mut writer = Writer::new(
-        builder,
-        quarantine,
-        (decisions, states),
-        push_deadlines,
-        outputs,
-        leads,
-        waiting,
-    )?;
-    writer.trace_with(tracer);
+    let told = (parts.decisions, parts.states);
+    let (quarantine, deadlines) = (parts.quarantine, parts.push_deadlines);
+    let mut writer =
+        Writer::new(builder, quarantine, told, deadlines, outputs, parts.leads, waiting)?;
+    writer.trace_with(parts.tracer);
     let writer = supervisor::thread("writer", Lifetime::UntilStop, move || {
         runtime.block_on(writer.run(receivers));
     })?;

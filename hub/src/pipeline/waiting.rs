@@ -49,10 +49,15 @@ pub(super) enum Reader {
 }
 
 impl Reader {
+    /// The connection that it is for, if any.
+    pub(super) fn requester(&self) -> Option<Requester> {
+        if let Self::FanOut(requester) = self { Some(*requester) } else { None }
+    }
+
     pub(super) fn answer(self, response: HostResponse, cost: Cost) -> Answer {
         match self {
-            Self::FanOut(requester) => Answer::FanOut { requester, response, cost },
-            Self::Process(reply) => Answer::CaughtUp { reply, response: (response, cost) },
+            Self::FanOut(requester) => Answer::FanOut(requester, response, cost),
+            Self::Process(reply) => Answer::CaughtUp(reply, (response, cost)),
         }
     }
 }

@@ -16,7 +16,7 @@ use base::work::thread_time;
 use facts::event::Batch;
 use fanout::{
     ChannelId, Micros,
-    catch_up::{Cost, HostRequest, HostResponse, ShardRequest},
+    catch_up::{Cost, HostRequest, HostResponse, Requester, ShardRequest},
 };
 use ingest::error::{DecodeError, Place, Refusal, RefusalKind};
 use log::{EncodedRecords, codec::Decoder};
@@ -336,7 +336,7 @@ impl Writer {
             Input::Committed { source, reply } => {
                 self.end_turn();
                 let last = self.builder.hub.sources()[source.0].last;
-                self.answer(Answer::Committed { reply, last });
+                self.answer(Answer::Committed(reply, last));
             }
         }
     }
@@ -413,8 +413,11 @@ impl Writer {
             Request::FanOut(ShardRequest { requester, request }) => {
                 return Some(self.respond_to(Reader::FanOut(requester), request));
             }
+            Request::Image { channel, at_least: 0, reply, .. } => {
+                return Some(self.admit(DocumentRequest::Image { channel, reply }));
+            }
             Request::Image { channel, at_least, payer, reply } => {
-                let number = if at_least > 0 && !self.leads { self.waiting.number() } else { 0 };
+                let number = if self.leads { 0 } else { self.waiting.number() };
                 let pending = PendingImage { channel, at_least, number, payer, reply };
                 let oldest = self.documents.add_pending(pending);
                 let work = oldest.map_or(Cost::default(), |request| self.admit(request));
@@ -449,11 +452,11 @@ impl Writer {
             }
             Request::KeepLegacy(_) => {}
             // The node no longer leads: who asks learns that the reply is gone.
-            Request::Source { .. } | Request::Known { .. } | Request::RetireOthers(_)
+            Request::Source { .. } | Request::Facts { .. } | Request::RetireOthers(_)
                 if !self.leads => {}
-            Request::Known { source, reply } => {
+            Request::Facts { source, reply } => {
                 // The requester may be gone.
-                reply.send(self.builder.hub.known_facts(source)).ok();
+                reply.send(self.builder.hub.source_facts(source)).ok();
             }
             Request::Source { name, kind, policy, health, reply } => {
                 let now = self.time();
@@ -481,19 +484,30 @@ impl Writer {
 
     /// Answers a request, now or when the leader has done what it needs. Returns the cost.
     fn respond_to(&mut self, reader: Reader, request: HostRequest) -> Cost {
-        let now = self.time();
+        let (now, requester) = (self.time(), reader.requester());
         let admitted = match self.leads {
             true => Some((request, reader)),
             false => self.waiting.admit(&self.builder.hub, now, request, reader),
         };
-        let Some((request, reader)) = admitted else { return Cost::default() };
-        self.admit(DocumentRequest::Response { request, reader })
+        match admitted {
+            Some((request, reader)) => self.admit(DocumentRequest::Response { request, reader }),
+            None => self.defer(requester),
+        }
     }
 
     /// Answers a request, now or when its document is due. Returns the cost.
     fn admit(&mut self, request: DocumentRequest) -> Cost {
-        let admitted = self.documents.admit(&self.builder.hub, request, now());
-        admitted.map_or(Cost::default(), |request| self.answer_request(request))
+        let requester = request.requester();
+        match self.documents.admit(&self.builder.hub, request, now()) {
+            Some(request) => self.answer_request(request),
+            None => self.defer(requester),
+        }
+    }
+
+    /// Tells the shard of a reader that waits that others need not.
+    fn defer(&self, requester: Option<Requester>) -> Cost {
+        requester.into_iter().for_each(|requester| self.answer(Answer::Deferred(requester)));
+        Cost::default()
     }
 
     fn answer_request(&mut self, request: DocumentRequest) -> Cost {

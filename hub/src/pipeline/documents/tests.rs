@@ -125,8 +125,8 @@ impl World {
         let (answer, cost) = self.readers.answer(&mut self.hub, request, NO_LIMIT, now);
         match answer {
             // The requester may be gone.
-            Answer::Image { reply, image } => drop(reply.send(image)),
-            Answer::CaughtUp { reply, response } => drop(reply.send(response)),
+            Answer::Image(reply, image) => drop(reply.send(image)),
+            Answer::CaughtUp(reply, response) => drop(reply.send(response)),
             answer => panic!("{answer:?}"),
         }
         (renders, cost)
@@ -259,6 +259,27 @@ fn dear_document_is_rendered_at_intervals_for_all_who_wait() {
     assert_eq!(renderings.iter().sum::<usize>(), 1, "{renderings:?}");
     assert!(responses.iter_mut().all(|response| response.try_recv().is_ok()));
     assert_eq!(world.readers.waiting, 0);
+}
+
+/// Requests that come when a document is due, before those who wait for it are looked at, do not make them wait again.
+#[test]
+fn reader_that_is_answered_at_once_delays_nobody_who_waits() {
+    let mut world = World::new(dear);
+    let (first, _response) = hash_request();
+    world.answer(first, NOW);
+    world.change();
+    let (waits, mut waiting) = hash_request();
+    assert!(world.readers.admit(&world.hub, waits, NOW + 1).is_none());
+    for _ in 0..3 {
+        let (request, _response) = hash_request();
+        let admitted = world.readers.admit(&world.hub, request, NOW + PAUSE_US);
+        world.answer(admitted.expect("it is due"), NOW + PAUSE_US);
+        world.change();
+    }
+    assert_eq!(world.readers.due(), Some(NOW + PAUSE_US));
+    assert_eq!(world.serve(NOW + PAUSE_US), 1);
+    assert!(waiting.try_recv().is_ok());
+    assert_eq!(world.readers.due(), None);
 }
 
 /// Waiting is for what must be rendered: a reader that resumes, and one of a document that has not changed, do not wait.

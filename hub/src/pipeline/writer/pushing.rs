@@ -59,16 +59,20 @@ impl Writer {
             self.refused(number, refusal);
         }
         let mut verdicts = Vec::with_capacity(lines.len());
-        let (mut is_applied, mut duty) = (false, PushDuty::default());
+        let mut duty = self.pushers.get(&source).map_or(PushDuty::Nothing, |pusher| pusher.duty);
+        let mut is_applied = false;
         for line in lines {
             if self.push_order.has_taken(number, &line) {
                 verdicts.push(None);
                 continue;
             }
             let PushedLine { batch, place, bytes, fingerprint } = line;
-            let (at, mut ids) = (batch.at, Vec::with_capacity(1));
-            ids.extend(batch.events.iter().map(|event| event.match_id));
-            ids.dedup();
+            let (at, mut ids) = (batch.at, Vec::new());
+            // More than a match in play is not to be found.
+            if duty < PushDuty::InPlay {
+                ids.extend(batch.events.iter().map(|event| event.match_id));
+                ids.dedup();
+            }
             let errors = self.apply(number, batch, received);
             is_applied = true;
             let reason = errors.first().map(ToString::to_string);
@@ -88,14 +92,13 @@ impl Writer {
             self.builder.take(HubInput::Alive { source: number, received, now });
         }
         if let Some(pusher) = self.pushers.get_mut(&source) {
-            pusher.duty = pusher.duty.max(duty);
-            pusher.stated_us = deadline_us;
+            (pusher.duty, pusher.stated_us) = (duty, deadline_us);
         }
         self.renew_deadline(&source);
         let deadline_us = self.builder.hub.sources()[number.0].policy.deadline_us;
         // What is acknowledged is in the log.
         self.end_turn();
-        self.answer(Answer::Pushed { reply, answer: PushAnswer { verdicts, deadline_us } });
+        self.answer(Answer::Pushed(reply, PushAnswer { verdicts, deadline_us }));
     }
 
     /// The source that pushes under this name. If a source of another kind has the name, it gets
