@@ -262,7 +262,7 @@ impl Shard {
                 return self.probes.push((probe, self.shared.host.stamp()));
             }
             ShardMessage::Response(requester, response, cost) => {
-                self.handle_response(requester, response, cost, now);
+                self.handle_response(requester, (response, cost), now);
             }
             ShardMessage::Deferred(Requester { slot, generation, payer, .. }) => {
                 self.requests.defer(payer, slot, generation);
@@ -292,8 +292,7 @@ impl Shard {
     fn handle_response(
         &mut self,
         requester: Requester,
-        response: HostResponse,
-        cost: Cost,
+        (response, cost): (HostResponse, Cost),
         now: Micros,
     ) {
         let Requester { slot, generation, payer, .. } = requester;
@@ -302,18 +301,11 @@ impl Shard {
         self.charge(payer, Pool::Writer, cost.used);
         self.submit_waiting(now);
         self.shared.followed.store(true, Ordering::Relaxed);
-        let connection = self.connection(slot, generation);
-        if connection.is_none_or(|connection| connection.is_closing()) {
-            return;
-        }
-        let ((), used) = measure(|| self.subscribers.apply_response(slot, response, now));
-        self.charge(payer, Pool::Shard, used);
-        // Commands may have waited for the response.
-        self.read_soon(slot);
+        self.apply_answer(requester, |subscribers| subscribers.apply_response(slot, response, now));
     }
 
     fn handle_replay(&mut self, requester: Requester, response: ReplayResponse, now: Micros) {
-        let Requester { slot, generation, payer, .. } = requester;
+        let Requester { slot, payer, .. } = requester;
         let (buckets, cost) = (&self.shared.token_buckets, response.cost);
         if response.is_answer() {
             buckets.charge_response(payer, cost.bytes, now);
@@ -321,14 +313,24 @@ impl Shard {
             buckets.charge_work(payer, cost.bytes, now);
         }
         self.charge(payer, Pool::Replays, cost.used);
+        self.apply_answer(requester, |subscribers| {
+            subscribers.apply_replay_response(slot, response, now)
+        });
+    }
+
+    /// Applies what has come for a connection, at the cost of its payer.
+    fn apply_answer(
+        &mut self,
+        Requester { slot, generation, payer, .. }: Requester,
+        apply: impl FnOnce(&mut Subscribers<Connection>),
+    ) {
         let connection = self.connection(slot, generation);
         if connection.is_none_or(|connection| connection.is_closing()) {
             return;
         }
-        let apply = || self.subscribers.apply_replay_response(slot, response, now);
-        let ((), used) = measure(apply);
+        let ((), used) = measure(|| apply(&mut self.subscribers));
         self.charge(payer, Pool::Shard, used);
-        // Commands may have waited for the response.
+        // Commands may have waited for it.
         self.read_soon(slot);
     }
 

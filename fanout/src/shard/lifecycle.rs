@@ -44,7 +44,6 @@ impl Shard {
         gauge!("matchwire_sockets").increment(1.0);
         match purpose {
             Purpose::Serve(owner, dialect) => {
-                self.shared.token_buckets.add_socket(owner.payer, now);
                 let session = Session::speaking(dialect, limits.channels_max)
                     .with_patterns_max(limits.patterns_max)
                     .deflating(owner.deflates)
@@ -168,9 +167,6 @@ impl Shard {
         debug!(slot, code = close.code(), reason = close.reason(), "closing");
         counter!("matchwire_closes_total", "reason" => close.reason()).increment(1);
         let has_owner = connection.owner.is_some();
-        if let Some(owner) = &connection.owner {
-            self.shared.token_buckets.remove_socket(owner.payer);
-        }
         let dialect = subscriber.session.dialect();
         let (code, reason) = (close.code(), close.reason());
         let by_client = matches!(close, Close::Client { .. });
@@ -223,9 +219,6 @@ impl Shard {
             self.subscribers.note(slot, JournalEvent::Disconnected { waiting_bytes }, now);
         }
         self.report_usage(slot, now);
-        if let Some(owner) = self.subscribers.get(slot).and_then(|it| it.sink.owner.as_ref()) {
-            self.shared.token_buckets.remove_socket(owner.payer);
-        }
         // Closing the socket removes it from the poll.
         drop(self.subscribers.remove(slot, now));
         self.closing.remove(&slot);

@@ -43,7 +43,6 @@ struct TokenBucket {
     /// Negative while the payer is in debt.
     tokens: i64,
     refilled: Micros,
-    sockets: usize,
 }
 
 const ONE: i64 = 1_000_000;
@@ -51,22 +50,6 @@ const ONE: i64 = 1_000_000;
 impl TokenBuckets {
     pub(crate) fn new(limits: TokenBucketLimits) -> Self {
         Self { limits, payers: Mutex::default() }
-    }
-
-    /// Counts a new socket of this payer.
-    pub(super) fn add_socket(&self, payer: Payer, now: Micros) {
-        let tokens = self.limits.full();
-        let mut payers = self.payers();
-        let bucket = payers.entry(payer);
-        bucket.or_insert(TokenBucket { tokens, refilled: now, sockets: 0 }).sockets += 1;
-    }
-
-    /// Removes a socket of this payer. Its debt stays until it is paid off, so that reconnecting brings no
-    /// new tokens.
-    pub(super) fn remove_socket(&self, payer: Payer) {
-        if let Some(bucket) = self.payers().get_mut(&payer) {
-            bucket.sockets = bucket.sockets.saturating_sub(1);
-        }
     }
 
     /// Charges a response that cost this many bytes of work.
@@ -85,12 +68,13 @@ impl TokenBuckets {
     }
 
     fn charge(&self, payer: Payer, responses: usize, now: Micros) {
-        if responses == 0 {
+        if responses == 0 || payer == Payer::Hub {
             return;
         }
         let debt_max = i64::from(self.limits.per_second).saturating_mul(self.limits.debt_us_max);
         let mut payers = self.payers();
-        let Some(bucket) = payers.get_mut(&payer) else { return };
+        let full = TokenBucket { tokens: self.limits.full(), refilled: now };
+        let bucket = payers.entry(payer).or_insert(full);
         bucket.refill(&self.limits, now);
         let cost = i64::try_from(responses).unwrap_or(i64::MAX).saturating_mul(ONE);
         bucket.tokens = bucket.tokens.saturating_sub(cost).max(-debt_max);
@@ -104,13 +88,11 @@ impl TokenBuckets {
         })
     }
 
-    /// Removes payers without sockets and debts.
+    /// Forgets payers that have used nothing, or not for long. Debts stay, so that reconnecting brings no new tokens.
     pub(super) fn sweep(&self, now: Micros) {
         self.payers().retain(|_, bucket| {
-            bucket.sockets > 0 || {
-                bucket.refill(&self.limits, now);
-                bucket.tokens < self.limits.full()
-            }
+            bucket.refill(&self.limits, now);
+            bucket.tokens < self.limits.full()
         });
     }
 
@@ -151,8 +133,6 @@ mod tests {
     #[test]
     fn payer_beyond_its_rate_waits_and_others_do_not() {
         let buckets = TokenBuckets::new(LIMITS);
-        buckets.add_socket(ONE_ACCOUNT, 0);
-        buckets.add_socket(OTHER, 0);
         (0..10).for_each(|_| buckets.charge_response(ONE_ACCOUNT, 0, 0));
         assert!(!buckets.is_in_debt(ONE_ACCOUNT, 0), "its burst is just used up");
         buckets.charge_response(ONE_ACCOUNT, 0, 0);
@@ -165,7 +145,6 @@ mod tests {
     #[test]
     fn expensive_response_counts_as_several_and_debt_is_limited() {
         let buckets = TokenBuckets::new(LIMITS);
-        buckets.add_socket(ONE_ACCOUNT, 0);
         buckets.charge_response(ONE_ACCOUNT, 10 * WORK_BYTES, 0);
         assert!(buckets.is_in_debt(ONE_ACCOUNT, 0));
         buckets.charge_response(ONE_ACCOUNT, usize::MAX / 2, 0);
@@ -176,15 +155,13 @@ mod tests {
     #[test]
     fn reconnecting_brings_no_new_tokens() {
         let buckets = TokenBuckets::new(LIMITS);
-        buckets.add_socket(ONE_ACCOUNT, 0);
         buckets.charge_response(ONE_ACCOUNT, 20 * WORK_BYTES, 0);
-        buckets.remove_socket(ONE_ACCOUNT);
         buckets.sweep(0);
-        buckets.add_socket(ONE_ACCOUNT, 0);
         assert!(buckets.is_in_debt(ONE_ACCOUNT, 0));
-        buckets.remove_socket(ONE_ACCOUNT);
         buckets.sweep(60_000_000);
         assert!(buckets.payers().is_empty(), "a payer without debt is removed");
+        buckets.charge_response(Payer::Hub, 20 * WORK_BYTES, 0);
+        assert!(!buckets.is_in_debt(Payer::Hub, 0), "what ends is nobody's");
     }
 
     /// However many sockets and shards: what all of them use is one sum, and a shard whose clock was read earlier
@@ -198,7 +175,6 @@ mod tests {
                 .map(|_| {
                     let buckets = Arc::clone(&buckets);
                     thread::spawn(move || {
-                        buckets.add_socket(payer, 0);
                         (0..5).for_each(|_| buckets.charge_response(payer, 0, 0));
                     })
                 })
@@ -216,7 +192,6 @@ mod tests {
     #[test]
     fn long_command_is_charged_by_its_inflated_bytes_and_a_short_one_is_free() {
         let buckets = TokenBuckets::new(LIMITS);
-        buckets.add_socket(ONE_ACCOUNT, 0);
         (0..1_000).for_each(|_| buckets.charge_command(ONE_ACCOUNT, COMMAND_BYTES - 1, 0));
         assert!(!buckets.is_in_debt(ONE_ACCOUNT, 0));
         buckets.charge_command(ONE_ACCOUNT, 11 * COMMAND_BYTES, 0);
