@@ -269,6 +269,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
     let quarantine = Quarantine::beside(config.server.db.beside(), quarantine_limits(&config));
     let timing = exports::SnapshotTiming {
         every_us: micros(config.log.snapshot_ms),
+        idle_us: exports::IDLE_EVERY_US.min(micros(config.cluster.log_age_ms) / 3 * 2),
         work_us: micros(config.log.snapshot_work_ms),
     };
     let writes_snapshots =

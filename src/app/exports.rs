@@ -39,8 +39,8 @@ use record::{Key, LiveRecords, MatchChange, signal::SignalRecord};
 use tokio::sync::oneshot;
 use tracing::warn;
 
-/// The interval of snapshots while nothing changes but the time. The log and the stream of a cluster drop older records.
-const IDLE_EVERY_US: Micros = 600_000_000;
+/// The longest interval of snapshots while nothing changes but the time.
+pub(super) const IDLE_EVERY_US: Micros = 600_000_000;
 
 /// A snapshot because of the work since the last one is due after so many times the time that saving takes.
 const WORK_PER_SAVE: Micros = 4;
@@ -80,6 +80,8 @@ pub(super) struct SnapshotWriter {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SnapshotTiming {
     pub every_us: Micros,
+    /// The interval while nothing changes but the time. A restart needs the records since, which the stream of a cluster drops.
+    pub idle_us: Micros,
     /// Time that it takes to apply the records since the last one.
     pub work_us: Micros,
 }
@@ -94,7 +96,7 @@ impl SnapshotTiming {
         played_us: Micros,
         has_changed: bool,
     ) -> bool {
-        let every_us = if has_changed { self.every_us } else { self.every_us.max(IDLE_EVERY_US) };
+        let every_us = if has_changed { self.every_us } else { self.every_us.max(self.idle_us) };
         let work_us = self.work_us.max(saved_us.saturating_mul(WORK_PER_SAVE));
         since_us >= every_us || played_us >= work_us
     }
@@ -384,7 +386,8 @@ mod tests {
     #[test]
     fn idle_hub_writes_few_snapshots() {
         const SECOND: Micros = 1_000_000;
-        let timing = SnapshotTiming { every_us: 10 * SECOND, work_us: SECOND };
+        let timing =
+            SnapshotTiming { every_us: 10 * SECOND, idle_us: 600 * SECOND, work_us: SECOND };
         for (since_s, played_us, has_changed, expected) in [
             (9, 0, true, false),
             (10, 0, true, true),
@@ -401,5 +404,8 @@ mod tests {
         assert!(!slow, "a snapshot that takes a second is written for four seconds of work");
         let rare = SnapshotTiming { every_us: 3_600 * SECOND, ..timing };
         assert!(!rare.is_due(600 * SECOND, 0, 0, false));
+        // The stream of the cluster keeps two minutes.
+        let short = SnapshotTiming { idle_us: 80 * SECOND, ..timing };
+        assert!(short.is_due(80 * SECOND, 0, 0, false));
     }
 }
