@@ -2,7 +2,7 @@
 
 use std::mem;
 
-use base::work::{Pool, thread_time};
+use base::work::{Payer, Pool, thread_time};
 use metrics::counter;
 
 use super::Shard;
@@ -98,8 +98,14 @@ impl Shard {
 
     /// Continues the commands of connections whose payers have paid off their debts, and their requests.
     pub(super) fn resume_indebted(&mut self, now: Micros) {
+        // Most are of one payer.
+        let mut last = (Payer::Hub, false);
         for (slot, generation) in mem::take(&mut self.indebted) {
-            let is_in_debt = self.shared.is_in_debt(self.payer(slot), now);
+            let payer = self.payer(slot);
+            if payer != last.0 {
+                last = (payer, self.shared.is_in_debt(payer, now));
+            }
+            let is_in_debt = last.1;
             let Some(connection) = self.connection(slot, generation) else { continue };
             if is_in_debt {
                 connection.hold(now);
