@@ -264,8 +264,8 @@ impl Shard {
             ShardMessage::Response(requester, response, cost) => {
                 self.handle_response(requester, (response, cost), now);
             }
-            ShardMessage::Deferred(Requester { slot, generation, payer, .. }) => {
-                self.requests.defer(payer, slot, generation);
+            ShardMessage::Deferred(Requester { generation, payer, .. }) => {
+                self.requests.defer(payer, generation);
                 self.submit_waiting(now);
             }
             ShardMessage::Replay(requester, response) => {

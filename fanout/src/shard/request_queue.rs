@@ -94,26 +94,25 @@ impl RequestQueue {
         None
     }
 
-    /// Records that the host answers the request of a connection later: others do not wait for it. Dear ones stay pending.
-    pub(super) fn defer(&mut self, payer: Payer, slot: usize, generation: u64) {
-        let is_dear =
-            |requests: &PayerRequests| requests.dear_pending.contains(&(slot, generation));
-        if self.deferred.len() < DEFERRED_MAX && !self.requests.get(&payer).is_some_and(is_dear) {
-            self.done(payer, slot, generation);
-            self.deferred.insert(generation);
+    /// Records that the host answers the request of a connection later: others do not wait for it, other dear ones of its
+    /// payer do.
+    pub(super) fn defer(&mut self, payer: Payer, generation: u64) {
+        if self.deferred.len() < DEFERRED_MAX && self.deferred.insert(generation) {
+            self.pending = self.pending.saturating_sub(1);
+            if let Some(requests) = self.requests.get_mut(&payer) {
+                requests.pending = requests.pending.saturating_sub(1);
+            }
         }
     }
 
     /// Records that the request of a connection is not pending any more.
     pub(super) fn done(&mut self, payer: Payer, slot: usize, generation: u64) {
-        if self.deferred.remove(&generation) {
-            return;
-        }
-        self.pending = self.pending.saturating_sub(1);
+        let pending = usize::from(!self.deferred.remove(&generation));
+        self.pending = self.pending.saturating_sub(pending);
         if let Some(requests) = self.requests.get_mut(&payer) {
-            requests.pending = requests.pending.saturating_sub(1);
+            requests.pending = requests.pending.saturating_sub(pending);
             requests.dear_pending.retain(|pending| *pending != (slot, generation));
-            if requests.pending == 0 && !requests.has_waiting() {
+            if requests.is_idle() {
                 self.requests.remove(&payer);
             }
         }
@@ -123,6 +122,10 @@ impl RequestQueue {
 impl PayerRequests {
     fn has_waiting(&self) -> bool {
         !self.dear.is_empty() || !self.others.is_empty()
+    }
+
+    fn is_idle(&self) -> bool {
+        self.pending == 0 && self.dear_pending.is_empty() && !self.has_waiting()
     }
 }
 
@@ -190,16 +193,23 @@ mod tests {
             push(&mut queue, ATTACKER, catch_up_of(generation));
             assert_eq!(slots(&mut queue, |_| true), [0]);
             // A second time, if it has to wait for something else then.
-            (0..2).for_each(|_| queue.defer(ATTACKER, 0, generation));
+            (0..2).for_each(|_| queue.defer(ATTACKER, generation));
         }
         assert_eq!((queue.pending(), queue.deferred.len()), (1, DEFERRED_MAX));
         (0..=DEFERRED_MAX as u64).for_each(|generation| queue.done(ATTACKER, 0, generation));
         assert_eq!((queue.pending(), queue.deferred.len()), (0, 0));
         assert!(queue.requests.is_empty(), "{queue:?}");
-        push(&mut queue, ATTACKER, catch_up(0, true));
-        assert_eq!(slots(&mut queue, |_| true), [0]);
-        queue.defer(ATTACKER, 0, 7);
-        assert_eq!(queue.pending(), 1, "the shard works for it when it is answered");
+        for slot in 0..6 {
+            let generation = slot as u64;
+            let dear = WaitingRequest { slot, generation, ..catch_up(slot, true) };
+            push(&mut queue, ATTACKER, dear);
+        }
+        assert_eq!(slots(&mut queue, |_| true), [0, 1, 2, 3]);
+        (0..4).for_each(|generation| queue.defer(ATTACKER, generation));
+        assert_eq!(queue.pending(), 0);
+        assert_eq!(slots(&mut queue, |_| true), [0; 0], "the shard will work for the first ones");
+        queue.done(ATTACKER, 2, 2);
+        assert_eq!((slots(&mut queue, |_| true), queue.pending()), (vec![4], 1));
     }
 
     #[test]
