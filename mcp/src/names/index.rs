@@ -56,7 +56,7 @@ impl NameIndex {
         &'a self,
         asked: &'a FoldedName,
     ) -> impl Iterator<Item = (&'a Arc<Entity>, f64)> {
-        let scored = self.0.iter().map(|it| (&it.entity, it.name.score(asked)));
+        let scored = self.0.iter().map(|name| (&name.entity, name.name.score(asked)));
         scored.filter(|(_, score)| *score > 0.0)
     }
 
@@ -69,8 +69,8 @@ impl NameIndex {
                 continue;
             }
             let likeness = strsim::jaro_winkler(&name.plain.text, &asked.plain.text);
-            let place = nearest.partition_point(|(_, other)| *other >= likeness);
-            nearest.insert(place, (entity, likeness));
+            let index = nearest.partition_point(|(_, other)| *other >= likeness);
+            nearest.insert(index, (entity, likeness));
             nearest.truncate(count);
         }
         nearest
@@ -120,8 +120,8 @@ impl Text {
         let mut chars = 0;
         for char in text.chars() {
             let letter = u32::from(char).wrapping_sub(u32::from('a'));
-            let place = usize::try_from(letter).unwrap_or(LETTERS).min(LETTERS);
-            counts[place] = counts[place].saturating_add(1);
+            let index = usize::try_from(letter).unwrap_or(LETTERS).min(LETTERS);
+            counts[index] = counts[index].saturating_add(1);
             chars += 1;
         }
         Self { text: text.into(), chars, counts }
