@@ -29,7 +29,7 @@ use self::ledger::Ledger;
 pub use self::{
     ledger::{PayerUse, WorkLimits},
     queue::{Busy, FairQueue, QueueLimits, Slot},
-    time::{measure, measured, thread_time},
+    time::{measure, thread_time},
 };
 use crate::Micros;
 
@@ -118,10 +118,6 @@ pools! {
     Replays = "replays",
     /// Deliveries of webhooks.
     Webhooks = "webhooks",
-    /// Queries of the database.
-    Database = "database",
-    /// Accepting connections, TLS and HTTP heads.
-    Connections = "connections",
 }
 
 /// The account of work of a hub. Clones share it.
@@ -264,15 +260,17 @@ impl Work {
             Payer::Hub => Duration::ZERO,
             _ => self.ledger().take_usual(payer, self.now()),
         };
+        self.permit_with(payer, pool, taken)
+    }
+
+    fn permit_with(&self, payer: Payer, pool: Pool, taken: Duration) -> Permit {
         Permit { work: self.clone(), payer, pool, taken, used: Duration::ZERO }
     }
 
     /// Runs a future that was admitted before, on other tasks than its request: it is charged, and its payer
     /// is that of [`run_blocking`] below it.
     pub async fn run<F: Future>(&self, payer: Payer, pool: Pool, future: F) -> F::Output {
-        let (taken, used) = (Duration::ZERO, Duration::ZERO);
-        let permit = Permit { work: self.clone(), payer, pool, taken, used };
-        permit.run(scope(self.clone(), payer, future)).await
+        self.permit_with(payer, pool, Duration::ZERO).run(scope(self.clone(), payer, future)).await
     }
 
     /// Closures that wait for a blocking thread, by pool.
