@@ -48,9 +48,13 @@ impl LogRateLimit {
 }
 
 /// Logs at most one line in ten seconds from where it stands: `log_limited!(warn, %error, "cannot write")`. Its field
-/// `left_out` says how many lines were not logged since the last one. For lines that strangers or retries cause.
+/// `left_out` says how many lines were not logged since the last one. For lines that strangers or retries cause. An error alone is
+/// logged with its sources: `log_limited!(warn, error, "cannot write")`.
 #[macro_export]
 macro_rules! log_limited {
+    ($level:ident, $error:ident, $text:literal) => {
+        $crate::log_limited!($level, error = &$error as &dyn ::std::error::Error, $text)
+    };
     ($level:ident, $($line:tt)+) => {{
         static LIMIT: $crate::log_rate_limit::LogRateLimit =
             $crate::log_rate_limit::LogRateLimit::new();

@@ -32,12 +32,6 @@ struct SharedState {
 }
 
 impl LogState {
-    /// Whether the log cannot be written at the moment, so that nothing new is published.
-    #[must_use]
-    pub fn is_refused(&self) -> bool {
-        self.refused_since().is_some()
-    }
-
     /// Since when the log has taken no record.
     #[must_use]
     pub fn refused_since(&self) -> Option<Instant> {

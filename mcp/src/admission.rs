@@ -59,11 +59,7 @@ impl Admission {
             Ok(None) => Err(Refusal::exhausted(&quota.status(0, now), &self.public_url)),
             // If counting fails, the call is free: the failure is the hub's, not the client's.
             Err(error) => {
-                base::log_limited!(
-                    warn,
-                    error = &error as &dyn Error,
-                    "a call could not be counted against its quota"
-                );
+                base::log_limited!(warn, error, "a call could not be counted against its quota");
                 self.meter.count_call(caller.account, product, Call::Mcp, now).await;
                 Ok(None)
             }

@@ -276,7 +276,7 @@ fn keep(row: &mut Map<String, Value>, fields: &str) {
             Value::Array(items) => items.is_empty(),
             _ => false,
         };
-        !is_empty && fields.split(' ').any(|own| own == name)
+        !is_empty && fields.split(' ').any(|field| field == name)
     });
 }
 
@@ -284,10 +284,10 @@ fn keep(row: &mut Map<String, Value>, fields: &str) {
 fn flatten(row: &mut Map<String, Value>) {
     let mut ids = Vec::new();
     for (name, value) in row.iter_mut() {
-        if let Value::Object(own) = value
-            && let Some(named) = own.remove("name")
+        if let Value::Object(entity) = value
+            && let Some(named) = entity.remove("name")
         {
-            ids.extend(own.remove("id").map(|id| (format!("{name}_id"), id)));
+            ids.extend(entity.remove("id").map(|id| (format!("{name}_id"), id)));
             *value = named;
         }
     }

@@ -91,7 +91,7 @@ impl Names {
             return new();
         }
         let mut sides = self.sides.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = sides.take().filter(|(own, _)| *own == version);
+        let kept = sides.take().filter(|(indexed, _)| *indexed == version);
         let (_, index) = sides.insert(kept.unwrap_or_else(|| (version, new())));
         Arc::clone(index)
     }

@@ -45,11 +45,7 @@ impl Accounts {
     async fn watch_always(&self, every: Duration) {
         loop {
             let Err(error) = self.watch_until_failure(every).await;
-            base::log_limited!(
-                warn,
-                error = &error as &dyn std::error::Error,
-                "cannot watch the account database"
-            );
+            base::log_limited!(warn, error, "cannot watch the account database");
             time::sleep(RETRY_AFTER).await;
         }
     }
@@ -74,11 +70,7 @@ impl Accounts {
     /// not reported to the writer; [`Self::watch`] tries again.
     pub(crate) async fn broadcast_own_changes(&self) {
         if let Err(error) = self.broadcast_changes().await {
-            base::log_limited!(
-                warn,
-                error = &error as &dyn std::error::Error,
-                "cannot announce a change at once"
-            );
+            base::log_limited!(warn, error, "cannot announce a change at once");
         }
     }
 

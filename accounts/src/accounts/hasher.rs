@@ -140,7 +140,7 @@ impl Hasher {
         let turn = turn.await.ok().and_then(Result::ok).ok_or_else(busy)?;
         counter!("matchwire_passwords_hashed_total").increment(1);
         let (secret, params) = (Arc::clone(&self.secret), self.params.clone());
-        let hashing = turn.run_current(move || {
+        let hashing = turn.run(move || {
             let (algorithm, version) = (Algorithm::Argon2id, Version::V0x13);
             Argon2::new_with_secret(&**secret, algorithm, version, params).map(|it| work(&it))
         });

@@ -85,8 +85,8 @@ impl ClientDocuments {
     pub async fn fetch(&self, id: &ClientId) -> Result<Arc<Client>, ClientError> {
         let shared = &*self.shared;
         let patience = Duration::from_millis(shared.config.client_timeout_ms);
-        let place = timeout(patience, shared.fetches.enter_current(Pool::Connections)).await;
-        let Ok(Ok(_place)) = place else { return Err(ClientError::Busy) };
+        let slot = timeout(patience, shared.fetches.enter_current(Pool::Rest)).await;
+        let Ok(Ok(_slot)) = slot else { return Err(ClientError::Busy) };
         let fetched = timeout(patience, shared.fetch(id)).await;
         let result = fetched.unwrap_or(Err(ClientError::Unreachable));
         match &result {

@@ -447,20 +447,6 @@ impl Meter {
         Ok(report::merged(stored.into_iter().chain(unstored)))
     }
 
-    /// The usage of all accounts together.
-    ///
-    /// # Errors
-    ///
-    /// If the store fails.
-    pub async fn last_30_days_of_all(&self, now: Micros) -> Result<Vec<UsageDay>, UsageError> {
-        let (from, to) = displayed_days(now);
-        let _between_flushes = self.between_flushes(to).await?;
-        let stored = store::days_of_all(&self.shared.database, from, to);
-        let stored = within(STATEMENT_MAX, stored).await?;
-        let unstored = self.shared.tallies.of_all(from, to);
-        Ok(report::merged(stored.into_iter().chain(unstored)))
-    }
-
     // --------------------------------------------------------------------------- flushing
 
     /// Writes the counts to the store, in one transaction. Returns the number of rows.

@@ -124,24 +124,6 @@ pub(super) async fn days_of(
     usage_days(&rows)
 }
 
-/// The usage of all accounts, by day.
-pub(super) async fn days_of_all(
-    database: &Database,
-    from: Day,
-    to: Day,
-) -> Result<Vec<UsageDay>, sqlx::Error> {
-    let rows = sqlx::query(
-        "SELECT product, day, CAST(sum(calls) AS BIGINT), CAST(sum(mcp_calls) AS BIGINT), \
-         CAST(sum(socket_ms) AS BIGINT), CAST(sum(messages) AS BIGINT) FROM usage \
-         WHERE day BETWEEN $1 AND $2 GROUP BY product, day",
-    )
-    .bind(from.0)
-    .bind(to.0)
-    .fetch_all(database.pool())
-    .await?;
-    usage_days(&rows)
-}
-
 /// Deletes usage before a day, writers that have not written since, and leases of quotas.
 pub(super) async fn sweep(tx: &mut AnyConnection, before: Day) -> Result<u64, sqlx::Error> {
     let leases = sqlx::query("DELETE FROM quota_leases WHERE day < $1").bind(before.0);

@@ -95,12 +95,6 @@ impl Tallies {
         slots.filter_map(|slot| Some(usage_day(slot, self.map.get(&slot)?.unstored()))).collect()
     }
 
-    /// The unstored usage of all accounts.
-    pub(super) fn of_all(&self, from: Day, to: Day) -> Vec<UsageDay> {
-        let displayed = self.map.iter().filter(|it| (from..=to).contains(&it.key().day));
-        displayed.map(|it| usage_day(*it.key(), it.unstored())).collect()
-    }
-
     /// Ends leases that were last used before this moment; returns what is left of those of today.
     pub(super) fn end_leases(&self, before: Micros, today: Day) -> Vec<(Slot, QuotaPart)> {
         let ended = self.map.iter().filter_map(|it| Some((*it.key(), it.end_lease(before)?)));

@@ -63,7 +63,7 @@ async fn run(meter: Meter, every: Duration, mut stopped: oneshot::Receiver<()>) 
                 flush(&meter).await;
                 let idle = if meter.shared.tallies.is_crowded() { 0 } else { RETURNED_AFTER_US };
                 if let Err(error) = meter.return_leases(clock::wall() - idle, clock::wall()).await {
-                    base::log_limited!(warn, error = &error as &dyn Error, "cannot return parts of quotas; will retry");
+                    base::log_limited!(warn, error, "cannot return parts of quotas; will retry");
                 }
             }
             () = meter.shared.tallies.crowded() => {

@@ -96,7 +96,7 @@ impl Ledger {
         usual
     }
 
-    /// Charges a request that has ended, less what was taken in advance.
+    /// Charges a request that has ended, less what was taken in advance. Time in which it only waited pays for nothing.
     pub(super) fn settle(
         &mut self,
         payer: Payer,
@@ -105,10 +105,12 @@ impl Ledger {
         used: Duration,
         now: Micros,
     ) {
-        let (of_used, of_taken) = (self.limits.time_to_pay(used), self.limits.time_to_pay(taken));
+        let [to_add, to_return] = [used, taken].map(|time| self.limits.time_to_pay(time));
+        let worked = Micros::try_from(used.as_micros()).unwrap_or(Micros::MAX);
         let entry = self.entry(payer, now);
         entry.usual = (entry.usual * 7 + used) / 8;
-        entry.paid_at = entry.paid_at.saturating_add(of_used).saturating_sub(of_taken);
+        let before = entry.paid_at.saturating_sub(to_return).max(now.saturating_sub(worked));
+        entry.paid_at = before.saturating_add(to_add);
         entry.add(pool, used, now);
     }
 
@@ -151,7 +153,7 @@ impl Ledger {
         self.entries.len()
     }
 
-    pub(super) fn entry_of(&mut self, payer: Payer) -> Option<&mut Entry> {
+    pub(super) fn get_mut(&mut self, payer: Payer) -> Option<&mut Entry> {
         self.entries.get_mut(&payer)
     }
 

@@ -29,13 +29,16 @@ use self::ledger::Ledger;
 pub use self::{
     ledger::{PayerUse, WorkLimits},
     queue::{Busy, FairQueue, QueueLimits, Slot},
-    time::{measure, measured, thread_time},
+    time::{measure, thread_time},
 };
 use crate::Micros;
 
 /// Maximum accounts whose use is recorded between two reports to other nodes. The use of further ones is not
 /// reported.
 const UNREPORTED_MAX: usize = 4_096;
+
+/// A waiting request looks again after this time at the latest: its limits may be others, and its debt less.
+const RECHECK_AFTER: Duration = Duration::from_secs(1);
 
 /// Who caused a piece of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -115,10 +118,6 @@ pools! {
     Replays = "replays",
     /// Deliveries of webhooks.
     Webhooks = "webhooks",
-    /// Queries of the database.
-    Database = "database",
-    /// Accepting connections, TLS and HTTP heads.
-    Connections = "connections",
 }
 
 /// The account of work of a hub. Clones share it.
@@ -233,17 +232,17 @@ impl Work {
             if debt.is_zero() {
                 return Ok(self.take(payer, pool));
             }
-            sleep(debt).await;
+            sleep(debt.min(RECHECK_AFTER)).await;
         }
     }
 
-    /// A place in the queue of its payer, if a request has to wait.
+    /// A turn in the queue of its payer, if a request has to wait.
     fn enter(&self, payer: Payer) -> Result<Option<Waiter<'_>>, Duration> {
         let now = self.now();
         let mut ledger = self.ledger();
         let debt = ledger.debt(payer, now);
         let waiting_max = ledger.limits.waiting_max;
-        let waiting = ledger.entry_of(payer).map_or(0, |entry| entry.waiting);
+        let waiting = ledger.get_mut(payer).map_or(0, |entry| entry.waiting);
         if debt.is_zero() && waiting == 0 {
             return Ok(None);
         }
@@ -261,29 +260,17 @@ impl Work {
             Payer::Hub => Duration::ZERO,
             _ => self.ledger().take_usual(payer, self.now()),
         };
-        Permit { work: self.clone(), payer, pool, taken, used: Duration::ZERO }
+        self.permit_with(payer, pool, taken)
     }
 
-    /// Runs a closure on a blocking thread, in turn with those of other payers, and charges it.
-    ///
-    /// # Errors
-    ///
-    /// If too many closures of this payer are waiting, or the closure panicked.
-    pub async fn run_blocking<T: Send + 'static>(
-        &self,
-        payer: Payer,
-        pool: Pool,
-        closure: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Busy> {
-        self.shared.queue.enter(payer, pool).await?.run(Some(self), closure).await
+    fn permit_with(&self, payer: Payer, pool: Pool, taken: Duration) -> Permit {
+        Permit { work: self.clone(), payer, pool, taken, used: Duration::ZERO }
     }
 
     /// Runs a future that was admitted before, on other tasks than its request: it is charged, and its payer
     /// is that of [`run_blocking`] below it.
     pub async fn run<F: Future>(&self, payer: Payer, pool: Pool, future: F) -> F::Output {
-        let (taken, used) = (Duration::ZERO, Duration::ZERO);
-        let permit = Permit { work: self.clone(), payer, pool, taken, used };
-        permit.run(scope(self.clone(), payer, future)).await
+        self.permit_with(payer, pool, Duration::ZERO).run(scope(self.clone(), payer, future)).await
     }
 
     /// Closures that wait for a blocking thread, by pool.
@@ -373,48 +360,67 @@ struct Waiter<'a> {
 
 impl Drop for Waiter<'_> {
     fn drop(&mut self) {
-        if let Some(entry) = self.work.ledger().entry_of(self.payer) {
+        if let Some(entry) = self.work.ledger().get_mut(self.payer) {
             entry.waiting = entry.waiting.saturating_sub(1);
         }
     }
 }
 
 tokio::task_local! {
-    static CURRENT: (Work, Payer);
+    static CURRENT: Scope;
+}
+
+#[derive(Debug, Clone)]
+struct Scope {
+    work: Work,
+    payer: Payer,
+    /// Whether what it computes is kept for all.
+    for_all: bool,
+}
+
+impl Scope {
+    fn current() -> Option<Self> {
+        CURRENT.try_with(Clone::clone).ok()
+    }
+
+    /// Whose turn it takes in queues.
+    fn turn(&self) -> Payer {
+        if self.for_all { Payer::Hub } else { self.payer }
+    }
 }
 
 /// Runs a future whose work this payer pays for: [`run_blocking`] below it knows.
 pub async fn scope<F: Future>(work: Work, payer: Payer, future: F) -> F::Output {
-    CURRENT.scope((work, payer), future).await
+    CURRENT.scope(Scope { work, payer, for_all: false }, future).await
 }
 
 /// The account and the payer of the task that calls, if it runs in a [`scope`].
 #[must_use]
 pub fn current() -> Option<(Work, Payer)> {
-    CURRENT.try_with(Clone::clone).ok()
+    Scope::current().map(|scope| (scope.work, scope.payer))
 }
 
-/// Runs a future at the cost of the hub: what it computes is kept for all, so it must not wait in the queue of
-/// one payer.
+/// Runs a future with the turns of the hub: what it computes is kept for all, so it must not wait in the queue of
+/// one payer. Who asked for it pays, since what is kept has to go for what others ask for.
 pub async fn for_all<F: Future>(future: F) -> F::Output {
-    match current() {
-        Some((work, _)) => scope(work, Payer::Hub, future).await,
+    match Scope::current() {
+        Some(scope) => CURRENT.scope(Scope { for_all: true, ..scope }, future).await,
         None => future.await,
     }
 }
 
-/// [`Work::run_blocking`] for the payer of the task that calls. Outside a [`scope`] the hub does it for
-/// itself, at once.
+/// Runs a closure on a blocking thread, in turn with those of other payers, and charges it to the payer of the task
+/// that calls. Outside a [`scope`] the hub does it for itself, at once.
 ///
 /// # Errors
 ///
-/// As there.
+/// If too many closures of this payer are waiting, or the closure panicked.
 pub async fn run_blocking<T: Send + 'static>(
     pool: Pool,
     closure: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Busy> {
-    match current() {
-        Some((work, payer)) => work.run_blocking(payer, pool, closure).await,
+    match Scope::current() {
+        Some(scope) => scope.work.shared.queue.enter_current(pool).await?.run(closure).await,
         None => tokio::task::spawn_blocking(closure).await.map_err(|_| Busy),
     }
 }

@@ -11,7 +11,7 @@ use std::{
 use rustc_hash::FxHashMap;
 use tokio::sync::oneshot;
 
-use super::{Payer, Pool, Work, current, lock, measure};
+use super::{Payer, Pool, Scope, current, lock, measure};
 
 /// The limits of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct QueueLimits {
     pub running_max: usize,
     /// Those of one payer.
     pub running_max_by_payer: usize,
-    /// Jobs that wait.
+    /// Jobs that wait, of strangers, of accounts and of the hub each.
     pub waiting_max: usize,
     /// Those of one payer.
     pub waiting_max_by_payer: usize,
@@ -45,7 +45,7 @@ impl QueueLimits {
     }
 }
 
-/// Too many jobs of the payer are waiting, or the job failed.
+/// Too many jobs are waiting, or the job failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("too much work is waiting")]
 pub struct Busy;
@@ -59,7 +59,7 @@ pub struct FairQueue {
 #[derive(Debug)]
 struct Waiting {
     pool: Pool,
-    place: oneshot::Sender<Slot>,
+    reply: oneshot::Sender<Slot>,
 }
 
 impl FairQueue {
@@ -69,25 +69,20 @@ impl FairQueue {
         Self { turns: Arc::new(Mutex::new(Turns::new(limits))) }
     }
 
-    /// Waits for a place.
+    /// Waits for a place for the payer of the task that calls, the hub outside a [`super::scope`].
     ///
     /// # Errors
     ///
-    /// If too many wait, in all or of this payer.
-    pub async fn enter(&self, payer: Payer, pool: Pool) -> Result<Slot, Busy> {
-        let (place, placed) = oneshot::channel();
-        lock(&self.turns).push(payer, Waiting { pool, place })?;
-        self.give_places();
-        placed.await.map_err(|_| Busy)
+    /// If too many wait, of this payer or of all of its kind.
+    pub async fn enter_current(&self, pool: Pool) -> Result<Slot, Busy> {
+        self.enter(Scope::current().map_or(Payer::Hub, |scope| scope.turn()), pool).await
     }
 
-    /// [`Self::enter`] for the payer of the task that calls, the hub outside a [`super::scope`].
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    pub async fn enter_current(&self, pool: Pool) -> Result<Slot, Busy> {
-        self.enter(current().map_or(Payer::Hub, |(_, payer)| payer), pool).await
+    pub(super) async fn enter(&self, payer: Payer, pool: Pool) -> Result<Slot, Busy> {
+        let (reply, slot) = oneshot::channel();
+        lock(&self.turns).push(payer, Waiting { pool, reply })?;
+        self.give_slots();
+        slot.await.map_err(|_| Busy)
     }
 
     /// Jobs that wait, by pool.
@@ -102,12 +97,12 @@ impl FairQueue {
         waiting
     }
 
-    fn give_places(&self) {
+    fn give_slots(&self) {
         loop {
             let next = lock(&self.turns).next();
             let Some((payer, job)) = next else { return };
             let slot = Slot { queue: Some(self.clone()), payer, pool: job.pool };
-            if let Err(mut cancelled) = job.place.send(slot) {
+            if let Err(mut cancelled) = job.reply.send(slot) {
                 // Not by dropping it, which would come back here.
                 cancelled.queue = None;
                 lock(&self.turns).done(payer);
@@ -126,40 +121,26 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// Runs a closure on a blocking thread and charges it.
+    /// Runs a closure on a blocking thread, and charges it to the payer of the task that calls.
     ///
     /// # Errors
     ///
     /// If the closure panicked.
     pub async fn run<T: Send + 'static>(
         self,
-        work: Option<&Work>,
         closure: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Busy> {
-        let work = work.cloned();
-        // The place moves with the closure, which goes on when the caller is cancelled.
+        let account = current();
+        // The slot moves with the closure, which goes on when the caller is cancelled.
         let running = tokio::task::spawn_blocking(move || {
             let slot = self;
             let (output, used) = measure(closure);
-            if let Some(work) = work {
-                work.charge(slot.payer, slot.pool, used, work.now());
+            if let Some((work, payer)) = account {
+                work.charge(payer, slot.pool, used, work.now());
             }
             output
         });
         running.await.map_err(|_| Busy)
-    }
-
-    /// [`Self::run`] for the task that calls.
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    pub async fn run_current<T: Send + 'static>(
-        self,
-        closure: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Busy> {
-        let current = current();
-        self.run(current.as_ref().map(|(work, _)| work), closure).await
     }
 }
 
@@ -167,7 +148,7 @@ impl Drop for Slot {
     fn drop(&mut self) {
         if let Some(queue) = self.queue.take() {
             lock(&queue.turns).done(self.payer);
-            queue.give_places();
+            queue.give_slots();
         }
     }
 }
@@ -182,7 +163,6 @@ pub(super) struct Turns<J> {
     kinds: [Ring<J>; KINDS],
     /// The kind that had the last turn.
     last_kind: usize,
-    waiting: usize,
     running: FxHashMap<Payer, usize>,
     running_sum: usize,
 }
@@ -191,32 +171,38 @@ pub(super) struct Turns<J> {
 #[derive(Debug)]
 struct Ring<J> {
     jobs: BTreeMap<Payer, VecDeque<J>>,
+    waiting: usize,
     last: Option<Payer>,
 }
 
 impl<J> Turns<J> {
     pub(super) fn new(limits: QueueLimits) -> Self {
-        let ring = || Ring { jobs: BTreeMap::new(), last: None };
+        let ring = || Ring { jobs: BTreeMap::new(), waiting: 0, last: None };
         Self {
             limits,
             kinds: [ring(), ring(), ring()],
             last_kind: 0,
-            waiting: 0,
             running: FxHashMap::default(),
             running_sum: 0,
         }
     }
 
+    /// Adds a job. Where too many of its kind wait, the last one of who has most of them goes instead.
     pub(super) fn push(&mut self, payer: Payer, job: J) -> Result<(), Busy> {
         let Some(ring) = self.kinds.get_mut(kind(payer)) else { return Err(Busy) };
-        let waiting = ring.jobs.get(&payer).map_or(0, VecDeque::len);
         let limits = self.limits;
-        let by_payer = waiting >= limits.waiting_max_by_payer && payer != Payer::Hub;
-        if by_payer || self.waiting >= limits.waiting_max {
+        let waiting = ring.jobs.get(&payer).map_or(0, VecDeque::len);
+        if waiting >= limits.waiting_max_by_payer && payer != Payer::Hub {
             return Err(Busy);
         }
+        if ring.waiting >= limits.waiting_max {
+            let most = ring.jobs.values_mut().max_by_key(|jobs| jobs.len());
+            let most = most.filter(|jobs| jobs.len() > waiting + 1).ok_or(Busy)?;
+            most.pop_back();
+            ring.waiting -= 1;
+        }
         ring.jobs.entry(payer).or_default().push_back(job);
-        self.waiting += 1;
+        ring.waiting += 1;
         Ok(())
     }
 
@@ -236,7 +222,6 @@ impl<J> Turns<J> {
         });
         let (kind, payer, job) = next?;
         self.last_kind = kind;
-        self.waiting -= 1;
         *self.running.entry(payer).or_default() += 1;
         self.running_sum += 1;
         Some((payer, job))
@@ -263,9 +248,11 @@ impl<J> Ring<J> {
     fn next(&mut self, may_run: impl Fn(Payer) -> bool) -> Option<(Payer, J)> {
         let after = self.last.map_or(Bound::Unbounded, Bound::Excluded);
         let later = self.jobs.range((after, Bound::Unbounded));
-        let payer = later.chain(&self.jobs).map(|(payer, _)| *payer).find(|it| may_run(*it))?;
+        let payer =
+            later.chain(&self.jobs).map(|(payer, _)| *payer).find(|payer| may_run(*payer))?;
         let jobs = self.jobs.get_mut(&payer)?;
         let job = jobs.pop_front()?;
+        self.waiting -= 1;
         if jobs.is_empty() {
             self.jobs.remove(&payer);
         }

@@ -123,6 +123,29 @@ async fn request_waits_until_the_share_has_paid() {
     assert!(work.now() <= 81 * MS, "others do not wait");
 }
 
+/// A payer that was idle for an hour, and whose job on another task was not charged in advance.
+#[tokio::test(start_paused = true)]
+async fn idle_time_before_a_job_does_not_pay_for_it() {
+    let work = work(50, 0, 4);
+    work.charge(ONE, Pool::Rest, ms(1), work.now());
+    sleep(ms(3_600_000)).await;
+    let (payer, taken, used) = (ONE, Duration::ZERO, ms(40));
+    drop(Permit { work: work.clone(), payer, pool: Pool::Webhooks, taken, used });
+    // The 40 ms in which it ran have paid half.
+    assert_eq!(work.unpaid(ONE, work.now()), ms(40));
+}
+
+#[tokio::test(start_paused = true)]
+async fn waiting_request_goes_on_once_there_is_no_limit() {
+    let work = work(50, 0, 4);
+    use_up(&work, ONE, ms(3_600_000)).await;
+    let mut waiting = Box::pin(work.permit(ONE, Pool::Rest));
+    assert!(poll_once(waiting.as_mut()).await.is_none());
+    work.set_limits(WorkLimits::UNLIMITED);
+    drop(waiting.await.expect("its turn comes"));
+    assert!(work.now() <= 2_000 * MS, "{} us", work.now());
+}
+
 #[tokio::test]
 async fn request_is_refused_only_while_the_queue_of_its_payer_is_full() {
     let work = work(50, 20, 2);
@@ -140,10 +163,8 @@ async fn request_is_refused_only_while_the_queue_of_its_payer_is_full() {
         task.abort();
         assert!(task.await.expect_err("it waits").is_cancelled());
     }
-    assert!(
-        work.enter(ONE).is_ok_and(|place| place.is_some()),
-        "a cancelled request waits no longer"
-    );
+    let entered = work.enter(ONE);
+    assert!(entered.is_ok_and(|waiter| waiter.is_some()), "a cancelled request waits no longer");
 }
 
 #[tokio::test(start_paused = true)]
@@ -164,9 +185,10 @@ async fn concurrent_requests_are_charged_in_advance_and_cancelled_ones_for_what_
 
 #[tokio::test]
 async fn work_counts_and_waiting_does_not() {
-    let ((), waited) = measured(sleep(ms(50))).await;
+    let [mut waited, mut worked] = [Duration::ZERO; 2];
+    time::metered(sleep(ms(50)), |polled| waited += polled).await;
     assert!(waited < ms(25), "{waited:?} of waiting");
-    let ((), worked) = measured(async { spin(ms(20)) }).await;
+    time::metered(async { spin(ms(20)) }, |polled| worked += polled).await;
     assert!(worked >= ms(20), "{worked:?} of work");
 }
 
@@ -233,6 +255,42 @@ fn thousand_strangers_delay_an_account_by_one_turn() {
     let strangers = [1, 2, 3].map(stranger);
     let [first, second, third] = strangers;
     assert_eq!(order, [Payer::Hub, ONE, first, ONE, second, ONE, third]);
+}
+
+#[test]
+fn full_queue_has_room_for_who_waits_least_and_for_other_kinds() {
+    let limits = QueueLimits { running_max: 1, waiting_max: 6, waiting_max_by_payer: 5, ..LIMITS };
+    let mut turns = Turns::new(limits);
+    let (hoarder, second, third) = (stranger(1), stranger(2), stranger(3));
+    (0..5).for_each(|job| turns.push(hoarder, job).unwrap());
+    turns.push(second, 10).unwrap();
+    turns.push(ONE, 20).expect("strangers do not fill the queue of accounts");
+    turns.push(third, 30).expect("in place of the last one of the hoarder");
+    turns.push(second, 11).expect("again");
+    assert_eq!(turns.push(second, 12), Err(Busy), "nobody has more than it would have");
+    assert_eq!(turns.push(hoarder, 5), Err(Busy));
+    let mut started = Vec::new();
+    while let Some((payer, job)) = turns.next() {
+        turns.done(payer);
+        started.push(job);
+    }
+    started.sort_unstable();
+    assert_eq!(started, [0, 1, 2, 10, 11, 20, 30]);
+}
+
+#[tokio::test]
+async fn what_is_kept_for_all_takes_turns_of_the_hub_at_the_cost_of_who_asked() {
+    let work = work(10, 0, 4);
+    let queue = FairQueue::new(LIMITS);
+    scope(work.clone(), ONE, async {
+        let _held = queue.enter_current(Pool::Rest).await.unwrap();
+        let mut waiting = Box::pin(queue.enter_current(Pool::Rest));
+        assert!(poll_once(waiting.as_mut()).await.is_none(), "the payer has its share");
+        let slot = for_all(queue.enter_current(Pool::Images)).await.unwrap();
+        slot.run(|| spin(ms(5))).await.unwrap();
+    })
+    .await;
+    assert!(work.unpaid(ONE, work.now()) > Duration::ZERO);
 }
 
 proptest! {
@@ -311,7 +369,7 @@ async fn place_is_taken_until_the_job_ends() {
     let queue = FairQueue::new(QueueLimits { running_max: 1, running_max_by_payer: 1, ..LIMITS });
     let (end, ended) = std::sync::mpsc::sync_channel::<()>(1);
     let slot = queue.enter(ONE, Pool::Rest).await.unwrap();
-    let job = tokio::spawn(async move { slot.run(None, move || ended.recv()).await });
+    let job = tokio::spawn(async move { slot.run(move || ended.recv()).await });
     tokio::task::yield_now().await;
     job.abort();
     assert!(job.await.expect_err("its client has left").is_cancelled());

@@ -21,15 +21,7 @@ pub fn measure<T>(closure: impl FnOnce() -> T) -> (T, Duration) {
     (output, thread_time().saturating_sub(begun))
 }
 
-/// The output of a future, and the processor time of the threads that polled it. Waiting is not counted,
-/// nor is work on other threads.
-pub async fn measured<F: Future>(future: F) -> (F::Output, Duration) {
-    let mut used = Duration::ZERO;
-    let output = metered(future, |polled| used += polled).await;
-    (output, used)
-}
-
-/// Reports the processor time of each poll of a future.
+/// Reports the processor time of each poll of a future. Waiting is not counted, nor is work on other threads.
 pub(super) async fn metered<F: Future>(future: F, mut report: impl FnMut(Duration)) -> F::Output {
     let mut future = pin!(future);
     poll_fn(|context| {

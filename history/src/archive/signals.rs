@@ -1,6 +1,6 @@
 //! The archive of signals: all their SQL, and the task that writes them.
 
-use std::{error::Error, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use sqlx::Row;
 use tokio::sync::watch;
@@ -58,11 +58,7 @@ async fn write_changed(database: &Database, board: &SignalBoard, pace: &mut Writ
         // it may end before it has, and this node may lead next.
         Err(error) if is_deposed(&error) => {}
         Err(error) => {
-            base::log_limited!(
-                warn,
-                error = &error as &dyn Error,
-                "cannot write signals; will retry"
-            );
+            base::log_limited!(warn, error, "cannot write signals; will retry");
             board.not_written(&unwritten);
         }
     }

@@ -94,11 +94,7 @@ async fn write_all(
     while let Some(decisions) = waiting.recv().await {
         let mut tries = 0;
         while let Err(error) = store.write(&decisions, clock::now()).await {
-            base::log_limited!(
-                warn,
-                error = &error as &dyn std::error::Error,
-                "cannot write identity decisions; will retry"
-            );
+            base::log_limited!(warn, error, "cannot write identity decisions; will retry");
             tries += 1;
             if waiting.is_closed() && tries >= LAST_TRIES {
                 return;

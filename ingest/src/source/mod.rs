@@ -20,7 +20,7 @@ mod signal_capture;
 
 use std::{
     convert::Infallible,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use facts::event::{Batch, Micros};
@@ -117,8 +117,9 @@ impl ReportSender {
     }
 
     /// What the source goes on from; `None` if it begins anew.
+    #[cfg(feature = "amqp")]
     fn take_resume(&self) -> Option<Resume> {
-        self.resume.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.resume.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take()
     }
 
     #[must_use]

@@ -56,7 +56,7 @@ impl NameIndex {
         &'a self,
         asked: &'a FoldedName,
     ) -> impl Iterator<Item = (&'a Arc<Entity>, f64)> {
-        let scored = self.0.iter().map(|it| (&it.entity, it.name.score(asked)));
+        let scored = self.0.iter().map(|name| (&name.entity, name.name.score(asked)));
         scored.filter(|(_, score)| *score > 0.0)
     }
 
@@ -69,8 +69,8 @@ impl NameIndex {
                 continue;
             }
             let likeness = strsim::jaro_winkler(&name.plain.text, &asked.plain.text);
-            let place = nearest.partition_point(|(_, other)| *other >= likeness);
-            nearest.insert(place, (entity, likeness));
+            let index = nearest.partition_point(|(_, other)| *other >= likeness);
+            nearest.insert(index, (entity, likeness));
             nearest.truncate(count);
         }
         nearest
@@ -120,8 +120,8 @@ impl Text {
         let mut chars = 0;
         for char in text.chars() {
             let letter = u32::from(char).wrapping_sub(u32::from('a'));
-            let place = usize::try_from(letter).unwrap_or(LETTERS).min(LETTERS);
-            counts[place] = counts[place].saturating_add(1);
+            let index = usize::try_from(letter).unwrap_or(LETTERS).min(LETTERS);
+            counts[index] = counts[index].saturating_add(1);
             chars += 1;
         }
         Self { text: text.into(), chars, counts }
@@ -144,7 +144,7 @@ impl Text {
             return 0.9;
         }
         // Each word of the request is the start of a word of the name: "man united", not "man utd".
-        let begins = |word: &str| name.split(' ').any(|own| own.starts_with(word));
+        let begins = |word: &str| name.split(' ').any(|part| part.starts_with(word));
         if asked_text.contains(' ') && asked_text.split(' ').all(begins) {
             return 0.9;
         }
@@ -158,20 +158,20 @@ impl Text {
     /// Whether every letter of the request is in the name, without which no word of it can be.
     fn has_letters_of(&self, asked: &Self) -> bool {
         let mut letters = self.counts[..LETTERS].iter().zip(&asked.counts[..LETTERS]);
-        letters.all(|(own, asked)| *own > 0 || *asked == 0)
+        letters.all(|(count, asked)| *count > 0 || *asked == 0)
     }
 
     /// No Jaro-Winkler likeness of the two is above this, since it counts letters that both have.
     fn likeness_max(&self, other: &Self) -> f64 {
         let counts = self.counts.iter().zip(&other.counts);
-        let common: u32 = counts.map(|(own, other)| u32::from(*own.min(other))).sum();
+        let common: u32 = counts.map(|(one, other)| u32::from(*one.min(other))).sum();
         if common == 0 {
             return 0.0;
         }
         let share = |chars: usize| f64::from(common) / u32::try_from(chars).map_or(1.0, f64::from);
         let jaro = ((share(self.chars) + share(other.chars) + 1.0) / 3.0).min(1.0);
         let same = self.text.chars().zip(other.text.chars()).take(4);
-        let prefix = same.take_while(|(own, other)| own == other).map(|_| 0.1).sum::<f64>();
+        let prefix = same.take_while(|(one, other)| one == other).map(|_| 0.1).sum::<f64>();
         // Sums of fractions differ in the last digit.
         jaro + prefix * (1.0 - jaro) + 1e-9
     }

@@ -78,15 +78,15 @@ impl Names {
         tense: Tense,
         calendar: &Calendar,
     ) -> Result<Key, Refusal> {
+        if let Some(id) = id_at_end(asked) {
+            return Ok(id);
+        }
         let (text, is_live) = without_live(asked);
         if text.is_empty() {
             return self.only_live();
         }
         if self.sport == Sport::HorseRacing {
-            return self.race_named(asked, tense, calendar);
-        }
-        if let Some(id) = id_at_end(asked) {
-            return Ok(id);
+            return self.race_named(asked, (&text, is_live), tense, calendar);
         }
         let reading = self.reading(&text, calendar)?;
         let mut candidates = self.candidates(&reading, calendar);
@@ -265,7 +265,7 @@ pub(super) fn dated(
 }
 
 /// The text without words that say that the match is in play, and whether there were any.
-pub(super) fn without_live(text: &str) -> (String, bool) {
+fn without_live(text: &str) -> (String, bool) {
     let is_live_word = |word: &str| {
         LIVE_WORDS.contains(&&*word.trim_matches(['(', ')', ',']).to_ascii_lowercase())
     };
@@ -304,7 +304,7 @@ fn is_noise(word: &str) -> bool {
 }
 
 /// The id in `A v B (204849)` and `#204849`.
-pub(super) fn id_at_end(text: &str) -> Option<Key> {
+fn id_at_end(text: &str) -> Option<Key> {
     let text = text.trim();
     let in_brackets = || text.strip_suffix(')')?.rsplit_once('(').map(|(_, id)| id);
     text.strip_prefix('#').or_else(in_brackets)?.trim().parse().ok()

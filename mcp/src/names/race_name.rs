@@ -11,9 +11,7 @@ use serde_json::json;
 use super::{
     FIT_MIN, NEAR_US, NEAREST_MAX, Names, SearchResult,
     index::FoldedName,
-    match_name::{
-        Tense, dated, id_at_end, is_meant, rank, without_live, without_noise, without_tense,
-    },
+    match_name::{Tense, dated, is_meant, rank, without_noise, without_tense},
 };
 use crate::{
     days::{Calendar, TimeSpan},
@@ -27,7 +25,7 @@ const NOISE: [&str; 6] = ["race", "at", "in", "from", "o'clock", "hrs"];
 #[derive(Debug, PartialEq)]
 struct RaceReading {
     /// The course, or the name of the race.
-    place: String,
+    name: String,
     /// The minutes of the day at which it may start; empty if the text has no time. `2.30` is at night or after noon.
     minutes: Vec<u16>,
 }
@@ -36,7 +34,7 @@ struct RaceReading {
 type Races = Vec<(Arc<MatchSummary>, f64)>;
 
 impl Names {
-    /// The race that a text means.
+    /// The race that a text means. `text`: it without words of play, and whether there were any.
     ///
     /// # Errors
     ///
@@ -44,14 +42,11 @@ impl Names {
     pub(super) fn race_named(
         &self,
         asked: &str,
+        (text, is_live): (&str, bool),
         tense: Tense,
         calendar: &Calendar,
     ) -> Result<Key, Refusal> {
-        if let Some(id) = id_at_end(asked) {
-            return Ok(id);
-        }
-        let (text, is_live) = without_live(asked);
-        let (mut found, has_time, said) = self.races(&text, calendar);
+        let (mut found, has_time, said) = self.races(text, calendar);
         found.retain(|(race, _)| is_meant(race, said) && (!is_live || race.status.is_live()));
         found.sort_by_key(|(race, _)| rank(race, tense, calendar.now()));
         let Some((first, _)) = found.first() else {
@@ -60,7 +55,7 @@ impl Names {
                  \"Ascot 14:30 tomorrow\". Today is {}.",
                 calendar.today()
             );
-            let mut near = self.races_near(&text, NEAREST_MAX, calendar);
+            let mut near = self.races_near(text, NEAREST_MAX, calendar);
             if near.is_empty() {
                 let days = TimeSpan { from: calendar.now(), before: calendar.now() + NEAR_US };
                 let next = self.races_in(&[days], calendar).into_iter().take(NEAREST_MAX);
@@ -68,9 +63,8 @@ impl Names {
             }
             return Err(Refusal::not_found(message).with("nearest", json!(near)));
         };
-        let place = |race: &MatchSummary| race.venue.or(race.competition);
         let is_doubtful = if has_time {
-            found.iter().any(|(race, _)| place(race) != place(first))
+            found.iter().any(|(race, _)| course(race) != course(first))
         } else {
             found.len() > 1 && said.is_none() && !is_live
         };
@@ -111,21 +105,21 @@ impl Names {
 
     /// The races that fit a reading best.
     fn races_of(&self, reading: &RaceReading, spans: &[TimeSpan], calendar: &Calendar) -> Races {
-        if reading.place.is_empty() && reading.minutes.is_empty() {
+        if reading.name.is_empty() && reading.minutes.is_empty() {
             return Races::new();
         }
         let near = [TimeSpan { from: calendar.now() - NEAR_US, before: calendar.now() + NEAR_US }];
         let spans = if spans.is_empty() { &near } else { spans };
-        let (zone, asked) = (calendar.zone(), FoldedName::new(&reading.place));
+        let (zone, asked) = (calendar.zone(), FoldedName::new(&reading.name));
         let fit = |name: &str| FoldedName::new(name).score_of_text(&asked);
-        let mut places: HashMap<Option<Key>, f64> = HashMap::new();
+        let mut courses: HashMap<Option<Key>, f64> = HashMap::new();
         let mut score = |race: &MatchSummary| -> f64 {
             if asked.is_empty() {
                 return 1.0;
             }
-            let of_place = || self.race_place(race).map_or(0.0, |place| fit(&place));
-            let place = places.entry(race.venue.or(race.competition)).or_insert_with(of_place);
-            place.max(race.round_name.as_deref().map_or(0.0, fit))
+            let new = || self.course_name(race).map_or(0.0, |name| fit(&name));
+            let score = *courses.entry(course(race)).or_insert_with(new);
+            score.max(race.round_name.as_deref().map_or(0.0, fit))
         };
         let races = self.races_in(spans, calendar).into_iter();
         let on_time = races.filter(|race| reading.is_at(race, &zone));
@@ -147,7 +141,7 @@ impl Names {
     }
 
     /// The course of a race.
-    fn race_place(&self, race: &MatchSummary) -> Option<String> {
+    fn course_name(&self, race: &MatchSummary) -> Option<String> {
         match race.venue {
             Some(venue) => self.history.name(EntityKind::Venue, venue),
             None => self.history.name(EntityKind::Competition, race.competition?),
@@ -158,14 +152,19 @@ impl Names {
     pub(super) fn race_title(&self, race: &MatchSummary) -> Option<String> {
         let time = race.start.filter(|_| !race.day_only).and_then(base::time_format::zulu);
         let time = time.as_deref().and_then(|time| time.get(11..16)).unwrap_or_default();
-        Some(format!("{} {time}", self.race_place(race)?).trim_end().to_owned())
+        Some(format!("{} {time}", self.course_name(race)?).trim_end().to_owned())
     }
+}
+
+/// Where a race is run.
+fn course(race: &MatchSummary) -> Option<Key> {
+    race.venue.or(race.competition)
 }
 
 impl RaceReading {
     fn new(text: &str) -> Self {
         let mut minutes = Vec::new();
-        let mut place = Vec::new();
+        let mut name = Vec::new();
         let mut words = text.split_whitespace().peekable();
         while let Some(word) = words.next() {
             let half = words.peek().copied().filter(|next| half_of_day(next).is_some());
@@ -177,10 +176,10 @@ impl RaceReading {
                     words.next();
                 }
             } else if !NOISE.iter().any(|noise| word.eq_ignore_ascii_case(noise)) {
-                place.push(word.trim_matches([',', '(', ')']));
+                name.push(word.trim_matches([',', '(', ')']));
             }
         }
-        Self { place: place.join(" ").trim().to_owned(), minutes }
+        Self { name: name.join(" ").trim().to_owned(), minutes }
     }
 
     /// Whether a race starts at the time of the reading.
@@ -228,9 +227,7 @@ fn minutes_of(word: &str, next: Option<&str>) -> Option<Vec<u16>> {
     Some(match half {
         Some(half) if (1..=12).contains(&hour) => vec![of_day % (12 * 60) + half],
         Some(_) => return None,
-        None if hour < 12 && digits.split([':', '.']).next().is_some_and(|it| it.len() == 1) => {
-            vec![of_day, of_day + 12 * 60]
-        }
+        None if hour < 12 && digits.find([':', '.']) == Some(1) => vec![of_day, of_day + 12 * 60],
         None => vec![of_day],
     })
 }
@@ -242,7 +239,7 @@ mod tests {
     #[test]
     fn races_are_read_as_a_course_and_a_time() {
         let after_noon = 14 * 60 + 30;
-        for (text, place, minutes) in [
+        for (text, name, minutes) in [
             ("14:30 Ascot", "Ascot", &[after_noon][..]),
             ("Ascot 14:30", "Ascot", &[after_noon]),
             ("Ascot, 14.30", "Ascot", &[after_noon]),
@@ -258,7 +255,7 @@ mod tests {
             ("25:30 Ascot", "25:30 Ascot", &[]),
             ("1m4f Ascot", "1m4f Ascot", &[]),
         ] {
-            let expected = RaceReading { place: place.to_owned(), minutes: minutes.to_vec() };
+            let expected = RaceReading { name: name.to_owned(), minutes: minutes.to_vec() };
             assert_eq!(RaceReading::new(text), expected, "{text}");
         }
     }

@@ -25,7 +25,6 @@ mod numbers;
 mod store;
 
 use std::{
-    error::Error,
     io,
     path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
@@ -238,11 +237,7 @@ impl PublicIds {
             }
             gauge!("matchwire_ids").set(self.len());
             if let Err(error) = self.flush_all().await {
-                base::log_limited!(
-                    warn,
-                    error = &error as &dyn Error,
-                    "cannot write public ids; will retry"
-                );
+                base::log_limited!(warn, error, "cannot write public ids; will retry");
                 persistence.wake.notify_one();
                 if !is_last {
                     tokio::time::sleep(RETRY_AFTER).await;

@@ -82,7 +82,7 @@ impl ApiError {
 
 impl From<sqlx::Error> for ApiError {
     fn from(error: sqlx::Error) -> Self {
-        base::log_limited!(error, error = &error as &dyn std::error::Error, "the archive failed");
+        base::log_limited!(error, error, "the archive failed");
         if database::is_unavailable(&error) {
             return Self::Unavailable("The database does not answer: try again.");
         }

@@ -81,11 +81,7 @@ impl SharedBody {
 
 pub(super) fn json(value: &impl Serialize) -> Result<Bytes, ApiError> {
     let body = serde_json::to_vec(value).map_err(|error| {
-        base::log_limited!(
-            error,
-            error = &error as &dyn std::error::Error,
-            "cannot serialize a response"
-        );
+        base::log_limited!(error, error, "cannot serialize a response");
         ApiError::Internal
     })?;
     Ok(body.into())

@@ -78,7 +78,7 @@ impl Asset {
 const OPEN_BODIES_MAX: usize = 8;
 
 /// Large answers without a key that are the same for all who ask for the same: rendered once, compressed once
-/// for each coding, at the cost of the hub. The least recently used go.
+/// for each coding, in the turns of the hub. The least recently used go.
 #[derive(Debug, Default)]
 pub(super) struct OpenBodies(Mutex<VecDeque<(String, Arc<OnceCell<SharedBody>>)>>);
 

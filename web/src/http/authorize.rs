@@ -4,8 +4,6 @@
 //! key. A handler behind it finds the [`Caller`] in the extensions of its request and does not authenticate
 //! again. The usual case takes two look-ups in memory.
 
-use std::error::Error;
-
 use ::mcp::BaseUrl;
 use axum::{
     extract::Request,
@@ -211,11 +209,7 @@ async fn count(
         Ok(None) => Err(HttpError::Exhausted(quota.status(0, now))),
         // If counting fails, the request is free: the failure is the hub's, not the client's.
         Err(error) => {
-            base::log_limited!(
-                warn,
-                error = &error as &dyn Error,
-                "a request could not be counted against its quota"
-            );
+            base::log_limited!(warn, error, "a request could not be counted against its quota");
             meter.count_call(account, product, call, now).await;
             Ok(None)
         }

@@ -95,11 +95,7 @@ pub(super) async fn show(
             Ok(response)
         }
         Err(error @ ImageError::Failed(_)) => {
-            base::log_limited!(
-                warn,
-                error = &error as &dyn std::error::Error,
-                "an image could not be rendered"
-            );
+            base::log_limited!(warn, error, "an image could not be rendered");
             Err(HttpError::Internal)
         }
     }

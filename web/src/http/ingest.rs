@@ -192,9 +192,8 @@ async fn read(shared: &Shared, request: Request, is_gzip: bool) -> Result<Bytes,
     if !is_gzip {
         return Ok(body);
     }
-    // Feeds are the hub's: strangers must not delay them.
-    let inflate = work::run_blocking(Pool::Inflation, move || decompressed(&body, bytes_max));
-    work::for_all(inflate).await.map_err(|_| HttpError::Internal)??.ok_or(TOO_LARGE)
+    let plain = work::run_blocking(Pool::Inflation, move || decompressed(&body, bytes_max)).await;
+    plain.map_err(|_| HttpError::Internal)??.ok_or(TOO_LARGE)
 }
 
 /// The whole body; `None` if it is too long.

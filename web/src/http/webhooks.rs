@@ -62,11 +62,7 @@ async fn take(
         Err(WebhookError::Early) => Err(HttpError::TryLater),
         Err(WebhookError::NotConfigured { .. }) => Err(HttpError::NotFound),
         Err(error @ (WebhookError::Provider(_) | WebhookError::Store(_))) => {
-            base::log_limited!(
-                error,
-                error = &error as &dyn std::error::Error,
-                "a webhook could not be stored"
-            );
+            base::log_limited!(error, error, "a webhook could not be stored");
             Err(HttpError::TryLater)
         }
     }

@@ -174,7 +174,7 @@ impl Images {
     ) -> Result<Bytes, ImageError> {
         let slot = timeout(PATIENCE, self.inner.slots.enter_current(Pool::Images)).await;
         let Ok(Ok(slot)) = slot else { return Err(ImageError::Busy) };
-        let rendered = slot.run_current(move || {
+        let rendered = slot.run(move || {
             let pixels = match source {
                 ImageSource::File(found) => found.pixels(options)?,
                 ImageSource::Drawing { name } => {

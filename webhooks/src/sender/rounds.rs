@@ -65,7 +65,11 @@ impl Rounds {
     pub(super) fn note_attempt(&mut self, webhook: i64, took: Duration) {
         if took <= SLOW_AFTER {
             self.slow.remove(&webhook);
-        } else if self.slow.len() < SLOW_MAX {
+        } else {
+            // Most of so many are deleted; the others are slow once more.
+            if self.slow.len() >= SLOW_MAX {
+                self.slow.clear();
+            }
             self.slow.insert(webhook);
         }
     }
@@ -107,5 +111,14 @@ mod tests {
         rounds.note_attempt(0, Duration::from_millis(20));
         rounds.end(0);
         assert_eq!(rounds.start(&due([0], 0), 32), [0], "it is quick again");
+    }
+
+    #[test]
+    fn deleted_webhooks_do_not_keep_others_from_being_slow() {
+        let mut rounds = Rounds::default();
+        for webhook in 0..=i64::try_from(SLOW_MAX).unwrap() {
+            rounds.note_attempt(webhook, 2 * SLOW_AFTER);
+            assert!(rounds.slow.contains(&webhook) && rounds.slow.len() <= SLOW_MAX);
+        }
     }
 }

@@ -62,11 +62,7 @@ impl Accounts {
         self.shared.cache.insert(hash, caller, Networks::default(), now);
         // A database that takes no writes must not lock applications out.
         if let Err(error) = store.touch_grant(grant.key, now).await {
-            base::log_limited!(
-                warn,
-                error = &error as &dyn std::error::Error,
-                "the use of a grant is not recorded"
-            );
+            base::log_limited!(warn, error, "the use of a grant is not recorded");
         }
         Ok(Some(caller))
     }

@@ -79,7 +79,8 @@ pub(in crate::http) fn may_be_ours(headers: &HeaderMap, public_url: &str) -> boo
         Some(origin) if origin == origin_of(public_url) => true,
         // Without TLS the hub may be reached by several names; with TLS there is only one.
         Some(origin) => {
-            !public_url.starts_with("https://") && host_of(origin) == text(HOST.as_str())
+            let host = origin.split_once("://").map(|(_, host)| host);
+            !public_url.starts_with("https://") && host == text(HOST.as_str())
         }
     };
     site_is_ours && origin_is_ours
@@ -90,10 +91,6 @@ fn origin_of(url: &str) -> &str {
     let Some((scheme, rest)) = url.split_once("://") else { return url };
     let host = rest.find('/').unwrap_or(rest.len());
     &url[..scheme.len() + 3 + host]
-}
-
-fn host_of(origin: &str) -> Option<&str> {
-    origin.split_once("://").map(|(_, host)| host)
 }
 
 #[cfg(test)]

@@ -63,11 +63,7 @@ impl From<AccountsError> for SiteError {
             ),
             AccountsError::Gone => Self::Gone,
             error if error.is_away() => {
-                base::log_limited!(
-                    warn,
-                    error = &error as &dyn std::error::Error,
-                    "the database does not answer"
-                );
+                base::log_limited!(warn, error, "the database does not answer");
                 Self::Unavailable("Our database is not responding. Try again in a minute.")
             }
             error => Self::internal(&error),
@@ -82,11 +78,7 @@ impl From<PaymentError> for SiteError {
             PaymentError::Accounts(error) => error.into(),
             PaymentError::Store(error) => error.into(),
             error @ PaymentError::Provider(_) => {
-                base::log_limited!(
-                    warn,
-                    error = &error as &dyn std::error::Error,
-                    "a payment provider failed"
-                );
+                base::log_limited!(warn, error, "a payment provider failed");
                 Self::Unavailable(
                     "The payment provider is not responding. We did not charge you. Try again in a \
                      minute.",
@@ -127,7 +119,7 @@ impl From<sqlx::Error> for SiteError {
 
 impl SiteError {
     fn internal(error: &(dyn std::error::Error + 'static)) -> Self {
-        base::log_limited!(error, error, "a page failed");
+        base::log_limited!(error, error = error, "a page failed");
         Self::Internal
     }
 
