@@ -308,6 +308,11 @@ impl<'a> OddsPage<'a> {
         exact.is_none()
     }
 
+    /// Adds the next matches, whose prices are read in any case.
+    pub(super) fn add_uncounted(&mut self, matches: impl Iterator<Item = Key>) {
+        self.next.extend(matches.map(|id| (id, None)));
+    }
+
     /// Adds the prices of the added matches that have to be read.
     pub(super) fn read(
         &mut self,

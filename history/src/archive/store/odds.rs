@@ -51,14 +51,21 @@ impl ArchiveStore {
         window: Window,
         current: impl Fn(Key) -> Option<Arc<MatchRecord>>,
     ) -> Result<(usize, Vec<OddsRow>), sqlx::Error> {
+        let mut page = OddsPage::new(filter, window);
+        let matches = filter.matches.as_ref();
+        if let Some(few) = matches.filter(|matches| matches.len() <= MATCHES_AT_ONCE) {
+            let prices = self.prices(few).await?;
+            page.add_uncounted(prices.keys().copied());
+            page.read(prices, &current);
+            return Ok(page.finish());
+        }
         let (table, all) = ("archive_prices", Conditions::default());
-        let mut counts: Vec<PriceCounts> = match &filter.matches {
+        let mut counts: Vec<PriceCounts> = match matches {
             Some(matches) => self.rows_with(COUNTS, table, ("match_id", matches), "").await?,
             None => self.page(COUNTS, table, &all, "match_id", Window::ALL).await?.collect(),
         };
         counts.sort_unstable_by_key(|counts| counts.match_id);
         counts.dedup_by_key(|counts| counts.match_id);
-        let mut page = OddsPage::new(filter, window);
         let mut unread = Vec::with_capacity(MATCHES_AT_ONCE);
         for counts in &counts {
             if page.add(counts, &current) {
@@ -202,11 +209,11 @@ pub(super) async fn put_prices(
 
 /// Puts changed rows over those that are stored, whose opening and public id stay.
 fn merge(stored: &mut Vec<StoredPrice>, changed: &[&StoredPrice]) {
-    let places = stored.iter().enumerate().map(|(place, stored)| (stored.row.id, place));
-    let places: HashMap<Key, usize> = places.collect();
+    let indexes = stored.iter().enumerate().map(|(index, stored)| (stored.row.id, index));
+    let indexes: HashMap<Key, usize> = indexes.collect();
     for new in changed {
         let mut next = StoredPrice::clone(new);
-        match places.get(&next.row.id).and_then(|place| stored.get_mut(*place)) {
+        match indexes.get(&next.row.id).and_then(|index| stored.get_mut(*index)) {
             Some(before) => {
                 next.row.public_id = before.row.public_id;
                 next.row.opening = before.row.opening;

@@ -276,13 +276,14 @@ async fn pages_of_any_filter_are_those_of_all_rows() {
         assert_eq!(learnt, by_match.values().flatten().cloned().collect::<Vec<_>>(), "as written");
         let any = || OddsFilter { period: Period::Any, ..OddsFilter::default() };
         let consensus = || Some(vec!["consensus".to_owned()]);
-        let filters: [(OddsFilter, fn(&OddsRow) -> bool); 12] = [
+        let filters: [(OddsFilter, fn(&OddsRow) -> bool); 13] = [
             (any(), |_| true),
             (OddsFilter::default(), |row| row.period.is_none()),
             (OddsFilter { period: Period::Part("1h".into()), ..any() }, |row| row.period.is_some()),
             (OddsFilter { matches: Some(vec![3, 1, 3, 177]), ..any() }, |row| {
                 [1, 3].contains(&row.match_id)
             }),
+            (OddsFilter { matches: Some((0..100).collect()), ..any() }, |row| row.match_id < 100),
             (OddsFilter { updated_after: Some(NOW + 2), ..any() }, |row| row.updated_us > NOW + 2),
             (OddsFilter { bookmakers: consensus(), ..OddsFilter::default() }, |row| {
                 &*row.bookmaker == "consensus" && row.period.is_none()
