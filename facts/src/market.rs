@@ -25,22 +25,22 @@ const DOUBLE: Outcomes = &[("1x", "1X"), ("12", "12"), ("x2", "X2")];
 /// Bookmakers name these outcomes as they like.
 const ANY: Outcomes = &[];
 
-/// A market whose name does not depend on the line: name, kind, outcomes.
-const PLAIN: [(&str, &str, Outcomes); 13] = [
-    ("1x2", "match_winner", RESULT),
-    ("btts", "both_teams_to_score", YES_NO),
-    ("double_chance", "double_chance", DOUBLE),
-    ("draw_no_bet", "draw_no_bet", SIDES),
-    ("asian_handicap", "asian_handicap", SIDES),
-    ("total_corners", "over_under_corners", TOTALS),
-    ("total_cards", "over_under_cards", TOTALS),
-    ("total_red_cards", "over_under_red_cards", TOTALS),
-    ("corners_1x2", "corners_winner", RESULT),
-    ("red_card", "red_card", YES_NO),
+/// Markets whose names do not depend on the line.
+const PLAIN: [Market; 13] = [
+    Market::RESULT,
+    Market::new("btts", "both_teams_to_score", YES_NO),
+    Market::new("double_chance", "double_chance", DOUBLE),
+    Market::new("draw_no_bet", "draw_no_bet", SIDES),
+    Market::new("asian_handicap", "asian_handicap", SIDES),
+    Market::new("total_corners", "over_under_corners", TOTALS),
+    Market::new("total_cards", "over_under_cards", TOTALS),
+    Market::new("total_red_cards", "over_under_red_cards", TOTALS),
+    Market::new("corners_1x2", "corners_winner", RESULT),
+    Market::new("red_card", "red_card", YES_NO),
     // Goals at a line without its own name, such as 2.25.
-    (GOALS, GOALS, TOTALS),
-    ("correct_score", "correct_score", ANY),
-    ("half_time_full_time", "half_time_full_time", ANY),
+    Market::new(GOALS, GOALS, TOTALS),
+    Market::new("correct_score", "correct_score", ANY),
+    Market::new("half_time_full_time", "half_time_full_time", ANY),
 ];
 
 const GOALS: &str = "over_under";
@@ -143,8 +143,11 @@ pub struct Market {
 
 impl Market {
     /// Who wins.
-    pub const RESULT: Self =
-        Self { name: "1x2", kind: "match_winner", line: None, selection: None, outcomes: RESULT };
+    pub const RESULT: Self = Self::new("1x2", "match_winner", RESULT);
+
+    const fn new(name: &'static str, kind: &'static str, outcomes: Outcomes) -> Self {
+        Self { name, kind, line: None, selection: None, outcomes }
+    }
 
     /// The market of the whole match with this name, kind, id or other word; `None` if there is none.
     #[must_use]
@@ -170,18 +173,15 @@ impl Market {
         let market = match (market.line, line) {
             (Some(named), Some(line)) if named != line => return None,
             (Some(_), _) | (None, None) => market,
-            (None, Some(_)) => {
-                Self::recorded(market.kind, None, line).map(|recorded| Self { line, ..recorded })?
-            }
+            (None, Some(line)) => market.at(line)?,
         };
         Some((market, period))
     }
 
     /// The market of a folded text, also with one of its outcomes.
     fn plain(text: &str) -> Option<Self> {
-        let selected = |text| Self::total(text).or_else(|| Self::with_selection(text));
-        Self::whole(text)
-            .or_else(|| Some(text).filter(|it| it.len() <= BYTES_MAX).and_then(selected))
+        let selected = || Self::total(text).or_else(|| Self::with_selection(text));
+        Self::whole(text).or_else(|| (text.len() <= BYTES_MAX).then(selected)?)
     }
 
     /// The market of a folded text with all its outcomes.
@@ -191,11 +191,9 @@ impl Market {
         }
         let alias = KIND_ALIASES.iter().find(|(alias, _)| *alias == text);
         let kind = alias.map_or(text, |(_, kind)| *kind);
-        let mut plain = PLAIN.iter();
-        if let Some((name, kind, outcomes)) =
-            plain.find(|(name, plain_kind, _)| *name == kind || *plain_kind == kind)
-        {
-            return Some(Self { name, kind, line: None, selection: None, outcomes });
+        let mut plain = PLAIN.into_iter();
+        if let Some(market) = plain.find(|market| market.name == kind || market.kind == kind) {
+            return Some(market);
         }
         // `over_under_2.5`
         let (text, line) = text.rsplit_once('_').filter(|(_, line)| line.contains('.'))?;
@@ -203,7 +201,7 @@ impl Market {
     }
 
     const fn goals(name: &'static str, line: Decimal) -> Self {
-        Self { name, kind: GOALS, line: Some(line), selection: None, outcomes: TOTALS }
+        Self { line: Some(line), ..Self::new(name, GOALS, TOTALS) }
     }
 
     /// `over_2.5`, `under_9.5_corners`, `o2.5`, `over25`
@@ -231,21 +229,22 @@ impl Market {
             // The line of a handicap is that of the home side.
             let is_of_away = market.outcomes == SIDES && selected.selection == Some("away");
             let line = if is_of_away { -line } else { line };
-            Some(Self { selection: selected.selection, ..market.at(line)? })
+            selected.at(line)
         })
     }
 
     /// The same at a line, if it has none yet.
     fn at(self, line: Decimal) -> Option<Self> {
         let recorded = Self::recorded(self.kind, None, Some(line))?;
-        self.line.is_none().then_some(Self { line: Some(line), ..recorded })
+        let market = Self { line: Some(line), selection: self.selection, ..recorded };
+        self.line.is_none().then_some(market)
     }
 
     /// The same with one of its outcomes.
     fn selecting(self, outcome: &str) -> Option<Self> {
         let named = outcome_named(outcome)?;
-        let (own, _) = self.outcomes.iter().find(|(recorded, _)| *recorded == named)?;
-        Some(Self { selection: Some(own), ..self })
+        let (selection, _) = self.outcomes.iter().find(|(recorded, _)| *recorded == named)?;
+        Some(Self { selection: Some(selection), ..self })
     }
 
     /// The market of a price in the records; `None` for markets that only their bookmaker has, and for those of a part of
@@ -255,19 +254,10 @@ impl Market {
         if period.is_some() {
             return None;
         }
-        let named_line =
-            NAMED_LINES.iter().find(|(_, named)| kind == GOALS && line == Some(*named));
-        if let Some((name, line)) = named_line {
-            return Some(Self::goals(name, *line));
-        }
-        let plain = PLAIN.iter().find(|(_, plain, _)| *plain == kind);
-        plain.map(|(name, kind, outcomes)| Self {
-            name,
-            kind,
-            line: None,
-            selection: None,
-            outcomes,
-        })
+        let mut named = NAMED_LINES.iter().filter(|_| kind == GOALS);
+        let named = named.find(|(_, named)| line == Some(*named));
+        let plain = || PLAIN.into_iter().find(|market| market.kind == kind);
+        named.map(|(name, line)| Self::goals(name, *line)).or_else(plain)
     }
 
     /// What football's REST interface calls an outcome of the records.
@@ -295,7 +285,7 @@ impl Market {
 
 /// The names of all markets, for refusals and documents.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    let plain = PLAIN.iter().map(|(name, ..)| *name);
+    let plain = PLAIN.iter().map(|market| market.name);
     plain.chain(NAMED_LINES.iter().map(|(name, _)| *name))
 }
 
@@ -303,7 +293,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 #[must_use]
 pub fn all_outcome_names() -> Vec<&'static str> {
     let mut names = Vec::new();
-    for (_, name) in PLAIN.iter().flat_map(|(.., outcomes)| outcomes.iter()) {
+    for (_, name) in PLAIN.iter().flat_map(|market| market.outcomes) {
         if !names.contains(name) {
             names.push(*name);
         }
@@ -320,7 +310,7 @@ pub fn outcome_named(text: &str) -> Option<&'static str> {
     if let Some(player) = ["p1", "p2"].into_iter().find(|player| *player == outcome) {
         return Some(player);
     }
-    let mut outcomes = PLAIN.iter().flat_map(|(.., outcomes)| outcomes.iter());
+    let mut outcomes = PLAIN.iter().flat_map(|market| market.outcomes);
     outcomes.find(|(recorded, _)| *recorded == outcome).map(|(recorded, _)| *recorded)
 }
 
@@ -399,6 +389,7 @@ mod tests {
             ("asian handicap home -1.5", "asian_handicap", Some(dec!(-1.5)), Some("home")),
             ("handicap away +1.5", "asian_handicap", Some(dec!(-1.5)), Some("away")),
             ("draw no bet away", "draw_no_bet", None, Some("away")),
+            ("asian_handicap_home@-1.5", "asian_handicap", Some(dec!(-1.5)), Some("home")),
         ] {
             let market = Market::named(text).unwrap_or_else(|| panic!("{text}"));
             let read = (market.name, market.line, market.selection);
@@ -419,7 +410,7 @@ mod tests {
         for (alias, kind) in KIND_ALIASES {
             assert_eq!(Market::named(alias).map(|market| market.kind), Some(kind), "{alias}");
             assert!(
-                PLAIN.iter().all(|(name, kind, _)| *name != alias && *kind != alias),
+                PLAIN.iter().all(|market| market.name != alias && market.kind != alias),
                 "{alias}"
             );
         }

@@ -3,14 +3,21 @@
 
 CREATE TABLE archive_prices (
     match_id   BIGINT NOT NULL UNIQUE,
-    -- When any of them was written last.
+    -- How many there are, how many of them are of the whole match, and of these of the consensus.
+    total      BIGINT NOT NULL,
+    whole      BIGINT NOT NULL,
+    consensus  BIGINT NOT NULL,
+    -- When the first and the last of them was written.
+    oldest_us  BIGINT NOT NULL,
     updated_us BIGINT NOT NULL,
     -- Every price of the match: how it opened, what it was, what it is.
     prices     BYTEA NOT NULL
 );
 
-INSERT INTO archive_prices (match_id, updated_us, prices)
-SELECT match_id, max(updated_us), convert_to(CAST(json_build_object(
+INSERT INTO archive_prices (match_id, total, whole, consensus, oldest_us, updated_us, prices)
+SELECT match_id, count(*), count(*) FILTER (WHERE period IS NULL),
+       count(*) FILTER (WHERE period IS NULL AND bookmaker = 'consensus'), min(updated_us), max(updated_us),
+       convert_to(CAST(json_build_object(
     'id', json_agg(id), 'public_id', json_agg(public_id),
     'bookmaker', json_agg(bookmaker), 'market', json_agg(market),
     'period', json_agg(period), 'line', json_agg(line),

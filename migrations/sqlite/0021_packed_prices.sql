@@ -3,14 +3,21 @@
 
 CREATE TABLE archive_prices (
     match_id   INTEGER NOT NULL UNIQUE,
-    -- When any of them was written last.
+    -- How many there are, how many of them are of the whole match, and of these of the consensus.
+    total      INTEGER NOT NULL,
+    whole      INTEGER NOT NULL,
+    consensus  INTEGER NOT NULL,
+    -- When the first and the last of them was written.
+    oldest_us  INTEGER NOT NULL,
     updated_us INTEGER NOT NULL,
     -- Every price of the match: how it opened, what it was, what it is.
     prices     BLOB NOT NULL
 ) STRICT;
 
-INSERT INTO archive_prices (match_id, updated_us, prices)
-SELECT match_id, max(updated_us), CAST(json_object(
+INSERT INTO archive_prices (match_id, total, whole, consensus, oldest_us, updated_us, prices)
+SELECT match_id, count(*), count(*) FILTER (WHERE period IS NULL),
+       count(*) FILTER (WHERE period IS NULL AND bookmaker = 'consensus'), min(updated_us), max(updated_us),
+       CAST(json_object(
     'id', json_group_array(id), 'public_id', json_group_array(public_id),
     'bookmaker', json_group_array(bookmaker), 'market', json_group_array(market),
     'period', json_group_array(period), 'line', json_group_array(line),

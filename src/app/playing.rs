@@ -260,12 +260,14 @@ impl RunningSources {
         self.running.iter().map(|source| source.number)
     }
 
-    /// What a source goes on from: its position, if the hub has all that came before it.
+    /// What a source goes on from: its position, with what the hub has if that is all that came before. `go_on`: see
+    /// [`Self::start`].
     async fn resume_of(
         &self,
         name: &str,
         number: SourceNumber,
         hub_handle: &HubHandle,
+        go_on: bool,
     ) -> Result<Option<Resume>, HubStopped> {
         let stored = match self.positions.load(name).await {
             Ok(Some(stored)) => stored,
@@ -278,7 +280,8 @@ impl RunningSources {
         };
         let StoredPosition { position, last: stored_at } = stored;
         let SourceFacts { last, matches } = hub_handle.source_facts(number).await?;
-        Ok((last >= Some(stored_at)).then_some(Resume { position, matches }))
+        let matches = (go_on && last >= Some(stored_at)).then_some(matches);
+        Ok(Some(Resume { position, matches }))
     }
 
     /// Starts sources that are registered under these numbers. `go_on`: from their positions, since the hub has just
@@ -296,10 +299,8 @@ impl RunningSources {
         }
         for (source, number) in sources.into_iter().zip(numbers) {
             let LiveSource { config, name, resume, following, messages } = source;
-            if go_on {
-                let found = self.resume_of(&name, number, hub_handle).await?;
-                *resume.lock().unwrap_or_else(PoisonError::into_inner) = found;
-            }
+            let found = self.resume_of(&name, number, hub_handle, go_on).await?;
+            *resume.lock().unwrap_or_else(PoisonError::into_inner) = found;
             let (mut tasks, is_stopping) = (JoinSet::new(), Arc::new(AtomicBool::new(false)));
             // A source reconnects by itself, so it must not end.
             let part = format!("source {name}");
@@ -347,7 +348,7 @@ impl RunningSources {
             source.tasks.shutdown().await;
             // Behind what it has sent, in the same queue.
             let RunningSource { number, ref config, .. } = source;
-            self.positions.forget(&config.name.as_str().into()).await;
+            self.positions.withdraw(&config.name.as_str().into()).await;
             hub_handle.inputs.send(Input::Restarted { source: number }).await?;
             // The number stays that of a source with this name and kind, whose new state is sent below, in another queue.
             let is_same = |it: &SourceConfig| {

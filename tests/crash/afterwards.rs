@@ -83,7 +83,7 @@ async fn unpacked(url: &str) -> AnyConnection {
     database.execute(TABLES).await.expect("tables");
     let mut filled = database.begin().await.expect("a transaction");
     let all = OddsFilter { period: Period::Any, ..OddsFilter::default() };
-    let (_, rows) = archive.odds(&all, Window::ALL).await.expect("prices are read");
+    let (_, rows) = archive.odds(&all, Window::ALL, |_| None).await.expect("prices are read");
     let mut matches: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     for row in rows {
         matches.entry(row.match_id).or_default().push(row.id);

@@ -25,7 +25,7 @@ async fn open_archive(place: &TestDatabase) -> Archive {
 
 async fn prices(archive: &Archive) -> Vec<OddsRow> {
     let all = OddsFilter { period: Period::Any, ..OddsFilter::default() };
-    archive.odds(&all, Window::ALL).await.expect("prices are read").1
+    archive.odds(&all, Window::ALL, |_| None).await.expect("prices are read").1
 }
 
 async fn open_prices(archive: &Archive) -> usize {

@@ -157,7 +157,7 @@ async fn history_has_every_price_of_the_file() {
         let archive = Archive::open(&database).await.expect("an archive");
         let filter =
             OddsFilter { bookmakers: Some(vec!["acme".to_owned()]), ..OddsFilter::default() };
-        let (_, rows) = archive.odds(&filter, Window::ALL).await.expect("prices");
+        let (_, rows) = archive.odds(&filter, Window::ALL, |_| None).await.expect("prices");
         let [row] = rows.as_slice() else { panic!("{rows:?}") };
         assert_eq!((row.opening, row.opening_us, row.price), (price(0), START, price(119)));
         let ticks = archive.ticks(row.match_id, &[row.id]).await.expect("ticks");

@@ -253,7 +253,7 @@ mod tests {
                 }
                 assert!(archive.entity(EntityKind::Team, number(home)).is_some());
                 let (count, odds) =
-                    archive.odds(&OddsFilter::default(), Window::ALL).await.unwrap();
+                    archive.odds(&OddsFilter::default(), Window::ALL, |_| None).await.unwrap();
                 assert_eq!((count, odds[0].opening, odds[0].price), (1, dec!(2.10), dec!(2)));
                 assert_eq!(archive.ticks(odds[0].match_id, &[odds[0].id]).await.unwrap().len(), 2);
                 let players = AppearanceFilter::default();

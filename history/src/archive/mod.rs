@@ -498,7 +498,8 @@ impl Archive {
         directory.all(kind, condition)
     }
 
-    /// The prices that a filter lets through: how many, and those in the window.
+    /// The prices that a filter lets through: how many, and those in the window, as they are now. `current`: a match in the
+    /// hub, which is ahead of the archive.
     ///
     /// # Errors
     ///
@@ -507,8 +508,9 @@ impl Archive {
         &self,
         filter: &OddsFilter,
         window: Window,
+        current: impl Fn(Key) -> Option<Arc<MatchRecord>>,
     ) -> Result<(usize, Vec<OddsRow>), sqlx::Error> {
-        self.inner.store.odds(filter, window).await
+        self.inner.store.odds(filter, window, current).await
     }
 
     /// The price of this id.

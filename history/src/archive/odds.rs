@@ -1,14 +1,15 @@
 //! The history of prices: a bookmaker's opening, previous and current price.
 
-use std::{cmp::Reverse, sync::Arc};
+use std::{collections::BTreeMap, mem, sync::Arc};
 
 use base::Micros;
 use rust_decimal::Decimal;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
+use serde::Deserialize;
 
 use super::stored_price::StoredPrice;
 use crate::{ids::NUMBERS_MAX, match_query::Window};
-use record::{Key, MatchRecord, PriceRecord};
+use record::{CONSENSUS, Key, MatchRecord, PriceRecord};
 
 #[cfg(test)]
 mod tests;
@@ -147,7 +148,7 @@ pub enum Period {
     Any,
 }
 
-/// A filter of rows. Absent fields match everything.
+/// A filter of rows, which are sorted by match, market, line, outcome and bookmaker. Absent fields match everything.
 #[derive(Debug, Clone, Default)]
 pub struct OddsFilter {
     /// Only rows of these matches.
@@ -165,13 +166,91 @@ pub struct OddsFilter {
     /// Written after this time.
     pub updated_after: Option<Micros>,
     pub movement: Option<Movement>,
-    /// Last written first; otherwise by match, market, line, outcome and bookmaker.
-    pub newest_first: bool,
+}
+
+/// How many prices a match has in the archive, and when they were written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub(super) struct PriceCounts {
+    pub(super) match_id: Key,
+    pub(super) total: usize,
+    /// Those of the whole match.
+    pub(super) whole: usize,
+    /// Those of the consensus of the whole match.
+    pub(super) consensus: usize,
+    /// When the first and the last of them was written.
+    pub(super) oldest_us: Micros,
+    pub(super) updated_us: Micros,
+}
+
+impl PriceCounts {
+    pub(super) fn new(match_id: Key, prices: &[StoredPrice]) -> Self {
+        let updated = || prices.iter().map(|stored| stored.row.updated_us);
+        let whole = || prices.iter().filter(|stored| stored.row.period.is_none());
+        let consensus = whole().filter(|stored| *stored.row.bookmaker == *CONSENSUS);
+        Self {
+            match_id,
+            total: prices.len(),
+            whole: whole().count(),
+            consensus: consensus.count(),
+            oldest_us: updated().min().unwrap_or_default(),
+            updated_us: updated().max().unwrap_or_default(),
+        }
+    }
 }
 
 impl OddsFilter {
-    /// Whether it lets a row through, whatever its match.
-    fn selects(&self, row: &OddsRow) -> bool {
+    /// The prices of a match that it lets through, as they are now. `current`: the match in the hub, which is ahead of the
+    /// archive.
+    pub(crate) fn select(
+        &self,
+        mut rows: Vec<OddsRow>,
+        current: Option<&MatchRecord>,
+    ) -> Vec<OddsRow> {
+        rows.retain(|row| self.selects_name(row));
+        if let Some(record) = current.filter(|_| !rows.is_empty()) {
+            let prices = by_name(record);
+            for row in &mut rows {
+                let price = prices.get(&row.name()).copied();
+                row.bring_up_to_date(record, price);
+            }
+        }
+        rows.retain(|row| self.selects_values(row));
+        rows
+    }
+
+    /// How many prices of a match it lets through, if that is certain without reading them.
+    fn count(
+        &self,
+        counts: &PriceCounts,
+        current: impl Fn(Key) -> Option<Arc<MatchRecord>>,
+    ) -> Option<usize> {
+        if let Some(after) = self.updated_after {
+            // Those that changed since they were written count as updated when the match was.
+            let is_newer = |record: Arc<MatchRecord>| record.brief.updated > after;
+            if counts.updated_us <= after && !current(counts.match_id).is_some_and(is_newer) {
+                return Some(0);
+            }
+            if counts.oldest_us <= after {
+                return None;
+            }
+        }
+        let is_selective = self.market.is_some()
+            || self.outcome.is_some()
+            || self.line.is_some()
+            || self.min_price.is_some()
+            || self.max_price.is_some()
+            || self.movement.is_some();
+        match (self.bookmakers.as_deref(), &self.period) {
+            _ if is_selective => None,
+            (None, Period::Any) => Some(counts.total),
+            (None, Period::WholeMatch) => Some(counts.whole),
+            (Some([slug]), Period::WholeMatch) if *slug == *CONSENSUS => Some(counts.consensus),
+            _ => None,
+        }
+    }
+
+    /// Whether it lets a row through by what stays in the course of a match.
+    fn selects_name(&self, row: &OddsRow) -> bool {
         let slugs = self.bookmakers.as_ref();
         slugs.is_none_or(|slugs| slugs.iter().any(|slug| **slug == *row.bookmaker))
             && self.market.as_ref().is_none_or(|market| **market == *row.market)
@@ -182,7 +261,6 @@ impl OddsFilter {
             }
             && self.outcome.as_ref().is_none_or(|outcome| **outcome == *row.outcome)
             && self.line.is_none_or(|line| row.line == Some(line))
-            && self.selects_values(row)
     }
 
     /// Whether a row passes the filters by what changes in the course of a match.
@@ -192,82 +270,76 @@ impl OddsFilter {
             && self.updated_after.is_none_or(|after| row.updated_us > after)
             && self.movement.is_none_or(|movement| row.movement() == Some(movement))
     }
-
-    /// Brings rows that this filter selected in the archive, which is written later, to the state of their matches in the
-    /// hub, and drops those that it no longer selects. `current`: the record of a match, if the hub has it.
-    pub(crate) fn bring_up_to_date(
-        &self,
-        mut rows: Vec<OddsRow>,
-        current: impl Fn(Key) -> Option<Arc<MatchRecord>>,
-    ) -> Vec<OddsRow> {
-        let ids: FxHashSet<Key> = rows.iter().map(|row| row.match_id).collect();
-        let records: Vec<_> = ids.into_iter().filter_map(current).collect();
-        let current = records.iter().map(|record| (record.brief.id, (record, by_name(record))));
-        let current: FxHashMap<_, _> = current.collect();
-        for row in &mut rows {
-            if let Some((record, prices)) = current.get(&row.match_id) {
-                let price = prices.get(&row.name()).copied();
-                row.bring_up_to_date(record, price);
-            }
-        }
-        rows.retain(|row| self.selects_values(row));
-        if self.newest_first {
-            rows.sort_by_key(|row| (Reverse(row.updated_us), row.id));
-        }
-        rows
-    }
 }
 
-/// A page of rows while it is built.
+/// A page of rows while it is built, from matches in the order of their ids.
 #[derive(Debug)]
 pub(super) struct OddsPage<'a> {
     filter: &'a OddsFilter,
     window: Window,
     count: usize,
     rows: Vec<OddsRow>,
+    /// The next matches, with the number of their rows; without one, their prices have to be read.
+    next: Vec<(Key, Option<usize>)>,
+    /// The least and the most rows up to the last of these.
+    least: usize,
+    most: usize,
 }
 
 impl<'a> OddsPage<'a> {
     pub(super) fn new(filter: &'a OddsFilter, window: Window) -> Self {
-        Self { filter, window, count: 0, rows: Vec::new() }
+        Self { filter, window, count: 0, rows: Vec::new(), next: Vec::new(), least: 0, most: 0 }
     }
 
-    /// Adds the prices of a match, whose id is greater than those before.
-    pub(super) fn add(&mut self, prices: Vec<StoredPrice>) {
-        let rows = prices.into_iter().map(|stored| stored.row);
-        let mut rows: Vec<_> = rows.filter(|row| self.filter.selects(row)).collect();
+    /// Adds the next match; returns whether its prices have to be read. `current`: a match in the hub.
+    pub(super) fn add(
+        &mut self,
+        counts: &PriceCounts,
+        current: impl Fn(Key) -> Option<Arc<MatchRecord>>,
+    ) -> bool {
         let Window { offset, limit } = self.window;
-        let before = self.count;
-        self.count += rows.len();
-        if self.filter.newest_first {
-            self.rows.append(&mut rows);
-            let needed = offset.saturating_add(limit);
-            if self.rows.len() / 2 > needed {
-                self.sort_newest();
-                self.rows.truncate(needed);
+        let exact = self.filter.count(counts, current);
+        let is_after = self.least >= offset.saturating_add(limit);
+        self.least += exact.unwrap_or(0);
+        self.most += exact.unwrap_or(counts.total);
+        let is_outside = is_after || self.most <= offset;
+        let exact = exact.filter(|count| is_outside || *count == 0);
+        self.next.push((counts.match_id, exact));
+        exact.is_none()
+    }
+
+    /// Adds the next matches, whose prices are read in any case.
+    pub(super) fn add_uncounted(&mut self, matches: impl Iterator<Item = Key>) {
+        self.next.extend(matches.map(|id| (id, None)));
+    }
+
+    /// Adds the prices of the added matches that have to be read.
+    pub(super) fn read(
+        &mut self,
+        mut prices: BTreeMap<Key, Vec<StoredPrice>>,
+        current: impl Fn(Key) -> Option<Arc<MatchRecord>>,
+    ) {
+        for (id, count) in mem::take(&mut self.next) {
+            let Some(stored) = prices.remove(&id) else {
+                self.count += count.unwrap_or(0);
+                continue;
+            };
+            let rows = stored.into_iter().map(|stored| stored.row).collect();
+            let mut rows = self.filter.select(rows, current(id).as_deref());
+            let skipped = self.window.offset.saturating_sub(self.count);
+            self.count += rows.len();
+            let room = self.window.limit - self.rows.len();
+            if room > 0 && skipped < rows.len() {
+                rows.sort_unstable_by(|one, other| one.in_match().cmp(&other.in_match()));
+                self.rows.extend(rows.into_iter().skip(skipped).take(room));
             }
-            return;
         }
-        let room = limit - self.rows.len();
-        if room > 0 && self.count > offset {
-            rows.sort_unstable_by(|one, other| one.in_match().cmp(&other.in_match()));
-            self.rows.extend(rows.into_iter().skip(offset.saturating_sub(before)).take(room));
-        }
+        (self.least, self.most) = (self.count, self.count);
     }
 
     /// The total, and the rows in the window.
-    pub(super) fn finish(mut self) -> (usize, Vec<OddsRow>) {
-        if self.filter.newest_first {
-            self.sort_newest();
-            let Window { offset, limit } = self.window;
-            self.rows.drain(..offset.min(self.rows.len()));
-            self.rows.truncate(limit);
-        }
+    pub(super) fn finish(self) -> (usize, Vec<OddsRow>) {
         (self.count, self.rows)
-    }
-
-    fn sort_newest(&mut self) {
-        self.rows.sort_unstable_by_key(|row| (Reverse(row.updated_us), row.id));
     }
 }
 

@@ -210,7 +210,7 @@ mod tests {
 
     /// The row of a price.
     async fn row_of(archive: &Archive, price: &PriceRecord) -> crate::archive::OddsRow {
-        let (_, rows) = archive.odds(&OddsFilter::default(), Window::ALL).await.unwrap();
+        let rows = archive.odds(&OddsFilter::default(), Window::ALL, |_| None).await.unwrap().1;
         rows.into_iter().find(|row| row.id == price.id(MATCH)).unwrap()
     }
 }

@@ -37,7 +37,7 @@ fn changed(records: &[Arc<MatchRecord>], gone: &[Key]) -> ChangedRecords {
 }
 
 async fn all_odds(archive: &Archive) -> Vec<OddsRow> {
-    archive.odds(&OddsFilter::default(), Window::ALL).await.unwrap().1
+    archive.odds(&OddsFilter::default(), Window::ALL, |_| None).await.unwrap().1
 }
 
 /// Issue 16: what another node has written while it led is not overwritten with what this one cached before.

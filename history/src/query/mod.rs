@@ -169,9 +169,8 @@ impl History {
         self.archive.entities(kind, condition)
     }
 
-    /// The prices that a filter selects: how many, and those in the window, as they are now. A row whose price no longer passes
-    /// the filter is left out; one that passes since a change which is not written yet is missing. The number counts
-    /// rows as they are written, less those left out of the last page.
+    /// The prices that a filter selects: how many, and those in the window, as they are now. Prices that are new since the last
+    /// write of the archive are missing.
     ///
     /// # Errors
     ///
@@ -181,13 +180,7 @@ impl History {
         filter: &OddsFilter,
         window: Window,
     ) -> Result<(usize, Vec<OddsRow>), sqlx::Error> {
-        let (count, stored) = self.archive.odds(filter, window).await?;
-        let read = stored.len();
-        let rows = filter.bring_up_to_date(stored, |id| self.reader.get(id));
-        // Other pages begin where the archive says.
-        let is_last = window.offset.saturating_add(read) >= count;
-        let left_out = if is_last { read - rows.len() } else { 0 };
-        Ok((count - left_out, rows))
+        self.archive.odds(filter, window, |id| self.reader.get(id)).await
     }
 
     /// The price of this id.
@@ -196,8 +189,10 @@ impl History {
     ///
     /// If the archive fails.
     pub async fn odds_row(&self, id: Key) -> Result<Option<OddsRow>, sqlx::Error> {
-        let row = self.archive.odds_row(id).await?.into_iter().collect();
-        Ok(OddsFilter::default().bring_up_to_date(row, |id| self.reader.get(id)).pop())
+        let Some(row) = self.archive.odds_row(id).await? else { return Ok(None) };
+        let any = OddsFilter { period: Period::Any, ..OddsFilter::default() };
+        let current = self.reader.get(row.match_id);
+        Ok(any.select(vec![row], current.as_deref()).pop())
     }
 
     /// The price history of these rows of a match, row by row, oldest first.

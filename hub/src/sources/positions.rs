@@ -1,7 +1,8 @@
 //! How far sources have read: in the database, so that they go on there after a restart.
 //!
 //! A position counts only while the hub has all that came before it. So it is stored after that is in the log, with the
-//! time of the source's last message, and is forgotten when the facts of the source are withdrawn.
+//! time of the source's last message. When the facts of the source are withdrawn, that time becomes one that no message has,
+//! and the position says only what the provider counts.
 
 use std::sync::Arc;
 
@@ -29,7 +30,7 @@ pub struct StoredPosition {
 #[derive(Debug)]
 enum PositionChange {
     Write(Arc<str>, StoredPosition),
-    Forget(Arc<str>),
+    Withdraw(Arc<str>),
     KeepOnly(Vec<Arc<str>>),
 }
 
@@ -77,10 +78,10 @@ impl Positions {
         self.changes.try_send(PositionChange::Write(Arc::clone(source), position)).ok();
     }
 
-    /// Forgets the position of a source: its facts are withdrawn.
-    pub async fn forget(&self, source: &Arc<str>) {
+    /// Notes that the facts of a source are withdrawn.
+    pub async fn withdraw(&self, source: &Arc<str>) {
         // The task ends with the last clone.
-        self.changes.send(PositionChange::Forget(Arc::clone(source))).await.ok();
+        self.changes.send(PositionChange::Withdraw(Arc::clone(source))).await.ok();
     }
 
     /// Forgets the positions of all sources but these.
@@ -97,22 +98,22 @@ async fn apply(database: &Database, change: &PositionChange) -> Result<(), sqlx:
             let write = sqlx::query(write).bind(&**source).bind(&**position).bind(*last);
             write.execute(database.pool()).await.map(drop)
         }
-        PositionChange::Forget(source) => forget(database, source).await,
+        PositionChange::Withdraw(source) => {
+            let withdraw = "UPDATE source_positions SET last_us = $2 WHERE source = $1";
+            let withdraw = sqlx::query(withdraw).bind(&**source).bind(Micros::MAX);
+            withdraw.execute(database.pool()).await.map(drop)
+        }
         PositionChange::KeepOnly(sources) => {
             let stored = sqlx::query_scalar::<_, String>("SELECT source FROM source_positions");
             for source in stored.fetch_all(database.pool()).await? {
-                if !sources.iter().any(|it| **it == *source) {
-                    forget(database, &source).await?;
+                if !sources.iter().any(|name| **name == *source) {
+                    let forget = sqlx::query("DELETE FROM source_positions WHERE source = $1");
+                    forget.bind(source).execute(database.pool()).await?;
                 }
             }
             Ok(())
         }
     }
-}
-
-async fn forget(database: &Database, source: &str) -> Result<(), sqlx::Error> {
-    let forget = sqlx::query("DELETE FROM source_positions WHERE source = $1").bind(source);
-    forget.execute(database.pool()).await.map(drop)
 }
 
 #[cfg(test)]
@@ -122,7 +123,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn positions_are_stored_replaced_and_forgotten() {
+    async fn positions_are_stored_replaced_withdrawn_and_forgotten() {
         on_each(async |database| {
             let positions = Positions::start(&database);
             let apply = async |change| apply(&database, &change).await.unwrap();
@@ -134,8 +135,9 @@ mod tests {
                 apply(PositionChange::Write(other.clone(), at(10 * last))).await;
             }
             assert_eq!(positions.load("one").await.unwrap(), Some(at(2)));
-            apply(PositionChange::Forget(one.clone())).await;
-            assert_eq!(positions.load("one").await.unwrap(), None);
+            apply(PositionChange::Withdraw(one.clone())).await;
+            let withdrawn = StoredPosition { last: Micros::MAX, ..at(2) };
+            assert_eq!(positions.load("one").await.unwrap(), Some(withdrawn));
             assert_eq!(positions.load("other").await.unwrap(), Some(at(20)));
             apply(PositionChange::Write(one.clone(), at(3))).await;
             apply(PositionChange::KeepOnly(vec![one])).await;

@@ -56,8 +56,8 @@ pub enum Report {
 pub struct Resume {
     /// Its last [`Report::Position`].
     pub position: Arc<str>,
-    /// What the hub still has of it.
-    pub matches: Vec<KnownMatch>,
+    /// What the hub still has of it; `None` if that is not all that came before: only the provider's limits go on.
+    pub matches: Option<Vec<KnownMatch>>,
 }
 
 /// Where a source finds its [`Resume`] when it begins. Clones share it.

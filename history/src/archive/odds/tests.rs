@@ -64,13 +64,12 @@ fn current_records() -> impl Strategy<Value = Vec<Arc<MatchRecord>>> {
 fn filters() -> impl Strategy<Value = OddsFilter> {
     let movement = option::of(select(&[Movement::Shortening, Movement::Drifting][..]));
     let bounds = (option::of(prices()), option::of(prices()));
-    (bounds, option::of(times()), movement, any::<bool>()).prop_map(
-        |((min_price, max_price), updated_after, movement, newest_first)| OddsFilter {
+    (bounds, option::of(times()), movement).prop_map(
+        |((min_price, max_price), updated_after, movement)| OddsFilter {
             min_price,
             max_price,
             updated_after,
             movement,
-            newest_first,
             ..OddsFilter::default()
         },
     )
@@ -95,26 +94,37 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn answered_rows_pass_their_filter_whatever_changed_since_they_were_written(
+    fn answered_rows_are_those_that_pass_the_filter_now(
         stored in stored_rows(),
         records in current_records(),
         filter in filters(),
+        window in (0..8_usize, 0..8_usize),
     ) {
-        let mut selected = stored;
-        selected.retain(|row| shows_what_is_filtered(&filter, row));
         let current =
             |id: Key| records.iter().find(|record| record.brief.id == id).map(Arc::clone);
-        let answered = filter.bring_up_to_date(selected.clone(), current);
-        for row in &answered {
-            prop_assert!(shows_what_is_filtered(&filter, row), "{row:?}");
+        let all = OddsFilter::default();
+        let mut page = OddsPage::new(&filter, Window { offset: window.0, limit: window.1 });
+        let mut now = Vec::new();
+        let mut unread = BTreeMap::new();
+        for id in 1..4 {
+            let rows: Vec<_> = stored.iter().filter(|row| row.match_id == id).cloned().collect();
+            let packed = rows.iter().cloned().map(|row| StoredPrice { row, is_offered: true, ticked_us: 0 });
+            let packed: Vec<_> = packed.collect();
+            if page.add(&PriceCounts::new(id, &packed), current) {
+                unread.insert(id, packed);
+            }
+            let mut rows = all.select(rows, current(id).as_deref());
+            rows.sort_by(|one, other| one.in_match().cmp(&other.in_match()));
+            now.extend(rows);
         }
-        let is_sorted = answered.is_sorted_by_key(|row| Reverse(row.updated_us));
-        prop_assert!(is_sorted || !filter.newest_first, "{answered:?}");
-        // Without a filter, every row is answered as it is now.
-        let now = OddsFilter::default().bring_up_to_date(selected, current);
+        page.read(unread, current);
+        let passing = now.iter().filter(|row| shows_what_is_filtered(&filter, row));
+        let passing: Vec<_> = passing.cloned().collect();
+        let (count, answered) = page.finish();
+        prop_assert_eq!(count, passing.len());
+        let expected: Vec<_> = passing.into_iter().skip(window.0).take(window.1).collect();
+        prop_assert_eq!(answered, expected);
         for row in now {
-            let is_answered = answered.contains(&row);
-            prop_assert_eq!(is_answered, shows_what_is_filtered(&filter, &row), "{:?}", row);
             if let Some(record) = current(row.match_id) {
                 let offered = record.prices.iter().filter(|own| own.bookmaker == row.bookmaker);
                 let offered: Vec<_> = offered.filter_map(|own| own.price).collect();

@@ -1,5 +1,4 @@
-//! Public ids of rows that are too many to be held in memory; the tables themselves keep them
-//! unique.
+//! Public ids of appearances, which are too many to be held in memory; the table keeps them unique.
 
 use std::collections::HashSet;
 
@@ -19,7 +18,7 @@ use database::{STATEMENT_MAX, within};
 use record::Key;
 
 impl ArchiveStore {
-    /// Gives each new appearance the first of its choices that no row of its table uses. If another
+    /// Gives each new appearance the first of its choices that no other row uses. If another
     /// program takes that number before these rows are written, the write fails, and the next
     /// attempt succeeds.
     pub(in crate::archive) async fn number(
@@ -32,13 +31,12 @@ impl ArchiveStore {
             .map(|it| (it.digest(), &mut it.public_id))
             .filter(|(_, number)| number.is_none())
             .collect();
-        self.choose("archive_appearances", NUMBERS_MAX, &mut new).await
+        self.choose(NUMBERS_MAX, &mut new).await
     }
 
     /// `rows`: the digest of each, and where its number is stored. `count`: how many numbers exist.
     pub(super) async fn choose(
         &self,
-        table: &'static str,
         count: u32,
         rows: &mut [(Key, &mut Option<Key>)],
     ) -> Result<(), sqlx::Error> {
@@ -56,11 +54,9 @@ impl ArchiveStore {
                     })
                     .collect();
                 if wanted.len() < open.len() {
-                    return Err(sqlx::Error::Encode(
-                        "a table has as many rows as there are ids".into(),
-                    ));
+                    return Err(sqlx::Error::Encode("there are as many appearances as ids".into()));
                 }
-                let taken = self.taken(table, &wanted).await?;
+                let taken = self.taken(&wanted).await?;
                 let mut left = Vec::new();
                 for ((choices, number), wanted) in open.into_iter().zip(wanted) {
                     if taken.contains(&wanted) {
@@ -75,9 +71,10 @@ impl ArchiveStore {
         Ok(())
     }
 
-    async fn taken(&self, table: &str, ids: &[Key]) -> Result<HashSet<Key>, sqlx::Error> {
+    async fn taken(&self, ids: &[Key]) -> Result<HashSet<Key>, sqlx::Error> {
         let wanted = ids_in(self.database.is_sqlite(), "$1");
-        let taken = format!("SELECT public_id FROM {table} WHERE public_id IN {wanted}");
+        let taken =
+            format!("SELECT public_id FROM archive_appearances WHERE public_id IN {wanted}");
         let taken = sqlx::query(AssertSqlSafe(taken)).bind(id_array(ids));
         let taken = taken.try_map(|row: AnyRow| Ok(unsigned(row.try_get("public_id")?)));
         let taken = within(STATEMENT_MAX, taken.fetch_all(self.database.pool())).await?;
@@ -110,13 +107,13 @@ mod tests {
             // All prefer number 1, which is that of 0, 11, 22, ..
             let digests = (0..9_u64).map(|number| number * 11);
             let mut rows: Vec<_> = digests.zip(numbers.iter_mut()).collect();
-            store.choose("archive_appearances", 11, &mut rows).await.unwrap();
+            store.choose(11, &mut rows).await.unwrap();
             let mut given: Vec<Key> = numbers.into_iter().flatten().collect();
             given.sort_unstable();
             assert_eq!(given, [2, 3, 5, 6, 7, 8, 9, 10, 11]);
             let mut more = None;
             let mut rows = [(99, &mut more)];
-            store.choose("archive_appearances", 3, &mut rows).await.unwrap();
+            store.choose(3, &mut rows).await.unwrap();
             assert!(matches!(more, Some(2 | 3)), "{more:?}");
         })
         .await;

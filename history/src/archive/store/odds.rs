@@ -12,23 +12,25 @@ use super::{
     ArchiveStore, json,
     pack::{pack_prices, pack_ticks, unpack_prices, unpack_ticks},
     signed,
-    statement::{id_array, ids_in, packed, rows, rows_max, whole},
+    statement::{Conditions, id_array, ids_in, packed, rows, rows_max, whole},
     trail::{self, TrailBlock},
     unsigned,
 };
 use crate::{
     archive::{
         odds::{
-            OddsFilter, OddsPage, OddsRow, PUBLIC_BASE_MAX, PUBLIC_IDS, Tick, public_base,
-            public_choices,
+            OddsFilter, OddsPage, OddsRow, PUBLIC_BASE_MAX, PUBLIC_IDS, PriceCounts, Tick,
+            public_base, public_choices,
         },
         stored_price::StoredPrice,
     },
     match_query::Window,
 };
 use database::{BatchWriter, STATEMENT_MAX, within};
-use record::Key;
+use record::{Key, MatchRecord};
 
+/// The columns of [`PriceCounts`].
+const COUNTS: &str = "match_id, total, whole, consensus, oldest_us, updated_us";
 /// Matches whose prices are in memory at a time, packed and unpacked.
 const MATCHES_AT_ONCE: usize = 50;
 /// Matches that are written by one statement. A transaction on SQLite ends only between them.
@@ -42,52 +44,52 @@ struct MatchChanges<'a> {
 }
 
 impl ArchiveStore {
-    /// The total, and the rows in the window.
+    /// The total, and the rows in the window, as they are now. `current`: a match in the hub.
     pub(in crate::archive) async fn odds(
         &self,
         filter: &OddsFilter,
         window: Window,
+        current: impl Fn(Key) -> Option<Arc<MatchRecord>>,
     ) -> Result<(usize, Vec<OddsRow>), sqlx::Error> {
         let mut page = OddsPage::new(filter, window);
-        if let Some(matches) = &filter.matches {
-            let mut matches = matches.clone();
-            matches.sort_unstable();
-            matches.dedup();
-            for some in matches.chunks(MATCHES_AT_ONCE) {
-                let condition = format!("match_id IN {}", ids_in(self.database.is_sqlite(), "$1"));
-                for (_, prices) in self.prices(&condition, id_array(some), filter).await? {
-                    page.add(prices);
-                }
-            }
+        let matches = filter.matches.as_ref();
+        if let Some(few) = matches.filter(|matches| matches.len() <= MATCHES_AT_ONCE) {
+            let prices = self.prices(few).await?;
+            page.add_uncounted(prices.keys().copied());
+            page.read(prices, &current);
             return Ok(page.finish());
         }
-        let mut last = -1;
-        loop {
-            let condition = "match_id > CAST($1 AS BIGINT)";
-            let found = self.prices(condition, last.to_string(), filter).await?;
-            let Some(id) = found.keys().next_back() else { return Ok(page.finish()) };
-            last = signed(*id);
-            for prices in found.into_values() {
-                page.add(prices);
+        let (table, all) = ("archive_prices", Conditions::default());
+        let mut counts: Vec<PriceCounts> = match matches {
+            Some(matches) => self.rows_with(COUNTS, table, ("match_id", matches), "").await?,
+            None => self.page(COUNTS, table, &all, "match_id", Window::ALL).await?.collect(),
+        };
+        counts.sort_unstable_by_key(|counts| counts.match_id);
+        counts.dedup_by_key(|counts| counts.match_id);
+        let mut unread = Vec::with_capacity(MATCHES_AT_ONCE);
+        for counts in &counts {
+            if page.add(counts, &current) {
+                unread.push(counts.match_id);
+            }
+            if unread.len() == MATCHES_AT_ONCE {
+                page.read(self.prices(&unread).await?, &current);
+                unread.clear();
             }
         }
+        page.read(self.prices(&unread).await?, &current);
+        Ok(page.finish())
     }
 
-    /// The prices of some matches, in the order of their ids.
+    /// The prices of up to [`MATCHES_AT_ONCE`] matches.
     async fn prices(
         &self,
-        condition: &str,
-        value: String,
-        filter: &OddsFilter,
+        matches: &[Key],
     ) -> Result<BTreeMap<Key, Vec<StoredPrice>>, sqlx::Error> {
-        let statement = format!(
-            "SELECT match_id, prices FROM archive_prices WHERE {condition} AND updated_us > $2
-             ORDER BY match_id LIMIT $3"
-        );
-        let query = sqlx::query(AssertSqlSafe(statement)).bind(value);
-        let query = query.bind(filter.updated_after.unwrap_or(Micros::MIN));
-        let found = query.bind(whole(MATCHES_AT_ONCE)).try_map(|row: AnyRow| prices_of(&row));
-        Ok(within(STATEMENT_MAX, found.fetch_all(self.pool())).await?.into_iter().collect())
+        if matches.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let mut connection = self.pool().acquire().await?;
+        prices_in(&mut connection, self.database.is_sqlite(), matches).await
     }
 
     /// The row of this public id.
@@ -151,9 +153,7 @@ impl ArchiveStore {
     ) -> Result<Vec<StoredPrice>, sqlx::Error> {
         let mut all = Vec::new();
         for some in matches.chunks(MATCHES_AT_ONCE) {
-            let mut connection = self.pool().acquire().await?;
-            let found = prices_in(&mut connection, self.database.is_sqlite(), some).await?;
-            all.extend(found.into_values().flatten());
+            all.extend(self.prices(some).await?.into_values().flatten());
         }
         Ok(all)
     }
@@ -209,11 +209,11 @@ pub(super) async fn put_prices(
 
 /// Puts changed rows over those that are stored, whose opening and public id stay.
 fn merge(stored: &mut Vec<StoredPrice>, changed: &[&StoredPrice]) {
-    let places = stored.iter().enumerate().map(|(place, stored)| (stored.row.id, place));
-    let places: HashMap<Key, usize> = places.collect();
+    let indexes = stored.iter().enumerate().map(|(index, stored)| (stored.row.id, index));
+    let indexes: HashMap<Key, usize> = indexes.collect();
     for new in changed {
         let mut next = StoredPrice::clone(new);
-        match places.get(&next.row.id).and_then(|place| stored.get_mut(*place)) {
+        match indexes.get(&next.row.id).and_then(|index| stored.get_mut(*index)) {
             Some(before) => {
                 next.row.public_id = before.row.public_id;
                 next.row.opening = before.row.opening;
@@ -385,15 +385,17 @@ pub(in crate::archive) async fn put_rows(
         return Ok(());
     }
     let statement = format!(
-        "INSERT INTO archive_prices (match_id, updated_us, prices) VALUES {}
-         ON CONFLICT (match_id) DO UPDATE SET updated_us = excluded.updated_us,
-             prices = excluded.prices",
-        rows(is_sqlite, 3, prices.len())
+        "INSERT INTO archive_prices ({COUNTS}, prices) VALUES {}
+         ON CONFLICT (match_id) DO UPDATE SET total = excluded.total, whole = excluded.whole,
+             consensus = excluded.consensus, oldest_us = excluded.oldest_us,
+             updated_us = excluded.updated_us, prices = excluded.prices",
+        rows(is_sqlite, 7, prices.len())
     );
     let mut query = sqlx::query(AssertSqlSafe(statement)).persistent(false);
     for (id, prices) in prices {
-        let updated = prices.iter().map(|stored| stored.row.updated_us).max();
-        query = query.bind(signed(*id)).bind(updated.unwrap_or_default());
+        let counts = PriceCounts::new(*id, prices);
+        query = query.bind(signed(*id)).bind(whole(counts.total)).bind(whole(counts.whole));
+        query = query.bind(whole(counts.consensus)).bind(counts.oldest_us).bind(counts.updated_us);
         query = query.bind(pack_prices(prices)?);
     }
     within(STATEMENT_MAX, query.execute(connection)).await.map(|_| ())

@@ -129,7 +129,7 @@ async fn odds_are_filtered_sorted_and_paged() {
         ];
         with_prices(&archive, prices, NOW).await;
         let check = async |filter: OddsFilter, expected: &[&str]| {
-            let (count, rows) = archive.odds(&filter, Window::ALL).await.unwrap();
+            let (count, rows) = archive.odds(&filter, Window::ALL, |_| None).await.unwrap();
             let rows: Vec<_> = rows
                 .iter()
                 .map(|row| {
@@ -155,7 +155,8 @@ async fn odds_are_filtered_sorted_and_paged() {
         check(OddsFilter { updated_after: Some(NOW), ..any() }, &[]).await;
         check(OddsFilter { updated_after: Some(NOW - 1), ..any() }, &all).await;
         check(OddsFilter { period: Period::Part("1h".into()), ..any() }, &["acme home 3"]).await;
-        let (count, page) = archive.odds(&any(), Window { offset: 3, limit: 5 }).await.unwrap();
+        let (count, page) =
+            archive.odds(&any(), Window { offset: 3, limit: 5 }, |_| None).await.unwrap();
         assert_eq!((count, page.len()), (4, 1));
         let mut moved =
             vec![price("acme", "home", Some(dec!(2.0))), price("zeta", "home", Some(dec!(2.3)))];
@@ -217,6 +218,8 @@ async fn match_evicted_from_the_hub_stays_and_its_odds_are_closed() {
     .await;
 }
 
+const BOOKMAKERS: [&str; 3] = ["book-1", "book-2", "consensus"];
+
 /// A price of any name, and when it was written.
 fn any_row(number: u64, seed: u64) -> StoredPrice {
     let pick = |shift: u32, count: u64| (seed >> shift) % count;
@@ -226,13 +229,16 @@ fn any_row(number: u64, seed: u64) -> StoredPrice {
         period: (pick(5, 3) == 0).then(|| "1h".into()),
         line: (pick(7, 2) == 0)
             .then(|| Decimal::new(i64::try_from(pick(8, 9)).unwrap(), 1).normalize()),
-        ..price(&format!("book-{}", pick(12, 3)), "home", Some(cents(16)))
+        ..price(BOOKMAKERS[usize::try_from(pick(12, 3)).unwrap()], "home", Some(cents(16)))
     };
-    let updated_us = NOW + i64::try_from(pick(25, 5)).unwrap();
+    let match_id = pick(30, 120);
+    // Those of some matches were written at once, as in an archive that was filled at a start.
+    let at_once = match_id % 3 > 0;
+    let updated_us = i64::try_from(if at_once { match_id % 5 } else { pick(25, 5) }).unwrap();
     let row = OddsRow {
         id: number * 7_919,
         public_id: (pick(28, 4) > 0).then_some(number),
-        match_id: pick(30, 4),
+        match_id,
         bookmaker: record.bookmaker,
         market: record.market,
         period: record.period,
@@ -246,7 +252,7 @@ fn any_row(number: u64, seed: u64) -> StoredPrice {
         received_us: NOW + 2,
         is_open: pick(40, 2) == 0,
         in_play: pick(41, 2) == 0,
-        updated_us,
+        updated_us: NOW + updated_us,
     };
     StoredPrice { row, is_offered: pick(42, 2) == 0, ticked_us: NOW + 3 }
 }
@@ -256,7 +262,7 @@ fn any_row(number: u64, seed: u64) -> StoredPrice {
 async fn pages_of_any_filter_are_those_of_all_rows() {
     on_each(async |database| {
         let archive = Archive::open(&database).await.unwrap();
-        let seeds = (1..=120_u64).map(|it| (it, it.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+        let seeds = (1..=400_u64).map(|it| (it, it.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
         let prices: Vec<_> = seeds.map(|(number, seed)| any_row(number, seed)).collect();
         let mut by_match: BTreeMap<Key, Vec<StoredPrice>> = BTreeMap::new();
         for stored in &prices {
@@ -265,14 +271,24 @@ async fn pages_of_any_filter_are_those_of_all_rows() {
         let mut transaction = database.begin().await.unwrap();
         store::put_rows(&mut transaction, database.is_sqlite(), &by_match).await.unwrap();
         transaction.commit().await.unwrap();
-        let learnt = archive.inner.store.stored_prices(&[0, 1, 2, 3]).await.unwrap();
+        let ids: Vec<Key> = (0..120).collect();
+        let learnt = archive.inner.store.stored_prices(&ids).await.unwrap();
         assert_eq!(learnt, by_match.values().flatten().cloned().collect::<Vec<_>>(), "as written");
         let any = || OddsFilter { period: Period::Any, ..OddsFilter::default() };
-        let filters: [(OddsFilter, fn(&OddsRow) -> bool); 9] = [
+        let consensus = || Some(vec!["consensus".to_owned()]);
+        let filters: [(OddsFilter, fn(&OddsRow) -> bool); 13] = [
             (any(), |_| true),
             (OddsFilter::default(), |row| row.period.is_none()),
             (OddsFilter { period: Period::Part("1h".into()), ..any() }, |row| row.period.is_some()),
-            (OddsFilter { matches: Some(vec![3, 1, 3, 77]), ..any() }, |row| row.match_id % 2 == 1),
+            (OddsFilter { matches: Some(vec![3, 1, 3, 177]), ..any() }, |row| {
+                [1, 3].contains(&row.match_id)
+            }),
+            (OddsFilter { matches: Some((0..100).collect()), ..any() }, |row| row.match_id < 100),
+            (OddsFilter { updated_after: Some(NOW + 2), ..any() }, |row| row.updated_us > NOW + 2),
+            (OddsFilter { bookmakers: consensus(), ..OddsFilter::default() }, |row| {
+                &*row.bookmaker == "consensus" && row.period.is_none()
+            }),
+            (OddsFilter { bookmakers: consensus(), ..any() }, |row| &*row.bookmaker == "consensus"),
             (OddsFilter { market: Some("over_under".into()), ..any() }, |row| {
                 &*row.market == "over_under"
             }),
@@ -293,26 +309,18 @@ async fn pages_of_any_filter_are_those_of_all_rows() {
             ),
         ];
         for (filter, selects) in filters {
-            for newest_first in [false, true] {
-                let filter = OddsFilter { newest_first, ..filter.clone() };
-                let rows = prices.iter().map(|stored| stored.row.clone());
-                let mut expected: Vec<_> = rows.filter(selects).collect();
-                expected.sort_by(|one, other| {
-                    let order = |row: &OddsRow| {
-                        let newest = newest_first.then_some(std::cmp::Reverse(row.updated_us));
-                        let name = (row.market.clone(), row.line, row.outcome.clone());
-                        let name = (row.match_id, name, row.bookmaker.clone());
-                        (newest, (!newest_first).then_some(name), row.id)
-                    };
-                    order(one).cmp(&order(other))
-                });
-                for (offset, limit) in [(0, usize::MAX), (0, 0), (0, 1), (7, 5), (40, 30), (500, 5)]
-                {
-                    let page = archive.odds(&filter, Window { offset, limit }).await.unwrap();
-                    let window: Vec<_> =
-                        expected.iter().skip(offset).take(limit).cloned().collect();
-                    assert_eq!(page, (expected.len(), window), "{filter:?} {offset} {limit}");
-                }
+            let rows = prices.iter().map(|stored| stored.row.clone());
+            let mut expected: Vec<_> = rows.filter(selects).collect();
+            expected.sort_by_key(|row| {
+                let name = (row.market.clone(), row.line, row.outcome.clone());
+                (row.match_id, name, row.bookmaker.clone(), row.id)
+            });
+            for (offset, limit) in [(0, usize::MAX), (0, 0), (0, 1), (7, 5), (40, 30), (500, 5)] {
+                let window = Window { offset, limit };
+                let page = archive.odds(&filter, window, |_| None).await.unwrap();
+                let expected_page: Vec<_> =
+                    expected.iter().skip(offset).take(limit).cloned().collect();
+                assert_eq!(page, (expected.len(), expected_page), "{filter:?} {window:?}");
             }
         }
     })
@@ -441,7 +449,8 @@ async fn rows_of_before_the_packed_ones_are_kept() {
             "price": ["2.20", "2.10"],
         });
         let insert =
-            "INSERT INTO archive_prices (match_id, updated_us, prices) VALUES ($1, $2, $3)";
+            "INSERT INTO archive_prices (match_id, total, whole, consensus, oldest_us, updated_us, prices)
+             VALUES ($1, 1, 1, 0, $2, $2, $3)";
         let insert = sqlx::query(insert).bind(MATCH.cast_signed()).bind(NOW);
         insert.bind(columns.to_string().into_bytes()).execute(database.pool()).await.unwrap();
         let insert = "INSERT INTO archive_price_ids (public_id, match_id) VALUES (77, $1)";

@@ -212,12 +212,13 @@ impl<'a, R: FnMut(&str) + Send> OddsFeed<'a, R> {
         }
     }
 
-    /// Goes on from where an earlier run has ended, if the hub still has what came before.
+    /// Goes on from where an earlier run has ended. Without what came before, only the limits of recoveries go on.
     fn resume(&mut self) {
         let Some(Resume { position, matches }) = self.reports.take_resume() else { return };
         let (feed, wall_ms) = (self.settings.feed(), self.reports.now() / 1000);
-        if self.products.resume(&position, &feed, Instant::now(), wall_ms) {
-            self.interpreter.resume(matches);
+        let feed = matches.as_ref().map(|_| &*feed);
+        if self.products.resume(&position, feed, Instant::now(), wall_ms) {
+            self.interpreter.resume(matches.unwrap_or_default());
         }
     }
 
@@ -322,6 +323,9 @@ impl<'a, R: FnMut(&str) + Send> OddsFeed<'a, R> {
                 let is_pending = self.products.complete(product, request_id);
                 if is_pending {
                     self.backoff.succeeded();
+                }
+                // A product that is denied waits longer each time, however well another one does.
+                if is_pending && self.products.all_live() {
                     self.denials.succeeded();
                 }
             }
@@ -357,7 +361,9 @@ impl<'a, R: FnMut(&str) + Send> OddsFeed<'a, R> {
         let Err(error) = result else { return };
         let now = self.reports.now();
         let wait = match error {
-            RecoveryError::Transient => self.backoff.failed(now, &mut self.rng),
+            RecoveryError::Unsent | RecoveryError::Transient => {
+                self.backoff.failed(now, &mut self.rng)
+            }
             RecoveryError::Denied(_) => {
                 self.denials.failed(now, &mut self.rng).max(self.settings.backoff_most)
             }
@@ -369,6 +375,9 @@ impl<'a, R: FnMut(&str) + Send> OddsFeed<'a, R> {
             %error,
             "a recovery was refused"
         );
+        if matches!(error, RecoveryError::Unsent) {
+            self.products.unsent(request);
+        }
         self.products.failed(request, Instant::now() + wait);
     }
 

@@ -150,25 +150,26 @@ impl Products {
         serde_json::to_string(&saved).ok()
     }
 
-    /// Goes on from a position. Returns whether it can be used: it is of the same feed.
+    /// Goes on from a position, and returns whether it is of this feed. Of that of another one, only what was requested and
+    /// refused counts, which the provider remembers.
     pub(super) fn resume(
         &mut self,
         position: &str,
-        feed: &str,
+        feed: Option<&str>,
         now: Instant,
         wall_ms: i64,
     ) -> bool {
         /// A wait that is longer is of a clock that was put back.
         const WAIT_MAX_MS: i64 = 2 * 60 * 60 * 1000;
-        let saved = serde_json::from_str::<SavedProducts>(position);
-        let Some(saved) = saved.ok().filter(|saved| saved.feed == feed) else { return false };
+        let Ok(saved) = serde_json::from_str::<SavedProducts>(position) else { return false };
+        let is_same = feed == Some(&*saved.feed);
         for SavedProduct { id, whole, sent, not_before_ms } in saved.products {
             let Some(state) = self.all.iter_mut().find(|it| it.product.id == id) else { continue };
             let wait_ms = not_before_ms.saturating_sub(wall_ms).clamp(0, WAIT_MAX_MS);
             state.not_before = now + Duration::from_millis(wait_ms.unsigned_abs());
-            (state.whole, state.sent) = (whole, sent);
+            (state.whole, state.sent) = (whole.filter(|_| is_same), sent);
         }
-        true
+        is_same
     }
 
     pub(super) fn name(&self, index: usize) -> &str {
@@ -227,6 +228,12 @@ impl Products {
         state.whole = state.alive.or(state.whole);
         self.is_changed = true;
         true
+    }
+
+    /// The last request of its product has not reached the provider, which does not count it.
+    pub(super) fn unsent(&mut self, request: &RecoveryRequest) {
+        self.all[request.index].sent.take_back();
+        self.is_changed = true;
     }
 
     /// The request failed. None of its product is sent before `retry_at`, whatever happens meanwhile.

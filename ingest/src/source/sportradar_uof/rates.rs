@@ -96,6 +96,11 @@ impl SentRecoveries {
         self.0.push_back((now_ms, length));
     }
 
+    /// The last one was not sent.
+    pub(super) fn take_back(&mut self) {
+        self.0.pop_back();
+    }
+
     /// How long the next request of this length has to wait; zero if it may be sent now.
     pub(super) fn wait(
         &self,

@@ -109,9 +109,12 @@ pub(super) struct RecoveryClient {
     client: Client,
 }
 
-/// Why a recovery request failed: a retry may help soon (`Transient`) or not (`Denied`).
+/// Why a recovery request failed: a retry may help soon (`Unsent`, `Transient`) or not (`Denied`).
 #[derive(Debug, thiserror::Error)]
 pub(super) enum RecoveryError {
+    /// The provider has not seen it.
+    #[error("it could not be sent")]
+    Unsent,
     #[error("it failed")]
     Transient,
     #[error("answered {}", .0.as_u16())]
@@ -137,7 +140,10 @@ impl RecoveryClient {
     ) -> Result<(), RecoveryError> {
         let post = self.client.post(self.api.url(product, request));
         let sent = self.api.authorized(post).send().await;
-        let status = sent.map_err(|_| RecoveryError::Transient)?.status();
+        let sent = sent.map_err(|error| {
+            if error.is_connect() { RecoveryError::Unsent } else { RecoveryError::Transient }
+        });
+        let status = sent?.status();
         tracing::debug!(
             product,
             request = request.request_id,

@@ -262,13 +262,8 @@ fn position_outlives_a_restart() {
 
     let mut again = TestProducts::new();
     let (now, wall_ms) = (again.at(0), again.wall_ms);
-    assert!(!again.products.resume(&position, "another feed", now, wall_ms));
-    assert!(!again.products.resume("{}", "feed", now, wall_ms));
-    assert!(again.products.resume(&position, "feed", now, wall_ms));
-    for state in &again.products.all {
-        let before = test.products.all.iter().find(|it| it.product == state.product).unwrap();
-        assert_eq!(state.sent, before.sent);
-    }
+    assert!(!again.products.resume("{}", Some("feed"), now, wall_ms));
+    assert!(again.products.resume(&position, Some("feed"), now, wall_ms));
     again.reconnected(1);
     again.check_due(1, &[(1, 100, Some(9000))]);
     // The other one still waits: 50 s were left.
@@ -276,4 +271,49 @@ fn position_outlives_a_restart() {
     again.check_due(49, &[]);
     again.alive(LIVE, 7000, 50);
     again.check_due(50, &[(0, 101, Some(1000))]);
+}
+
+/// An outage of the network uses up no request of the provider, and those that it has seen count.
+#[test]
+fn request_that_was_not_sent_does_not_count() {
+    let mut test = TestProducts::new();
+    test.reconnected(1);
+    let mut requested = 0;
+    for second in 1..=60 {
+        test.alive(LIVE, 7000, second);
+        let now = test.at(second);
+        for request in test.products.due_requests(now, test.wall_ms) {
+            requested += 1;
+            if second <= 40 {
+                test.products.unsent(&request);
+            }
+            test.products.failed(&request, now + Duration::from_secs(1));
+        }
+    }
+    // Each product, of which the second is silent after ten seconds: a request each second, and two that count.
+    assert_eq!(requested, 40 + 10 + 2);
+}
+
+/// The provider counts requests of an account, whatever the hub has forgotten since.
+#[test]
+fn other_settings_do_not_forget_the_limits_of_the_provider() {
+    for feed in [None, Some("another feed")] {
+        let mut position: Option<String> = None;
+        let mut requested = 0;
+        // Each change of settings takes a full recovery.
+        for _ in 0..5 {
+            let mut test = TestProducts::new();
+            let (now, wall_ms) = (test.at(0), test.wall_ms);
+            if let Some(position) = &position {
+                assert!(!test.products.resume(position, feed, now, wall_ms));
+            }
+            test.reconnected(1);
+            for request in test.products.due_requests(test.at(1), test.wall_ms) {
+                assert_eq!(request.after, None, "nothing of before the change counts");
+                requested += 1;
+            }
+            position = test.products.take_position("feed", test.at(1), wall_ms).or(position);
+        }
+        assert_eq!(requested, 4, "two of each product");
+    }
 }
