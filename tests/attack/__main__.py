@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+"""Attacks by one account or by strangers, and what everyone else notices of them.
+
+    HUB_BIN=target/release/matchwire python3 tests/attack             all of them, in five minutes at most
+    python3 tests/attack --row find --row sse --seconds 10            those whose names contain this, ten seconds each
+    python3 tests/attack --list
+
+In the control the same number of connections of the same generator, which takes at most half a core, sends harmless requests. A row
+holds if the 99th percentile of everyone else's waits stays within three times that of the control, and the memory of the hub within
+64 MiB more. Rows with the same connections share a control; a row that seems not to hold is measured once more for a longer time
+with a control of its own, and that counts. Exits with 1 unless all rows held.
+"""
+
+import argparse
+import math
+import multiprocessing
+import sys
+import time
+from collections import Counter
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import rows  # noqa: F401, registers all attacks
+from attack import ATTACKS, MEASURES
+from generator import Load
+from hub import running_hub
+from watch import Watch
+
+RATIO_MAX, MEMORY_MIB_MAX = 3, 64
+# Shorter waits are the noise of the machine, and compared as this; cards pass the database before they are sent.
+FLOOR_MS = {"ping": 5, "update": 5, "rest": 5, "health": 5, "hook": 250}
+CONTROL_S, ATTACK_S, AFTER_S = 2.5, 2.2, 0.6
+# From the beginning of a control until it counts: its connections are there.
+BEGIN_S = 0.4
+# How much longer the second measurement takes.
+AGAIN = 4
+# How long the effects of an attack may take to end before the next one begins.
+CALM_S_MAX, CALM_MS = 8, 60
+# Hubs by their names: the usual one with the demo's past, and small ones for what concerns the whole process.
+HUBS = {
+    "usual": {},
+    "narrow": {"MATCHWIRE_DEMO_PAST": "false", "MATCHWIRE_SERVER_CONNECTIONS_MAX": "1000"},
+    "stalled": {"MATCHWIRE_DEMO_PAST": "false", "stalled": True},
+    "descriptors": {"MATCHWIRE_DEMO_PAST": "false", "MATCHWIRE_LOG_SEGMENT_BYTES": "65536", "descriptors": 512},
+}
+
+
+@dataclass
+class Window:
+    """What was measured in one time."""
+
+    p99: dict
+    growth_mib: float
+    cpu: float
+    sent: int = 0
+    bytes: int = 0
+    outcomes: dict = field(default_factory=dict)
+
+
+@dataclass
+class Result:
+    control: Window
+    attack: Window
+    after: dict
+    judges: tuple
+    confirmed: bool = False
+    is_dead: bool = False
+
+    @property
+    def ratio(self):
+        ratios = [max(self.attack.p99[kind], FLOOR_MS[kind]) / max(self.control.p99[kind], FLOOR_MS[kind]) for kind in self.judges]
+        return max(math.inf if math.isnan(ratio) else ratio for ratio in ratios)
+
+    @property
+    def memory_mib(self):
+        return max(0, self.attack.growth_mib - max(0, self.control.growth_mib))
+
+    @property
+    def holds(self):
+        return not self.is_dead and self.ratio <= RATIO_MAX and self.memory_mib <= MEMORY_MIB_MAX
+
+    @property
+    def verdict(self):
+        return "holds" if self.holds else "HUB ENDED" if self.is_dead else "BROKEN" if self.confirmed else "BROKEN, measured once"
+
+
+class Dead(Exception):
+    """The hub has ended."""
+
+
+class Bench:
+    """A hub and everyone else, on which rows are run one after another."""
+
+    def __init__(self, hub, watch):
+        self.hub, self.watch, self.controls = hub, watch, {}
+        hub.slow_hook = watch.slow_hook
+
+    def run(self, attack, seconds, is_again=False):
+        scale = AGAIN if is_again else 1
+        family = (attack.control, attack.connections, attack.addresses)
+        self.calm()
+        if is_again or family not in self.controls:
+            self.controls[family], _ = self.measure(attack, attack.control, CONTROL_S * scale, BEGIN_S)
+        measured, ended = self.measure(attack, attack.script, seconds * scale, 0)
+        time.sleep(AFTER_S)
+        after = percentiles(self.watch.waits_ms(ended, ended + AFTER_S))
+        return Result(self.controls[family], measured, after, attack.judges, confirmed=is_again)
+
+    def calm(self):
+        """Waits until everyone else is served as usual."""
+        deadline = time.monotonic() + CALM_S_MAX
+        while time.monotonic() < deadline:
+            now = time.monotonic()
+            waits = self.watch.waits_ms(now - 0.5, now - 0.1)
+            if max((max(waits[kind], default=math.inf) for kind in MEASURES), default=math.inf) < CALM_MS:
+                return
+            time.sleep(0.2)
+
+    def measure(self, attack, script, seconds, begin_s):
+        before, cpu = self.memory(), self.hub.cpu_s()
+        context = multiprocessing.get_context("fork")
+        pipe, theirs = context.Pipe()
+        load = Load(attack.__class__(**{**vars(attack), "script": script}), self.hub, ("127.0.0.1", self.hub.port))
+        process = context.Process(target=lambda: theirs.send(load.run(begin_s + seconds)), daemon=True)
+        process.start()
+        theirs.close()
+        time.sleep(begin_s)
+        begin, most = time.monotonic(), before
+        while time.monotonic() < begin + seconds:
+            time.sleep(0.05)
+            most = max(most, self.memory())
+        end = time.monotonic()
+        waits = self.watch.waits_ms(begin, end)
+        load.poll.close()
+        try:
+            counted = pipe.recv() if pipe.poll(5) else {}
+        except EOFError:
+            raise SystemExit(f"{attack.name}: the generator failed") from None
+        process.terminate()
+        process.join()
+        return Window(percentiles(waits), most - before, (self.hub.cpu_s() - cpu) / (begin_s + seconds), **counted), end
+
+    def memory(self):
+        memory = self.hub.memory_mib()
+        if memory is None or self.hub.process.poll() is not None:
+            raise Dead
+        return memory
+
+
+def percentiles(waits):
+    """The 99th percentiles. Without any wait nothing was served."""
+    return {kind: sorted(each)[math.ceil(len(each) * 0.99) - 1] if each else math.inf for kind, each in waits.items()}
+
+
+def run_rows(attacks, seconds, deadline):
+    """The results by name; rows for which no time was left have none."""
+    results = {}
+    for name, settings in HUBS.items():
+        left = [attack for attack in attacks if attack.hub == name]
+        again = []
+        while left and time.monotonic() < deadline:
+            with ExitStack() as stack:
+                hub = stack.enter_context(running_hub(**settings))
+                watch = Watch(hub)
+                stack.callback(watch.stop)
+                time.sleep(1)
+                bench = Bench(hub, watch)
+                # Rows with the same control one after another.
+                while (left or again) and time.monotonic() < deadline:
+                    is_again = not left
+                    attack = (left or again).pop(0)
+                    try:
+                        result = bench.run(attack, seconds, is_again)
+                    except Dead:
+                        result = Result(Window({}, 0, 0), Window({}, 0, 0), {}, (), is_dead=True)
+                    results[attack.name] = result
+                    print_row(attack, result)
+                    if not result.holds and not is_again and not result.is_dead:
+                        again.append(attack)
+                    if result.is_dead:
+                        break
+    return results
+
+
+def print_head():
+    print(f"{'attack':<50} {'sent':>7}  {'control: ping update rest health':>32}  {'attack: ping update rest health':>32}  {'ratio':>6} {'MiB':>5} {'core':>5}")
+
+
+def print_row(attack, result):
+    if result.is_dead:
+        print(f"{attack.name:<50} {result.verdict}", flush=True)
+        return
+    shown = lambda p99: " ".join(f"{number(p99[kind]):>7}" for kind in (*MEASURES, *(kind for kind in attack.judges if kind not in MEASURES)))
+    outcomes = " ".join(f"{status}:{count}" for status, count in sorted(result.attack.outcomes.items(), key=str))
+    print(
+        f"{attack.name:<50} {result.attack.sent:>7}  {shown(result.control.p99):>32}  {shown(result.attack.p99):>32}  "
+        f"{number(result.ratio):>6} {result.memory_mib:>5.0f} {result.attack.cpu:>5.2f}  {result.verdict}"
+        f"  after {shown(result.after)}  [{outcomes}]",
+        flush=True,
+    )
+
+
+def number(value):
+    return "never" if math.isinf(value) else f"{value:.1f}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--row", action="append", help="rows whose names contain this")
+    parser.add_argument("--seconds", type=float, default=ATTACK_S, help="how long an attack takes")
+    parser.add_argument("--minutes", type=float, default=5, help="how long all of them take at most")
+    parser.add_argument("--list", action="store_true", help="only list the rows")
+    options = parser.parse_args()
+    attacks = [attack for attack in ATTACKS.values() if not options.row or any(text in attack.name for text in options.row)]
+    if options.list:
+        print("\n".join(attack.name for attack in attacks))
+        return 0
+    # Rows with the same control one after another; of those, the ones that may take the most memory last.
+    families = {}
+    for attack in attacks:
+        families.setdefault((attack.control, attack.connections, attack.addresses), []).append(attack)
+    attacks = [attack for family in families.values() for attack in family]
+    print_head()
+    # The last row and the stop of its hub take their time too.
+    results = run_rows(attacks, options.seconds, time.monotonic() + options.minutes * 60 - AGAIN * (options.seconds + CONTROL_S))
+    missing = [attack.name for attack in attacks if attack.name not in results]
+    counts = Counter(result.holds for result in results.values())
+    for name, result in results.items():
+        if not result.holds:
+            print(f"FAILED: {name}: {result.verdict}")
+    for name in missing:
+        print(f"FAILED: {name}: no time was left")
+    print(f"{counts[True]} passed, {counts[False] + len(missing)} failed, 0 skipped")
+    return int(counts[False] > 0 or bool(missing))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,172 @@
+"""A hub of the harness: its process, the accounts, and the matches that its feeds push."""
+
+import json
+import os
+import re
+import resource
+import subprocess
+import tempfile
+import threading
+import time
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+START_S_MAX = 300
+ADDONS = ("websocket", "sports", "odds")
+NAMED_KEYS = 20
+BOARD_MATCHES = 600
+BOOKS = ("acme", "bestbet")
+# The match that the harness itself changes.
+OWN = "watched"
+SETTINGS = {
+    # Loopback addresses are strangers like all others, and no proxies.
+    "MATCHWIRE_SERVER_TRUSTED_PROXIES": "::1",
+    "MATCHWIRE_WEBHOOKS_ALLOW_PRIVATE": "true",
+    "MATCHWIRE_OAUTH_ALLOW_PRIVATE_CLIENTS": "true",
+}
+
+
+class Hub:
+    """A running hub. `free`, `paying`, `other` and `victim` are keys of accounts, `named` further keys of the account of `paying`."""
+
+    def __init__(self, folder, settings):
+        self.program, self.folder, self.settings = os.environ["HUB_BIN"], Path(folder), SETTINGS | settings
+        self.db = str(self.folder / "hub.db")
+
+    def start(self, descriptors, stalled):
+        def limit():
+            os.nice(int(os.environ.get("HUB_NICE", 0)))
+            if descriptors:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
+
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("MATCHWIRE_")} | self.settings
+        errors = subprocess.PIPE if stalled else (self.folder / "log").open("wb")
+        self.process = subprocess.Popen(
+            [self.program, "serve", "--listen", "127.0.0.1:0", "--db", self.db],
+            env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True, preexec_fn=limit, cwd=self.folder,
+        )
+        late = threading.Timer(START_S_MAX, self.process.kill)
+        late.daemon = True
+        late.start()
+        self.port = int(self.printed(r"^listening on http://\S+:(\d+)"))
+        self.demo_key = self.printed(r"^\s*demo key\s+(mw_\w+)")
+        late.cancel()
+        threading.Thread(target=self.process.stdout.read, daemon=True).start()
+
+    def printed(self, pattern):
+        for line in self.process.stdout:
+            if found := re.search(pattern, line):
+                return found[1]
+        raise SystemExit(f"the hub ended before it printed {pattern}:\n" + (self.folder / "log").read_text()[-2000:])
+
+    def prepare(self):
+        paid = [option for addon in ADDONS for option in ("--addon", addon)]
+        self.free = self.key()
+        # The ways in which accounts attack are bounded by account, so a few are enough.
+        self.frees = [self.free, *(self.key() for _ in range(3))]
+        self.paying, self.other, self.victim = (self.key("--email", f"{name}@example.org", *paid) for name in ("paying", "other", "victim"))
+        scopes = [option for scope in ("football", "sports", "odds", "stream") for option in ("--scope", scope)]
+        with ThreadPoolExecutor(4) as pool:
+            named = lambda n: self.key("--email", "paying@example.org", "--name", f"key {n}", *scopes)
+            self.named = list(pool.map(named, range(NAMED_KEYS)))
+        self.feed, self.bad_feed, self.own_feed = (self.command("feeds", "key", "create", name) for name in ("board", "bad", OWN))
+        self.push_board()
+        self.push(OWN, self.own_feed, fixture(OWN, 0) + market(OWN, "acme"))
+        self.push(OWN, self.own_feed, [fact(OWN, football={"status": "first_half"}), fact(OWN, football={"score": {"goals": [0, 0]}})])
+        board = self.get("/stream/v1/channels/football")["data"]["matches"]
+        self.match = next(id for id, match in board.items() if match["home"]["name"] == f"Home {OWN}")
+        self.matches = [id for id in board if id != self.match]
+        self.replayed = [replay["match"] for replay in self.get("/stream/v1/replays/?sport=football")["replays"]]
+        self.epochs = [made["epoch"] for made in self.get("/test/")["rounds"]]
+
+    def push_board(self):
+        for first in range(0, BOARD_MATCHES, 100):
+            names = [f"m{n}" for n in range(first, first + 100)]
+            lines = [line for name in names for line in fixture(name, first) + [line for book in BOOKS for line in market(name, book)]]
+            self.push("board", self.feed, lines)
+
+    def push(self, source, key, lines):
+        answer = self.ask(f"/ingest/v1/{source}", key, "\n".join(map(json.dumps, lines)).encode())
+        if answer["refused"]:
+            raise SystemExit(f"the hub refused lines of the board: {answer['refusals'][:3]}")
+
+    def get(self, path):
+        return self.ask(path, self.victim)
+
+    def ask(self, path, key, body=None):
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", body, {"Authorization": f"Token {key}"})
+        for attempt in range(5):
+            try:
+                with urllib.request.urlopen(request, timeout=60) as answer:
+                    return json.load(answer)
+            except urllib.error.HTTPError as error:
+                # A new key is known within accounts.watch_ms.
+                if attempt == 4 or error.code not in (401, 402, 503):
+                    raise SystemExit(f"{path}: {error.code} {error.read()[:300]!r}") from error
+                time.sleep(0.3)
+
+    def key(self, *options):
+        return self.command("key", "create", *options)
+
+    def command(self, *arguments):
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("MATCHWIRE_")}
+        said = subprocess.run([self.program, *arguments, "--db", self.db], env=environment, stdout=subprocess.PIPE, text=True, check=True)
+        return said.stdout.strip().splitlines()[-1]
+
+    def memory_mib(self):
+        """The memory in use, or none when the process has ended."""
+        try:
+            found = re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{self.process.pid}/status").read_text())
+        except OSError:
+            found = None
+        return int(found[1]) / 1024 if found else None
+
+    def cpu_s(self):
+        """The processor time that the process has taken."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def stop(self):
+        self.process.terminate()
+        try:
+            # A reader that comes at last: a full pipe must not keep the process.
+            self.process.communicate(timeout=20) if self.process.stderr else self.process.wait(20)
+        except (subprocess.TimeoutExpired, ValueError):
+            self.process.kill()
+            self.process.wait()
+
+
+@contextmanager
+def running_hub(descriptors=None, stalled=False, **settings):
+    with tempfile.TemporaryDirectory(prefix="matchwire-attack-", ignore_cleanup_errors=True) as folder:
+        hub = Hub(folder, settings)
+        hub.start(descriptors, stalled)
+        try:
+            hub.prepare()
+            yield hub
+        finally:
+            hub.stop()
+
+
+def fact(name, **facts):
+    return {"at": time.time_ns() // 1000, "sport": "football", "match": name, "fact": facts}
+
+
+def fixture(name, hour):
+    start = (time.time_ns() // 1000) + (hour % 20) * 3_600_000_000
+    sides = [{"name": f"{side} {name}", "key": f"{side}{name}"} for side in ("Home", "Away")]
+    return [fact(name, fixture={"competition": {"name": "Attacked League", "key": "al", "season": "2026/27"}, "start": start, "sides": sides})]
+
+
+def market(name, book):
+    outcomes = {"1": "home", "x": "draw", "2": "away"}
+    selections = [{"id": id, "status": "active", "outcome": outcome} for id, outcome in outcomes.items()]
+    define = {"kind": "match_winner", "status": "open", "in_play": True, "selections": selections}
+    return [fact(name, odds={"book": book, "market": "m1", "change": {"define": define}}), prices(name, book, "2.10")]
+
+
+def prices(name, book, home):
+    selections = [{"id": "1", "price": home}, {"id": "x", "price": "3.40"}, {"id": "2", "price": "3.55"}]
+    return fact(name, odds={"book": book, "market": "m1", "change": {"prices": {"selections": selections}}})
