@@ -16,9 +16,9 @@ import math
 import multiprocessing
 import sys
 import time
-from collections import Counter
+from collections import Counter, deque
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -62,10 +62,10 @@ class Window:
 
 @dataclass
 class Result:
-    control: Window
-    attack: Window
-    after: dict
-    judges: tuple
+    control: Window | None = None
+    attack: Window | None = None
+    after: dict | None = None
+    judges: tuple = ()
     confirmed: bool = False
     is_dead: bool = False
 
@@ -91,11 +91,15 @@ class Dead(Exception):
     """The hub has ended."""
 
 
+class Spoiled(Exception):
+    """The hub still suffers from the attack before."""
+
+
 class Bench:
     """A hub and everyone else, on which rows are run one after another."""
 
     def __init__(self, hub, watch):
-        self.hub, self.watch, self.controls = hub, watch, {}
+        self.hub, self.watch, self.controls, self.is_fresh = hub, watch, {}, True
         hub.slow_hook = watch.slow_hook
 
     def run(self, attack, seconds, is_again=False):
@@ -110,20 +114,24 @@ class Bench:
         return Result(self.controls[family], measured, after, attack.judges, confirmed=is_again)
 
     def calm(self):
-        """Waits until everyone else is served as usual."""
+        """Waits until everyone else is served as usual. A hub that has just started has nothing to recover from."""
         deadline = time.monotonic() + CALM_S_MAX
         while time.monotonic() < deadline:
             now = time.monotonic()
             waits = self.watch.waits_ms(now - 0.5, now - 0.1)
-            if max((max(waits[kind], default=math.inf) for kind in MEASURES), default=math.inf) < CALM_MS:
-                return
+            if max(max(waits[kind], default=math.inf) for kind in MEASURES) < CALM_MS:
+                break
             time.sleep(0.2)
+        else:
+            if not self.is_fresh:
+                raise Spoiled
+        self.is_fresh = False
 
     def measure(self, attack, script, seconds, begin_s):
         before, cpu = self.memory(), self.hub.cpu_s()
         context = multiprocessing.get_context("fork")
         pipe, theirs = context.Pipe()
-        load = Load(attack.__class__(**{**vars(attack), "script": script}), self.hub, ("127.0.0.1", self.hub.port))
+        load = Load(replace(attack, script=script), self.hub, ("127.0.0.1", self.hub.port))
         process = context.Process(target=lambda: theirs.send(load.run(begin_s + seconds)), daemon=True)
         process.start()
         theirs.close()
@@ -159,30 +167,35 @@ def run_rows(attacks, seconds, deadline):
     """The results by name; rows for which no time was left have none."""
     results = {}
     for name, settings in HUBS.items():
-        left = [attack for attack in attacks if attack.hub == name]
-        again = []
-        while left and time.monotonic() < deadline:
+        # Rows that seem broken come once more, after all others.
+        queue = deque((attack, False) for attack in attacks if attack.hub == name)
+        while queue and time.monotonic() < deadline:
             with ExitStack() as stack:
                 hub = stack.enter_context(running_hub(**settings))
                 watch = Watch(hub)
                 stack.callback(watch.stop)
                 time.sleep(1)
-                bench = Bench(hub, watch)
-                # Rows with the same control one after another.
-                while (left or again) and time.monotonic() < deadline:
-                    is_again = not left
-                    attack = (left or again).pop(0)
-                    try:
-                        result = bench.run(attack, seconds, is_again)
-                    except Dead:
-                        result = Result(Window({}, 0, 0), Window({}, 0, 0), {}, (), is_dead=True)
-                    results[attack.name] = result
-                    print_row(attack, result)
-                    if not result.holds and not is_again and not result.is_dead:
-                        again.append(attack)
-                    if result.is_dead:
-                        break
+                run_queue(Bench(hub, watch), queue, results, seconds, deadline)
     return results
+
+
+def run_queue(bench, queue, results, seconds, deadline):
+    """Runs rows until none is left or the hub is no longer fit for others."""
+    while queue and time.monotonic() < deadline:
+        attack, is_again = queue[0]
+        try:
+            result = bench.run(attack, seconds, is_again)
+        except Spoiled:
+            return
+        except Dead:
+            result = Result(is_dead=True)
+        queue.popleft()
+        results[attack.name] = result
+        print_row(attack, result)
+        if result.is_dead:
+            return
+        if not result.holds and not is_again:
+            queue.append((attack, True))
 
 
 def print_head():

@@ -2,7 +2,7 @@
 
     ping    from a command on a socket to its `pong`
     update  from a push of a price to its arrival on a socket
-    rest    from a request, on a connection that stays open, to its whole response
+    rest    from a request to its whole response, every other one on a new connection
     health  from opening a connection to the response of /healthz
     hook    from a push of a card to the webhook
 
@@ -70,7 +70,7 @@ class Everyone:
         self.hub, self.pipe = hub, pipe
         self.waits = deque()
         self.open = {kind: {} for kind in EVERY_S}
-        self.price, self.card, self.free = FIRST_PRICE_CENTS, 0, []
+        self.price, self.card, self.asked, self.free = FIRST_PRICE_CENTS, 0, 0, []
         # The board is long, and compressed anew after each change.
         self.paths = [f"/api/v2/events/{hub.match}/", "/api/v2/events/?limit=20", "/stream/v1/channels/football"]
 
@@ -150,15 +150,20 @@ class Everyone:
         return int(head[9:12]), await reader.readuntil(b"0\r\n\r\n")
 
     async def rest(self):
-        n = len(self.waits)
-        connection = self.free.pop(0) if self.free else await self.connect(f"127.0.0.{1 + n % REST_ADDRESSES}")
+        self.asked += 1
+        n = self.asked
+        stays = n % 2 == 0
+        connection = self.free.pop(0) if self.free and stays else await self.connect(f"127.0.0.{1 + n % REST_ADDRESSES}")
         path = self.paths[n % len(self.paths)]
         try:
             status, _ = await self.respond(connection, request(path, self.hub.victim, Accept_Encoding="br"))
         except BaseException:
             connection[1].close()
             raise
-        self.free.append(connection)
+        if stays:
+            self.free.append(connection)
+        else:
+            connection[1].close()
         return status
 
     async def health(self):
