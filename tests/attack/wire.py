@@ -25,7 +25,7 @@ def request(path, key=None, method="GET", body=None, **headers):
 
 
 def form(path, fields, **headers):
-    return request(path, method="POST", body=fields.encode(), Content_Type="application/x-www-form-urlencoded", Origin="http://127.0.0.1", **headers)
+    return request(path, method="POST", body=fields.encode(), Content_Type="application/x-www-form-urlencoded", **headers)
 
 
 def upgrade(path="/stream/v1", key=None, **headers):

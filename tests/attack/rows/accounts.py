@@ -1,36 +1,63 @@
 """Log-ins, registrations, tickets, OAuth, webhooks, payments and pushes."""
 
 import gzip
+import itertools
 import json
+import re
 
-from attack import asks, attack, control_asks
+from attack import asks, attack, control_asks, register
 from generator import ANSWER
 from wire import form, request
 
 
-@asks("log-ins with wrong passwords", 60, strangers=True)
-def log_ins(_hub):
-    return [form("/login/", f"email=victim%40example.org&password=wrong+password+{n}") for n in range(100)]
+def forms(name, path, connections=200):
+    """Forms of the site, with the cookie and the token of its page. The function returns the fields of the n-th."""
+
+    def add(fields):
+        def script(_hub, number):
+            yield request(path)
+            page = yield ANSWER
+            cookie, token = re.search(rb"mw_visitor=\w+", page.head), re.search(rb'name="csrf" value="(\w+)"', page.body)
+            if not cookie or not token:
+                yield 1
+                return
+            for at in itertools.count(number, connections):
+                yield form(path, f"csrf={token[1].decode()}&{fields(at)}", Cookie=cookie[0].decode())
+                yield ANSWER
+
+        register(name, script, control_asks, connections, strangers=True)
+
+    return add
 
 
-@asks("log-ins of operators", 60, strangers=True)
-def admin_log_ins(_hub):
-    return [form("/admin/login/", f"name=root&email=root%40example.org&password=wrong+password+{n}") for n in range(100)]
+@forms("log-ins with wrong passwords", "/login/")
+def log_ins(n):
+    return f"email=victim%40example.org&password=wrong+password+{n}"
 
 
-@asks("log-ins with passwords of a megabyte", 20, strangers=True)
-def long_passwords(_hub):
-    return [form("/login/", "email=victim%40example.org&password=" + "x" * 1_000_000)]
+@forms("log-ins to accounts that do not exist", "/login/")
+def unknown_log_ins(n):
+    return f"email=n{n}%40example.net&password=wrong+password+{n}"
 
 
-@asks("registrations", 60, strangers=True)
-def registrations(_hub):
-    return [form("/register/", f"email=n{n}%40example.net&password=a+long+password+{n}&password_again=a+long+password+{n}&terms=on") for n in range(2000)]
+@forms("log-ins with passwords of 60 kB", "/login/")
+def long_passwords(n):
+    return f"email=victim%40example.org&password={n}" + "x" * 60_000
 
 
-@asks("password resets", 60, strangers=True)
-def resets(_hub):
-    return [form("/reset/", f"email=victim{n}%40example.org") for n in range(100)]
+@forms("log-ins of operators", "/admin/login/")
+def admin_log_ins(n):
+    return f"name=root&password=wrong+password+{n}"
+
+
+@forms("registrations", "/register/")
+def registrations(n):
+    return f"email=n{n}%40example.net&password=a+long+password+{n}"
+
+
+@forms("password resets", "/reset/")
+def resets(n):
+    return f"email=victim{n}%40example.org"
 
 
 @asks("tickets of sockets", 60)
@@ -54,33 +81,39 @@ def long_tokens(_hub):
     return [form("/oauth/token/", "grant_type=authorization_code&code=" + "x" * 60000)]
 
 
-@attack("webhooks made and deleted", 20, control_asks)
-def webhooks(hub, number):
+def made_and_deleted(key, body):
     while True:
-        yield request("/api/v2/webhooks/", hub.paying, "POST", {"url": f"{hub.slow_hook}{number}", "events": ["goal"]})
+        yield request("/api/v2/webhooks/", key, "POST", body)
         made = yield ANSWER
         if made.status == 201:
-            yield request(f"/api/v2/webhooks/{json.loads(made.body)['id']}/", hub.paying, "DELETE")
+            yield request(f"/api/v2/webhooks/{json.loads(made.body)['id']}/", key, "DELETE")
             yield ANSWER
 
 
-@asks("webhooks: many channels and conditions", 20)
-def conditions(hub):
+@attack("webhooks made and deleted", 20)
+def webhooks(hub, number):
+    return made_and_deleted(hub.paying, {"url": f"{hub.slow_hook}{number}", "events": ["goal"]})
+
+
+@attack("webhooks: many channels and conditions", 20)
+def conditions(hub, _number):
     prices = [{"market": "match_winner", "selection": "home", "at_least": f"{n + 2}.5"} for n in range(20)]
-    channels = [f"football/{id}/odds" for id in hub.matches[:500]]
-    return [request("/api/v2/webhooks/", hub.paying, "POST", {"url": hub.slow_hook, "events": ["price"], "channels": channels, "prices": prices})]
+    channels = [f"football/{id}/odds" for id in hub.matches[:100]]
+    return made_and_deleted(hub.paying, {"url": hub.slow_hook, "events": ["price"], "channels": channels, "prices": prices})
+
+
+@attack("webhooks: on everything, to where nobody listens", 10)
+def unreachable(hub, number):
+    kinds = ["goal", "card", "retract", "correct", "suspend", "resume", "match_end", "feed_down", "feed_up"]
+    yield request("/api/v2/webhooks/", hub.other, "POST", {"url": f"http://127.0.0.1:1/{number}", "events": kinds})
+    yield ANSWER
+    yield 3600
 
 
 @asks("payments: forged webhooks of a MiB", 40, strangers=True)
 def forged(_hub):
     body = b"{" + b" " * 250_000 + b"}"
     return [request(path, None, "POST", body, Stripe_Signature="t=1,v1=00") for path in ("/webhooks/stripe/", "/webhooks/paypal/")]
-
-
-@asks("reports of browsers about nothing", 60, strangers=True)
-def reports(_hub):
-    body = json.dumps({"csp-report": {"blocked-uri": "x" * 4000}}).encode()
-    return [request(path, None, "POST", body, Content_Type="application/csp-report") for path in ("/csp/", "/csp-report/", "/truth/")]
 
 
 @asks("pushes that are refused", 16)

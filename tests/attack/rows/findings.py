@@ -32,9 +32,9 @@ def all_channels(_hub):
     return [command("subscribe", chs=["football/*", "*/*/odds", "*/*/odds/*"])]
 
 
-@says("3a unsubscribe: 990 patterns of a full socket", 4, setup=all_channels, every_s=0.2)
+@says("3a unsubscribe: 990 patterns of a full socket", 4, setup=all_channels, every_s=0.1)
 def unsubscribe(_hub):
-    return [command("unsubscribe", chs=[f"football/*/odds/b{n}" for n in range(500)])]
+    return [command("unsubscribe", chs=[f"*/*/*/{n}" for n in range(990)])]
 
 
 @says("3b set: a toggle on each channel of a pattern", 10, setup=all_channels)
@@ -99,6 +99,11 @@ def forged(_hub):
 def subscribe_storm(hub):
     chs = [f"football/{id}/odds" for id in hub.matches[:200]]
     return [command("subscribe", chs=chs), command("unsubscribe", chs=chs)]
+
+
+@says("9 named keys: resume from far back, over and over", 20, who="named")
+def resume_storm(hub):
+    return [command("subscribe", chs=hub.beginnings), command("unsubscribe", chs=[each["ch"] for each in hub.beginnings])]
 
 
 @says("9 named keys: all replays", 20, who="named", every_s=0.05)

@@ -29,12 +29,12 @@ def deep_pages(hub):
 
 @asks("rest: everything included", 60)
 def includes(hub):
-    return gets(hub, *(f"{EVENTS}?limit=200&offset={n}&full=true&include=odds,stats,lineups,incidents,prediction" for n in range(50)))
+    return gets(hub, *(f"{EVENTS}?limit=200&offset={n}&include=odds,stats,lineups,incidents,refs" for n in range(50)))
 
 
 @asks("rest: one match with all it has", 60)
 def one_match(hub):
-    return gets(hub, *(f"{EVENTS}{id}/?full=true&n={n}" for n, id in enumerate(hub.matches[:100])))
+    return gets(hub, *(f"{EVENTS}{id}/?include=odds,stats,lineups,incidents,refs" for id in hub.matches[:100]))
 
 
 @asks("rest: prices of all matches", 60)
@@ -68,9 +68,9 @@ def tops(hub):
     return gets(hub, *(f"/api/v2/leagues/{id}/top/{stat}/?limit=200" for id in leagues for stat in ("goals", "assists", "rating", "passes")))
 
 
-@asks("rest: players by dear columns", 60)
+@asks("rest: players at deep offsets", 60)
 def players(hub):
-    return gets(hub, *(f"/api/v2/players/?limit=200&offset={n * 53}&ordering=-market_value" for n in range(100)))
+    return gets(hub, *(f"/api/v2/players/?limit=200&offset={n * 53}" for n in range(100)))
 
 
 @asks("rest: images of the board in all encodings", 60)
@@ -145,7 +145,31 @@ def nothing(_hub):
 
 @asks("open: images of many sizes", 60, strangers=True)
 def images(hub):
-    return [request(f"/img/{kind}/{id}/?bg=transparent&size={size}") for id in hub.matches[:20] for kind in ("team", "player", "league") for size in (16, 512, 4096)]
+    teams = [row["id"] for row in hub.get("/api/v2/teams/?limit=100")["results"]]
+    styles = [f"size={size}&format={format}&bg={bg}" for size in (16, 256, 512) for format in ("png", "webp") for bg in ("transparent", "")]
+    return [request(f"/img/team/{id}/?{style}") for id in teams for style in styles]
+
+
+@asks("rest: tables and head to heads", 60)
+def tables(hub):
+    leagues = [row["id"] for row in hub.get("/api/v2/leagues/?limit=50")["results"]]
+    return gets(hub, *(f"/api/v2/leagues/{id}/standings/" for id in leagues), *(f"{EVENTS}{id}/h2h/" for id in hub.matches[:100]))
+
+
+@asks("rest: predictions", 60)
+def predictions(hub):
+    return gets(hub, *(f"/api/v2/predictions/?limit=200&offset={n}" for n in range(50)))
+
+
+@asks("rest: the other sports", 60)
+def sports(hub):
+    paths = ("tennis/api/v2/matches", "csgo/api/v2/matches", "darts/api/v2/matches", "hockey/api/v2/matches", "basketball/api/v2/events", "horseracing/api/v2/races")
+    return gets(hub, *(f"/{path}/?limit=200&offset={n}" for path in paths for n in (0, 500)))
+
+
+@asks("rest: signals", 60)
+def signals(hub):
+    return gets(hub, "/signals/api/?limit=200", "/signals/api/?limit=200&offset=100")
 
 
 @asks("mcp: lists of tools", 60)
@@ -161,7 +185,7 @@ def sessions(hub):
 
 @asks("mcp: waits for changes", 60)
 def waits(hub):
-    return [tool(hub.free, "wait_for_change", {"match_id": id, "timeout_s": 50}) for id in hub.matches[:60]]
+    return [tool(hub.free, "wait_for_change", {"match_id": int(id), "timeout_s": 50}) for id in hub.matches[:60]]
 
 
 @asks("mcp: 50 matches by names in one call", 60)
@@ -173,6 +197,17 @@ def by_names(hub):
 def mcp_deep(hub):
     body = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":' + b'{"a":' * 8000 + b"1" + b"}" * 8001
     return [request("/mcp", hub.free, "POST", body, Content_Type="application/json", Accept="application/json, text/event-stream")]
+
+
+@asks("mcp: the board as a resource", 60)
+def resources(hub):
+    return [mcp(hub.free, "resources/read", {"uri": uri}) for uri in ("matchwire://football", "matchwire://docs/operating")]
+
+
+@asks("mcp: completions", 60)
+def completions(hub):
+    reference = {"type": "ref/resource", "uri": "matchwire://football/{id}"}
+    return [mcp(hub.free, "completion/complete", {"ref": reference, "argument": {"name": "id", "value": f"{LONG}{n}"}}) for n in range(50)]
 
 
 @asks("mcp: batches of calls", 60)

@@ -307,5 +307,5 @@ def protocol_cases(log, *options):
 def attack(log):
     """Attacks by one account or by strangers: what everyone else notices, beside a control."""
     env = {"HUB_BIN": str(hub_binary(log))}
-    code, said = log.run(sys.executable, TOP / "tests" / "attack", "--minutes", "15", env=env)
+    code, said = log.run(sys.executable, TOP / "tests" / "attack", "--seconds", "3", "--minutes", "20", env=env)
     return script_counts(said, code)
