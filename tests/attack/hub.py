@@ -74,7 +74,7 @@ class Hub:
             self.named = list(pool.map(named, range(NAMED_KEYS)))
         self.feed, self.bad_feed, self.own_feed = (self.command("feeds", "key", "create", name) for name in ("board", "bad", OWN))
         self.push_board()
-        self.push(OWN, self.own_feed, fixture(OWN, 0) + market(OWN, "acme"))
+        self.push(OWN, self.own_feed, fixture(OWN, 0) + market(OWN, BOOKS[0]))
         self.push(OWN, self.own_feed, [fact(OWN, football={"status": "first_half"}), fact(OWN, football={"score": {"goals": [0, 0]}})])
         board = self.get("/stream/v1/channels/football")["data"]["matches"]
         self.match = next(id for id, match in board.items() if match["home"]["name"] == f"Home {OWN}")

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from hub import OWN, fact, fixture, prices
 from wire import command, request, upgrade
 
-EVERY_S = {"ping": 0.04, "update": 0.04, "rest": 0.04, "health": 0.04, "hook": 0.25}
+EVERY_S = {"ping": 0.04, "update": 0.016, "rest": 0.04, "health": 0.04, "hook": 0.25}
 PING_SOCKETS, UPDATE_SOCKETS, REST_ADDRESSES = 4, 2, 4
 # Waits in flight of one kind beyond which a further one is a failure.
 WAITING_MAX = 100
@@ -71,6 +71,7 @@ class Everyone:
         self.waits = deque()
         self.open = {kind: {} for kind in EVERY_S}
         self.price, self.card, self.asked, self.free = FIRST_PRICE_CENTS, 0, 0, []
+        self.lines, self.cards, self.has_lines = [], [], asyncio.Event()
         # The board is long, and compressed anew after each change.
         self.paths = [f"/api/v2/events/{hub.match}/", "/api/v2/events/?limit=20", "/stream/v1/channels/football"]
 
@@ -79,7 +80,7 @@ class Everyone:
         hook, slow = await self.endpoint(self.on_hook), await self.endpoint(self.on_slow_hook)
         await self.follow_hooks(hook)
         jobs = [self.pings() for _ in range(PING_SOCKETS)] + [self.updates() for _ in range(UPDATE_SOCKETS)]
-        jobs += [self.push_prices(), self.push_cards(), self.each("rest", self.rest), self.each("health", self.health)]
+        jobs += [self.make_prices(), self.make_cards(), self.push_all(), self.each("rest", self.rest), self.each("health", self.health)]
         tasks = [asyncio.create_task(job) for job in jobs]
         asyncio.get_running_loop().add_reader(self.pipe.fileno(), self.on_question)
         self.pipe.send(slow)
@@ -225,7 +226,7 @@ class Everyone:
     async def updates(self):
         waiting = deque()
         self.open["update"][id(waiting)] = waiting
-        async for _, message in self.frames(command("subscribe", ch=f"football/{self.hub.match}/odds/acme")):
+        async for _, message in self.frames(command("subscribe", ch=f"football/{self.hub.match}/odds/book0")):
             if found := re.search(rb'"1":\{[^{}]*"price":"([0-9.]+)"', message):
                 arrived = round(float(found[1]) * 100)
                 while waiting and waiting[0][0] <= arrived:
@@ -240,15 +241,35 @@ class Everyone:
             raise ValueError(f"a push got {status}")
         return connection
 
-    async def push_prices(self):
+    async def make_prices(self):
         """Each price is above the one before, so an update shows which pushes it includes."""
-        connection = None
         async for due in self.ticks("update"):
             self.price += 1
             for waiting in self.open["update"].values():
                 waiting.append((self.price, self.begin("update", due)))
+            self.lines = [prices(OWN, "book0", f"{self.price / 100:.2f}")]
+            self.has_lines.set()
+
+    async def make_cards(self):
+        async for due in self.ticks("hook"):
+            self.card += 1
+            eid = f"c{self.card}"
+            self.open["hook"][eid] = self.begin("hook", due)
+            incident = {"eid": eid, "kind": "yellow", "minute": 1, "side": "home", "player": {"name": "B. Booked", "key": "b"}}
+            # The clock changes the board too.
+            facts = ({"incident": incident}, {"clock": {"second": self.card, "running": False}})
+            self.cards += [fact(f"{OWN} hooks", football=each) for each in facts]
+            self.has_lines.set()
+
+    async def push_all(self):
+        """One push after another, each with what came meanwhile."""
+        connection = None
+        while True:
+            await self.has_lines.wait()
+            self.has_lines.clear()
+            lines, self.lines, self.cards = self.lines + self.cards, [], []
             try:
-                connection = await self.push(connection, [prices(OWN, "acme", f"{self.price / 100:.2f}")])
+                connection = await self.push(connection, lines)
             except (OSError, EOFError, ValueError):
                 connection = None
 
@@ -283,17 +304,3 @@ class Everyone:
         if status != 201:
             raise SystemExit(f"no webhook: {status} {said!r}")
         connection[1].close()
-
-    async def push_cards(self):
-        connection = None
-        async for due in self.ticks("hook"):
-            self.card += 1
-            eid = f"c{self.card}"
-            self.open["hook"][eid] = self.begin("hook", due)
-            incident = {"eid": eid, "kind": "yellow", "minute": 1, "side": "home", "player": {"name": "B. Booked", "key": "b"}}
-            # The clock changes the board too.
-            facts = ({"incident": incident}, {"clock": {"second": self.card, "running": False}})
-            try:
-                connection = await self.push(connection, [fact(f"{OWN} hooks", football=each) for each in facts])
-            except (OSError, EOFError, ValueError):
-                connection = None

@@ -34,7 +34,8 @@ def all_channels(_hub):
 
 @says("3a unsubscribe: 990 patterns of a full socket", 4, setup=all_channels, every_s=0.1)
 def unsubscribe(_hub):
-    return [command("unsubscribe", chs=[f"*/*/*/{n}" for n in range(990)])]
+    chs = [f"*/*/odds/{n}" for n in range(990)]
+    return [command("subscribe", chs=chs), command("unsubscribe", chs=chs)]
 
 
 @says("3b set: a toggle on each channel of a pattern", 10, setup=all_channels)
