@@ -14,6 +14,7 @@ with a control of its own, and that counts. Exits with 1 if a row is broken.
 import argparse
 import math
 import multiprocessing
+import signal
 import sys
 import time
 from collections import Counter, deque
@@ -238,6 +239,8 @@ def main():
     for attack in attacks:
         families.setdefault((attack.control, attack.connections, attack.addresses), []).append(attack)
     attacks = [attack for family in families.values() for attack in family]
+    # What ends the harness ends its hub too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     print_head()
     # The last row and the stop of its hub take their time too.
     results = run_rows(attacks, options.seconds, time.monotonic() + options.minutes * 60 - 2 * max(AGAIN_S, options.seconds) - STOP_S)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 START_S_MAX = 300
 ADDONS = ("websocket", "sports", "odds")
-NAMED_KEYS = 20
+NAMED_KEYS, VICTIMS = 20, 4
 # Matches on the board, and how many of them have prices.
 BOARD_MATCHES, PRICED_MATCHES = 2000, 800
 BOOKS = tuple(f"book{n}" for n in range(6))
@@ -30,18 +30,15 @@ SETTINGS = {
 
 
 class Hub:
-    """A running hub. `free`, `paying`, `other` and `victim` are keys of accounts, `named` further keys of the account of `paying`."""
+    """A running hub. `free`, `paying` and `other` are keys of accounts that attack, `frees` of several free ones, `named` further keys
+    of the account of `paying`; `victims` are those of everyone else."""
 
     def __init__(self, folder, settings):
         self.program, self.folder, self.settings = os.environ["HUB_BIN"], Path(folder), SETTINGS | settings
         self.db = str(self.folder / "hub.db")
 
     def start(self, descriptors, stalled):
-        def limit():
-            os.nice(int(os.environ.get("HUB_NICE", 0)))
-            if descriptors:
-                resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
-
+        limit = (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))) if descriptors else None
         environment = {name: value for name, value in os.environ.items() if not name.startswith("MATCHWIRE_")} | self.settings
         errors = subprocess.PIPE if stalled else (self.folder / "log").open("wb")
         self.process = subprocess.Popen(
@@ -65,9 +62,9 @@ class Hub:
     def prepare(self):
         paid = [option for addon in ADDONS for option in ("--addon", addon)]
         self.free = self.key()
-        # The ways in which accounts attack are bounded by account, so a few are enough.
         self.frees = [self.free, *(self.key() for _ in range(3))]
-        self.paying, self.other, self.victim = (self.key("--email", f"{name}@example.org", *paid) for name in ("paying", "other", "victim"))
+        self.paying, self.other = (self.key("--email", f"{name}@example.org", *paid) for name in ("paying", "other"))
+        self.victims = [self.key("--email", f"victim{n}@example.org", *paid) for n in range(VICTIMS)]
         scopes = [option for scope in ("football", "sports", "odds", "stream") for option in ("--scope", scope)]
         with ThreadPoolExecutor(4) as pool:
             named = lambda n: self.key("--email", "paying@example.org", "--name", f"key {n}", *scopes)
@@ -98,7 +95,7 @@ class Hub:
             raise SystemExit(f"the hub refused lines of the board: {answer['refusals'][:3]}")
 
     def get(self, path):
-        return self.ask(path, self.victim)
+        return self.ask(path, self.victims[0])
 
     def ask(self, path, key, body=None):
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", body, {"Authorization": f"Token {key}"})

@@ -24,7 +24,7 @@ from hub import OWN, fact, fixture, prices
 from wire import command, request, upgrade
 
 EVERY_S = {"ping": 0.04, "update": 0.016, "rest": 0.04, "health": 0.04, "hook": 0.25}
-PING_SOCKETS, UPDATE_SOCKETS, REST_ADDRESSES = 4, 2, 4
+UPDATE_SOCKETS = 2
 # Waits in flight of one kind beyond which a further one is a failure.
 WAITING_MAX = 100
 # How long the endpoint of attackers' webhooks takes.
@@ -79,7 +79,7 @@ class Everyone:
         os.nice(-5) if os.geteuid() == 0 else None
         hook, slow = await self.endpoint(self.on_hook), await self.endpoint(self.on_slow_hook)
         await self.follow_hooks(hook)
-        jobs = [self.pings() for _ in range(PING_SOCKETS)] + [self.updates() for _ in range(UPDATE_SOCKETS)]
+        jobs = [self.pings(key) for key in self.hub.victims] + [self.updates(key) for key in self.hub.victims[:UPDATE_SOCKETS]]
         jobs += [self.make_prices(), self.make_cards(), self.push_all(), self.each("rest", self.rest), self.each("health", self.health)]
         tasks = [asyncio.create_task(job) for job in jobs]
         asyncio.get_running_loop().add_reader(self.pipe.fileno(), self.on_question)
@@ -152,12 +152,11 @@ class Everyone:
 
     async def rest(self):
         self.asked += 1
-        n = self.asked
-        stays = n % 2 == 0
-        connection = self.free.pop(0) if self.free and stays else await self.connect(f"127.0.0.{1 + n % REST_ADDRESSES}")
-        path = self.paths[n % len(self.paths)]
+        stays, n = self.asked % 2 == 0, self.asked % len(self.hub.victims)
+        connection = self.free.pop(0) if self.free and stays else await self.connect(f"127.0.0.{1 + n}")
+        path = self.paths[self.asked % len(self.paths)]
         try:
-            status, _ = await self.respond(connection, request(path, self.hub.victim, Accept_Encoding="br"))
+            status, _ = await self.respond(connection, request(path, self.hub.victims[n], Accept_Encoding="br"))
         except BaseException:
             connection[1].close()
             raise
@@ -176,13 +175,13 @@ class Everyone:
 
     # -------------------------------------------------------------------------------- sockets
 
-    async def frames(self, *commands):
+    async def frames(self, key, *commands):
         """The messages of a socket that is opened again whenever it ends; first its writer."""
         while True:
             writer = None
             try:
                 reader, writer = await self.connect()
-                writer.write(upgrade(key=self.hub.victim))
+                writer.write(upgrade(key=key))
                 await reader.readuntil(b"\r\n\r\n")
                 writer.writelines(commands)
                 yield writer, b""
@@ -198,7 +197,7 @@ class Everyone:
                 if writer:
                     writer.close()
 
-    async def pings(self):
+    async def pings(self, key):
         waiting, task, number = {}, None, 0
 
         async def ask(writer):
@@ -209,7 +208,7 @@ class Everyone:
                 writer.write(command("ping", id=number))
 
         try:
-            async for writer, message in self.frames():
+            async for writer, message in self.frames(key):
                 if not message:
                     if task:
                         task.cancel()
@@ -223,10 +222,10 @@ class Everyone:
             if task:
                 task.cancel()
 
-    async def updates(self):
+    async def updates(self, key):
         waiting = deque()
         self.open["update"][id(waiting)] = waiting
-        async for _, message in self.frames(command("subscribe", ch=f"football/{self.hub.match}/odds/book0")):
+        async for _, message in self.frames(key, command("subscribe", ch=f"football/{self.hub.match}/odds/book0")):
             if found := re.search(rb'"1":\{[^{}]*"price":"([0-9.]+)"', message):
                 arrived = round(float(found[1]) * 100)
                 while waiting and waiting[0][0] <= arrived:
@@ -300,7 +299,7 @@ class Everyone:
         name = f"{OWN} hooks"
         connection = await self.push(None, [*fixture(name, 0), fact(name, football={"status": "first_half"})])
         body = {"url": url, "events": ["card"], "channels": ["football/*"]}
-        status, said = await self.respond(connection, request("/api/v2/webhooks/", self.hub.victim, "POST", body))
+        status, said = await self.respond(connection, request("/api/v2/webhooks/", self.hub.victims[0], "POST", body))
         if status != 201:
             raise SystemExit(f"no webhook: {status} {said!r}")
         connection[1].close()

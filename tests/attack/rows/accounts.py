@@ -32,7 +32,7 @@ def forms(name, path, connections=200):
 
 @forms("log-ins with wrong passwords", "/login/")
 def log_ins(n):
-    return f"email=victim%40example.org&password=wrong+password+{n}"
+    return f"email=victim0%40example.org&password=wrong+password+{n}"
 
 
 @forms("log-ins to accounts that do not exist", "/login/")
@@ -42,7 +42,7 @@ def unknown_log_ins(n):
 
 @forms("log-ins with passwords of 60 kB", "/login/")
 def long_passwords(n):
-    return f"email=victim%40example.org&password={n}" + "x" * 60_000
+    return f"email=victim0%40example.org&password={n}" + "x" * 60_000
 
 
 @forms("log-ins of operators", "/admin/login/")
