@@ -38,6 +38,8 @@ CONTROL_S, ATTACK_S, AFTER_S = 2, 1.2, 0.4
 BEGIN_S = 0.4
 # How long the second measurement of a row takes, at least, for its control and for the attack each.
 AGAIN_S = 5
+# The networks of attacks, 127.11.0.0/16 and on: what an address has used up must not hold the next attack back.
+FIRST_NETWORK, NETWORKS = 10, 200
 # How long the stop of a hub may take.
 STOP_S = 6
 # How long the effects of an attack may take to end before the next one begins.
@@ -73,9 +75,13 @@ class Result:
     is_dead: bool = False
 
     @property
+    def ratios(self):
+        ratio = lambda kind: max(self.attack.p99[kind], FLOOR_MS[kind]) / max(self.control.p99[kind], FLOOR_MS[kind])
+        return {kind: math.inf if math.isinf(self.attack.p99[kind]) else ratio(kind) for kind in self.judges}
+
+    @property
     def ratio(self):
-        ratios = [max(self.attack.p99[kind], FLOOR_MS[kind]) / max(self.control.p99[kind], FLOOR_MS[kind]) for kind in self.judges]
-        return max(math.inf if math.isnan(ratio) else ratio for ratio in ratios)
+        return max(self.ratios.values())
 
     @property
     def memory_mib(self):
@@ -87,7 +93,12 @@ class Result:
 
     @property
     def verdict(self):
-        return "holds" if self.holds else "HUB ENDED" if self.is_dead else "BROKEN" if self.confirmed else "BROKEN, measured once"
+        if self.holds:
+            return "holds"
+        if self.is_dead:
+            return "BROKEN: the hub ended"
+        why = [kind for kind, ratio in self.ratios.items() if ratio > RATIO_MAX] + ["memory"] * (self.memory_mib > MEMORY_MIB_MAX)
+        return f"BROKEN: {', '.join(why)}" + " (measured once)" * (not self.confirmed)
 
 
 class Dead(Exception):
@@ -103,7 +114,7 @@ class Bench:
 
     def __init__(self, hub, watch):
         self.hub, self.watch, self.controls, self.is_fresh = hub, watch, {}, True
-        hub.slow_hook = watch.slow_hook
+        hub.slow_hook, self.network = watch.slow_hook, 0
 
     def run(self, attack, seconds, is_again=False):
         control_s, attack_s = (max(AGAIN_S, seconds),) * 2 if is_again else (max(CONTROL_S, seconds), seconds)
@@ -131,10 +142,14 @@ class Bench:
         self.is_fresh = False
 
     def measure(self, attack, script, seconds, begin_s):
+        if script is attack.script:
+            self.hub.renew(attack.named)
+        self.network = self.network % NETWORKS + 1
+        attack = replace(attack, script=script, network=attack.network or FIRST_NETWORK + self.network)
         before, cpu = self.memory(), self.hub.cpu_s()
         context = multiprocessing.get_context("fork")
         pipe, theirs = context.Pipe()
-        load = Load(replace(attack, script=script), self.hub, ("127.0.0.1", self.hub.port))
+        load = Load(attack, self.hub, ("127.0.0.1", self.hub.port))
         process = context.Process(target=lambda: theirs.send(load.run(begin_s + seconds)), daemon=True)
         process.start()
         theirs.close()

@@ -11,6 +11,8 @@ MEASURES = ("ping", "update", "rest", "health")
 ATTACKS = {}
 # Connections and addresses of an attack by strangers.
 STRANGERS = 1000
+# The options of an attack through the proxy, whose requests name their addresses.
+PROXIED = {"addresses": 1, "network": 3}
 
 
 @dataclass(frozen=True)
@@ -21,21 +23,23 @@ class Attack:
     # What the same connections do in the control.
     control: Callable
     connections: int
-    # How many addresses they come from; those of strangers are others than those of accounts.
+    # How many addresses they come from. Each attack has a network of its own, unless it says which.
     addresses: int = 16
-    network: int = 1
+    network: int = 0
     # Whether the connections read when they wait for nothing, and the size of their receive buffer.
     reads: bool = True
     receive_buffer: int = 0
     # Whose waits count.
     judges: tuple = MEASURES
+    # Whether it uses the named keys of an account.
+    named: bool = False
     # The hub that it needs: see `HUBS` in __main__.py.
     hub: str = "usual"
 
 
 def register(name, script, control, connections, strangers=False, **options):
     if strangers:
-        options = {"addresses": STRANGERS, "network": 2} | options
+        options = {"addresses": STRANGERS} | options
     assert name not in ATTACKS, name
     ATTACKS[name] = Attack(name, script, control, connections, **options)
 
@@ -103,7 +107,7 @@ def says(name, sockets, who="paying", setup=(), path="/stream/v1", every_s=0, **
                 if every_s:
                     yield every_s
 
-        register(name, script, control_says, sockets, **options)
+        register(name, script, control_says, sockets, named=who == "named", **options)
 
     return add
 
@@ -127,8 +131,8 @@ def control_opens(_hub, _number):
     yield ANSWER
 
 
-def control_says(hub, number):
-    yield upgrade(key=key(hub, "named", number))
+def control_says(hub, _number):
+    yield upgrade(key=hub.paying)
     yield Until(HEAD_END)
     while True:
         yield command("ping")

@@ -14,16 +14,18 @@ from contextlib import contextmanager
 from pathlib import Path
 
 START_S_MAX = 300
-ADDONS = ("websocket", "sports", "odds")
-NAMED_KEYS, VICTIMS = 20, 4
+PAID = [option for addon in ("websocket", "sports", "odds") for option in ("--addon", addon)]
+SCOPES = [option for scope in ("football", "sports", "odds", "stream") for option in ("--scope", scope)]
+FREE, NAMED_KEYS, VICTIMS = 4, 20, 4
 # Matches on the board, and how many of them have prices.
 BOARD_MATCHES, PRICED_MATCHES = 2000, 800
 BOOKS = tuple(f"book{n}" for n in range(6))
 # The match that the harness itself changes.
 OWN = "watched"
 SETTINGS = {
-    # Loopback addresses are strangers like all others, and no proxies.
-    "MATCHWIRE_SERVER_TRUSTED_PROXIES": "::1",
+    # A proxy may name any address; all other loopback addresses are strangers.
+    "MATCHWIRE_SERVER_FORWARDED_HEADER": "x-forwarded-for",
+    "MATCHWIRE_SERVER_TRUSTED_PROXIES": "127.3.0.0/16",
     "MATCHWIRE_WEBHOOKS_ALLOW_PRIVATE": "true",
     "MATCHWIRE_OAUTH_ALLOW_PRIVATE_CLIENTS": "true",
 }
@@ -60,15 +62,9 @@ class Hub:
         raise SystemExit(f"the hub ended before it printed {pattern}:\n" + (self.folder / "log").read_text()[-2000:])
 
     def prepare(self):
-        paid = [option for addon in ADDONS for option in ("--addon", addon)]
-        self.free = self.key()
-        self.frees = [self.free, *(self.key() for _ in range(3))]
-        self.paying, self.other = (self.key("--email", f"{name}@example.org", *paid) for name in ("paying", "other"))
-        self.victims = [self.key("--email", f"victim{n}@example.org", *paid) for n in range(VICTIMS)]
-        scopes = [option for scope in ("football", "sports", "odds", "stream") for option in ("--scope", scope)]
-        with ThreadPoolExecutor(4) as pool:
-            named = lambda n: self.key("--email", "paying@example.org", "--name", f"key {n}", *scopes)
-            self.named = list(pool.map(named, range(NAMED_KEYS)))
+        self.generation = 0
+        self.victims = [self.key("--email", f"victim{n}@example.org", *PAID) for n in range(VICTIMS)]
+        self.renew(named=False)
         self.feed, self.bad_feed, self.own_feed = (self.command("feeds", "key", "create", name) for name in ("board", "bad", OWN))
         self.push_board()
         self.push(OWN, self.own_feed, fixture(OWN, 0) + market(OWN, BOOKS[0]))
@@ -81,6 +77,20 @@ class Hub:
         # Where each channel of these matches began.
         self.beginnings = [{"ch": each["ch"], "from": {"epoch": each["epoch"], "seq": 1}} for replay in replays for each in replay["channels"]]
         self.epochs = [made["epoch"] for made in self.get("/test/")["rounds"]]
+
+    def renew(self, named):
+        """Makes new accounts for an attack: what one has used up must not hold the next one back."""
+        self.generation += 1
+        paying = f"paying{self.generation}@example.org"
+        with ThreadPoolExecutor(4) as pool:
+            made = [pool.submit(self.key) for _ in range(FREE)]
+            made += [pool.submit(self.key, "--email", email, *PAID) for email in (paying, f"other{self.generation}@example.org")]
+            *self.frees, self.paying, self.other = (each.result() for each in made)
+            self.free = self.frees[0]
+            keys = lambda n: self.key("--email", paying, "--name", f"key {n}", *SCOPES)
+            self.named = list(pool.map(keys, range(NAMED_KEYS if named else 0)))
+        # They are known within accounts.watch_ms.
+        time.sleep(0.15)
 
     def push_board(self):
         for first in range(0, BOARD_MATCHES, 100):

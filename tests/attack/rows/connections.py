@@ -1,6 +1,6 @@
 """Connections that read nothing, end nothing, or come in masses."""
 
-from attack import attack, control_opens, holds
+from attack import PROXIED, asks, attack, control_opens, holds, says
 from generator import HEAD_END, Until
 from wire import command, frame, request, upgrade
 
@@ -86,3 +86,30 @@ def pipelined(hub, _number):
 def confused(hub, number):
     yield upgrade(key=hub.paying) + request("/") * 20 if number % 2 else frame(b"x" * 100) * 100
     yield 0.05
+
+
+@says("slow: everything through a tiny window", 100, receive_buffer=1024, every_s=1)
+def tiny_window(_hub):
+    return [command("subscribe", chs=["*", "*/*", "*/*/odds", "*/*/odds/*"]), command("cursor")]
+
+
+@asks("proxied: wrong keys from 50,000 networks", 60, **PROXIED)
+def networks(_hub):
+    return [request("/api/v2/events/", f"mw_{n:048x}", X_Forwarded_For=f"2001:db8:{n:x}::1") for n in range(50_000)]
+
+
+@asks("proxied: a free account from 10,000 addresses", 60, **PROXIED)
+def roaming(hub):
+    return [request(f"/api/v2/events/?limit=200&offset={n}", hub.free, X_Forwarded_For=f"10.1.{n >> 8}.{n & 255}") for n in range(10_000)]
+
+
+@asks("proxied: chains of 400 addresses in each request", 60, **PROXIED)
+def chains(_hub):
+    chain = ", ".join(f"10.2.{n >> 8}.{n & 255}" for n in range(400))
+    return [request("/", X_Forwarded_For=chain), request("/", X_Forwarded_For="x" * 6000)]
+
+
+@holds("proxied: 1,000 bodies that never come", 1000, **PROXIED)
+def proxied_bodies(hub):
+    headers = {"Content_Type": "application/json", "Accept": "application/json, text/event-stream", "Content_Length": 65000}
+    return [request("/mcp", hub.free, "POST", X_Forwarded_For=f"10.3.{n >> 8}.{n & 255}", **headers) for n in range(1000)]

@@ -122,7 +122,7 @@ def wrong_keys(_hub):
     return [request(EVENTS, f"mw_{n:048x}") for n in range(1000)]
 
 
-@asks("rest: 50 named keys' worth of requests", 60)
+@asks("rest: an account with named keys", 60, named=True)
 def named(hub):
     return [request(f"{EVENTS}?limit=200&offset={n}", key) for n, key in enumerate(hub.named)]
 
@@ -136,6 +136,12 @@ def schema(_hub):
 def pages(_hub):
     paths = ["/", "/pricing/", "/docs/", "/docs/rest/", "/mcp-info/", "/board/", "/truth/", "/trade/", "/watch/", "/login/", "/llms.txt"]
     return [request(path, Accept_Encoding=encoding) for path in paths for encoding in ("br", "gzip", "identity")]
+
+
+@asks("open: pages of matches", 60, strangers=True)
+def match_pages(hub):
+    paths = [f"/{page}/football/{id}/" for page in ("match", "trade") for id in hub.matches[:100]]
+    return [request(path, Accept_Encoding="br") for path in [*paths, "/truth/feed/", "/watch/boards/football/"]]
 
 
 @asks("open: pages that do not exist", 60, strangers=True)
@@ -154,6 +160,11 @@ def images(hub):
 def tables(hub):
     leagues = [row["id"] for row in hub.get("/api/v2/leagues/?limit=50")["results"]]
     return gets(hub, *(f"/api/v2/leagues/{id}/standings/" for id in leagues), *(f"{EVENTS}{id}/h2h/" for id in hub.matches[:100]))
+
+
+@asks("rest: results, the newest first", 60)
+def sorted_pages(hub):
+    return gets(hub, *(f"{EVENTS}?limit=200&sort=-date&status=finished&date_from=2026-01-01&offset={n * 11}" for n in range(100)))
 
 
 @asks("rest: predictions", 60)
