@@ -98,7 +98,6 @@ class Connection:
     def end(self):
         if self.socket:
             self.load.connections.pop(self.socket.fileno(), None)
-            # Without a reset, the hub would still work through what it has received.
             self.socket.close()
             self.socket = None
         self.load.later(AGAIN_S, self)
@@ -190,7 +189,7 @@ class Load:
     def address(self, number):
         """Where a connection comes from: the addresses of the attack in turn, all of loopback."""
         at = number % self.attack.addresses
-        return f"127.{self.attack.network}.{at >> 8}.{at & 255}" if at & 255 else f"127.{self.attack.network}.{at >> 8}.254"
+        return f"127.{self.attack.network}.{at // 250}.{1 + at % 250}"
 
     def later(self, seconds, connection):
         self.timed += 1

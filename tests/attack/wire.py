@@ -4,7 +4,7 @@ import json
 import struct
 import zlib
 
-TEXT, CONTINUATION, PING, PONG, CLOSE = 0x1, 0x0, 0x9, 0xA, 0x8
+TEXT, CONTINUATION, PING, PONG = 0x1, 0x0, 0x9, 0xA
 MASK = bytes.fromhex("37fa213d")
 # The end of the head of a response, and so of an upgrade.
 HEAD_END = b"\r\n\r\n"
