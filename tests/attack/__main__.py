@@ -19,7 +19,7 @@ import sys
 import time
 from collections import Counter, deque
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -28,11 +28,9 @@ import rows  # noqa: F401, registers all attacks
 from attack import ATTACKS, MEASURES
 from generator import Load
 from hub import running_hub
+from verdict import Result, Window, percentiles
 from watch import Watch
 
-RATIO_MAX, MEMORY_MIB_MAX = 3, 64
-# Shorter waits are the noise of the machine, and compared as this; cards pass the database before they are sent.
-FLOOR_MS = {"ping": 5, "update": 5, "rest": 5, "health": 5, "hook": 250}
 CONTROL_S, ATTACK_S, AFTER_S = 2, 1.2, 0.4
 # From the beginning of a control until it counts: its connections are there.
 BEGIN_S = 0.4
@@ -41,10 +39,10 @@ AGAIN_S = 5
 # The networks of attacks, 127.11.0.0/16 and on: what an address has used up must not hold the next attack back.
 FIRST_NETWORK, NETWORKS = 10, 200
 # How long the stop of a hub may take.
-STOP_S = 6
+STOP_S = 2
 # How long the effects of an attack may take to end before the next one begins with a new hub; what waits count as usual, or as much
 # as in a control, but no more than the last.
-CALM_S_MAX, CALM_MS, USUAL_MS_MAX = 8, 60, 500
+CALM_S_MAX, CALM_MS, USUAL_MS_MAX = 5, 60, 500
 # Hubs by their names: the usual one with the demo's past, and small ones for what concerns the whole process.
 HUBS = {
     "usual": {},
@@ -52,54 +50,6 @@ HUBS = {
     "stalled": {"MATCHWIRE_DEMO_PAST": "false", "stalled": True},
     "descriptors": {"MATCHWIRE_DEMO_PAST": "false", "MATCHWIRE_LOG_SEGMENT_BYTES": "65536", "descriptors": 512},
 }
-
-
-@dataclass
-class Window:
-    """What was measured in one time."""
-
-    p99: dict
-    growth_mib: float
-    cpu: float
-    sent: int = 0
-    bytes: int = 0
-    outcomes: dict = field(default_factory=dict)
-
-
-@dataclass
-class Result:
-    control: Window | None = None
-    attack: Window | None = None
-    after: dict | None = None
-    judges: tuple = ()
-    confirmed: bool = False
-    is_dead: bool = False
-
-    @property
-    def ratios(self):
-        ratio = lambda kind: max(self.attack.p99[kind], FLOOR_MS[kind]) / max(self.control.p99[kind], FLOOR_MS[kind])
-        return {kind: math.inf if math.isinf(self.attack.p99[kind]) else ratio(kind) for kind in self.judges}
-
-    @property
-    def ratio(self):
-        return max(self.ratios.values())
-
-    @property
-    def memory_mib(self):
-        return max(0, self.attack.growth_mib - max(0, self.control.growth_mib))
-
-    @property
-    def holds(self):
-        return not self.is_dead and self.ratio <= RATIO_MAX and self.memory_mib <= MEMORY_MIB_MAX
-
-    @property
-    def verdict(self):
-        if self.holds:
-            return "holds"
-        if self.is_dead:
-            return "BROKEN: the hub ended"
-        why = [kind for kind, ratio in self.ratios.items() if ratio > RATIO_MAX] + ["memory"] * (self.memory_mib > MEMORY_MIB_MAX)
-        return f"BROKEN: {', '.join(why)}" + " (measured once)" * (not self.confirmed)
 
 
 class Dead(Exception):
@@ -122,11 +72,20 @@ class Bench:
         family = (attack.control, attack.connections, attack.addresses)
         self.calm()
         if is_again or family not in self.controls:
-            self.controls[family], _ = self.measure(attack, attack.control, control_s, BEGIN_S)
+            self.controls[family] = self.control(attack, control_s)
         measured, ended = self.measure(attack, attack.script, attack_s, 0)
         time.sleep(AFTER_S)
         after = percentiles(self.watch.waits_ms(ended, ended + AFTER_S))
         return Result(self.controls[family], measured, after, attack.judges, confirmed=is_again)
+
+    def control(self, attack, seconds):
+        """What everyone else waits for beside harmless requests. A moment at which the machine did something else would let an attack
+        pass, so a slow control is measured once more, and the shorter waits count."""
+        control, _ = self.measure(attack, attack.control, seconds, BEGIN_S)
+        if max(control.p99[kind] for kind in MEASURES) > CALM_MS:
+            again, _ = self.measure(attack, attack.control, seconds, BEGIN_S)
+            control.p99 = {kind: min(ms, again.p99[kind]) for kind, ms in control.p99.items()}
+        return control
 
     def calm(self):
         """Waits until everyone else is served as usual. A hub that has just started has nothing to recover from."""
@@ -176,11 +135,6 @@ class Bench:
         if memory is None or self.hub.process.poll() is not None:
             raise Dead
         return memory
-
-
-def percentiles(waits):
-    """The 99th percentiles. Without any wait nothing was served."""
-    return {kind: sorted(each)[math.ceil(len(each) * 0.99) - 1] if each else math.inf for kind, each in waits.items()}
 
 
 def run_rows(attacks, seconds, deadline):
