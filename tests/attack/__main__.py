@@ -14,6 +14,7 @@ with a control of its own, and that counts. Exits with 1 if a row is broken.
 import argparse
 import math
 import multiprocessing
+import os
 import signal
 import sys
 import time
@@ -45,7 +46,7 @@ STOP_S = 2
 CALM_S_MAX, CALM_MS, USUAL_MS_MAX = 5, 60, 500
 # Hubs by their names: the usual one with the demo's past, and small ones for what concerns the whole process.
 HUBS = {
-    "usual": {},
+    "usual": {"past": True},
     "narrow": {"MATCHWIRE_DEMO_PAST": "false", "MATCHWIRE_SERVER_CONNECTIONS_MAX": "1000"},
     "stalled": {"MATCHWIRE_DEMO_PAST": "false", "stalled": True},
     "descriptors": {"MATCHWIRE_DEMO_PAST": "false", "MATCHWIRE_LOG_SEGMENT_BYTES": "65536", "descriptors": 512},
@@ -211,7 +212,8 @@ def main():
         families.setdefault((attack.control, attack.connections, attack.addresses), []).append(attack)
     attacks = [attack for family in families.values() for attack in family]
     # What ends the harness ends its hub too.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    process = os.getpid()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143) if os.getpid() == process else os._exit(143))
     print_head()
     # The last row and the stop of its hub take their time too.
     results = run_rows(attacks, options.seconds, time.monotonic() + options.minutes * 60 - 2 * max(AGAIN_S, options.seconds) - STOP_S)

@@ -1,9 +1,11 @@
 """A hub of the harness: its process, the accounts, and the matches that its feeds push."""
 
+import atexit
 import json
 import os
 import re
 import resource
+import shutil
 import subprocess
 import tempfile
 import threading
@@ -12,9 +14,10 @@ import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
-START_S_MAX = 300
+START_S_MAX, STOP_S_MAX = 300, 60
 PAID = [option for addon in ("websocket", "sports", "odds") for option in ("--addon", addon)]
 SCOPES = [option for scope in ("football", "sports", "odds", "stream") for option in ("--scope", scope)]
 FREE, NAMED_KEYS, VICTIMS = 4, 20, 4
@@ -147,15 +150,37 @@ class Hub:
 
 
 @contextmanager
-def running_hub(descriptors=None, stalled=False, **settings):
+def running_hub(descriptors=None, stalled=False, past=False, **settings):
     with tempfile.TemporaryDirectory(prefix="matchwire-attack-", ignore_cleanup_errors=True) as folder:
         hub = Hub(folder, settings)
+        if past:
+            shutil.copy(database_with_past(), hub.db)
         hub.start(descriptors, stalled)
         try:
             hub.prepare()
             yield hub
         finally:
             hub.stop()
+
+
+@cache
+def database_with_past():
+    """The database of a demo that has written its past, which hubs copy: that of TEST_DEMO_DB, or one that a hub writes now."""
+    if made := os.environ.get("TEST_DEMO_DB"):
+        return made
+    folder = tempfile.TemporaryDirectory(prefix="matchwire-attack-past-", ignore_cleanup_errors=True)
+    atexit.register(folder.cleanup)
+    hub = Hub(folder.name, {})
+    hub.start(descriptors=None, stalled=False)
+    deadline = time.monotonic() + START_S_MAX
+    while "past and programme are in the archive" not in (hub.folder / "log").read_text():
+        if hub.process.poll() is not None or time.monotonic() > deadline:
+            hub.process.kill()
+            raise SystemExit("the demo wrote no past")
+        time.sleep(0.2)
+    hub.process.terminate()
+    hub.process.wait(STOP_S_MAX)
+    return hub.db
 
 
 def fact(name, **facts):

@@ -62,7 +62,7 @@ LONG_SUITES = {
     "fuzz": Suite(fuzz, "build"),
     "image": Suite(image, "build"),
     "package": Suite(package, "hubs", uses_build=True),
-    "attack": Suite(attack, "hubs", uses_build=True),
+    "attack": Suite(attack, "hubs", uses_build=True, uses_past=True),
     "client-js-long": Suite(client_js_long, "hubs", uses_build=True),
     "client-python-long": Suite(client_python_long, "hubs", uses_build=True),
     "protocol-all": Suite(protocol_all, "hubs", uses_build=True, uses_past=True, shares_hub=True),

@@ -306,6 +306,6 @@ def protocol_cases(log, *options):
 
 def attack(log):
     """Attacks by one account or by strangers: what everyone else notices, beside a control."""
-    env = {"HUB_BIN": str(hub_binary(log))}
+    env = {"HUB_BIN": str(hub_binary(log)), "TEST_DEMO_DB": str(DEMO.path(log))}
     code, said = log.run(sys.executable, TOP / "tests" / "attack", "--seconds", "3", "--minutes", "20", env=env)
     return script_counts(said, code)
