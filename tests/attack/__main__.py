@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Attacks by one account or by strangers, and what everyone else notices of them.
 
-    HUB_BIN=target/release/matchwire python3 tests/attack             all of them, in five minutes at most
+    HUB_BIN=target/release/matchwire python3 tests/attack             what five minutes suffice for, the findings first
+    python3 tests/attack --minutes 20 --seconds 3                     all of them
     python3 tests/attack --row find --row sse --seconds 10            those whose names contain this, ten seconds each
     python3 tests/attack --list
 
@@ -44,12 +45,12 @@ STOP_S = 2
 # How long the effects of an attack may take to end before the next one begins with a new hub; what waits count as usual, or as much
 # as in a control, but no more than the last.
 CALM_S_MAX, CALM_MS, USUAL_MS_MAX = 5, 60, 500
-# Hubs by their names: the usual one with the demo's past, and small ones for what concerns the whole process.
+# Hubs by their names: small ones for what concerns the whole process, and the usual one with the demo's past.
 HUBS = {
-    "usual": {"past": True},
     "narrow": {"MATCHWIRE_DEMO_PAST": "false", "MATCHWIRE_SERVER_CONNECTIONS_MAX": "1000"},
     "stalled": {"MATCHWIRE_DEMO_PAST": "false", "stalled": True},
     "descriptors": {"MATCHWIRE_DEMO_PAST": "false", "MATCHWIRE_LOG_SEGMENT_BYTES": "65536", "descriptors": 512},
+    "usual": {"past": True},
 }
 
 
@@ -206,10 +207,11 @@ def main():
     if options.list:
         print("\n".join(attack.name for attack in attacks))
         return 0
-    # Rows with the same control one after another; of those, the ones that may take the most memory last.
+    # The findings first, should the time be short, and rows with the same control one after another.
     families = {}
     for attack in attacks:
-        families.setdefault((attack.control, attack.connections, attack.addresses), []).append(attack)
+        families.setdefault((not attack.name[0].isdigit(), attack.control, attack.connections, attack.addresses), []).append(attack)
+    families = dict(sorted(families.items(), key=lambda family: family[0][0]))
     attacks = [attack for family in families.values() for attack in family]
     # What ends the harness ends its hub too.
     process = os.getpid()
