@@ -3,7 +3,7 @@
 from runner.servers import authority, broker, installed_postgres, mail_server, nats_servers, prometheus, proxies
 from runner.suites.checks import budgets, clippy, deny, docs, format_, fuzz, interleavings, runner, unused
 from runner.suites.clients import (
-    client_js, client_js_long, client_python, client_python_long, clients, conformance, generators, generators_python, mcp, protocol, protocol_all,
+    attack, client_js, client_js_long, client_python, client_python_long, clients, conformance, generators, generators_python, mcp, protocol, protocol_all,
     python_client_tools, schemathesis, strangers, websocat,
 )
 from runner.suites.common import Suite, needs_npm, needs_python, needs_tool
@@ -62,6 +62,7 @@ LONG_SUITES = {
     "fuzz": Suite(fuzz, "build"),
     "image": Suite(image, "build"),
     "package": Suite(package, "hubs", uses_build=True),
+    "attack": Suite(attack, "hubs", uses_build=True, uses_past=True),
     "client-js-long": Suite(client_js_long, "hubs", uses_build=True),
     "client-python-long": Suite(client_python_long, "hubs", uses_build=True),
     "protocol-all": Suite(protocol_all, "hubs", uses_build=True, uses_past=True, shares_hub=True),

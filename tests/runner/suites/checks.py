@@ -63,11 +63,14 @@ def budgets(log):
 
 
 def runner(log):
-    """The tests of this script's own parts."""
-    code, printed = log.run(sys.executable, "-m", "unittest", "discover", "-s", "tests/runner", "-t", "tests")
-    ran = re.search(r"^Ran (\d+) tests? ", printed, re.MULTILINE)
-    failed = sum(map(int, re.findall(r"(?:failures|errors)=(\d+)", printed)))
-    return at_least_failed(Counts(int(ran[1]) - failed if ran else 0, failed), code)
+    """The tests of this script's own parts, and of the harness of attacks."""
+    counts = Counts()
+    for folder, top in (("tests/runner", "tests"), ("tests/attack", "tests/attack")):
+        code, printed = log.run(sys.executable, "-m", "unittest", "discover", "-s", folder, "-t", top)
+        ran = re.search(r"^Ran (\d+) tests? ", printed, re.MULTILINE)
+        failed = sum(map(int, re.findall(r"(?:failures|errors)=(\d+)", printed)))
+        counts += at_least_failed(Counts(int(ran[1]) - failed if ran else 0, failed), code)
+    return counts
 
 
 def deny(log):

@@ -312,3 +312,10 @@ def protocol_cases(log, *options):
     with SHARED_HUB.used(log) as (*_, port):
         code, said = log.run(sys.executable, TOP / "tests" / "protocol" / "cases.py", *options, f"ws://127.0.0.1:{port}/echo")
     return script_counts(said, code)
+
+
+def attack(log):
+    """Attacks by one account or by strangers: what everyone else notices, beside a control."""
+    env = {"HUB_BIN": str(hub_binary(log)), "TEST_DEMO_DB": str(DEMO.path(log))}
+    code, said = log.run(sys.executable, TOP / "tests" / "attack", "--seconds", "3", "--minutes", "20", env=env)
+    return script_counts(said, code)
