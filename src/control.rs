@@ -71,7 +71,7 @@ pub const CONNECTION_COLUMNS: [&str; 10] = [
 /// Why no hub did what a command asked for.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError {
-    #[error("no hub with this database runs on this machine: {}", .path.display())]
+    #[error("no hub can be reached at {}", .path.display())]
     NoHub { path: PathBuf, source: io::Error },
     #[error("the hub did not answer within {} s", ANSWER_WITHIN.as_secs())]
     Silent,
@@ -104,7 +104,10 @@ pub async fn ask(path: &Path, request: &ControlRequest) -> Result<ControlRespons
         stream.write_all(&serde_json::to_vec(request)?).await?;
         stream.shutdown().await?;
         let mut response = Vec::new();
-        stream.take(RESPONSE_BYTES_MAX).read_to_end(&mut response).await?;
+        if stream.take(RESPONSE_BYTES_MAX).read_to_end(&mut response).await? == 0 {
+            // It has ended meanwhile.
+            return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+        }
         Ok(serde_json::from_slice(&response)?)
     };
     match timeout(ANSWER_WITHIN, exchange).await.unwrap_or(Err(ControlError::Silent))? {

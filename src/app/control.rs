@@ -3,7 +3,7 @@
 use std::{
     fs::{self, Permissions},
     io,
-    os::unix::fs::{MetadataExt, PermissionsExt},
+    os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -61,7 +61,8 @@ impl ControlSocket {
         let bound = match UnixListener::bind(&path) {
             // It was left behind by a process that was killed, or another hub listens.
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
-                if std::os::unix::net::UnixStream::connect(&path).is_ok() {
+                let is_socket = fs::symlink_metadata(&path)?.file_type().is_socket();
+                if !is_socket || std::os::unix::net::UnixStream::connect(&path).is_ok() {
                     return Err(error);
                 }
                 fs::remove_file(&path)?;
@@ -270,5 +271,19 @@ mod tests {
         let path = folder.path().join("control");
         drop(std::os::unix::net::UnixListener::bind(&path).expect("a socket"));
         assert!(path.exists() && ControlSocket::open(&path).is_some());
+    }
+
+    /// The hub starts without it.
+    #[tokio::test]
+    async fn neither_a_file_nor_a_long_path_becomes_a_socket() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let file = folder.path().join("control");
+        fs::write(&file, "a file of somebody").expect("it is written");
+        assert!(ControlSocket::open(&file).is_none());
+        assert_eq!(fs::read_to_string(&file).expect("it is there"), "a file of somebody");
+        let long = path_beside(&folder.path().join("d".repeat(120)));
+        assert!(ControlSocket::open(&long).is_none());
+        let unreachable = ask(&long, &ControlRequest::Reload).await;
+        assert!(matches!(unreachable, Err(ControlError::NoHub { .. })), "{unreachable:?}");
     }
 }
