@@ -6,10 +6,15 @@
 use std::sync::Arc;
 
 use metrics::gauge;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tracing::{error, info};
 
-use super::{AppError, playing, service_manager};
+use super::{
+    AppError,
+    control::ReloadReply,
+    playing, service_manager,
+    signals::{SignalRequest, Signals},
+};
 use crate::{
     config::{Config, ConfigError, ConfigOrigin, LoggingConfig, TlsConfig},
     telemetry::{self, LogFilter, TelemetryError},
@@ -73,8 +78,29 @@ impl Reloader {
         self.sources.subscribe()
     }
 
+    /// Reloads the settings at each signal and each request, until a signal stops the hub.
+    pub(super) async fn reload_until_stop(
+        &mut self,
+        signals: &mut Signals,
+        requests: &mut mpsc::Receiver<ReloadReply>,
+    ) {
+        loop {
+            tokio::select! {
+                request = signals.next() => match request {
+                    // The log says how it went.
+                    SignalRequest::Reload => drop(self.reload()),
+                    SignalRequest::Stop => return,
+                },
+                Some(reply) = requests.recv() => {
+                    // The command may no longer wait.
+                    reply.send(self.reload()).ok();
+                }
+            }
+        }
+    }
+
     /// Applies all changes, or none. Returns the names of the settings that have changed, or why nothing was applied.
-    pub(super) fn reload(&mut self) -> Result<Vec<String>, String> {
+    fn reload(&mut self) -> Result<Vec<String>, String> {
         service_manager::is_reloading();
         let reloaded = self.try_reload();
         gauge!("matchwire_settings_refused").set(if reloaded.is_ok() { 0.0 } else { 1.0 });
