@@ -55,7 +55,7 @@ use crate::{
     banner,
     cli::ReplayArgs,
     config::{BenchConfig, Config},
-    control::path_beside,
+    control::SOCKET_SUFFIX,
     demo::DemoRun,
     telemetry,
     test_match::test_match,
@@ -461,7 +461,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
     }
     let webhooks = RunningWebhooks::start(webhooks, &stopped)?;
     // Before anybody is told that the hub runs.
-    let control = ControlSocket::open(&path_beside(config.server.db.beside()));
+    let control = ControlSocket::open(&config.beside(SOCKET_SUFFIX));
     let (key, mails) = (demo_key.as_deref(), mail::demo_folder(&config));
     banner::print(&mut io::stdout(), address, secure, &mode, key, mails.as_deref())?;
     banner::log(&config, &mode);

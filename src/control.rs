@@ -39,19 +39,12 @@ pub enum ControlRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ControlResponse {
-    /// The settings that have changed, by name.
-    Reloaded {
-        changed: Vec<String>,
-    },
+    /// What was done, in words.
+    Done { done: String },
     /// One row for each, with the cells of [`CONNECTION_COLUMNS`].
-    Connections {
-        rows: Vec<[Option<String>; 10]>,
-    },
-    Closed,
+    Connections { rows: Vec<[Option<String>; 10]> },
     /// Nothing was done, and why.
-    Refused {
-        reason: String,
-    },
+    Refused { reason: String },
 }
 
 /// What is told of a connection. Its id is `conn` of its `hello`.
@@ -83,13 +76,8 @@ pub enum ControlError {
     Refused(String),
 }
 
-/// The socket of the hub whose database this path stands for.
-#[must_use]
-pub fn path_beside(db: &Path) -> PathBuf {
-    let mut name = db.as_os_str().to_owned();
-    name.push("-control");
-    name.into()
-}
+/// The end of the name of the socket, which is next to the database.
+pub const SOCKET_SUFFIX: &str = "-control";
 
 /// Asks the hub at this socket.
 ///

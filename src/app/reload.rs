@@ -99,21 +99,26 @@ impl Reloader {
         }
     }
 
-    /// Applies all changes, or none. Returns the names of the settings that have changed, or why nothing was applied.
-    fn reload(&mut self) -> Result<Vec<String>, String> {
+    /// Applies all changes, or none. Says which settings have changed, or why nothing was applied.
+    fn reload(&mut self) -> Result<String, String> {
         service_manager::is_reloading();
         let reloaded = self.try_reload();
         gauge!("matchwire_settings_refused").set(if reloaded.is_ok() { 0.0 } else { 1.0 });
-        match &reloaded {
-            Ok(changed) if changed.is_empty() => info!("reloaded: no setting has changed"),
-            Ok(changed) => info!("reloaded: {} changed", changed.join(", ")),
+        service_manager::is_ready();
+        match reloaded {
+            Ok(changed) => {
+                let changed = changed.join(", ");
+                let changed = if changed.is_empty() { "no setting has" } else { &changed };
+                let done = format!("reloaded: {changed} changed");
+                info!("{done}");
+                Ok(done)
+            }
             Err(error) => {
-                let error = error as &dyn std::error::Error;
-                error!(error, "not reloaded: all settings stay as they are");
+                let cause = &error as &dyn std::error::Error;
+                error!(error = cause, "not reloaded: all settings stay as they are");
+                Err(format!("not reloaded: {}", with_causes(&error)))
             }
         }
-        service_manager::is_ready();
-        reloaded.map_err(|error| with_causes(&error))
     }
 
     /// Returns the names of the settings that have changed.
