@@ -48,12 +48,6 @@ impl Networks {
         let address = address.to_canonical();
         networks.iter().any(|network| network.contains(&address))
     }
-
-    /// Whether every address is allowed.
-    #[must_use]
-    pub fn is_unlimited(&self) -> bool {
-        self.0.is_none()
-    }
 }
 
 /// In CIDR notation, a single address without its prefix; separated by spaces.

@@ -381,11 +381,11 @@ impl HubHandle {
     /// # Errors
     ///
     /// If the hub has stopped, or no longer leads.
-    pub async fn known(&self, source: SourceNumber) -> Result<KnownFacts, HubStopped> {
-        let (reply, known) = oneshot::channel();
+    pub async fn known_facts(&self, source: SourceNumber) -> Result<KnownFacts, HubStopped> {
+        let (reply, facts) = oneshot::channel();
         let request = Request::Known { source, reply };
         self.requests.send(request).await.map_err(|_| HubStopped)?;
-        known.await.map_err(|_| HubStopped)
+        facts.await.map_err(|_| HubStopped)
     }
 }
 
