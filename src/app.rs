@@ -26,7 +26,7 @@ use tokio::{
     sync::{mpsc, watch},
     time::{Instant, timeout},
 };
-use tracing::{error, info};
+use tracing::info;
 
 #[cfg(feature = "cluster")]
 pub use self::cluster::HistoryError;
@@ -47,7 +47,7 @@ use self::{
     },
     reload::{ReloadedParts, Reloader},
     resolved::ResolvedSettings,
-    signals::{SignalRequest, Signals},
+    signals::Signals,
     stopping::StopDeadline,
     webhooks::{RunningWebhooks, WebhookParts},
 };
@@ -55,7 +55,7 @@ use crate::{
     banner,
     cli::ReplayArgs,
     config::{BenchConfig, Config},
-    control::path_beside,
+    control::SOCKET_SUFFIX,
     demo::DemoRun,
     telemetry,
     test_match::test_match,
@@ -99,7 +99,7 @@ use record::{
 };
 use web::{
     entitlement::{Entitlement, needs_of_name},
-    http::{self, BenchListener, Registry, tls::acme::AcmeClient},
+    http::{self, BenchListener, Registry},
     images::Images,
     revocation::{self, Revoker},
 };
@@ -148,16 +148,8 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
     let metrics = telemetry::start_metrics()?;
     let open_files = OpenFiles::raised();
     let recordings = playing::recordings(&config, &mode)?;
-    let (resolved, problems) = resolved::resolve(&config, &mode, wall() / 1_000_000);
-    for SettingProblem { setting, error, is_fatal } in problems {
-        if is_fatal {
-            return Err(error);
-        }
-        let error = &error as &dyn std::error::Error;
-        error!(error, "{setting} cannot be used as it is now; the hub starts all the same");
-    }
-    let ResolvedSettings { certificate, acme, live, traces } = resolved;
-    acme.as_ref().map_or(Ok(()), AcmeClient::make_folder)?;
+    let ResolvedSettings { certificate, acme, live, traces } =
+        resolved::resolve_for_start(&config, &mode)?;
     let shown = certificate.clone().or_else(|| Some(acme.as_ref()?.certificate()));
     let tls = shown.map(http::tls::server_config).transpose()?;
     let secure = if tls.is_some() { "s" } else { "" };
@@ -165,7 +157,8 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
     let (socket, address) = Socket::open(&config)?;
     config.check_address(address)?;
     let bench_listener = bench_listener(&config.bench)?;
-    let database = Database::open_with(&config.server.db, &config.database).await;
+    let database = Database::open_with(&config.server.db, &config.database);
+    let database = service_manager::extending_start(database).await;
     let accounts = Accounts::of(database.map_err(AccountsError::from)?, &config.accounts).await?;
     let prices = Prices::new(config.products.catalogue().expect("the settings were checked"));
     let demo_key = demo_key(&accounts, &mode).await?;
@@ -471,7 +464,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
     }
     let webhooks = RunningWebhooks::start(webhooks, &stopped)?;
     // Before anybody is told that the hub runs.
-    let control = ControlSocket::open(&path_beside(config.server.db.beside()));
+    let control = ControlSocket::open(&config.beside(SOCKET_SUFFIX));
     let (key, mails) = (demo_key.as_deref(), mail::demo_folder(&config));
     banner::print(&mut io::stdout(), address, secure, &mode, key, mails.as_deref())?;
     banner::log(&config, &mode);
@@ -489,19 +482,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
         supervisor::spawn("control", Lifetime::UntilStop, answering);
     }
     let stop_requested = async {
-        loop {
-            tokio::select! {
-                request = signals.next() => match request {
-                    // The log says how it went.
-                    SignalRequest::Reload => drop(reloader.reload()),
-                    SignalRequest::Stop => break,
-                },
-                Some(reply) = reload_requests.recv() => {
-                    // The command may no longer wait.
-                    reply.send(reloader.reload()).ok();
-                }
-            }
-        }
+        reloader.reload_until_stop(&mut signals, &mut reload_requests).await;
         // Before the playback is dropped below.
         supervisor::stopping();
         service_manager::is_stopping();

@@ -153,7 +153,7 @@ pub enum ConfigError {
     #[error("{name} must be {expected}")]
     Wrong { name: &'static str, expected: &'static str },
     #[error("{name} must not be 0")]
-    Zero { name: &'static str },
+    Zero { name: String },
     #[error(transparent)]
     BoundExceeded(#[from] BoundExceeded),
     #[error(transparent)]
@@ -186,6 +186,26 @@ pub enum ConfigError {
     BenchForAll { listen: SocketAddr },
 }
 
+/// The numbers where 0 has a meaning, as their documentation says, or is judged with other settings.
+const MAY_BE_ZERO: &str = "\
+    archive.keep_days archive.keep_signals_days archive.keep_ticks_days bench.port \
+    bench.rate cluster.answer_ms cluster.isolated_ms cluster.lease_ms cluster.log_age_ms \
+    cluster.log_bytes cluster.record_bytes_max cluster.replicas cluster.stale_ms \
+    database.connections_max demo.head_start_minutes demo.seed fanout.idle_ms \
+    fanout.send_buffer_bytes fanout.shards fanout.unsent_bytes feeds.hold_ms \
+    hub.ended_keep_ms hub.ids_max images.cache_bytes ingest.deadline_ms ingest.ids_max \
+    ingest.prices_deadline_ms ingest.sockets_max ingest.sockets_max_per_source \
+    limits.account_cpu_burst_ms limits.account_cpu_percent limits.account_waiting_max \
+    limits.address_burst limits.address_per_second limits.client_documents_per_hour \
+    limits.football_per_day limits.log_ins_per_hour_by_account \
+    limits.log_ins_per_hour_by_address limits.log_ins_per_hour_by_email \
+    limits.mails_per_hour limits.mails_per_hour_by_email limits.registrations_per_hour \
+    limits.tennis_taster_per_day limits.token_requests_per_minute \
+    limits.wrong_keys_per_minute log.disk_free_min_bytes log.films_keep_ms log.fsync_ms \
+    log.replays_max log.replays_max_per_account mail.retry_max_ms mcp.cache_bytes \
+    mcp.notify_ms payments.retry_ms payments.sweep_after_ms server.drain_ms server.hsts_days \
+    tls.watch_ms usage.keep_days webhooks.max_per_account webhooks.retry_max_ms";
+
 impl Config {
     /// Reads the settings of this process.
     ///
@@ -215,16 +235,6 @@ impl Config {
         Ok((config, problems))
     }
 
-    #[cfg(test)]
-    fn from_sources(
-        file: Option<&Path>,
-        environment: impl IntoIterator<Item = (OsString, OsString)>,
-        flags: &Flags,
-    ) -> Result<Self, ConfigError> {
-        let config = Self::read(file, environment, flags)?;
-        config.problems().into_iter().next().map_or(Ok(config), Err)
-    }
-
     /// The settings, which are not checked against each other.
     fn read(
         file: Option<&Path>,
@@ -238,30 +248,18 @@ impl Config {
     }
 
     fn with_flags(mut self, flags: &Flags) -> Self {
-        if let Some(listen) = flags.listen {
-            self.server.listen = listen;
-        }
+        self.server.listen = flags.listen.unwrap_or(self.server.listen);
         if let Some(db) = &flags.db {
             self.server.db.clone_from(db);
         }
-        if let Some(demo) = flags.demo {
-            self.demo.enabled = demo;
-        }
+        self.demo.enabled = flags.demo.unwrap_or(self.demo.enabled);
         if flags.plays_recordings && self.log.folder.as_os_str().is_empty() {
             self.log.engine = LogEngine::Memory;
         }
-        if let Some(speed) = flags.demo_speed {
-            self.demo.speed = speed;
-        }
-        if let Some(rate) = flags.bench_rate {
-            self.bench.rate = rate;
-        }
-        if let Some(channels) = flags.bench_channels {
-            self.bench.channels = channels;
-        }
-        if let Some(port) = flags.bench_port {
-            self.bench.port = port;
-        }
+        self.demo.speed = flags.demo_speed.unwrap_or(self.demo.speed);
+        self.bench.rate = flags.bench_rate.unwrap_or(self.bench.rate);
+        self.bench.channels = flags.bench_channels.unwrap_or(self.bench.channels);
+        self.bench.port = flags.bench_port.unwrap_or(self.bench.port);
         if let Some(certificate) = &flags.tls_certificate {
             self.tls.certificate.clone_from(certificate);
         }
@@ -300,7 +298,7 @@ impl Config {
     fn problems(&self) -> Vec<ConfigError> {
         let mut problems: Vec<ConfigError> = Vec::new();
         problems.extend(self.missing_features(features::is_built).map(ConfigError::from));
-        problems.extend(self.zeros().map(|name| ConfigError::Zero { name }));
+        problems.extend(self.zeros());
         problems.extend(self.exceeded_bounds().map(ConfigError::from));
         let has_certificate = !self.tls.certificate.as_os_str().is_empty();
         if has_certificate == self.tls.key.as_os_str().is_empty() {
@@ -390,108 +388,39 @@ impl Config {
         self.demo.enabled && self.sources.is_empty()
     }
 
+    /// A file or folder of the hub next to its database, by the end of its name.
+    #[must_use]
+    pub fn beside(&self, suffix: &str) -> PathBuf {
+        let mut name = self.server.db.beside().as_os_str().to_owned();
+        name.push(suffix);
+        name.into()
+    }
+
     fn source_problems(&self) -> impl Iterator<Item = ConfigError> {
-        self.sources.iter().enumerate().filter_map(|(place, source)| {
+        self.sources.iter().enumerate().filter_map(|(index, source)| {
             let problem = source.problem().or_else(|| {
-                let earlier = self.sources[..place].iter().any(|it| it.name == source.name);
+                let earlier = self.sources[..index].iter().any(|other| other.name == source.name);
                 earlier.then_some("the name is taken by another source")
             })?;
             Some(ConfigError::Source { name: source.name.clone(), problem })
         })
     }
 
-    /// The settings that must not be 0, and are. Not in the list: `drain_ms`, `hsts_days`,
-    /// `database.connections_max`, `shards`, `idle_ms`, `bench.rate` and `bench.port`, where 0 has
-    /// a meaning, as it does for each rate of `limits`; and `ended_keep_ms`, where 0 evicts an
-    /// ended match at once.
-    fn zeros(&self) -> impl Iterator<Item = &'static str> {
-        let Self { server, database, mail, payments, limits, usage, hub, fanout, bench, .. } = self;
-        let Self { archive, feeds, ingest, images, log, mcp, predictions, traces, .. } = self;
-        let knobs = [
-            ("traces.every", traces.every.into()),
-            ("server.command_bytes_max", server.command_bytes_max as u64),
-            ("server.failure_exit_ms", server.failure_exit_ms),
-            ("server.command_fragments_max", server.command_fragments_max.into()),
-            ("server.handshake_timeout_ms", server.handshake_timeout_ms),
-            ("server.body_timeout_ms", server.body_timeout_ms),
-            ("server.keep_alive_ms", server.keep_alive_ms),
-            ("server.connections_max", server.connections_max as u64),
-            ("server.connections_max_per_address", server.connections_max_per_address as u64),
-            ("server.write_timeout_ms", server.write_timeout_ms),
-            ("server.unread_bytes_max", server.unread_bytes_max as u64),
-            ("server.unread_bytes_max_per_address", server.unread_bytes_max_per_address as u64),
-            ("mail.timeout_ms", mail.timeout_ms),
-            ("mail.connections", mail.connections as u64),
-            ("mail.batch", mail.batch.into()),
-            ("mail.poll_ms", mail.poll_ms),
-            ("mail.attempts_max", mail.attempts_max.into()),
-            ("mail.retry_ms", mail.retry_ms),
-            ("mail.keep_days", mail.keep_days.into()),
-            ("payments.timeout_ms", payments.timeout_ms),
-            ("payments.attempts", payments.attempts.into()),
-            ("payments.webhook_age_ms", payments.webhook_age_ms),
-            ("payments.webhook_bytes_max", payments.webhook_bytes_max as u64),
-            ("payments.webhook_checks_per_minute", payments.webhook_checks_per_minute.into()),
-            ("payments.orders_open_max", payments.orders_open_max as u64),
-            ("payments.sweep_ms", payments.sweep_ms),
-            ("payments.sweep_orders_max", payments.sweep_orders_max.into()),
-            ("limits.addresses_max", limits.addresses_max as u64),
-            ("predictions.refit_ms", predictions.refit_ms),
-            ("predictions.half_life_days", predictions.half_life_days.into()),
-            ("predictions.matches_min", predictions.matches_min as u64),
-            ("usage.flush_ms", usage.flush_ms),
-            ("usage.entries_max", usage.entries_max as u64),
-            ("database.acquire_ms", database.acquire_ms),
-            ("database.probe_ms", database.probe_ms),
-            ("archive.write_ms", archive.write_ms),
-            ("archive.reload_ms", archive.reload_ms),
-            ("archive.unresolved_after_ms", archive.unresolved_after_ms),
-            ("archive.untold_after_ms", archive.untold_after_ms),
-            ("hub.tail_bytes", hub.tail_bytes as u64),
-            ("hub.tail_ms", hub.tail_ms),
-            ("hub.matches_max", hub.matches_max as u64),
-            ("hub.matches_max_per_source", hub.matches_max_per_source as u64),
-            ("hub.inbox_batches", hub.inbox_batches as u64),
-            ("fanout.outbox_bytes", fanout.outbox_bytes as u64),
-            ("fanout.outbox_age_ms", fanout.outbox_age_ms),
-            ("fanout.write_bytes_max", fanout.write_bytes_max as u64),
-            ("fanout.channels_max", fanout.channels_max as u64),
-            ("fanout.patterns_max", fanout.patterns_max as u64),
-            ("fanout.from_bytes_max", fanout.from_bytes_max as u64),
-            ("fanout.catch_up_burst", fanout.catch_up_burst.into()),
-            ("fanout.catch_ups_per_second", fanout.catch_ups_per_second.into()),
-            ("fanout.beat_ms", fanout.beat_ms),
-            ("fanout.stall_ms", fanout.stall_ms),
-            ("fanout.mailbox", fanout.mailbox as u64),
-            ("fanout.sockets_max_per_account", fanout.sockets_max_per_account as u64),
-            ("fanout.sockets_max", fanout.sockets_max as u64),
-            ("bench.channels", bench.channels.into()),
-            ("log.segment_bytes", log.segment_bytes),
-            ("log.records_keep_ms", log.records_keep_ms),
-            ("log.records_bytes_max", log.records_bytes_max),
-            ("log.films_bytes_max", log.films_bytes_max),
-            ("log.snapshot_ms", log.snapshot_ms),
-            ("log.snapshot_work_ms", log.snapshot_work_ms),
-            ("log.snapshots_keep", log.snapshots_keep as u64),
-            ("feeds.quarantine_bytes_max", feeds.quarantine_bytes_max as u64),
-            ("feeds.quarantine_age_ms", feeds.quarantine_age_ms),
-            ("feeds.message_bytes_max", feeds.message_bytes_max as u64),
-            ("feeds.stale_after_ms", feeds.stale_after_ms),
-            ("ingest.body_bytes_max", ingest.body_bytes_max as u64),
-            ("ingest.line_bytes_max", ingest.line_bytes_max as u64),
-            ("ingest.body_ms", ingest.body_ms),
-            ("ingest.wait_ms", ingest.wait_ms),
-            ("images.file_bytes_max", images.file_bytes_max as u64),
-            ("images.renders_max", images.renders_max as u64),
-            ("mcp.request_bytes_max", mcp.request_bytes_max as u64),
-            ("mcp.waits_max_per_account", mcp.waits_max_per_account as u64),
-            ("mcp.listens_max_per_account", mcp.listens_max_per_account as u64),
-            ("mcp.listen_resources_max", mcp.listen_resources_max as u64),
-            ("mcp.watched_channels_max", mcp.watched_channels_max as u64),
-        ];
-        let knobs = knobs.into_iter().chain(self.accounts.knobs()).chain(self.oauth.knobs());
-        let knobs = knobs.chain(self.signals.knobs()).chain(self.webhooks.knobs());
-        knobs.filter(|(_, value)| *value == 0).map(|(name, _)| name)
+    /// The settings that must not be 0, and are.
+    fn zeros(&self) -> Vec<ConfigError> {
+        let mut zeros = Vec::new();
+        // A path that is no text is a problem of its own.
+        for (section, settings) in Table::try_from(self).unwrap_or_default() {
+            let Value::Table(settings) = settings else { continue };
+            for (setting, value) in settings {
+                let name = format!("{section}.{setting}");
+                let may_be_zero = MAY_BE_ZERO.split_whitespace().any(|listed| listed == name);
+                if value == Value::Integer(0) && !may_be_zero {
+                    zeros.push(ConfigError::Zero { name });
+                }
+            }
+        }
+        zeros
     }
 
     fn exceeded_bounds(&self) -> impl Iterator<Item = BoundExceeded> {

@@ -39,19 +39,12 @@ pub enum ControlRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ControlResponse {
-    /// The settings that have changed, by name.
-    Reloaded {
-        changed: Vec<String>,
-    },
+    /// What was done, in words.
+    Done { done: String },
     /// One row for each, with the cells of [`CONNECTION_COLUMNS`].
-    Connections {
-        rows: Vec<[Option<String>; 10]>,
-    },
-    Closed,
+    Connections { rows: Vec<[Option<String>; 10]> },
     /// Nothing was done, and why.
-    Refused {
-        reason: String,
-    },
+    Refused { reason: String },
 }
 
 /// What is told of a connection. Its id is `conn` of its `hello`.
@@ -71,7 +64,7 @@ pub const CONNECTION_COLUMNS: [&str; 10] = [
 /// Why no hub did what a command asked for.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError {
-    #[error("no hub with this database runs on this machine: {}", .path.display())]
+    #[error("no hub can be reached at {}", .path.display())]
     NoHub { path: PathBuf, source: io::Error },
     #[error("the hub did not answer within {} s", ANSWER_WITHIN.as_secs())]
     Silent,
@@ -83,13 +76,8 @@ pub enum ControlError {
     Refused(String),
 }
 
-/// The socket of the hub whose database this path stands for.
-#[must_use]
-pub fn path_beside(db: &Path) -> PathBuf {
-    let mut name = db.as_os_str().to_owned();
-    name.push("-control");
-    name.into()
-}
+/// The end of the name of the socket, which is next to the database.
+pub const SOCKET_SUFFIX: &str = "-control";
 
 /// Asks the hub at this socket.
 ///
@@ -104,7 +92,10 @@ pub async fn ask(path: &Path, request: &ControlRequest) -> Result<ControlRespons
         stream.write_all(&serde_json::to_vec(request)?).await?;
         stream.shutdown().await?;
         let mut response = Vec::new();
-        stream.take(RESPONSE_BYTES_MAX).read_to_end(&mut response).await?;
+        if stream.take(RESPONSE_BYTES_MAX).read_to_end(&mut response).await? == 0 {
+            // It has ended meanwhile.
+            return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+        }
         Ok(serde_json::from_slice(&response)?)
     };
     match timeout(ANSWER_WITHIN, exchange).await.unwrap_or(Err(ControlError::Silent))? {

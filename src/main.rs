@@ -218,7 +218,7 @@ fn ask(
     format: Format,
 ) -> Result<(), Box<dyn Error>> {
     let (config, _) = Config::load_with_problems(hub.config.as_deref(), &hub.flags())?;
-    let socket = control::path_beside(config.server.db.beside());
+    let socket = config.beside(control::SOCKET_SUFFIX);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut out = BufWriter::new(io::stdout());
     let done = runtime.block_on(commands::running::run(&socket, request, format, &mut out));

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes what operators see from metrics.toml: the tables in docs/OPERATING.md, Grafana's dashboards and Prometheus' alerts.
+"""Writes what operators see from metrics.toml: the tables in docs/OPERATING.md, Grafana's dashboards and Prometheus' alerts; and
+what `/metrics` says of each metric.
 
 Without options it writes the files; with --check it says which ones differ, and fails. It needs Python 3.11 alone.
 """
@@ -15,6 +16,7 @@ HERE = Path(__file__).resolve().parent
 TOP = HERE.parent.parent
 DOCS = TOP / "docs"
 PAGE = DOCS / "OPERATING.md"
+DESCRIPTIONS = TOP / "src" / "telemetry" / "metrics.txt"
 
 # The variables of the dashboards, with the label that each limits.
 VARIABLES = {"instance": "label_values(matchwire_build_info, instance)", "source": "label_values(matchwire_feed_state, source)"}
@@ -301,6 +303,12 @@ def check_table(table, page):
             raise Wrong(f"{alert['name']}: no severity {alert['severity']}")
 
 
+def descriptions(table):
+    """A line for each metric, with its kind, its name and its text without markup."""
+    plain = {name: re.sub(r"\[([^]]*)\]\([^)]*\)|`", r"\1", it["text"]) for name, it in table["metric"].items()}
+    return "".join(f"{it['kind']} {name} {plain[name]}\n" for name, it in table["metric"].items())
+
+
 def read():
     """The table, and the default of each setting."""
     table = tomllib.loads((HERE / "metrics.toml").read_text())
@@ -316,6 +324,7 @@ def files():
     made = {
         PAGE: between_markers(page, "alerts", alerts_table(table, settings)),
         HERE / "alerts.yml": alerts_text(table, settings),
+        DESCRIPTIONS: descriptions(table),
     }
     for it in table["dashboard"]:
         made[HERE / "grafana" / f"{it['id']}.json"] = json_text(dashboard(table, it)) + "\n"

@@ -32,7 +32,7 @@ struct SharedState {
 }
 
 impl LogState {
-    /// Since when the log has taken no record.
+    /// Since when the log cannot be written, so that nothing new is published.
     #[must_use]
     pub fn refused_since(&self) -> Option<Instant> {
         self.lock_refusal().as_ref().map(|refusal| refusal.since)

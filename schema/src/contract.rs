@@ -97,15 +97,6 @@ impl Contract {
         self.check(definition, &envelope.into())
     }
 
-    /// Checks the document of a channel.
-    ///
-    /// # Errors
-    ///
-    /// What does not conform.
-    pub fn check_document(&self, channel: &str, document: &Value) -> Result<(), String> {
-        self.check(&self.kind(&channel.into())?.document, document)
-    }
-
     /// The declared fields that no value so far had, as `Definition.field`: those of this definition and of all that it
     /// refers to. All of them, unless the contract is [counting](Self::counting_fields).
     #[must_use]

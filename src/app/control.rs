@@ -3,7 +3,7 @@
 use std::{
     fs::{self, Permissions},
     io,
-    os::unix::fs::{MetadataExt, PermissionsExt},
+    os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -29,8 +29,8 @@ const SHARDS_WITHIN: Duration = Duration::from_secs(2);
 /// The pause after a connection could not be accepted.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Where the outcome of a reload goes: the names of the settings that have changed, or why nothing has.
-pub(super) type ReloadReply = oneshot::Sender<Result<Vec<String>, String>>;
+/// Where the outcome of a reload goes, in words: what has changed, or why nothing has.
+pub(super) type ReloadReply = oneshot::Sender<Result<String, String>>;
 
 /// The socket. Its file is gone when this is dropped.
 pub(super) struct ControlSocket {
@@ -61,7 +61,8 @@ impl ControlSocket {
         let bound = match UnixListener::bind(&path) {
             // It was left behind by a process that was killed, or another hub listens.
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
-                if std::os::unix::net::UnixStream::connect(&path).is_ok() {
+                let is_socket = fs::symlink_metadata(&path)?.file_type().is_socket();
+                if !is_socket || std::os::unix::net::UnixStream::connect(&path).is_ok() {
                     return Err(error);
                 }
                 fs::remove_file(&path)?;
@@ -140,8 +141,8 @@ impl ControlParts {
             return refused("the hub is stopping");
         }
         match reloaded.await {
-            Ok(Ok(changed)) => ControlResponse::Reloaded { changed },
-            Ok(Err(reason)) => refused(format!("not reloaded: {reason}")),
+            Ok(Ok(done)) => ControlResponse::Done { done },
+            Ok(Err(reason)) => refused(reason),
             Err(_) => refused("the hub is stopping"),
         }
     }
@@ -153,8 +154,8 @@ impl ControlParts {
             caller.map(|(_, caller)| caller.account.number())
         };
         let keys = account.map(|account| {
-            let own = callers.iter().filter(|(_, caller)| caller.account.number() == account);
-            own.map(|(id, _)| id.number()).collect()
+            let listed = callers.iter().filter(|(_, caller)| caller.account.number() == account);
+            listed.map(|(id, _)| id.number()).collect()
         });
         let query = SocketQuery { keys, channel: None };
         match self.fanout.list_sockets(query, SHARDS_WITHIN).await {
@@ -171,7 +172,7 @@ impl ControlParts {
 
     async fn close(&self, id: SocketId) -> ControlResponse {
         match self.fanout.close_socket(id, SHARDS_WITHIN).await {
-            Ok(Some(true)) => ControlResponse::Closed,
+            Ok(Some(true)) => ControlResponse::Done { done: "closed".to_owned() },
             Ok(Some(false)) => refused(format!("there is no connection {id}")),
             Ok(None) => refused(format!("shard {} does not answer", id.shard)),
             Err(error) => refused(error.to_string()),
@@ -208,7 +209,7 @@ mod tests {
     use crate::{
         app::part_settings::limits,
         config::Config,
-        control::{ControlError, ask, path_beside},
+        control::{ControlError, ask},
     };
     use hub::pipeline;
     use record::ids::PublicIds;
@@ -227,7 +228,7 @@ mod tests {
     #[tokio::test]
     async fn each_request_is_answered_or_refused_with_the_reason() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let path = path_beside(&folder.path().join("hub.db"));
+        let path = folder.path().join("hub.db-control");
         let nobody = ask(&path, &ControlRequest::Reload).await;
         assert!(matches!(nobody, Err(ControlError::NoHub { .. })), "{nobody:?}");
 
@@ -238,15 +239,15 @@ mod tests {
         let ((parts, mut requests), (stop, stopped)) = (parts(), watch::channel(false));
         let serving = tokio::spawn(parts.serve(socket, stopped));
         let reloader = tokio::spawn(async move {
-            for outcome in [Ok(vec!["limits".to_owned()]), Err("no such file".to_owned())] {
+            for outcome in [Ok("reloaded".to_owned()), Err("no such file".to_owned())] {
                 let reply = requests.recv().await.expect("a request");
                 reply.send(outcome).expect("somebody waits");
             }
         });
         let reloaded = ask(&path, &ControlRequest::Reload).await.expect("it is reloaded");
-        assert_eq!(reloaded, ControlResponse::Reloaded { changed: vec!["limits".to_owned()] });
+        assert_eq!(reloaded, ControlResponse::Done { done: "reloaded".to_owned() });
         let refused = ask(&path, &ControlRequest::Reload).await.unwrap_err();
-        assert_eq!(refused.to_string(), "not reloaded: no such file");
+        assert_eq!(refused.to_string(), "no such file");
         reloader.await.expect("no panic");
 
         let all = ask(&path, &ControlRequest::Connections { account: None }).await;
@@ -270,5 +271,19 @@ mod tests {
         let path = folder.path().join("control");
         drop(std::os::unix::net::UnixListener::bind(&path).expect("a socket"));
         assert!(path.exists() && ControlSocket::open(&path).is_some());
+    }
+
+    /// The hub starts without it.
+    #[tokio::test]
+    async fn neither_a_file_nor_a_long_path_becomes_a_socket() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let file = folder.path().join("control");
+        fs::write(&file, "a file of somebody").expect("it is written");
+        assert!(ControlSocket::open(&file).is_none());
+        assert_eq!(fs::read_to_string(&file).expect("it is there"), "a file of somebody");
+        let long = folder.path().join("d".repeat(120));
+        assert!(ControlSocket::open(&long).is_none());
+        let unreachable = ask(&long, &ControlRequest::Reload).await;
+        assert!(matches!(unreachable, Err(ControlError::NoHub { .. })), "{unreachable:?}");
     }
 }

@@ -104,6 +104,9 @@ impl AppError {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Part => supervisor::EXIT_CODE,
+            Self::Listen { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+                INVALID_SETTINGS
+            }
             Self::Source { .. }
             | Self::Mail(_)
             | Self::Payments(_)

@@ -31,9 +31,7 @@ pub(super) fn acme_folder(config: &Config) -> PathBuf {
     if !config.acme.folder.as_os_str().is_empty() {
         return config.acme.folder.clone();
     }
-    let mut name = config.server.db.beside().as_os_str().to_owned();
-    name.push("-acme");
-    name.into()
+    config.beside("-acme")
 }
 
 /// The trusted proxies.

@@ -326,19 +326,20 @@ impl RunningSources {
         hub_handle: &HubHandle,
         go_on: bool,
     ) -> Result<(), SourceChangeError> {
-        let is_new = |it: &&SourceConfig| {
-            !self.running.iter().any(|running| running.config.connects_like(it))
+        let is_new = |source: &&SourceConfig| {
+            !self.running.iter().any(|running| running.config.connects_like(source))
         };
         let wanted_now = wanted.iter().filter(|_| follows_live(mode)).filter(is_new);
         let live = wanted_now.map(LiveSource::new).collect::<Result<Vec<_>, AppError>>()?;
         let (staying, stopping): (Vec<_>, Vec<_>) =
             mem::take(&mut self.running).into_iter().partition(|running: &RunningSource| {
-                wanted.iter().any(|it| it.connects_like(&running.config))
+                wanted.iter().any(|source| source.connects_like(&running.config))
             });
         self.running = staying;
         for RunningSource { config, .. } in &mut self.running {
-            let other = wanted.iter().find(|it| it.connects_like(config) && **it != *config);
-            let Some(other) = other else { continue };
+            let changed =
+                |source: &&SourceConfig| source.connects_like(config) && **source != *config;
+            let Some(other) = wanted.iter().find(changed) else { continue };
             let (name, policy) = (other.name.as_str().into(), follow::source_policy(other));
             hub_handle.source(&name, other.kind.as_str(), policy, None).await?;
             config.clone_from(other);

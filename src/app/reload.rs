@@ -6,10 +6,15 @@
 use std::sync::Arc;
 
 use metrics::gauge;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tracing::{error, info};
 
-use super::{AppError, playing, service_manager};
+use super::{
+    AppError,
+    control::ReloadReply,
+    playing, service_manager,
+    signals::{SignalRequest, Signals},
+};
 use crate::{
     config::{Config, ConfigError, ConfigOrigin, LoggingConfig, TlsConfig},
     telemetry::{self, LogFilter, TelemetryError},
@@ -73,21 +78,47 @@ impl Reloader {
         self.sources.subscribe()
     }
 
-    /// Applies all changes, or none. Returns the names of the settings that have changed, or why nothing was applied.
-    pub(super) fn reload(&mut self) -> Result<Vec<String>, String> {
+    /// Reloads the settings at each signal and each request, until a signal stops the hub.
+    pub(super) async fn reload_until_stop(
+        &mut self,
+        signals: &mut Signals,
+        requests: &mut mpsc::Receiver<ReloadReply>,
+    ) {
+        loop {
+            tokio::select! {
+                request = signals.next() => match request {
+                    // The log says how it went.
+                    SignalRequest::Reload => drop(self.reload()),
+                    SignalRequest::Stop => return,
+                },
+                Some(reply) = requests.recv() => {
+                    // The command may no longer wait.
+                    reply.send(self.reload()).ok();
+                }
+            }
+        }
+    }
+
+    /// Applies all changes, or none. Says which settings have changed, or why nothing was applied.
+    fn reload(&mut self) -> Result<String, String> {
         service_manager::is_reloading();
         let reloaded = self.try_reload();
         gauge!("matchwire_settings_refused").set(if reloaded.is_ok() { 0.0 } else { 1.0 });
-        match &reloaded {
-            Ok(changed) if changed.is_empty() => info!("reloaded: no setting has changed"),
-            Ok(changed) => info!("reloaded: {} changed", changed.join(", ")),
+        service_manager::is_ready();
+        match reloaded {
+            Ok(changed) => {
+                let changed = changed.join(", ");
+                let changed = if changed.is_empty() { "no setting has" } else { &changed };
+                let done = format!("reloaded: {changed} changed");
+                info!("{done}");
+                Ok(done)
+            }
             Err(error) => {
-                let error = error as &dyn std::error::Error;
-                error!(error, "not reloaded: all settings stay as they are");
+                let cause = &error as &dyn std::error::Error;
+                error!(error = cause, "not reloaded: all settings stay as they are");
+                Err(format!("not reloaded: {}", with_causes(&error)))
             }
         }
-        service_manager::is_ready();
-        reloaded.map_err(|error| with_causes(&error))
     }
 
     /// Returns the names of the settings that have changed.

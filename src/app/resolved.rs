@@ -10,6 +10,7 @@ use std::{
 };
 
 use hub::{config::sources::SourceKind, sources::follow::FollowError, trace::Tracer};
+use tracing::error;
 
 use super::{
     AppError, RunMode, listening,
@@ -22,7 +23,7 @@ use crate::{
     telemetry::{self, traces::TraceExporter},
 };
 use accounts::{mail, payments};
-use base::{config::SecretRef, tls};
+use base::{clock::wall, config::SecretRef, tls};
 use database::DatabaseName;
 use web::http::tls::{CurrentCertificate, acme::AcmeClient};
 
@@ -100,6 +101,23 @@ pub(super) fn resolve(
         }
     }
     (ResolvedSettings { certificate, acme, live, traces }, problems.0)
+}
+
+/// The same for a start, whose first fatal problem is returned; the others are logged.
+pub(super) fn resolve_for_start(
+    config: &Config,
+    mode: &RunMode,
+) -> Result<ResolvedSettings, AppError> {
+    let (resolved, problems) = resolve(config, mode, wall() / 1_000_000);
+    for SettingProblem { setting, error, is_fatal } in problems {
+        if is_fatal {
+            return Err(error);
+        }
+        let error = &error as &dyn std::error::Error;
+        error!(error, "{setting} cannot be used as it is now; the hub starts all the same");
+    }
+    resolved.acme.as_ref().map_or(Ok(()), AcmeClient::make_folder)?;
+    Ok(resolved)
 }
 
 /// All problems that a hub with these settings would meet on this machine. Nothing is changed, and no other server is

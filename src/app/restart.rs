@@ -113,9 +113,7 @@ pub(crate) fn folder(config: &Config) -> PathBuf {
     if !config.log.folder.as_os_str().is_empty() {
         return config.log.folder.clone();
     }
-    let mut name = config.server.db.beside().as_os_str().to_owned();
-    name.push("-log");
-    name.into()
+    config.beside("-log")
 }
 
 /// The settings of the log's files.

@@ -1,12 +1,15 @@
 //! Receives the listening socket from a service manager such as systemd, and notifies it.
 
-use std::net;
+use std::{net, time::Duration};
 
 use listenfd::ListenFd;
 use sd_notify::NotifyState;
 use tracing::warn;
 
 use super::AppError;
+
+/// The time that a step of the start asks for, again and again.
+const EXTENSION: Duration = Duration::from_secs(60);
 
 /// The listening socket that the service manager has opened and keeps (`LISTEN_FDS`); `None` without one. Connections
 /// that come between the end of one process and the start of the next wait in it.
@@ -24,6 +27,22 @@ pub(super) fn listener() -> Result<Option<net::TcpListener>, AppError> {
     };
     listener.set_nonblocking(true).map_err(AppError::PassedSocket)?;
     Ok(Some(listener))
+}
+
+/// Runs a step of the start that may take longer than the service manager allows, such as the migration of a large
+/// database, and asks it for more time meanwhile.
+pub(super) async fn extending_start<T>(step: impl Future<Output = T>) -> T {
+    let asking = async {
+        loop {
+            let more = EXTENSION.as_micros().try_into().unwrap_or(u32::MAX);
+            notify(&[NotifyState::ExtendTimeoutUsec(more)]);
+            tokio::time::sleep(EXTENSION / 4).await;
+        }
+    };
+    tokio::select! {
+        done = step => done,
+        never = asking => never,
+    }
 }
 
 /// Notifies the service manager, if there is one, that clients are served.

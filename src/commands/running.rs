@@ -27,19 +27,13 @@ fn print(
     out: &mut impl Write,
 ) -> Result<(), ControlError> {
     match response {
-        ControlResponse::Reloaded { changed } if changed.is_empty() => {
-            writeln!(out, "reloaded: no setting has changed")?;
-        }
-        ControlResponse::Reloaded { changed } => {
-            writeln!(out, "reloaded: {} changed", changed.join(", "))?;
-        }
+        ControlResponse::Done { done } => writeln!(out, "{done}")?,
         ControlResponse::Connections { rows } => {
             let mut table = Table::new(out, format, CONNECTION_COLUMNS)?;
             for row in &rows {
                 table.row(row.each_ref().map(Option::as_deref))?;
             }
         }
-        ControlResponse::Closed => writeln!(out, "closed")?,
         ControlResponse::Refused { reason } => return Err(ControlError::Refused(reason)),
     }
     Ok(())

@@ -1,6 +1,17 @@
-use std::{error::Error, fs};
+use std::fs;
 
 use super::{reading::default_table, *};
+
+impl Config {
+    fn from_sources(
+        file: Option<&Path>,
+        environment: impl IntoIterator<Item = (OsString, OsString)>,
+        flags: &Flags,
+    ) -> Result<Self, ConfigError> {
+        let config = Self::read(file, environment, flags)?;
+        config.problems().into_iter().next().map_or(Ok(config), Err)
+    }
+}
 
 /// Loads settings from each layer as text. Returns the settings or the whole error chain.
 fn load(file: &str, environment: &[(&str, &str)], flags: &Flags) -> Result<Config, String> {
@@ -8,17 +19,8 @@ fn load(file: &str, environment: &[(&str, &str)], flags: &Flags) -> Result<Confi
     let path = dir.path().join("matchwire.toml");
     fs::write(&path, file).unwrap();
     let environment = environment.iter().map(|&(name, value)| (name.into(), value.into()));
-    Config::from_sources(Some(&path), environment, flags).map_err(|error| chain(&error))
-}
-
-fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        text = format!("{text}: {error}");
-        source = error.source();
-    }
-    text
+    Config::from_sources(Some(&path), environment, flags)
+        .map_err(|error| crate::with_causes(&error))
 }
 
 #[track_caller]
@@ -369,12 +371,22 @@ fn default_limits_are_at_least_twice_the_period_that_they_watch() {
 fn every_problem_is_named_and_the_first_one_refuses_the_settings() {
     let text = "[hub]\nmatches_max = 0\n[fanout]\nstall_ms = 0\n[tls]\nkey = \"a.key\"\n";
     let config: Config = toml::from_str(text).unwrap();
-    let problems: Vec<_> = config.problems().iter().map(|error| chain(error)).collect();
-    let parts = ["hub.matches_max must not be 0", "fanout.stall_ms must not be 0", "tls.key"];
+    let problems: Vec<_> =
+        config.problems().iter().map(|error| crate::with_causes(error)).collect();
+    let parts = ["fanout.stall_ms must not be 0", "hub.matches_max must not be 0", "tls.key"];
     assert_eq!(problems.len(), parts.len(), "{problems:?}");
     for (problem, part) in problems.iter().zip(parts) {
         assert!(problem.contains(part), "{problems:?}");
     }
     check_refused(text, &[], &[parts[0]]);
     assert!(Config::default().problems().is_empty());
+}
+
+#[test]
+fn settings_that_may_be_zero_are_numbers() {
+    let defaults = default_table();
+    for name in MAY_BE_ZERO.split_whitespace() {
+        let (section, setting) = name.split_once('.').unwrap();
+        assert!(defaults[section][setting].is_integer(), "{name}");
+    }
 }

@@ -1,6 +1,6 @@
 //! The pages of `docs/` say what the program does: codes, metrics and examples are held against it.
 
-use std::{fs, path::Path};
+use std::{collections::BTreeSet, fs, path::Path};
 
 use serde_json::Value;
 
@@ -92,15 +92,30 @@ fn every_error_code_is_in_the_table() {
 }
 
 #[test]
-fn every_metric_is_documented_and_every_documented_one_exists() {
-    let described = all_between(include_str!("../../src/telemetry.rs"), "\"matchwire_", "\"");
-    let mut explained = all_between(OPERATING, "\n| `matchwire_", "`");
+fn every_metric_is_described_and_every_described_one_is_counted() {
+    let described: BTreeSet<_> = include_str!("../../src/telemetry/metrics.txt")
+        .lines()
+        .map(|line| line.split(' ').nth(1).expect("a name"))
+        .collect();
     assert!(described.len() > 10, "the metrics were not found: {described:?}");
-    for name in described {
-        let place = explained.iter().position(|own| *own == name);
-        explained.swap_remove(place.unwrap_or_else(|| panic!("matchwire_{name} is missing")));
+    let mut source = String::new();
+    for entry in fs::read_dir(env!("CARGO_MANIFEST_DIR")).expect("the folder of the crates") {
+        let folder = entry.expect("an entry").path();
+        let folder = if folder.ends_with("src") { folder } else { folder.join("src") };
+        if folder.is_dir() {
+            read_all(&folder, &mut source);
+        }
     }
-    assert_eq!(explained, [""; 0], "no such metrics");
+    for name in &described {
+        assert!(source.contains(&format!("\"{name}\"")), "nothing counts {name}");
+    }
+    let source: String = source.split_whitespace().collect();
+    for counted in ["counter!(\"matchwire_", "gauge!(\"matchwire_", "histogram!(\"matchwire_"] {
+        for name in all_between(&source, counted, "\"") {
+            let name = format!("matchwire_{name}");
+            assert!(described.contains(&*name), "{name} is not in metrics.toml");
+        }
+    }
 }
 
 #[test]

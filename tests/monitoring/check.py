@@ -38,7 +38,6 @@ WAIT_S_MAX = 60
 PAUSE_S = 0.1
 
 # Where the program declares each kind.
-DECLARED = {"gauge": "GAUGES", "counter": "COUNTERS", "histogram": "HISTOGRAMS"}
 SAMPLE = re.compile(r"^(\w+)(?:\{(.*)\})? \S+$", re.MULTILINE)
 
 
@@ -178,26 +177,10 @@ def prometheus(program, hub, folder):
 # ------------------------------------------------------------------------------------- checks
 
 
-def declared_kinds():
-    """The kind of each metric in the program's source."""
-    source = (TOP / "src" / "telemetry.rs").read_text()
-    kinds = {}
-    for kind, constant in DECLARED.items():
-        part = source.split(f"const {constant}:")[1].split("\n];")[0]
-        kinds |= {name: kind for name in re.findall(r'"(matchwire_\w+)"', part)}
-    # The names of these are constants.
-    delays = ("matchwire_source_delay_seconds", "matchwire_bookmaker_delay_seconds")
-    return kinds | {"matchwire_build_info": "gauge"} | dict.fromkeys(delays, "histogram")
-
-
 def check_files(checks, table):
     """Whether the files are current, name what exists, and have the form that Grafana reads."""
     done = subprocess.run([sys.executable, MONITORING / "generate.py", "--check"], stderr=subprocess.PIPE, text=True)
     checks.check("the files are those of metrics.toml", [done.stderr.strip()] if done.returncode else [])
-    kinds = {name: it["kind"] for name, it in table["metric"].items()}
-    declared = declared_kinds()
-    differing = sorted(name for name in kinds.keys() | declared.keys() if kinds.get(name) != declared.get(name))
-    checks.check("metrics.toml has the metrics of the program", differing)
     for path in sorted((MONITORING / "grafana").glob("*.json")):
         checks.check(f"form of {path.name}", dashboards.problems(path.read_text()))
 

@@ -53,21 +53,3 @@ impl Default for WebhooksConfig {
         }
     }
 }
-
-impl WebhooksConfig {
-    /// Settings that must not be 0.
-    #[must_use]
-    pub fn knobs(&self) -> [(&'static str, u64); 9] {
-        [
-            ("webhooks.connections", self.connections as u64),
-            ("webhooks.timeout_ms", self.timeout_ms),
-            ("webhooks.poll_ms", self.poll_ms),
-            ("webhooks.attempts_max", self.attempts_max.into()),
-            ("webhooks.retry_ms", self.retry_ms),
-            ("webhooks.disable_after_hours", self.disable_after_hours.into()),
-            ("webhooks.waiting_max", self.waiting_max.into()),
-            ("webhooks.log_max", self.log_max.into()),
-            ("webhooks.keep_days", self.keep_days.into()),
-        ]
-    }
-}

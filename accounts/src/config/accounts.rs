@@ -119,34 +119,6 @@ impl AccountsConfig {
         i64::from(self.new_key_minutes) * 60 * 1_000_000
     }
 
-    /// Settings that must not be 0.
-    pub fn knobs(&self) -> [(&'static str, u64); 22] {
-        [
-            ("accounts.cache_entries_max", self.cache_entries_max as u64),
-            ("accounts.cache_ms", self.cache_ms),
-            ("accounts.watch_ms", self.watch_ms),
-            ("accounts.password_chars_min", self.password_chars_min as u64),
-            ("accounts.password_memory_kib", self.password_memory_kib.into()),
-            ("accounts.password_passes", self.password_passes.into()),
-            ("accounts.password_hashes_max", self.password_hashes_max as u64),
-            ("accounts.password_waiting_max", self.password_waiting_max as u64),
-            ("accounts.password_wait_ms", self.password_wait_ms),
-            ("accounts.answer_ms", self.answer_ms),
-            ("accounts.link_hours", self.link_hours.into()),
-            ("accounts.mails_max_per_hour", self.mails_max_per_hour.into()),
-            ("accounts.mails_reserved_per_hour", self.mails_reserved_per_hour.into()),
-            ("accounts.device_days", self.device_days.into()),
-            ("accounts.unconfirmed_days", self.unconfirmed_days.into()),
-            ("accounts.session_idle_hours", self.session_idle_hours.into()),
-            ("accounts.session_days", self.session_days.into()),
-            ("accounts.admin_session_hours", self.admin_session_hours.into()),
-            ("accounts.sessions_max_per_account", self.sessions_max_per_account.into()),
-            ("accounts.named_keys_max", self.named_keys_max.into()),
-            ("accounts.new_key_minutes", self.new_key_minutes.into()),
-            ("accounts.new_keys_max", self.new_keys_max as u64),
-        ]
-    }
-
     /// # Errors
     ///
     /// The name of the setting that is wrong, and what it must be.

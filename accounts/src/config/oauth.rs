@@ -54,21 +54,6 @@ impl OAuthConfig {
     pub fn refresh_idle_max(&self) -> i64 {
         i64::from(self.refresh_token_days) * 24 * 60 * MINUTE_US
     }
-
-    /// Settings that must not be 0.
-    pub fn knobs(&self) -> [(&'static str, u64); 9] {
-        [
-            ("oauth.code_ms", self.code_ms),
-            ("oauth.access_token_minutes", self.access_token_minutes.into()),
-            ("oauth.refresh_token_days", self.refresh_token_days.into()),
-            ("oauth.grants_max_per_account", self.grants_max_per_account.into()),
-            ("oauth.client_bytes_max", self.client_bytes_max as u64),
-            ("oauth.client_timeout_ms", self.client_timeout_ms),
-            ("oauth.client_cache_ms", self.client_cache_ms),
-            ("oauth.clients_cached_max", self.clients_cached_max as u64),
-            ("oauth.client_fetches_max", self.client_fetches_max as u64),
-        ]
-    }
 }
 
 impl Default for OAuthConfig {

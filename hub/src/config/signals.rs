@@ -62,17 +62,6 @@ impl Default for SignalsConfig {
 }
 
 impl SignalsConfig {
-    pub fn knobs(&self) -> [(&'static str, u64); 6] {
-        [
-            ("signals.bookmakers_min", self.bookmakers_min as u64),
-            ("signals.price_gap_bp", self.price_gap_bp.into()),
-            ("signals.value_bp", self.value_bp.into()),
-            ("signals.steam_bp", self.steam_bp.into()),
-            ("signals.steam_bookmakers_min", self.steam_bookmakers_min as u64),
-            ("signals.steam_ms", self.steam_ms),
-        ]
-    }
-
     /// Checks that each threshold can be reached.
     pub fn check(&self) -> Result<(), BoundExceeded> {
         // A price may exceed 1000, but is never ten times as high as the next best of the same

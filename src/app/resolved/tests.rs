@@ -11,7 +11,9 @@ fn problems(text: &str) -> Vec<(String, String, bool)> {
     let _guard = runtime.as_ref().expect("a runtime").enter();
     let config: Config = toml::from_str(text).expect("settings");
     let (_, problems) = resolve(&config, &RunMode::of(&config), NOW);
-    let shown = |it: SettingProblem| (it.setting, crate::with_causes(&it.error), it.is_fatal);
+    let shown = |problem: SettingProblem| {
+        (problem.setting, crate::with_causes(&problem.error), problem.is_fatal)
+    };
     problems.into_iter().map(shown).collect()
 }
 
@@ -78,7 +80,8 @@ fn only_what_the_operator_must_mend_ends_with_the_code_that_stops_restarts() {
         (AppError::Part, 70),
         (AppError::Mail(mail::MailError::Sender), 2),
         (AppError::NatsLogin(SecretError::NotSet { name: "A".to_owned() }), 2),
-        (AppError::Listen { address, source: missing() }, 1),
+        (AppError::Listen { address, source: io::ErrorKind::AddrInUse.into() }, 1),
+        (AppError::Listen { address, source: io::ErrorKind::PermissionDenied.into() }, 2),
         (AppError::Snapshot(missing()), 1),
         (folder, 1),
     ] {

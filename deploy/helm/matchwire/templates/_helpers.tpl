@@ -106,7 +106,8 @@ spec:
       startupProbe:
         httpGet: {path: /healthz, port: http}
         periodSeconds: 2
-        failureThreshold: 300
+        # An hour: an upgrade may have to convert a large database.
+        failureThreshold: 1800
       readinessProbe:
         httpGet: {path: /readyz, port: http}
         periodSeconds: 2
