@@ -103,7 +103,7 @@ pub(super) async fn stop_serving(
         drain(fanout, drain_ms).await;
         0
     } else {
-        u64::try_from(deadline.patience().as_millis()).unwrap_or(settings.drain_ms)
+        settings.drain_ms
     };
     stop.send_replace(true);
     // The acceptor is closed first, so that closed clients do not reconnect to this process.

@@ -341,9 +341,9 @@ fn source_that_reported_trouble_is_live_only_after_it_reports_recovery() {
 fn source_that_goes_on_gets_its_own_open_markets() {
     let mut bench = Bench::new(SETTINGS);
     let source = second_source(&mut bench, SourcePolicy::default());
-    assert_eq!(bench.hub.known_facts(source).last, None);
+    assert_eq!(bench.hub.source_facts(source).last, None);
     with_book(&mut bench, source, 0);
-    let known = bench.hub.known_facts(source);
+    let known = bench.hub.source_facts(source);
     assert!(known.last.is_some());
     let [known] = &known.matches[..] else { panic!("{known:?}") };
     let [(market, definition)] = &known.markets[..] else { panic!("{known:?}") };
@@ -353,9 +353,9 @@ fn source_that_goes_on_gets_its_own_open_markets() {
         ("m", MarketStatus::Open, &["1", "x", "2"][..])
     );
     assert_eq!((known.sport, known.key.is_empty()), (Sport::Football, false));
-    assert_eq!(bench.hub.known_facts(bench.source).matches, [], "another source");
+    assert_eq!(bench.hub.source_facts(bench.source).matches, [], "another source");
     bench.apply_from(source, &then(1, &[self::market("betfair", MarketStatus::Closed)]));
-    assert_eq!(bench.hub.known_facts(source).matches, [], "closed");
+    assert_eq!(bench.hub.source_facts(source).matches, [], "closed");
 }
 
 /// What of a source's facts somebody may rely on, from the first fixture to the end of the match.

@@ -263,7 +263,7 @@ async fn log_that_nobody_reads_delays_nothing() {
     stdout.read_line(&mut first).expect("its output is text");
     let address = first.trim().trim_start_matches("listening on http://").to_owned();
     // Each writes a line.
-    for _ in 0..1_000 {
+    for _ in 0..2_000 {
         drop(TcpStream::connect(&address).await.expect("it connects"));
     }
     let request = timeout(PATIENCE, raw(&address, "GET", "/healthz", &[]));

@@ -439,7 +439,7 @@ async fn failed_write_is_retried() {
             let rename = format!("ALTER TABLE {from} RENAME TO {to}");
             sqlx::query(sqlx::AssertSqlSafe(rename)).execute(database.pool())
         };
-        rename("archive_ticks", "away").await.unwrap();
+        rename("archive_trails", "away").await.unwrap();
         let mut first = record(MATCH, played());
         first.prices = vec![price("acme", "home", Some(dec!(2)))];
         inbox.put(&changed(&[Arc::new(first.clone())], &[]), PriceTrail::default(), NOW);
@@ -447,7 +447,7 @@ async fn failed_write_is_retried() {
         assert!(statuses(&archive).is_empty(), "all of it or nothing");
         first.prices[0].price = Some(dec!(3));
         inbox.put(&changed(&[Arc::new(first)], &[]), PriceTrail::default(), NOW);
-        rename("away", "archive_ticks").await.unwrap();
+        rename("away", "archive_trails").await.unwrap();
         worker.write().await;
         let row = all_odds(&archive).await.pop().unwrap();
         assert_eq!((row.opening, row.price), (dec!(3), dec!(3)), "the newest was written");

@@ -106,7 +106,7 @@ async fn lost_dispute_before_its_payment_is_put_off_and_applied_when_it_is_repea
         assert_eq!(shop.reload(&order).await.state(), OrderState::Paid);
         shop.deliver(&shop.signed(&lost("evt_early", &payment), now())).await.unwrap();
         assert_eq!(shop.reload(&order).await.state(), OrderState::Refunded);
-        assert_eq!(shop.days_left(&customer, Addon::Sports, NOW).await, 0);
+        assert_eq!(shop.days_left(&customer, Addon::Sports, now()).await, 0);
         shop.check_ledger(&customer).await;
 
         // No order waits for a payment, so this one is of something else.

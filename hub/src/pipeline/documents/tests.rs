@@ -53,8 +53,8 @@ impl World {
     fn new(thread_time: fn() -> Duration) -> Self {
         let settings = HubSettings {
             window: TailWindow { bytes: 1 << 20, age_us: 60 * SECOND_US },
-            matches_max: 100,
-            matches_max_per_source: 100,
+            matches_max: 200,
+            matches_max_per_source: 200,
             ended_keep_us: SECOND_US,
             stale_after_ms: 15_000,
             hold_us: 0,

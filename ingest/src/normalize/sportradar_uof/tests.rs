@@ -514,6 +514,6 @@ fn markets_of_before_a_restart_are_stopped_and_go_on() {
     let reopened = interpret(&mut after, &odds(RESULT));
     assert_eq!(
         reopened,
-        [format!("1 is match_winner open {selections}"), "1 1=2.10 2=3".to_owned()]
+        [format!("1 is match_winner open {selections}"), "1 1=2.1 2=3".to_owned()]
     );
 }
