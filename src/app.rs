@@ -54,7 +54,7 @@ use self::{
 use crate::{
     banner,
     cli::ReplayArgs,
-    config::{BenchConfig, Config},
+    config::{BenchConfig, Config, FanoutConfig},
     control::SOCKET_SUFFIX,
     demo::DemoRun,
     telemetry,
@@ -237,9 +237,11 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
     let rate_limits = limits::Limits::new(&config.limits, key);
     let mut fanout_limits = limits(&config, rate_limits.work().clone());
     if matches!(mode, RunMode::Load(_)) {
-        // Its one key stands for many customers.
+        // Its one key stands for many customers, unless the settings say otherwise.
         rate_limits.work().set_limits(WorkLimits::UNLIMITED);
-        fanout_limits.catch_up_burst = u32::MAX;
+        if config.fanout.catch_up_burst == FanoutConfig::default().catch_up_burst {
+            fanout_limits.catch_up_burst = u32::MAX;
+        }
     }
     let fanout = Fanout::start_on(
         fanout_limits,

@@ -5,8 +5,10 @@ use std::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
+
+use tokio::time::Instant;
 
 /// Whether the log takes records. Clones share it.
 #[derive(Debug, Clone, Default)]

@@ -41,9 +41,11 @@ const NEAR_US: Micros = 14 * 24 * 60 * 60 * 1_000_000;
 pub(crate) struct Names {
     history: History,
     sport: Sport,
-    /// The names of sides, with the version of the entities that they are of.
-    sides: Arc<Mutex<Option<(u64, Arc<NameIndex>)>>>,
+    sides: Arc<Mutex<Option<VersionedIndex>>>,
 }
+
+/// The names of sides, with the version of the entities that have them.
+type VersionedIndex = (u64, Arc<NameIndex>);
 
 /// Something that was found.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -20,10 +20,13 @@ pub struct Withdrawals {
     shared: Arc<Shared>,
 }
 
+/// The last record that withdraws a price, by bookmaker.
+type LastWithdrawals = HashMap<Option<Arc<str>>, u64>;
+
 #[derive(Debug, Default)]
 struct Shared {
-    /// By match and bookmaker, the last record that withdraws a price.
-    pending: RwLock<HashMap<Key, HashMap<Option<Arc<str>>, u64>>>,
+    /// By match.
+    pending: RwLock<HashMap<Key, LastWithdrawals>>,
     version: AtomicU64,
 }
 

@@ -420,7 +420,7 @@ impl Writer {
                 let number = if self.leads { 0 } else { self.waiting.number() };
                 let pending = PendingImage { channel, at_least, number, payer, reply };
                 let oldest = self.documents.add_pending(pending);
-                let work = oldest.map_or(Cost::default(), |request| self.admit(request));
+                let work = oldest.map_or_else(Cost::default, |request| self.admit(request));
                 return Some(work + self.serve_pending_images());
             }
             Request::Channels(reply) => {

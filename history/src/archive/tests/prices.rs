@@ -4,6 +4,9 @@ use serde_json::json;
 
 use super::{stored_price::StoredPrice, *};
 
+/// Whether a filter should let a row through.
+type Selects = fn(&OddsRow) -> bool;
+
 #[tokio::test]
 async fn price_has_its_opening_its_last_value_and_its_history() {
     on_each(async |database| {
@@ -276,7 +279,7 @@ async fn pages_of_any_filter_are_those_of_all_rows() {
         assert_eq!(learnt, by_match.values().flatten().cloned().collect::<Vec<_>>(), "as written");
         let any = || OddsFilter { period: Period::Any, ..OddsFilter::default() };
         let consensus = || Some(vec!["consensus".to_owned()]);
-        let filters: [(OddsFilter, fn(&OddsRow) -> bool); 13] = [
+        let filters: [(OddsFilter, Selects); 13] = [
             (any(), |_| true),
             (OddsFilter::default(), |row| row.period.is_none()),
             (OddsFilter { period: Period::Part("1h".into()), ..any() }, |row| row.period.is_some()),

@@ -235,7 +235,10 @@ fn recoveries_keep_the_rates_of_the_provider() {
         test.products.alive(LIVE, timestamp, false, now);
         for request in test.products.due_requests(now, test.wall_ms) {
             assert_eq!(request.index, 0, "the other product has no gap");
-            requested.push(second);
+            // After a long wait one reaches back further, and counts among others.
+            if request.after.is_some_and(|after| timestamp - after < HOUR_MS / 2) {
+                requested.push(second);
+            }
             assert!(test.products.complete(LIVE, request.request_id));
         }
     }
