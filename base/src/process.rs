@@ -35,7 +35,7 @@ impl OpenFiles {
         Self::new(getrlimit(Resource::Nofile).current)
     }
 
-    /// The descriptors for connections: all but a quarter, or [`KEPT_BACK_MAX`] if that is less.
+    /// The descriptors for connections: all but a quarter, or 256 if that is less.
     #[must_use]
     pub fn for_connections(self) -> usize {
         let limit = self.limit.unwrap_or(u64::MAX);

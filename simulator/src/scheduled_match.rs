@@ -82,7 +82,7 @@ impl ScheduledMatch {
 
     /// The match with its result: announced, priced twice, played, settled. It is the same match
     /// that is played moment by moment; only its final state is reported, with all incidents. Unless it is `detailed`,
-    /// line-ups, what was counted of players, analysis and the prices of most bookmakers are left out.
+    /// what was counted of players and the prices of most bookmakers are left out.
     #[must_use]
     pub fn result(&self, detailed: bool) -> Vec<Timed> {
         let mut game = Game::new(self.entry.clone(), self.seed);
@@ -134,14 +134,7 @@ fn only(mut batches: Vec<Timed>, wanted: impl Fn(&Event) -> bool) -> Vec<Timed> 
 
 /// What only some feeds report, and what makes a record large.
 fn is_detail(fact: &Fact) -> bool {
-    matches!(
-        fact,
-        Fact::Football(
-            FootballFact::LineUp { .. }
-                | FootballFact::PlayerStats { .. }
-                | FootballFact::Analysis(_)
-        )
-    )
+    matches!(fact, Fact::Football(FootballFact::PlayerStats { .. }))
 }
 
 /// Whether a fact is of play, or a price of the first so many bookmakers.

@@ -123,14 +123,7 @@ fn result_without_details_is_a_part_of_the_detailed_one() {
         assert!((1..=3).contains(&books.len()), "{books:?}");
         let left_out = all.iter().filter(|event| !some.contains(event));
         for event in left_out {
-            let is_detail = matches!(
-                event.fact,
-                Fact::Football(
-                    FootballFact::LineUp { .. }
-                        | FootballFact::PlayerStats { .. }
-                        | FootballFact::Analysis(_)
-                )
-            );
+            let is_detail = matches!(event.fact, Fact::Football(FootballFact::PlayerStats { .. }));
             let is_quoted = book(event).is_some_and(|book| !books.contains(book));
             assert!(is_detail || is_quoted, "{event:?}");
         }
