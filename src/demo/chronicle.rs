@@ -416,7 +416,6 @@ mod tests {
             let score = record.brief.score.expect("a result");
             assert_eq!(goals.count() as u32, score[0] + score[1], "{:?}", record.brief);
             assert!(football.line_ups.iter().all(Option::is_some));
-            assert!(football.players.is_empty());
             let books: BTreeSet<_> = record.prices.iter().map(|it| &*it.bookmaker).collect();
             assert!((1..=3).contains(&books.len()), "{books:?}");
         }
