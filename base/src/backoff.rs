@@ -64,7 +64,7 @@ impl Backoff {
         self.connected = Some(now);
     }
 
-    /// Records that the peer has sent what it was asked for: the next failure is the first.
+    /// Records a success: the next failure counts as the first.
     pub fn succeeded(&mut self) {
         self.failures = 0;
     }

@@ -64,7 +64,7 @@ pub struct Session {
     behind_deliver_last: u32,
     channels_max: u32,
     patterns_max: u32,
-    /// It has asked for parts of documents, each of which the shard renders.
+    /// It selects parts of documents, each of which the shard renders.
     picks: bool,
     /// The client has been informed that channels of its wildcards are left out because of the limit.
     limit_reported: bool,
@@ -233,7 +233,7 @@ impl Session {
         self.pending.is_some() || self.batch.is_some() || self.waits_for_replay()
     }
 
-    /// Whether it has asked for parts of documents: what catches it up costs the shard much.
+    /// Whether it selects parts of documents, so that its catch-ups are expensive for the shard.
     #[must_use]
     pub fn picks(&self) -> bool {
         self.picks

@@ -184,7 +184,7 @@ impl Work {
     }
 
     /// How long until the share of this payer has paid for everything that it used: its debt if it had no
-    /// burst. Whoever gives turns between payers prefers the one that owes least.
+    /// burst. Schedulers prefer the payer with the smallest debt.
     #[must_use]
     pub fn unpaid(&self, payer: Payer, now: Micros) -> Duration {
         self.ledger().unpaid(payer, now)
@@ -290,7 +290,7 @@ impl Work {
         }
     }
 
-    /// Adds to the totals and to what other nodes are told.
+    /// Adds to the totals and to the report for other nodes.
     fn record(&self, payer: Payer, pool: Pool, used: Duration) {
         if let Some(total) = self.shared.totals.get(pool as usize) {
             let nanos = u64::try_from(used.as_nanos()).unwrap_or(u64::MAX);
@@ -401,7 +401,7 @@ pub fn current() -> Option<(Work, Payer)> {
 }
 
 /// Runs a future with the turns of the hub: what it computes is kept for all, so it must not wait in the queue of
-/// one payer. Who asked for it pays, since what is kept has to go for what others ask for.
+/// one payer. The requester pays, since a cached value displaces those of others.
 pub async fn for_all<F: Future>(future: F) -> F::Output {
     match Scope::current() {
         Some(scope) => CURRENT.scope(Scope { for_all: true, ..scope }, future).await,

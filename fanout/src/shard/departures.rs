@@ -7,10 +7,10 @@ use crate::Micros;
 /// How connections are sent away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Drain {
-    /// All close now, since nothing is served here any more, or the successor is not there yet. Each is told to reconnect after
+    /// All close now: this process stops serving, or its successor has not started. Each client reconnects after
     /// a delay of its own within this time.
     AtOnce { window_ms: u32 },
-    /// They close one after the other over this time, served until then. Each is told to reconnect at once, elsewhere.
+    /// Connections close one after the other over this time, and are served until then. Each client reconnects at once, elsewhere.
     Spread { over_ms: u32 },
 }
 
