@@ -2,6 +2,8 @@
 
 use std::{io::Read, path::Path};
 
+use memchr::memmem;
+
 use super::{Format, OpenError, bytes};
 use crate::decode::api_football::PARTS;
 
@@ -59,7 +61,7 @@ const UOF_ROOTS: [&str; 15] = [
 /// Keys are searched for, not parsed: the head is cut somewhere, and a stream may be damaged where
 /// it begins. The most particular key comes first.
 fn of(head: &[u8]) -> Option<Content> {
-    let holds = |key: &str| head.windows(key.len()).any(|window| window == key.as_bytes());
+    let holds = |key: &str| memmem::find(head, key.as_bytes()).is_some();
     let any = |keys: &[&str]| keys.iter().any(|key| holds(key));
     let all = |keys: &[&str]| keys.iter().all(|key| holds(key));
     if holds("\"matchwire\":\"recording\"") {
@@ -71,7 +73,8 @@ fn of(head: &[u8]) -> Option<Content> {
     } else if holds("\"teamsData\"") {
         Some(Content::Companion(Format::Wyscout))
     } else if holds("\"parameters\"") && holds("\"response\"") && holds("\"errors\"") {
-        let is_part = PARTS.iter().any(|(endpoint, _)| answers(head, endpoint));
+        let endpoint = endpoint(head);
+        let is_part = PARTS.iter().any(|(part, _)| endpoint.as_deref() == Some(part.as_bytes()));
         let content = if is_part { Content::Companion } else { Content::Recording };
         Some(content(Format::ApiFootball))
     } else if holds("\"possession_team\"") && holds("\"play_pattern\"") {
@@ -121,15 +124,13 @@ fn of(head: &[u8]) -> Option<Content> {
     }
 }
 
-/// Whether an answer of API-Football is of this endpoint: `"get": "fixtures/events"`, the slash perhaps escaped.
-fn answers(head: &[u8], endpoint: &str) -> bool {
-    let head: Vec<u8> = head
-        .iter()
-        .filter(|byte| !byte.is_ascii_whitespace() && **byte != b'\\')
-        .copied()
-        .collect();
-    let key = format!("\"get\":\"{endpoint}\"");
-    head.windows(key.len()).any(|window| window == key.as_bytes())
+/// The endpoint that an answer of API-Football is of: `"get": "fixtures/events"`, the slash perhaps escaped.
+fn endpoint(head: &[u8]) -> Option<Vec<u8>> {
+    const KEY: &[u8] = b"\"get\"";
+    let value = head[memmem::find(head, KEY)? + KEY.len()..].trim_ascii_start();
+    let value = value.strip_prefix(b":")?.trim_ascii_start().strip_prefix(b"\"")?;
+    let end = memchr::memchr(b'"', value)?;
+    Some(value[..end].iter().filter(|byte| **byte != b'\\').copied().collect())
 }
 
 #[cfg(test)]
