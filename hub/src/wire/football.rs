@@ -1,7 +1,5 @@
 //! A football match: `clock`, `score`, `incidents`, `stats`, `ball`, and its events.
 
-use std::cell::LazyCell;
-
 use facts::event::{Ball, FootballScore, Incident, IncidentKind, Pair, Side};
 use rust_decimal::Decimal;
 
@@ -31,7 +29,6 @@ pub(super) fn image(out: &mut Object, state: &Football) {
 }
 
 pub(super) fn patch(out: &mut Object, state: &Football, parts: &[FootballPart]) {
-    let counters = LazyCell::new(|| state.counters());
     for part in parts {
         match part {
             // The status is in the header.
@@ -55,7 +52,7 @@ pub(super) fn patch(out: &mut Object, state: &Football, parts: &[FootballPart]) 
                 out.object("incidents").set(&entry.incident.eid, node);
             }
             FootballPart::Counter(side, name) => {
-                let count = counters[side.index()].get(name).copied();
+                let count = state.counter(*side, name);
                 out.object("stats").object(side_name(*side)).set_some(*name, count);
             }
             FootballPart::Ball => out.set_some("ball", state.ball.map(ball)),

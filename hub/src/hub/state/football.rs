@@ -214,6 +214,12 @@ impl Football {
         parts: &mut Vec<FootballPart>,
         events: &mut Vec<FootballEvent>,
     ) {
+        if let FootballFact::Stats { side, values } = fact
+            && self.provides(*side, values)
+        {
+            self.count(*side, values, parts);
+            return;
+        }
         let before = self.may_count(fact).then(|| self.counters());
         self.apply_fact(fact, scores, moment, parts, events);
         let Some(before) = before else { return };
@@ -223,6 +229,35 @@ impl Football {
                 .filter(|(name, count)| before[side.index()].get(name) != Some(count));
             parts.extend(changed.map(|(name, _)| FootballPart::Counter(side, name)));
         }
+    }
+
+    /// Whether a source provides all of these counters already, so that no counter that is derived from them appears
+    /// or goes. Possession is derived for the other side from its share.
+    fn provides(&self, side: Side, values: &[(Stat, u32)]) -> bool {
+        let counted = &self.stats[side.index()];
+        values.iter().all(|(stat, _)| *stat != Stat::BallPossession && counted.contains_key(stat))
+    }
+
+    /// Sets counters that a source provides already.
+    fn count(&mut self, side: Side, values: &[(Stat, u32)], parts: &mut Vec<FootballPart>) {
+        let first = parts.len();
+        for (stat, value) in values {
+            if self.stats[side.index()].insert(*stat, *value) != Some(*value) {
+                parts.push(FootballPart::Counter(side, stat.as_str()));
+            }
+        }
+        parts[first..].sort_unstable_by_key(|part| match part {
+            FootballPart::Counter(_, name) => *name,
+            _ => "",
+        });
+    }
+
+    /// A counter of [`Self::counters`].
+    #[must_use]
+    pub fn counter(&self, side: Side, name: &str) -> Option<u32> {
+        let mut provided = self.stats[side.index()].iter();
+        let value = provided.find(|(stat, _)| stat.as_str() == name).map(|(_, value)| *value);
+        value.or_else(|| self.counters()[side.index()].get(name).copied())
     }
 
     /// Whether the fact can change a counter.
