@@ -465,3 +465,58 @@ impl MatchClock {
         Self { at: self.at, ..other }.agrees(Self { at: other.at, ..self })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use facts::event::IncidentKind;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn fact() -> impl Strategy<Value = FootballFact> {
+        let side = prop_oneof![Just(Side::First), Just(Side::Second)];
+        let values =
+            prop::collection::btree_map(prop::sample::select(&Stat::ALL[..]), 0..3_u32, 1..4);
+        let stats = (side.clone(), values).prop_map(|(side, values)| FootballFact::Stats {
+            side,
+            values: values.into_iter().collect(),
+        });
+        let card = (side, 0..4_u8).prop_map(|(side, number)| {
+            let eid = format!("card-{number}");
+            let card = Incident::new(eid, IncidentKind::Yellow, (10, None), Some(side));
+            FootballFact::Incident(card)
+        });
+        prop_oneof![4 => stats, 1 => card]
+    }
+
+    proptest! {
+        /// Whatever is stated in whichever order: the parts of a fact name each counter that it changes, and no other.
+        #[test]
+        fn parts_are_the_difference_of_counters(facts in prop::collection::vec(fact(), 1..40)) {
+            let mut state = Football::default();
+            let moment = Moment { source: None, received: 1 };
+            for fact in facts {
+                let before = state.counters();
+                let (mut parts, mut events) = (Vec::new(), Vec::new());
+                state.apply(&fact, true, moment, &mut parts, &mut events);
+                let after = state.counters();
+                let stated = parts.iter().filter_map(|part| match part {
+                    FootballPart::Counter(side, name) => Some((side.index(), *name)),
+                    _ => None,
+                });
+                let mut changed = BTreeSet::new();
+                for side in Side::BOTH {
+                    for (name, count) in &after[side.index()] {
+                        prop_assert_eq!(state.counter(side, name), Some(*count));
+                        if before[side.index()].get(name) != Some(count) {
+                            changed.insert((side.index(), *name));
+                        }
+                    }
+                }
+                prop_assert_eq!(stated.collect::<Vec<_>>(), changed.into_iter().collect::<Vec<_>>());
+            }
+        }
+    }
+}
