@@ -42,6 +42,17 @@ pub fn is_equal(one: Decimal, other: Decimal) -> bool {
     compare(one, other) == Ordering::Equal
 }
 
+/// Whether both are absent, or equal.
+#[must_use]
+#[inline]
+pub fn are_equal(one: Option<Decimal>, other: Option<Decimal>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => is_equal(one, other),
+        (None, None) => true,
+        (Some(_), None) | (None, Some(_)) => false,
+    }
+}
+
 /// `units` times ten to the `places`, if both factors are short.
 #[inline]
 fn scaled(units: i128, places: u32) -> Option<i128> {

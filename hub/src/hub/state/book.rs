@@ -3,6 +3,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use borsh::{BorshDeserialize, BorshSerialize};
+use facts::decimal::are_equal;
 use facts::event::{
     Level, MarketChange, MarketDefinition, MarketStatus, OddsFact, SelectionChange,
     SelectionDefinition, SelectionStatus,
@@ -260,7 +261,9 @@ impl Book {
             return;
         }
         let before = market.transitions.last().map(|t| (t.status, t.in_play));
-        let results_before = market.results();
+        let closes = definition.status == MarketStatus::Closed;
+        let results_before = closes.then(|| market.results());
+        let are_new = |market: &Market| Some(market.results()) != results_before;
         self.tally.remove(market);
         market.kind = Arc::clone(&definition.kind);
         market.name.clone_from(&definition.name);
@@ -301,18 +304,18 @@ impl Book {
             let number = market.transition(transition);
             parts.push(BookPart::Transition(place, number));
             let was_closed = before.is_some_and(|(status, _)| status == MarketStatus::Closed);
-            if status == MarketStatus::Closed && market.settled.is_some() {
+            if closes && market.settled.is_some() {
                 // Whether it was in play when it closed is no settlement.
-                if !was_closed || market.results() != results_before {
+                if !was_closed || are_new(market) {
                     events.extend(market.resettle(place));
                 }
             } else {
-                if status == MarketStatus::Closed {
+                if closes {
                     market.settled = Some(number);
                 }
                 events.push(BookEvent::Moved { market: place, number, transition, before });
             }
-        } else if market.status == MarketStatus::Closed && market.results() != results_before {
+        } else if closes && are_new(market) {
             events.extend(market.resettle(place));
         }
     }
@@ -350,7 +353,7 @@ impl Book {
 
     fn volume(&mut self, market: usize, volume: Option<Decimal>, parts: &mut Vec<BookPart>) {
         let own = &mut self.markets[market].volume;
-        if volume.is_some() && *own != volume {
+        if volume.is_some() && !are_equal(*own, volume) {
             *own = volume;
             parts.push(BookPart::Volume(market));
         }
@@ -381,15 +384,15 @@ impl Book {
         let price = if ladder_moved { selection.best_back() } else { change.price };
         let price_moved =
             (ladder_moved || change.price.is_some()) && selection.set_price(price, at);
-        if price_moved || lay_before != selection.best_lay() {
+        if price_moved || !are_equal(lay_before, selection.best_lay()) {
             parts.push(BookPart::Price(market, number));
         }
         let last = change.last.filter(|last| is_price(*last));
-        if last.is_some() && selection.last != last {
+        if last.is_some() && !are_equal(selection.last, last) {
             selection.last = last;
             parts.push(BookPart::Last(market, number));
         }
-        if change.volume.is_some() && selection.volume != change.volume {
+        if change.volume.is_some() && !are_equal(selection.volume, change.volume) {
             selection.volume = change.volume;
             parts.push(BookPart::SelectionVolume(market, number));
         }

@@ -214,41 +214,45 @@ impl Football {
         parts: &mut Vec<FootballPart>,
         events: &mut Vec<FootballEvent>,
     ) {
-        if let FootballFact::Stats { side, values } = fact
-            && self.provides(*side, values)
-        {
-            self.count(*side, values, parts);
-            return;
-        }
-        let before = self.may_count(fact).then(|| self.counters());
+        let before = may_count(fact).then(|| self.counters());
         self.apply_fact(fact, scores, moment, parts, events);
-        let Some(before) = before else { return };
+        if let Some(before) = before {
+            self.counted(&before, parts);
+        }
+    }
+
+    /// The counters that differ from these.
+    fn counted(&self, before: &Pair<BTreeMap<&'static str, u32>>, parts: &mut Vec<FootballPart>) {
         for (side, after) in Side::BOTH.into_iter().zip(self.counters()) {
-            let changed = after
-                .into_iter()
-                .filter(|(name, count)| before[side.index()].get(name) != Some(count));
+            let before = &before[side.index()];
+            let changed = after.into_iter().filter(|(name, count)| before.get(name) != Some(count));
             parts.extend(changed.map(|(name, _)| FootballPart::Counter(side, name)));
         }
     }
 
-    /// Whether a source provides all of these counters already, so that no counter that is derived from them appears
-    /// or goes. Possession is derived for the other side from its share.
-    fn provides(&self, side: Side, values: &[(Stat, u32)]) -> bool {
-        let counted = &self.stats[side.index()];
-        values.iter().all(|(stat, _)| *stat != Stat::BallPossession && counted.contains_key(stat))
-    }
-
-    /// Sets counters that a source provides already.
+    /// Sets counters. No other follows from one that a source provides already, but for possession, whose rest is the other
+    /// side's.
     fn count(&mut self, side: Side, values: &[(Stat, u32)], parts: &mut Vec<FootballPart>) {
         let first = parts.len();
+        let mut others = Vec::new();
         for (stat, value) in values {
-            if self.stats[side.index()].insert(*stat, *value) != Some(*value) {
-                parts.push(FootballPart::Counter(side, stat.as_str()));
+            match self.stats[side.index()].get_mut(stat) {
+                Some(count) if count == value => {}
+                Some(count) if *stat != Stat::BallPossession => {
+                    *count = *value;
+                    parts.push(FootballPart::Counter(side, stat.as_str()));
+                }
+                _ => others.push((*stat, *value)),
             }
         }
+        if !others.is_empty() {
+            let before = self.counters();
+            self.stats[side.index()].extend(others);
+            self.counted(&before, parts);
+        }
         parts[first..].sort_unstable_by_key(|part| match part {
-            FootballPart::Counter(_, name) => *name,
-            _ => "",
+            FootballPart::Counter(side, name) => (side.index(), *name),
+            _ => (0, ""),
         });
     }
 
@@ -258,18 +262,6 @@ impl Football {
         let mut provided = self.stats[side.index()].iter();
         let value = provided.find(|(stat, _)| stat.as_str() == name).map(|(_, value)| *value);
         value.or_else(|| self.counters()[side.index()].get(name).copied())
-    }
-
-    /// Whether the fact can change a counter.
-    fn may_count(&self, fact: &FootballFact) -> bool {
-        if let FootballFact::Stats { side, values } = fact {
-            let counted = &self.stats[side.index()];
-            return values.iter().any(|(stat, value)| counted.get(stat) != Some(value));
-        }
-        matches!(
-            fact,
-            FootballFact::Incident(_) | FootballFact::Retract { .. } | FootballFact::Correct(_)
-        )
     }
 
     fn apply_fact(
@@ -316,9 +308,7 @@ impl Football {
                 }
             }
             FootballFact::Correct(incident) => self.correct(incident, parts, events),
-            FootballFact::Stats { side, values } => {
-                self.stats[side.index()].extend(values.iter().copied());
-            }
+            FootballFact::Stats { side, values } => self.count(*side, values, parts),
             FootballFact::Ball(ball) => {
                 if self.ball.replace(*ball) != Some(*ball) {
                     parts.push(FootballPart::Ball);
@@ -441,6 +431,14 @@ impl Football {
             events.push(FootballEvent::Corrected(place, self.incidents[place].corrections));
         }
     }
+}
+
+/// Whether the fact can change a counter, besides one that states counters.
+fn may_count(fact: &FootballFact) -> bool {
+    matches!(
+        fact,
+        FootballFact::Incident(_) | FootballFact::Retract { .. } | FootballFact::Correct(_)
+    )
 }
 
 impl MatchClock {

@@ -4,7 +4,7 @@ use std::{io, sync::Arc};
 
 use borsh::{BorshDeserialize, BorshSerialize};
 use facts::codec;
-use facts::decimal::{compare, is_equal};
+use facts::decimal::{are_equal, compare, is_equal};
 use facts::event::{
     Level, MarketDefinition, MarketStatus, MarketTerms, Outcome, SelectionDefinition,
     SelectionStatus, SelectionTerms,
@@ -20,7 +20,7 @@ const PRICE_MAX: Decimal = Decimal::from_parts(1_000_000, 0, 0, false, 0);
 
 /// Whether a number can be decimal odds: with odds of 1 or less nobody wins.
 pub(super) fn is_price(price: Decimal) -> bool {
-    price > Decimal::ONE && price <= PRICE_MAX
+    compare(price, Decimal::ONE).is_gt() && compare(price, PRICE_MAX).is_le()
 }
 
 #[derive(Debug, Clone, BorshSerialize, BorshDeserialize)]
@@ -276,7 +276,7 @@ impl Selection {
             let Some(new) = new else { continue };
             let new = Some(new).filter(|price| is_price(*price));
             // An equal price with other digits is unchanged, as in [`Ladder::set`].
-            if *own != new {
+            if !are_equal(*own, new) {
                 *own = new;
                 has_changed = true;
             }
@@ -309,7 +309,7 @@ impl Selection {
     pub(super) fn set_price(&mut self, price: Option<Decimal>, at: Micros) -> bool {
         self.priced_at = at;
         let price = price.filter(|price| is_price(*price));
-        if self.price == price {
+        if are_equal(self.price, price) {
             return false;
         }
         self.prev = self.price.or(self.prev);

@@ -323,9 +323,12 @@ impl<'a> Decoder<'a> {
     /// A text, or a number as it is written: some programs write ids so.
     fn text(&mut self, what: &str) -> Read<Option<Cow<'a, str>>> {
         match self.json.peek() {
+            Some(b'"') => self.json.string().map(Some),
             Some(b'-' | b'0'..=b'9') => Ok(Some(Cow::Borrowed(self.json.number()?))),
-            _ if self.is(b'"', what)? => self.json.string().map(Some),
-            _ => Ok(None),
+            _ => {
+                self.is(b'"', what)?;
+                Ok(None)
+            }
         }
     }
 
@@ -380,18 +383,20 @@ impl<'a> Decoder<'a> {
     }
 
     fn integer<T: FromStr>(&mut self, what: &str) -> Read<Option<T>> {
-        let text = match self.json.peek() {
-            Some(b'-' | b'0'..=b'9') => Cow::Borrowed(self.json.number()?),
-            _ => match self.quoted_number(what)? {
-                Some(text) => text,
-                None => return Ok(None),
-            },
-        };
+        if !matches!(self.json.peek(), Some(b'-' | b'0'..=b'9')) {
+            let Some(text) = self.quoted_number(what)? else { return Ok(None) };
+            return Ok(self.parsed(what, &text));
+        }
+        let text = self.json.number()?;
+        Ok(self.parsed(what, text))
+    }
+
+    fn parsed<T: FromStr>(&mut self, what: &str, text: &str) -> Option<T> {
         let number = text.parse().ok();
         if number.is_none() {
-            self.refuse(value(format!("{what} {} is out of its range", quoted(&text))));
+            self.refuse(value(format!("{what} {} is out of its range", quoted(text))));
         }
-        Ok(number)
+        number
     }
 
     /// Whether a value that begins with `first` comes next. Another is passed over, and refused

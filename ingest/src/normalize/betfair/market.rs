@@ -156,6 +156,8 @@ impl Market {
         self.has_odds = has_odds;
         let kind = Kind::of(definition);
         let outcomes = kind.outcomes(definition, self.sport);
+        let before = self.defined.take();
+        let selections_before = before.as_ref().map_or(&[][..], |before| &before.selections);
         let mut selections = Vec::with_capacity(definition.runners.len());
         let mut is_named = vec![false; self.runners.len() + definition.runners.len()];
         for (index, (runner, outcome)) in definition.runners.iter().zip(outcomes).enumerate() {
@@ -164,20 +166,26 @@ impl Market {
                     is_named[place] = true;
                     let defined_runner = &mut self.runners[place];
                     defined_runner.is_defined = true;
-                    selections.push(selection(defined_runner, runner, outcome, notices));
+                    let before = selections_before.get(index);
+                    selections.push(selection(defined_runner, before, runner, outcome, notices));
                 }
                 Err(refused) => notices.push(refused),
             }
         }
         // That a definition does not name a runner is no statement about it.
         let others = self.runners.iter().zip(is_named).filter(|(_, is_named)| !is_named);
-        selections.extend(others.filter_map(|(runner, _)| self.selection(&runner.id)).cloned());
+        selections.extend(others.filter_map(|(runner, _)| {
+            selections_before.iter().find(|selection| selection.id == runner.id).cloned()
+        }));
         let is_settled = self.status == MarketStatus::Closed;
         if is_settled && definition.number_of_winners == Some(1) && !has_places(definition) {
             share(&mut selections);
         }
         let defined = MarketDefinition {
-            name: definition.name.as_deref().map(Arc::from),
+            name: shared(
+                definition.name.as_deref(),
+                before.as_ref().and_then(|it| it.name.as_ref()),
+            ),
             kind: kind.name,
             line: kind.line,
             period: kind.period,
@@ -188,11 +196,6 @@ impl Market {
         };
         self.defined = Some(defined.clone());
         defined
-    }
-
-    /// A selection as the last definition has it.
-    fn selection(&self, id: &str) -> Option<&SelectionDefinition> {
-        self.defined.as_ref()?.selections.iter().find(|selection| &*selection.id == id)
     }
 
     /// The changes of the runners as ours, or `None` when they come to nothing. Takes their ladders.
@@ -349,19 +352,27 @@ fn has_odds(betting_type: Option<&str>) -> bool {
     )
 }
 
+/// `before`: a selection of the last definition, nearly always this one.
 fn selection(
-    known: &Runner,
+    defined: &Runner,
+    before: Option<&SelectionDefinition>,
     runner: &RunnerDefinition<'_>,
     outcome: Option<Outcome>,
     notices: &mut Vec<DecodeError>,
 ) -> SelectionDefinition {
     SelectionDefinition {
-        id: known.id.clone(),
-        name: runner.name.as_deref().map(|name| name.trim().into()),
+        id: defined.id.clone(),
+        name: shared(runner.name.as_deref().map(str::trim), before.and_then(|it| it.name.as_ref())),
         status: selection_status(runner.status.as_deref(), notices),
         outcome,
         terms: runner_terms(runner, notices),
     }
+}
+
+/// A text, which shares the memory of the one before it where that is the same.
+fn shared(text: Option<&str>, before: Option<&Arc<str>>) -> Option<Arc<str>> {
+    let text = text?;
+    Some(before.filter(|before| &***before == text).map_or_else(|| text.into(), Arc::clone))
 }
 
 /// `None` where the definition states none.
