@@ -471,7 +471,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
     banner::print(&mut io::stdout(), address, secure, &mode, key, mails.as_deref())?;
     banner::log(&config, &mode);
     supervisor::started();
-    service_manager::is_ready();
+    service_manager::is_serving(&hub_handle, &running.state, address);
 
     let reloaded = ReloadedParts { filter, certificate, limits: rate_limits, prices, competitions };
     let mut reloader = Reloader::new(origin, config.clone(), reloaded);

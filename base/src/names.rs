@@ -88,6 +88,8 @@ pub struct NamePart {
     plain: String,
     /// In one spelling; empty if it is too short for that.
     letters: String,
+    /// The length of the shortest of them.
+    bytes_min: usize,
 }
 
 impl NamePart {
@@ -98,13 +100,20 @@ impl NamePart {
         if letters.len() < PART_MIN {
             letters.clear();
         }
-        Self { text: text.to_lowercase(), plain, letters }
+        let text = text.to_lowercase();
+        let forms = [&text, &plain, &letters].map(String::len).into_iter();
+        let bytes_min = forms.filter(|bytes| *bytes > 0).min().unwrap_or(0);
+        Self { text, plain, letters, bytes_min }
     }
 
     /// Whether a name contains it, ignoring case, marks and spelling; the empty text is in every name.
     #[must_use]
     pub fn is_in(&self, name: &str) -> bool {
         let has = |name: &str, part: &str| !part.is_empty() && name.contains(part);
+        // No form of such a name is longer, except for the `and` in place of a `&`.
+        if name.is_ascii() && self.bytes_min > name.len() + 4 * name.matches('&').count() {
+            return false;
+        }
         if self.text.is_empty() || has(&name.to_lowercase(), &self.text) {
             return true;
         }
@@ -306,6 +315,10 @@ mod tests {
         check("united", "Manchester United", Some(Fit::Word));
         check("chester u", "Manchester United", Some(Fit::Inside));
         check("city", "Manchester United", None);
+        check("brighton and hove", "Brighton & Hove", Some(Fit::Whole));
+        check("muenchen", "Munchen", Some(Fit::Whole));
+        check("manchester united!", "Manchester United", Some(Fit::Whole));
+        check("manchester united fc", "Manchester United", None);
         assert!(Fit::Whole > Fit::Begin && Fit::Begin > Fit::Word && Fit::Word > Fit::Inside);
     }
 

@@ -76,7 +76,7 @@ impl LogState {
         self.shared.is_isolated.store(is_isolated, Ordering::Relaxed);
     }
 
-    pub(crate) fn set_refusal(&self, why: Option<String>) {
+    pub fn set_refusal(&self, why: Option<String>) {
         let mut refusal = self.lock_refusal();
         let since = refusal.as_ref().map_or_else(Instant::now, |refusal| refusal.since);
         *refusal = why.map(|why| Refusal { why, since });

@@ -62,8 +62,14 @@ impl Live {
 
     /// The `image` frame of a channel; `None` if there is no such channel.
     pub(crate) async fn image(&self, channel: &str) -> Result<Option<Value>, Refusal> {
+        let text = self.image_text(channel).await?;
+        text.map(|text| parsed(&text)).transpose()
+    }
+
+    /// The same as JSON text.
+    pub(crate) async fn image_text(&self, channel: &str) -> Result<Option<Bytes>, Refusal> {
         let image = ask(self.hub.image(channel)).await?;
-        image.map(|image| frame(&image.frame)).transpose()
+        Ok(image.map(|image| payload(&image.frame)))
     }
 
     /// The channels that match a pattern, by name.
@@ -92,7 +98,7 @@ impl Live {
         let HostResponse::CatchUp(caught_up) = self.request(request).await? else {
             return Ok(None);
         };
-        let frames = caught_up.frames.iter().map(|it| frame(&it.frame));
+        let frames = caught_up.frames.iter().map(|it| parsed(&payload(&it.frame)));
         Ok(Some(Changes {
             epoch: caught_up.channel.epoch,
             frames: frames.collect::<Result<_, _>>()?,
@@ -119,6 +125,6 @@ pub(crate) fn no_channel(name: &str) -> Refusal {
     Refusal::not_found(format!("There is no channel {name:?}."))
 }
 
-fn frame(frame: &Bytes) -> Result<Value, Refusal> {
-    serde_json::from_slice(&payload(frame)).map_err(|_| Refusal::unavailable())
+fn parsed(text: &Bytes) -> Result<Value, Refusal> {
+    serde_json::from_slice(text).map_err(|_| Refusal::unavailable())
 }

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use accounts::{Caller, products::Product};
+use bytes::Bytes;
+use hyper::header::HeaderValue;
 use rmcp::{
     ErrorData,
     model::{
@@ -10,13 +12,15 @@ use rmcp::{
         ResourceTemplate,
     },
 };
-use serde_json::{Value, json};
+use serde::Deserialize;
+use serde_json::{Value, json, value::RawValue};
 
 use crate::{
     argument::Notes,
     call::status_word,
     envelope::{Answer, AnswerData, Citation, DataState, RESULT_BYTES_MAX},
     refusal::Refusal,
+    rest::RestAnswer,
     server::Server,
 };
 
@@ -180,15 +184,10 @@ impl Server {
     async fn document(&self, channel: &str, caller: &Caller) -> Result<(String, u64), Refusal> {
         let shared = &self.shared;
         let url = format!("{}/stream/v1/channels/{channel}", shared.parts.public_url);
-        let (data, state, ttl_ms, url) = match shared.live.image(channel).await? {
+        let (data, state, ttl_ms, url) = match shared.live.image_text(channel).await? {
             Some(image) => {
-                let data = image["data"].clone();
-                let ttl_ms = match data["life"].as_str() {
-                    Some("prematch") => PREMATCH_TTL_MS,
-                    Some("ended") => ENDED_TTL_MS,
-                    _ => 0,
-                };
-                (data, state_of(&image), ttl_ms, url)
+                let (document, state, ttl_ms) = image_parts(&image)?;
+                (AnswerData::Rest(document), state, ttl_ms, url)
             }
             None => {
                 let id = channel.split('/').nth(1).filter(|_| channel.split('/').count() == 2);
@@ -201,11 +200,10 @@ impl Server {
                 };
                 let data = shared.rest.get(&address, caller).await?.value()?;
                 let url = format!("{}{address}", shared.parts.public_url);
-                (data, DataState::ARCHIVED, ENDED_TTL_MS, url)
+                (AnswerData::Value(data), DataState::ARCHIVED, ENDED_TTL_MS, url)
             }
         };
         let bytes_max = RESULT_BYTES_MAX;
-        let data = AnswerData::Value(data);
         let answer = Answer { data, state, url, bytes_max, cursor: None, paged: None };
         let notes = Notes::default();
         let is_partial = shared.parts.history.archive().is_partial();
@@ -231,16 +229,37 @@ fn contents(
     ReadResourceResult::new(vec![contents]).with_ttl_ms(ttl_ms).with_cache_scope(scope)
 }
 
-/// The state that the image of a channel tells.
-fn state_of(image: &Value) -> DataState {
-    let epoch = image["epoch"].as_str().and_then(fanout::Epoch::parse);
-    let position = epoch.zip(image["seq"].as_u64());
-    DataState {
-        feed: feed(image["data"]["feed"].as_str()),
-        source_at: image["at"]["src"].as_i64(),
-        received_at: image["at"]["in"].as_i64(),
-        position: position.map(|(epoch, seq)| record::Position { epoch: epoch.0, seq }),
+/// The document of an image, its state, and how long it stays as it is. The document, which may be large, is read only if it
+/// has not been rendered at this position.
+fn image_parts(image: &Bytes) -> Result<(RestAnswer, DataState, u64), Refusal> {
+    #[derive(Deserialize)]
+    struct Frame<'a> {
+        epoch: &'a str,
+        seq: u64,
+        #[serde(default)]
+        at: Value,
+        #[serde(borrow)]
+        data: &'a RawValue,
     }
+    #[derive(Deserialize, Default)]
+    struct Words {
+        life: Option<String>,
+        feed: Option<String>,
+    }
+    let frame: Frame<'_> = serde_json::from_slice(image).map_err(|_| Refusal::unavailable())?;
+    let Frame { epoch, seq, at, data } = frame;
+    let position = fanout::Epoch::parse(epoch).map(|it| record::Position { epoch: it.0, seq });
+    let tag = HeaderValue::try_from(format!("{epoch}.{seq}")).ok();
+    // Not every document has them.
+    let Words { life, feed: word } = serde_json::from_str(data.get()).unwrap_or_default();
+    let (source_at, received_at) = (at["src"].as_i64(), at["in"].as_i64());
+    let state = DataState { feed: feed(word.as_deref()), source_at, received_at, position };
+    let ttl_ms = match life.as_deref() {
+        Some("prematch") => PREMATCH_TTL_MS,
+        Some("ended") => ENDED_TTL_MS,
+        _ => 0,
+    };
+    Ok((RestAnswer { body: image.slice_ref(data.get().as_bytes()), tag }, state, ttl_ms))
 }
 
 fn feed(word: Option<&str>) -> &'static str {
@@ -276,6 +295,25 @@ mod tests {
         );
         assert_eq!(named("matchwire://docs/football"), Some(ResourceName::Docs("football".into())));
         assert_eq!(named("file:///etc/passwd"), None);
+    }
+
+    #[test]
+    fn document_of_an_image_has_a_tag_and_is_not_copied() {
+        let data = r#"{"life":"ended","feed":"live","matches":{"7":{"home":"A"}}}"#;
+        let frame = |data: &str| {
+            let head = r#"{"type":"image","ch":"football","epoch":"a1","seq":7,"at":{"in":5}"#;
+            Bytes::from(format!(r#"{head},"data":{data}}}"#))
+        };
+        let image = frame(data);
+        let (document, state, ttl_ms) = image_parts(&image).unwrap();
+        assert_eq!((&document.body[..], ttl_ms), (data.as_bytes(), ENDED_TTL_MS));
+        assert!(image.as_ptr_range().contains(&document.body.as_ptr()));
+        assert_eq!(document.tag.unwrap(), "a1.7");
+        assert_eq!((state.feed, state.source_at, state.received_at), ("live", None, Some(5)));
+        assert_eq!(state.position.map(|position| position.seq), Some(7));
+        let (_, state, ttl_ms) = image_parts(&frame(r#"{"life":1,"sources":{}}"#)).unwrap();
+        assert_eq!((state.feed, ttl_ms), ("down", 0));
+        assert!(image_parts(&Bytes::from_static(b"{}")).is_err());
     }
 
     #[test]

@@ -35,6 +35,9 @@ pub struct FeedKeyCreateArgs {
     /// Allow lines about matches under other providers' keys, not only under the source's own.
     #[arg(long)]
     pub all_matches: bool,
+    /// The deadline of pushes that state none, in milliseconds: 1000 to 86400000.
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(i64).range(1_000..=86_400_000))]
+    pub deadline_ms: Option<i64>,
     /// The name of the source: letters, digits, `-`, `_`, `.`, `:`.
     #[arg(value_name = "SOURCE", value_parser = source)]
     pub source: String,

@@ -259,6 +259,8 @@ fn feeds_commands_are_parsed() {
     check(line, &Command::Feeds(FeedsCommand::Quarantine(QuarantineCommand::List(list))));
     // It always prints JSON.
     assert!(parse("feeds quarantine export --db a.db --json").is_err());
+    let create = |ms: &str| parse(&format!("feeds key create --db a.db --deadline-ms {ms} acme"));
+    assert!(create("1000").is_ok() && create("999").is_err() && create("86400001").is_err());
 }
 
 #[test]

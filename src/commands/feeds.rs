@@ -38,9 +38,9 @@ pub async fn key(
     out: &mut impl Write,
 ) -> Result<(), FeedKeyError> {
     match command {
-        FeedKeyCommand::Create(FeedKeyCreateArgs { db, all_matches, source }) => {
+        FeedKeyCommand::Create(FeedKeyCreateArgs { db, all_matches, deadline_ms, source }) => {
             let accounts = Accounts::open_with(&db, config).await?;
-            let key = accounts.create_feed_key(&source, all_matches, now).await?;
+            let key = accounts.create_feed_key(&source, all_matches, deadline_ms, now).await?;
             accounts.close().await;
             writeln!(out, "{}", key.expose())?;
         }
@@ -68,9 +68,10 @@ async fn list(
     let mut keys = accounts.feed_keys().await?;
     accounts.close().await;
     keys.retain(|key| wanted.as_ref().is_none_or(|wanted| key.source == *wanted));
-    let columns = ["prefix", "source", "created", "state", "matches"];
+    let columns = ["prefix", "source", "created", "state", "matches", "deadline_ms"];
     let mut table = Table::new(out, output.format(), columns)?;
-    for FeedKeySummary { source, prefix, all_matches, created, revoked } in keys {
+    for key in keys {
+        let FeedKeySummary { source, prefix, all_matches, deadline_ms, created, revoked } = key;
         let state = key_state(revoked);
         let matches = if all_matches { "all matches" } else { "own matches" };
         table.row([
@@ -79,6 +80,7 @@ async fn list(
             Some(&time(created)),
             Some(&state),
             Some(matches),
+            deadline_ms.map(|ms| ms.to_string()).as_deref(),
         ])?;
     }
     Ok(())
@@ -120,7 +122,8 @@ mod tests {
 
     fn create_in(db: &DatabaseName, source: &str, all_matches: bool) -> FeedKeyCommand {
         let (db, source) = (db.clone(), source.to_owned());
-        FeedKeyCommand::Create(FeedKeyCreateArgs { db, all_matches, source })
+        let deadline_ms = all_matches.then_some(30_000);
+        FeedKeyCommand::Create(FeedKeyCreateArgs { db, all_matches, deadline_ms, source })
     }
 
     fn list_in(db: &DatabaseName, source: Option<&str>, json: bool) -> FeedKeyCommand {
@@ -150,9 +153,9 @@ mod tests {
             assert_eq!(
                 answer(list_in(db, None, false)).await.unwrap(),
                 format!(
-                    "PREFIX\tSOURCE\tCREATED\tSTATE\tMATCHES\n\
-                     {one}\tacme\t{at}\trevoked {at}\town matches\n\
-                     {other}\tother\t{at}\tactive\tall matches\n"
+                    "PREFIX\tSOURCE\tCREATED\tSTATE\tMATCHES\tDEADLINE_MS\n\
+                     {one}\tacme\t{at}\trevoked {at}\town matches\t-\n\
+                     {other}\tother\t{at}\tactive\tall matches\t30000\n"
                 )
             );
             let of_one = answer(list_in(db, Some("other"), false)).await.unwrap();

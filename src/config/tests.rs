@@ -355,15 +355,50 @@ fn key_of_the_bridge_is_no_setting() {
     assert_eq!(load("", &key, &Flags::default()).unwrap(), Config::default());
 }
 
-/// What is watched comes again before the limit, even once late by a whole period.
+/// The times that watch nothing periodic: intervals, delays, limits of single steps, and how long things are kept.
+const WATCH_NOTHING: &str = "\
+    accounts.answer_ms accounts.cache_ms accounts.password_wait_ms accounts.watch_ms \
+    archive.reload_ms archive.unresolved_after_ms archive.untold_after_ms archive.write_ms \
+    cluster.answer_ms cluster.log_age_ms database.acquire_ms database.probe_ms \
+    fanout.beat_ms fanout.outbox_age_ms feeds.hold_ms feeds.quarantine_age_ms \
+    hub.ended_keep_ms hub.tail_ms ingest.body_ms ingest.wait_ms \
+    limits.account_cpu_burst_ms log.films_keep_ms log.fsync_ms log.records_keep_ms \
+    log.snapshot_ms log.snapshot_work_ms mail.poll_ms mail.retry_max_ms mail.retry_ms \
+    mail.timeout_ms mcp.notify_ms oauth.client_cache_ms oauth.client_timeout_ms oauth.code_ms \
+    payments.retry_ms payments.sweep_after_ms payments.sweep_ms payments.timeout_ms \
+    payments.webhook_age_ms predictions.refit_ms server.body_timeout_ms server.drain_ms \
+    server.failure_exit_ms server.handshake_timeout_ms server.keep_alive_ms \
+    server.write_timeout_ms signals.steam_ms tls.watch_ms usage.flush_ms webhooks.poll_ms \
+    webhooks.retry_max_ms webhooks.retry_ms webhooks.timeout_ms";
+
+/// What is watched comes again before the limit, even once late by a whole period. Those of sources have a test of their
+/// own.
 #[test]
 fn default_limits_are_at_least_twice_the_period_that_they_watch() {
-    let Config { fanout, feeds, .. } = Config::default();
-    for (limit, limit_ms, period_ms) in [
-        ("fanout.idle_ms", fanout.idle_ms, fanout.beat_ms),
-        ("feeds.stale_after_ms", feeds.stale_after_ms, fanout.beat_ms),
-    ] {
-        assert!(limit_ms >= 2 * period_ms, "{limit} is {limit_ms} for a period of {period_ms} ms");
+    let Config { fanout, .. } = Config::default();
+    let beat_ms = fanout.beat_ms;
+    // A quiet leader appends every 250 ms, and notes in the database each second that it leads. Sources that push should
+    // do so every third of their deadline.
+    let watched = [
+        ("fanout.idle_ms", beat_ms),
+        ("fanout.stall_ms", beat_ms),
+        ("feeds.stale_after_ms", beat_ms),
+        ("cluster.lease_ms", 250),
+        ("cluster.stale_ms", 250),
+        ("cluster.isolated_ms", 1_000),
+        ("ingest.deadline_ms", 20_000),
+        ("ingest.prices_deadline_ms", 300_000),
+    ];
+    for (section, settings) in default_table() {
+        let Value::Table(settings) = settings else { continue };
+        for (setting, value) in settings.iter().filter(|(setting, _)| setting.ends_with("_ms")) {
+            let name = format!("{section}.{setting}");
+            let limit_ms = value.as_integer().and_then(|ms| u64::try_from(ms).ok()).unwrap();
+            let period_ms = watched.iter().find(|(limit, _)| *limit == name).map(|found| found.1);
+            let watches_nothing = WATCH_NOTHING.split_whitespace().any(|listed| listed == name);
+            assert_ne!(period_ms.is_some(), watches_nothing, "does {name} watch anything?");
+            assert!(limit_ms >= 2 * period_ms.unwrap_or(0), "{name} is {limit_ms} ms");
+        }
     }
 }
 

@@ -9,6 +9,8 @@ from parts import TOP, VERSION, Missing, expect, get, hub, run
 PROGRAM, SETTINGS = "usr/bin/matchwire", "etc/matchwire/matchwire.toml"
 ENABLED = "etc/systemd/system/multi-user.target.wants/matchwire.service"
 DOCUMENTS = "usr/share/doc/matchwire"
+# Optional units, which are not enabled.
+EXAMPLES = [f"{DOCUMENTS}/examples/matchwire{name}" for name in (".socket", "-backup.service", "-backup.timer")]
 
 
 def package_can_be_installed_upgraded_and_removed(context):
@@ -21,10 +23,11 @@ def package_can_be_installed_upgraded_and_removed(context):
     root = Root(context.folder / "debian-root")
 
     root.dpkg("--install", first)
-    for name in (PROGRAM, SETTINGS, ENABLED, "usr/lib/sysusers.d/matchwire.conf", f"{DOCUMENTS}/OPERATING.md", f"{DOCUMENTS}/LICENSE-MIT"):
+    for name in (PROGRAM, SETTINGS, ENABLED, "usr/lib/sysusers.d/matchwire.conf", f"{DOCUMENTS}/OPERATING.md", f"{DOCUMENTS}/LICENSE-MIT", *EXAMPLES):
         expect(root.has(name), f"not installed: {name}")
     expect(re.search(r"^matchwire:", root.read("etc/passwd"), re.MULTILINE), "the user matchwire was not created")
-    expect(not root.has("etc/systemd/system/sockets.target.wants/matchwire.socket"), "the optional socket is enabled")
+    for name in ("sockets.target.wants/matchwire.socket", "timers.target.wants/matchwire-backup.timer"):
+        expect(not root.has(f"etc/systemd/system/{name}"), f"enabled although it is optional: {name}")
     serves_loopback_with_its_settings(context, root)
 
     root.dpkg("--install", newer)

@@ -77,12 +77,13 @@ def package_runs_confined_and_survives_upgrades(context):
         demo_runs_within_the_limits_of_the_service(machine)
 
         socket_refuses_no_connection(machine)
+        timer_makes_backups(machine)
 
         machine.shell("apt-get remove -y matchwire")
         machine.shell("! systemctl is-active --quiet matchwire.socket")
         machine.shell(f"test ! -e /usr/bin/matchwire -a -e {DATABASE} -a -e {SETTINGS}")
         machine.shell("apt-get purge -y matchwire")
-        machine.shell("test ! -e /var/lib/matchwire -a ! -e /etc/matchwire")
+        machine.shell("test ! -e /var/lib/matchwire -a ! -e /etc/matchwire -a -e /var/lib/matchwire-backups")
 
 
 def is_confined(machine):
@@ -103,7 +104,7 @@ def wrong_settings_are_not_tried_again(machine):
 
 def demo_runs_within_the_limits_of_the_service(machine):
     """Much more happens in the demo than in an empty hub, so a system call that is needed and denied shows here."""
-    lines = "[Service]\\nEnvironment=MATCHWIRE_DEMO_ENABLED=true MATCHWIRE_DEMO_PAST=false\\n"
+    lines = "[Service]\\nEnvironment=MATCHWIRE_DEMO_ENABLED=true MATCHWIRE_DEMO_PAST=false\\nWatchdogSec=4\\n"
     machine.shell("mkdir -p /run/systemd/system/matchwire.service.d")
     machine.shell(f"printf '{lines}' > /run/systemd/system/matchwire.service.d/demo.conf")
     machine.shell("systemctl daemon-reload && systemctl restart matchwire")
@@ -111,6 +112,9 @@ def demo_runs_within_the_limits_of_the_service(machine):
     machine.wait_until(f"{metrics} | grep -q '^matchwire_matches [1-9]'", "the demo has no matches")
     said = machine.shell(metrics)
     expect(not re.search(r"^matchwire_panics_total [1-9]", said, re.MULTILINE), "a part of the demo panicked")
+    fed = "systemctl show -P WatchdogTimestampMonotonic matchwire"
+    before = machine.shell(fed).strip()
+    machine.wait_until(f"test $({fed}) != {before}", "the watchdog is not fed")
     machine.shell("systemctl stop matchwire")
     expect(machine.shell("systemctl show -P Result matchwire").strip() == "success", "the service did not stop in order")
 
@@ -128,6 +132,13 @@ def socket_refuses_no_connection(machine):
     machine.shell(f"systemctl restart matchwire & restart=$!; {requests}; wait $restart")
     expect(machine.process() != before, "the service was not restarted")
     machine.wait_until_ready()
+
+
+def timer_makes_backups(machine):
+    """With the examples of the package."""
+    machine.shell("cp /usr/share/doc/matchwire/examples/matchwire-backup.* /etc/systemd/system/ && systemctl daemon-reload")
+    machine.shell("systemctl enable --now matchwire-backup.timer && systemctl start matchwire-backup.service")
+    machine.shell("test -s /var/lib/matchwire-backups/matchwire-*.db")
 
 
 def settings_are_read_again(machine):

@@ -29,6 +29,7 @@ def service_fits_the_limits_of_the_hub(context):
     value = dict(line.split("=", 1) for line in text.splitlines() if "=" in line and not line.startswith("#"))
     expect(int(value["TimeoutStopSec"]) >= stop_s(), "systemd kills the hub while it stops")
     expect(int(value["LimitNOFILE"]) >= files_max(), "the hub has too few file descriptors for its limits")
+    expect(int(value["WatchdogSec"]) >= 2 * stop_s(), "the watchdog ends a hub that stops, or is only slow")
     expect(value["RestartPreventExitStatus"] == "2", "systemd starts a hub with invalid settings again")
     # Both read the same settings, or the reload asks another hub.
     settings = value["ExecStart"].partition(" serve ")[2]

@@ -35,6 +35,8 @@ pub struct FeedGrant {
     pub source: String,
     /// Whether it may refer to matches by other providers' keys.
     pub all_matches: bool,
+    /// The deadline of pushes that state none, in milliseconds.
+    pub deadline_ms: Option<i64>,
 }
 
 /// The feed keys that worked here when the database last said so. They count while it does not answer: an outage does not stop
@@ -89,12 +91,13 @@ pub struct FeedKeySummary {
     /// The public part of the key.
     pub prefix: String,
     pub all_matches: bool,
+    pub deadline_ms: Option<i64>,
     pub created: Micros,
     pub revoked: Option<Micros>,
 }
 
 impl Accounts {
-    /// Creates another key for a source.
+    /// Creates another key for a source. `deadline_ms`: the deadline of its pushes that state none.
     ///
     /// # Errors
     ///
@@ -103,13 +106,15 @@ impl Accounts {
         &self,
         source: &str,
         all_matches: bool,
+        deadline_ms: Option<i64>,
         now: Micros,
     ) -> Result<Key, AccountsError> {
         loop {
             let key = Key::generate_for_feed()?;
             let hash = self.shared.pepper.hash(key.as_presented());
             let names = (key.prefix(), hash.as_bytes());
-            if self.shared.store.insert_feed_key(source, names, all_matches, now).await? {
+            let terms = (all_matches, deadline_ms);
+            if self.shared.store.insert_feed_key(source, names, terms, now).await? {
                 return Ok(key);
             }
         }
@@ -173,10 +178,9 @@ impl Accounts {
             },
         };
         let stored = stored.filter(|it| hash.matches(&it.hash) && it.revoked.is_none());
-        let grant = stored.map(|StoredFeedKey { id, source, all_matches, .. }| FeedGrant {
-            id,
-            source,
-            all_matches,
+        let grant = stored.map(|key| {
+            let StoredFeedKey { id, source, all_matches, deadline_ms, .. } = key;
+            FeedGrant { id, source, all_matches, deadline_ms }
         });
         keys.learn(hash, grant.as_ref());
         Ok(grant)
@@ -206,9 +210,17 @@ impl Accounts {
 
 impl From<StoredFeedKey> for FeedKeySummary {
     fn from(stored: StoredFeedKey) -> Self {
-        let StoredFeedKey { source, prefix, all_matches, created, revoked, id: _, hash: _ } =
-            stored;
-        Self { source, prefix, all_matches, created, revoked }
+        let StoredFeedKey {
+            source,
+            prefix,
+            all_matches,
+            deadline_ms,
+            created,
+            revoked,
+            id: _,
+            hash: _,
+        } = stored;
+        Self { source, prefix, all_matches, deadline_ms, created, revoked }
     }
 }
 
@@ -222,12 +234,13 @@ mod tests {
     async fn feed_key_is_valid_for_its_source_until_revoked() {
         on_each(async |database| {
             let accounts = Accounts::of(database, &AccountsConfig::default()).await.unwrap();
-            let key = accounts.create_feed_key("acme", false, 1).await.unwrap();
-            let other = accounts.create_feed_key("acme", true, 2).await.unwrap();
+            let key = accounts.create_feed_key("acme", false, None, 1).await.unwrap();
+            let other = accounts.create_feed_key("acme", true, Some(30_000), 2).await.unwrap();
             let client = accounts.create_key(None, &[], 3).await.unwrap();
 
             let grant = accounts.authenticate_feed(key.expose()).await.unwrap().unwrap();
-            assert_eq!((&*grant.source, grant.all_matches), ("acme", false));
+            let FeedGrant { source, all_matches, deadline_ms, .. } = &grant;
+            assert_eq!((&**source, *all_matches, *deadline_ms), ("acme", false, None));
             assert_eq!(accounts.authenticate_feed(client.expose()).await.unwrap(), None);
             assert_eq!(accounts.authenticate(key.expose(), HERE, 4).await.unwrap(), None);
 
@@ -241,7 +254,8 @@ mod tests {
             assert!(!accounts.stands(&grant).await);
             assert_eq!(accounts.authenticate_feed(key.expose()).await.unwrap(), None);
             assert!(!accounts.knows_feed_key(key.expose()), "it was revoked");
-            assert!(accounts.authenticate_feed(other.expose()).await.unwrap().unwrap().all_matches);
+            let grant = accounts.authenticate_feed(other.expose()).await.unwrap().unwrap();
+            assert_eq!((grant.all_matches, grant.deadline_ms), (true, Some(30_000)));
             assert_eq!(accounts.revoke_feed_keys("acme", None, 6).await.unwrap(), 1);
             let revoked: Vec<_> =
                 accounts.feed_keys().await.unwrap().into_iter().map(|it| it.revoked).collect();

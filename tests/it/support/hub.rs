@@ -316,7 +316,7 @@ impl Hub {
         }
         let source = source.to_owned();
         self.in_accounts(async move |accounts| {
-            let key = accounts.create_feed_key(&source, false, base::clock::now()).await;
+            let key = accounts.create_feed_key(&source, false, None, base::clock::now()).await;
             key.expect("a key is made").expose().to_owned()
         })
     }

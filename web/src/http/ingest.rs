@@ -80,7 +80,7 @@ pub(super) async fn post(
 ) -> Result<Response, HttpError> {
     let presented = credential::of_rest(request.headers(), request.extensions().get());
     let grant = grant(&shared, &presented, peer, &name).await?;
-    let deadline_us = stated_deadline(request.uri().query())?;
+    let deadline_us = stated_deadline(request.uri().query(), grant.deadline_ms)?;
     let is_gzip = is_gzip(request.headers())?;
     // Locked before the body is read, so that each source has at most one body in memory.
     let mut source = lock_source(&shared, &grant).await?;
@@ -114,11 +114,16 @@ fn detail(stuck: PushError) -> &'static str {
     }
 }
 
-/// The deadline that the parameter `deadline_ms` states, in microseconds: a second to a day.
-fn stated_deadline(query: Option<&str>) -> Result<Option<Micros>, HttpError> {
+/// The deadline that the parameter `deadline_ms` states, or else the key, in microseconds: a second to a day.
+fn stated_deadline(
+    query: Option<&str>,
+    key_ms: Option<Micros>,
+) -> Result<Option<Micros>, HttpError> {
     const ALLOWED_MS: RangeInclusive<Micros> = 1_000..=86_400_000;
     let mut pairs = form_urlencoded::parse(query.unwrap_or_default().as_bytes());
-    let Some((_, value)) = pairs.find(|(name, _)| name == "deadline_ms") else { return Ok(None) };
+    let Some((_, value)) = pairs.find(|(name, _)| name == "deadline_ms") else {
+        return Ok(key_ms.map(|ms| ms * 1000));
+    };
     let stated = value.parse().ok().filter(|ms| ALLOWED_MS.contains(ms));
     stated
         .map(|ms: Micros| Some(ms * 1000))
@@ -229,7 +234,7 @@ pub(super) async fn socket(
 ) -> Result<Response, HttpError> {
     let upgrade_request = UpgradeRequest::of_request(&request).map_err(HttpError::Handshake)?;
     let grant = grant(&shared, upgrade_request.presented(), peer, &name).await?;
-    let deadline_us = stated_deadline(request.uri().query())?;
+    let deadline_us = stated_deadline(request.uri().query(), grant.deadline_ms)?;
     let refused = |why| HttpError::Refused(StatusCode::SERVICE_UNAVAILABLE, why);
     let permit = shared.push_limits.acquire(&grant.source).map_err(refused)?;
     let upgrade = hyper::upgrade::on(&mut request);
@@ -352,8 +357,15 @@ mod tests {
     #[test]
     fn deadline_is_stated_in_milliseconds() {
         let check = |query: Option<&str>, expected: Option<Option<Micros>>| {
-            assert_eq!(stated_deadline(query).ok(), expected, "{query:?}");
+            assert_eq!(stated_deadline(query, None).ok(), expected, "{query:?}");
         };
+        // The key's, unless the push states one.
+        assert_eq!(stated_deadline(None, Some(2_000)).ok(), Some(Some(2_000_000)));
+        assert_eq!(
+            stated_deadline(Some("deadline_ms=1000"), Some(2_000)).ok(),
+            Some(Some(1_000_000))
+        );
+        assert!(stated_deadline(Some("deadline_ms=0"), Some(2_000)).is_err());
         check(None, Some(None));
         check(Some("other=1"), Some(None));
         check(Some("other=1&deadline_ms=1000"), Some(Some(1_000_000)));

@@ -202,3 +202,21 @@ fn all_metrics(parts: &ServerParts) -> String {
     parts.limits.work().export();
     parts.metrics.render()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn readiness_names_what_is_wrong() {
+        let log = LogState::default();
+        assert_eq!(problem(&log, false), None);
+        log.set_refusal(Some("No space left on device".to_owned()));
+        let full = "the log cannot be written: No space left on device";
+        assert_eq!(problem(&log, false).as_deref(), Some(full));
+        log.set_behind(true);
+        let behind = "this node hears nothing new of its cluster";
+        assert_eq!(problem(&log, false).as_deref(), Some(behind));
+        assert_eq!(problem(&log, true).as_deref(), Some("the hub is stopping"));
+    }
+}

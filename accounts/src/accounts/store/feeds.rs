@@ -13,6 +13,7 @@ pub(in crate::accounts) struct StoredFeedKey {
     pub(in crate::accounts) prefix: String,
     pub(in crate::accounts) hash: Vec<u8>,
     pub(in crate::accounts) all_matches: bool,
+    pub(in crate::accounts) deadline_ms: Option<i64>,
     pub(in crate::accounts) created: Micros,
     pub(in crate::accounts) revoked: Option<Micros>,
 }
@@ -25,6 +26,7 @@ impl FromRow<'_, AnyRow> for StoredFeedKey {
             prefix: row.try_get("prefix")?,
             hash: row.try_get("hash")?,
             all_matches: row.try_get::<i64, _>("all_matches")? != 0,
+            deadline_ms: row.try_get("deadline_ms")?,
             created: row.try_get("created_us")?,
             revoked: row.try_get("revoked_us")?,
         })
@@ -37,17 +39,18 @@ impl AccountStore {
         &self,
         source: &str,
         (prefix, hash): (&str, &[u8]),
-        all_matches: bool,
+        (all_matches, deadline_ms): (bool, Option<i64>),
         now: Micros,
     ) -> Result<bool, sqlx::Error> {
         let done = sqlx::query(
-            "INSERT INTO feed_keys (source, prefix, hash, all_matches, created_us) \
-             VALUES ($1, $2, $3, $4, $5) ON CONFLICT (prefix) DO NOTHING",
+            "INSERT INTO feed_keys (source, prefix, hash, all_matches, deadline_ms, created_us) \
+             VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (prefix) DO NOTHING",
         )
         .bind(source)
         .bind(prefix)
         .bind(hash)
         .bind(i64::from(all_matches))
+        .bind(deadline_ms)
         .bind(now)
         .execute(self.database.pool())
         .await?;
