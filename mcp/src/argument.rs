@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use accounts::ZoneName;
 use base::time_format::zulu;
 use fanout::{Epoch, Position};
 use history::query::EntityKind;
@@ -125,6 +126,10 @@ impl Argument {
                 _ => expected("an id, a whole number"),
             },
             ArgumentKind::MatchId => id_or_name(value).map_or_else(|| expected(EXPECTED_MATCH), Ok),
+            // A year is the name of a season.
+            ArgumentKind::EntityId(EntityKind::Season) if matches!(integer(), Some(1900..2100)) => {
+                Ok(integer().map(|year| year.to_string()).into())
+            }
             ArgumentKind::EntityId(_) => {
                 id_or_name(value).map_or_else(|| expected("an id or a name"), Ok)
             }
@@ -257,9 +262,9 @@ pub(crate) struct Notes {
     /// What each name or word stands for, by the argument.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub resolved: Map<String, Value>,
-    /// The time that a list covers and its order.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub window: Option<Value>,
+    /// The time that a list covers, its order, and the time zone of its days.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub window: Map<String, Value>,
 }
 
 /// The arguments of a call by their canonical names, each of its kind.
@@ -274,8 +279,12 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Reads those of a call.
-    pub(crate) fn read(declared: &[Argument], given: &Map<String, Value>) -> Result<Self, Refusal> {
+    /// Reads those of a call. Without a time zone of its own, it means days of the zone of the account.
+    pub(crate) fn read(
+        declared: &[Argument],
+        given: &Map<String, Value>,
+        zone: Option<ZoneName>,
+    ) -> Result<Self, Refusal> {
         let mut arguments = Self::default();
         for (name, value) in given.iter().filter(|(_, value)| !value.is_null()) {
             let Some(argument) = declared.iter().find(|argument| argument.is_called(name)) else {
@@ -298,14 +307,26 @@ impl Arguments {
             return Err(Refusal::bad_argument(format!("{} is required.", missing.name))
                 .with("accepted", accepted(declared)));
         }
-        arguments.read_times(declared)?;
+        arguments.read_times(declared, zone.map(ZoneName::as_str))?;
         Ok(arguments)
     }
 
-    fn read_times(&mut self, declared: &[Argument]) -> Result<(), Refusal> {
-        if let Some(calendar) = self.text("timezone").and_then(Calendar::in_zone) {
-            self.calendar = calendar;
+    fn read_times(
+        &mut self,
+        declared: &[Argument],
+        of_account: Option<&'static str>,
+    ) -> Result<(), Refusal> {
+        let of_account = of_account.filter(|_| self.get("timezone").is_none());
+        let mut zones = declared.iter().filter(|argument| argument.kind == ArgumentKind::Zone);
+        if let (Some(argument), Some(zone)) = (zones.next(), of_account) {
+            self.set(argument.name, zone);
         }
+        if let Some(calendar) = self.text("timezone").or(of_account).and_then(Calendar::in_zone) {
+            self.calendar = calendar;
+            self.calendar.is_of_account = of_account.is_some();
+        }
+        let zone = self.get("timezone").map(|zone| ("timezone".to_owned(), zone.clone()));
+        self.notes.window.extend(zone);
         self.calendar.prefers_past = self.get("last").is_some()
             || self.text("status").is_some_and(|status| status.split(',').all(is_over));
         for argument in declared.iter().filter(|argument| argument.kind == ArgumentKind::Time) {
@@ -482,7 +503,7 @@ mod tests {
     }
 
     fn read(given: &Value) -> Result<Arguments, Refusal> {
-        Arguments::read(&declared(), given.as_object().unwrap())
+        Arguments::read(&declared(), given.as_object().unwrap(), None)
     }
 
     #[test]
@@ -523,8 +544,11 @@ mod tests {
         declared.push(Argument::new("date_from", ArgumentKind::Time, ""));
         declared.push(Argument::new("date_to", ArgumentKind::Time, ""));
         declared.push(Argument::new("timezone", ArgumentKind::Zone, ""));
-        let read =
-            |given: &Value| Arguments::read(&declared, given.as_object().expect("an object"));
+        let read_in = |given: &Value, zone: &str| {
+            let given = given.as_object().expect("an object");
+            Arguments::read(&declared, given, ZoneName::parse(zone))
+        };
+        let read = |given: &Value| read_in(given, "");
         let arguments = read(&json!({"match_id": " Alpha v Beta ", "date": "2026-08-30"})).unwrap();
         assert_eq!(arguments.text("match_id"), Some("Alpha v Beta"));
         assert_eq!(arguments.rest_text("date").as_deref(), Some("2026-08-30"));
@@ -533,6 +557,21 @@ mod tests {
         assert_eq!(arguments.get("date"), None);
         assert_eq!(arguments.rest_text("date_from").as_deref(), Some("2026-08-29T15:00:00Z"));
         assert_eq!(arguments.rest_text("date_to").as_deref(), Some("2026-08-30T14:59:59Z"));
+        // The zone of the account is that of a call without one.
+        let of_account = read_in(&json!({"date": "2026-08-30"}), "Asia/Tokyo").unwrap();
+        assert_eq!(of_account.text("timezone"), Some("Asia/Tokyo"));
+        assert_eq!(of_account.notes.window["timezone"], "Asia/Tokyo");
+        assert_eq!(of_account.rest_text("date_from"), None);
+        assert_eq!(of_account.rest_text("date").as_deref(), Some("2026-08-29T15:00:00Z"));
+        let given = json!({"date": "2026-08-30", "timezone": "UTC"});
+        let given = read_in(&given, "Asia/Tokyo").unwrap();
+        assert_eq!(given.rest_text("date").as_deref(), Some("2026-08-30T00:00:00Z"));
+        let refused = read_in(&json!({"date": "someday"}), "Asia/Tokyo").unwrap_err();
+        assert!(refused.message.contains("(Asia/Tokyo)"), "{refused:?}");
+        // A tool without days has matches with days in their names.
+        let of_match = Arguments::read(&declared[..1], &Map::new(), ZoneName::parse("Asia/Tokyo"));
+        let of_match = of_match.unwrap();
+        assert_eq!((of_match.get("timezone"), of_match.calendar.zone_name()), (None, "Asia/Tokyo"));
         let midnight = json!({"date_from": "2026-08-30T00:00:00Z", "timezone": "Asia/Tokyo"});
         let from = read(&midnight).unwrap().rest_text("date_from");
         assert_eq!(from.as_deref(), Some("2026-08-30T00:00:00Z"), "no day of Tokyo");

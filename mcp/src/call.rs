@@ -58,7 +58,7 @@ pub(crate) struct RestRead {
 impl Call<'_> {
     /// Runs the call.
     pub(crate) async fn run(&self, given: &Map<String, Value>) -> Result<ToolResult, Refusal> {
-        let arguments = Arguments::read(&self.tool.arguments, given)?;
+        let arguments = Arguments::read(&self.tool.arguments, given, self.caller.zone)?;
         let mut arguments = self.resolved(arguments).await?;
         let answer = self.answer(&mut arguments).await?;
         let id = arguments.id("match_id").or_else(|| arguments.id("race_id"));
@@ -87,6 +87,11 @@ impl Call<'_> {
         for Argument { name, kind, .. } in &self.tool.arguments {
             let Some(asked) = arguments.text(name).map(ToOwned::to_owned) else { continue };
             let (id, described) = match *kind {
+                ArgumentKind::EntityId(kind @ EntityKind::Season) => {
+                    let names = &self.server.kind.names;
+                    let id = names.season(&asked, arguments.id("league_id"))?;
+                    (id, names.named(kind, id))
+                }
                 ArgumentKind::EntityId(kind) => {
                     let id = self.entity(kind, asked).await?;
                     (id, self.server.kind.names.named(kind, id))
@@ -287,13 +292,13 @@ impl Call<'_> {
         let limit = arguments.count("limit").unwrap_or(10);
         let kinds = find_kinds(&arguments.words("kind"));
         let names = self.server.kind.names.clone();
-        let search = asked.clone();
+        let (search, calendar) = (asked.clone(), arguments.calendar.clone());
         let found = blocking(move || {
             let mut found = Vec::new();
             for kind in kinds {
                 found.extend(match kind {
                     Some(kind) => names.entities(kind, &search, limit),
-                    None => names.matches(&search, limit),
+                    None => names.matches(&search, limit, &calendar),
                 });
             }
             // Stable: matches stay first among equals.

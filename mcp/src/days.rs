@@ -47,6 +47,8 @@ pub(crate) struct Calendar {
     now: Zoned,
     /// Whether a weekday without another word is the last one, not the next one.
     pub prefers_past: bool,
+    /// Whether the zone is that of the account, of which times of races are not: their names are in UTC.
+    pub is_of_account: bool,
 }
 
 impl Default for Calendar {
@@ -58,26 +60,12 @@ impl Default for Calendar {
 /// Words that change nothing.
 const FILLERS: [&str; 5] = ["", "on", "the", "of", "over"];
 
-const NUMBERS: [&str; 10] =
-    ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
+const NUMBERS: &str = "one two three four five six seven eight nine ten";
 
-const WEEKDAYS: [&str; 7] =
-    ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+const WEEKDAYS: &str = "monday tuesday wednesday thursday friday saturday sunday";
 
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
+const MONTHS: &str = "january february march april may june july august september october november \
+                      december";
 
 /// The most days, weeks or months that a number counts.
 const COUNT_MAX: i64 = 1000;
@@ -86,7 +74,7 @@ impl Calendar {
     /// `now` in microseconds.
     pub(crate) fn at(now: Micros, zone: TimeZone) -> Self {
         let now = Timestamp::from_microsecond(now).unwrap_or(Timestamp::UNIX_EPOCH);
-        Self { now: now.to_zoned(zone), prefers_past: false }
+        Self { now: now.to_zoned(zone), prefers_past: false, is_of_account: false }
     }
 
     /// The present in the zone with this IANA name; `None` if there is none.
@@ -103,14 +91,22 @@ impl Calendar {
         self.now.time_zone().clone()
     }
 
+    /// The zone of a time such as `14:30`.
+    pub(crate) fn zone_of_times(&self) -> TimeZone {
+        if self.is_of_account { TimeZone::UTC } else { self.zone() }
+    }
+
     pub(crate) fn now(&self) -> Micros {
         self.now.timestamp().as_microsecond()
     }
 
     /// `Sunday 2026-11-29 (UTC)`.
     pub(crate) fn today(&self) -> String {
-        let zone = self.now.time_zone().iana_name().unwrap_or("UTC");
-        format!("{} ({zone})", self.now.strftime("%A %Y-%m-%d"))
+        format!("{} ({})", self.now.strftime("%A %Y-%m-%d"), self.zone_name())
+    }
+
+    pub(crate) fn zone_name(&self) -> &str {
+        self.now.time_zone().iana_name().unwrap_or("UTC")
     }
 
     /// The time that a text names; `None` if it names none.
@@ -118,6 +114,7 @@ impl Calendar {
         let text = text.trim();
         let mut separators = ["..", " to ", " until "].iter();
         if let Some((first, last)) = separators.find_map(|separator| text.split_once(separator)) {
+            let first = first.strip_prefix("from ").unwrap_or(first);
             return self.range(self.simple_span(first)?, last);
         }
         self.simple_span(text)
@@ -159,7 +156,10 @@ impl Calendar {
             [ref day @ .., "morning" | "afternoon" | "evening" | "night"] => self.words(day),
             ["day", "after", "tomorrow"] => self.day(after(today, 2.days())?),
             ["day", "before", "yesterday"] => self.day(after(today, (-2).days())?),
-            ["in", count, unit] => self.away(duration(count, unit)?, unit),
+            ["in", count, unit] if duration(count, unit).is_some() => {
+                self.away(duration(count, unit)?, unit)
+            }
+            ["in" | "during", ref time @ ..] => self.words(time),
             [count, unit, "ago"] => self.away(-duration(count, unit)?, unit),
             ["next" | "coming" | "following", count, unit] => {
                 let end = self.end_of(&after_now(&self.now, duration(count, unit)?)?, unit)?;
@@ -181,6 +181,9 @@ impl Calendar {
             }
             ["last" | "past" | "previous", unit] => {
                 self.named(-1, unit).or_else(|| self.weekday(unit, Some(false)))
+            }
+            [weekday, ref day @ ..] if is_date(day) && index_of(weekday, WEEKDAYS).is_some() => {
+                self.words(day)
             }
             [name] => self.weekday(name, None).or_else(|| self.month(name, None)),
             [first, second] => self
@@ -214,14 +217,13 @@ impl Calendar {
         let today = self.now.date();
         let since_monday = i64::from(today.weekday().to_monday_zero_offset());
         let monday = after(today, (7 * offset - since_monday).days())?;
+        let lasting = |first: Date, length: Duration| self.days(first, after(first, length)?);
         match unit {
             "day" => self.day(after(today, offset.days())?),
-            "week" => self.days(monday, after(monday, 7.days())?),
-            "weekend" => self.days(after(monday, 5.days())?, after(monday, 7.days())?),
-            "month" => {
-                let first = after(today.first_of_month(), offset.months())?;
-                self.days(first, after(first, 1.month())?)
-            }
+            "week" => lasting(monday, 7.days()),
+            "weekend" => lasting(after(monday, 5.days())?, 2.days()),
+            "month" => lasting(after(today.first_of_month(), offset.months())?, 1.month()),
+            "year" => lasting(after(today.first_of_year(), offset.years())?, 1.year()),
             _ => None,
         }
     }
@@ -229,7 +231,7 @@ impl Calendar {
     /// A weekday by its name or its first three letters, strictly after or before today if the question says
     /// which.
     fn weekday(&self, name: &str, is_next: Option<bool>) -> Option<TimeSpan> {
-        let wanted = index_of(name.trim_end_matches("night"), &WEEKDAYS)?;
+        let wanted = index_of(name.trim_end_matches("night"), WEEKDAYS)?;
         let today = self.now.date();
         let ahead = (wanted - i64::from(today.weekday().to_monday_zero_offset())).rem_euclid(7);
         let days = match is_next {
@@ -243,7 +245,7 @@ impl Calendar {
 
     /// `28 november` and `november 28th`, the nearest to today without a year.
     fn date_of(&self, first: &str, second: &str, year: Option<i16>) -> Option<TimeSpan> {
-        let (month, day) = match (index_of(first, &MONTHS), index_of(second, &MONTHS)) {
+        let (month, day) = match (index_of(first, MONTHS), index_of(second, MONTHS)) {
             (Some(month), _) => (month, second),
             (None, Some(month)) => (month, first),
             _ => return None,
@@ -254,7 +256,7 @@ impl Calendar {
 
     /// A month by its name: `november`, `november 2026`.
     fn month(&self, name: &str, year: Option<i16>) -> Option<TimeSpan> {
-        let first = self.nearest(year, index_of(name, &MONTHS)?, 1)?;
+        let first = self.nearest(year, index_of(name, MONTHS)?, 1)?;
         self.days(first, after(first, 1.month())?)
     }
 
@@ -303,7 +305,8 @@ fn after_now(now: &Zoned, duration: Duration) -> Option<Zoned> {
 /// `3 days`, `two weeks`, `an hour`.
 fn duration(count: &str, unit: &str) -> Option<Duration> {
     let count = if matches!(count, "a" | "an") { "one" } else { count };
-    let word = NUMBERS.iter().position(|word| *word == count).and_then(|it| i64::try_from(it).ok());
+    let word =
+        NUMBERS.split(' ').position(|word| word == count).and_then(|it| i64::try_from(it).ok());
     let count = word.map(|index| index + 1).or_else(|| count.parse().ok())?;
     let count = Some(count).filter(|count| (1..=COUNT_MAX).contains(count))?;
     match unit.strip_suffix('s').unwrap_or(unit) {
@@ -311,14 +314,20 @@ fn duration(count: &str, unit: &str) -> Option<Duration> {
         "day" => Some(count.days()),
         "week" => Some(count.weeks()),
         "month" => Some(count.months()),
+        "year" => Some(count.years()),
         _ => None,
     }
 }
 
+/// Whether words have the name of a month, beside others.
+fn is_date(words: &[&str]) -> bool {
+    words.len() > 1 && words.iter().any(|word| index_of(word, MONTHS).is_some())
+}
+
 /// The index of a name that may be shortened to three letters or more.
-fn index_of(name: &str, names: &[&str]) -> Option<i64> {
-    let fits = |full: &&str| name.len() >= 3 && full.starts_with(name);
-    i64::try_from(names.iter().position(fits)?).ok()
+fn index_of(name: &str, names: &str) -> Option<i64> {
+    let fits = |full: &str| name.len() >= 3 && full.starts_with(name);
+    i64::try_from(names.split(' ').position(fits)?).ok()
 }
 
 #[cfg(test)]
@@ -350,7 +359,15 @@ mod tests {
         all(&["tomorrow", "thursday", "in 1 day", "next day"], "2026-11-26", "2026-11-26");
         all(&["yesterday", "last night", "1 day ago"], "2026-11-24", "2026-11-24");
         all(
-            &["saturday", "on Saturday", "next sat", "28 nov", "November 28th 2026"],
+            &[
+                "saturday",
+                "on Saturday",
+                "next sat",
+                "28 nov",
+                "November 28th 2026",
+                "Saturday, 28 November",
+                "sat 28th of November 2026",
+            ],
             "2026-11-28",
             "2026-11-28",
         );
@@ -367,14 +384,21 @@ mod tests {
         all(&["last_month"], "2026-10-01", "2026-10-31");
         all(&["3 January"], "2027-01-03", "2027-01-03");
         all(&["2026-11-01..2026-11-07", "2026-11-01 to 2026-11-07"], "2026-11-01", "2026-11-07");
-        all(&["today to friday"], "2026-11-25", "2026-11-27");
+        all(&["today to friday", "from today to friday"], "2026-11-25", "2026-11-27");
+        all(&["last year"], "2025-01-01", "2025-12-31");
+        all(&["this year"], "2026-01-01", "2026-12-31");
+        all(&["2 years ago"], "2024-11-25", "2024-11-25");
         all(&["friday to sunday", "friday until sunday night"], "2026-11-27", "2026-11-29");
         all(&["monday to friday"], "2026-11-30", "2026-12-04");
         all(&["friday night", "Friday evening", "friday"], "2026-11-27", "2026-11-27");
         all(&["tomorrow night", "in a day", "in one day"], "2026-11-26", "2026-11-26");
         all(&["2 hours ago", "two hours ago"], "2026-11-25T12:30:00Z", "2026-11-25T13:29:59Z");
         all(&["in an hour"], "2026-11-25T15:30:00Z", "2026-11-25T16:29:59Z");
-        all(&["november", "November 2026"], "2026-11-01", "2026-11-30");
+        all(
+            &["november", "November 2026", "in november", "in November 2026"],
+            "2026-11-01",
+            "2026-11-30",
+        );
         all(&["february"], "2027-02-01", "2027-02-28");
         check(&calendar, "next 3 days", Some(("2026-11-25T14:30:00Z", "2026-11-28")));
         check(&calendar, "last two weeks", Some(("2026-11-11", "2026-11-25T14:29:59Z")));
@@ -384,6 +408,10 @@ mod tests {
             "night",
             "someday",
             "next",
+            "in",
+            "in the",
+            "saturday 28",
+            "saturday 31 february",
             "in 0 days",
             "31 february",
             "monday to",
@@ -404,6 +432,36 @@ mod tests {
         check(&calendar, "february", Some(("2026-02-01", "2026-02-28")));
         check(&calendar, "3 january", Some(("2026-01-03", "2026-01-03")));
         check(&calendar, "3 january 2027", Some(("2027-01-03", "2027-01-03")));
+    }
+
+    /// Around midnight, the day of a zone is not that of UTC; around a change of the clocks, it has 23 or 25 hours.
+    #[test]
+    fn words_name_days_of_the_zone() {
+        let in_berlin = |now: &str, text: &str, expected: (&str, &str)| {
+            let now = time_format::begin(now).unwrap();
+            let calendar = Calendar::at(now, TimeZone::get("Europe/Berlin").unwrap());
+            check(&calendar, text, Some(expected));
+        };
+        let day = ("2026-11-24T23:00:00Z", "2026-11-25T22:59:59Z");
+        in_berlin("2026-11-25T22:59:59Z", "today", day);
+        in_berlin("2026-11-25T23:00:00Z", "yesterday", day);
+        in_berlin("2026-11-24T22:59:59Z", "tomorrow", day);
+        in_berlin("2026-11-24T23:00:00Z", "wednesday", day);
+        // Sunday in UTC, Monday in Berlin.
+        let week = ("2026-11-15T23:00:00Z", "2026-11-22T22:59:59Z");
+        in_berlin("2026-11-22T23:30:00Z", "last week", week);
+        let short = ("2026-03-28T23:00:00Z", "2026-03-29T21:59:59Z");
+        in_berlin("2026-03-28T23:30:00Z", "today", short);
+        in_berlin("2026-03-28T22:30:00Z", "tomorrow", short);
+        in_berlin("2026-03-29T22:00:00Z", "yesterday", short);
+        let long = ("2026-10-24T22:00:00Z", "2026-10-25T22:59:59Z");
+        in_berlin("2026-10-25T22:30:00Z", "today", long);
+        in_berlin("2026-10-23T22:30:00Z", "sunday", long);
+        let weekend = ("2026-10-23T22:00:00Z", "2026-10-25T22:59:59Z");
+        in_berlin("2026-10-21T12:00:00Z", "this weekend", weekend);
+        // Two hours are two hours.
+        let hours = ("2026-10-25T00:30:00Z", "2026-10-25T02:29:59Z");
+        in_berlin("2026-10-25T00:30:00Z", "next 2 hours", hours);
     }
 
     #[test]

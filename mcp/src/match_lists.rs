@@ -125,7 +125,7 @@ impl Call<'_> {
         let from = arguments.span("date_from").or_else(|| arguments.span("date"));
         let to = arguments.span("date_to").or_else(|| arguments.span("date"));
         let is_football = self.server.kind.product == Product::Football;
-        let mut window = Map::new();
+        let window = &mut arguments.notes.window;
         window.extend(from.and_then(TimeSpan::begin_text).map(|it| ("from".to_owned(), it.into())));
         window.extend(to.and_then(TimeSpan::end_text).map(|it| ("to".to_owned(), it.into())));
         let order = match is_newest_first {
@@ -134,7 +134,6 @@ impl Call<'_> {
             false => (is_football || from.is_some()).then_some("earliest first"),
         };
         window.extend(order.map(|order| ("order".to_owned(), order.into())));
-        arguments.notes.window = (!window.is_empty()).then(|| window.into());
         // Without a bound, REST has the next week of a team only, and the races of some days.
         let is_of_races = self.server.kind.product == Product::Horseracing && is_newest_first;
         if (is_of_team || is_of_races) && statuses.is_some() && from.is_none() && to.is_none() {

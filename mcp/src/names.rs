@@ -150,9 +150,14 @@ impl Names {
     }
 
     /// Matches near now of sides whose names fit: of one side, or of both in `A v B`.
-    pub(crate) fn matches(&self, asked: &str, limit: usize) -> Vec<SearchResult> {
+    pub(crate) fn matches(
+        &self,
+        asked: &str,
+        limit: usize,
+        calendar: &Calendar,
+    ) -> Vec<SearchResult> {
         if self.sport == Sport::HorseRacing {
-            return self.races_near(asked, limit, &Calendar::default());
+            return self.races_near(asked, limit, calendar);
         }
         let sides = sides_of(asked);
         let mut best: Vec<Vec<SearchResult>> = Vec::new();
@@ -239,6 +244,35 @@ impl Names {
         }
     }
 
+    /// The season that a text names by its years, as `2026/27`, `26-27` or `2026`: of this league, or the only one.
+    ///
+    /// # Errors
+    ///
+    /// If none or several are called so; with those that come nearest.
+    pub(crate) fn season(&self, asked: &str, league: Option<Key>) -> Result<Key, Refusal> {
+        let wanted = years(asked);
+        let is_of_league = |season: &Entity| {
+            season.sport == self.sport && (league.is_none() || season.parent == league)
+        };
+        let all = self.history.entities(EntityKind::Season, is_of_league);
+        let fits =
+            |season: &&Arc<Entity>| !wanted.is_empty() && years(&season.name).starts_with(&wanted);
+        let found: Vec<_> = all.iter().filter(fits).collect();
+        let refusal = match found.as_slice() {
+            [one] => return Ok(one.id),
+            [] => Refusal::not_found(format!("No season of the league is called {asked:?}.")),
+            _ => Refusal::new(
+                "ambiguous_name",
+                format!(
+                    "Several seasons fit {asked:?}: call again with the league, or the id of one."
+                ),
+            ),
+        };
+        let nearest = if found.is_empty() { all.iter().rev().collect() } else { found };
+        let nearest = nearest.into_iter().take(NEAREST_MAX).map(|it| self.found(it, 1.0));
+        Err(refusal.with("nearest", json!(nearest.collect::<Vec<_>>())))
+    }
+
     /// The entities of a kind with the most similar names, without a minimum similarity.
     fn nearest(&self, kind: EntityKind, asked: &str) -> Vec<SearchResult> {
         let index = self.index(kind);
@@ -306,6 +340,12 @@ impl Names {
         ))
         .with("nearest", nearest)
     }
+}
+
+/// The years in the name of a season, without their centuries.
+fn years(name: &str) -> Vec<u32> {
+    let numbers = name.split(|c: char| !c.is_ascii_digit());
+    numbers.filter_map(|number| number.parse::<u32>().ok()).map(|year| year % 100).collect()
 }
 
 fn rounded(score: f64) -> f64 {

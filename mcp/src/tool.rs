@@ -70,7 +70,13 @@ pub(crate) const UNTIL: [&str; 6] = ["event", "goal", "suspension", "price", "en
 const FIND_KINDS: [&str; 9] =
     ["match", "team", "player", "league", "venue", "manager", "referee", "horse", "jockey"];
 
-/// The name of a REST parameter in tools, and other names for it.
+/// The REST parameters that tools have by the same name alone.
+const SAME_NAMES: &str = "status country country_code is_women include_inactive round stage \
+    market position national_team_id nationality_code tactical_profile team_style min_matches \
+    min_capacity min_confidence min_strength recommended upcoming in_competition city active \
+    kind sport days gender circuit category surface type region";
+
+/// The name of a REST parameter in tools, and other names for it; an empty one if no tool has it.
 fn canonical(parameter: &str) -> (&'static str, &'static [&'static str]) {
     match parameter {
         "league" | "league_id" => ("league_id", &["league", "competition", "competition_id"]),
@@ -95,40 +101,9 @@ fn canonical(parameter: &str) -> (&'static str, &'static [&'static str]) {
         "date" => ("date", &["day"]),
         "date_from" => ("date_from", &["from"]),
         "date_to" => ("date_to", &["to"]),
-        "status" => ("status", &[]),
-        "country" => ("country", &[]),
-        "country_code" => ("country_code", &[]),
-        "is_women" => ("is_women", &[]),
-        "include_inactive" => ("include_inactive", &[]),
-        "round" => ("round", &[]),
-        "stage" => ("stage", &[]),
-        "market" => ("market", &[]),
-        "position" => ("position", &[]),
-        "national_team_id" => ("national_team_id", &[]),
-        "nationality_code" => ("nationality_code", &[]),
-        "tactical_profile" => ("tactical_profile", &[]),
-        "team_style" => ("team_style", &[]),
-        "min_matches" => ("min_matches", &[]),
-        "min_capacity" => ("min_capacity", &[]),
-        "min_confidence" => ("min_confidence", &[]),
-        "min_strength" => ("min_strength", &[]),
-        "recommended" => ("recommended", &[]),
-        "upcoming" => ("upcoming", &[]),
-        "in_competition" => ("in_competition", &[]),
-        "city" => ("city", &[]),
-        "active" => ("active", &[]),
-        "kind" => ("kind", &[]),
-        "sport" => ("sport", &[]),
-        "days" => ("days", &[]),
-        "gender" => ("gender", &[]),
-        "circuit" => ("circuit", &[]),
-        "category" => ("category", &[]),
-        "surface" => ("surface", &[]),
-        "type" => ("type", &[]),
         "track" => ("track", &["track_id", "venue", "venue_id"]),
-        "region" => ("region", &[]),
         "stat" => ("stat", &["statistic", "stats", "category", "by"]),
-        _ => ("", &[]),
+        _ => (SAME_NAMES.split(' ').find(|name| *name == parameter).unwrap_or_default(), &[]),
     }
 }
 
@@ -143,7 +118,8 @@ fn kind(name: &str, schema: &Value) -> ArgumentKind {
         "venue_id" | "track" => ArgumentKind::EntityId(EntityKind::Venue),
         "horse_id" => ArgumentKind::EntityId(EntityKind::Horse),
         "jockey_id" => ArgumentKind::EntityId(EntityKind::Jockey),
-        "season_id" | "runner_id" => ArgumentKind::Id,
+        "season_id" => ArgumentKind::EntityId(EntityKind::Season),
+        "runner_id" => ArgumentKind::Id,
         "limit" => ArgumentKind::Integer { min: 1, max: LIMIT_MAX },
         "cursor" => ArgumentKind::Cursor,
         "date" | "date_from" | "date_to" => ArgumentKind::Time,
@@ -188,10 +164,10 @@ impl ServerTool {
                 arguments.retain(|argument| argument.name != "match_id");
                 arguments.insert(0, Argument { required: false, ..match_id() });
                 let kind = ArgumentKind::EntityId(side);
-                arguments.push(
-                    Argument::new("home", kind, "Instead of match_id: one side").or(&HOME_ALIASES),
-                );
-                arguments.push(Argument::new("away", kind, "The other side").or(&AWAY_ALIASES));
+                for (name, about, aliases) in SIDES {
+                    let side = Argument::new(name, kind, about);
+                    arguments.push(side.or(&aliases.split(' ').collect::<Vec<_>>()));
+                }
                 (arguments, rest)
             }
             ToolAction::MatchDetail => {
@@ -216,7 +192,7 @@ impl ServerTool {
             does => (own_arguments(does), None),
         };
         if arguments.iter().any(|argument| argument.kind == ArgumentKind::Time) {
-            let about = "IANA name of the zone of days, default UTC";
+            let about = "IANA name of the zone of days, default the account's or UTC";
             let zone = Argument::new("timezone", ArgumentKind::Zone, about);
             arguments.push(zone.or(&["tz", "time_zone", "zone"]));
         }
@@ -254,27 +230,18 @@ impl ServerTool {
 
 const LIVE_PATH: &str = "/api/v2/events/live/";
 
-const HOME_ALIASES: [&str; 9] = [
-    "home_team",
-    "home_team_id",
-    "team1",
-    "team1_id",
-    "team_a",
-    "player1",
-    "player1_id",
-    "player_a",
-    "team",
-];
-const AWAY_ALIASES: [&str; 9] = [
-    "away_team",
-    "away_team_id",
-    "team2",
-    "team2_id",
-    "team_b",
-    "player2",
-    "player2_id",
-    "player_b",
-    "opponent",
+/// The arguments of the sides of a head-to-head, what they are, and their other names.
+const SIDES: [(&str, &str, &str); 2] = [
+    (
+        "home",
+        "Instead of match_id: one side",
+        "home_team home_team_id team1 team1_id team_a player1 player1_id player_a team",
+    ),
+    (
+        "away",
+        "The other side",
+        "away_team away_team_id team2 team2_id team_b player2 player2_id player_b opponent",
+    ),
 ];
 
 /// `Match lineups` of `get_match_lineups`.
@@ -300,7 +267,8 @@ fn about_by_name(name: &str) -> &'static str {
         "league_id" | "tournament_id" | "team_id" | "player_id" | "manager_id" | "venue_id"
         | "horse_id" | "jockey_id" | "national_team_id" | "track" => "Id or name",
         "race_id" => "Id, or \"Ascot 14:30\", also with a day",
-        "season_id" | "runner_id" => "Id",
+        "season_id" => "Id, or years: 2026/27, with the league",
+        "runner_id" => "Id",
         "cursor" => "To go on: `cursor` in `truncated` of the last result",
         "limit" => "Number of rows",
         "date" => "A day: today, saturday, last week, 2026-08-30",

@@ -110,6 +110,7 @@ mod tests {
             account: AccountId(1),
             key: KeyId(key),
             addons: Addons::default(),
+            zone: None,
             access: Access { scopes: Scopes::all(), audience: None, ends: None },
             generation: cache.generation(),
         }

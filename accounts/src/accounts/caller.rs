@@ -4,7 +4,7 @@ use std::fmt;
 
 use base::work::Payer;
 
-use super::{Addon, Addons, Micros, Scope, Scopes, cache::Generation, store::StoredKey};
+use super::{Addon, Addons, Micros, Scope, Scopes, ZoneName, cache::Generation, store::StoredKey};
 use crate::products::Product;
 
 /// An account. Ids are never reused and mean nothing outside this database.
@@ -57,6 +57,8 @@ pub struct Caller {
     pub key: KeyId,
     /// Those of the account. What the caller may use of them, [`Self::has`] answers.
     pub addons: Addons,
+    /// In which the account means days; `None` for UTC.
+    pub zone: Option<ZoneName>,
     pub(super) access: Access,
     /// The generation of the read; lets [`super::Accounts::renew`] detect that nothing has changed since.
     pub(super) generation: Generation,
@@ -122,13 +124,13 @@ impl Caller {
     /// `None` for a revoked key, and for every key of a blocked account. One that has ended is
     /// returned: [`Self::lasts`] tells.
     pub(super) fn from_stored(stored: &StoredKey, generation: Generation) -> Option<Self> {
-        let StoredKey { account, key, addons, .. } = *stored;
+        let StoredKey { account, key, addons, zone, .. } = *stored;
         let works = stored.revoked.is_none() && stored.blocked.is_none();
         let (scopes, ends) = match &stored.terms {
             Some(terms) => (terms.scopes, terms.ends),
             None => (Scopes::all(), None),
         };
         let access = Access { scopes, audience: None, ends };
-        works.then_some(Self { account, key, addons, access, generation })
+        works.then_some(Self { account, key, addons, zone, access, generation })
     }
 }

@@ -1,6 +1,6 @@
 //! Customers as the pages and the operator see them, and blocking them.
 
-use super::{AccountId, Accounts, AccountsError, Addons, Caller, Email, Micros, store};
+use super::{AccountId, Accounts, AccountsError, Addons, Caller, Email, Micros, ZoneName, store};
 use crate::products::Country;
 
 /// The details of an account.
@@ -18,6 +18,8 @@ pub struct Customer {
     pub addons: Addons,
     /// The country that the customer named.
     pub country: Option<Country>,
+    /// The time zone in which the customer means days; `None` for UTC.
+    pub zone: Option<ZoneName>,
     /// The public part of the newest valid main key.
     pub key_prefix: Option<String>,
     pub key_created: Option<Micros>,
@@ -44,6 +46,7 @@ impl Accounts {
             founder: stored.founder,
             addons,
             country: stored.country,
+            zone: stored.zone,
             key_prefix,
             key_created,
         }))
@@ -74,7 +77,26 @@ impl Accounts {
         account: AccountId,
         country: Option<Country>,
     ) -> Result<(), AccountsError> {
-        Ok(self.shared.store.set_country(account, country).await?)
+        let set = "UPDATE accounts SET country = $2 WHERE id = $1 AND deleted_us IS NULL";
+        let country = country.map(|country| country.to_string());
+        Ok(self.shared.store.choose(set, account, country).await?)
+    }
+
+    /// Sets the time zone in which a customer means days; `None` for UTC. Callers with any of its keys have it from then on.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub async fn set_zone(
+        &self,
+        account: AccountId,
+        zone: Option<ZoneName>,
+    ) -> Result<(), AccountsError> {
+        let set = "UPDATE accounts SET time_zone = $2 WHERE id = $1 AND deleted_us IS NULL";
+        let zone = zone.map(|zone| zone.as_str().to_owned());
+        self.shared.store.choose(set, account, zone).await?;
+        self.broadcast_own_changes().await;
+        Ok(())
     }
 
     /// The account with this address, for the operator.

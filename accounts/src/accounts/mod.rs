@@ -48,6 +48,7 @@ mod session;
 mod store;
 mod sweep;
 mod ticket;
+mod zone_name;
 
 use std::{fmt, net::IpAddr, path::Path, sync::Arc};
 
@@ -84,6 +85,7 @@ pub use self::{
     secret::{SessionSecret, Visitor},
     session::{Session, SessionOwner},
     sweep::SweepResult,
+    zone_name::ZoneName,
 };
 use self::{
     cache::Cache,
@@ -455,6 +457,7 @@ impl From<StoredKey> for KeySummary {
             terms,
             hash: _,
             blocked: _,
+            zone: _,
         } = stored;
         Self { key, account, prefix, email, created, revoked, addons, terms }
     }

@@ -41,7 +41,7 @@ pub(super) use self::{
     },
     tickets::remove_ended_tickets,
 };
-use super::{AccountId, Addon, Addons, KeyId, KeyTerms, Micros, Networks, Scopes};
+use super::{AccountId, Addon, Addons, KeyId, KeyTerms, Micros, Networks, Scopes, ZoneName};
 use database::Database;
 
 #[derive(Debug)]
@@ -61,6 +61,7 @@ pub(super) struct StoredKey {
     pub(super) revoked: Option<Micros>,
     /// When its account was blocked.
     pub(super) blocked: Option<Micros>,
+    pub(super) zone: Option<ZoneName>,
     pub(super) addons: Addons,
     /// Of a named key.
     pub(super) terms: Option<KeyTerms>,
@@ -241,10 +242,17 @@ impl FromRow<'_, AnyRow> for StoredKey {
             created: row.try_get("created_us")?,
             revoked: row.try_get("revoked_us")?,
             blocked: row.try_get("blocked_us")?,
+            zone: zone(row)?,
             addons: Addons::default(),
             terms: terms(row)?,
         })
     }
+}
+
+/// The time zone of an account. One that this machine does not know is none.
+fn zone(row: &AnyRow) -> Result<Option<ZoneName>, sqlx::Error> {
+    let name: Option<String> = row.try_get("time_zone")?;
+    Ok(name.and_then(|name| ZoneName::parse(&name)))
 }
 
 /// The terms of a named key. Networks that cannot be read are an error: the key must not work from everywhere.

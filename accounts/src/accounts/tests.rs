@@ -344,6 +344,35 @@ async fn changes_by_another_program_are_noticed() {
     .await;
 }
 
+/// Keys carry the time zone of their account: a change reaches each of its callers, also in another program.
+#[tokio::test]
+async fn time_zone_reaches_the_next_call_of_a_key() {
+    on_each(async |database| {
+        let (hub, other) = (open(&database).await, open(&database).await);
+        let key = hub.create_key(Some("a@b"), &[], NOW).await.unwrap();
+        let zone = async |accounts: &Accounts| caller(accounts, &key, NOW).await.unwrap().zone;
+        assert_eq!((zone(&hub).await, zone(&other).await), (None, None));
+        let account = caller(&hub, &key, NOW).await.unwrap();
+        let mut changes = other.changes();
+        let watch = tokio::spawn(other.clone().watch(Duration::from_millis(1), future::pending()));
+
+        let berlin = ZoneName::parse("Europe/Berlin");
+        hub.set_zone(account.account, berlin).await.unwrap();
+        assert_eq!(zone(&hub).await, berlin);
+        assert_eq!(hub.renew(&account).await.unwrap().unwrap().zone, berlin);
+        assert_eq!(timeout(WAIT, changes.recv()).await.unwrap(), Ok(account.key));
+        assert_eq!(zone(&other).await, berlin);
+        watch.abort();
+
+        // Another machine may know zones that this one does not.
+        let unknown = "UPDATE accounts SET time_zone = 'Mars/Base'";
+        sqlx::query(unknown).execute(database.pool()).await.unwrap();
+        hub.broadcast_own_changes().await;
+        assert_eq!(zone(&hub).await, None);
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn changes_before_the_watch_started_are_noticed() {
     on_each(async |database| {

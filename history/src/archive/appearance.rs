@@ -7,7 +7,7 @@ use facts::event::PlayerStat;
 
 use crate::ids::first_choice;
 use record::{
-    EntityRef, FootballRecord, IncidentRecord, Key, MatchRecord, PlayRecord, Status,
+    EntityRef, FootballRecord, IncidentRecord, Key, LineUpRecord, MatchRecord, PlayRecord, Status,
     counters::CardColour,
 };
 
@@ -52,6 +52,12 @@ impl Appearance {
         self.public_id.unwrap_or_else(|| first_choice(self.digest()))
     }
 
+    /// Whether the player has a row in the statistics: everyone on the pitch, and who was booked on the bench.
+    #[must_use]
+    pub fn has_row(&self) -> bool {
+        self.played || self.yellow + self.red > 0
+    }
+
     /// The digest of this player in this match.
     pub(super) fn digest(&self) -> Key {
         self.match_id.wrapping_add(self.player.wrapping_mul(PLAYER_WEIGHT))
@@ -59,20 +65,20 @@ impl Appearance {
 }
 
 /// A filter of appearances. Absent fields match everything.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct AppearanceFilter {
     /// By [`Appearance::id`].
     pub id: Option<Key>,
-    pub match_id: Option<Key>,
-    pub player: Option<Key>,
-    pub team: Option<Key>,
-    pub season: Option<Key>,
+    /// Ids of which a row has one; there is at least one.
+    pub matches: Option<Vec<Key>>,
+    pub players: Option<Vec<Key>>,
+    pub teams: Option<Vec<Key>>,
     /// Only matches from this time on.
     pub from: Option<Micros>,
     /// Only matches before this time.
     pub before: Option<Micros>,
-    /// Only players who were on the pitch, in a match that had begun at this time: line-ups are
-    /// published earlier.
+    /// Only players with a row ([`Appearance::has_row`]), in a match that had begun at this time:
+    /// line-ups are published earlier.
     pub played_by: Option<Micros>,
 }
 
@@ -220,14 +226,18 @@ impl AppearanceBuilder<'_> {
     }
 
     fn incidents(&mut self, football: &FootballRecord) {
-        for incident in football.incidents.iter().filter(|it| it.retracted.is_none()) {
+        let standing = football.incidents.iter().filter(|it| it.retracted.is_none());
+        let mut standing: Vec<_> = standing.collect();
+        // Cards come last: by then, all who played are known.
+        standing.sort_by_key(|it| CardColour::from_kind(&it.kind).is_some());
+        for incident in standing {
             if let Some(side) = incident.side.and_then(place) {
-                self.incident(incident, side);
+                self.incident(incident, side, football.line_ups[side].as_ref());
             }
         }
     }
 
-    fn incident(&mut self, incident: &IncidentRecord, side: usize) {
+    fn incident(&mut self, incident: &IncidentRecord, side: usize, line_up: Option<&LineUpRecord>) {
         let id = |named: &Option<EntityRef>| named.as_ref().map(|named| named.id);
         let (player, assist) = (id(&incident.player), id(&incident.assist));
         match (&*incident.kind, incident.detail.as_deref()) {
@@ -247,6 +257,7 @@ impl AppearanceBuilder<'_> {
                 self.note(player, side, |it| it.played = true);
                 self.note(assist, side, |it| it.played = true);
             }
+            _ if self.is_staff(player, line_up) => {}
             // Players on the bench can be booked, too.
             (kind, _) => match CardColour::from_kind(kind) {
                 Some(CardColour::Yellow) => self.note(player, side, |it| it.yellow += 1),
@@ -254,6 +265,12 @@ impl AppearanceBuilder<'_> {
                 None => {}
             },
         }
+    }
+
+    /// Whether someone who is in no incident but a card is not among the players of a side whose bench is known.
+    fn is_staff(&self, person: Option<Key>, line_up: Option<&LineUpRecord>) -> bool {
+        let has_bench = line_up.is_some_and(|it| it.players.iter().any(|player| !player.starter));
+        has_bench && person.is_some_and(|id| !self.appearances.contains_key(&id))
     }
 
     fn note(&mut self, player: Option<Key>, side: usize, note: impl Fn(&mut Appearance)) {

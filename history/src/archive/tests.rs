@@ -143,7 +143,7 @@ async fn appearances_are_stored_with_their_counts() {
     on_each(async |database| {
         let archive = Archive::open(&database).await.unwrap();
         put(&archive, record(MATCH, played()), NOW).await;
-        let filter = AppearanceFilter { match_id: Some(MATCH), ..AppearanceFilter::default() };
+        let filter = AppearanceFilter { matches: Some(vec![MATCH]), ..AppearanceFilter::default() };
         let (count, rows) = archive.appearances(&filter, Window::ALL).await.unwrap();
         assert_eq!(count, 8);
         let found: Vec<_> = rows
@@ -171,6 +171,49 @@ async fn appearances_are_stored_with_their_counts() {
             .await;
         let (count, _) = archive.appearances(&filter, Window::ALL).await.unwrap();
         assert_eq!(count, 7, "113 is no longer reported");
+    })
+    .await;
+}
+
+/// Leaders, the rows of players and the totals of teams agree on cards: one on the bench is the player's, one of the staff
+/// the team's alone.
+#[tokio::test]
+async fn cards_beside_the_pitch_are_of_players_but_not_of_staff() {
+    on_each(async |database| {
+        let archive = Archive::open(&database).await.unwrap();
+        let mut football = played();
+        football.incidents.insert(0, incident("red", None, 1, 777, None));
+        football.incidents.insert(0, incident("yellow", None, 0, 112, None));
+        let totals = football.counters();
+        let totals = totals.map(|side| [side["yellow_cards"], side["red_cards"]]);
+        assert_eq!(totals, [[1, 0], [2, 2]], "with the card of the coach");
+        put(&archive, record(MATCH, football), NOW).await;
+        let rows = async |filter| {
+            let (count, rows) = archive.appearances(&filter, Window::ALL).await.unwrap();
+            assert_eq!(count, rows.len());
+            rows
+        };
+        let booked = AppearanceFilter { played_by: Some(NOW), ..AppearanceFilter::default() };
+        let booked = rows(booked).await.into_iter().filter(|it| it.yellow + it.red > 0);
+        let booked: Vec<_> = booked.map(|it| (it.player, it.played, [it.yellow, it.red])).collect();
+        assert_eq!(
+            booked,
+            [(112, true, [1, 0]), (202, true, [1, 1]), (213, false, [1, 0])],
+            "777 is in no line-up"
+        );
+        let leaders = async |leader| {
+            let leaders = archive.leaders(SEASON, leader, 10).await.unwrap();
+            leaders.iter().map(|it| (it.player, it.value, it.matches)).collect::<Vec<_>>()
+        };
+        assert_eq!(leaders(Leader::Yellow).await, [(213, 1, 0), (112, 1, 1), (202, 1, 1)]);
+        assert_eq!(leaders(Leader::Red).await, [(202, 1, 1)]);
+        // Ids of a filter may be several.
+        let players = Some(vec![213, 101, 9]);
+        let some = rows(AppearanceFilter { players, ..AppearanceFilter::default() }).await;
+        assert_eq!(some.iter().map(|it| it.player).collect::<Vec<_>>(), [101, 213]);
+        let (teams, matches) = (Some(vec![HOME, 9]), Some(vec![MATCH]));
+        let some = rows(AppearanceFilter { teams, matches, ..AppearanceFilter::default() }).await;
+        assert!(some.len() == 5 && some.iter().all(|it| it.team == HOME), "{some:?}");
     })
     .await;
 }

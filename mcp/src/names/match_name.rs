@@ -97,7 +97,7 @@ impl Names {
         candidates.retain(|candidate| candidate.score > best - 0.001);
         candidates.sort_by_key(|candidate| rank(&candidate.summary, tense, calendar.now()));
         let Some(first) = candidates.first() else {
-            let near = self.matches(&text, NEAREST_MAX);
+            let near = self.matches(&text, NEAREST_MAX, calendar);
             return Err(Refusal::not_found(format!(
                 "No {} match is known as {asked:?}. Today is {}.",
                 self.sport.as_str(),

@@ -110,7 +110,7 @@ impl Names {
         }
         let near = [TimeSpan { from: calendar.now() - NEAR_US, before: calendar.now() + NEAR_US }];
         let spans = if spans.is_empty() { &near } else { spans };
-        let (zone, asked) = (calendar.zone(), FoldedName::new(&reading.name));
+        let (zone, asked) = (calendar.zone_of_times(), FoldedName::new(&reading.name));
         let fit = |name: &str| FoldedName::new(name).score_of_text(&asked);
         let mut courses: HashMap<Option<Key>, f64> = HashMap::new();
         let mut score = |race: &MatchSummary| -> f64 {

@@ -6,7 +6,10 @@ use super::{
     client::{ERAS, McpClient, refusal},
     stage::{Stage, market, prices},
 };
-use crate::support::{Hub, QUIET, Setting, until};
+use crate::{
+    site::{customer, demo},
+    support::{Hub, QUIET, Setting, until},
+};
 
 /// A well-formed key that does not exist.
 const WRONG: &str = "mw_000000000000000000000000000000000000000000000000";
@@ -39,6 +42,33 @@ async fn named_key_reads_the_account_with_its_scope_only() {
     let both = McpClient::new(&hub, &named(&["football", "account"])).at("/mcp");
     let account = both.call("get_account", json!({})).await;
     assert_eq!(account["structuredContent"]["data"]["email"], "me@x.org", "{account}");
+}
+
+/// Days are those of the zone that the customer chose, from the next call on, unless the call names another.
+#[tokio::test]
+async fn days_are_of_the_time_zone_of_the_account() {
+    let hub = demo();
+    let (mut browser, key) = customer(&hub, "ann@zone.example.org").await;
+    let client = McpClient::new(&hub, &key);
+    let zone = async |arguments: Value| {
+        let answer = client.answer("search_matches", arguments).await;
+        answer["window"]["timezone"].clone()
+    };
+    assert_eq!(zone(json!({"date": "today", "limit": 1})).await, Value::Null);
+    let (page, form) = ("/dashboard/settings/", "/dashboard/settings/zone/");
+    for unknown in ["", "Mars/Base", "Europe/Berlin<b>"] {
+        let refused = browser.fill(page, form, &[("zone", unknown)]).await;
+        assert!(refused.status == 422 && refused.body.contains("no such time zone"), "{refused:?}");
+    }
+    let chosen = browser.fill(page, form, &[("zone", "Asia/Tokyo")]).await;
+    assert_eq!(chosen.header("location"), Some("/dashboard/settings/?done=zone"), "{chosen:?}");
+    let shown = browser.get(page).await.body;
+    assert!(shown.contains("<option selected>Asia/Tokyo</option>"), "{shown}");
+    assert_eq!(zone(json!({"date": "today", "limit": 1})).await, "Asia/Tokyo");
+    let given = json!({"date": "today", "limit": 1, "timezone": "Europe/Berlin"});
+    assert_eq!(zone(given).await, "Europe/Berlin");
+    let account = hub.json(&key, "/api/v2/account/").await;
+    assert_eq!(account["timezone"], "Asia/Tokyo");
 }
 
 /// SPEC section 5, rules 1 and 2, and section 7: the same bodies as of REST, for every method but calls.

@@ -11,7 +11,7 @@ use crate::support::{Answer, Browser, Hub};
 const PLANTED: &str = "0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a";
 
 /// Every form, with possible fields.
-const FORMS: [(&str, &[(&str, &str)]); 20] = [
+const FORMS: [(&str, &[(&str, &str)]); 21] = [
     ("/register/", &[("email", "eve@example.org"), ("password", PASSWORD)]),
     ("/register/sent/", &[("email", "ann@example.org")]),
     ("/verify/", &[("link", "1.00"), ("password", PASSWORD)]),
@@ -27,6 +27,7 @@ const FORMS: [(&str, &[(&str, &str)]); 20] = [
     ("/dashboard/webhooks/1/", &[("do", "test")]),
     ("/dashboard/settings/password/", &[("old", PASSWORD), ("new", "another four words")]),
     ("/dashboard/settings/email/", &[("email", "eve@example.org"), ("password", PASSWORD)]),
+    ("/dashboard/settings/zone/", &[("zone", "Europe/Berlin")]),
     ("/dashboard/settings/sign-out/", &[]),
     ("/dashboard/settings/delete/", &[("password", PASSWORD), ("sure", "yes")]),
     ("/addons/", &[("addon", "sports"), ("months", "1"), ("rail", "card")]),

@@ -250,9 +250,11 @@ impl Acceptor {
             }
         }
         let connections = &self.shared.connections;
-        let Some(router_permit) = connections.acquire_for_router(is_operator(&bytes)) else {
+        let Some(mut router_permit) = connections.acquire_for_router(is_operator(&bytes)) else {
             return connection.refuse(FULL).await;
         };
+        // hyper refuses later versions, so such a connection has this one request.
+        router_permit.is_extra |= head::lower_version(&mut bytes);
         drop(permit);
         let progress = WriteProgress::new(connections.clone());
         let activity = Activity::new(begun, Instant::now());

@@ -16,13 +16,15 @@ use crate::{
     clock,
     usage::{Counts, DAYS_SHOWN, Day, UsageDay},
 };
-use accounts::{Addon, Caller, Customer, Micros};
+use accounts::{Addon, Caller, Customer, Micros, ZoneName};
 
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 struct Account {
     email: Option<String>,
     /// The public part of its key; the key itself cannot be shown again.
     key_prefix: Option<String>,
+    /// The IANA name of the time zone of days in MCP; `UTC` unless the account has another.
+    timezone: &'static str,
     founder: bool,
     founder_since: Option<String>,
     addons: Vec<AccountAddon>,
@@ -110,6 +112,7 @@ fn account(customer: Customer, days: &[UsageDay], now: Micros) -> Account {
     };
     Account {
         addons: Addon::ALL.map(held).into(),
+        timezone: customer.zone.map_or("UTC", ZoneName::as_str),
         founder: customer.founder.is_some(),
         founder_since: customer.founder.and_then(rfc_3339),
         email: customer.email,
@@ -191,6 +194,11 @@ mod tests {
             assert_eq!(account_json["email"], "a@example.org");
             assert_eq!(account_json["key_prefix"], key.prefix());
             assert_eq!(account_json["founder"], true);
+            assert_eq!(account_json["timezone"], "UTC");
+            let berlin = ZoneName::parse("Europe/Berlin");
+            accounts.set_zone(caller.account, berlin).await.unwrap();
+            let moved = self::account_json(&accounts, caller.account, later).await;
+            assert_eq!(moved["timezone"], "Europe/Berlin");
             assert_eq!(account_json["founder_since"], "2026-08-03T00:00:00Z");
             assert_eq!(
                 account_json["addons"],

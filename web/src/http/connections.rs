@@ -266,7 +266,7 @@ impl Drop for ConnectionPermit {
 pub(super) struct RouterPermit {
     inner: Arc<Inner>,
     count: PermitClass,
-    /// Beyond the limit: it may send one request.
+    /// It may send one request: beyond the limit, or of a later version of HTTP/1.
     pub(super) is_extra: bool,
 }
 

@@ -81,6 +81,19 @@ pub(super) fn parse(bytes: &[u8]) -> Head {
     }
 }
 
+/// Makes a request of a later minor version of HTTP/1 one of HTTP/1.1, as which it is to be read (RFC 9110, 2.5), if its first line
+/// is complete. Returns whether it is one.
+pub(super) fn lower_version(bytes: &mut [u8]) -> bool {
+    let end = bytes.windows(2).position(|pair| pair == b"\r\n").unwrap_or_default();
+    match &mut bytes[..end] {
+        [.., b'H', b'T', b'T', b'P', b'/', b'1', b'.', minor @ b'2'..=b'9'] => {
+            *minor = b'1';
+            true
+        }
+        _ => false,
+    }
+}
+
 /// Whether the list in the fields of this name has this word, in any case.
 pub(super) fn has_word(headers: &HeaderMap, name: &HeaderName, word: &str) -> bool {
     let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
@@ -162,6 +175,23 @@ mod tests {
         let values: Vec<_> = fields.get_all(&name).iter().collect();
         assert_eq!(values, ["1.1.1.1", "2.2.2.2"]);
         assert!(super::fields(b"nonsense", &name).is_empty());
+    }
+
+    #[test]
+    fn later_minor_versions_are_read_as_the_latest_one() {
+        for (line, expected) in [
+            ("GET / HTTP/1.2\r\nhost: x\r\n\r\n", "GET / HTTP/1.1\r\nhost: x\r\n\r\n"),
+            ("GET / HTTP/1.9\r\n", "GET / HTTP/1.1\r\n"),
+            ("GET / HTTP/1.1\r\nx: HTTP/1.2\r\n", "GET / HTTP/1.1\r\nx: HTTP/1.2\r\n"),
+            ("GET / HTTP/1.2", "GET / HTTP/1.2"),
+            ("GET / HTTP/2.2\r\n", "GET / HTTP/2.2\r\n"),
+            ("GET / HTTP/1.22\r\n", "GET / HTTP/1.22\r\n"),
+            ("", ""),
+        ] {
+            let mut bytes = line.as_bytes().to_vec();
+            assert_eq!(lower_version(&mut bytes), line != expected, "{line:?}");
+            assert_eq!(bytes, expected.as_bytes(), "{line:?}");
+        }
     }
 
     #[test]

@@ -2,9 +2,9 @@
 
 use sqlx::{AnyConnection, FromRow, Row, any::AnyRow};
 
-use super::AccountStore;
+use super::{AccountStore, zone};
 use crate::{
-    accounts::{AccountId, Addon, Addons, KeyId, Micros, Requester},
+    accounts::{AccountId, Addon, Addons, KeyId, Micros, Requester, ZoneName},
     products::Country,
 };
 
@@ -21,6 +21,7 @@ pub(in crate::accounts) struct StoredAccount {
     pub(in crate::accounts) founder: Option<Micros>,
     pub(in crate::accounts) deleted: Option<Micros>,
     pub(in crate::accounts) country: Option<Country>,
+    pub(in crate::accounts) zone: Option<ZoneName>,
 }
 
 impl StoredAccount {
@@ -43,6 +44,7 @@ impl FromRow<'_, AnyRow> for StoredAccount {
             founder: row.try_get("founder_us")?,
             deleted: row.try_get("deleted_us")?,
             country: country.and_then(|code| code.parse().ok()),
+            zone: zone(row)?,
         })
     }
 }
@@ -87,17 +89,15 @@ impl AccountStore {
         Ok(addons)
     }
 
-    pub(in crate::accounts) async fn set_country(
+    /// Runs a statement that sets what a customer has chosen: `$1` is the account, `$2` the choice.
+    pub(in crate::accounts) async fn choose(
         &self,
+        statement: &'static str,
         account: AccountId,
-        country: Option<Country>,
+        choice: Option<String>,
     ) -> Result<(), sqlx::Error> {
-        sqlx::query("UPDATE accounts SET country = $2 WHERE id = $1 AND deleted_us IS NULL")
-            .bind(account.0)
-            .bind(country.map(|country| country.to_string()))
-            .execute(self.database.pool())
-            .await?;
-        Ok(())
+        let statement = sqlx::query(statement).bind(account.0).bind(choice);
+        statement.execute(self.database.pool()).await.map(drop)
     }
 
     /// The public part and the creation time of the newest valid main key.
@@ -304,7 +304,7 @@ pub(in crate::accounts) async fn anonymise(
         .bind(account.0)
         .execute(&mut *tx)
         .await?;
-    sqlx::query("UPDATE accounts SET email = NULL, password = NULL, country = NULL, deleted_us = $2 WHERE id = $1")
+    sqlx::query("UPDATE accounts SET email = NULL, password = NULL, country = NULL, time_zone = NULL, deleted_us = $2 WHERE id = $1")
         .bind(account.0)
         .bind(now)
         .execute(&mut *tx)

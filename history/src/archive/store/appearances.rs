@@ -31,13 +31,12 @@ impl ArchiveStore {
     ) -> Result<(usize, Vec<Appearance>), sqlx::Error> {
         let mut conditions = Conditions::default();
         conditions.number("public_id = ?", filter.id.map(signed));
-        conditions.number("match_id = ?", filter.match_id.map(signed));
-        conditions.number("player = ?", filter.player.map(signed));
-        conditions.number("team = ?", filter.team.map(signed));
-        conditions.number("season = ?", filter.season.map(signed));
+        conditions.ids("match_id", filter.matches.as_deref());
+        conditions.ids("player", filter.players.as_deref());
+        conditions.ids("team", filter.teams.as_deref());
         conditions.number("start_us >= ?", filter.from);
         conditions.number("start_us < ?", filter.before);
-        let played = "played = 1 AND (start_us IS NULL OR start_us <= ?)";
+        let played = "(played = 1 OR yellow + red > 0) AND (start_us IS NULL OR start_us <= ?)";
         conditions.number(played, filter.played_by);
         let count = self.count("archive_appearances", &conditions).await?;
         let order =

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use sqlx::{Any, any::AnyArguments, query::Query};
 
+use super::signed;
 use record::Key;
 
 /// Values of one `INSERT`. SQLite accepts 32,766. A statement costs two switches of threads, which
@@ -71,6 +72,15 @@ impl Conditions {
         if let Some(number) = number.into() {
             self.values.push(number);
             self.texts.push(condition.replace('?', &format!("${}", self.values.len())));
+        }
+    }
+
+    /// The column has one of these ids, of which there are some.
+    pub(super) fn ids(&mut self, column: &str, ids: Option<&[Key]>) {
+        if let Some(ids) = ids {
+            let list = list(self.values.len() + 1, ids.len());
+            self.values.extend(ids.iter().copied().map(signed));
+            self.texts.push(format!("{column} IN {list}"));
         }
     }
 

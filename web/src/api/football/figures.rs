@@ -10,17 +10,12 @@ use super::{
     manager_stats::ManagerStats,
     match_stats::MatchStatsCache,
     matches::Matches,
+    players::chosen,
     request::{self, DATE_FROM, DATE_TO, with_result},
     tenure::side_of,
 };
-use crate::{
-    api::{
-        ApiRequest, ApiResult, CacheControl, Param, Spec,
-        match_filter::{self, IdFilter},
-    },
-    clock::now,
-};
-use history::query::{Appearance, AppearanceFilter, EntityKind, MatchQuery, Window};
+use crate::api::{ApiRequest, ApiResult, CacheControl, Param, Spec, match_filter};
+use history::query::{Appearance, EntityKind, MatchQuery};
 use record::{Key, MatchSummary};
 
 const SPEC: Spec = request::spec(&[
@@ -155,33 +150,15 @@ pub(super) struct PlayerFigures {
 }
 
 async fn player(request: &ApiRequest) -> ApiResult {
-    let params = &request.params;
-    let (matches, player) = Matches::for_entity(request, EntityKind::Player)?;
-    let [seasons, leagues, teams] =
-        ["season_id", "league_id", "team_id"].map(|name| IdFilter::read(params, name));
-    let (seasons, leagues, teams) = (seasons?, leagues?, teams?);
-    let filter = AppearanceFilter {
-        player: Some(player.id),
-        from: params.from("date_from")?,
-        before: params.before("date_to")?,
-        played_by: Some(now()),
-        ..AppearanceFilter::default()
-    };
-    let (_, mut played) = request.api.history.appearances(&filter, Window::ALL).await?;
-    let league = |row: &Appearance| matches.api.history.brief(row.match_id)?.competition;
-    played.retain(|row| {
-        seasons.passes(row.season)
-            && teams.passes(Some(row.team))
-            && (!leagues.is_set() || leagues.passes(league(row)))
-    });
-    request.answer(CacheControl::REFERENCE, &PlayerFigures::new(player.id, &played))
+    let (player, rows) = chosen(request).await?;
+    request.answer(CacheControl::REFERENCE, &PlayerFigures::new(player.id, &rows))
 }
 
 impl PlayerFigures {
     fn new(player_id: Key, played: &[Appearance]) -> Self {
         let mut figures = Self {
             player_id,
-            matches: played.len(),
+            matches: played.iter().filter(|row| row.played).count(),
             starts: played.iter().filter(|row| row.starter).count(),
             ..Self::default()
         };

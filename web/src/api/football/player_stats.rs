@@ -178,7 +178,7 @@ impl MatchPlayerStats {
     /// Everyone who was on the pitch: the home side first, then by player.
     pub(super) fn of(record: &MatchRecord) -> Self {
         let appearances = Appearance::of_record(record);
-        let mut played: Vec<_> = appearances.values().filter(|it| it.played).collect();
+        let mut played: Vec<_> = appearances.values().filter(|it| it.has_row()).collect();
         played.sort_by_key(|it| record.brief.sides.is_some_and(|sides| sides[0] != it.team));
         let player_stats: Vec<_> = played.into_iter().map(PlayerStats::of).collect();
         Self { event_id: record.brief.id, count: player_stats.len(), player_stats }

@@ -1,5 +1,7 @@
 //! `/api/v2/players/` and the endpoints below one player.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -220,13 +222,20 @@ fn detail(request: &ApiRequest) -> ApiResult {
 }
 
 async fn stats(request: &ApiRequest) -> ApiResult {
+    request.page_of(CacheControl::LIST, &chosen(request).await?.1, PlayerStats::of)
+}
+
+/// A player, and the rows of it that the request chooses, the latest first.
+pub(super) async fn chosen(
+    request: &ApiRequest,
+) -> Result<(Arc<Entity>, Vec<Appearance>), ApiError> {
     let params = &request.params;
     let [leagues, teams, seasons] =
         ["league_id", "team_id", "season_id"].map(|name| IdFilter::read(params, name));
     let (leagues, teams, seasons) = (leagues?, teams?, seasons?);
     let (matches, player) = Matches::for_entity(request, EntityKind::Player)?;
     let filter = AppearanceFilter {
-        player: Some(player.id),
+        players: Some(vec![player.id]),
         from: params.from("date_from")?,
         before: params.before("date_to")?,
         ..AppearanceFilter::default()
@@ -237,10 +246,10 @@ async fn stats(request: &ApiRequest) -> ApiResult {
             && seasons.passes(row.season)
             && (!leagues.is_set() || leagues.passes(competition(&matches, row)))
     });
-    request.page_of(CacheControl::LIST, &played, PlayerStats::of)
+    Ok((player, played))
 }
 
-/// The matches in which the player was on the pitch, the latest first.
+/// The matches with a row of the player, the latest first.
 async fn appearances(api: &Api, filter: AppearanceFilter) -> Result<Vec<Appearance>, ApiError> {
     let filter = AppearanceFilter { played_by: Some(now()), ..filter };
     Ok(api.history.appearances(&filter, Window::ALL).await?.1)
@@ -281,7 +290,7 @@ pub(super) struct Stage {
 
 async fn career(request: &ApiRequest) -> ApiResult {
     let (matches, player) = Matches::for_entity(request, EntityKind::Player)?;
-    let filter = AppearanceFilter { player: Some(player.id), ..AppearanceFilter::default() };
+    let filter = AppearanceFilter { players: Some(vec![player.id]), ..AppearanceFilter::default() };
     let mut stages: Vec<Stage> = Vec::new();
     for it in appearances(&request.api, filter).await? {
         let league = competition(&matches, &it);
@@ -320,7 +329,7 @@ impl Stage {
     }
 
     fn add(&mut self, it: &Appearance) {
-        self.matches += 1;
+        self.matches += u32::from(it.played);
         self.starts += u32::from(it.starter);
         if let Some(minutes) = it.stats.get("minutes_played") {
             *self.minutes_played.get_or_insert_default() += minutes;

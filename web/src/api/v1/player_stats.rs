@@ -9,6 +9,7 @@ use crate::{
     api::{
         ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec,
         football::{player_stats::PlayerStats as PlayerCounters, short_name},
+        match_filter::IDS_MAX,
     },
     clock::now,
 };
@@ -112,9 +113,9 @@ impl PlayerStats {
 }
 
 const LIST: Spec = request::spec(&[
-    Param::id("player", ""),
-    Param::id("event", ""),
-    Param::id("team", ""),
+    Param::ids("player", "One or more"),
+    Param::ids("event", "One or more"),
+    Param::ids("team", "One or more"),
     DATE_FROM,
     DATE_TO,
     TZ,
@@ -136,9 +137,9 @@ endpoints! {
 async fn list(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
     let filter = AppearanceFilter {
-        match_id: query.params.id("event")?,
-        player: query.params.id("player")?,
-        team: query.params.id("team")?,
+        matches: query.params.ids_up_to("event", IDS_MAX)?,
+        players: query.params.ids_up_to("player", IDS_MAX)?,
+        teams: query.params.ids_up_to("team", IDS_MAX)?,
         from: query.from()?,
         before: query.before()?,
         played_by: Some(now()),

@@ -12,6 +12,7 @@ use super::{
 };
 use crate::api::{
     ApiRequest, ApiResult, CacheControl, Param, Spec, football::standings::PointsDeducted,
+    match_filter::IDS_MAX,
 };
 use history::query::{EntityKind, FootballTables, MatchQuery, StandingsRow, Tally, View};
 use record::Key;
@@ -20,6 +21,7 @@ use record::Key;
 #[schema(as = V1Standings)]
 pub(super) struct Standings {
     league: LeagueRow,
+    /// `null` of several seasons.
     season_id: Option<u64>,
     /// What decides between teams with equal points, as in version 2.
     rule: &'static str,
@@ -97,8 +99,10 @@ impl Standing {
     }
 }
 
-const STANDINGS: Spec =
-    request::spec(&[Param::id("season", "The season (default: the current one)")]);
+const STANDINGS: Spec = request::spec(&[Param::ids(
+    "season",
+    "The season (default: the current one), or several for one table of all their matches",
+)]);
 
 endpoints! {
     /// The table of a season.
@@ -112,9 +116,11 @@ async fn standings(request: &ApiRequest) -> ApiResult {
     let entity = football_entity(request, EntityKind::Competition)?;
     let view = View::now(&request.api.history, Some(Sport::Football));
     let league = FootballSeasons::in_view(&view, Some(entity.id)).league(&request.api, &entity);
-    let season_id = query.params.id("season")?.or(league.season_id);
-    let filter =
-        MatchQuery { competition: Some(entity.id), season: season_id, ..MatchQuery::default() };
+    let seasons = query.params.ids_up_to("season", IDS_MAX)?;
+    let seasons = seasons.or(league.season_id.map(|id| vec![id]));
+    let one = seasons.as_ref().filter(|ids| ids.len() == 1);
+    let season_id = one.and_then(|ids| ids.first().copied());
+    let filter = MatchQuery { competition: Some(entity.id), seasons, ..MatchQuery::default() };
     let matches = view.all(&filter);
     let tables = request.api.history.football_tables(&entity, &league.country, season_id, &matches);
     let FootballTables { rule, deductions, ungrouped, groups } = tables.await?;

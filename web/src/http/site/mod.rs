@@ -74,6 +74,7 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
         .route("/dashboard/settings/", get(settings::show))
         .route("/dashboard/settings/password/", post(settings::change_password))
         .route("/dashboard/settings/email/", post(settings::change_email))
+        .route("/dashboard/settings/zone/", post(settings::set_zone))
         .route("/dashboard/settings/sign-out/", post(settings::sign_out))
         .route("/dashboard/settings/delete/", post(settings::delete))
         .route("/dashboard/keys/", get(keys::show).post(keys::act))

@@ -1,4 +1,4 @@
-//! `/dashboard/settings/`: password, email address, sessions, and deletion of the account.
+//! `/dashboard/settings/`: password, email address, time zone, sessions, and deletion of the account.
 
 use askama::Template;
 use axum::{Extension, response::Response};
@@ -12,7 +12,7 @@ use super::{
     visit::SignedIn,
 };
 use crate::http::Peer;
-use accounts::{Email, EmailChangeOutcome, Password, ReauthOutcome, SessionOwner};
+use accounts::{Email, EmailChangeOutcome, Password, ReauthOutcome, SessionOwner, ZoneName};
 
 const WRONG_PASSWORD: &str = "Wrong password. Nothing was changed.";
 
@@ -21,6 +21,9 @@ const WRONG_PASSWORD: &str = "Wrong password. Nothing was changed.";
 struct SettingsPage<'a> {
     shell: Shell<'a>,
     email: &'a str,
+    /// The time zone of the account, and those to choose from.
+    zone: &'static str,
+    zones: Vec<&'static str>,
     chars_min: usize,
     done: Option<&'static str>,
     problem: Option<&'a str>,
@@ -34,6 +37,7 @@ pub(super) async fn show(signed_in: SignedIn) -> Result<Response, SiteError> {
         "password" => Some("Your password was changed. Other browsers are logged out."),
         "asked" => Some("We sent an email to the new address. Follow the link in it."),
         "email" => Some("Your email address was changed."),
+        "zone" => Some("Your time zone was changed."),
         _ => None,
     };
     signed_in.visit.show(&SettingsPage { done, ..page(&signed_in, None) })
@@ -43,6 +47,8 @@ fn page<'a>(signed_in: &'a SignedIn, problem: Option<&'a str>) -> SettingsPage<'
     SettingsPage {
         shell: signed_in.visit.shell("/dashboard/settings/"),
         email: signed_in.customer.email.as_deref().unwrap_or_default(),
+        zone: signed_in.customer.zone.map_or("UTC", ZoneName::as_str),
+        zones: ZoneName::all().map(ZoneName::as_str).collect(),
         chars_min: signed_in.visit.shared.parts.accounts.password_chars_min(),
         done: None,
         problem,
@@ -109,6 +115,18 @@ pub(super) async fn change_email(
             refused(&signed_in, "Too many emails requested in the last hour. Try again later.")
         }
     }
+}
+
+/// Sets the time zone in which the account means days.
+pub(super) async fn set_zone(
+    SignedForm { signed_in, fields }: SignedForm,
+) -> Result<Response, SiteError> {
+    let Some(zone) = ZoneName::parse(fields.text("zone")) else {
+        return refused(&signed_in, "There is no such time zone. Nothing was changed.");
+    };
+    let accounts = &signed_in.visit.shared.parts.accounts;
+    accounts.set_zone(signed_in.customer.account, Some(zone)).await?;
+    Ok(see_other("/dashboard/settings/?done=zone"))
 }
 
 /// Ends all sessions of the account.

@@ -132,6 +132,25 @@ async fn lists_take_several_ids() {
     }
     let [one, two] = ["seasons/?league=5", "seasons/?league=5,6"];
     assert_eq!(get(&world, one).await["count"], get(&world, two).await["count"]);
+    for (name, first, second) in [("event", 1, 2), ("player", 1001, 2001), ("team", 100, 200)] {
+        let count = async |ids: String| {
+            let page = get(&world, &format!("player-stats/?{name}={ids}")).await;
+            page["count"].as_u64().expect("a count")
+        };
+        let each = [count(first.to_string()).await, count(second.to_string()).await];
+        assert!(each[0] > 0, "{name}");
+        assert_eq!(count(format!("{first},{second}")).await, each.iter().sum::<u64>(), "{name}");
+    }
+    let many = vec!["1"; 51].join(",");
+    for path in ["player-stats/?player", "leagues/5/standings/?season"] {
+        let answer = world.at(&format!("http://hub.example/api/{path}={many}")).await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{path}");
+    }
+    let table = async |season: &str| get(&world, &format!("leagues/5/standings/?{season}")).await;
+    let (current, of_both) = (table("season=50").await, table("season=50,51").await);
+    assert_eq!((&current["season_id"], &of_both["season_id"]), (&json!(50), &json!(null)));
+    assert_eq!(current["standings"], of_both["standings"]);
+    assert_eq!(table("season=51").await["standings"], json!([]));
 }
 
 #[tokio::test]
