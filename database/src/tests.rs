@@ -1,7 +1,9 @@
 //! The same behaviour on both databases.
 
-use std::{sync::Mutex, time::Duration};
+use std::{pin::pin, sync::Mutex, time::Duration};
 
+use base::work::{Payer, Pool, Work, scope};
+use futures_util::FutureExt;
 use tokio::time::timeout;
 
 use super::{
@@ -458,4 +460,29 @@ async fn connection_whose_transaction_was_rolled_back_is_replaced() {
     let expected: Vec<_> = (0..2 * SQLITE_CONNECTIONS).map(|it| format!("room {it}")).collect();
     assert_eq!(names, expected);
     database.close().await;
+}
+
+/// An account that has as many connections as it may leaves the others to everyone else.
+#[tokio::test]
+async fn connections_are_shared_between_accounts() {
+    on_each(async |database| {
+        let config = DatabaseConfig { connections_max: 4, ..DatabaseConfig::default() };
+        let shared = Database::open_with(database.name(), &config).await.unwrap();
+        let (work, pool) = (Work::unlimited(), shared.pool());
+        let acquire = |account| scope(work.clone(), Payer::Account(account), pool.acquire());
+        let first = acquire(1).await.unwrap();
+        let second = acquire(1).await.unwrap();
+        let mut third = pin!(acquire(1));
+        assert!(third.as_mut().now_or_never().is_none(), "it has half of them");
+        assert!(pool.turns.waiting().contains(&(Pool::Database, 1)));
+        let other = acquire(2).await.unwrap();
+        let one: i64 =
+            sqlx::query_scalar("SELECT CAST(1 AS BIGINT)").fetch_one(pool).await.unwrap();
+        assert_eq!(one, 1, "the hub");
+        drop(first);
+        let third = third.await.unwrap();
+        drop((second, third, other));
+        shared.close().await;
+    })
+    .await;
 }

@@ -233,6 +233,20 @@ mod tests {
     }
 
     #[test]
+    fn too_many_long_heads_end_the_oldest() {
+        let (table, now) = (HolderTable::new(1_000), Instant::now());
+        let held: Vec<_> = (0..100).map(|_| table.add(Payer::Hub, false)).collect();
+        for connection in &held {
+            let activity = Activity::new(connection.handle.clone(), now, now);
+            activity.read(head::BYTES_MAX, now);
+            activity.read(1, now);
+        }
+        let is_closing = |at: usize| held[at].handle.update(|holders, id| holders.is_closing(id));
+        assert!(is_closing(0));
+        assert!(!is_closing(99));
+    }
+
+    #[test]
     fn connection_expires_by_what_it_waits_for() {
         let start = Instant::now();
         let at = |seconds: u64| start + Duration::from_secs(seconds);

@@ -184,7 +184,7 @@ impl Holders {
         }
     }
 
-    fn is_closing(&self, id: u64) -> bool {
+    pub(super) fn is_closing(&self, id: u64) -> bool {
         self.entries.get(&id).is_none_or(|entry| entry.turn.is_none())
     }
 
