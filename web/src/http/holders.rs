@@ -37,7 +37,7 @@ pub(super) enum Stage {
 }
 
 impl Stage {
-    const ALL: [Self; 5] = [Self::Greeting, Self::New, Self::Idle, Self::Body, Self::Answering];
+    const ALL: &[Self] = &[Self::Greeting, Self::New, Self::Idle, Self::Body, Self::Answering];
     /// Those in which the router waits for the client.
     const ROUTED: [Self; 3] = [Self::New, Self::Idle, Self::Body];
     /// Those in which the hub waits for the client.
@@ -237,7 +237,7 @@ impl Holders {
     fn change(&mut self, payer: Payer, stage: Stage, change: impl FnOnce(&mut Self)) {
         // Beyond the share the number changes the ranks in all stages.
         let is_more = self.counts.get(&payer).is_some_and(|count| *count >= self.share);
-        let stages = if is_more { &Stage::ALL[..] } else { slice::from_ref(&stage) };
+        let stages = if is_more { Stage::ALL } else { slice::from_ref(&stage) };
         for stage in stages {
             if let Some(rank) = self.rank(payer, *stage) {
                 self.ranks.entry(*stage).or_default().remove(&rank);
