@@ -208,8 +208,8 @@ async fn connections_that_wait_are_closed_for_others() {
         let mut held = Vec::new();
         for number in 1..=40 {
             let socket = TcpSocket::new_v4().expect("a socket");
-            let own = format!("127.0.1.{number}:0").parse().expect("an address");
-            socket.bind(own).expect("all of 127.0.0.0/8 are loopback");
+            let source = format!("127.0.1.{number}:0").parse().expect("an address");
+            socket.bind(source).expect("all of 127.0.0.0/8 are loopback");
             let address = hub.address.parse().expect("an address");
             let mut stream = socket.connect(address).await.expect("it connects");
             stream.write_all(unfinished.as_bytes()).await.expect("it takes a part");
