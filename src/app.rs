@@ -235,6 +235,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
         Some(_) => limits::LimitsKey::shared(accounts.derived_secret("limits of all nodes")),
     };
     let rate_limits = limits::Limits::new(&config.limits, key);
+    rate_limits.work().add_queue(&accounts.database().pool().turns);
     let mut fanout_limits = limits(&config, rate_limits.work().clone());
     if matches!(mode, RunMode::Load(_)) {
         // Its one key stands for many customers, unless the settings say otherwise.

@@ -6,9 +6,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use sqlx::{Any, AnyPool, Transaction};
+use sqlx::{Any, Transaction};
 
-use super::Database;
+use super::{Database, SharedPool};
 
 /// The term of this node. Clones share it.
 #[derive(Debug, Clone, Default)]
@@ -42,7 +42,7 @@ pub fn is_deposed(error: &sqlx::Error) -> bool {
 }
 
 /// The term of a log that was stored last; 0 if none was.
-pub(super) async fn stored_term(pool: &AnyPool, log: &str) -> Result<u64, sqlx::Error> {
+pub(super) async fn stored_term(pool: &SharedPool, log: &str) -> Result<u64, sqlx::Error> {
     let statement = "SELECT term FROM cluster_terms WHERE log = $1";
     let stored: Option<i64> = sqlx::query_scalar(statement).bind(log).fetch_optional(pool).await?;
     Ok(stored.unwrap_or(0).cast_unsigned())

@@ -30,6 +30,7 @@ mod health;
 mod leader_signs;
 mod migrations;
 mod name;
+mod pool;
 mod sqlite;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
@@ -39,7 +40,7 @@ mod watch;
 use std::{fmt, time::Duration};
 
 use sqlx::{
-    Any, AnyConnection, AnyPool, ConnectOptions, Connection, Executor, Transaction,
+    Any, AnyConnection, ConnectOptions, Connection, Executor, Transaction,
     any::{AnyConnectOptions, AnyPoolOptions},
 };
 
@@ -51,6 +52,7 @@ pub use self::{
     health::is_unavailable,
     leader_signs::LeaderSigns,
     name::{DatabaseName, PostgresUrl},
+    pool::SharedPool,
     time_limit::{DELETION_MAX, STATEMENT_MAX, within},
     watch::Watcher,
 };
@@ -95,7 +97,7 @@ pub enum DatabaseError {
 #[derive(Clone)]
 pub struct Database {
     name: DatabaseName,
-    pool: AnyPool,
+    pool: SharedPool,
     /// Checked by each write transaction.
     fence: Option<Fence>,
 }
@@ -166,7 +168,8 @@ impl Database {
             }
             (pool, _) => pool,
         };
-        let database = Self { name: name.clone(), pool: pool.map_err(failed)?, fence: None };
+        let pool = SharedPool::new(pool.map_err(failed)?);
+        let database = Self { name: name.clone(), pool, fence: None };
         database.migrate().await?;
         Ok(database)
     }
@@ -174,7 +177,9 @@ impl Database {
     /// In one transaction, so that two processes starting on a new database do not both create its
     /// tables. If there is nothing to do, it does not wait for writers.
     async fn migrate(&self) -> Result<(), DatabaseError> {
-        if migrations::are_applied(&mut *self.pool.acquire().await?, self.is_sqlite()).await? {
+        if migrations::are_applied(&mut *self.pool.connections.acquire().await?, self.is_sqlite())
+            .await?
+        {
             return Ok(());
         }
         let mut tx = self.begin().await?;
@@ -192,10 +197,16 @@ impl Database {
     /// If the database fails.
     pub async fn begin(&self) -> Result<Transaction<'static, Any>, sqlx::Error> {
         let statement = if self.is_sqlite() { "BEGIN IMMEDIATE" } else { "BEGIN" };
-        let Some(fence) = &self.fence else { return self.pool.begin_with(statement).await };
-        fence.raise(self).await?;
-        let mut tx = self.pool.begin_with(statement).await?;
-        fence.check(&mut tx, self.is_sqlite()).await?;
+        if let Some(fence) = &self.fence {
+            fence.raise(self).await?;
+        }
+        // Until it has begun: in SQLite the others wait there.
+        let turn = self.pool.turn().await?;
+        let mut tx = self.pool.connections.begin_with(statement).await?;
+        drop(turn);
+        if let Some(fence) = &self.fence {
+            fence.check(&mut tx, self.is_sqlite()).await?;
+        }
         Ok(tx)
     }
 
@@ -236,7 +247,7 @@ impl Database {
 
     /// The connection pool.
     #[must_use]
-    pub fn pool(&self) -> &AnyPool {
+    pub fn pool(&self) -> &SharedPool {
         &self.pool
     }
 
@@ -255,7 +266,7 @@ impl Database {
     /// later query is an error. Without it nothing is lost, but SQLite has more recovery work at
     /// the next start.
     pub async fn close(&self) {
-        self.pool.close().await;
+        self.pool.connections.close().await;
     }
 }
 

@@ -1,7 +1,9 @@
 //! The same behaviour on both databases.
 
-use std::{sync::Mutex, time::Duration};
+use std::{pin::pin, sync::Mutex, time::Duration};
 
+use base::work::{Payer, Pool, Work, scope};
+use futures_util::FutureExt;
 use tokio::time::timeout;
 
 use super::{
@@ -185,13 +187,13 @@ async fn connection_that_still_waits_for_an_answer_is_replaced() {
         DatabaseConfig { connections_max: 1, acquire_ms: 10_000, ..DatabaseConfig::default() };
     let database = Database::open_with(&empty.name, &config).await.unwrap();
     let backend = "SELECT CAST(pg_backend_pid() AS BIGINT)";
-    let mut only = database.pool().acquire().await.unwrap();
+    let (slot, mut only) = database.pool().acquire().await.unwrap();
     let first: i64 = sqlx::query_scalar(backend).fetch_one(&mut *only).await.unwrap();
     let silent = sqlx::query("SELECT CAST(1 AS BIGINT) FROM pg_sleep(60)").execute(&mut *only);
     // Long enough to prepare it on a busy machine.
     let cut_off = within(Duration::from_secs(2), silent).await.unwrap_err();
     assert!(is_unavailable(&cut_off), "{cut_off}");
-    drop(only);
+    drop((slot, only));
     let second: i64 = sqlx::query_scalar(backend).fetch_one(database.pool()).await.unwrap();
     assert_ne!(first, second, "nobody waits for the answer that is missing");
     // One that has answered is used again, also after a transaction that was dropped.
@@ -359,7 +361,7 @@ async fn cache_is_large_in_a_bulk_write_alone() {
     on_sqlite(async |database| {
         let config = DatabaseConfig { connections_max: 1, ..DatabaseConfig::default() };
         let single = Database::open_with(database.name(), &config).await.unwrap();
-        let usual = cache_size(&mut single.pool().acquire().await.unwrap()).await;
+        let usual = cache_size(&mut single.pool().acquire().await.unwrap().1).await;
         for is_finished in [true, false] {
             let mut budget = WriteBudget::for_starts();
             let mut batch_writer = single.batch_writer(&mut budget);
@@ -370,7 +372,7 @@ async fn cache_is_large_in_a_bulk_write_alone() {
             } else {
                 drop(batch_writer);
             }
-            assert_eq!(cache_size(&mut single.pool().acquire().await.unwrap()).await, usual);
+            assert_eq!(cache_size(&mut single.pool().acquire().await.unwrap().1).await, usual);
         }
         single.close().await;
     })
@@ -417,9 +419,9 @@ async fn current_database_is_opened_during_another_write() {
 async fn fill(database: &Database) {
     let mut all = Vec::new();
     for _ in 0..SQLITE_CONNECTIONS {
-        let mut connection = database.pool().acquire().await.unwrap();
+        let (slot, mut connection) = database.pool().acquire().await.unwrap();
         sqlx::query("PRAGMA max_page_count = 1").execute(&mut *connection).await.unwrap();
-        all.push(connection);
+        all.push((slot, connection));
     }
 }
 
@@ -458,4 +460,29 @@ async fn connection_whose_transaction_was_rolled_back_is_replaced() {
     let expected: Vec<_> = (0..2 * SQLITE_CONNECTIONS).map(|it| format!("room {it}")).collect();
     assert_eq!(names, expected);
     database.close().await;
+}
+
+/// An account that has as many connections as it may leaves the others to everyone else.
+#[tokio::test]
+async fn connections_are_shared_between_accounts() {
+    on_each(async |database| {
+        let config = DatabaseConfig { connections_max: 4, ..DatabaseConfig::default() };
+        let shared = Database::open_with(database.name(), &config).await.unwrap();
+        let (work, pool) = (Work::unlimited(), shared.pool());
+        let acquire = |account| scope(work.clone(), Payer::Account(account), pool.acquire());
+        let first = acquire(1).await.unwrap();
+        let second = acquire(1).await.unwrap();
+        let mut third = pin!(acquire(1));
+        assert!(third.as_mut().now_or_never().is_none(), "it has half of them");
+        assert!(pool.turns.waiting().contains(&(Pool::Database, 1)));
+        let other = acquire(2).await.unwrap();
+        let one: i64 =
+            sqlx::query_scalar("SELECT CAST(1 AS BIGINT)").fetch_one(pool).await.unwrap();
+        assert_eq!(one, 1, "the hub");
+        drop(first);
+        let third = third.await.unwrap();
+        drop((second, third, other));
+        shared.close().await;
+    })
+    .await;
 }

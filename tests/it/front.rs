@@ -131,9 +131,17 @@ async fn connections_per_address_are_limited() {
 async fn health_and_sockets_are_served_while_all_connections_are_in_use() {
     let hub = Hub::start_with(&["serve"], &[QUIET, ("SERVER_CONNECTIONS_MAX", "4")]);
     let key = hub.key(&["websocket"]);
-    // Idle ones would make room.
-    let open = join_all((0..4).map(|_| ask_and_leave(&hub, "GET /pricing/"))).await;
-    until("4 connections", async || hub.metric("matchwire_http_connections").await >= 4.0).await;
+    // Unfinished or idle ones, or those of an account with several, would make room.
+    let mut open = Vec::new();
+    for _ in 0..4 {
+        let events = format!(
+            "GET /stream/v1/sse/?ch=football HTTP/1.1\r\nhost: x\r\nauthorization: Token {}\r\n\r\n",
+            hub.key(&["websocket"])
+        );
+        let mut stream = ask_and_leave(&hub, &events).await;
+        read_until(&mut stream, "text/event-stream").await;
+        open.push(stream);
+    }
     let refused = hub.get("/pricing/").await;
     assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")));
     refused_while_sending(&hub, "/mcp", "503").await;
@@ -151,8 +159,9 @@ async fn connections_leave_descriptors_to_the_log() {
     let hub = Hub::start_with_descriptors(256, &[QUIET, ("LOG_SNAPSHOT_MS", "100")]);
     hub.until_printed("server.connections_max is more than the process may have open").await;
     let feed_key = hub.feed_key("acme", &[]);
-    // Before all others: its descriptor is its own.
+    // Those that have sent nothing are closed for others.
     let mut own = TcpStream::connect(&hub.address).await.expect("it connects");
+    push(&mut own, &feed_key, 0).await;
     let mut strangers = Vec::new();
     for _ in 0..400 {
         let mut stranger = TcpStream::connect(&hub.address).await.expect("it connects");
@@ -162,33 +171,53 @@ async fn connections_leave_descriptors_to_the_log() {
     }
     hub.until_printed("closed a connection: too many files are open").await;
     // The log and its snapshots need new files meanwhile.
-    for number in 0..40 {
-        let line = format!(
-            r#"{{"sport":"hockey","match":"m{number}","fact":{{"fixture":{{"start":1788280000000000}}}}}}"#
-        );
-        let request = format!(
-            "POST /ingest/v1/acme HTTP/1.1\r\nhost: x\r\nauthorization: Token {feed_key}\r\n\
-             content-length: {}\r\n\r\n{line}",
-            line.len()
-        );
-        own.write_all(request.as_bytes()).await.expect("it takes a push");
-        let answer = read_until(&mut own, r#""refusals":[]"#).await;
-        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    for number in 1..40 {
+        push(&mut own, &feed_key, number).await;
     }
     assert!(!hub.printed().contains("Too many open files"), "{}", hub.printed());
     drop(strangers);
 }
 
+async fn push(stream: &mut TcpStream, feed_key: &str, number: usize) {
+    let line = format!(
+        r#"{{"sport":"hockey","match":"m{number}","fact":{{"fixture":{{"start":1788280000000000}}}}}}"#
+    );
+    let request = format!(
+        "POST /ingest/v1/acme HTTP/1.1\r\nhost: x\r\nauthorization: Token {feed_key}\r\n\
+         content-length: {}\r\n\r\n{line}",
+        line.len()
+    );
+    stream.write_all(request.as_bytes()).await.expect("it takes a push");
+    let answer = read_until(stream, r#""refusals":[]"#).await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+}
+
+/// Strangers whose heads do not end or who ask no more, and one account whose bodies do not come: everyone else is answered
+/// at once.
 #[tokio::test]
-async fn idle_connections_are_closed_before_others_are_refused() {
-    let hub = Hub::start_with(&["serve"], &[QUIET, ("SERVER_CONNECTIONS_MAX", "4")]);
-    let mut idle = Vec::new();
-    for _ in 0..4 {
-        let mut stream = ask_and_leave(&hub, &ask("/healthz")).await;
-        read_until(&mut stream, "ok").await;
-        idle.push(stream);
+async fn connections_that_wait_are_closed_for_others() {
+    let settings = [QUIET, NO_PROXIES, ("SERVER_CONNECTIONS_MAX", "16")];
+    let hub = Hub::start_with(&["serve"], &settings);
+    let body = format!(
+        "POST /mcp HTTP/1.1\r\nhost: {}\r\nauthorization: Token {}\r\naccept: application/json, \
+         text/event-stream\r\ncontent-type: application/json\r\ncontent-length: 65000\r\n\r\n",
+        hub.address,
+        hub.key(&crate::support::ALL_ADDONS)
+    );
+    for unfinished in ["GET / HTTP/1.1\r\nhost: a\r\n", &body, &ask("/healthz")] {
+        let mut held = Vec::new();
+        for number in 1..=40 {
+            let socket = TcpSocket::new_v4().expect("a socket");
+            let source = format!("127.0.1.{number}:0").parse().expect("an address");
+            socket.bind(source).expect("all of 127.0.0.0/8 are loopback");
+            let address = hub.address.parse().expect("an address");
+            let mut stream = socket.connect(address).await.expect("it connects");
+            stream.write_all(unfinished.as_bytes()).await.expect("it takes a part");
+            held.push(stream);
+            assert_eq!(hub.get("/pricing/").await.status, 200, "{unfinished:?} {number}");
+        }
+        read_all(&mut held[0]).await;
     }
-    until("room", async || hub.get("/pricing/").await.status == 200).await;
 }
 
 /// Sends a part of a long body, whose request is refused. The client gets the answer, which announces the end of the connection,

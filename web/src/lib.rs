@@ -53,7 +53,7 @@
 //! |---|---|---|
 //! | sockets | `fanout.sockets_max`, `fanout.sockets_max_per_account` | closed with 4429 |
 //! | connections before the upgrade, per address | `server.connections_max_per_address` | closed |
-//! | HTTP connections | `server.connections_max`; 64 more for health checks | 503 |
+//! | HTTP connections | `server.connections_max`; 64 more for health checks | another one is closed; 503 if all are answered |
 //! | file descriptors of connections | the limit of the process, without what `base::process` keeps back | closed |
 //! | time of a request's body | `server.body_timeout_ms`, `ingest.body_ms` | 408 |
 //! | unread bytes of long responses | `server.unread_bytes_max`, `server.unread_bytes_max_per_address` | 503 |

@@ -97,7 +97,7 @@ impl PaymentStore {
     }
 
     pub(super) async fn order(&self, id: &str) -> Result<Option<Order>, sqlx::Error> {
-        let mut connection = self.database.pool().acquire().await?;
+        let (_slot, mut connection) = self.database.pool().acquire().await?;
         order(&mut connection, id).await
     }
 
@@ -191,7 +191,7 @@ impl PaymentStore {
 
     /// Whether this event was recorded before.
     pub(super) async fn knows(&self, event: EventKey<'_>) -> Result<bool, sqlx::Error> {
-        let mut connection = self.database.pool().acquire().await?;
+        let (_slot, mut connection) = self.database.pool().acquire().await?;
         knows(&mut connection, event).await
     }
 
@@ -202,7 +202,7 @@ impl PaymentStore {
         outcome: &str,
         now: Micros,
     ) -> Result<(), sqlx::Error> {
-        let mut connection = self.database.pool().acquire().await?;
+        let (_slot, mut connection) = self.database.pool().acquire().await?;
         record(&mut connection, event, None, outcome, now).await
     }
 

@@ -118,6 +118,8 @@ pools! {
     Replays = "replays",
     /// Deliveries of webhooks.
     Webhooks = "webhooks",
+    /// Statements in the database. Only their waits are shown.
+    Database = "database",
 }
 
 /// The account of work of a hub. Clones share it.
@@ -135,6 +137,8 @@ struct Shared {
     /// Microseconds by account, for other nodes; `None` for a hub alone.
     unreported: Option<Mutex<FxHashMap<u64, u32>>>,
     queue: FairQueue,
+    /// Queues of other pools.
+    others: Mutex<Vec<FairQueue>>,
 }
 
 impl Work {
@@ -148,6 +152,7 @@ impl Work {
                 totals: Default::default(),
                 unreported: is_reported.then(Mutex::default),
                 queue: FairQueue::new(QueueLimits::by_cores()),
+                others: Mutex::default(),
             }),
         }
     }
@@ -273,10 +278,21 @@ impl Work {
         self.permit_with(payer, pool, Duration::ZERO).run(scope(self.clone(), payer, future)).await
     }
 
-    /// Closures that wait for a blocking thread, by pool.
+    /// Adds a queue whose jobs are counted as waiting.
+    pub fn add_queue(&self, queue: &FairQueue) {
+        lock(&self.shared.others).push(queue.clone());
+    }
+
+    /// Jobs that wait, by pool: for a blocking thread, or in a queue that was added.
     #[must_use]
     pub fn waiting(&self) -> [(Pool, usize); Pool::ALL.len()] {
-        self.shared.queue.waiting()
+        let mut waiting = self.shared.queue.waiting();
+        for queue in &*lock(&self.shared.others) {
+            for ((_, sum), (_, more)) in waiting.iter_mut().zip(queue.waiting()) {
+                *sum += more;
+            }
+        }
+        waiting
     }
 
     /// Sets the metrics of all pools.

@@ -18,7 +18,7 @@ use std::{
 
 use hyper::{
     StatusCode, Version,
-    body::Incoming,
+    body::{Body as _, Incoming},
     header::{CONNECTION, HeaderName, HeaderValue},
     service::service_fn,
 };
@@ -41,6 +41,7 @@ use super::{
     connections::{ConnectionPermit, RouterPermit, WriteProgress},
     error::log_failure,
     head::{self, Head, Upgrade},
+    holders::{HeldConnection, Stage},
     peer::Peer,
     service::HttpService,
     transport::{Preread, RawConnection},
@@ -75,6 +76,9 @@ const OPERATOR_PATHS: [&[u8]; 3] = [b"GET /healthz", b"GET /readyz", b"GET /metr
 /// How long a connection that is accepted right before the stop may take until its first bytes arrive. Its client sends
 /// them at once, and should not see its connection cut off without an answer.
 const FIRST_BYTES_AFTER_STOP: Duration = Duration::from_millis(500);
+
+/// File descriptors that are kept free by closing connections, so that those that are being closed do not take the last ones.
+const DESCRIPTORS_FREE: usize = 64;
 
 const LISTENER: Token = Token(0);
 const STOP: Token = Token(1);
@@ -132,8 +136,10 @@ impl Acceptor {
                 _ => {}
             }
             while let Some((tcp, from, permit)) = self.accept(&listener, &connections, runtime) {
-                let Some(address_permit) = self.acquire_for_address(from) else { continue };
-                let handling = Arc::clone(&self).handle(tcp, from, (permit, address_permit));
+                let is_shared = self.shared.parts.proxies.may_stand_for_many(from);
+                let held = self.shared.connections.hold(from, is_shared);
+                let Some(held) = held else { continue };
+                let handling = Arc::clone(&self).handle(tcp, from, permit, held);
                 let mut handling = Box::pin(supervisor::request(handling));
                 // Most finish at the first poll, on this thread. With TLS that would be too much work for one
                 // thread.
@@ -158,6 +164,7 @@ impl Acceptor {
     ) -> Option<(net::TcpStream, IpAddr, OwnedSemaphorePermit)> {
         let mut stop = self.stop.clone();
         let permit = Arc::clone(connections).try_acquire_owned().ok().or_else(|| {
+            self.shared.connections.close_one(&[Stage::Greeting]);
             runtime.block_on(async {
                 tokio::select! {
                     permit = Arc::clone(connections).acquire_owned() => permit.ok(),
@@ -167,11 +174,10 @@ impl Acceptor {
         })?;
         while !self.is_stopped() {
             match listener.accept() {
-                // The system gives the lowest that is free, so as many are open.
-                Ok((tcp, _)) if !self.has_room_for(&tcp) => {
-                    base::log_limited!(warn, "closed a connection: too many files are open");
+                Ok((tcp, from)) if self.has_room_for(&tcp) => {
+                    return Some((tcp.into(), from.ip(), permit));
                 }
-                Ok((tcp, from)) => return Some((tcp.into(), from.ip(), permit)),
+                Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return None,
                 Err(error) => {
                     base::log_limited!(warn, %error, "a connection could not be accepted");
@@ -182,8 +188,16 @@ impl Acceptor {
         None
     }
 
+    /// Whether the descriptor of a new connection is for connections. If few are left, another connection is closed.
     fn has_room_for(&self, tcp: &impl AsRawFd) -> bool {
-        usize::try_from(tcp.as_raw_fd()).is_ok_and(|fd| fd < self.shared.parts.descriptors_max)
+        let most = self.shared.parts.descriptors_max;
+        // The system gives the lowest that is free, so as many are open.
+        let left = most.saturating_sub(usize::try_from(tcp.as_raw_fd()).unwrap_or(usize::MAX));
+        let is_short = left <= DESCRIPTORS_FREE.min(most / 8);
+        if is_short && self.shared.connections.close_one(&Stage::WAITING) || left == 0 {
+            base::log_limited!(warn, "closed a connection: too many files are open");
+        }
+        left > 0
     }
 
     fn is_stopped(&self) -> bool {
@@ -191,23 +205,21 @@ impl Acceptor {
         self.stop.has_changed().unwrap_or(true)
     }
 
-    /// Counts a connection by its address; `None` if there are too many. Connections of proxies are not
-    /// counted by address.
-    fn acquire_for_address(&self, from: IpAddr) -> Option<Option<ConnectionPermit>> {
-        if self.shared.parts.proxies.may_stand_for_many(from) {
-            return Some(None);
-        }
-        self.shared.connections.acquire_for_address(from).map(Some)
-    }
-
     /// Handles a connection and logs why it ended early. The permits count it until then.
     async fn handle(
         self: Arc<Self>,
         tcp: net::TcpStream,
         from: IpAddr,
-        (permit, _address_permit): (OwnedSemaphorePermit, Option<ConnectionPermit>),
+        permit: OwnedSemaphorePermit,
+        (held, _permit): (HeldConnection, Option<ConnectionPermit>),
     ) {
-        if let Err(error) = self.try_handle(tcp, from, permit).await {
+        let handled = tokio::select! {
+            // First, so that a request that has come is noticed.
+            biased;
+            handled = self.try_handle(tcp, from, permit, &held) => handled,
+            () = held.displaced() => Err(io::Error::other("closed for another one")),
+        };
+        if let Err(error) = handled {
             debug!(%error, "a connection ended early");
         }
     }
@@ -218,6 +230,7 @@ impl Acceptor {
         tcp: net::TcpStream,
         from: IpAddr,
         permit: OwnedSemaphorePermit,
+        held: &HeldConnection,
     ) -> io::Result<()> {
         fault::point();
         let begun = Instant::now();
@@ -250,19 +263,20 @@ impl Acceptor {
             }
         }
         let connections = &self.shared.connections;
-        let Some(mut router_permit) = connections.acquire_for_router(is_operator(&bytes)) else {
+        let router_permit = connections.acquire_for_router(held, is_operator(&bytes));
+        let Some(mut router_permit) = router_permit else {
             return connection.refuse(FULL).await;
         };
         // hyper refuses later versions, so such a connection has this one request.
         router_permit.is_extra |= head::lower_version(&mut bytes);
         drop(permit);
         let progress = WriteProgress::new(connections.clone());
-        let activity = Activity::new(begun, Instant::now());
+        let activity = Activity::new(held.handle.clone(), begun, Instant::now());
         let watch = (progress, activity.clone());
         let options = self.shared.parts.socket_options;
         let connection = connection.into_preread(bytes, options, watch).await?;
         // Boxed: the future is large, and most connections never get here.
-        Box::pin(self.answer(connection, from, router_permit, &activity)).await
+        Box::pin(self.answer(connection, from, router_permit, (&activity, held))).await
     }
 
     /// The client behind a connection whose first request is a plain upgrade.
@@ -317,11 +331,12 @@ impl Acceptor {
         connection: Preread,
         from: IpAddr,
         router_permit: RouterPermit,
-        activity: &Activity,
+        (activity, held): (&Activity, &HeldConnection),
     ) -> io::Result<()> {
         let service = service_fn(async |request: hyper::Request<Incoming>| {
             let may_stay = !router_permit.is_extra && keeps_alive(&request);
-            let request = request.map(|body| activity.begin(body));
+            let mut request = request.map(|body| activity.begin(body));
+            request.extensions_mut().insert(held.handle.clone());
             let mut response = self.service.answer(from, request).await;
             let status = response.status();
             if status.as_u16() >= 400 && activity.owes_bytes() {
@@ -331,7 +346,8 @@ impl Acceptor {
                 let (name, value) = keep_alive(self.shared.connections.idle_time());
                 response.headers_mut().insert(name, value);
             }
-            activity.answered(Instant::now());
+            let is_whole = response.body().size_hint().exact().is_some();
+            activity.answered(Instant::now(), is_whole);
             Ok::<_, Infallible>(response)
         });
         // Without a timer it has no time limits of its own.

@@ -13,7 +13,11 @@ use bytes::Bytes;
 use hyper::body::{Frame, Incoming};
 use tokio::time::{Instant, sleep_until};
 
-use super::connections::Connections;
+use super::{
+    connections::Connections,
+    head,
+    holders::{ConnectionHandle, Holders, Stage},
+};
 
 /// How often an idle connection is checked: how long it may be idle changes with the number of connections.
 const CHECK_EVERY: Duration = Duration::from_secs(1);
@@ -24,6 +28,7 @@ const GRACE: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone)]
 pub(super) struct Activity {
     state: Arc<Mutex<State>>,
+    handle: ConnectionHandle,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -34,8 +39,11 @@ struct State {
     is_answering: bool,
     /// The client has not sent the whole body of its last request, or hyper has refused what it sent as a head.
     owes_bytes: bool,
-    /// When the head of a request began of which the rest has not come.
+    /// When the head of a request began of which the rest has not come, and how much of it was read.
     head_begun: Option<Instant>,
+    head_bytes: usize,
+    /// The whole response is there, and not written yet.
+    is_ending: bool,
     /// When a byte was read or written.
     last: Instant,
 }
@@ -61,19 +69,30 @@ impl State {
 
 impl Activity {
     /// Of a connection that has sent a part of a head, whose time began when the connection was accepted.
-    pub(super) fn new(accepted: Instant, now: Instant) -> Self {
-        let head_begun = Some(accepted);
-        let (is_answering, owes_bytes) = (false, false);
-        let state = State { is_first: true, is_answering, owes_bytes, head_begun, last: now };
-        Self { state: Arc::new(Mutex::new(state)) }
+    pub(super) fn new(handle: ConnectionHandle, accepted: Instant, now: Instant) -> Self {
+        let state = State {
+            is_first: true,
+            is_answering: false,
+            owes_bytes: false,
+            head_begun: Some(accepted),
+            head_bytes: 0,
+            is_ending: false,
+            last: now,
+        };
+        Self { state: Arc::new(Mutex::new(state)), handle }
     }
 
     /// Something was read.
-    pub(super) fn read(&self, now: Instant) {
+    pub(super) fn read(&self, bytes: usize, now: Instant) {
         let mut state = self.state();
         state.last = now;
         if !state.is_answering {
             state.head_begun.get_or_insert(now);
+            let was_short = state.head_bytes <= head::BYTES_MAX;
+            state.head_bytes += bytes;
+            if was_short && state.head_bytes > head::BYTES_MAX {
+                self.handle.update(Holders::begin_long_head);
+            }
         }
     }
 
@@ -91,7 +110,9 @@ impl Activity {
         let mut state = self.state();
         (state.is_first, state.is_answering) = (false, true);
         (state.owes_bytes, state.head_begun) = (owes_bytes, None);
+        (state.head_bytes, state.is_ending) = (0, false);
         drop(state);
+        self.enter(if owes_bytes { Stage::Body } else { Stage::Answering });
         if owes_bytes {
             Body::new(OwedBody { body, activity: self.clone() })
         } else {
@@ -104,10 +125,21 @@ impl Activity {
         self.state().is_first
     }
 
-    /// A handler has returned the response.
-    pub(super) fn answered(&self, now: Instant) {
+    /// A handler has returned the response. `is_whole`: its body is not made while it is written.
+    pub(super) fn answered(&self, now: Instant, is_whole: bool) {
         let mut state = self.state();
-        (state.is_answering, state.last) = (false, now);
+        (state.is_answering, state.last, state.is_ending) = (false, now, is_whole);
+    }
+
+    /// All that there is has been written.
+    pub(super) fn flushed(&self) {
+        if std::mem::take(&mut self.state().is_ending) {
+            self.enter(Stage::Idle);
+        }
+    }
+
+    fn enter(&self, stage: Stage) {
+        self.handle.update(|holders, id| holders.enter(id, stage));
     }
 
     /// Whether a part of a request is still to come that nobody reads.
@@ -149,8 +181,10 @@ impl HttpBody for OwedBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         let polled = Pin::new(&mut self.body).poll_frame(cx);
-        if matches!(polled, Poll::Ready(None)) || polled.is_ready() && self.body.is_end_stream() {
-            self.activity.state().owes_bytes = false;
+        let is_end =
+            matches!(polled, Poll::Ready(None)) || polled.is_ready() && self.body.is_end_stream();
+        if is_end && std::mem::take(&mut self.activity.state().owes_bytes) {
+            self.activity.enter(Stage::Answering);
         }
         polled
     }
@@ -166,7 +200,14 @@ impl HttpBody for OwedBody {
 
 #[cfg(test)]
 mod tests {
+    use base::work::Payer;
+
     use super::*;
+    use crate::http::holders::HolderTable;
+
+    fn activity(accepted: Instant, now: Instant) -> Activity {
+        Activity::new(HolderTable::new(1).add(Payer::Hub, false).handle.clone(), accepted, now)
+    }
 
     const HEAD: Duration = Duration::from_secs(10);
     const IDLE: Duration = Duration::from_secs(75);
@@ -175,44 +216,58 @@ mod tests {
     #[test]
     fn refused_head_leaves_bytes_to_come() {
         let now = Instant::now();
-        let activity = Activity::new(now, now);
+        let activity = activity(now, now);
         activity.written(now);
         assert!(activity.owes_bytes(), "the first head");
         activity.state().owes_bytes = false;
-        activity.read(now);
+        activity.read(1, now);
         activity.state().is_answering = true;
         activity.written(now);
         assert!(!activity.owes_bytes(), "an interim response");
-        activity.answered(now);
+        activity.answered(now, true);
         activity.written(now);
         assert!(!activity.owes_bytes(), "a response");
-        activity.read(now);
+        activity.read(1, now);
         activity.written(now);
         assert!(activity.owes_bytes(), "a later head");
+    }
+
+    #[test]
+    fn too_many_long_heads_end_the_oldest() {
+        let (table, now) = (HolderTable::new(1_000), Instant::now());
+        let held: Vec<_> = (0..100).map(|_| table.add(Payer::Hub, false)).collect();
+        for connection in &held {
+            let activity = Activity::new(connection.handle.clone(), now, now);
+            activity.read(head::BYTES_MAX, now);
+            activity.read(1, now);
+        }
+        let is_closing = |at: usize| held[at].handle.update(|holders, id| holders.is_closing(id));
+        assert!(is_closing(0));
+        assert!(!is_closing(99));
     }
 
     #[test]
     fn connection_expires_by_what_it_waits_for() {
         let start = Instant::now();
         let at = |seconds: u64| start + Duration::from_secs(seconds);
-        let activity = Activity::new(at(0), at(3));
+        let activity = activity(at(0), at(3));
         let check = |seconds: Option<(u64, Expiry)>, what: &str| {
             let expected = seconds.map(|(seconds, expiry)| (at(seconds), expiry));
             assert_eq!(activity.state().expiry(HEAD, IDLE), expected, "{what}");
         };
         check(Some((10, Expiry::Head)), "the first head counts from the connection");
-        activity.read(at(4));
+        activity.read(1, at(4));
         check(Some((10, Expiry::Head)), "a slow head gets no more time");
         activity.state().is_answering = true;
-        activity.read(at(20));
+        activity.read(1, at(20));
         check(None, "a request is answered");
         activity.written(at(30));
-        activity.answered(at(31));
+        activity.answered(at(31), true);
         check(Some((111, Expiry::Idle)), "it is idle, and closed later than announced");
         activity.written(at(40));
         check(Some((120, Expiry::Idle)), "the body of the response goes on");
-        activity.read(at(50));
-        activity.read(at(55));
+        activity.read(1, at(50));
+        activity.read(1, at(55));
         check(Some((60, Expiry::Head)), "the next head has begun");
     }
 }

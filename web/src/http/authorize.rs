@@ -19,7 +19,7 @@ use super::{
     Peer, Shared,
     credential::{self, Credential, PresentedCredential, QueryCredentials},
     error::{HttpError, MissingAddon},
-    mcp,
+    holders, mcp,
     oauth::McpResource,
 };
 use crate::{
@@ -67,6 +67,7 @@ pub(super) async fn authorize(
     };
     match checked {
         Ok((caller, admission)) => {
+            holders::set_payer(request, caller.account.payer());
             request.extensions_mut().insert(caller);
             if is_mcp {
                 let base_url = shared.base_url(request.headers());

@@ -20,12 +20,18 @@ use axum::{
     body::{Body, HttpBody as _, to_bytes},
     response::{IntoResponse, Response},
 };
+use base::work::Payer;
 use bytes::Bytes;
 use dashmap::{DashMap, Entry};
 use metrics::{counter, gauge};
 use tokio::time::{Instant, Sleep, sleep};
 
-use super::{Peer, asset::Permanent, error::HttpError};
+use super::{
+    Peer,
+    asset::Permanent,
+    error::HttpError,
+    holders::{HeldConnection, HolderTable, Holders, Stage},
+};
 use crate::{config::ServerConfig, limits::Origin};
 
 /// Shorter bodies are not counted: the connection limit bounds them well enough.
@@ -83,6 +89,7 @@ struct Inner {
     open: AtomicUsize,
     operators: AtomicUsize,
     unread_bytes: AtomicUsize,
+    holders: HolderTable,
     /// Addresses with a connection or unread bytes, so never more entries than connections.
     origins: DashMap<Origin, OriginUsage>,
 }
@@ -101,13 +108,21 @@ impl Connections {
                 open: AtomicUsize::new(0),
                 operators: AtomicUsize::new(0),
                 unread_bytes: AtomicUsize::new(0),
+                holders: HolderTable::new(limits.connections_max),
                 origins: DashMap::new(),
             }),
         }
     }
 
-    /// Counts a connection from this address; `None` if the address is at its limit.
-    pub(super) fn acquire_for_address(&self, address: IpAddr) -> Option<ConnectionPermit> {
+    /// Counts a new connection from this address; `None` if the address is at its limit. `is_shared`: that of a proxy has none.
+    pub(super) fn hold(
+        &self,
+        address: IpAddr,
+        is_shared: bool,
+    ) -> Option<(HeldConnection, Option<ConnectionPermit>)> {
+        if is_shared {
+            return Some((self.inner.holders.add(Payer::Hub, true), None));
+        }
         let origin = Origin::from(address);
         let most = self.inner.limits.per_address;
         let has_room = self.inner.update(origin, |usage| {
@@ -120,23 +135,31 @@ impl Connections {
                 .increment(1);
             return None;
         }
-        Some(ConnectionPermit { inner: Arc::clone(&self.inner), origin })
+        let permit = ConnectionPermit { inner: Arc::clone(&self.inner), origin };
+        Some((self.inner.holders.add(Payer::address(address), false), Some(permit)))
     }
 
-    /// Counts a connection that the router is to answer; `None` if the limit is reached. Operators' tools
-    /// have a few reserved connections.
-    pub(super) fn acquire_for_router(&self, is_operator: bool) -> Option<RouterPermit> {
-        let limits = &self.inner.limits;
-        let (count, is_extra) = if take(&self.inner.open, limits.connections_max) {
+    /// Closes a connection in one of these stages; false if there is none.
+    pub(super) fn close_one(&self, stages: &[Stage]) -> bool {
+        self.inner.holders.lock().close_one(stages)
+    }
+
+    /// Counts a connection that the router is to answer; `None` if the limit is reached and no other one may be closed.
+    /// Operators' tools have a few reserved connections.
+    pub(super) fn acquire_for_router(
+        &self,
+        held: &HeldConnection,
+        is_operator: bool,
+    ) -> Option<RouterPermit> {
+        let is_extra = !held.handle.update(Holders::route);
+        if !is_extra {
+            self.inner.open.fetch_add(1, Ordering::Relaxed);
             gauge!("matchwire_http_connections").increment(1);
-            (PermitClass::Open, false)
-        } else if is_operator && take(&self.inner.operators, OPERATOR_CONNECTIONS_MAX) {
-            (PermitClass::Operators, true)
-        } else {
+        } else if !(is_operator && take(&self.inner.operators, OPERATOR_CONNECTIONS_MAX)) {
             counter!("matchwire_http_connections_refused_total", "reason" => "all").increment(1);
             return None;
-        };
-        Some(RouterPermit { inner: Arc::clone(&self.inner), count, is_extra })
+        }
+        Some(RouterPermit { inner: Arc::clone(&self.inner), is_extra })
     }
 
     /// Returns the response with its body counted until it is written, or 503 if too much is unread.
@@ -192,18 +215,11 @@ impl Connections {
         self.inner.limits.head_time
     }
 
-    /// How long a connection may be idle between two requests: idle ones make room for others.
+    /// How long a connection may be idle between two requests.
     pub(super) fn idle_time(&self) -> Duration {
         let Inner { limits, open, .. } = &*self.inner;
-        let open = open.load(Ordering::Relaxed);
-        let most = if open >= limits.connections_max {
-            PATIENCE_MIN.min(limits.head_time)
-        } else if open > limits.connections_max / 2 {
-            limits.head_time
-        } else {
-            limits.keep_alive
-        };
-        most.min(limits.keep_alive)
+        let is_short = open.load(Ordering::Relaxed) > limits.connections_max / 2;
+        if is_short { limits.head_time.min(limits.keep_alive) } else { limits.keep_alive }
     }
 
     /// How long a reader may make no progress. Shrinks from half of either limit on.
@@ -265,27 +281,17 @@ impl Drop for ConnectionPermit {
 #[derive(Debug)]
 pub(super) struct RouterPermit {
     inner: Arc<Inner>,
-    count: PermitClass,
     /// It may send one request: beyond the limit, or of a later version of HTTP/1.
     pub(super) is_extra: bool,
 }
 
-#[derive(Debug, Clone, Copy)]
-enum PermitClass {
-    Open,
-    Operators,
-}
-
 impl Drop for RouterPermit {
     fn drop(&mut self) {
-        match self.count {
-            PermitClass::Open => {
-                self.inner.open.fetch_sub(1, Ordering::Relaxed);
-                gauge!("matchwire_http_connections").decrement(1);
-            }
-            PermitClass::Operators => {
-                self.inner.operators.fetch_sub(1, Ordering::Relaxed);
-            }
+        if self.is_extra {
+            self.inner.operators.fetch_sub(1, Ordering::Relaxed);
+        } else {
+            self.inner.open.fetch_sub(1, Ordering::Relaxed);
+            gauge!("matchwire_http_connections").decrement(1);
         }
     }
 }
@@ -400,39 +406,49 @@ mod tests {
     #[test]
     fn connections_are_limited_by_address_and_removed_at_close() {
         let connections = connections(10);
-        let first = connections.acquire_for_address(address(1)).expect("the first");
-        let second = connections.acquire_for_address(address(1)).expect("the second");
-        assert!(
-            connections.acquire_for_address(address(1)).is_none(),
-            "a third of the same address"
-        );
-        let other = connections.acquire_for_address(address(2)).expect("another address");
+        let first = connections.hold(address(1), false).expect("the first");
+        let second = connections.hold(address(1), false).expect("the second");
+        assert!(connections.hold(address(1), false).is_none(), "a third of the same address");
+        let other = connections.hold(address(2), false).expect("another address");
         drop(first);
-        let third = connections.acquire_for_address(address(1)).expect("there is room again");
+        let third = connections.hold(address(1), false).expect("there is room again");
         drop((second, third, other));
         assert!(connections.inner.origins.is_empty(), "addresses without connections remain");
+    }
+
+    /// A connection whose request is being answered; `None` if there is no room.
+    fn open(
+        connections: &Connections,
+        last: u8,
+        is_operator: bool,
+    ) -> Option<(RouterPermit, HeldConnection)> {
+        let (held, _) = connections.hold(address(last), false)?;
+        let permit = connections.acquire_for_router(&held, is_operator)?;
+        held.handle.update(|holders, id| holders.enter(id, Stage::Answering));
+        Some((permit, held))
     }
 
     #[test]
     fn operators_connect_while_all_connections_are_taken() {
         let connections = connections(2);
-        let open: Vec<_> =
-            (0..2).map(|_| connections.acquire_for_router(false).expect("a place")).collect();
-        assert!(connections.acquire_for_router(false).is_none(), "one too many");
-        assert!(connections.acquire_for_router(true).expect("a place for health checks").is_extra);
-        drop(open);
-        assert!(!connections.acquire_for_router(true).expect("a place").is_extra);
+        let taken: Vec<_> = (0..2).map(|last| open(&connections, last, false)).collect();
+        assert!(open(&connections, 2, false).is_none(), "one too many");
+        let (extra, held) = open(&connections, 2, true).expect("a place for health checks");
+        assert!(extra.is_extra);
+        drop(taken);
+        assert!(!open(&connections, 2, true).expect("a place").0.is_extra);
+        drop((extra, held));
     }
 
     #[test]
-    fn idle_connections_make_room_for_others() {
+    fn connections_may_be_idle_for_less_time_while_half_are_taken() {
         let connections = connections(4);
-        let mut open = Vec::new();
-        for expected in [75_000, 75_000, 75_000, 10_000, 1_000] {
-            assert_eq!(connections.idle_time(), expected * MS, "{} of 4", open.len());
-            open.extend(connections.acquire_for_router(false));
+        let mut taken = Vec::new();
+        for (last, expected) in (0..).zip([75_000, 75_000, 75_000, 10_000, 10_000]) {
+            assert_eq!(connections.idle_time(), expected * MS, "{last} of 4");
+            taken.extend(open(&connections, last, false));
         }
-        open.clear();
+        taken.clear();
         assert_eq!(connections.idle_time(), 75_000 * MS);
     }
 
@@ -467,11 +483,11 @@ mod tests {
     #[test]
     fn timeout_shrinks_as_the_hub_fills_up() {
         let connections = connections(8);
-        let mut open = Vec::new();
+        let mut taken = Vec::new();
         let mut patience = Vec::new();
-        for _ in 0..8 {
+        for last in 0..8 {
             patience.push(connections.patience() / 1_000);
-            open.push(connections.acquire_for_router(false).expect("a place"));
+            taken.push(open(&connections, last, false).expect("a place"));
         }
         assert_eq!(patience, [32, 32, 32, 32, 8, 8, 2, 2].map(|it| it * MS));
     }

@@ -11,7 +11,7 @@ use axum::{
     extract::{Path, Request, State},
     response::{IntoResponse, Response},
 };
-use base::work::{self, Pool};
+use base::work::{self, Payer, Pool};
 use bytes::Bytes;
 use fanout::Micros;
 use flate2::read::MultiGzDecoder;
@@ -44,6 +44,7 @@ use super::{
     credential::{self, Credential, PresentedCredential},
     error::HttpError,
     handshake::UpgradeRequest,
+    holders,
     push_limits::PushPermit,
 };
 use crate::push::{PushError, PushReport, PushSource};
@@ -80,6 +81,7 @@ pub(super) async fn post(
 ) -> Result<Response, HttpError> {
     let presented = credential::of_rest(request.headers(), request.extensions().get());
     let grant = grant(&shared, &presented, peer, &name).await?;
+    holders::set_payer(&request, Payer::Hub);
     let deadline_us = stated_deadline(request.uri().query(), grant.deadline_ms)?;
     let is_gzip = is_gzip(request.headers())?;
     // Locked before the body is read, so that each source has at most one body in memory.

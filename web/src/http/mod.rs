@@ -26,6 +26,7 @@ mod error_page;
 mod forwarded;
 mod handshake;
 mod head;
+mod holders;
 mod images;
 mod ingest;
 mod known_paths;

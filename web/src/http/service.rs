@@ -29,7 +29,7 @@ use super::{
     cors,
     credential::QueryCredentials,
     error::HttpError,
-    error_page,
+    error_page, holders,
     request_context::{self, RequestTarget},
 };
 use crate::products::Product;
@@ -54,6 +54,11 @@ impl HttpService {
         let proxies = &self.shared.parts.proxies;
         let (peer, target) = request_context::prepare(&self.shared, connection, &mut request);
         let (work, payer) = (self.shared.parts.limits.work(), Payer::address(peer.0));
+        let is_reported =
+            proxies.may_stand_for_many(connection) && !proxies.may_stand_for_many(peer.0);
+        if is_reported {
+            holders::set_payer(&request, payer);
+        }
         let had_secret = request.extensions().get::<QueryCredentials>().is_some();
         let accept_encoding = AcceptEncoding::of(&request);
         let answer = async {

@@ -272,7 +272,7 @@ impl AsyncRead for Preread {
             let filled = buffer.filled().len();
             let read = self.io().poll_read(cx, buffer);
             if buffer.filled().len() > filled {
-                self.activity.read(Instant::now());
+                self.activity.read(buffer.filled().len() - filled, Instant::now());
             }
             return read;
         }
@@ -310,6 +310,7 @@ impl AsyncWrite for Preread {
         let flushed = self.io().poll_flush(cx);
         if flushed.is_ready() {
             self.progress.took_all();
+            self.activity.flushed();
         }
         self.or_stalled(cx, flushed)
     }

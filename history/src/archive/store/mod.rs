@@ -16,7 +16,7 @@ use std::{collections::HashMap, sync::Arc};
 use base::Micros;
 use facts::event::Sport;
 use serde::de::DeserializeOwned;
-use sqlx::{AnyConnection, AnyPool, AssertSqlSafe, Row, any::AnyRow};
+use sqlx::{AnyConnection, AssertSqlSafe, Row, any::AnyRow};
 
 #[cfg(test)]
 pub(super) use self::odds::put_rows;
@@ -27,7 +27,7 @@ use super::{
     write_cache::PendingRows,
 };
 use crate::match_query::Window;
-use database::{Database, STATEMENT_MAX, WriteBudget, within};
+use database::{Database, STATEMENT_MAX, SharedPool, WriteBudget, within};
 use record::{Key, MatchRecord, MatchSummary};
 
 #[derive(Debug, Clone)]
@@ -40,7 +40,7 @@ impl ArchiveStore {
         Self { database: database.clone() }
     }
 
-    pub(super) fn pool(&self) -> &AnyPool {
+    pub(super) fn pool(&self) -> &SharedPool {
         self.database.pool()
     }
 

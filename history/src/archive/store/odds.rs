@@ -88,7 +88,7 @@ impl ArchiveStore {
         if matches.is_empty() {
             return Ok(BTreeMap::new());
         }
-        let mut connection = self.pool().acquire().await?;
+        let (_slot, mut connection) = self.pool().acquire().await?;
         prices_in(&mut connection, self.database.is_sqlite(), matches).await
     }
 
