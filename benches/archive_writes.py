@@ -53,9 +53,9 @@ def run(options, matches):
                 raise SystemExit(f"not all of {matches * PRICES} prices after {WAIT_MAX} s")
             time.sleep(1)
         after, waited = used(hub.process.pid), time.monotonic() - pushed
-        written = after[0] - before[0] + left(hub.database)
         log = sum(path.stat().st_size for path in Path(folder).rglob("segment-*"))
         hub.kill()
+        written = after[0] - before[0] + left(hub.database)
         prices = matches * PRICES
         print(f"{matches:6} matches, {prices:7} prices: {written / prices / 1000:6.2f} KB and "
               f"{(after[1] - before[1]) / prices * 1000:6.3f} ms of processor time each; all archived {waited:5.1f} s after the last push "
@@ -72,9 +72,13 @@ def parts(matches, is_random):
 
 
 def left(database):
-    """The bytes of SQLite's write-ahead log, which the next checkpoint writes at most."""
-    log = Path(f"{database}-wal")
-    return log.stat().st_size if log.exists() else 0
+    """Writes what SQLite still has in its write-ahead log, and returns the bytes."""
+    if "://" in database:
+        return 0
+    before = used(os.getpid())[0]
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return used(os.getpid())[0] - before
 
 
 def setting(text):
