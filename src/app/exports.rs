@@ -101,7 +101,8 @@ impl SnapshotTiming {
         played_us: Micros,
         has_changed: bool,
     ) -> bool {
-        let every_us = if has_changed && !is_low { self.every_us } else { self.every_us.max(self.idle_us) };
+        let every_us =
+            if has_changed && !is_low { self.every_us } else { self.every_us.max(self.idle_us) };
         let work_us = self.work_us.max(saved_us.saturating_mul(WORK_PER_SAVE));
         since_us >= every_us || played_us >= work_us && !is_low
     }

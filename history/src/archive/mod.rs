@@ -41,7 +41,7 @@ pub use self::{
     entity::{Entity, EntityKind},
     inbox::Inbox,
     index::Index,
-    odds::{Movement, OddsFilter, OddsRow, Period, Tick},
+    odds::{Movement, OddsFilter, OddsRow, Period, Tick, TooManyPrices},
     price_trail::PriceTrail,
     properties::Properties,
     worker::ArchiveWorker,

@@ -378,8 +378,7 @@ async fn matches_are_written_in_the_order_in_which_they_are_stored() {
         }
         let mut records = [5, 10, 20, 30, 40].map(|id| Arc::new(record(id, football())));
         archive.inner.store.sort_as_stored(&mut records).await.unwrap();
-        let expected =
-            if database.is_sqlite() { [30, 10, 20, 5, 40] } else { [5, 10, 20, 30, 40] };
+        let expected = if database.is_sqlite() { [30, 10, 20, 5, 40] } else { [5, 10, 20, 30, 40] };
         assert_eq!(records.map(|record| record.brief.id), expected);
     })
     .await;

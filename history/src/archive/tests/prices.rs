@@ -440,7 +440,8 @@ async fn backup_has_the_whole_history() {
         let archive = Archive::open(&database).await.unwrap();
         for round in 0..300 {
             let at = NOW + round * 61 * SECOND;
-            let home = PriceRecord { at, ..price("acme", "home", Some(Decimal::new(200 + round, 2))) };
+            let home =
+                PriceRecord { at, ..price("acme", "home", Some(Decimal::new(200 + round, 2))) };
             with_prices(&archive, vec![home], at).await;
         }
         let to = path.with_file_name("copy.db");
