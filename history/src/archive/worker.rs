@@ -33,7 +33,7 @@ const SLOW_WRITE: Duration = Duration::from_secs(5);
 /// instead of some of them again and again, each on pages of its own. A few matches are written at once.
 const REST_FACTOR: u32 = 9;
 const REST_MAX: Duration = Duration::from_secs(20);
-const FEW_MATCHES: usize = 200;
+const FEW_MATCHES: usize = 100;
 /// Matches given up per step.
 const AT_ONCE: usize = 500;
 /// Matches that are deleted in one transaction, with their prices.
@@ -239,8 +239,8 @@ mod tests {
     fn worker_rests_after_writes_of_many_matches() {
         let second = Duration::from_secs(1);
         for (matches, took, expected) in [
-            (200, second, Duration::ZERO),
-            (201, second / 10, second * 9 / 10),
+            (100, second, Duration::ZERO),
+            (101, second / 10, second * 9 / 10),
             (5_000, second, second * 9),
             (5_000, second * 8, REST_MAX),
             (5_000, Duration::MAX, REST_MAX),
