@@ -104,7 +104,7 @@ impl SnapshotTiming {
         let every_us =
             if has_changed && !is_low { self.every_us } else { self.every_us.max(self.idle_us) };
         let work_us = self.work_us.max(saved_us.saturating_mul(WORK_PER_SAVE));
-        since_us >= every_us || played_us >= work_us && !is_low
+        since_us >= every_us || (!is_low && played_us >= work_us)
     }
 }
 
