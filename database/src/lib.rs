@@ -36,15 +36,13 @@ pub mod testing;
 mod time_limit;
 mod watch;
 
-use std::{
-    fmt,
-    time::{Duration, Instant},
-};
+use std::{fmt, time::Duration};
 
 use sqlx::{
     Any, AnyConnection, AnyPool, ConnectOptions, Connection, Executor, Transaction,
     any::{AnyConnectOptions, AnyPoolOptions},
 };
+use tokio::time::Instant;
 
 pub use self::config::DatabaseConfig;
 pub use self::{

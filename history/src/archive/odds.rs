@@ -191,7 +191,7 @@ impl Error for TooManyPrices {}
 impl TooManyPrices {
     /// The reason of a failure, if it is this.
     #[must_use]
-    pub fn of(error: &sqlx::Error) -> Option<Self> {
+    pub fn from_error(error: &sqlx::Error) -> Option<Self> {
         match error {
             sqlx::Error::Encode(source) => source.downcast_ref().copied(),
             _ => None,

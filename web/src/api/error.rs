@@ -83,7 +83,7 @@ impl ApiError {
 
 impl From<sqlx::Error> for ApiError {
     fn from(error: sqlx::Error) -> Self {
-        if let Some(too_many) = TooManyPrices::of(&error) {
+        if let Some(too_many) = TooManyPrices::from_error(&error) {
             return Self::BadParameter(too_many.to_string());
         }
         base::log_limited!(error, error, "the archive failed");

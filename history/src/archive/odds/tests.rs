@@ -109,8 +109,8 @@ fn lists_read_a_limited_number_of_prices() {
     let recent = OddsFilter { updated_after: Some(5), ..market };
     assert_eq!(recent.check_read(&matches, nothing), Ok(()), "none is as new");
     let error = sqlx::Error::Encode(Box::new(TooManyPrices(7)));
-    assert_eq!(TooManyPrices::of(&error), Some(TooManyPrices(7)));
-    assert_eq!(TooManyPrices::of(&sqlx::Error::RowNotFound), None);
+    assert_eq!(TooManyPrices::from_error(&error), Some(TooManyPrices(7)));
+    assert_eq!(TooManyPrices::from_error(&sqlx::Error::RowNotFound), None);
 }
 
 proptest! {

@@ -175,7 +175,7 @@ impl ArchiveStore {
             return Ok(());
         }
         let ids: Vec<Key> = records.iter().map(|record| record.brief.id).collect();
-        let rows = self.rows_with("id, rowid", "archive_matches", ("id", &ids), "");
+        let rows = self.rows_with::<(Key, i64)>("id, rowid", "archive_matches", ("id", &ids), "");
         let rows: HashMap<Key, i64> = rows.await?.into_iter().collect();
         records.sort_by_key(|record| rows.get(&record.brief.id).copied().unwrap_or(i64::MAX));
         Ok(())
