@@ -27,8 +27,9 @@ use record::{Key, MatchSummary, Status};
 const RESOLVE_EVERY: Duration = Duration::from_secs(60);
 /// The interval of deletions of old data.
 const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
-/// A write that takes longer is reported: the history has gaps then.
+/// A write that takes longer is reported, and longer for each match: the history has gaps then.
 const SLOW_WRITE: Duration = Duration::from_secs(5);
+const SLOW_MATCH: Duration = Duration::from_millis(10);
 /// After a write of many matches the worker rests so many times as long as it took: the next write then has most of them once,
 /// instead of some of them again and again, each on pages of its own. A few matches are written at once.
 const REST_FACTOR: u32 = 9;
@@ -101,7 +102,8 @@ impl ArchiveWorker {
         let written = self.try_write(&pending).await;
         let (took, matches) = (began.elapsed(), pending.records.len());
         let mut pause = Duration::ZERO;
-        if took > SLOW_WRITE {
+        let count = u32::try_from(matches).unwrap_or(u32::MAX);
+        if took > SLOW_WRITE.max(SLOW_MATCH.saturating_mul(count)) {
             let took_ms = took.as_millis();
             warn!(matches, took_ms, "a write to the archive took long");
         }
