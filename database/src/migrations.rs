@@ -2,7 +2,8 @@
 //!
 //! The files of `migrations/` are listed here one by one: this keeps sqlx's macros, which need a
 //! database at build time, out of the build. Each version exists twice, for SQLite and PostgreSQL,
-//! with the same meaning.
+//! with the same meaning. Rows of which there may be many are converted in steps (`migrations/steps/`), each in a transaction
+//! of its own; a row says how far they are, and a migration that drops the old rows follows.
 
 use sqlx::{
     AnyConnection, Executor, SqlSafeStr,
