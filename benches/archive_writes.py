@@ -2,13 +2,15 @@
 """What a new price costs until the archive has it: bytes written to the disk and processor time of the hub.
 
 Pushes matches with 45 prices each to a new hub, as fast as it accepts them, and waits until the archive has every price. With PostgreSQL
-(`--db`, an empty database; needs psql) the bytes are those of the hub alone, without the server's. Standard library only, Linux only.
+(`--db`, an empty database; needs psql) the bytes are those of the hub alone, without the server's. With `--random` each match comes in
+three parts, one for each bookmaker, and the parts of all matches in random order. The pages that SQLite still has in its write-ahead log
+at the end count as written. Standard library only, Linux only.
 
     benches/archive_writes.py --program target/release/matchwire
     benches/archive_writes.py --program target/release/matchwire --matches 5000 --db postgres://me@localhost/empty
 """
 
-import argparse, os, re, sqlite3, subprocess, tempfile, time
+import argparse, os, random, re, sqlite3, subprocess, tempfile, time
 from contextlib import closing
 from pathlib import Path
 
@@ -41,8 +43,8 @@ def run(options, matches):
         hub.start()
         feed = Feed(hub, hub.command("feeds", "key", "create", "acme"))
         before = used(hub.process.pid)
-        for match in range(matches):
-            for text in introduction(match, MARKETS, BOOKS[:3]):
+        for match, books in parts(matches, options.random):
+            for text in introduction(match, MARKETS, books):
                 feed.put(text)
         feed.flush()
         pushed = time.monotonic()
@@ -53,10 +55,30 @@ def run(options, matches):
         after, waited = used(hub.process.pid), time.monotonic() - pushed
         log = sum(path.stat().st_size for path in Path(folder).rglob("segment-*"))
         hub.kill()
+        written = after[0] - before[0] + left(hub.database)
         prices = matches * PRICES
-        print(f"{matches:6} matches, {prices:7} prices: {(after[0] - before[0]) / prices / 1000:6.2f} KB and "
+        print(f"{matches:6} matches, {prices:7} prices: {written / prices / 1000:6.2f} KB and "
               f"{(after[1] - before[1]) / prices * 1000:6.3f} ms of processor time each; all archived {waited:5.1f} s after the last push "
               f"({log / prices:.0f} bytes of log each are included)", flush=True)
+
+
+def parts(matches, is_random):
+    """Matches and the bookmakers whose prices come with them."""
+    if not is_random:
+        return [(match, BOOKS[:3]) for match in range(matches)]
+    all_parts = [(match, (book,)) for book in BOOKS[:3] for match in range(matches)]
+    random.Random(matches).shuffle(all_parts)
+    return all_parts
+
+
+def left(database):
+    """Writes what SQLite still has in its write-ahead log, and returns the bytes."""
+    if "://" in database:
+        return 0
+    before = used(os.getpid())[0]
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return used(os.getpid())[0] - before
 
 
 def setting(text):
@@ -68,6 +90,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", required=True)
     parser.add_argument("--matches", type=int, nargs="+", default=[200, 2_000, 5_000])
+    parser.add_argument("--random", action="store_true", help="each match in three parts, all in random order")
     parser.add_argument("--db", help="the URL of a PostgreSQL database instead of a new SQLite file")
     parser.add_argument("--setting", type=setting, action="append", default=[], help="NAME=VALUE, without MATCHWIRE_")
     options = parser.parse_args()

@@ -59,7 +59,7 @@ pub async fn watch(
             let low = is_below(free, min_bytes, *was_low);
             if low && !*was_low {
                 let path = path.display();
-                warn!(%path, free, "little space is left on a disk; films or the archive pause");
+                warn!(%path, free, "little space is left on a disk; films, snapshots or the archive pause");
             } else if *was_low && !low {
                 info!(path = %path.display(), free, "there is space on the disk again");
             }

@@ -43,6 +43,7 @@ use sqlx::{
     Any, AnyConnection, ConnectOptions, Connection, Executor, Transaction,
     any::{AnyConnectOptions, AnyPoolOptions},
 };
+use tokio::time::Instant;
 
 pub use self::config::DatabaseConfig;
 pub use self::{
@@ -66,6 +67,11 @@ const POSTGRES_CONNECTIONS: u32 = 8;
 
 /// A server process only grows, and old connections must end after a failover.
 const LIFETIME_MAX: Duration = Duration::from_secs(30 * 60);
+
+/// The interval of log lines about a conversion that takes long.
+const CONVERSION_LOGGED_EVERY: Duration = Duration::from_secs(10);
+/// How long its steps, of less than a second each, hold up other writers.
+const CONVERSION_HELD_MAX: Duration = Duration::from_secs(1);
 
 /// How long PostgreSQL may take to answer what was sent last over a connection that is released. Beyond it, a new
 /// connection costs less than the wait of others for this one.
@@ -140,6 +146,15 @@ impl Database {
     }
 
     async fn connect(name: &DatabaseName, config: &DatabaseConfig) -> Result<Self, DatabaseError> {
+        let database = Self::connect_only(name, config).await?;
+        database.migrate().await?;
+        Ok(database)
+    }
+
+    async fn connect_only(
+        name: &DatabaseName,
+        config: &DatabaseConfig,
+    ) -> Result<Self, DatabaseError> {
         name.check_feature()?;
         let connections =
             |own| if config.connections_max == 0 { own } else { config.connections_max };
@@ -169,22 +184,35 @@ impl Database {
             (pool, _) => pool,
         };
         let pool = SharedPool::new(pool.map_err(failed)?);
-        let database = Self { name: name.clone(), pool, fence: None };
-        database.migrate().await?;
-        Ok(database)
+        Ok(Self { name: name.clone(), pool, fence: None })
     }
 
     /// In one transaction, so that two processes starting on a new database do not both create its
-    /// tables. If there is nothing to do, it does not wait for writers.
+    /// tables, and one for each step of a conversion. If there is nothing to do, it does not wait for writers.
     async fn migrate(&self) -> Result<(), DatabaseError> {
         if migrations::are_applied(&mut *self.pool.connections.acquire().await?, self.is_sqlite())
             .await?
         {
             return Ok(());
         }
-        let mut tx = self.begin().await?;
-        migrations::run(&mut tx, self.is_sqlite()).await?;
-        Ok(tx.commit().await?)
+        let mut held = Instant::now();
+        let mut logged: Option<Instant> = None;
+        loop {
+            let mut tx = self.begin().await?;
+            let is_done = migrations::run(&mut tx, self.is_sqlite()).await?;
+            if !is_done && logged.is_none_or(|at| at.elapsed() > CONVERSION_LOGGED_EVERY) {
+                migrations::log_conversion(&mut tx).await?;
+                logged = Some(Instant::now());
+            }
+            tx.commit().await?;
+            if is_done {
+                return Ok(());
+            }
+            if held.elapsed() > CONVERSION_HELD_MAX {
+                self.yield_to_writers().await;
+                held = Instant::now();
+            }
+        }
     }
 
     /// Begins a write transaction. `IMMEDIATE` in SQLite, because a transaction that reads first
@@ -208,6 +236,15 @@ impl Database {
             fence.check(&mut tx, self.is_sqlite()).await?;
         }
         Ok(tx)
+    }
+
+    /// A handle to a database without tables, or with those that it has.
+    #[cfg(test)]
+    pub(crate) async fn unmigrated(name: &DatabaseName) -> Result<Self, DatabaseError> {
+        if let DatabaseName::File(path) = name {
+            sqlite::create(path).await?;
+        }
+        Self::connect_only(name, &DatabaseConfig::default()).await
     }
 
     /// A handle whose write transactions are refused once another node of the cluster leads: see

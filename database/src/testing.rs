@@ -28,6 +28,22 @@ pub async fn on_each(test: impl AsyncFn(Database)) {
     }
 }
 
+/// Runs a test with the name of a database without any table.
+#[cfg(test)]
+pub(crate) async fn on_empty(test: impl AsyncFn(DatabaseName)) {
+    match postgres_server() {
+        Some(server) => {
+            let empty = PostgresTestDatabase::create_empty(&server).await;
+            test(empty.name.clone()).await;
+            empty.drop().await;
+        }
+        None => {
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            test(DatabaseName::File(folder.path().join("test.db"))).await;
+        }
+    }
+}
+
 pub(crate) async fn on_sqlite(test: impl AsyncFn(Database)) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("test.db");

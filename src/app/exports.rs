@@ -12,7 +12,10 @@ use std::{
     thread,
 };
 
-use base::supervisor::{self, Lifetime};
+use base::{
+    disk::{Folder, is_low},
+    supervisor::{self, Lifetime},
+};
 use fanout::{ChannelId, Micros, encode::payload};
 use history::{
     archive::{Inbox, PriceTrail},
@@ -88,17 +91,20 @@ pub(super) struct SnapshotTiming {
 
 impl SnapshotTiming {
     /// `since_us`: the age of the last one, which took `saved_us`. `played_us` and `has_changed`: as
-    /// [`LogConsumer::wants_snapshot`].
+    /// [`LogConsumer::wants_snapshot`]. `is_low`: whether the disk has little space. Then they are as rare as while nothing
+    /// changes; with none at all the log, which keeps what a restart needs, could not be cut.
     fn is_due(
         self,
+        is_low: bool,
         since_us: Micros,
         saved_us: Micros,
         played_us: Micros,
         has_changed: bool,
     ) -> bool {
-        let every_us = if has_changed { self.every_us } else { self.every_us.max(self.idle_us) };
+        let every_us =
+            if has_changed && !is_low { self.every_us } else { self.every_us.max(self.idle_us) };
         let work_us = self.work_us.max(saved_us.saturating_mul(WORK_PER_SAVE));
-        since_us >= every_us || played_us >= work_us
+        since_us >= every_us || (!is_low && played_us >= work_us)
     }
 }
 
@@ -334,7 +340,8 @@ impl LogConsumer for HistoryFeed {
 
     fn wants_snapshot(&self, at: Micros, played_us: Micros, has_changed: bool) -> bool {
         self.snapshots.as_ref().is_some_and(|it| {
-            it.timing.is_due(at - it.last, it.saved_us, played_us, has_changed)
+            let is_low = is_low(Folder::Log);
+            it.timing.is_due(is_low, at - it.last, it.saved_us, played_us, has_changed)
                 && !it.is_busy.load(Ordering::Relaxed)
         })
     }
@@ -397,15 +404,17 @@ mod tests {
             // A restart must not have to apply more, whatever it is.
             (1, SECOND, false, true),
         ] {
-            let due = timing.is_due(since_s * SECOND, 0, played_us, has_changed);
+            let due = timing.is_due(false, since_s * SECOND, 0, played_us, has_changed);
             assert_eq!(due, expected, "{since_s} s, {played_us} us, {has_changed}");
+            let is_paused = !timing.is_due(true, since_s * SECOND, 0, played_us, has_changed);
+            assert_eq!(is_paused, since_s < 600, "with little space, after {since_s} s");
         }
-        let slow = timing.is_due(SECOND, SECOND, 3 * SECOND, true);
+        let slow = timing.is_due(false, SECOND, SECOND, 3 * SECOND, true);
         assert!(!slow, "a snapshot that takes a second is written for four seconds of work");
         let rare = SnapshotTiming { every_us: 3_600 * SECOND, ..timing };
-        assert!(!rare.is_due(600 * SECOND, 0, 0, false));
+        assert!(!rare.is_due(false, 600 * SECOND, 0, 0, false));
         // The stream of the cluster keeps two minutes.
         let short = SnapshotTiming { idle_us: 80 * SECOND, ..timing };
-        assert!(short.is_due(80 * SECOND, 0, 0, false));
+        assert!(short.is_due(false, 80 * SECOND, 0, 0, false));
     }
 }

@@ -87,6 +87,11 @@ impl WriteQueue {
         mem::take(&mut *self.lock())
     }
 
+    /// Whether prices that came and went will be left out soon.
+    pub(super) fn is_filling(&self) -> bool {
+        self.lock().trail.is_filling()
+    }
+
     /// Requeues writes that failed, except where newer ones are pending.
     pub(super) fn put_back(&self, taken: PendingWrites) {
         let mut pending = self.lock();

@@ -41,7 +41,7 @@ pub use self::{
     entity::{Entity, EntityKind},
     inbox::Inbox,
     index::Index,
-    odds::{Movement, OddsFilter, OddsRow, Period, Tick},
+    odds::{Movement, OddsFilter, OddsRow, Period, Tick, TooManyPrices},
     price_trail::PriceTrail,
     properties::Properties,
     worker::ArchiveWorker,
@@ -210,7 +210,8 @@ impl Archive {
         let records = in_order(records);
         let ids = records.iter().map(|record| record.brief.id);
         let earlier = self.learn(cache, ids).await?;
-        let whole = cache.completed(&records);
+        let mut whole = cache.completed(&records);
+        self.inner.store.sort_as_stored(&mut whole).await?;
         self.write(cache, &whole, trail, now).await?;
         Ok(earlier)
     }

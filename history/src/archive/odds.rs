@@ -1,6 +1,6 @@
 //! The history of prices: a bookmaker's opening, previous and current price.
 
-use std::{collections::BTreeMap, mem, sync::Arc};
+use std::{collections::BTreeMap, error::Error, fmt, mem, sync::Arc};
 
 use base::Micros;
 use rust_decimal::Decimal;
@@ -168,6 +168,37 @@ pub struct OddsFilter {
     pub movement: Option<Movement>,
 }
 
+/// The most prices that a list reads: some seconds of processor time at most.
+const READ_MAX: usize = 500_000;
+
+/// A list would have to read more than [`READ_MAX`] prices, so many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooManyPrices(pub usize);
+
+impl fmt::Display for TooManyPrices {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "These filters have to read {} prices, and {READ_MAX} are the most: ask for those of an event, a league, a season \
+             or a team, or for those that were updated after a later time.",
+            self.0
+        )
+    }
+}
+
+impl Error for TooManyPrices {}
+
+impl TooManyPrices {
+    /// The reason of a failure, if it is this.
+    #[must_use]
+    pub fn from_error(error: &sqlx::Error) -> Option<Self> {
+        match error {
+            sqlx::Error::Encode(source) => source.downcast_ref().copied(),
+            _ => None,
+        }
+    }
+}
+
 /// How many prices a match has in the archive, and when they were written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(super) struct PriceCounts {
@@ -247,6 +278,17 @@ impl OddsFilter {
             (Some([slug]), Period::WholeMatch) if *slug == *CONSENSUS => Some(counts.consensus),
             _ => None,
         }
+    }
+
+    /// Refuses to read too many prices. The counts of the other matches suffice.
+    pub(super) fn check_read(
+        &self,
+        matches: &[PriceCounts],
+        current: impl Fn(Key) -> Option<Arc<MatchRecord>> + Copy,
+    ) -> Result<(), TooManyPrices> {
+        let read = matches.iter().filter(|counts| self.count(counts, current).is_none());
+        let read: usize = read.map(|counts| counts.total).sum();
+        if read > READ_MAX { Err(TooManyPrices(read)) } else { Ok(()) }
     }
 
     /// Whether it lets a row through by what stays in the course of a match.

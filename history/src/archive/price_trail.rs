@@ -51,6 +51,11 @@ impl PriceTrail {
         }
     }
 
+    /// Whether half of what is kept is there.
+    pub(super) fn is_filling(&self) -> bool {
+        self.len >= PRICES_MAX / 2
+    }
+
     /// What was reported of a match.
     pub(super) fn rows(&self, id: Key) -> Option<&RowTrails> {
         self.matches.get(&id)
@@ -205,7 +210,8 @@ mod tests {
     fn full_trail_has_no_new_rows() {
         let mut full = PriceTrail { len: PRICES_MAX, ..PriceTrail::default() };
         full.add(&[update(&[price("acme", "home", Some(dec!(2)))], NOW)]);
-        assert!(full.matches.is_empty());
+        assert!(full.matches.is_empty() && full.is_filling());
+        assert!(!PriceTrail::default().is_filling());
     }
 
     /// The row of a price.

@@ -411,6 +411,22 @@ async fn old_matches_are_deleted_with_all_their_rows() {
     .await;
 }
 
+/// On SQLite a write of many matches goes through its tables once, and adds new ones at the end.
+#[tokio::test]
+async fn matches_are_written_in_the_order_in_which_they_are_stored() {
+    on_each(async |database| {
+        let archive = Archive::open(&database).await.unwrap();
+        for id in [30, 10, 20] {
+            put(&archive, record(id, football()), NOW).await;
+        }
+        let mut records = [5, 10, 20, 30, 40].map(|id| Arc::new(record(id, football())));
+        archive.inner.store.sort_as_stored(&mut records).await.unwrap();
+        let expected = if database.is_sqlite() { [30, 10, 20, 5, 40] } else { [5, 10, 20, 30, 40] };
+        assert_eq!(records.map(|record| record.brief.id), expected);
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn records_are_returned_in_the_requested_order() {
     on_each(async |database| {

@@ -31,7 +31,7 @@ use crate::{archive::Archive, reader::Reader};
 pub use crate::{
     archive::{
         Appearance, AppearanceFilter, DEDUCTIONS_MAX, Entity, EntityKind, Leader, LeaderRow,
-        Movement, OddsFilter, OddsRow, Period, Properties, StoredDeduction, Tick,
+        Movement, OddsFilter, OddsRow, Period, Properties, StoredDeduction, Tick, TooManyPrices,
     },
     match_query::{GROUP_STAGE, MatchPage, MatchQuery, Window},
 };

@@ -5,6 +5,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use base::work::Busy;
+use history::query::TooManyPrices;
 use hyper::StatusCode;
 use serde::Serialize;
 
@@ -82,6 +83,9 @@ impl ApiError {
 
 impl From<sqlx::Error> for ApiError {
     fn from(error: sqlx::Error) -> Self {
+        if let Some(too_many) = TooManyPrices::from_error(&error) {
+            return Self::BadParameter(too_many.to_string());
+        }
         base::log_limited!(error, error, "the archive failed");
         if database::is_unavailable(&error) {
             return Self::Unavailable("The database does not answer: try again.");

@@ -90,6 +90,29 @@ fn shows_what_is_filtered(filter: &OddsFilter, row: &OddsRow) -> bool {
         && moves
 }
 
+#[test]
+fn lists_read_a_limited_number_of_prices() {
+    let counts = |match_id, updated_us| PriceCounts {
+        match_id,
+        total: READ_MAX / 2,
+        whole: READ_MAX / 2,
+        consensus: 0,
+        oldest_us: 1,
+        updated_us,
+    };
+    let matches = [counts(1, 5), counts(2, 5), counts(3, 5)];
+    let market = OddsFilter { market: Some("match_winner".into()), ..OddsFilter::default() };
+    let nothing = |_| None;
+    assert_eq!(market.check_read(&matches, nothing), Err(TooManyPrices(READ_MAX / 2 * 3)));
+    assert_eq!(market.check_read(&matches[1..], nothing), Ok(()));
+    assert_eq!(OddsFilter::default().check_read(&matches, nothing), Ok(()), "counts suffice");
+    let recent = OddsFilter { updated_after: Some(5), ..market };
+    assert_eq!(recent.check_read(&matches, nothing), Ok(()), "none is as new");
+    let error = sqlx::Error::Encode(Box::new(TooManyPrices(7)));
+    assert_eq!(TooManyPrices::from_error(&error), Some(TooManyPrices(7)));
+    assert_eq!(TooManyPrices::from_error(&sqlx::Error::RowNotFound), None);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 

@@ -165,6 +165,22 @@ impl ArchiveStore {
         Ok(usize::try_from(count).unwrap_or_default())
     }
 
+    /// Sorts matches as SQLite stores them, so that those that are written in one transaction share pages; new ones are the last.
+    pub(super) async fn sort_as_stored(
+        &self,
+        records: &mut [Arc<MatchRecord>],
+    ) -> Result<(), sqlx::Error> {
+        // Writers of PostgreSQL, who do not wait for one another, need one order.
+        if !self.database.is_sqlite() {
+            return Ok(());
+        }
+        let ids: Vec<Key> = records.iter().map(|record| record.brief.id).collect();
+        let rows = self.rows_with::<(Key, i64)>("id, rowid", "archive_matches", ("id", &ids), "");
+        let rows: HashMap<Key, i64> = rows.await?.into_iter().collect();
+        records.sort_by_key(|record| rows.get(&record.brief.id).copied().unwrap_or(i64::MAX));
+        Ok(())
+    }
+
     async fn read(
         &self,
         ids: &[Key],

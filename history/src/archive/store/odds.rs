@@ -66,6 +66,8 @@ impl ArchiveStore {
         };
         counts.sort_unstable_by_key(|counts| counts.match_id);
         counts.dedup_by_key(|counts| counts.match_id);
+        let checked = filter.check_read(&counts, &current);
+        checked.map_err(|error| sqlx::Error::Encode(Box::new(error)))?;
         let mut unread = Vec::with_capacity(MATCHES_AT_ONCE);
         for counts in &counts {
             if page.add(counts, &current) {

@@ -1,5 +1,6 @@
 //! Prices: written, closed, filtered and paged.
 
+use database::{DatabaseName, back_up};
 use serde_json::json;
 
 use super::{stored_price::StoredPrice, *};
@@ -427,6 +428,32 @@ async fn ticks_are_deleted_by_days() {
             left = now;
         }
         assert!(left.is_empty());
+    })
+    .await;
+}
+
+/// Full blocks, the open one and the row of the present.
+#[tokio::test]
+async fn backup_has_the_whole_history() {
+    on_each(async |database| {
+        let DatabaseName::File(path) = database.name() else { return };
+        let archive = Archive::open(&database).await.unwrap();
+        for round in 0..300 {
+            let at = NOW + round * 61 * SECOND;
+            let home =
+                PriceRecord { at, ..price("acme", "home", Some(Decimal::new(200 + round, 2))) };
+            with_prices(&archive, vec![home], at).await;
+        }
+        let to = path.with_file_name("copy.db");
+        back_up(database.name(), &to).await.unwrap();
+        let copy = Database::open_existing(&to.into()).await.unwrap();
+        let copied = Archive::open(&copy).await.unwrap();
+        let rows = all_odds(&copied).await;
+        assert_eq!(rows, all_odds(&archive).await);
+        let ticks = copied.ticks(MATCH, &[rows[0].id]).await.unwrap();
+        assert_eq!(ticks, archive.ticks(MATCH, &[rows[0].id]).await.unwrap());
+        assert_eq!(ticks.len(), 300);
+        copy.close().await;
     })
     .await;
 }

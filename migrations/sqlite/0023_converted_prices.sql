@@ -1,0 +1,6 @@
+-- What the steps of migration 21 have converted.
+
+DROP TABLE archive_conversion;
+DROP TABLE archive_ticks;
+DROP TABLE archive_odds;
+DROP TABLE archive_matches_before;
