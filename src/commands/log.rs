@@ -196,7 +196,10 @@ impl Replay {
                 return;
             }
         };
-        if matches!(inputs.first(), Some(HubInput::BeginEpochs { .. })) {
+        // A node that was running then has no snapshot there, and goes on with its state.
+        if matches!(inputs.first(), Some(HubInput::BeginEpochs { .. }))
+            && (record.number != self.applied + 1 || self.has_snapshot(record.number - 1))
+        {
             self.begin_again(record.number - 1);
         } else if record.number != self.applied + 1 {
             self.problem = Some(format!("records after {} are missing", self.applied));
