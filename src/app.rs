@@ -323,7 +323,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
                 snapshots: snapshots.clone(),
                 registry: registry.clone(),
                 limits: rate_limits.clone(),
-                database: accounts.database().clone(),
+                accounts: accounts.clone(),
                 drain_ms: milliseconds(config.server.drain_ms),
                 settings: (hub_start.settings, hub_start.signals.clone()),
             };

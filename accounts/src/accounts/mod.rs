@@ -49,8 +49,14 @@ mod store;
 mod sweep;
 mod ticket;
 
-use std::{fmt, net::IpAddr, path::Path, sync::Arc};
+use std::{
+    fmt,
+    net::IpAddr,
+    path::Path,
+    sync::{Arc, atomic::AtomicI64},
+};
 
+use base::clock::monotonic;
 use sqlx::AnyConnection;
 use tokio::sync::{Mutex, broadcast};
 use zeroize::Zeroizing;
@@ -119,6 +125,8 @@ struct Shared {
     /// The number of the last change that was broadcast. Locked during a broadcast, so that none is
     /// repeated.
     latest_broadcast: Mutex<i64>,
+    /// When the database last told of all changes, by the monotonic clock in microseconds.
+    changes_read: AtomicI64,
     hasher: Hasher,
     link_key: LinkKey,
     device_key: DeviceKey,
@@ -214,6 +222,7 @@ impl Accounts {
             feed_keys: FeedKeyCache::default(),
             changes,
             latest_broadcast,
+            changes_read: AtomicI64::new(monotonic()),
             hasher,
             link_key,
             device_key,

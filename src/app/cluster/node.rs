@@ -149,7 +149,8 @@ impl Node {
         let shown = Arc::default();
         let after = Duration::from_millis(cluster.config.isolated_ms);
         let (fanout, state) = (parts.fanout.clone(), parts.state.clone());
-        let clients = ClientService::new(fanout, state, signs.clone(), after, parts.drain_ms);
+        let told = (signs.clone(), parts.accounts.clone());
+        let clients = ClientService::new(fanout, state, told, after, parts.drain_ms);
         let (is_clock_wrong, next_look) = (false, Instant::now());
         Self {
             cluster,

@@ -57,6 +57,7 @@ fn problem(log: &LogState, is_stopping: bool) -> Option<String> {
         (supervisor::has_failed(), "a part of the hub has failed"),
         (is_stopping, "the hub is stopping"),
         (log.is_drained(), "an operator has drained this node"),
+        (log.is_alone(), "this node reaches neither its cluster nor the database"),
         (log.is_isolated(), "this node is cut off from its cluster, and another one leads"),
         (log.is_behind(), "this node hears nothing new of its cluster"),
     ];
