@@ -7,20 +7,20 @@
 
 use std::time::Duration;
 
-use cluster::{Beat, Body, Stored, StreamEnd, node_log::HeldTerm};
+use cluster::{Body, Stored, StreamEnd, node_log::HeldTerm};
 use hub::pipeline::HubStopped;
 use log::LogPosition;
 use tokio::time::{Instant, sleep};
 use tracing::{info, warn};
 
-use super::{
-    super::{
+use super::{CLOCK_UNFIT_US, ClusterInput, Node, NodeError};
+use crate::app::{
+    cluster::{
         ClusterFailure,
         join::{self, BegunTerm, Place},
     },
-    CLOCK_UNFIT_US, ClusterInput, Node, NodeError,
+    random_epochs,
 };
-use crate::app::random_epochs;
 use base::clock::now;
 
 /// How long a node that follows looks for its place while the stream answers.
@@ -67,13 +67,6 @@ fn left(held: HeldTerm, is_same: bool, last: u64, newest: u64) -> Left {
     if last < held.seq { Left::Less } else { Left::All }
 }
 
-/// Whether another node should begin a generation rather than this one: the leader, if it was heard within the lease, or
-/// one that may lead and has more records, for a while.
-fn leaves_it(beats: &[Beat], own: u64, waited: Duration, leader_is_heard: bool) -> bool {
-    let has_more = |beat: &Beat| beat.role.may_lead() && beat.number > own;
-    leader_is_heard || (waited < NEWEST_FIRST && beats.iter().any(has_more))
-}
-
 impl Node {
     /// The stream no longer has what this node follows: looks for the last record of the node there. Afterwards the
     /// node follows, or leads.
@@ -118,18 +111,18 @@ impl Node {
             let term = stored.map_or(0, |stored| stored.message.term);
             return Ok(Found::Follows(Place { seq, position, term }));
         }
+        // The leader begins if it is there, or else the node that has most.
         let lease = Duration::from_millis(self.cluster.config.lease_ms);
         let leader = self.cluster.beats.leader();
-        let is_heard = leader.is_some_and(|heard| heard.at.elapsed() < lease);
-        let beats: Vec<Beat> = self.cluster.beats.all().into_iter().map(|it| it.beat).collect();
-        if !self.cluster.config.role.may_lead()
-            || self.clock_offset().abs() >= CLOCK_UNFIT_US
-            || waited < lease
-            || leaves_it(&beats, position.number, waited, is_heard)
-        {
-            return Ok(if end.last == 0 { Found::Nothing } else { Found::Other });
+        let is_led = waited < lease || leader.is_some_and(|heard| heard.at.elapsed() < lease);
+        let beats = self.cluster.beats.all().into_iter().map(|heard| heard.beat);
+        let mut may_lead = beats.filter(|beat| beat.role.may_lead());
+        let has_most = waited > NEWEST_FIRST || may_lead.all(|it| it.number <= position.number);
+        let is_fit = self.clock_offset().abs() < CLOCK_UNFIT_US;
+        if self.cluster.config.role.may_lead() && is_fit && has_most && !is_led {
+            return self.begin_term(end, position).await;
         }
-        self.begin_term(end, position).await
+        Ok(if end.last == 0 { Found::Nothing } else { Found::Other })
     }
 
     /// Called while this node leads. If the stream has lost messages, the node begins a generation behind what is left.
@@ -171,6 +164,9 @@ impl Node {
         end: StreamEnd,
         position: LogPosition,
     ) -> Result<Option<HeldTerm>, ClusterFailure> {
+        if end.last == 0 {
+            return Ok(None);
+        }
         let stored = self.cluster.stream.read(end.last).await?;
         let Some(Stored { seq, message, .. }) = stored else { return Ok(None) };
         let is_own = matches!(message.body, Body::Term { .. })
