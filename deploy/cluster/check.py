@@ -1,7 +1,8 @@
-"""Checks that a cluster serves, also after its leader was killed."""
+"""Checks that a cluster serves, also after its leader was killed, and after its NATS servers have lost the stream."""
 
 import json
 import os
+import shutil
 import signal
 import threading
 
@@ -43,11 +44,33 @@ def check(cluster):
     # The documents of all nodes, of which one was started again.
     wait_for_leader(cluster, "a node leads")
     cluster.command("verify")
+    lose_stream(cluster, services, key)
+    cluster.command("verify")
     name = cluster.balancer.name if cluster.proxy else "no balancer"
     return (
         f"{len(cluster.nodes)} nodes and {name} serve, their documents are equal, {successor.name} leads after {leader.name} was killed, "
-        f"and {requests.count} of {requests.count} requests meanwhile were answered"
+        f"{requests.count} of {requests.count} requests meanwhile were answered, and it went on in another stream"
     )
+
+
+def lose_stream(cluster, services, key):
+    """The NATS servers lose what they have stored. The nodes serve what they have, and the leader goes on as soon as there is
+    a stream again."""
+    leader = wait_for_leader(cluster, "a node leads")
+    starts = leader.starts
+    for server in cluster.nats_servers():
+        server.process.kill()
+        server.process.wait()
+        shutil.rmtree(server.folder / "jetstream")
+        server.start()
+    ready = lambda: [node for node in cluster.nodes if get(node.address, "/readyz")[0] == 200]
+    cluster.wait_until("no node is ready", lambda: not ready())
+    for address in services:
+        expect(address, REST, key)
+    cluster.wait_until("the stream is there again", cluster.init)
+    cluster.wait_until("every node is ready", cluster.is_ready)
+    if leader.starts != starts:
+        raise Failed(f"{leader.name} did not go on in another stream")
 
 
 def wait_for_leader(cluster, what, but=None):

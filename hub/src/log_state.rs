@@ -29,6 +29,7 @@ struct SharedState {
     is_behind: AtomicBool,
     is_drained: AtomicBool,
     is_isolated: AtomicBool,
+    is_alone: AtomicBool,
     is_abandoned: Mutex<bool>,
     abandoned: Condvar,
 }
@@ -74,6 +75,17 @@ impl LogState {
 
     pub fn set_isolated(&self, is_isolated: bool) {
         self.shared.is_isolated.store(is_isolated, Ordering::Relaxed);
+    }
+
+    /// Whether this node of a cluster reaches neither the others nor the database, so that it cannot learn of revoked
+    /// keys. It then accepts none, and is not ready.
+    #[must_use]
+    pub fn is_alone(&self) -> bool {
+        self.shared.is_alone.load(Ordering::Relaxed)
+    }
+
+    pub fn set_alone(&self, is_alone: bool) {
+        self.shared.is_alone.store(is_alone, Ordering::Relaxed);
     }
 
     pub fn set_refusal(&self, why: Option<String>) {

@@ -3,7 +3,7 @@
 
 use std::{convert::Infallible, sync::Arc};
 
-use accounts::limits::Limits;
+use accounts::{Accounts, limits::Limits};
 use database::{Database, Fence};
 use fanout::Fanout;
 use hub::{
@@ -63,7 +63,7 @@ pub(super) struct NodeParts {
     pub snapshots: Option<SnapshotStore>,
     pub registry: Registry,
     pub limits: Limits,
-    pub database: Database,
+    pub accounts: Accounts,
     pub drain_ms: u32,
     pub settings: (HubSettings, SignalSettings),
 }

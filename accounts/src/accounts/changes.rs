@@ -1,11 +1,12 @@
 //! Notifies listeners of every change, by this process and by others: `matchwire key revoke` next
 //! to a running hub.
 
-use std::{collections::HashSet, convert::Infallible, time::Duration};
+use std::{collections::HashSet, convert::Infallible, sync::atomic::Ordering, time::Duration};
 
 use tokio::{sync::broadcast, time};
 
 use super::{Accounts, AccountsError, Caller, KeyId};
+use base::clock::monotonic;
 use database::{STATEMENT_MAX, within};
 
 /// Changes a listener may lag behind, 8 bytes each and stored once for all listeners. One that lags
@@ -21,6 +22,14 @@ impl Accounts {
     #[must_use]
     pub fn changes(&self) -> broadcast::Receiver<KeyId> {
         self.shared.changes.subscribe()
+    }
+
+    /// How long the database has not told of changes: it is asked once a second, also while nothing changes, if it is
+    /// PostgreSQL.
+    #[must_use]
+    pub fn changes_silent(&self) -> Duration {
+        let silent = monotonic() - self.shared.changes_read.load(Ordering::Relaxed);
+        Duration::from_micros(u64::try_from(silent).unwrap_or(0))
     }
 
     /// Has receivers of [`Self::changes`] read this caller again, as if its key had changed.
@@ -81,7 +90,9 @@ impl Accounts {
     async fn broadcast_changes(&self) -> Result<(), AccountsError> {
         let mut broadcast = self.shared.latest_broadcast.lock().await;
         let changed = self.shared.store.keys_changed_since(*broadcast);
+        let asked = monotonic();
         let changed = within(STATEMENT_MAX, changed).await?;
+        self.shared.changes_read.store(asked, Ordering::Relaxed);
         let Some(&(_, latest)) = changed.last() else { return Ok(()) };
         self.shared.cache.forget(&changed.iter().map(|&(key, _)| key).collect::<HashSet<_>>());
         *broadcast = latest;

@@ -50,8 +50,14 @@ mod sweep;
 mod ticket;
 mod zone_name;
 
-use std::{fmt, net::IpAddr, path::Path, sync::Arc};
+use std::{
+    fmt,
+    net::IpAddr,
+    path::Path,
+    sync::{Arc, atomic::AtomicI64},
+};
 
+use base::clock::monotonic;
 use sqlx::AnyConnection;
 use tokio::sync::{Mutex, broadcast};
 use zeroize::Zeroizing;
@@ -121,6 +127,8 @@ struct Shared {
     /// The number of the last change that was broadcast. Locked during a broadcast, so that none is
     /// repeated.
     latest_broadcast: Mutex<i64>,
+    /// When the database last told of all changes, by the monotonic clock in microseconds.
+    changes_read: AtomicI64,
     hasher: Hasher,
     link_key: LinkKey,
     device_key: DeviceKey,
@@ -216,6 +224,7 @@ impl Accounts {
             feed_keys: FeedKeyCache::default(),
             changes,
             latest_broadcast,
+            changes_read: AtomicI64::new(monotonic()),
             hasher,
             link_key,
             device_key,

@@ -11,7 +11,10 @@ mod settings;
 
 use std::{
     fmt,
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
     time::Duration,
 };
 
@@ -46,8 +49,8 @@ struct Shared {
     log_subject: String,
     /// `mw.C.out`, on which the server publishes what it has stored.
     out_subject: String,
-    /// When the stream was created, in nanoseconds of Unix time.
-    created: OnceLock<i128>,
+    /// When the stream was created that was last checked, in nanoseconds of Unix time.
+    created: AtomicI64,
 }
 
 /// The sequences of the stream. Those in between exist, because nothing else is deleted.
@@ -198,7 +201,7 @@ impl Stream {
             out_subject: format!("mw.{cluster}.out"),
             connection,
             config: config.clone(),
-            created: OnceLock::new(),
+            created: AtomicI64::new(0),
         };
         Ok(Self { shared: Arc::new(shared) })
     }
@@ -216,11 +219,11 @@ impl Stream {
     }
 
     /// What distinguishes the stream from others of its name, before it and in other places: when it was created.
-    /// Known once it was checked.
+    /// Known once it was checked, and that of the last check.
     #[must_use]
     pub fn identity(&self) -> String {
         let Shared { name, created, .. } = &*self.shared;
-        format!("{name} {}", created.get().copied().unwrap_or_default())
+        format!("{name} {}", created.load(Ordering::Relaxed))
     }
 
     pub(crate) fn config(&self) -> &ClusterConfig {

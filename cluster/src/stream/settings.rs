@@ -1,6 +1,6 @@
 //! The settings of the stream: how it is created, and whether an existing one has them.
 
-use std::time::Duration;
+use std::{sync::atomic::Ordering, time::Duration};
 
 use async_nats::jetstream::stream::{
     Config, DiscardPolicy, Info, Republish, RetentionPolicy, StorageType,
@@ -48,7 +48,8 @@ impl Stream {
     pub async fn check(&self) -> Result<(), ClusterError> {
         let found = match self.info().await {
             Ok(info) => {
-                self.shared.created.set(info.created.unix_timestamp_nanos()).ok();
+                let created = i64::try_from(info.created.unix_timestamp_nanos()).unwrap_or(0);
+                self.shared.created.store(created, Ordering::Relaxed);
                 info.config
             }
             Err(Failure::Refused(Refusal { error: NO_STREAM, .. })) => {

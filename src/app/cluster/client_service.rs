@@ -2,7 +2,8 @@
 //!
 //! The leader notes in PostgreSQL once a second that it commits. A node that follows and has heard nothing of it for
 //! `cluster.isolated_ms` looks there. If the leader goes on, the node is cut off, and closes its sockets until it is
-//! back. If it does not, or PostgreSQL does not answer, other nodes may know no more than this one, and the sockets stay.
+//! back. If it does not, other nodes may know no more than this one, and the sockets stay. If PostgreSQL has not answered
+//! for as long, the node cannot learn of revoked keys: it closes its sockets and accepts no key until one of both is back.
 //!
 //! If all servers of NATS are gone, no node is cut off from the others, but the last note of the leader is newer than
 //! what was last heard of it. So only a note counts that is too new to be its last one: see [`sign_within`]. Therefore
@@ -15,6 +16,7 @@
 
 use std::{mem, sync::Arc, time::Duration};
 
+use accounts::Accounts;
 use cluster::node_log::Lead;
 use database::{LeaderSigns, within};
 use fanout::{Drain, Fanout};
@@ -64,11 +66,17 @@ fn sign_within(silent: Duration) -> Duration {
     silent.saturating_sub(LAST_NOTE_WITHIN).min(RECENT)
 }
 
+/// Whether a node that has heard nothing of its cluster, and nothing of changed keys, for so long accepts no keys.
+fn is_alone(silent: Duration, keys_silent: Duration, isolated_after: Duration) -> bool {
+    silent.min(keys_silent) >= isolated_after
+}
+
 /// Whether a node serves clients.
 pub(super) struct ClientService {
     fanout: Fanout,
     state: LogState,
     signs: LeaderSigns,
+    accounts: Accounts,
     isolated_after: Duration,
     /// Over which clients are sent away, in milliseconds.
     window_ms: u32,
@@ -83,7 +91,7 @@ impl ClientService {
     pub(super) fn new(
         fanout: Fanout,
         state: LogState,
-        signs: LeaderSigns,
+        (signs, accounts): (LeaderSigns, Accounts),
         isolated_after: Duration,
         window_ms: u32,
     ) -> Self {
@@ -91,6 +99,7 @@ impl ClientService {
             fanout,
             state,
             signs,
+            accounts,
             isolated_after,
             window_ms,
             look: None,
@@ -115,9 +124,7 @@ impl ClientService {
             info!("this node is drained: its clients are sent to other nodes");
         } else if let Some(drain) = self.drain.take() {
             drain.abort();
-            if !self.is_isolated {
-                self.fanout.end_drain();
-            }
+            self.take_clients();
             info!("this node is no longer drained");
         }
     }
@@ -125,11 +132,36 @@ impl ClientService {
     /// The node has all that the leader has, or leads itself.
     pub(super) fn is_back(&mut self) {
         if mem::take(&mut self.is_isolated) {
-            if self.drain.is_none() {
-                self.fanout.end_drain();
-            }
             self.state.set_isolated(false);
+            self.take_clients();
             info!("this node hears the cluster again");
+        }
+    }
+
+    /// Takes clients, unless there is another reason not to.
+    fn take_clients(&self) {
+        if self.drain.is_none() && !self.is_isolated && !self.state.is_alone() {
+            self.fanout.end_drain();
+        }
+    }
+
+    fn send_clients_away(&self) {
+        self.fanout.drain(Drain::AtOnce { window_ms: self.window_ms });
+        counter!("matchwire_cluster_isolated_total").increment(1);
+    }
+
+    fn look_for_keys(&self, silent: Duration) {
+        let is_alone = is_alone(silent, self.accounts.changes_silent(), self.isolated_after);
+        if is_alone == self.state.is_alone() {
+            return;
+        }
+        self.state.set_alone(is_alone);
+        if is_alone {
+            self.send_clients_away();
+            warn!("this node reaches neither the cluster nor the database: it accepts no keys");
+        } else {
+            self.take_clients();
+            info!("this node can learn of revoked keys again");
         }
     }
 
@@ -146,6 +178,7 @@ impl ClientService {
     }
 
     async fn look_for_signs(&mut self, silent: Duration, is_stale: bool) {
+        self.look_for_keys(silent);
         if self.is_isolated {
             if !is_stale {
                 self.is_back();
@@ -161,8 +194,7 @@ impl ClientService {
             if look.await.unwrap_or(false) {
                 self.is_isolated = true;
                 self.state.set_isolated(true);
-                self.fanout.drain(Drain::AtOnce { window_ms: self.window_ms });
-                counter!("matchwire_cluster_isolated_total").increment(1);
+                self.send_clients_away();
                 warn!(
                     "this node is cut off, and another one leads: its clients are sent to other nodes"
                 );
@@ -198,6 +230,22 @@ mod tests {
                 let age = silent.saturating_sub(noted);
                 assert!(age >= sign_within(silent), "{noted:?} of {silent:?}");
             }
+        }
+    }
+
+    #[test]
+    fn keys_are_accepted_while_one_of_both_tells_of_revoked_ones() {
+        let after = Duration::from_secs(3);
+        let [none, short, long] = [0, 2_999, 3_000].map(Duration::from_millis);
+        for (silent, keys_silent, expected) in [
+            (long, long, true),
+            (long, short, false),
+            (short, long, false),
+            (none, 20 * long, false),
+            (20 * long, none, false),
+            (20 * long, long, true),
+        ] {
+            assert_eq!(is_alone(silent, keys_silent, after), expected, "{silent:?} {keys_silent:?}");
         }
     }
 

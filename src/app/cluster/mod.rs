@@ -14,7 +14,10 @@ mod readers;
 
 use std::{sync::Arc, time::Duration};
 
-use accounts::limits::{LimitUse, Limits};
+use accounts::{
+    Accounts,
+    limits::{LimitUse, Limits},
+};
 use cluster::{
     AppendError, Beat, Beats, ClusterConfig, ClusterError, Formats, PeerError, Peers, Stream,
     StreamError, node_log::Lead,
@@ -74,7 +77,7 @@ pub enum ClusterFailure {
 }
 
 impl ClusterFailure {
-    /// Whether it is because NATS does not answer at the moment.
+    /// Whether it is because NATS does not answer at the moment, or has no stream.
     fn is_passing(&self) -> bool {
         if let Self::Connect(error) = self {
             return error.is_passing();
@@ -136,7 +139,7 @@ pub(super) struct NodeParts {
     /// The open sockets of this node.
     pub registry: Registry,
     pub limits: Limits,
-    pub database: Database,
+    pub accounts: Accounts,
     /// In which clients that are sent away reconnect, in milliseconds.
     pub drain_ms: u32,
     /// The hub's settings from the moment it leads.
@@ -241,7 +244,7 @@ impl RunningNode {
         let watching = watch_stream(cluster.stream.clone(), shown);
         let watching = supervisor::spawn("cluster-stream", Lifetime::UntilStop, watching);
         let signs =
-            LeaderSigns::new(&parts.database, cluster.stream.identity(), cluster.node.to_string());
+            LeaderSigns::new(parts.accounts.database(), cluster.stream.identity(), cluster.node.to_string());
         let records = Arc::clone(&parts.records);
         let noting = client_service::note_commits(cluster.lead.clone(), records, signs.clone());
         let noting = supervisor::spawn("cluster-signs", Lifetime::UntilStop, noting);

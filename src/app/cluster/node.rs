@@ -1,7 +1,10 @@
 //! A node that has joined: feeds the hub from the stream while another node leads, and takes the lead when none does.
 //!
 //! Time is measured by the node's own monotonic clock. It decides only when a node tries; whether it leads is decided
-//! by the stream, which takes one message behind each other.
+//! by the stream, which takes one message behind each other. If the stream loses messages, the node looks for its place
+//! there again ([`rejoin`]).
+
+mod rejoin;
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -16,6 +19,7 @@ use cluster::{
 use database::LeaderSigns;
 use fanout::Fanout;
 use hub::{
+    Epochs,
     log_state::LogState,
     pipeline::{ClusterInput, HubStopped},
 };
@@ -29,7 +33,7 @@ use tokio::{
 use tracing::{info, warn};
 
 use super::{
-    Cluster, FORMATS, NodeParts,
+    Cluster, ClusterFailure, FORMATS, NodeParts,
     client_service::ClientService,
     heard::Heard,
     join::{HistoryError, Place, append_term},
@@ -66,8 +70,28 @@ pub(super) enum NodeError {
     /// What this node would make of its records would not be the same.
     #[error("node {leader} leads, which is of a release with other formats")]
     OtherFormats { leader: String },
+    #[error("another node has begun in the stream that had lost message {seq}")]
+    Deposed { seq: u64 },
+    #[error(transparent)]
+    Cluster(#[from] ClusterFailure),
+    #[error("the system has no random numbers: {0}")]
+    Random(#[from] getrandom::Error),
     #[error("the hub has stopped")]
     Stopped,
+}
+
+impl NodeError {
+    /// Whether the stream may have lost what this node has.
+    fn is_loss(&self) -> bool {
+        match self {
+            Self::Stream(error) => {
+                matches!(error, StreamError::Lost { .. } | StreamError::Replaced { .. })
+            }
+            Self::History(error) => !matches!(error, HistoryError::Malformed { .. }),
+            Self::Lost { .. } => true,
+            _ => false,
+        }
+    }
 }
 
 impl From<HubStopped> for NodeError {
@@ -96,6 +120,9 @@ pub(super) struct Node {
     is_clock_wrong: bool,
     shown: Arc<Mutex<Shown>>,
     clients: ClientService,
+    signs: LeaderSigns,
+    /// When a leader whose records are refused looks at the stream again.
+    next_look: Instant,
     /// Told once the node has what the stream had when it began to follow, or leads.
     caught_up: Option<oneshot::Sender<()>>,
 }
@@ -122,9 +149,22 @@ impl Node {
         let shown = Arc::default();
         let after = Duration::from_millis(cluster.config.isolated_ms);
         let (fanout, state) = (parts.fanout.clone(), parts.state.clone());
-        let clients = ClientService::new(fanout, state, signs, after, parts.drain_ms);
-        let is_clock_wrong = false;
-        Self { cluster, place, leads, parts, leading, is_clock_wrong, shown, clients, caught_up }
+        let told = (signs.clone(), parts.accounts.clone());
+        let clients = ClientService::new(fanout, state, told, after, parts.drain_ms);
+        let (is_clock_wrong, next_look) = (false, Instant::now());
+        Self {
+            cluster,
+            place,
+            leads,
+            parts,
+            leading,
+            is_clock_wrong,
+            shown,
+            clients,
+            signs,
+            next_look,
+            caught_up,
+        }
     }
 
     /// Runs until the process stops or the node cannot go on.
@@ -135,13 +175,17 @@ impl Node {
         self.show(false);
         let _beats = BeatSender::start(&self.cluster.stream, self.beats());
         loop {
-            let is_over = if self.leads {
-                self.lead(&mut orders).await?
-            } else {
-                self.follow(&mut orders).await?
-            };
-            if is_over {
-                return Ok(());
+            if self.leads {
+                if self.lead(&mut orders).await? {
+                    return Ok(());
+                }
+                continue;
+            }
+            match self.follow(&mut orders).await {
+                Ok(true) => return Ok(()),
+                Ok(false) => {}
+                Err(lost) if lost.is_loss() => self.rejoin(lost).await?,
+                Err(error) => return Err(error),
             }
         }
     }
@@ -177,7 +221,7 @@ impl Node {
                     if matches!(followed.message.body, Body::Term { .. })
                         && *followed.message.node == *self.cluster.node
                     {
-                        self.take_lead().await?;
+                        self.take_lead(None).await?;
                         return Ok(false);
                     }
                     heard.has(self.place.seq);
@@ -201,9 +245,12 @@ impl Node {
                             return Err(NodeError::OtherFormats { leader: leader.beat.node });
                         }
                         heard.note(leader.at);
-                        heard.told(leader.beat.seq, leader.at);
-                        heard.has(self.place.seq);
-                        following.note_end(leader.beat.seq);
+                        // A later term at an earlier message: what this node has was lost, and it learns that soon.
+                        if leader.beat.term == self.place.term || leader.beat.seq > self.place.seq {
+                            heard.told(leader.beat.seq, leader.at);
+                            heard.has(self.place.seq);
+                            following.note_end(leader.beat.seq);
+                        }
                     }
                 }
                 _ = look.tick() => {
@@ -355,7 +402,7 @@ impl Node {
                 (self.place.seq, self.place.term) = (seq, term);
                 let silent_ms = heard.at.elapsed().as_millis();
                 info!(term, silent_ms, "this node leads");
-                self.take_lead().await?;
+                self.take_lead(None).await?;
                 Ok(true)
             }
             Err(AppendError::Refused { last, .. }) if last < self.place.seq => {
@@ -370,11 +417,15 @@ impl Node {
         }
     }
 
-    /// The stream has the node's term at its end.
-    async fn take_lead(&mut self) -> Result<(), NodeError> {
+    /// The stream has the node's term at its end. `generation`: the epochs that begin with it.
+    async fn take_lead(&mut self, generation: Option<Epochs>) -> Result<(), NodeError> {
         let Place { seq, term, .. } = self.place;
         self.cluster.lead.take(HeldTerm { term, seq });
-        self.cluster.fence.lead(&self.cluster.stream.identity(), term, false);
+        self.cluster.fence.lead(&self.signs.log(), term, generation.is_some());
+        if let Some(epochs) = generation {
+            let input = ClusterInput::BeginEpochs(epochs);
+            self.parts.hub.cluster.send(input).await.map_err(|_| HubStopped)?;
+        }
         let (reply, leads) = oneshot::channel();
         let (settings, signals) = self.parts.settings.clone();
         let lead = ClusterInput::Lead { settings, signals, reply };
@@ -397,7 +448,10 @@ impl Node {
         let (to, reply) = loop {
             tokio::select! {
                 () = self.cluster.beats.changed() => self.compare_clocks(),
-                _ = look.tick() => self.clients.look_as_leader().await,
+                _ = look.tick() => {
+                    self.clients.look_as_leader().await;
+                    self.look_for_loss().await?;
+                }
                 order = orders.recv() => match order {
                     None => break (String::new(), None),
                     Some(NodeOrder::HandOver { to, reply }) => break (to, Some(reply)),

@@ -146,6 +146,10 @@ async fn authenticate(
 ) -> Result<Caller, HttpError> {
     let public_url = || shared.parts.public_url.clone();
     match presented {
+        // It may be revoked.
+        PresentedCredential::One(Credential::Key(_)) if shared.parts.log_state.is_alone() => {
+            Err(HttpError::NoDatabase)
+        }
         PresentedCredential::One(Credential::Key(key)) => {
             let accounts = &shared.parts.accounts;
             let found = match audience {

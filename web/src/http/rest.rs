@@ -16,7 +16,7 @@ use hyper::{
     header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue},
 };
 use serde::{Deserialize, Serialize};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::{
     ServerParts, Shared,
@@ -27,6 +27,9 @@ use accounts::{Caller, Scope};
 
 /// How long `?at_least=` waits for a sequence that is not published yet.
 const AT_LEAST_WAIT: Duration = Duration::from_secs(5);
+
+/// How long the log must not have taken records until a request is refused rather than left waiting for it.
+const PAUSED_MIN: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Serialize)]
 struct Status {
@@ -57,6 +60,7 @@ fn problem(log: &LogState, is_stopping: bool) -> Option<String> {
         (supervisor::has_failed(), "a part of the hub has failed"),
         (is_stopping, "the hub is stopping"),
         (log.is_drained(), "an operator has drained this node"),
+        (log.is_alone(), "this node reaches neither its cluster nor the database"),
         (log.is_isolated(), "this node is cut off from its cluster, and another one leads"),
         (log.is_behind(), "this node hears nothing new of its cluster"),
     ];
@@ -120,11 +124,16 @@ pub(super) async fn image(
         let image = shared.parts.hub_handle.image_at(channel, at_least).await;
         image.map_err(|_| HttpError::Unavailable)?.ok_or(HttpError::NotFound)
     };
-    match timeout(AT_LEAST_WAIT, ask(at_least)).await {
-        Ok(answer) => answer,
-        // It was not published in time: return the current image.
-        Err(_) => ask(0).await,
+    // Of a hub that has changes that are not in the log, nothing may be shown.
+    let is_paused = |since: Instant| since.elapsed() > PAUSED_MIN;
+    if shared.parts.log_state.refused_since().is_some_and(is_paused) {
+        return Err(HttpError::TryLater);
     }
+    if let Ok(answer) = timeout(AT_LEAST_WAIT, ask(at_least)).await {
+        return answer;
+    }
+    // It was not published in time: return the current image.
+    timeout(AT_LEAST_WAIT, ask(0)).await.unwrap_or(Err(HttpError::TryLater))
 }
 
 /// The shape of a frame, which is written once for all who follow the channel.
