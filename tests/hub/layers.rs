@@ -24,7 +24,7 @@ const LAYERS: [(&str, &[&str]); 17] = [
     ("history", &["base", "database", "facts", "record"]),
     ("accounts", &["base", "database"]),
     ("mcp", &["accounts", "base", "facts", "fanout", "history", "hub", "log", "record"]),
-    ("webhooks", &["base", "database", "fanout"]),
+    ("webhooks", &["base", "database", "fanout", "log"]),
     (
         "web",
         &[
