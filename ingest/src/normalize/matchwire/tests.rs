@@ -425,7 +425,7 @@ fn unused_frames_are_ignored_and_invalid_ones_reported() {
 fn patches_are_merged_per_rfc_7396() {
     let check = |target: &str, patch: &str, expected: &str| {
         let mut value: Value = serde_json::from_str(target).unwrap();
-        merge(&mut value, &serde_json::from_str(patch).unwrap());
+        merge_patch(&mut value, &serde_json::from_str(patch).unwrap());
         assert_eq!(value.to_string(), expected, "{target} {patch}");
     };
     check(r#"{"a":"b"}"#, r#"{"a":"c"}"#, r#"{"a":"c"}"#);
