@@ -55,6 +55,13 @@ pub(crate) struct Percentiles {
     pub(crate) max_us: u64,
 }
 
+impl Percentiles {
+    /// From the median to the maximum.
+    pub(crate) fn ascending(&self) -> [u64; 6] {
+        [self.p50_us, self.p90_us, self.p99_us, self.p999_us, self.p9999_us, self.max_us]
+    }
+}
+
 impl From<&Histogram<u64>> for Percentiles {
     fn from(histogram: &Histogram<u64>) -> Self {
         if histogram.is_empty() {

@@ -297,15 +297,7 @@ fn row(page: &mut String, name: &str, percentiles: &Percentiles) {
         return;
     }
     write!(page, "<tr><th>{}</th><td>{}</td>", escape(name), number(percentiles.count)).ok();
-    let values = [
-        percentiles.p50_us,
-        percentiles.p90_us,
-        percentiles.p99_us,
-        percentiles.p999_us,
-        percentiles.p9999_us,
-        percentiles.max_us,
-    ];
-    for value in values {
+    for value in percentiles.ascending() {
         write!(page, "<td>{}</td>", ms(value)).ok();
     }
     page.push_str("</tr>");
