@@ -194,14 +194,14 @@ impl Webhooks {
         enabled: Option<bool>,
         now: Micros,
     ) -> Result<Webhook, WebhookError> {
-        let known = self.get(account, id).await?;
-        let is_new = *terms != known.terms;
+        let existing = self.get(account, id).await?;
+        let is_new = *terms != existing.terms;
         let checked = match is_new || enabled == Some(true) {
             true => Some(terms.checked(self.shared.config.allow_private)?),
             false => None,
         };
-        let new = checked.filter(|checked| is_new && *checked != known.terms);
-        if self.shared.store.change(&known, new.as_ref(), enabled, now).await? {
+        let new = checked.filter(|checked| is_new && *checked != existing.terms);
+        if self.shared.store.change(&existing, new.as_ref(), enabled, now).await? {
             self.note_change();
         }
         self.shared.due.notify_one();

@@ -33,15 +33,15 @@ impl SignalRecord {
     /// A signal that has begun, under the first number that it may have; see [`Self::digest`].
     #[must_use]
     pub fn new(
-        of: Id,
+        match_id: Id,
         sport: Sport,
         sides: Option<[EntityRef; 2]>,
         began: Micros,
         signal: Signal,
     ) -> Arc<Self> {
         Arc::new(Self {
-            id: first_choice(signal.topic.id(of, began).0),
-            match_id: of.0,
+            id: first_choice(signal.topic.id(match_id, began).0),
+            match_id: match_id.0,
             sport,
             sides,
             began,
@@ -253,13 +253,13 @@ impl Topic {
 
     /// The digest of the signal of this match that began then.
     #[must_use]
-    pub fn id(&self, of: Id, began: Micros) -> Id {
+    pub fn id(&self, match_id: Id, began: Micros) -> Id {
         let Self { kind, market, outcome, bookmaker } = self;
         let market = market.as_ref().map(MarketKey::to_string).unwrap_or_default();
         let outcome = outcome.map(Outcome::as_str).unwrap_or_default();
         let bookmaker = bookmaker.as_deref().unwrap_or_default();
         let kind = kind.as_str();
-        let key = format!("{of}|{kind}|{market}|{outcome}|{bookmaker}|{began}");
+        let key = format!("{match_id}|{kind}|{market}|{outcome}|{bookmaker}|{began}");
         Id::derive("matchwire", "signal", &key)
     }
 }

@@ -351,9 +351,9 @@ fn price_changes(fact: &Fact) -> u32 {
     let Fact::Odds(OddsFact { change: MarketChange::Prices { selections, .. }, .. }) = fact else {
         return 0;
     };
-    let changes = selections.iter().map(|it| {
-        let rungs = it.back.len() + it.lay.len() + it.traded.len();
-        rungs + usize::from(it.price.is_some()) + usize::from(it.last.is_some())
+    let changes = selections.iter().map(|change| {
+        let rungs = change.back.len() + change.lay.len() + change.traded.len();
+        rungs + usize::from(change.price.is_some()) + usize::from(change.last.is_some())
     });
     u32::try_from(changes.sum::<usize>()).unwrap_or(u32::MAX)
 }
