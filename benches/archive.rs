@@ -20,8 +20,8 @@ const MATCHES: u64 = 400_000;
 /// The maximum page size.
 const LIMIT: usize = 200;
 
-fn brief(number: u64) -> MatchSummary {
-    history::brief(number, MATCHES)
+fn summary(number: u64) -> MatchSummary {
+    history::summary(number, MATCHES)
 }
 
 fn lists() -> Vec<(&'static str, MatchQuery)> {
@@ -46,7 +46,7 @@ fn lists() -> Vec<(&'static str, MatchQuery)> {
 }
 
 fn pages(c: &mut Criterion) {
-    let index = Index::of((0..MATCHES).map(brief).collect());
+    let index = Index::of((0..MATCHES).map(summary).collect());
     let mut group = c.benchmark_group("archive/page");
     for (name, query) in lists() {
         let count = index.find(&MatchQuery { window: Window::COUNT, ..query.clone() }).count;
@@ -64,7 +64,7 @@ fn pages(c: &mut Criterion) {
 }
 
 fn changes(c: &mut Criterion) {
-    let mut index = Index::of((0..MATCHES).map(brief).collect());
+    let mut index = Index::of((0..MATCHES).map(summary).collect());
     let mut group = c.benchmark_group("archive/extend");
     let mut turn = 0_u64;
     // In ten of them only the status changes, and ten are postponed by a day.
@@ -73,7 +73,7 @@ fn changes(c: &mut Criterion) {
             turn += 1;
             let status = if turn.is_multiple_of(2) { Status::Finished } else { Status::SecondHalf };
             let numbers = (0..10).map(|it| MATCHES / 2 + it);
-            index.extend(numbers.map(|number| MatchSummary { status, ..brief(number) }));
+            index.extend(numbers.map(|number| MatchSummary { status, ..summary(number) }));
         });
     });
     group.bench_function("start", |b| {
@@ -81,8 +81,8 @@ fn changes(c: &mut Criterion) {
             turn += 1;
             let later = i64::try_from(turn % 2).expect("a bit") * 24 * HOUR_US;
             let moved = |number: Key| {
-                let brief = brief(number);
-                MatchSummary { start: brief.start.map(|start| start + later), ..brief }
+                let summary = summary(number);
+                MatchSummary { start: summary.start.map(|start| start + later), ..summary }
             };
             index.extend((0..10).map(|it| moved(MATCHES / 2 + it)));
         });

@@ -73,7 +73,7 @@ fn streams(c: &mut Criterion) {
             elements: lines.len() as u64,
             bytes: bytes.len() as u64,
         });
-        group.bench_function("state", |b| b.iter(|| known(&lines)));
+        group.bench_function("state", |b| b.iter(|| matches_after(&lines)));
         group.bench_function("changes", |b| {
             b.iter_batched(Stage::new, |stage| changed(stage, &lines), BatchSize::PerIteration);
         });
@@ -125,7 +125,7 @@ fn played(mut stage: Stage, files: &[PathBuf]) -> Stage {
 }
 
 /// The state of every match after all lines.
-fn known(lines: &[&[u8]]) -> Vec<Match> {
+fn matches_after(lines: &[&[u8]]) -> Vec<Match> {
     let mut normalizer = Normalizer::default();
     let sources = [Source::new("bench".into(), "bench", SourcePolicy::default())];
     let mut matches: Vec<Match> = Vec::new();
@@ -133,26 +133,29 @@ fn known(lines: &[&[u8]]) -> Vec<Match> {
         let Ok(Some(normalized)) = normalizer.line(line) else { continue };
         let moment = Moment { source: normalized.pt, received: 0 };
         for event in normalized.batch.events {
-            let known = place(&mut matches, &event);
-            let Some(known) = known else { continue };
-            let (source, own) = (SourceNumber(0), event.match_id);
-            let origin = Origin { source, own, moment, sources: &sources };
+            let found = find_or_add(&mut matches, &event);
+            let Some(found) = found else { continue };
+            let (source, id) = (SourceNumber(0), event.match_id);
+            let origin = Origin { source, own: id, moment, sources: &sources };
             let mut delta = MatchDelta::default();
-            known.apply(&event.fact, origin, &mut delta);
+            found.apply(&event.fact, origin, &mut delta);
         }
     }
     matches
 }
 
-fn place<'a>(matches: &'a mut Vec<Match>, event: &facts::event::Event) -> Option<&'a mut Match> {
+fn find_or_add<'a>(
+    matches: &'a mut Vec<Match>,
+    event: &facts::event::Event,
+) -> Option<&'a mut Match> {
     let id: Id = event.match_id;
-    let place = matches.iter().position(|known| known.id == id);
-    let place = place.or_else(|| {
+    let index = matches.iter().position(|found| found.id == id);
+    let index = index.or_else(|| {
         let Fact::Fixture(fixture) = &event.fact else { return None };
         matches.push(Match::new(id, event.sport, id, fixture.clone(), SourceNumber(0)));
         Some(matches.len() - 1)
     })?;
-    Some(&mut matches[place])
+    Some(&mut matches[index])
 }
 
 /// The hub after all lines.

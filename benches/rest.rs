@@ -98,14 +98,14 @@ fn live(hub: &Program, (paying, free): (&str, &str), folder: &Path, effort: Effo
     let id = in_play["events"][0]["id"].as_u64().expect("the demo has a match in play");
     let detail = format!("/api/v2/events/{id}/");
     let gzip = "accept-encoding: gzip\r\n";
-    let known = "if-none-match: *\r\n";
+    let unchanged = "if-none-match: *\r\n";
     let kinds = [
         ("live", list, paying, ""),
         ("live, with a quota", list, free, ""),
-        ("live, 304", list, paying, known),
+        ("live, 304", list, paying, unchanged),
         ("live, gzip", list, paying, gzip),
         ("detail", &*detail, paying, ""),
-        ("detail, 304", &*detail, paying, known),
+        ("detail, 304", &*detail, paying, unchanged),
         ("detail, gzip", &*detail, paying, gzip),
     ];
     let requests: Vec<_> = kinds
@@ -164,8 +164,8 @@ impl BenchRequest<'_> {
 
     /// The header lines in the form that `wrk` accepts.
     fn headers(&self) -> Vec<String> {
-        let own = format!("authorization: Token {}", self.key);
-        [own].into_iter().chain(self.more.lines().map(ToOwned::to_owned)).collect()
+        let authorization = format!("authorization: Token {}", self.key);
+        [authorization].into_iter().chain(self.more.lines().map(ToOwned::to_owned)).collect()
     }
 
     /// The response, head and body.

@@ -88,8 +88,8 @@ impl Feed {
         let changed = self.changed..self.changed + CHANGES_PER_TURN;
         self.changed = changed.end;
         let change = |n: u64| {
-            let place = usize::try_from(n).expect("a small number");
-            let (book, market) = (place % BOOKS, place / BOOKS % self.markets);
+            let index = usize::try_from(n).expect("a small number");
+            let (book, market) = (index % BOOKS, index / BOOKS % self.markets);
             timed(n % MATCHES + 1, self.now, vec![odds(book, market, prices(n))])
         };
         changed.map(change).collect()

@@ -24,9 +24,9 @@ pub const PUBLIC_DIGITS: usize = 8;
 pub fn redact_keys(bytes: &[u8]) -> Cow<'_, [u8]> {
     let mut redacted = Cow::Borrowed(bytes);
     for label in LABELS.map(str::as_bytes) {
-        let places = bytes.windows(label.len()).enumerate().filter(|(_, own)| *own == label);
-        for (place, _) in places {
-            let digits = place + label.len();
+        let places = bytes.windows(label.len()).enumerate().filter(|(_, window)| *window == label);
+        for (begin, _) in places {
+            let digits = begin + label.len();
             let count = bytes[digits..].iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
             if count > PUBLIC_DIGITS {
                 redacted.to_mut()[digits + PUBLIC_DIGITS..digits + count].fill(b'*');

@@ -253,12 +253,12 @@ fn ended(part: &Arc<str>, lifetime: Lifetime) {
 /// Runs on the thread that panics, before anything is unwound.
 fn on_panic(info: &PanicHookInfo<'_>) {
     let message = one_line(info.payload_as_str().unwrap_or("no message"));
-    let place = info.location().map(ToString::to_string).unwrap_or_default();
+    let location = info.location().map(ToString::to_string).unwrap_or_default();
     match PART.try_with(Clone::clone) {
-        Ok(Some(part)) => fail(&part, format_args!("panicked: {message} ({place})")),
+        Ok(Some(part)) => fail(&part, format_args!("panicked: {message} ({location})")),
         Ok(None) | Err(_) => {
             counter!("matchwire_panics_total").increment(1);
-            error!(place, "a request handler or background task panicked: {message}");
+            error!(location, "a request handler or background task panicked: {message}");
         }
     }
 }

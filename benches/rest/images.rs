@@ -39,7 +39,7 @@ const IMAGES: [(&str, &str, &str); 7] = [
 fn ids(kind: &str) -> impl Iterator<Item = u64> + use<> {
     let is_tennis = kind == "tennis-player";
     let competitions = (0..250_u64).filter(move |it| it.is_multiple_of(5) == is_tennis);
-    competitions.flat_map(|competition| (0..20).map(move |place| competition * 100 + place))
+    competitions.flat_map(|competition| (0..20).map(move |index| competition * 100 + index))
 }
 
 pub(crate) fn images(hub: &Program, door: SocketAddr, effort: Effort) {

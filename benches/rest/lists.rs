@@ -51,19 +51,19 @@ pub(crate) fn fill(db: &Path, matches: u64) {
     });
 }
 
-fn record(number: u64, of: u64) -> Arc<MatchRecord> {
-    let brief = history::brief(number, of);
+fn record(number: u64, count: u64) -> Arc<MatchRecord> {
+    let summary = history::summary(number, count);
     let named = |what: &str, id: u64| EntityRef { id, name: format!("{what} {id}").into() };
     let names = Names {
-        competition: brief.competition.map(|id| named("League", id)),
-        season: brief.season.map(|id| named("Season", id)),
-        sides: brief.sides.map(|sides| sides.map(|id| named("Team", id))),
-        venue: brief.venue.map(|id| named("Ground", id)),
+        competition: summary.competition.map(|id| named("League", id)),
+        season: summary.season.map(|id| named("Season", id)),
+        sides: summary.sides.map(|sides| sides.map(|id| named("Team", id))),
+        venue: summary.venue.map(|id| named("Ground", id)),
         ..Names::default()
     };
     let (refs, prices) = ([("bench".into(), number.to_string().into())].into(), Vec::new());
     Arc::new(MatchRecord {
-        brief: brief.into(),
+        brief: summary.into(),
         refs,
         names,
         play: PlayRecord::None,
@@ -82,8 +82,8 @@ pub(crate) fn lists(hub: &Program, key: &str, effort: Effort) {
         let count = json(hub.address, &path(query, 0), key)["count"].as_u64().expect("a count");
         let count = usize::try_from(count).expect("few");
         let last = count.saturating_sub(LIMIT);
-        for (place, offset) in [("first", 0), ("middle", last / 2), ("last", last)] {
-            pages.push((format!("{name} ({count}), {place}"), path(query, offset), Vec::new()));
+        for (page, offset) in [("first", 0), ("middle", last / 2), ("last", last)] {
+            pages.push((format!("{name} ({count}), {page}"), path(query, offset), Vec::new()));
         }
     }
     let mut stream = connected(hub.address);

@@ -9,18 +9,18 @@ pub(crate) const FIRST_US: i64 = 1_262_304_000_000_000;
 
 /// One in this many. Teams per competition, seasons per year: a team plays some forty matches a
 /// year.
-pub(crate) fn brief(number: u64, of: u64) -> MatchSummary {
+pub(crate) fn summary(number: u64, count: u64) -> MatchSummary {
     let competition = number % 250;
     let team = |side: u64| competition * 100 + (number / 250 * 7 + side * 13) % 20;
-    let place = i64::try_from(number).expect("few");
+    let index = i64::try_from(number).expect("few");
     MatchSummary {
         id: number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 12,
         sport: if number.is_multiple_of(5) { Sport::Tennis } else { Sport::Football },
         competition: Some(competition),
         season: Some(competition * 100 + number / 26_280),
-        start: Some(FIRST_US + place * HOUR_US / 3),
+        start: Some(FIRST_US + index * HOUR_US / 3),
         day_only: false,
-        status: if number + 2_000 > of { Status::NotStarted } else { Status::Finished },
+        status: if number + 2_000 > count { Status::NotStarted } else { Status::Finished },
         sides: Some([team(0), team(1)]),
         round: u16::try_from(number % 38).ok(),
         round_name: None,

@@ -93,15 +93,16 @@ pub(crate) fn compare<const N: usize>(
             costs[kind].push(measure(kind));
         }
     }
-    for (name, own) in names.iter().zip(&costs) {
-        let to_first = |of: fn(&Cost) -> f64| {
-            let ratios = own.iter().zip(&costs[0]).map(|(own, first)| of(own) / of(first));
+    for (name, measured) in names.iter().zip(&costs) {
+        let to_first = |field: fn(&Cost) -> f64| {
+            let ratios =
+                measured.iter().zip(&costs[0]).map(|(cost, first)| field(cost) / field(first));
             median(ratios.collect())
         };
         let ((cpu, [least, most]), (rate, _)) =
             (to_first(|it| it.cpu_us), to_first(|it| it.a_second));
-        let (cpu_us, _) = median(own.iter().map(|cost| cost.cpu_us).collect());
-        let (a_second, _) = median(own.iter().map(|cost| cost.a_second).collect());
+        let (cpu_us, _) = median(measured.iter().map(|cost| cost.cpu_us).collect());
+        let (a_second, _) = median(measured.iter().map(|cost| cost.a_second).collect());
         say(&format!(
             "{name:33} {cpu_us:6.2} us of processor time, ratio {cpu:.3} ({least:.3} to {most:.3}); \
              {a_second:7.0} a second, ratio {rate:.3}"

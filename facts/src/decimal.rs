@@ -9,10 +9,10 @@ use rust_decimal::Decimal;
 /// The powers of ten that fit 64 bits.
 const POWERS: [i64; 19] = {
     let mut powers = [1; 19];
-    let mut place = 1;
-    while place < powers.len() {
-        powers[place] = powers[place - 1] * 10;
-        place += 1;
+    let mut exponent = 1;
+    while exponent < powers.len() {
+        powers[exponent] = powers[exponent - 1] * 10;
+        exponent += 1;
     }
     powers
 };

@@ -10,6 +10,7 @@
 //! - [`football`] and [`tennis`]: the rules of periods, minutes, momentum and points, as pure functions.
 //! - [`market`]: the names of markets and outcomes, and every word for them that clients use.
 //! - [`decimal`]: comparisons of prices and sizes.
+//! - [`merge_patch()`]: JSON merge patches, as documents are updated with.
 //! - [`codec`]: the binary form of values for which `borsh` has no derive. Logs and states are written with it.
 //!
 //! # Ids
@@ -32,3 +33,6 @@ pub mod market;
 
 pub mod codec;
 pub mod decimal;
+mod merge_patch;
+
+pub use merge_patch::merge_patch;

@@ -85,8 +85,9 @@ impl TennisScore {
         let games = |score: &Self| -> u32 {
             score.sets.iter().flat_map(|set| set.games).map(u32::from).sum()
         };
-        let (own, others) = (games(self), games(other));
-        own > others || own == others && other.points > 0 && self.points > other.points
+        let (games_won, games_lost) = (games(self), games(other));
+        games_won > games_lost
+            || games_won == games_lost && other.points > 0 && self.points > other.points
     }
 
     /// Moves the score by one point. A score that already has a winner stays as it is.
@@ -105,20 +106,20 @@ impl TennisScore {
     }
 
     fn ordinary_point(&mut self, winner: Side, mut points: [u8; 2], format: MatchFormat) {
-        let (own, other) = (winner.index(), winner.other().index());
-        match (points[own], points[other]) {
+        let (scorer, other) = (winner.index(), winner.other().index());
+        match (points[scorer], points[other]) {
             (3, 4) => points[other] = 3,
-            (3, 3) => points[own] = 4,
+            (3, 3) => points[scorer] = 4,
             (3 | 4, _) => return self.win_game(winner, None, format),
-            _ => points[own] += 1,
+            _ => points[scorer] += 1,
         }
         self.game = GameScore::Points(points);
     }
 
     fn tie_break_point(&mut self, winner: Side, mut points: [u16; 2], format: MatchFormat) {
-        let (own, other) = (winner.index(), winner.other().index());
-        points[own] += 1;
-        if points[own] >= self.tie_break_length(format) && points[own] >= points[other] + 2 {
+        let (scorer, other) = (winner.index(), winner.other().index());
+        points[scorer] += 1;
+        if points[scorer] >= self.tie_break_length(format) && points[scorer] >= points[other] + 2 {
             return self.win_game(winner, Some(points), format);
         }
         self.game = GameScore::TieBreak(points);

@@ -173,12 +173,12 @@ impl DocumentHash {
     }
 
     /// The hash of the part of the document that a subscription picks.
-    pub(crate) fn of(&self, pick: Option<&Arc<Pick>>) -> Arc<str> {
+    pub(crate) fn for_pick(&self, pick: Option<&Arc<Pick>>) -> Arc<str> {
         let Some(pick) = pick.filter(|it| it.paths.is_some()) else {
             return self.whole().into();
         };
         let picked = || self.0.picked.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, hash)) = picked().iter().find(|(known, _)| known == pick) {
+        if let Some((_, hash)) = picked().iter().find(|(cached, _)| cached == pick) {
             return Arc::clone(hash);
         }
         // Without the lock: other shards do not wait for this one.

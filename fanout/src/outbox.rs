@@ -260,8 +260,9 @@ impl Outbox {
         let first = usize::from(self.is_partly_written).max(image.map_or(0, |at| at + 1));
         self.frames.retain(|queued| {
             count += 1;
-            let own = queued.origin().filter(|it| it.channel == channel && count > first);
-            let Some(origin) = own else { return true };
+            let origin_of_channel =
+                queued.origin().filter(|it| it.channel == channel && count > first);
+            let Some(origin) = origin_of_channel else { return true };
             let FrameOrigin { before, is_resync, .. } = origin;
             withdrawn = withdrawn.or(Some(Withdrawn { before, needs_image: is_resync }));
             bytes += queued.frame.len();

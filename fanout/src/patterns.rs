@@ -219,28 +219,28 @@ mod tests {
         ) {
             let (mut index, mut list) = (Patterns::default(), Vec::<(u32, Pattern)>::new());
             for (add, slot, text) in steps {
-                let own = pattern(&text);
-                list.retain(|it| *it != (slot, own.clone()));
+                let pattern_entry = pattern(&text);
+                list.retain(|it| *it != (slot, pattern_entry.clone()));
                 if add {
-                    index.add(slot, &own);
-                    list.push((slot, own));
+                    index.add(slot, &pattern_entry);
+                    list.push((slot, pattern_entry));
                 } else {
-                    index.remove(slot, &own);
+                    index.remove(slot, &pattern_entry);
                 }
             }
             for text in channels {
                 let channel = ChannelId::new(text.replace('*', "d"));
                 let mut expected: BTreeMap<u32, Pattern> = BTreeMap::new();
-                for (slot, own) in list.iter().filter(|(_, own)| own.matches(&channel)) {
-                    expected.entry(*slot).or_insert_with(|| own.clone());
+                for (slot, pattern_entry) in list.iter().filter(|(_, pattern_entry)| pattern_entry.matches(&channel)) {
+                    expected.entry(*slot).or_insert_with(|| pattern_entry.clone());
                 }
                 for slot in 0..4 {
                     prop_assert_eq!(index.covers(slot, &channel), expected.contains_key(&slot));
                 }
                 prop_assert_eq!(index.covering(&channel), expected.into_iter().collect::<Vec<_>>());
             }
-            for (slot, own) in list {
-                index.remove(slot, &own);
+            for (slot, pattern_entry) in list {
+                index.remove(slot, &pattern_entry);
             }
             prop_assert!(index.is_empty(), "{index:?}");
         }

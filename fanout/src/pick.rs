@@ -126,7 +126,7 @@ impl EventChoice {
         }
         let Self::Kinds(kinds) = self else { return true };
         let Ok(Kind { kind }) = serde_json::from_str(event.get()) else { return false };
-        ALWAYS.contains(&&*kind) || kinds.iter().any(|own| **own == *kind)
+        ALWAYS.contains(&&*kind) || kinds.iter().any(|allowed| **allowed == *kind)
     }
 }
 

@@ -449,13 +449,13 @@ impl Session {
     fn may_pick(&self, options: &SubscribeOptions) -> bool {
         let Some(new) = &options.pick else { return true };
         let all = self.subscriptions.iter().map(|(_, sub)| &sub.options);
-        let mut known: Vec<&Pick> = Vec::new();
+        let mut picks: Vec<&Pick> = Vec::new();
         for pick in all.chain(self.wildcards.values()).filter_map(|it| it.pick.as_deref()) {
-            if !known.contains(&pick) {
-                known.push(pick);
+            if !picks.contains(&pick) {
+                picks.push(pick);
             }
         }
-        known.contains(&&**new) || known.len() < PICKS_MAX
+        picks.contains(&&**new) || picks.len() < PICKS_MAX
     }
 
     /// How a subscription with these options gets its frames.

@@ -493,7 +493,7 @@ impl<S: Write> Subscribers<S> {
 
     /// The slot of a watched subscriber.
     pub(crate) fn journal_slot(&self, serial: u64) -> Option<usize> {
-        let slot = self.journal.watched().find(|(_, own)| *own == serial)?.0;
+        let slot = self.journal.watched().find(|(_, watched)| *watched == serial)?.0;
         Some(slot as usize)
     }
 

@@ -83,14 +83,14 @@ impl Topics {
         slot: u32,
         subscription: u32,
     ) -> FollowerRef {
-        let known = match view.is_plain() {
+        let existing = match view.is_plain() {
             true => self.number(topic),
             false => {
                 let mut numbers = self.viewed(topic).iter().copied();
                 numbers.find(|number| self.topics[*number as usize].view == *view)
             }
         };
-        let number = known.unwrap_or_else(|| {
+        let number = existing.unwrap_or_else(|| {
             let (view, followers) = (view.clone(), Vec::new());
             let is_plain = view.is_plain();
             let entry = TopicFollowers { topic, view, head, passed: head, followers };

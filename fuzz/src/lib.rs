@@ -119,8 +119,8 @@ impl Witness {
             }
             MarketChange::Clear => {}
             MarketChange::Prices { selections, volume } => {
-                let known = !self.promises.introductions || self.markets.contains(&market);
-                assert!(known, "prices before the definition: {odds:?}");
+                let is_introduced = !self.promises.introductions || self.markets.contains(&market);
+                assert!(is_introduced, "prices before the definition: {odds:?}");
                 volume.iter().for_each(amount);
                 selections.iter().for_each(prices);
             }
@@ -137,8 +137,8 @@ impl Witness {
             FootballFact::Correct(incident) if self.promises.incidents_once => {
                 assert!(self.incidents.contains(&named(incident)), "never emitted: {incident:?}");
             }
-            FootballFact::Retract { of, .. } if self.promises.incidents_once => {
-                assert!(self.incidents.remove(&(match_id, of.clone())), "never emitted: {of}");
+            FootballFact::Retract { eid, .. } if self.promises.incidents_once => {
+                assert!(self.incidents.remove(&(match_id, eid.clone())), "never emitted: {eid}");
             }
             _ => {}
         }

@@ -22,14 +22,14 @@ const PROMISES: Promises = Promises {
 
 fuzz_target!(|bytes: &[u8]| {
     let provider: Arc<str> = "acme".into();
-    let mut own = Interpreter::new(Arc::clone(&provider));
+    let mut single = Interpreter::new(Arc::clone(&provider));
     let mut all = Interpreter::new(provider).of_all_matches();
     let mut written = LineWriter::default();
     let mut witness = Witness::new(PROMISES);
     for line in bytes.split(|byte| *byte == b'\n') {
-        let of_own = own.line(line, 0);
+        let line_of_single = single.line(line, 0);
         let Ok(ReadLine { timed, .. }) = all.line(line, 0) else {
-            assert!(of_own.is_err(), "a source of its own matches may say less");
+            assert!(line_of_single.is_err(), "a source of its own matches may say less");
             continue;
         };
         again(&timed, &mut written);

@@ -68,7 +68,7 @@ impl DecodeError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     pub kind: RefusalKind,
-    pub place: Place,
+    pub location: Place,
     pub reason: String,
     /// The message itself, cut to [`Refusal::BYTES_MAX`].
     pub bytes: Vec<u8>,
@@ -81,10 +81,10 @@ impl Refusal {
     pub const BYTES_MAX: usize = 64 * 1024;
 
     #[must_use]
-    pub fn new(error: DecodeError, place: Place, bytes: &[u8]) -> Self {
+    pub fn new(error: DecodeError, location: Place, bytes: &[u8]) -> Self {
         let prefix = &bytes[..bytes.len().min(Self::BYTES_MAX)];
         let DecodeError { kind, reason } = error;
-        Self { kind, place, reason, bytes: prefix.to_vec(), length: bytes.len() }
+        Self { kind, location, reason, bytes: prefix.to_vec(), length: bytes.len() }
     }
 }
 

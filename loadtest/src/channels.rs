@@ -97,8 +97,8 @@ impl Channels {
 
     /// The number of an epoch.
     pub(crate) fn epoch(&mut self, name: &str) -> u32 {
-        let known = self.epochs.iter().rposition(|epoch| epoch == name);
-        let at = known.unwrap_or_else(|| {
+        let existing = self.epochs.iter().rposition(|epoch| epoch == name);
+        let at = existing.unwrap_or_else(|| {
             self.epochs.push(name.to_owned());
             self.epochs.len() - 1
         });
@@ -162,8 +162,8 @@ impl Channels {
         if cached.is_empty() {
             cached.resize_with(count, MessageCache::default);
         }
-        let place = place(&rest[name.len()..], bytes.len()) % cached.len();
-        let cache = &mut cached[place];
+        let slot = cache_key(&rest[name.len()..], bytes.len()) % cached.len();
+        let cache = &mut cached[slot];
         if cache.bytes == bytes {
             if let Some(now) = now {
                 cache.receipts.note(now);
@@ -195,7 +195,7 @@ impl Channels {
 /// Where to look for a frame: by its sequence, which the hub writes right after the name, and by
 /// its length, in which variants of one sequence usually differ. A match is compared byte for byte,
 /// so the key affects only speed.
-fn place(behind_name: &[u8], length: usize) -> usize {
+fn cache_key(behind_name: &[u8], length: usize) -> usize {
     let digits = behind_name.strip_prefix(br#"","seq":"#).unwrap_or_default();
     let digits = digits.iter().take_while(|byte| byte.is_ascii_digit());
     let seq = digits
@@ -214,7 +214,7 @@ fn parse(bytes: &[u8], ch: u32, phases: &Phases) -> Option<Message> {
         adds_up: prev.checked_add(frame.n.unwrap_or(1)) == Some(seq),
         intended: at.src,
         sent: at.published,
-        phase: at.src.or(at.published).and_then(|instant| phases.of(instant)),
+        phase: at.src.or(at.published).and_then(|instant| phases.at(instant)),
     })
 }
 

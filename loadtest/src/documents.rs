@@ -94,7 +94,7 @@ pub(crate) fn resume(follower: &Follower, follows: &[String]) -> Vec<Value> {
             }
         }
         let from = match from.remove(pattern.as_str()) {
-            Some(own) => own,
+            Some(exact) => exact,
             None => Value::Object(from),
         };
         let id = commands.len();

@@ -186,19 +186,19 @@ pub(crate) async fn compare(
     while !comparison.pending.is_empty() {
         // The side that is ahead waits for the other, so that they meet on a busy channel too.
         let (ahead, behind) = comparison.leads(follower, &fresh);
-        let (read, of) = tokio::select! {
+        let (read, side) = tokio::select! {
             read = socket.read(), if !ahead => (read, &mut *follower),
             read = fresh_socket.read(), if !behind => (read, &mut fresh),
             () = &mut patience => break,
         };
         match read {
             ReadOutcome::Text(text) => {
-                if let Some(channel) = of.take(&text) {
+                if let Some(channel) = side.take(&text) {
                     comparison.compare(channel, follower, &fresh);
                 }
             }
             ReadOutcome::End(how) => {
-                of.cut_off(how);
+                side.cut_off(how);
                 break;
             }
         }
@@ -251,11 +251,11 @@ impl Plan {
 impl Comparison {
     /// How the two compare on the first channel that is still open.
     fn leads(&self, one: &Follower, other: &Follower) -> (bool, bool) {
-        let known = |of: &Follower| {
-            let channel = of.channels.get(self.pending.first()?)?;
+        let head = |follower: &Follower| {
+            let channel = follower.channels.get(self.pending.first()?)?;
             Some((channel.epoch.clone(), channel.seq))
         };
-        match (known(one), known(other)) {
+        match (head(one), head(other)) {
             (Some((epoch, one)), Some((same, other))) if epoch == same => {
                 (one > other, one < other)
             }

@@ -132,8 +132,8 @@ impl Follower {
         self.counts.images += 1;
         let keeps_documents = self.keeps_documents;
         let channel = self.channels.entry(ch.to_owned()).or_default();
-        let known = channel.seq;
-        let is_back = channel.epoch == epoch && seq < known;
+        let last_seq = channel.seq;
+        let is_back = channel.epoch == epoch && seq < last_seq;
         if channel.epoch != epoch {
             channel.eids.clear();
         }
@@ -143,7 +143,7 @@ impl Follower {
             channel.document = parse(data.get());
         }
         if is_back {
-            let fault = format!("{ch}: an image of {seq} after {known}");
+            let fault = format!("{ch}: an image of {seq} after {last_seq}");
             self.wrong(|counts| &mut counts.duplicates, fault);
         }
         true
@@ -155,17 +155,17 @@ impl Follower {
             return false;
         };
         self.counts.updates += 1;
-        let Some(known) = self.channels.get(ch).map(|channel| channel.seq) else {
+        let Some(last_seq) = self.channels.get(ch).map(|channel| channel.seq) else {
             self.wrong(|counts| &mut counts.gaps, format!("{ch}: an update before any image"));
             return false;
         };
-        if seq <= known {
-            let fault = format!("{ch}: {seq} came again at {known}");
+        if seq <= last_seq {
+            let fault = format!("{ch}: {seq} came again at {last_seq}");
             self.wrong(|counts| &mut counts.duplicates, fault);
             return false;
         }
-        if prev > known {
-            let fault = format!("{ch}: nothing between {known} and {prev}");
+        if prev > last_seq {
+            let fault = format!("{ch}: nothing between {last_seq} and {prev}");
             self.wrong(|counts| &mut counts.gaps, fault);
         }
         match frame.n {
@@ -201,9 +201,9 @@ impl Follower {
     /// A beat states the positions that the frames before it lead to.
     fn beat(&mut self, frame: &Frame<'_>) {
         for (ch, head) in &frame.heads {
-            let known = self.channels.get(*ch).map_or(0, |channel| channel.seq);
-            if *head > known {
-                let fault = format!("{ch}: the beat says {head}, frames led to {known}");
+            let last_seq = self.channels.get(*ch).map_or(0, |channel| channel.seq);
+            if *head > last_seq {
+                let fault = format!("{ch}: the beat says {head}, frames led to {last_seq}");
                 self.wrong(|counts| &mut counts.gaps, fault);
             }
         }

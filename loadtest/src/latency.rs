@@ -55,6 +55,13 @@ pub(crate) struct Percentiles {
     pub(crate) max_us: u64,
 }
 
+impl Percentiles {
+    /// From the median to the maximum.
+    pub(crate) fn ascending(&self) -> [u64; 6] {
+        [self.p50_us, self.p90_us, self.p99_us, self.p999_us, self.p9999_us, self.max_us]
+    }
+}
+
 impl From<&Histogram<u64>> for Percentiles {
     fn from(histogram: &Histogram<u64>) -> Self {
         if histogram.is_empty() {
@@ -118,12 +125,12 @@ impl Series {
     }
 
     fn at(&mut self, since: u64) -> &mut Interval {
-        let place = usize::try_from(since / self.interval_us).unwrap_or(usize::MAX);
-        let place = place.min(INTERVALS_MAX - 1);
-        if place >= self.intervals.len() {
-            self.intervals.resize_with(place + 1, Interval::default);
+        let index = usize::try_from(since / self.interval_us).unwrap_or(usize::MAX);
+        let index = index.min(INTERVALS_MAX - 1);
+        if index >= self.intervals.len() {
+            self.intervals.resize_with(index + 1, Interval::default);
         }
-        &mut self.intervals[place]
+        &mut self.intervals[index]
     }
 
     /// Records the latency of a message that was due this long after the start.
@@ -139,8 +146,8 @@ impl Series {
     }
 
     pub(crate) fn add(&mut self, other: &Self) {
-        for (place, interval) in other.intervals.iter().enumerate() {
-            let mine = self.at(place as u64 * other.interval_us);
+        for (index, interval) in other.intervals.iter().enumerate() {
+            let mine = self.at(index as u64 * other.interval_us);
             mine.received += interval.received;
             if let Some(latencies) = &interval.latencies {
                 add(mine.latencies.get_or_insert_with(|| histogram(2)), latencies);

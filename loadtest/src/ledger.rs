@@ -106,7 +106,7 @@ impl Ledger {
             adds_up: true,
             intended: sampled.then_some(read.intended),
             sent: Some(read.sent),
-            phase: self.phases.of(read.intended),
+            phase: self.phases.at(read.intended),
         };
         if sampled && !reader.excused && (ch as usize) < self.rings.len() && message.phase.is_some()
         {
@@ -122,15 +122,15 @@ impl Ledger {
         }
         let nth = if self.plan.saturate { message.seq / SAMPLE } else { message.seq };
         let at = usize::try_from(nth).unwrap_or(0) % ring.len();
-        let (known, receipts) = &mut ring[at];
-        if known.seq == message.seq {
+        let (sampled, receipts) = &mut ring[at];
+        if sampled.seq == message.seq {
             receipts.note(now);
             return;
         }
         if receipts.count > 0 {
-            self.channels.spreads.keep(known, *receipts);
+            self.channels.spreads.keep(sampled, *receipts);
         }
-        (*known, *receipts) = (message, Receipts::at(now));
+        (*sampled, *receipts) = (message, Receipts::at(now));
     }
 
     /// Handles a text message from the hub.
@@ -172,10 +172,11 @@ impl Ledger {
         if !self.has_merged || self.plan.classes[usize::from(reader.class)].every_ms == 0 {
             return;
         }
-        let (Some(phase), Some(known)) = (message.phase, reader.positions.get(message.ch)) else {
+        let (Some(phase), Some(position)) = (message.phase, reader.positions.get(message.ch))
+        else {
             return;
         };
-        if let Some(since) = self.channels.intended(message.ch, known.seq + 1) {
+        if let Some(since) = self.channels.intended(message.ch, position.seq + 1) {
             let latencies = &mut self.phase(reader.class, phase).latencies;
             latencies.unseen.saturating_record(now.saturating_sub(since));
         }

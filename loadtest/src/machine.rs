@@ -60,8 +60,8 @@ pub(crate) struct Usage {
 
 impl Usage {
     /// The sum over the processes of which this is known, if there is one.
-    pub(crate) fn sum(all: &[Self], of: fn(&Self) -> Option<u64>) -> Option<u64> {
-        all.iter().filter_map(of).fold(None, |sum, bytes| Some(sum.unwrap_or(0) + bytes))
+    pub(crate) fn sum(all: &[Self], field: fn(&Self) -> Option<u64>) -> Option<u64> {
+        all.iter().filter_map(field).fold(None, |sum, bytes| Some(sum.unwrap_or(0) + bytes))
     }
 }
 
@@ -103,11 +103,11 @@ pub(crate) fn listener(address: SocketAddr) -> Option<Process> {
         words.collect()
     };
     let port = address.port();
-    let own = match address.ip() {
+    let exact = match address.ip() {
         IpAddr::V4(ip) => hex(&ip.octets()),
         IpAddr::V6(ip) => hex(&ip.octets()),
     };
-    let addresses = [own, hex(&[0; 4]), hex(&[0; 16])].map(|own| format!("{own}:{port:04X}"));
+    let addresses = [exact, hex(&[0; 4]), hex(&[0; 16])].map(|host| format!("{host}:{port:04X}"));
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(|path| fs::read_to_string(path).ok());
     let inode = tables.iter().flatten().flat_map(|table| table.lines()).find_map(|line| {
         let fields: Vec<&str> = line.split_whitespace().collect();

@@ -98,7 +98,7 @@ fn measure(profile: Profile) -> Result<ExitCode> {
     let outcome = profile.run()?;
     write!(io::stdout(), "{outcome}").ok();
     write_file(common.json.as_deref(), || Ok(serde_json::to_vec_pretty(&outcome)?))?;
-    write_file(common.html.as_deref(), || Ok(page::of(&outcome).into_bytes()))?;
+    write_file(common.html.as_deref(), || Ok(page::render(&outcome).into_bytes()))?;
     Ok(ExitCode::from(outcome.verdict.code()))
 }
 

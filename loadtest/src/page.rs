@@ -27,7 +27,7 @@ pub(crate) fn of_report(report: &Report) -> String {
 }
 
 /// The whole page.
-pub(crate) fn of(outcome: &Outcome) -> String {
+pub(crate) fn render(outcome: &Outcome) -> String {
     let mut page = format!(
         "<!doctype html><html lang=en><head><meta charset=utf-8>\
          <meta name=viewport content=\"width=device-width, initial-scale=1\">\
@@ -195,13 +195,13 @@ fn plots(page: &mut String, outcome: &Outcome) {
         ],
         &[],
     ));
-    let over_time = |name, of: fn(&crate::outcome::Point) -> u64| PlotLine {
+    let over_time = |name, field: fn(&crate::outcome::Point) -> u64| PlotLine {
         name,
         points: outcome
             .series
             .iter()
             .filter(|point| point.max_us > 0)
-            .map(|point| (point.t_s, of(point) as f64))
+            .map(|point| (point.t_s, field(point) as f64))
             .collect(),
     };
     page.push_str(&plot(
@@ -236,9 +236,9 @@ fn plots(page: &mut String, outcome: &Outcome) {
         &marks,
     ));
     let mib = |bytes: Option<u64>| bytes.map(|bytes| bytes as f64 / f64::from(1 << 20));
-    let memory = |name, of: &dyn Fn(&crate::outcome::Memory) -> Option<f64>| PlotLine {
+    let memory = |name, field: &dyn Fn(&crate::outcome::Memory) -> Option<f64>| PlotLine {
         name,
-        points: outcome.memory.iter().filter_map(|at| Some((at.t_s, of(at)?))).collect(),
+        points: outcome.memory.iter().filter_map(|at| Some((at.t_s, field(at)?))).collect(),
     };
     page.push_str(&plot(
         "Memory",
@@ -297,15 +297,7 @@ fn row(page: &mut String, name: &str, percentiles: &Percentiles) {
         return;
     }
     write!(page, "<tr><th>{}</th><td>{}</td>", escape(name), number(percentiles.count)).ok();
-    let values = [
-        percentiles.p50_us,
-        percentiles.p90_us,
-        percentiles.p99_us,
-        percentiles.p999_us,
-        percentiles.p9999_us,
-        percentiles.max_us,
-    ];
-    for value in values {
+    for value in percentiles.ascending() {
         write!(page, "<td>{}</td>", ms(value)).ok();
     }
     page.push_str("</tr>");

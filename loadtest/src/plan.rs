@@ -191,7 +191,7 @@ impl Timeline {
 impl Phases {
     /// The phase of an instant; none before the first and after the end.
     #[inline]
-    pub(crate) fn of(&self, instant: u64) -> Option<u8> {
+    pub(crate) fn at(&self, instant: u64) -> Option<u8> {
         let [first, second, third] = self.starts;
         if instant < first || instant >= self.end {
             None
@@ -220,11 +220,11 @@ mod tests {
     fn instant_belongs_to_the_phase_it_lies_in() {
         let timeline = Timeline::new(&["before", "during"]);
         timeline.begin(0, 100);
-        assert_eq!(timeline.phases().of(1_000_000), Some(0));
+        assert_eq!(timeline.phases().at(1_000_000), Some(0));
         timeline.begin(1, 200);
         timeline.finish(300);
         let phases = timeline.phases();
-        let found = [99, 100, 199, 200, 299, 300].map(|instant| phases.of(instant));
+        let found = [99, 100, 199, 200, 299, 300].map(|instant| phases.at(instant));
         assert_eq!(found, [None, Some(0), Some(0), Some(1), Some(1), None]);
         assert!((phases.seconds(1) - 0.0001).abs() < 1e-9);
     }

@@ -113,7 +113,7 @@ pub(crate) fn plot(
 impl Scale {
     fn over(axis: Axis, values: impl Iterator<Item = f64>) -> Self {
         let (mut from, mut to) = (f64::INFINITY, f64::NEG_INFINITY);
-        for value in values.map(|value| place(axis, value)) {
+        for value in values.map(|value| scaled(axis, value)) {
             from = from.min(value);
             to = to.max(value);
         }
@@ -128,7 +128,7 @@ impl Scale {
     }
 
     fn share(self, value: f64) -> f64 {
-        (place(self.axis, value) - self.from) / (self.to - self.from)
+        (scaled(self.axis, value) - self.from) / (self.to - self.from)
     }
 
     fn horizontal(self, value: f64) -> f64 {
@@ -146,12 +146,12 @@ impl Scale {
                 let names = ["0 %", "90 %", "99 %", "99.9 %", "99.99 %", "99.999 %"];
                 let ticks =
                     (0..).zip(names).map(|(nth, name)| (0.1_f64.powi(nth), name.to_owned()));
-                ticks.filter(|(value, _)| place(self.axis, *value) <= self.to + 0.01).collect()
+                ticks.filter(|(value, _)| scaled(self.axis, *value) <= self.to + 0.01).collect()
             }
             Axis::Micros => (0..=9)
                 .map(|power| (10_f64.powi(power), micros(power)))
                 .filter(|(value, _)| {
-                    (self.from - 0.01..=self.to + 0.01).contains(&place(self.axis, *value))
+                    (self.from - 0.01..=self.to + 0.01).contains(&scaled(self.axis, *value))
                 })
                 .collect(),
             Axis::Seconds => even(self.from, self.to)
@@ -164,7 +164,7 @@ impl Scale {
     }
 }
 
-fn place(axis: Axis, value: f64) -> f64 {
+fn scaled(axis: Axis, value: f64) -> f64 {
     match axis {
         Axis::Seconds | Axis::Linear(_) => value,
         Axis::Percentile => -value.max(1e-9).log10(),

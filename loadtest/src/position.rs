@@ -15,7 +15,7 @@ pub(crate) struct Position {
 /// All positions of a socket, in the order of their channels.
 #[derive(Debug, Default)]
 pub(crate) struct Positions {
-    known: Vec<Position>,
+    positions: Vec<Position>,
     /// What is missing, to distinguish a late message from a duplicate.
     holes: Vec<(u32, u64)>,
 }
@@ -40,30 +40,30 @@ pub(crate) enum MessageOrder {
 
 impl Positions {
     pub(crate) fn all(&self) -> &[Position] {
-        &self.known
+        &self.positions
     }
 
     #[inline]
     fn index(&self, ch: u32) -> Result<usize, usize> {
         // A socket usually follows one channel or all of them: then the index is known.
-        let guess = if self.known.len() == 1 { 0 } else { ch as usize };
-        match self.known.get(guess) {
+        let guess = if self.positions.len() == 1 { 0 } else { ch as usize };
+        match self.positions.get(guess) {
             Some(position) if position.ch == ch => Ok(guess),
-            _ => self.known.binary_search_by_key(&ch, |position| position.ch),
+            _ => self.positions.binary_search_by_key(&ch, |position| position.ch),
         }
     }
 
     #[inline]
     pub(crate) fn get(&self, ch: u32) -> Option<&Position> {
-        self.index(ch).ok().map(|at| &self.known[at])
+        self.index(ch).ok().map(|at| &self.positions[at])
     }
 
     /// Sets the position to a sequence. Returns the position that this one replaces.
     pub(crate) fn join(&mut self, ch: u32, epoch: u32, seq: u64) -> Option<Position> {
         match self.index(ch) {
             Ok(at) => {
-                let before = self.known[at];
-                let position = &mut self.known[at];
+                let before = self.positions[at];
+                let position = &mut self.positions[at];
                 if position.epoch == epoch && seq >= position.seq {
                     position.seq = seq;
                 } else {
@@ -72,10 +72,10 @@ impl Positions {
                 Some(before)
             }
             Err(at) => {
-                if self.known.is_empty() {
-                    self.known.reserve_exact(1);
+                if self.positions.is_empty() {
+                    self.positions.reserve_exact(1);
                 }
-                self.known.insert(at, Position { ch, epoch, joined: seq, seq });
+                self.positions.insert(at, Position { ch, epoch, joined: seq, seq });
                 None
             }
         }
@@ -85,7 +85,7 @@ impl Positions {
     /// it is ahead.
     pub(crate) fn confirm(&mut self, ch: u32, head: u64) -> Option<u64> {
         let at = self.index(ch).ok()?;
-        let position = &mut self.known[at];
+        let position = &mut self.positions[at];
         let changes = head.checked_sub(position.seq).filter(|changes| *changes > 0)?;
         position.seq = head;
         Some(changes)
@@ -93,30 +93,30 @@ impl Positions {
 
     /// Forgets one channel.
     pub(crate) fn leave(&mut self, ch: u32) -> Option<Position> {
-        self.index(ch).ok().map(|at| self.known.remove(at))
+        self.index(ch).ok().map(|at| self.positions.remove(at))
     }
 
     /// Forgets everything.
     pub(crate) fn leave_all(&mut self) -> Vec<Position> {
         self.holes = Vec::new();
-        std::mem::take(&mut self.known)
+        std::mem::take(&mut self.positions)
     }
 
     /// Records a message that leads from `prev` to `seq`.
     #[inline]
     pub(crate) fn take(&mut self, ch: u32, prev: u64, seq: u64) -> MessageOrder {
         let Ok(at) = self.index(ch) else { return MessageOrder::Stray };
-        let known = self.known[at].seq;
-        if seq <= known {
+        let last = self.positions[at].seq;
+        if seq <= last {
             return self.behind(ch, seq);
         }
-        self.known[at].seq = seq;
-        if prev <= known {
-            return MessageOrder::Next { changes: seq - known };
+        self.positions[at].seq = seq;
+        if prev <= last {
+            return MessageOrder::Next { changes: seq - last };
         }
         let room = HOLES_MAX.saturating_sub(self.holes.len());
-        self.holes.extend((known + 1..=prev).take(room).map(|seq| (ch, seq)));
-        MessageOrder::Gap { missing: prev - known, changes: seq - prev }
+        self.holes.extend((last + 1..=prev).take(room).map(|seq| (ch, seq)));
+        MessageOrder::Gap { missing: prev - last, changes: seq - prev }
     }
 
     fn behind(&mut self, ch: u32, seq: u64) -> MessageOrder {

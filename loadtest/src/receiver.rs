@@ -210,9 +210,10 @@ impl Receiver {
             match self.orders.try_recv() {
                 Ok(Order::Open(specs)) => specs.into_iter().for_each(|spec| self.add(spec)),
                 Ok(Order::Do { class, which, action }) => {
-                    let of = &self.classes[usize::from(class)];
-                    let which: Vec<usize> =
-                        of[which.start.min(of.len())..which.end.min(of.len())].to_vec();
+                    let readers = &self.classes[usize::from(class)];
+                    let which: Vec<usize> = readers
+                        [which.start.min(readers.len())..which.end.min(readers.len())]
+                        .to_vec();
                     which.into_iter().for_each(|at| self.act(at, action));
                 }
                 Ok(Order::Finish { heads, deadline }) => {

@@ -368,8 +368,8 @@ impl Run {
     ) -> Result<()> {
         let count = self.generators.len();
         for (nth, generator) in self.generators.iter().enumerate() {
-            let of = |place: usize| place.saturating_sub(nth).div_ceil(count);
-            let which = of(which.start)..of(which.end);
+            let share = |index: usize| index.saturating_sub(nth).div_ceil(count);
+            let which = share(which.start)..share(which.end);
             generator.order(Order::Do { class, which, action })?;
         }
         Ok(())

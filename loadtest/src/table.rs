@@ -165,15 +165,7 @@ fn row(f: &mut fmt::Formatter<'_>, name: &str, percentiles: &Percentiles) -> fmt
         return Ok(());
     }
     write!(f, "{name:<34}{:>11}", percentiles.count)?;
-    let values = [
-        percentiles.p50_us,
-        percentiles.p90_us,
-        percentiles.p99_us,
-        percentiles.p999_us,
-        percentiles.p9999_us,
-        percentiles.max_us,
-    ];
-    for value in values {
+    for value in percentiles.ascending() {
         write!(f, "{:>11.3}", value as f64 / 1e3)?;
     }
     writeln!(f)

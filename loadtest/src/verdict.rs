@@ -66,7 +66,7 @@ impl fmt::Display for Verdict {
 const QUIET: &str = "idle";
 
 /// Judges a run.
-pub(crate) fn of(outcome: &Outcome, plan: &Plan, limits: Limits) -> Verdict {
+pub(crate) fn judge(outcome: &Outcome, plan: &Plan, limits: Limits) -> Verdict {
     let mut notes = Vec::new();
     let mut bound = bottlenecks(outcome, limits);
     if plan.saturate {

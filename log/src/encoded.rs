@@ -47,7 +47,7 @@ impl EncodedRecords {
         for body in (Bodies { rest: &bytes }) {
             let (prefix, body) = body?;
             let header = RecordHeader::check(prefix, body)?;
-            let own =
+            let end =
                 LogPosition { number: header.number, chain: chain_after(body), at: header.at };
             let (before, last) = ends.unwrap_or_else(|| {
                 let number = header.number.wrapping_sub(1);
@@ -60,7 +60,7 @@ impl EncodedRecords {
             if ends.is_some() && header.at < last.at {
                 return Err("it is earlier than the record before it");
             }
-            ends = Some((before, own));
+            ends = Some((before, end));
         }
         let (before, end) = ends.ok_or("there is no record")?;
         Ok(Self { bytes, before, end })

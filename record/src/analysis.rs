@@ -80,10 +80,10 @@ impl AnalysisRecord {
 
     /// The sum of a side's shots in some periods, without the kicks of a shoot-out.
     #[must_use]
-    pub fn expected_goals_of(&self, side: u8, of: impl Fn(Period) -> bool) -> ExpectedGoals {
-        let in_play = |it: &&ShotRecord| it.period != Period::Shootout && of(it.period);
-        let own = self.shots.iter().filter(in_play).filter(|it| it.side == side);
-        ExpectedGoals(own.filter_map(|it| it.expected_goals).map(|it| it.0).sum())
+    pub fn expected_goals_of(&self, side: u8, includes: impl Fn(Period) -> bool) -> ExpectedGoals {
+        let in_play = |it: &&ShotRecord| it.period != Period::Shootout && includes(it.period);
+        let shots = self.shots.iter().filter(in_play).filter(|it| it.side == side);
+        ExpectedGoals(shots.filter_map(|it| it.expected_goals).map(|it| it.0).sum())
     }
 
     /// This record, completed from the stored one.
@@ -94,8 +94,8 @@ impl AnalysisRecord {
         let mut momentum: BTreeMap<_, _> = old.momentum.iter().copied().collect();
         momentum.extend(self.momentum.iter().copied());
         let mut halves = old.halves.clone();
-        for (half, own) in halves.iter_mut().flatten().zip(self.halves.iter().flatten()) {
-            half.extend(own.iter().map(|(stat, n)| (*stat, *n)));
+        for (half, counts) in halves.iter_mut().flatten().zip(self.halves.iter().flatten()) {
+            half.extend(counts.iter().map(|(stat, n)| (*stat, *n)));
         }
         let positions = [0, 1].map(|side: usize| {
             let latest = if self.positions[side].is_empty() { old } else { self };

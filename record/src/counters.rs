@@ -98,10 +98,10 @@ pub fn complete<K: Ord + Clone + Borrow<str> + From<&'static str>>(
 
 /// Adds to `other` the counters that only `own` has: zero, or for possession the rest of 100 %.
 fn complete_other<K: Ord + Clone + Borrow<str>>(
-    own: &BTreeMap<K, u32>,
+    counts: &BTreeMap<K, u32>,
     other: &mut BTreeMap<K, u32>,
 ) {
-    for (name, count) in own {
+    for (name, count) in counts {
         let text: &str = name.borrow();
         if !other.contains_key(text) {
             let is_share = text == POSSESSION;

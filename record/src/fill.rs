@@ -39,28 +39,28 @@ impl MatchRecord {
 
     fn fill_play(&mut self, earlier: &Self, went_back: bool) {
         match (&mut self.play, &earlier.play) {
-            (PlayRecord::Football(own), PlayRecord::Football(earlier)) => {
-                **own = own.filled_from(earlier);
+            (PlayRecord::Football(record), PlayRecord::Football(earlier)) => {
+                **record = record.filled_from(earlier);
                 if went_back {
-                    own.clock = earlier.clock.or(own.clock);
+                    record.clock = earlier.clock.or(record.clock);
                 }
             }
-            (PlayRecord::Tennis(own), PlayRecord::Tennis(earlier)) => {
-                if went_back || !own.followed || own.points.len() < earlier.points.len() {
-                    own.clone_from(earlier);
+            (PlayRecord::Tennis(record), PlayRecord::Tennis(earlier)) => {
+                if went_back || !record.followed || record.points.len() < earlier.points.len() {
+                    record.clone_from(earlier);
                 }
             }
-            (PlayRecord::Scoreboard(own), PlayRecord::Scoreboard(earlier)) => {
-                if went_back || !own.followed {
-                    own.clone_from(earlier);
+            (PlayRecord::Scoreboard(record), PlayRecord::Scoreboard(earlier)) => {
+                if went_back || !record.followed {
+                    record.clone_from(earlier);
                 }
             }
-            (PlayRecord::Race(own), PlayRecord::Race(earlier)) => {
-                if went_back || !own.followed {
-                    own.clone_from(earlier);
+            (PlayRecord::Race(record), PlayRecord::Race(earlier)) => {
+                if went_back || !record.followed {
+                    record.clone_from(earlier);
                 }
             }
-            (own @ PlayRecord::None, earlier) => own.clone_from(earlier),
+            (record @ PlayRecord::None, earlier) => record.clone_from(earlier),
             // Another sport: a match never changes its sport.
             (
                 PlayRecord::Football(_)
@@ -74,21 +74,21 @@ impl MatchRecord {
 }
 
 /// The later price of each pair; prices without a new report stay.
-fn fill_prices(own: &mut Vec<PriceRecord>, earlier: &[PriceRecord]) {
-    let places = own.iter().enumerate().map(|(place, price)| (odds_id(0, price), place));
+fn fill_prices(newer: &mut Vec<PriceRecord>, earlier: &[PriceRecord]) {
+    let places = newer.iter().enumerate().map(|(index, price)| (odds_id(0, price), index));
     let places: HashMap<_, _> = places.collect();
     for price in earlier {
         match places.get(&odds_id(0, price)) {
-            Some(place) if own[*place].at < price.at => own[*place].clone_from(price),
+            Some(index) if newer[*index].at < price.at => newer[*index].clone_from(price),
             Some(_) => {}
-            None => own.push(price.clone()),
+            None => newer.push(price.clone()),
         }
     }
 }
 
-fn fill<T: Clone>(own: &mut Option<T>, earlier: &Option<T>) {
-    if own.is_none() {
-        own.clone_from(earlier);
+fn fill<T: Clone>(newer: &mut Option<T>, earlier: &Option<T>) {
+    if newer.is_none() {
+        newer.clone_from(earlier);
     }
 }
 
@@ -147,9 +147,9 @@ impl MatchSummary {
         fill(expected_goals, &earlier.expected_goals);
         fill(weather, &earlier.weather);
         if let Some(earlier) = &earlier.period_starts {
-            let own = period_starts.get_or_insert_default();
+            let newer = period_starts.get_or_insert_default();
             for (period, at) in &**earlier {
-                own.entry(*period).or_insert(*at);
+                newer.entry(*period).or_insert(*at);
             }
         }
     }
@@ -191,19 +191,19 @@ impl Names {
     }
 }
 
-fn fill_score(own: &mut MatchSummary, earlier: &MatchSummary, went_back: bool) {
-    if went_back || own.score.is_none() {
-        own.score = earlier.score.or(own.score);
-        own.winner = earlier.winner.or(own.winner);
+fn fill_score(newer: &mut MatchSummary, earlier: &MatchSummary, went_back: bool) {
+    if went_back || newer.score.is_none() {
+        newer.score = earlier.score.or(newer.score);
+        newer.winner = earlier.winner.or(newer.winner);
     }
-    if own.parts.len() < earlier.parts.len() {
-        own.parts.clone_from(&earlier.parts);
+    if newer.parts.len() < earlier.parts.len() {
+        newer.parts.clone_from(&earlier.parts);
     }
-    fill(&mut own.half_time, &earlier.half_time);
-    fill(&mut own.extra_time, &earlier.extra_time);
-    fill(&mut own.penalties, &earlier.penalties);
-    fill(&mut own.winner, &earlier.winner);
-    own.updated = own.updated.max(earlier.updated);
+    fill(&mut newer.half_time, &earlier.half_time);
+    fill(&mut newer.extra_time, &earlier.extra_time);
+    fill(&mut newer.penalties, &earlier.penalties);
+    fill(&mut newer.winner, &earlier.winner);
+    newer.updated = newer.updated.max(earlier.updated);
 }
 
 #[cfg(test)]
@@ -220,16 +220,16 @@ mod tests {
             ..brief(1)
         };
         let earlier = starts(&[(Period::FirstHalf, 1), (Period::SecondHalf, 2)]);
-        let own = starts(&[(Period::SecondHalf, 3), (Period::ExtraFirst, 4)]);
+        let newer = starts(&[(Period::SecondHalf, 3), (Period::ExtraFirst, 4)]);
         let both =
             starts(&[(Period::FirstHalf, 1), (Period::SecondHalf, 3), (Period::ExtraFirst, 4)]);
-        for (own, earlier, expected) in [
-            (&own, &earlier, &both),
-            (&own, &brief(1), &own),
+        for (newer, earlier, expected) in [
+            (&newer, &earlier, &both),
+            (&newer, &brief(1), &newer),
             (&brief(1), &earlier, &earlier),
             (&brief(1), &brief(1), &brief(1)),
         ] {
-            let mut filled = own.clone();
+            let mut filled = newer.clone();
             filled.fill_particulars(earlier);
             assert_eq!(filled.period_starts, expected.period_starts);
         }
@@ -244,7 +244,7 @@ mod tests {
         let at = |start| MatchSummary { start: Some(start), ..brief(1) };
         let timed = at(three);
         let day = MatchSummary { day_only: true, ..at(noon) };
-        for (own, earlier, expected) in [
+        for (newer, earlier, expected) in [
             (&unknown, at(three), Some("written")),
             (&unknown, day.clone(), Some("2016-08-13")),
             (&unknown, unknown.clone(), None),
@@ -253,7 +253,7 @@ mod tests {
             (&day, unknown.clone(), Some("2016-08-13")),
             (&timed, day.clone(), Some("written")),
         ] {
-            let mut filled = own.clone();
+            let mut filled = newer.clone();
             filled.fill_particulars(&earlier);
             let text = filled.start_text(|_| Some("written".to_owned()));
             assert_eq!(text.as_deref(), expected);

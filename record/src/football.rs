@@ -177,12 +177,12 @@ fn incidents(new: &[IncidentRecord], old: &[IncidentRecord]) -> Vec<IncidentReco
         if new.iter().any(|it| it.eid == before.eid) {
             return true;
         }
-        let is_same = |it: &&IncidentRecord| {
-            (&it.kind, it.side) == (&before.kind, before.side)
-                && it.minute.abs_diff(before.minute) <= APART_MAX
+        let is_same = |incident: &&IncidentRecord| {
+            (&incident.kind, incident.side) == (&before.kind, before.side)
+                && incident.minute.abs_diff(before.minute) <= APART_MAX
         };
-        let own = unnamed.iter().position(is_same);
-        own.map(|place| unnamed.swap_remove(place)).is_some()
+        let index = unnamed.iter().position(is_same);
+        index.map(|index| unnamed.swap_remove(index)).is_some()
     };
     let mut all: Vec<_> = old.iter().filter(|it| !is_known(it)).cloned().collect();
     all.extend_from_slice(new);
@@ -190,11 +190,11 @@ fn incidents(new: &[IncidentRecord], old: &[IncidentRecord]) -> Vec<IncidentReco
 }
 
 fn players(new: &[PlayerRecord], old: &[PlayerRecord]) -> Vec<PlayerRecord> {
-    let completed = |own: &PlayerRecord| {
-        let before = old.iter().find(|it| it.player.id == own.player.id);
+    let completed = |player: &PlayerRecord| {
+        let before = old.iter().find(|it| it.player.id == player.player.id);
         let mut values = before.map(|before| before.values.clone()).unwrap_or_default();
-        values.extend(own.values.clone());
-        PlayerRecord { values, ..own.clone() }
+        values.extend(player.values.clone());
+        PlayerRecord { values, ..player.clone() }
     };
     let mut all: Vec<_> = new.iter().map(completed).collect();
     let is_known = |before: &PlayerRecord| new.iter().any(|it| it.player.id == before.player.id);

@@ -104,12 +104,12 @@ impl LiveRecords {
             match change {
                 MatchChange::Updated(update) => {
                     let id = update.summary.id;
-                    let own = match self.matches.remove(&id) {
-                        Some(own) => own.updated(*update),
+                    let live = match self.matches.remove(&id) {
+                        Some(live) => live.updated(*update),
                         None => LiveRecord::new(*update),
                     };
-                    latest.insert(id, Arc::clone(&own.record));
-                    self.matches.insert(id, own);
+                    latest.insert(id, Arc::clone(&live.record));
+                    self.matches.insert(id, live);
                 }
                 MatchChange::Gone(id) => {
                     self.matches.remove(&id);
@@ -158,14 +158,14 @@ impl LiveRecord {
         let counts: Vec<_> = markets.iter().map(|it| (it.place.clone(), it.count())).collect();
         let (mut prices_before, mut runners_before) = (prices_before, &*runners_before);
         let mut markets = markets.into_iter().peekable();
-        for (place, count) in &rows {
-            while let Some(new) = markets.next_if(|new| new.place < *place) {
+        for (market, count) in &rows {
+            while let Some(new) = markets.next_if(|new| new.place < *market) {
                 merge.push(new);
             }
             let (prices, later_prices) = split(prices_before, count.prices);
             let (runners, later_runners) = split(runners_before, count.runners);
             (prices_before, runners_before) = (later_prices, later_runners);
-            if let Some(new) = markets.next_if(|new| new.place == *place) {
+            if let Some(new) = markets.next_if(|new| new.place == *market) {
                 merge.push(new);
             } else {
                 merge.prices.extend_from_slice(prices);

@@ -27,12 +27,12 @@ impl MatchRecord {
         let mut names = self.names.clone();
         names.fill(&old.names);
         let play = play(&self.play, &old.play);
-        let mut brief = brief(self, old);
+        let mut summary = summary(self, old);
         if let Some(analysis) = play.football().and_then(|it| it.analysis.as_ref()) {
-            brief.expected_goals = analysis.expected_goals();
+            summary.expected_goals = analysis.expected_goals();
         }
         Self {
-            brief: brief.into(),
+            brief: summary.into(),
             refs,
             names,
             play,
@@ -56,13 +56,13 @@ fn status(new: &MatchRecord, old: &MatchRecord) -> Status {
     }
 }
 
-fn brief(new: &MatchRecord, old: &MatchRecord) -> MatchSummary {
+fn summary(new: &MatchRecord, old: &MatchRecord) -> MatchSummary {
     let keeps_play = old.play.is_followed() && !new.play.is_followed();
     let status = status(new, old);
     let (new, old) = (&new.brief, &old.brief);
     let (of_play, other) = if keeps_play { (old, new) } else { (new, old) };
     let parts = if of_play.parts.is_empty() { &other.parts } else { &of_play.parts };
-    let mut brief = MatchSummary {
+    let mut summary = MatchSummary {
         status,
         score: of_play.score.or(other.score),
         half_time: of_play.half_time.or(other.half_time),
@@ -72,8 +72,8 @@ fn brief(new: &MatchRecord, old: &MatchRecord) -> MatchSummary {
         winner: of_play.winner.or(other.winner),
         ..MatchSummary::clone(new)
     };
-    brief.fill_particulars(old);
-    brief
+    summary.fill_particulars(old);
+    summary
 }
 
 fn prices(new: &MatchRecord, old: &MatchRecord) -> Vec<PriceRecord> {
@@ -114,12 +114,12 @@ fn tennis(new: &TennisRecord, old: &TennisRecord) -> TennisRecord {
 /// found by comparison; without one, the old points stay if they are earlier.
 fn points(new: &[PointRecord], old: &[PointRecord]) -> Vec<PointRecord> {
     let Some(first) = new.first() else { return old.to_vec() };
-    let is_here = |place: &usize| old[*place..].iter().zip(new).all(|(old, new)| old == new);
-    let place = (0..old.len()).find(is_here);
+    let is_here = |overlap: &usize| old[*overlap..].iter().zip(new).all(|(old, new)| old == new);
+    let overlap = (0..old.len()).find(is_here);
     let when = |point: &PointRecord| (point.set, point.games.iter().sum::<u8>());
     let lies_before = old.last().is_some_and(|last| when(last) <= when(first));
-    let before = match place {
-        Some(place) => &old[..place],
+    let before = match overlap {
+        Some(overlap) => &old[..overlap],
         None if lies_before => old,
         None => &[],
     };
@@ -139,11 +139,11 @@ fn race(new: &RaceRecord, old: &RaceRecord) -> RaceRecord {
     let is_reported = |id| new.runners.iter().any(|it| it.id == id);
     runners.extend(old.runners.iter().filter(|it| !is_reported(it.id)).cloned());
     let mut prices = new.prices.clone();
-    let is_quoted = |own: &RunnerPriceRecord| {
-        let key = |it: &RunnerPriceRecord| {
-            (Arc::clone(&it.bookmaker), Arc::clone(&it.market), Arc::clone(&it.selection))
+    let is_quoted = |price: &RunnerPriceRecord| {
+        let key = |price: &RunnerPriceRecord| {
+            (Arc::clone(&price.bookmaker), Arc::clone(&price.market), Arc::clone(&price.selection))
         };
-        new.prices.iter().any(|it| key(it) == key(own))
+        new.prices.iter().any(|it| key(it) == key(price))
     };
     let gone = old.prices.iter().filter(|price| !is_quoted(price));
     // A price that is no longer reported is no longer on offer.

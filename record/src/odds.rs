@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use base::Micros;
 use borsh::{BorshDeserialize, BorshSerialize};
-use facts::event::{Id, Outcome};
+use facts::{
+    codec::optional_decimal,
+    event::{Id, Outcome},
+};
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
@@ -24,8 +27,8 @@ pub struct PriceRecord {
     /// A part of the match, `1h`; absent for all of it.
     pub period: Option<Arc<str>>,
     #[borsh(
-        serialize_with = "facts::codec::optional_decimal::write",
-        deserialize_with = "facts::codec::optional_decimal::read"
+        serialize_with = "optional_decimal::write",
+        deserialize_with = "optional_decimal::read"
     )]
     pub line: Option<Decimal>,
     /// `home`, `draw`, `away`, `p1`, `p2`, `over`, `under`, `yes`, `no`; otherwise the bookmaker's
@@ -33,8 +36,8 @@ pub struct PriceRecord {
     pub outcome: Arc<str>,
     /// The best price to back; absent while none is on offer.
     #[borsh(
-        serialize_with = "facts::codec::optional_decimal::write",
-        deserialize_with = "facts::codec::optional_decimal::read"
+        serialize_with = "optional_decimal::write",
+        deserialize_with = "optional_decimal::read"
     )]
     pub price: Option<Decimal>,
     /// Whether it is available: the market is open, the selection is active, and nothing suspends

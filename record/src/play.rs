@@ -4,6 +4,7 @@ use std::{fmt, sync::Arc};
 
 use base::Micros;
 use borsh::{BorshDeserialize, BorshSerialize};
+use facts::codec::optional_decimal;
 use rust_decimal::Decimal;
 use serde::{
     Deserialize, Deserializer, Serialize,
@@ -214,27 +215,27 @@ pub struct RunnerPriceRecord {
     pub name: Option<Arc<str>>,
     /// The best price to back, and the one before it; absent while none is on offer.
     #[borsh(
-        serialize_with = "facts::codec::optional_decimal::write",
-        deserialize_with = "facts::codec::optional_decimal::read"
+        serialize_with = "optional_decimal::write",
+        deserialize_with = "optional_decimal::read"
     )]
     pub price: Option<Decimal>,
     #[borsh(
-        serialize_with = "facts::codec::optional_decimal::write",
-        deserialize_with = "facts::codec::optional_decimal::read"
+        serialize_with = "optional_decimal::write",
+        deserialize_with = "optional_decimal::read"
     )]
     pub previous: Option<Decimal>,
     /// The starting price of an exchange, once it is settled.
     #[serde(default)]
     #[borsh(
-        serialize_with = "facts::codec::optional_decimal::write",
-        deserialize_with = "facts::codec::optional_decimal::read"
+        serialize_with = "optional_decimal::write",
+        deserialize_with = "optional_decimal::read"
     )]
     pub bsp: Option<Decimal>,
     /// The reduction factor of the runner, in percent.
     #[serde(default)]
     #[borsh(
-        serialize_with = "facts::codec::optional_decimal::write",
-        deserialize_with = "facts::codec::optional_decimal::read"
+        serialize_with = "optional_decimal::write",
+        deserialize_with = "optional_decimal::read"
     )]
     pub adjustment_factor: Option<Decimal>,
     /// As in `facts::event::SelectionStatus`.

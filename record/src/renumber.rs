@@ -45,8 +45,8 @@ impl MatchRecord {
         brief.season = names.season.as_ref().map(|season| season.id);
         match play {
             PlayRecord::Football(football) => {
-                for it in &mut football.incidents {
-                    [&mut it.player, &mut it.assist].into_iter().try_for_each(named)?;
+                for incident in &mut football.incidents {
+                    [&mut incident.player, &mut incident.assist].into_iter().try_for_each(named)?;
                 }
                 let line_ups = football.line_ups.iter_mut().flatten();
                 let in_line_ups = line_ups.flat_map(|it| &mut it.players).map(|it| &mut it.player);
@@ -55,15 +55,16 @@ impl MatchRecord {
             }
             PlayRecord::Race(race) => {
                 let id = Id(brief.id);
-                for it in &mut race.runners {
-                    key(&mut it.id)?;
-                    it.runner = runner(ids, id, it.id)?;
-                    it.jockey_id = it.jockey.as_ref().and_then(|name| derived(ids, "jockey", name));
+                for entrant in &mut race.runners {
+                    key(&mut entrant.id)?;
+                    entrant.runner = runner(ids, id, entrant.id)?;
+                    entrant.jockey_id =
+                        entrant.jockey.as_ref().and_then(|name| derived(ids, "jockey", name));
                 }
-                for it in &mut race.prices {
-                    let key = runner_key(&it.bookmaker, &it.selection, it.name.as_deref());
-                    it.horse = derived(ids, "horse", &key)?;
-                    it.runner = runner(ids, id, it.horse)?;
+                for price in &mut race.prices {
+                    let key = runner_key(&price.bookmaker, &price.selection, price.name.as_deref());
+                    price.horse = derived(ids, "horse", &key)?;
+                    price.runner = runner(ids, id, price.horse)?;
                 }
             }
             PlayRecord::Tennis(_) | PlayRecord::Scoreboard(_) | PlayRecord::None => {}

@@ -62,9 +62,9 @@ impl Withdrawals {
             return;
         }
         let mut pending = self.shared.pending.write().unwrap_or_else(PoisonError::into_inner);
-        pending.retain(|_, own| {
-            own.retain(|_, last| *last > record);
-            !own.is_empty()
+        pending.retain(|_, bookmakers| {
+            bookmakers.retain(|_, last| *last > record);
+            !bookmakers.is_empty()
         });
         drop(pending);
         self.shared.version.fetch_add(1, Ordering::Release);
@@ -75,8 +75,9 @@ impl Withdrawals {
     pub fn masked(&self, record: &Arc<MatchRecord>) -> Arc<MatchRecord> {
         let pending = self.shared.pending.read().unwrap_or_else(PoisonError::into_inner);
         match pending.get(&record.brief.id) {
-            Some(of) => Arc::new(record.without_offers(|bookmaker| {
-                of.contains_key(&None) || of.contains_key(&Some(Arc::clone(bookmaker)))
+            Some(bookmakers) => Arc::new(record.without_offers(|bookmaker| {
+                bookmakers.contains_key(&None)
+                    || bookmakers.contains_key(&Some(Arc::clone(bookmaker)))
             })),
             None => Arc::clone(record),
         }
@@ -121,7 +122,7 @@ mod tests {
         offered.map(|it| it.bookmaker.to_string()).collect()
     }
 
-    fn of(bookmaker: Option<&str>) -> Withdrawal {
+    fn withdrawal(bookmaker: Option<&str>) -> Withdrawal {
         Withdrawal { match_id: MATCH, bookmaker: bookmaker.map(Into::into) }
     }
 
@@ -129,8 +130,9 @@ mod tests {
     fn withdrawal_is_pending_until_readers_have_its_last_record() {
         let withdrawals = Withdrawals::default();
         assert_eq!(offering(&withdrawals), ["a", "b"]);
-        withdrawals.note([of(None), Withdrawal { match_id: MATCH + 1, bookmaker: None }], 10);
-        withdrawals.note([of(None)], 12);
+        withdrawals
+            .note([withdrawal(None), Withdrawal { match_id: MATCH + 1, bookmaker: None }], 10);
+        withdrawals.note([withdrawal(None)], 12);
         let version = withdrawals.version();
         withdrawals.settle(9);
         assert_eq!(withdrawals.version(), version, "nothing was settled");
@@ -144,10 +146,10 @@ mod tests {
     #[test]
     fn withdrawn_price_of_a_bookmaker_leaves_those_of_others() {
         let withdrawals = Withdrawals::default();
-        withdrawals.note([of(Some("a"))], 10);
+        withdrawals.note([withdrawal(Some("a"))], 10);
         withdrawals.note([Withdrawal { match_id: MATCH + 1, bookmaker: None }], 11);
         assert_eq!(offering(&withdrawals), ["b"]);
-        withdrawals.note([of(Some("b"))], 12);
+        withdrawals.note([withdrawal(Some("b"))], 12);
         assert_eq!(offering(&withdrawals), [""; 0]);
         withdrawals.settle(11);
         assert_eq!(offering(&withdrawals), ["a"]);

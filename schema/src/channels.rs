@@ -36,11 +36,11 @@ impl ChannelKind {
     /// Whether a channel of this name is of this kind.
     #[must_use]
     pub fn has(&self, channel: &str) -> bool {
-        let (mut own, mut its) = (self.name.split('/'), channel.split('/'));
+        let (mut pattern, mut segments) = (self.name.split('/'), channel.split('/'));
         loop {
-            match (own.next(), its.next()) {
+            match (pattern.next(), segments.next()) {
                 (None, None) => return true,
-                (Some(own), Some(its)) if own == its || own.starts_with('{') => {}
+                (Some(part), Some(segment)) if part == segment || part.starts_with('{') => {}
                 _ => return false,
             }
         }
@@ -124,8 +124,10 @@ pub(crate) fn add(definitions: &mut Definitions) {
     ] {
         definitions.insert(name.to_owned(), schema);
     }
-    let by_channel = |description: &str, of: &dyn Fn(&ChannelKind) -> Option<Value>| {
-        let each = kinds.iter().filter_map(|kind| Some((format!("^{}$", kind.pattern), of(kind)?)));
+    let by_channel = |description: &str, schema_for: &dyn Fn(&ChannelKind) -> Option<Value>| {
+        let each = kinds
+            .iter()
+            .filter_map(|kind| Some((format!("^{}$", kind.pattern), schema_for(kind)?)));
         let each: Map<_, _> = each.collect();
         json!({"description": description, "type": "object", "patternProperties": each})
     };

@@ -36,7 +36,7 @@ impl Contract {
     /// The contract of a hub.
     #[must_use]
     pub fn new() -> Self {
-        Self::of(strict())
+        Self::from_schema(strict())
     }
 
     /// The contract of a hub to which facts are applied as sources report them, with digests in place of public ids.
@@ -44,10 +44,10 @@ impl Contract {
     pub fn with_digests() -> Self {
         let mut schema = strict();
         schema["$defs"]["Id"]["maximum"] = u64::MAX.into();
-        Self::of(schema)
+        Self::from_schema(schema)
     }
 
-    fn of(schema: Value) -> Self {
+    fn from_schema(schema: Value) -> Self {
         let kinds = kinds();
         let names = schema["$defs"].as_object().into_iter().flatten().map(|(name, _)| name.clone());
         let validators = names.map(|name| (name, OnceLock::new())).collect();
@@ -157,14 +157,15 @@ impl Contract {
             self.note(&schema["items"], owner, item);
         }
         let noted = self.fields.get(owner.strip_suffix("Patch").unwrap_or(owner));
-        for (field, own) in value.as_object().into_iter().flatten().filter(|(_, it)| !it.is_null())
+        for (field, field_value) in
+            value.as_object().into_iter().flatten().filter(|(_, it)| !it.is_null())
         {
             if let Some(seen) = noted.and_then(|fields| fields.get(field)) {
                 seen.store(true, Relaxed);
             }
             match &schema["properties"][field] {
-                Value::Null => self.note(&schema["additionalProperties"], owner, own),
-                schema => self.note(schema, owner, own),
+                Value::Null => self.note(&schema["additionalProperties"], owner, field_value),
+                schema => self.note(schema, owner, field_value),
             }
         }
     }
@@ -183,7 +184,8 @@ impl Contract {
         }
         let has = |name: &Value| value.get(name.as_str().unwrap_or_default()).is_some();
         let is_same = |(name, field): (&String, &Value)| {
-            field["const"].is_null() || value.get(name).is_none_or(|own| *own == field["const"])
+            field["const"].is_null()
+                || value.get(name).is_none_or(|constant| *constant == field["const"])
         };
         let fields = schema["properties"].as_object();
         let names_all = |fields: &Map<String, Value>| {
@@ -227,9 +229,9 @@ fn declared_fields(schema: &Value) -> BTreeMap<String, BTreeMap<String, AtomicBo
 
 /// This definition and all that it refers to.
 fn reachable<'a>(schema: &'a Value, definition: &'a str) -> BTreeSet<&'a str> {
-    let (mut open, mut known) = (vec![definition], BTreeSet::new());
+    let (mut open, mut reachable) = (vec![definition], BTreeSet::new());
     while let Some(name) = open.pop() {
-        if !known.insert(name) {
+        if !reachable.insert(name) {
             continue;
         }
         let mut schemas = vec![&schema["$defs"][name]];
@@ -242,7 +244,7 @@ fn reachable<'a>(schema: &'a Value, definition: &'a str) -> BTreeSet<&'a str> {
             schemas.extend(others.into_iter().filter(|it| !it.is_null()));
         }
     }
-    known
+    reachable
 }
 
 fn list(value: &Value) -> impl Iterator<Item = &Value> {

@@ -126,9 +126,9 @@ fn remove_null(rules: &mut Definitions) {
             let only = only.as_object().cloned().unwrap_or_default();
             rules.remove("anyOf");
             // The description of the field is more specific than that of its type.
-            let own = std::mem::take(rules);
+            let specific = std::mem::take(rules);
             rules.extend(only);
-            rules.extend(own);
+            rules.extend(specific);
         }
     }
     if let Some(Value::Array(types)) = rules.get("type")
@@ -145,16 +145,16 @@ fn split_scoreboards(definitions: &mut Definitions) {
     for (sport, name) in channels::scoreboards() {
         let word = sport.as_str();
         for (kind, channel) in [("Match", format!("{word}/{{id}}")), ("Board", word.to_owned())] {
-            let mut own = definitions[&format!("Scoreboard{kind}")].clone();
-            own["description"] = format!(
+            let mut definition = definitions[&format!("Scoreboard{kind}")].clone();
+            definition["description"] = format!(
                 "{} The document of `{channel}`.",
-                own["description"].as_str().unwrap_or_default()
+                definition["description"].as_str().unwrap_or_default()
             )
             .into();
             if kind == "Match" {
-                own["properties"]["sport"] = json!({"type": "string", "const": word, "description": format!("Always `{word}`.")});
+                definition["properties"]["sport"] = json!({"type": "string", "const": word, "description": format!("Always `{word}`.")});
             }
-            definitions.insert(format!("{name}{kind}"), own);
+            definitions.insert(format!("{name}{kind}"), definition);
         }
     }
     for kind in ["Match", "Board"] {

@@ -17,7 +17,7 @@ pub(crate) fn add(definitions: &mut Definitions, names: &[String]) {
             continue;
         }
         let mut patches = Patches { definitions, found: Vec::new() };
-        let mut patch = patches.of(&patches.definitions[&name]);
+        let mut patch = patches.schema_of(&patches.definitions[&name]);
         open.append(&mut patches.found);
         patch["description"] = format!(
             "A change of `{name}`: the changed fields, with null for a field that is deleted."
@@ -40,7 +40,7 @@ struct Patches<'a> {
 
 impl Patches<'_> {
     /// The schema of changes of a value.
-    fn of(&mut self, schema: &Value) -> Value {
+    fn schema_of(&mut self, schema: &Value) -> Value {
         let mut patch = schema.clone();
         if let Some(name) = reference(schema) {
             if self.has_fields(name) {
@@ -60,14 +60,14 @@ impl Patches<'_> {
         for (name, field) in
             rules.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten()
         {
-            let of = self.of(field);
-            *field = if is_required(name) { of } else { nullable(of) };
+            let changed = self.schema_of(field);
+            *field = if is_required(name) { changed } else { nullable(changed) };
         }
         if let Some(each) = rules.get_mut("additionalProperties").filter(|it| it.is_object()) {
-            *each = nullable(self.of(each));
+            *each = nullable(self.schema_of(each));
         }
         for branch in rules.get_mut("anyOf").and_then(Value::as_array_mut).into_iter().flatten() {
-            *branch = self.of(branch);
+            *branch = self.schema_of(branch);
         }
         patch
     }
@@ -75,11 +75,11 @@ impl Patches<'_> {
     /// Whether a change of a value of this definition changes its fields.
     fn has_fields(&self, name: &str) -> bool {
         let schema = &self.definitions[name];
-        let of = |branch: &Value| {
+        let is_changed = |branch: &Value| {
             branch["type"] == "object"
                 || reference(branch).is_some_and(|name| self.has_fields(name))
         };
-        of(schema) || schema["anyOf"].as_array().into_iter().flatten().any(of)
+        is_changed(schema) || schema["anyOf"].as_array().into_iter().flatten().any(is_changed)
     }
 }
 

@@ -139,9 +139,9 @@ values! {
     ResyncReason: words(&["slow", "epoch", "gap"]);
     /// What is wrong. `auth_failed`, `addon_required` and `not_found` precede a close frame.
     ErrorCode: {
-        let own = Code::ALL.map(|code| serde_json::to_value(code).expect("a code is a word"));
+        let codes = Code::ALL.map(|code| serde_json::to_value(code).expect("a code is a word"));
         let host = ["auth_failed", "addon_required", "not_found"].map(Value::from);
-        json!({"type": "string", "enum": own.into_iter().chain(host).collect::<Vec<_>>()})
+        json!({"type": "string", "enum": codes.into_iter().chain(host).collect::<Vec<_>>()})
     };
     /// Why the hub closes the socket.
     ByeReason: words(&["drain", "slow", "idle", "token_revoked"]);
@@ -173,7 +173,7 @@ impl<T: JsonSchema> JsonSchema for Nullable<T> {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let own = generator.subschema_for::<T>();
-        json_schema!({"anyOf": [own, {"type": "null"}], NULLABLE: true})
+        let schema = generator.subschema_for::<T>();
+        json_schema!({"anyOf": [schema, {"type": "null"}], NULLABLE: true})
     }
 }

@@ -96,7 +96,7 @@ fn football(fact: &FootballFact) -> (&'static str, Value) {
         FootballFact::Score(score) => ("score", football_score(score)),
         FootballFact::Incident(it) => ("incident", incident(it)),
         FootballFact::Correct(it) => ("correct", incident(it)),
-        FootballFact::Retract { of, why, score } => {
+        FootballFact::Retract { eid: of, why, score } => {
             ("retract", json!({ "of": **of, "score": football_score(score), "why": **why }))
         }
         FootballFact::Stats { side, values } => {
@@ -140,8 +140,9 @@ fn analysis(analysis: &Analysis) -> (&'static str, Value) {
             ("half_stats", json!({ "half": half, "side": football_side(*side), "values": values }))
         }
         Analysis::AveragePositions { side, players } => {
-            let place = |it: &AveragePosition| json!([name(&it.player), it.place.x, it.place.y]);
-            let players: Vec<_> = players.iter().map(place).collect();
+            let location =
+                |it: &AveragePosition| json!([name(&it.player), it.location.x, it.location.y]);
+            let players: Vec<_> = players.iter().map(location).collect();
             ("average_positions", json!({ "players": players, "side": football_side(*side) }))
         }
         Analysis::Ratings { side, players } => {
@@ -163,8 +164,8 @@ fn shot(shot: &Shot) -> Value {
         "player": shot.player.as_ref().map(name),
         "side": football_side(shot.side),
         "situation": shot.situation,
-        "x": shot.place.map(|place| place.x),
-        "y": shot.place.map(|place| place.y),
+        "x": shot.location.map(|place| place.x),
+        "y": shot.location.map(|place| place.y),
     }))
 }
 
@@ -216,7 +217,7 @@ fn tennis(fact: &TennisFact) -> (&'static str, Value) {
             });
             ("point", present(value))
         }
-        TennisFact::Retract { of, why, score } => {
+        TennisFact::Retract { eid: of, why, score } => {
             ("retract", json!({ "of": **of, "score": tennis_score(score), "why": **why }))
         }
     }

@@ -216,7 +216,7 @@ impl TennisPlay {
         self.halted = true;
         self.after((20, 45), TennisStep::Point, now);
         let why = "umpire_overrule".into();
-        (vec![TennisFact::Retract { of: eid, why, score: self.score.clone() }], Trading::Halt)
+        (vec![TennisFact::Retract { eid, why, score: self.score.clone() }], Trading::Halt)
     }
 
     fn end(&mut self, status: TennisStatus) -> (Vec<TennisFact>, Trading) {

@@ -1,6 +1,5 @@
 //! Connects webhooks with the log, whose events they get, and with the accounts, which decide who may get them.
 
-mod extract;
 mod follower;
 mod recipients;
 

@@ -51,7 +51,7 @@ pub enum ClusterHealth {
 }
 
 impl ClusterHealth {
-    fn of(nodes: &[Beat]) -> Self {
+    fn new(nodes: &[Beat]) -> Self {
         let is_current = |it: &Beat| it.in_sync && (it.ready || it.drained);
         let spare = nodes.iter().any(|it| !it.leads && is_current(it) && it.role.may_lead());
         match nodes.iter().any(|it| it.leads) {
@@ -172,7 +172,7 @@ async fn status(
     let (nodes, state) = tokio::join!(nodes(stream), stream.state());
     let nodes = nodes?;
     let leader = nodes.iter().find(|beat| beat.leads);
-    let health = match (&state, ClusterHealth::of(&nodes)) {
+    let health = match (&state, ClusterHealth::new(&nodes)) {
         (Err(_), _) => ClusterHealth::Broken,
         (Ok(state), ClusterHealth::Whole) if state.lacks_copies() => ClusterHealth::Reduced,
         (Ok(_), health) => health,
@@ -250,7 +250,7 @@ mod tests {
         };
         let health = |mut nodes: Vec<Beat>| {
             mark_deposed(&mut nodes);
-            ClusterHealth::of(&nodes)
+            ClusterHealth::new(&nodes)
         };
         assert_eq!(health(vec![beat("a", 4, false), beat("b", 5, true)]), ClusterHealth::Whole);
         // It hung, and has not ended yet since it woke up.

@@ -297,5 +297,5 @@ impl FileSummary {
 }
 
 fn describe(refusal: &Refusal) -> String {
-    format!("{}: {}", refusal.place, refusal.reason)
+    format!("{}: {}", refusal.location, refusal.reason)
 }

@@ -179,24 +179,24 @@ async fn join(
             store.key_of(id).await?.ok_or(MatchesCommandError::UnknownMatch { id })?
         }
     };
-    let own = ids.number(identity::own(&provider, &key)).ok_or(MatchesCommandError::NoId)?;
+    let id = ids.number(identity::own(&provider, &key)).ok_or(MatchesCommandError::NoId)?;
     let (other, with) = match MatchRef::read(&args.other)? {
         MatchRef::Key(other, _) if other == provider => {
             return Err(MatchesCommandError::OneProvider { provider });
         }
         MatchRef::Key(other, key) => {
-            let own = ids.number(identity::own(&other, &key)).ok_or(MatchesCommandError::NoId)?;
-            (own, Some((other, key)))
+            let id = ids.number(identity::own(&other, &key)).ok_or(MatchesCommandError::NoId)?;
+            (id, Some((other, key)))
         }
         MatchRef::Id(id) => (id, None),
     };
     ids.flush().await?;
     let MatchMapping { id: into, swapped } = mapping(store, other).await?;
-    if into == mapping(store, own).await?.id {
+    if into == mapping(store, id).await?.id {
         return Err(MatchesCommandError::OneMatch { id: into });
     }
-    let known = store.doubts().await?.into_iter().find(|doubt| doubt.is_of(own, other));
-    let turned = args.swapped || known.is_some_and(|doubt| doubt.swapped);
+    let doubt = store.doubts().await?.into_iter().find(|doubt| doubt.is_of(id, other));
+    let turned = args.swapped || doubt.is_some_and(|doubt| doubt.swapped);
     let order = MatchOrder::Join { provider, key, into, swapped: turned ^ swapped, with };
     write(store, &order, now, out).await
 }
@@ -231,8 +231,8 @@ async fn write(
     Ok(())
 }
 
-async fn mapping(store: &IdentityStore, own: Id) -> Result<MatchMapping, sqlx::Error> {
-    Ok(store.mapping(own).await?.unwrap_or(MatchMapping { id: own, swapped: false }))
+async fn mapping(store: &IdentityStore, id: Id) -> Result<MatchMapping, sqlx::Error> {
+    Ok(store.mapping(id).await?.unwrap_or(MatchMapping { id, swapped: false }))
 }
 
 /// An operator's reference to a match.

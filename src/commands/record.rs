@@ -24,8 +24,8 @@ use hub::{
 /// Why the recording failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    #[error("no source {name:?} in the settings; configured: {known}")]
-    Unknown { name: String, known: String },
+    #[error("no source {name:?} in the settings; configured: {names}")]
+    Unknown { name: String, names: String },
     #[error("cannot follow source {name:?}")]
     Follow { name: String, source: FollowError },
     #[error("cannot write {path}")]
@@ -76,8 +76,8 @@ pub async fn run(
 
 fn find<'a>(config: &'a Config, name: &str) -> Result<&'a SourceConfig, RecordError> {
     config.sources.iter().find(|source| source.name == name).ok_or_else(|| {
-        let known: Vec<&str> = config.sources.iter().map(|source| source.name.as_str()).collect();
-        RecordError::Unknown { name: name.to_owned(), known: known.join(", ") }
+        let names: Vec<&str> = config.sources.iter().map(|source| source.name.as_str()).collect();
+        RecordError::Unknown { name: name.to_owned(), names: names.join(", ") }
     })
 }
 

@@ -23,7 +23,7 @@ impl DemoSpeed {
 
     /// So many times as fast, at most 100.
     #[must_use]
-    pub const fn of(times: u8) -> Self {
+    pub const fn from_factor(times: u8) -> Self {
         assert!(0 < times && times <= 100, "the speed is from 1 to 100");
         Self { hundredths: times as u32 * 100 }
     }
@@ -40,8 +40,8 @@ impl DemoSpeed {
         self.scale(span_us, 100, self.hundredths.into())
     }
 
-    fn scale(self, span_us: i64, by: i128, of: i128) -> i64 {
-        let scaled = i128::from(span_us) * by / of;
+    fn scale(self, span_us: i64, by: i128, divisor: i128) -> i64 {
+        let scaled = i128::from(span_us) * by / divisor;
         i64::try_from(scaled).unwrap_or(i64::MAX)
     }
 }

@@ -214,9 +214,9 @@ fn certificate_and_key_are_required_together() {
     check_refused("[tls]\nkey = \"own.key\"\n", &[], &["tls.certificate and tls.key go together"]);
     let flags = Flags { tls_key: Some("own.key".into()), ..Flags::default() };
     let tls = load("", &[certificate], &flags).map(|it| it.tls);
-    let own =
+    let expected =
         TlsConfig { certificate: "own.pem".into(), key: "own.key".into(), ..TlsConfig::default() };
-    assert_eq!(tls, Ok(own));
+    assert_eq!(tls, Ok(expected));
 }
 
 #[test]

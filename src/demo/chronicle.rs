@@ -242,7 +242,7 @@ impl Chronicle {
     /// The key of a match in the archive; a key that matches nothing if the match has no public id
     /// yet.
     fn key(&self, planned: &ScheduledMatch) -> Key {
-        self.ids.known(planned.id()).map_or(0, |id| id.0)
+        self.ids.get(planned.id()).map_or(0, |id| id.0)
     }
 
     fn known(&self) -> FxHashMap<Key, Status> {
@@ -524,7 +524,7 @@ mod tests {
             let records = records(&planned, scope, PLAYED, &numbered);
             assert_eq!(records.len(), planned.len());
             let ids: BTreeSet<_> =
-                planned.iter().filter_map(|it| numbered.known(it.id())).map(|id| id.0).collect();
+                planned.iter().filter_map(|it| numbered.get(it.id())).map(|id| id.0).collect();
             for record in records {
                 assert!(ids.contains(&record.brief.id));
                 assert_eq!(record.brief.status, Status::NotStarted);

@@ -52,12 +52,15 @@ impl ClockOffset {
 fn compile() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     fs::create_dir_all(folder).expect("cargo's own folder");
-    let (library, own) =
+    let (library, temporary) =
         (folder.join("clock.so"), folder.join(format!("clock-{}.so", process::id())));
     let mut compiler = Command::new("cc");
-    compiler.args(["-shared", "-fPIC", "-O2", "-Wall", "-Werror", "-o"]).arg(&own).arg(SOURCE);
+    compiler
+        .args(["-shared", "-fPIC", "-O2", "-Wall", "-Werror", "-o"])
+        .arg(&temporary)
+        .arg(SOURCE);
     let compiled = compiler.status().ok()?;
     assert!(compiled.success(), "{SOURCE} does not compile");
-    fs::rename(&own, &library).expect("it was compiled");
+    fs::rename(&temporary, &library).expect("it was compiled");
     Some(library)
 }

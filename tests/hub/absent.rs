@@ -82,8 +82,8 @@ fn missing_field_is_never_replaced_by_a_value() {
                 count += 1;
                 let name = &files[index].0;
                 for (field, value) in Published::by(&files).not_stated(&whole, &files) {
-                    let is_expected = EXPECTED.iter().any(|(file, part, of)| {
-                        name.starts_with(file) && removed.contains(part) && field.ends_with(of)
+                    let is_expected = EXPECTED.iter().any(|(file, part, ending)| {
+                        name.starts_with(file) && removed.contains(part) && field.ends_with(ending)
                     });
                     if !is_expected {
                         wrong.push(format!("{name} without {removed}: {field} = {value}"));
@@ -379,10 +379,10 @@ fn cells(text: &str) -> Vec<(String, String)> {
     let Some((head, last)) = rows.first().zip(rows.len().checked_sub(1)) else { return Vec::new() };
     let mut all = Vec::new();
     for (column, name) in head.iter().enumerate() {
-        for of in [1..2, last..last + 1, 1..last + 1] {
+        for rows_in_question in [1..2, last..last + 1, 1..last + 1] {
             let row = |(index, row): (usize, &Vec<&str>)| {
                 let cell = |(at, cell): (usize, &&str)| {
-                    if at == column && of.contains(&index) {
+                    if at == column && rows_in_question.contains(&index) {
                         String::new()
                     } else {
                         (*cell).to_owned()
@@ -391,7 +391,7 @@ fn cells(text: &str) -> Vec<(String, String)> {
                 row.iter().enumerate().map(cell).collect::<Vec<_>>().join(",")
             };
             let text = rows.iter().enumerate().map(row).collect::<Vec<_>>().join("\n");
-            all.push((format!("{name} of rows {of:?}"), text));
+            all.push((format!("{name} of rows {rows_in_question:?}"), text));
         }
     }
     all

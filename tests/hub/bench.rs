@@ -204,9 +204,12 @@ impl Bench {
                 let image = parse(image.frame());
                 self.check(&image);
                 let reader = Reader::new(&image);
-                let known = self.epochs.entry(name.clone()).or_default();
-                assert!(!known.contains(&reader.epoch), "{name}: another run under an old epoch");
-                known.push(reader.epoch.clone());
+                let epochs_seen = self.epochs.entry(name.clone()).or_default();
+                assert!(
+                    !epochs_seen.contains(&reader.epoch),
+                    "{name}: another run under an old epoch"
+                );
+                epochs_seen.push(reader.epoch.clone());
                 let before = self.readers.insert(name.clone(), reader);
                 assert!(before.is_none(), "{name} was opened twice");
             }
@@ -222,8 +225,8 @@ impl Bench {
             // Not for this reader: `rate_tiers` has those.
             Change::Published(..) => {}
             Change::Closed(channel) => {
-                let known = self.readers.remove(channel.name.as_str());
-                assert!(known.is_some(), "{} was not open", channel.name);
+                let reader = self.readers.remove(channel.name.as_str());
+                assert!(reader.is_some(), "{} was not open", channel.name);
             }
         }
     }

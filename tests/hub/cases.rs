@@ -195,8 +195,9 @@ fn race_is_a_match() {
         assert_eq!(found, title.map(Value::from));
         let runners: Vec<_> = data["runners"].as_object().expect("runners").values().collect();
         let named = |status: &str| {
-            let own = runners.iter().filter(|runner| runner["status"] == status);
-            let mut names: Vec<_> = own.filter_map(|runner| runner["name"].as_str()).collect();
+            let with_status = runners.iter().filter(|runner| runner["status"] == status);
+            let mut names: Vec<_> =
+                with_status.filter_map(|runner| runner["name"].as_str()).collect();
             names.sort_unstable();
             names
         };
@@ -231,10 +232,10 @@ fn matched_volume_stays_when_the_market_closes() {
         let number = |value: &Value| value.as_str().and_then(|text| text.parse::<f64>().ok());
         let matched = number(&market["volume"]).expect("a volume");
         assert!((matched - volume).abs() <= 0.05, "{matched} of {volume}");
-        let own = &market["selections"][runner];
-        let matched = number(&own["volume"]).expect("a volume");
+        let selection = &market["selections"][runner];
+        let matched = number(&selection["volume"]).expect("a volume");
         assert!((matched - of_runner).abs() <= 0.05, "{matched} of {of_runner}");
-        assert!(own["traded"].as_object().is_some_and(|ladder| !ladder.is_empty()));
+        assert!(selection["traded"].as_object().is_some_and(|ladder| !ladder.is_empty()));
     }
 }
 

@@ -107,10 +107,10 @@ fn simulated() -> impl Iterator<Item = Batch> {
     let mut matches = Simulator::truth(SEED, START).matches;
     matches.sort_by_key(|it| it.start);
     let mut end = START;
-    for it in matches {
-        first.entry(it.sport).or_insert_with(|| {
-            end = end.max(it.start + 3 * HOUR);
-            it.id
+    for fixture in matches {
+        first.entry(fixture.sport).or_insert_with(|| {
+            end = end.max(fixture.start + 3 * HOUR);
+            fixture.id
         });
     }
     let day = Simulator::new(SEED, START).take_while(move |timed| timed.clock_us < end);

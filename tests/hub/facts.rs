@@ -92,7 +92,7 @@ fn in_order(raw: Vec<Raw>) -> Vec<Batch> {
                     points = points.saturating_sub(1);
                     let score = TennisScore { points, ..score };
                     let why = "wrong call".into();
-                    tennis(id, TennisFact::Retract { of: name("p", serial), why, score })
+                    tennis(id, TennisFact::Retract { eid: name("p", serial), why, score })
                 }
             };
             applied.push(event);
@@ -193,8 +193,8 @@ fn football_fact() -> impl Strategy<Value = FootballFact> {
             .prop_map(|(second, running)| FootballFact::Clock { second, running }),
         2 => football_score().prop_map(FootballFact::Score),
         4 => incident().prop_map(FootballFact::Incident),
-        2 => (0..12_u32, why(), football_score()).prop_map(|(of, why, score)| {
-            FootballFact::Retract { of: name("i", of), why, score }
+        2 => (0..12_u32, why(), football_score()).prop_map(|(number, why, score)| {
+            FootballFact::Retract { eid: name("i", number), why, score }
         }),
         2 => incident().prop_map(FootballFact::Correct),
         1 => (side(), values).prop_map(|(side, values)| FootballFact::Stats { side, values }),

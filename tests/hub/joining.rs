@@ -12,7 +12,7 @@ use facts::event::{
 use fanout::Micros;
 use hub::{
     feeds::{FactKind, Ranks, SourceNumber, SourcePolicy},
-    identity::{MatchOrder, NumberedOrder, own},
+    identity::{self, MatchOrder, NumberedOrder},
 };
 use serde_json::json;
 
@@ -45,12 +45,12 @@ const CSV: ProviderFixture = ProviderFixture {
 };
 
 impl ProviderFixture {
-    fn own(&self) -> Id {
-        own(self.provider, self.key)
+    fn id(&self) -> Id {
+        identity::own(self.provider, self.key)
     }
 
     fn event(&self, fact: Fact) -> Event {
-        Event { sport: self.sport, match_id: self.own(), fact }
+        Event { sport: self.sport, match_id: self.id(), fact }
     }
 
     fn fixture(&self) -> Event {
@@ -119,7 +119,7 @@ fn joined() -> (Bench, SourceNumber) {
 #[test]
 fn identical_matches_are_joined_from_the_start() {
     let (mut bench, _) = joined();
-    let name = format!("football/{}", BETFAIR.own());
+    let name = format!("football/{}", BETFAIR.id());
     assert_eq!(bench.hub.matches(), 1);
     let data = bench.data(&name);
     assert_eq!(data["score"], json!({ "home": 2, "away": 2 }));
@@ -138,7 +138,7 @@ fn sides_keep_their_ids_when_a_better_source_joins() {
     let policy = SourcePolicy { ranks, ..SourcePolicy::default() };
     let csv = bench.source("second", "football-data-couk", policy);
     bench.apply(&batch([BETFAIR.fixture()]));
-    let name = format!("football/{}", BETFAIR.own());
+    let name = format!("football/{}", BETFAIR.id());
     let before = ["home", "away"].map(|side| bench.data(&name)[side]["id"].clone());
     bench.apply_from(csv, &batch([CSV.fixture()]));
     assert_eq!(bench.hub.matches(), 1);
@@ -165,7 +165,7 @@ fn player_1_of_one_is_player_2_of_another() {
     let odds = other.book("bet365", outcomes);
     let events = [other.fixture()].into_iter().chain(facts).chain(odds);
     bench.apply_from(points, &batch(events));
-    let name = format!("tennis/{}", one.own());
+    let name = format!("tennis/{}", one.id());
     assert_eq!(bench.data(&name)["server"], 2, "Nadal serves, who is player 2 here");
     let selections = &bench.data(&format!("{name}/odds"))["markets"]["match_winner"]["selections"];
     assert_eq!(selections["p1"]["best"], "betfair");
@@ -189,11 +189,11 @@ fn match_that_is_named_later_merges_with_all_its_facts() {
     let events = nameless.score(2, 0).into_iter().chain([CSV.fixture()]).chain(CSV.score(2, 1));
     bench.apply_from(csv, &batch(events));
     assert_eq!(bench.hub.matches(), 1);
-    let name = format!("football/{}", BETFAIR.own());
+    let name = format!("football/{}", BETFAIR.id());
     assert_eq!(bench.data(&name)["score"], json!({ "home": 2, "away": 1 }));
     let book = bench.data(&format!("{name}/odds/bet365"));
     assert_eq!(book["markets"]["m"]["selections"]["a"]["price"], "2");
-    assert!(!bench.readers.contains_key(&format!("football/{}", CSV.own())));
+    assert!(!bench.readers.contains_key(&format!("football/{}", CSV.id())));
     bench.check_images();
     bench.check_log();
 }
@@ -204,7 +204,7 @@ fn operator_splits_and_joins_and_nothing_is_lost() {
     let (provider, key) = (CSV.provider.to_owned(), CSV.key.to_owned());
     order(&mut bench, 1, MatchOrder::Split { provider: provider.clone(), key: key.clone() });
     assert_eq!(bench.hub.matches(), 2);
-    let [one, other] = [BETFAIR.own(), CSV.own()].map(|own| format!("football/{own}"));
+    let [one, other] = [BETFAIR.id(), CSV.id()].map(|digest| format!("football/{digest}"));
     assert_eq!(bench.data(&one)["refs"], json!({ "betfair": BETFAIR.key }));
     assert_eq!(bench.data(&other)["score"], json!({ "home": 2, "away": 2 }));
     assert!(bench.readers.contains_key(&format!("{other}/odds/bet365")));
@@ -213,7 +213,7 @@ fn operator_splits_and_joins_and_nothing_is_lost() {
     // New facts now go to each match separately.
     bench.apply_from(csv, &batch([CSV.fixture()].into_iter().chain(CSV.score(3, 2))));
     assert_eq!(bench.data(&other)["score"], json!({ "home": 3, "away": 2 }));
-    let join = MatchOrder::Join { provider, key, into: BETFAIR.own(), swapped: false, with: None };
+    let join = MatchOrder::Join { provider, key, into: BETFAIR.id(), swapped: false, with: None };
     order(&mut bench, 2, join);
     assert_eq!(bench.hub.matches(), 1);
     assert_eq!(bench.data(&one)["score"], json!({ "home": 3, "away": 2 }));
@@ -250,7 +250,7 @@ fn goals_of_one_source_wait_for_the_score_of_another() {
         let incident = Incident { score, ..Incident::new(eid, kind, (60, None), Some(side)) };
         CSV.event(Fact::Football(FootballFact::Incident(incident)))
     };
-    let name = format!("football/{}", BETFAIR.own());
+    let name = format!("football/{}", BETFAIR.id());
     let shown = |bench: &Bench| {
         let incidents = bench.data(&name)["incidents"].clone();
         incidents.as_object().map_or(0, serde_json::Map::len)

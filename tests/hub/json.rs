@@ -26,17 +26,17 @@ pub(crate) fn difference(ours: &Value, theirs: &Value) -> Option<String> {
     if ours == theirs {
         return None;
     }
-    let (Value::Object(own), Value::Object(its)) = (ours, theirs) else {
+    let (Value::Object(our_fields), Value::Object(their_fields)) = (ours, theirs) else {
         return Some(format!(": {ours} and {theirs}"));
     };
-    let names = own.keys().chain(its.keys());
+    let names = our_fields.keys().chain(their_fields.keys());
     let absent = Value::Null;
     let different = names.map(|name| {
         let value = |object: &serde_json::Map<String, Value>| object.get(name).cloned();
-        let (ours, theirs) = (value(own), value(its));
+        let (ours, theirs) = (value(our_fields), value(their_fields));
         if ours.is_some() == theirs.is_some() {
-            let it = difference(&ours.unwrap_or_default(), &theirs.unwrap_or_default())?;
-            return Some(format!("/{name}{it}"));
+            let inner = difference(&ours.unwrap_or_default(), &theirs.unwrap_or_default())?;
+            return Some(format!("/{name}{inner}"));
         }
         let [ours, theirs] = [&ours, &theirs].map(|it| it.as_ref().unwrap_or(&absent));
         Some(format!("/{name}: {ours} and {theirs}"))

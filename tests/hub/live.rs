@@ -324,7 +324,7 @@ proptest! {
     /// For any facts: numbers have no gap, and from each position the tail returns the same frames
     /// that were sent live.
     #[test]
-    fn resuming_client_gets_identical_frames(all in batches(30), place in any::<prop::sample::Index>()) {
+    fn resuming_client_gets_identical_frames(all in batches(30), index in any::<prop::sample::Index>()) {
         let mut client = LegacyClient::new();
         client.apply(&[fixture()]);
         let begun = client.begin("~football/1", None);
@@ -338,7 +338,7 @@ proptest! {
             prop_assert_eq!(&frame["seq"], number, "{}", frame);
         }
         if frames.len() < 200 {
-            let from = place.index(frames.len() + 1);
+            let from = index.index(frames.len() + 1);
             let epoch = Some(begun.channel.epoch);
             let caught_up = client.begin("~football/1", Some(Position { epoch, seq: from as Seq }));
             let again = caught_up.frames[1..].iter();

@@ -244,7 +244,7 @@ fn counters_of_a_document_are_complete() {
     let counted =
         |stat| football(FootballFact::Stats { side: Side::First, values: vec![(stat, 3)] });
     let retracted = football(FootballFact::Retract {
-        of: "y1".into(),
+        eid: "y1".into(),
         why: "mistaken_identity".into(),
         score: FootballScore::default(),
     });

@@ -192,7 +192,7 @@ fn check_tennis(data: &Value, events: &[Value], truth: &TennisTruth) {
         .iter()
         .filter(|event| event["kind"] == "retract")
         .filter_map(|event| event["of"].as_str())
-        .filter(|of| !of.contains(':'))
+        .filter(|eid| !eid.contains(':'))
         .collect();
     assert_eq!(taken_back, truth.retracted.iter().map(|eid| &**eid).collect::<Vec<_>>());
 }

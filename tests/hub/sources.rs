@@ -47,9 +47,9 @@ fn goal(eid: &str, minute: u16) -> Event {
     football(FootballFact::Incident(goal))
 }
 
-fn retract(of: &str, home: u16) -> Event {
+fn retract(eid: &str, home: u16) -> Event {
     let score = FootballScore { goals: [home, 0], ..FootballScore::default() };
-    football(FootballFact::Retract { of: of.into(), why: "var".into(), score })
+    football(FootballFact::Retract { eid: eid.into(), why: "var".into(), score })
 }
 
 fn odds(slug: &str, change: MarketChange) -> Event {
@@ -199,7 +199,7 @@ fn repeated_retraction_and_point_of_tennis_change_nothing() {
         let point = Point { eid: eid.into(), winner, server, how: None, score: score(6) };
         tennis(TennisFact::Point(point))
     };
-    let retract = TennisFact::Retract { of: "p1".into(), why: "let".into(), score: score(5) };
+    let retract = TennisFact::Retract { eid: "p1".into(), why: "let".into(), score: score(5) };
     let retract = at(2, &[tennis(retract)]);
     let mut bench = Bench::new(SETTINGS);
     bench.apply(&at(0, &[fixture, tennis(TennisFact::Status(TennisStatus::Live))]));
@@ -343,16 +343,16 @@ fn source_that_goes_on_gets_its_own_open_markets() {
     let source = second_source(&mut bench, SourcePolicy::default());
     assert_eq!(bench.hub.source_facts(source).last, None);
     with_book(&mut bench, source, 0);
-    let known = bench.hub.source_facts(source);
-    assert!(known.last.is_some());
-    let [known] = &known.matches[..] else { panic!("{known:?}") };
-    let [(market, definition)] = &known.markets[..] else { panic!("{known:?}") };
+    let facts_of_source = bench.hub.source_facts(source);
+    assert!(facts_of_source.last.is_some());
+    let [open_match] = &facts_of_source.matches[..] else { panic!("{facts_of_source:?}") };
+    let [(market, definition)] = &open_match.markets[..] else { panic!("{open_match:?}") };
     let ids: Vec<&str> = definition.selections.iter().map(|it| &*it.id).collect();
     assert_eq!(
         (&**market, definition.status, &ids[..]),
         ("m", MarketStatus::Open, &["1", "x", "2"][..])
     );
-    assert_eq!((known.sport, known.key.is_empty()), (Sport::Football, false));
+    assert_eq!((open_match.sport, open_match.key.is_empty()), (Sport::Football, false));
     assert_eq!(bench.hub.source_facts(bench.source).matches, [], "another source");
     bench.apply_from(source, &then(1, &[self::market("betfair", MarketStatus::Closed)]));
     assert_eq!(bench.hub.source_facts(source).matches, [], "closed");
@@ -561,18 +561,18 @@ proptest! {
         for (second, step) in (1..).zip(steps) {
             let before = bench.data(MATCH)["score"]["home"].as_u64().unwrap_or(0);
             let events_before = bench.readers[MATCH].events().len();
-            let (own, events) = match step {
-                Step::Score(own, goals) => (own, vec![playing(), score(goals, 0)]),
-                Step::Goal(own, n) => (own, vec![goal(&format!("{own}{n}"), n * 15)]),
-                Step::Retract(own, n) => (own, vec![retract(&format!("{own}{n}"), n - 1)]),
-                Step::Price(own, cents) => (own, vec![prices("betfair", [cents, 300, 300])]),
-                Step::Market(own, status) => (own, vec![market("betfair", status)]),
-                Step::Health(own, feed) => {
-                    bench.health(who[usize::from(own)], feed);
-                    (own, vec![])
+            let (number, events) = match step {
+                Step::Score(number, goals) => (number, vec![playing(), score(goals, 0)]),
+                Step::Goal(number, n) => (number, vec![goal(&format!("{number}{n}"), n * 15)]),
+                Step::Retract(number, n) => (number, vec![retract(&format!("{number}{n}"), n - 1)]),
+                Step::Price(number, cents) => (number, vec![prices("betfair", [cents, 300, 300])]),
+                Step::Market(number, status) => (number, vec![market("betfair", status)]),
+                Step::Health(number, feed) => {
+                    bench.health(who[usize::from(number)], feed);
+                    (number, vec![])
                 }
             };
-            bench.apply_from(who[usize::from(own)], &then(second * 3, &events));
+            bench.apply_from(who[usize::from(number)], &then(second * 3, &events));
             let after = bench.data(MATCH)["score"]["home"].as_u64().unwrap_or(0);
             let new_events = &bench.readers[MATCH].events()[events_before..];
             let says_so = new_events.iter().any(|it| ["retract", "correct"].contains(&text(it, "kind")));

@@ -193,7 +193,9 @@ impl Comparison {
     fn check(&mut self, field: &str, published: &Value, truth: &Value) {
         let Self { recording, key, .. } = &*self;
         let mut exceptions = EXCEPTIONS.iter();
-        let is_one = exceptions.any(|(begin, of, _)| recording.starts_with(*begin) && *of == field);
+        let is_one = exceptions.any(|(begin, listed_field, _)| {
+            recording.starts_with(*begin) && *listed_field == field
+        });
         if !is_one && !is_equal(published, truth) {
             let line = format!("{recording} {key}: {field} is {published}, and not {truth}");
             self.wrong.push(line);
@@ -212,12 +214,15 @@ impl Comparison {
 }
 
 /// The channel and the document of the match with the provider's key.
-fn match_of<'a>(of: &mut Comparison, documents: &'a Documents) -> Option<(&'a str, &'a Value)> {
-    let key = of.key.clone();
-    let has_key = |refs: &Map<String, Value>| refs.values().any(|own| text(own) == key);
+fn match_of<'a>(
+    comparison: &mut Comparison,
+    documents: &'a Documents,
+) -> Option<(&'a str, &'a Value)> {
+    let key = comparison.key.clone();
+    let has_key = |refs: &Map<String, Value>| refs.values().any(|listed| text(listed) == key);
     let found = documents.iter().find(|(_, it)| it["refs"].as_object().is_some_and(has_key));
     if found.is_none() {
-        of.missing(&key);
+        comparison.missing(&key);
     }
     found.map(|(channel, document)| (channel.as_str(), document))
 }
@@ -283,16 +288,16 @@ fn check_incidents(to: &mut Comparison, document: &Value, truth: &Value, sides: 
     let incidents: Vec<_> = incidents.filter(|it| it["retracted"].is_null()).collect();
     for (list, word, kinds, published_word) in LISTS {
         let Some(stated) = truth.get(list).and_then(Value::as_array) else { continue };
-        let describe = |it: &Value, side: &str, what: &Value| match list {
+        let describe = |row: &Value, side: &str, what: &Value| match list {
             // A provider numbers them with their minutes.
             "kicks" => format!("{side} {what}"),
-            _ => format!("{side} {what} {}+{}", it["minute"], it["added"]),
+            _ => format!("{side} {what} {}+{}", row["minute"], row["added"]),
         };
-        let stated = stated.iter().map(|it| describe(it, text(&it["side"]), &it[word]));
-        let of_kind = incidents.iter().copied().filter(|it| kinds.contains(&text(&it["kind"])));
-        let published = of_kind.map(|it| {
-            let side = ["home", "away"].iter().position(|side| it["side"] == *side);
-            describe(it, side.map_or("no side", |side| sides[side]), &it[published_word])
+        let stated = stated.iter().map(|row| describe(row, text(&row["side"]), &row[word]));
+        let of_kind = incidents.iter().copied().filter(|row| kinds.contains(&text(&row["kind"])));
+        let published = of_kind.map(|row| {
+            let side = ["home", "away"].iter().position(|side| row["side"] == *side);
+            describe(row, side.map_or("no side", |side| sides[side]), &row[published_word])
         });
         let (mut stated, mut published): (Vec<_>, Vec<_>) = (stated.collect(), published.collect());
         stated.sort_unstable();
@@ -355,9 +360,9 @@ fn check_market(comparison: &mut Comparison, documents: &Documents, truth: &Valu
     let of_market = ("the market", &market["volume"], volumes.get("market").unwrap_or(&zero));
     let of_runners = volumes["runners"].as_object().into_iter().flatten();
     let of_runners = of_runners.map(|(id, it)| (id.as_str(), &of_selection(id)["volume"], it));
-    for (of, published, volume) in of_runners.chain([of_market]) {
+    for (what, published, volume) in of_runners.chain([of_market]) {
         if !published.is_null() {
-            comparison.check(&format!("volume of {of}"), published, volume);
+            comparison.check(&format!("volume of {what}"), published, volume);
         }
     }
 }
@@ -375,9 +380,9 @@ fn football_data_couk() {
         comparison.recording = recording;
         let finished = documents.values().filter(|it| text(&it["status"]) == "finished");
         let published: Vec<_> = finished
-            .map(|it| {
-                let names = ["home", "away"].map(|side| text(&it[side]["name"]));
-                let goals = [&it["score"], &it["score"]["ht"]];
+            .map(|row| {
+                let names = ["home", "away"].map(|side| text(&row[side]["name"]));
+                let goals = [&row["score"], &row["score"]["ht"]];
                 line(names, goals.map(|goals| pair(goals, ["home", "away"])))
             })
             .collect();
@@ -385,9 +390,9 @@ fn football_data_couk() {
         let stated: Vec<_> = seasons
             .flatten()
             .filter(|it| !it["score"].is_null())
-            .map(|it| {
-                let names = ["home", "away"].map(|side| text(&it[side]));
-                line(names, ["score", "half_time"].map(|part| it[part].clone()))
+            .map(|row| {
+                let names = ["home", "away"].map(|side| text(&row[side]));
+                line(names, ["score", "half_time"].map(|part| row[part].clone()))
             })
             .collect();
         let counts = [&published, &stated].map(|lines| json!(lines.len()));

@@ -1,8 +1,7 @@
 //! Webhooks: events of channels, sent to URLs that customers name.
 //!
-//! **In:** events (the name and epoch of their channel, `eid`, kind, JSON text, time) and prices, with their position in the
-//! log; requests of owners. **Out:** signed HTTPS requests, and the log of deliveries. **Must not know** the hub, what events mean, add-ons,
-//! HTTP requests of clients.
+//! **In:** records of the log, in which an [`Extractor`] finds events and prices; requests of owners. **Out:** signed HTTPS requests,
+//! and the log of deliveries. **Must not know** the hub, add-ons, HTTP requests of clients.
 //!
 //! - **At least once.** A [`Recorder`] writes the deliveries of events and the position behind them in one transaction. After a
 //!   crash the events behind the stored position come again. A delivery has a row, and its id follows from the webhook and
@@ -13,7 +12,7 @@
 //! - **The URL is a stranger's.** A request goes to public addresses only, over HTTPS, without redirects: see `client`.
 //! - **The secret** is not stored: see `signing`.
 //!
-//! In reading order: [`EventKind`] and [`Event`], [`Webhook`] with its checks, [`PriceCondition`], `signing`, `store`, [`Recorder`], `client`,
+//! In reading order: [`EventKind`] and [`Event`], [`Extractor`], [`Webhook`] with its checks, [`PriceCondition`], `signing`, `store`, [`Recorder`], `client`,
 //! `sender`.
 //!
 //! | queue | limit | beyond it |
@@ -26,6 +25,7 @@
 mod client;
 pub mod config;
 mod event;
+mod extract;
 mod price;
 mod recorder;
 mod sender;
@@ -57,6 +57,7 @@ use self::{
 };
 pub use self::{
     event::{Event, EventKind, UnknownEventKind},
+    extract::Extractor,
     price::{
         BookPrices, MetConditions, PriceBound, PriceCondition, PriceCrossing, PriceUpdate,
         SelectionPrice,
@@ -193,14 +194,14 @@ impl Webhooks {
         enabled: Option<bool>,
         now: Micros,
     ) -> Result<Webhook, WebhookError> {
-        let known = self.get(account, id).await?;
-        let is_new = *terms != known.terms;
+        let existing = self.get(account, id).await?;
+        let is_new = *terms != existing.terms;
         let checked = match is_new || enabled == Some(true) {
             true => Some(terms.checked(self.shared.config.allow_private)?),
             false => None,
         };
-        let new = checked.filter(|checked| is_new && *checked != known.terms);
-        if self.shared.store.change(&known, new.as_ref(), enabled, now).await? {
+        let new = checked.filter(|checked| is_new && *checked != existing.terms);
+        if self.shared.store.change(&existing, new.as_ref(), enabled, now).await? {
             self.note_change();
         }
         self.shared.due.notify_one();

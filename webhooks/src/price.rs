@@ -152,7 +152,7 @@ pub struct SelectionPrice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct ConditionId {
     pub(crate) webhook: i64,
-    pub(crate) place: usize,
+    pub(crate) index: usize,
 }
 
 /// The conditions that are met, in each channel.
@@ -172,8 +172,8 @@ impl BookPrices {
     /// Whether the selection of a condition is gone.
     fn lacks(&self, condition: &PriceCondition) -> bool {
         let PriceCondition { market, selection, .. } = condition;
-        let is_removed = |(of, it): &(String, Option<String>)| {
-            of == market && it.as_ref().is_none_or(|it| it == selection)
+        let is_removed = |(key, other): &(String, Option<String>)| {
+            key == market && other.as_ref().is_none_or(|other| other == selection)
         };
         self.is_whole && !self.selections.iter().any(|price| condition.is_about(price))
             || self.removed.iter().any(is_removed)
@@ -227,8 +227,8 @@ pub(crate) fn check(
         subscription.follows_prices(&update.channel) && update.at >= subscription.webhook.active
     };
     for Subscription { webhook, .. } in subscriptions.iter().filter(follows) {
-        for (place, condition) in (0..).zip(&webhook.terms.prices) {
-            let id = ConditionId { webhook: webhook.id, place };
+        for (index, condition) in (0..).zip(&webhook.terms.prices) {
+            let id = ConditionId { webhook: webhook.id, index };
             let mut cross = |event| {
                 let channel = update.channel.clone();
                 crossings.push(PriceCrossing { condition: id, channel, event });
@@ -236,14 +236,14 @@ pub(crate) fn check(
             if book.lacks(condition) && met.remove(&update.channel, id) {
                 cross(None);
             }
-            for of in book.selections.iter().filter(|price| condition.is_about(price)) {
-                let Some(price) = of.price else { continue };
+            for selection in book.selections.iter().filter(|price| condition.is_about(price)) {
+                let Some(price) = selection.price else { continue };
                 if !condition.is_met(price) {
                     if met.remove(&update.channel, id) {
                         cross(None);
                     }
                 } else if met.insert(update.channel.clone(), id) {
-                    cross(Some(event(update, condition, of, price)));
+                    cross(Some(event(update, condition, selection, price)));
                 }
             }
         }
@@ -267,7 +267,7 @@ pub(crate) fn end(
 fn event(
     update: &PriceUpdate,
     condition: &PriceCondition,
-    of: &SelectionPrice,
+    selection: &SelectionPrice,
     price: Decimal,
 ) -> Event {
     let eid = format!("price-{}-{condition}", update.seq).replace(' ', "_");
@@ -278,10 +278,10 @@ fn event(
     let json = PriceEvent {
         kind: EventKind::Price.as_str(),
         eid: &eid,
-        market: &of.market,
-        selection: &of.selection,
+        market: &selection.market,
+        selection: &selection.selection,
         price,
-        bookmaker: of.bookmaker.as_deref(),
+        bookmaker: selection.bookmaker.as_deref(),
         at_least,
         at_most,
     };

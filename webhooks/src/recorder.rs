@@ -78,8 +78,8 @@ impl Recorder {
         let mut met = MetConditions::default();
         for (webhook, condition, channel) in store::met_conditions(&self.database).await? {
             let channel = ChannelId::new(channel);
-            for place in self.places(webhook, &condition) {
-                met.insert(channel.clone(), ConditionId { webhook, place });
+            for index in self.places(webhook, &condition) {
+                met.insert(channel.clone(), ConditionId { webhook, index });
             }
         }
         Ok(met)
@@ -88,7 +88,7 @@ impl Recorder {
     /// The places of a condition, given as text, among those of a webhook. None for one that the webhook no longer has.
     fn places(&self, webhook: i64, condition: &str) -> impl Iterator<Item = usize> {
         let found = self.webhook(webhook).into_iter().flat_map(|webhook| &webhook.terms.prices);
-        found.enumerate().filter(move |(_, it)| it.to_string() == condition).map(|(place, _)| place)
+        found.enumerate().filter(move |(_, it)| it.to_string() == condition).map(|(index, _)| index)
     }
 
     fn webhook(&self, id: i64) -> Option<&Webhook> {
@@ -227,9 +227,9 @@ impl Recorder {
         conditions: &HashMap<i64, String>,
         now: Micros,
     ) -> Result<(), sqlx::Error> {
-        let PriceCrossing { condition: ConditionId { webhook, place }, channel, event } = crossing;
-        let known = self.webhook(*webhook).and_then(|it| it.terms.prices.get(*place));
-        let (Some(condition), Some(stored)) = (known, conditions.get(webhook)) else {
+        let PriceCrossing { condition: ConditionId { webhook, index }, channel, event } = crossing;
+        let stored_condition = self.webhook(*webhook).and_then(|it| it.terms.prices.get(*index));
+        let (Some(condition), Some(stored)) = (stored_condition, conditions.get(webhook)) else {
             return Ok(());
         };
         // The row of a condition that the webhook no longer has would outlast it.
@@ -251,7 +251,7 @@ impl Recorder {
             let event = crossing.event.as_ref()?;
             let webhook = self.webhook(crossing.condition.webhook)?;
             (may_receive(webhook.account, event.channel.as_str()) == Some(true))
-                .then(|| NewDelivery::of(webhook, event, &event.body(), now))
+                .then(|| NewDelivery::new(webhook, event, &event.body(), now))
         };
         crossings.iter().filter_map(delivery).collect()
     }
@@ -270,7 +270,7 @@ impl Recorder {
             {
                 if may_receive(webhook.account, event.channel.as_str()) == Some(true) {
                     let body = body.get_or_insert_with(|| event.body());
-                    deliveries.push(NewDelivery::of(webhook, event, body, now));
+                    deliveries.push(NewDelivery::new(webhook, event, body, now));
                 }
             }
         }

@@ -132,13 +132,13 @@ mod tests {
     fn secrets_differ_by_webhook_and_generation_and_are_long_enough() {
         let server = ServerSecret::new(Zeroizing::new([7; 32]));
         let text = |webhook: &Webhook| server.current(webhook).text();
-        let own = text(&webhook(1, 1, None));
-        assert!(own.starts_with("whsec_"));
-        assert_eq!(BASE64.decode(&own.as_bytes()[6..]).unwrap().len(), 32);
-        assert_eq!(own, text(&webhook(1, 1, None)));
-        assert_ne!(own, text(&webhook(1, 2, None)));
-        assert_ne!(own, text(&webhook(2, 1, None)));
-        assert_ne!(own, text(&Webhook { account: 4, ..webhook(1, 1, None) }));
+        let secret = text(&webhook(1, 1, None));
+        assert!(secret.starts_with("whsec_"));
+        assert_eq!(BASE64.decode(&secret.as_bytes()[6..]).unwrap().len(), 32);
+        assert_eq!(secret, text(&webhook(1, 1, None)));
+        assert_ne!(secret, text(&webhook(1, 2, None)));
+        assert_ne!(secret, text(&webhook(2, 1, None)));
+        assert_ne!(secret, text(&Webhook { account: 4, ..webhook(1, 1, None) }));
     }
 
     #[test]
@@ -158,14 +158,14 @@ mod tests {
     #[test]
     fn message_ids_follow_from_webhook_channel_epoch_and_eid() {
         let id = |webhook: &Webhook, channel, epoch, eid| message_id(webhook, channel, epoch, eid);
-        let own = webhook(1, 1, None);
-        let first = id(&own, "football/7", Some(Epoch(1)), "g1");
+        let first_webhook = webhook(1, 1, None);
+        let first = id(&first_webhook, "football/7", Some(Epoch(1)), "g1");
         assert_eq!(first, id(&webhook(1, 5, None), "football/7", Some(Epoch(1)), "g1"));
         for other in [
             id(&webhook(2, 1, None), "football/7", Some(Epoch(1)), "g1"),
-            id(&own, "football/8", Some(Epoch(1)), "g1"),
-            id(&own, "football/7", Some(Epoch(2)), "g1"),
-            id(&own, "football/7", Some(Epoch(1)), "g2"),
+            id(&first_webhook, "football/8", Some(Epoch(1)), "g1"),
+            id(&first_webhook, "football/7", Some(Epoch(2)), "g1"),
+            id(&first_webhook, "football/7", Some(Epoch(1)), "g2"),
         ] {
             assert_ne!(first, other);
         }

@@ -128,7 +128,7 @@ impl Store {
     /// Gives a webhook these terms, if there are any, and enables or disables it. Returns whether that changes anything.
     pub(crate) async fn change(
         &self,
-        known: &Webhook,
+        existing: &Webhook,
         terms: Option<&WebhookTerms>,
         enabled: Option<bool>,
         now: Micros,
@@ -138,15 +138,15 @@ impl Store {
         }
         let mut tx = self.database.begin().await?;
         if let Some(terms) = terms {
-            set_terms(&mut tx, known, terms).await?;
+            set_terms(&mut tx, existing, terms).await?;
         }
         let is_switched = match enabled {
-            Some(true) => enable(&mut tx, known.id, now).await?,
-            Some(false) => disable(&mut tx, known.id, "its owner disabled it", now).await?,
+            Some(true) => enable(&mut tx, existing.id, now).await?,
+            Some(false) => disable(&mut tx, existing.id, "its owner disabled it", now).await?,
             None => false,
         };
         sqlx::query("UPDATE customer_webhooks SET paused_us = 0 WHERE id = $1 AND paused_us > 0")
-            .bind(known.id)
+            .bind(existing.id)
             .execute(&mut *tx)
             .await?;
         tx.commit().await?;

@@ -91,11 +91,11 @@ async fn unknown_events_and_conditions_stay_unless_they_are_replaced() {
                 .await
                 .unwrap()
         };
-        let known = webhooks.get(1, id).await.unwrap().terms;
-        assert_eq!(known.events, [EventKind::Goal, EventKind::Card]);
-        webhooks.change(1, id, &known, Some(false), NOW).await.unwrap();
+        let terms = webhooks.get(1, id).await.unwrap().terms;
+        assert_eq!(terms.events, [EventKind::Goal, EventKind::Card]);
+        webhooks.change(1, id, &terms, Some(false), NOW).await.unwrap();
         let channels = vec!["football/*".to_owned()];
-        let changed = WebhookTerms { channels, ..known };
+        let changed = WebhookTerms { channels, ..terms };
         webhooks.change(1, id, &changed, Some(true), NOW).await.unwrap();
         assert_eq!(read().await, (stored.0.to_owned(), stored.1.to_owned()));
         let replaced = WebhookTerms { events: vec![EventKind::Card], ..changed };

@@ -34,12 +34,12 @@ impl Network {
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.address, address.to_canonical()) {
-            (IpAddr::V4(own), IpAddr::V4(it)) => {
-                let differ = own.to_bits() ^ it.to_bits();
+            (IpAddr::V4(network), IpAddr::V4(host)) => {
+                let differ = network.to_bits() ^ host.to_bits();
                 differ.leading_zeros() >= self.prefix
             }
-            (IpAddr::V6(own), IpAddr::V6(it)) => {
-                let differ = own.to_bits() ^ it.to_bits();
+            (IpAddr::V6(network), IpAddr::V6(host)) => {
+                let differ = network.to_bits() ^ host.to_bits();
                 differ.leading_zeros() >= self.prefix
             }
             (IpAddr::V4(_), IpAddr::V6(_)) | (IpAddr::V6(_), IpAddr::V4(_)) => false,

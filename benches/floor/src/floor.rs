@@ -331,7 +331,7 @@ impl Floor {
         if let Role::Follower(follower) = self.connections.remove(token).role
             && let Some(channel) = self.channels.get_mut(&follower.channel)
         {
-            channel.followers.retain(|own| *own != token);
+            channel.followers.retain(|follower| *follower != token);
         }
     }
 }

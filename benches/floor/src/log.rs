@@ -50,11 +50,11 @@ impl Log {
     /// The position this many bytes further.
     pub(crate) fn advance(&self, from: Position, bytes: usize) -> Position {
         let (mut frame, mut offset) = (from.frame, from.offset + bytes);
-        for it in self.frames.range(self.index(from)..) {
-            if offset < it.bytes.len() {
+        for entry in self.frames.range(self.index(from)..) {
+            if offset < entry.bytes.len() {
                 break;
             }
-            offset -= it.bytes.len();
+            offset -= entry.bytes.len();
             frame += 1;
         }
         Position { frame, offset }

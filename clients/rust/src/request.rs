@@ -157,7 +157,7 @@ fn fields(command: Value) -> Map<String, Value> {
 mod tests {
     use super::*;
 
-    fn known(seq: u64) -> Channel {
+    fn channel_at(seq: u64) -> Channel {
         Channel { epoch: "e".to_owned(), seq, ..Channel::default() }
     }
 
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn positions_without_room_are_resumed_by_name_and_given_back() {
         let channels: BTreeMap<String, Channel> =
-            (0..9).map(|n| (format!("football/{n}"), known(n))).collect();
+            (0..9).map(|n| (format!("football/{n}"), channel_at(n))).collect();
         let limits = Limits { has_batch: true, from_bytes: 250, entries: 100 };
         let requests = subscribe(&["football/*".to_owned()], &channels, &limits);
         let resumed: usize = requests

@@ -157,8 +157,8 @@ impl Session {
         // Counted even if the hub named the time, so that a refusal after it waits longer.
         self.attempt += 1;
         // At most 30,000, so that nothing is cut off.
-        let own = (ceiling as f64 * random.clamp(0.0, 1.0)) as Millis;
-        Some(self.reconnect_after_ms.take().unwrap_or(own))
+        let random_delay = (ceiling as f64 * random.clamp(0.0, 1.0)) as Millis;
+        Some(self.reconnect_after_ms.take().unwrap_or(random_delay))
     }
 
     /// Handles what depends on time.

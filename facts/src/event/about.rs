@@ -99,9 +99,9 @@ impl About {
 
     /// Takes over what the other one knows and this one does not.
     pub fn fill_from(&mut self, other: &Self) {
-        fn fill<T: Clone>(own: &mut Option<T>, other: &Option<T>) {
-            if own.is_none() {
-                own.clone_from(other);
+        fn fill<T: Clone>(target: &mut Option<T>, other: &Option<T>) {
+            if target.is_none() {
+                target.clone_from(other);
             }
         }
         fill(&mut self.round, &other.round);

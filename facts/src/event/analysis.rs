@@ -149,8 +149,8 @@ pub struct Shot {
     #[cfg_attr(feature = "schema", schemars(with = "Option<f64>", range(min = 0, max = 1)))]
     pub expected_on_target: Option<ExpectedGoals>,
     /// Where it was taken, in tenths of a percent of the pitch, seen from the side that shoots.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub place: Option<PitchPlace>,
+    #[serde(rename = "place", skip_serializing_if = "Option::is_none")]
+    pub location: Option<PitchPlace>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub goal_mouth: Option<GoalMouth>,
 }
@@ -284,7 +284,7 @@ impl Half {
 
     /// The half that a period is, if it is one.
     #[must_use]
-    pub fn of(period: Period) -> Option<Self> {
+    pub fn from_period(period: Period) -> Option<Self> {
         match period {
             Period::FirstHalf => Some(Self::First),
             Period::SecondHalf => Some(Self::Second),
@@ -308,7 +308,8 @@ impl Half {
 #[serde(deny_unknown_fields)]
 pub struct AveragePosition {
     pub player: Participant,
-    pub place: PitchPlace,
+    #[serde(rename = "place")]
+    pub location: PitchPlace,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -30,7 +30,8 @@ pub enum FootballFact {
     /// An incident is taken back (a goal overturned); `score` is what stands now.
     Retract {
         /// The `eid` of the incident.
-        of: Eid,
+        #[serde(rename = "of")]
+        eid: Eid,
         why: Arc<str>,
         score: FootballScore,
     },
@@ -124,9 +125,9 @@ impl FootballScore {
     /// know of.
     #[must_use]
     pub fn is_ahead_of(&self, other: &Self) -> bool {
-        let more = |own: Pair<u16>, other: Pair<u16>| own[0] > other[0] || own[1] > other[1];
+        let more = |newer: Pair<u16>, other: Pair<u16>| newer[0] > other[0] || newer[1] > other[1];
         let kicks = self.penalties.zip(other.penalties);
-        more(self.goals, other.goals) || kicks.is_some_and(|(own, other)| more(own, other))
+        more(self.goals, other.goals) || kicks.is_some_and(|(newer, other)| more(newer, other))
     }
 }
 

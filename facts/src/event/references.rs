@@ -39,7 +39,7 @@ pub fn collect<T>(read: impl FnOnce() -> T) -> (T, Vec<Reference>) {
     (line, READ.take().unwrap_or_default())
 }
 
-fn place(reference: Reference) -> Result<Id, &'static str> {
+fn resolve(reference: Reference) -> Result<Id, &'static str> {
     READ.with_borrow_mut(|read| {
         let list = read.as_mut().ok_or("a reference outside of a line")?;
         list.push(reference);
@@ -68,7 +68,7 @@ impl TryFrom<NamedParticipant> for Participant {
     fn try_from(
         NamedParticipant { name, key, id }: NamedParticipant,
     ) -> Result<Self, &'static str> {
-        Ok(Self { id: place(Reference { key, id })?, name })
+        Ok(Self { id: resolve(Reference { key, id })?, name })
     }
 }
 
@@ -98,7 +98,7 @@ impl TryFrom<NamedCompetition> for Competition {
 
     fn try_from(named: NamedCompetition) -> Result<Self, &'static str> {
         let NamedCompetition { name, key, id, season } = named;
-        Ok(Self { id: place(Reference { key, id })?, name, season })
+        Ok(Self { id: resolve(Reference { key, id })?, name, season })
     }
 }
 
@@ -127,7 +127,7 @@ impl TryFrom<NamedVenue> for Venue {
     type Error = &'static str;
 
     fn try_from(NamedVenue { name, key, id, city }: NamedVenue) -> Result<Self, &'static str> {
-        Ok(Self { id: place(Reference { key, id })?, name, city })
+        Ok(Self { id: resolve(Reference { key, id })?, name, city })
     }
 }
 

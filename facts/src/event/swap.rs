@@ -63,8 +63,8 @@ fn swap_football(fact: &FootballFact) -> FootballFact {
         FootballFact::Score(score) => FootballFact::Score(swap_goals(*score)),
         FootballFact::Incident(it) => FootballFact::Incident(swap_incident(it)),
         FootballFact::Correct(it) => FootballFact::Correct(swap_incident(it)),
-        FootballFact::Retract { of, why, score } => {
-            FootballFact::Retract { of: of.clone(), why: why.clone(), score: swap_goals(*score) }
+        FootballFact::Retract { eid, why, score } => {
+            FootballFact::Retract { eid: eid.clone(), why: why.clone(), score: swap_goals(*score) }
         }
         FootballFact::Stats { side, values } => {
             FootballFact::Stats { side: side.other(), values: values.clone() }
@@ -126,8 +126,8 @@ fn swap_tennis(fact: &TennisFact) -> TennisFact {
             score: swap_sets(&point.score),
             ..point.clone()
         }),
-        TennisFact::Retract { of, why, score } => {
-            TennisFact::Retract { of: of.clone(), why: why.clone(), score: swap_sets(score) }
+        TennisFact::Retract { eid, why, score } => {
+            TennisFact::Retract { eid: eid.clone(), why: why.clone(), score: swap_sets(score) }
         }
     }
 }

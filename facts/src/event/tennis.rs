@@ -21,7 +21,8 @@ pub enum TennisFact {
     /// A point is taken back; `score` is what stands now.
     Retract {
         /// The `eid` of the point.
-        of: Eid,
+        #[serde(rename = "of")]
+        eid: Eid,
         why: Arc<str>,
         score: TennisScore,
     },

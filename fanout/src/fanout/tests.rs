@@ -233,13 +233,13 @@ struct Client {
 
 impl Client {
     fn connect(fanout: &Fanout, key: u64, payer: Payer) -> Self {
-        let (stream, own) = UnixStream::pair().expect("a pair of sockets");
-        own.set_read_timeout(Some(Duration::from_secs(60))).expect("it is not zero");
+        let (stream, client_end) = UnixStream::pair().expect("a pair of sockets");
+        client_end.set_read_timeout(Some(Duration::from_secs(60))).expect("it is not zero");
         let (permission, guard) = (Permission::EVERYTHING, Box::new(()));
         let (expiry, peer, deflates) = (None, None, false);
         let owner = Owner { key, payer, expiry, permission, deflates, peer, guard };
         fanout.serve(Stream::Unix(stream), Vec::new(), owner, Dialect::Stream);
-        let mut client = Self { stream: own, read: Vec::new() };
+        let mut client = Self { stream: client_end, read: Vec::new() };
         client.await_text("\"hello\"");
         client
     }

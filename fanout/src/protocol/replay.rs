@@ -46,7 +46,7 @@ impl StreamCommand {
             let message = format!("a replay has at most {CHANNELS_MAX} channels");
             return Err(Refusal::new(&id, Code::Limit, message));
         }
-        let (mut channels, mut known) = (Vec::new(), HashSet::new());
+        let (mut channels, mut seen) = (Vec::new(), HashSet::new());
         for name in names {
             let name = name.get("ch").unwrap_or(name).as_str();
             let name = name.ok_or_else(|| bad("a channel's name is a string"))?;
@@ -56,7 +56,7 @@ impl StreamCommand {
                 return Err(Refusal::new(&id, Code::BadChannel, message).about(name));
             }
             let channel = ChannelId::new(name);
-            if known.insert(channel.clone()) {
+            if seen.insert(channel.clone()) {
                 channels.push(channel);
             }
         }
@@ -209,12 +209,12 @@ struct Entries<'a>(&'a [ReplayChannel]);
 impl Serialize for Entries<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let entries = self.0.iter();
-        serializer.collect_map(entries.map(|it| (it.name.as_str(), ChannelPosition::of(it))))
+        serializer.collect_map(entries.map(|it| (it.name.as_str(), ChannelPosition::new(it))))
     }
 }
 
 impl ChannelPosition {
-    fn of(channel: &ReplayChannel) -> Self {
+    fn new(channel: &ReplayChannel) -> Self {
         let (position, error) = match channel.status {
             ReplayChannelStatus::Played { position, .. } => (position, None),
             ReplayChannelStatus::NotTracked => (None, Some(Code::NotTracked)),
@@ -229,7 +229,7 @@ impl ChannelPosition {
 }
 
 impl Speed {
-    fn of(speed: ReplaySpeed) -> Self {
+    fn new(speed: ReplaySpeed) -> Self {
         match speed {
             ReplaySpeed::Unlimited => Self::Max("max"),
             ReplaySpeed::Thousandths(speed) if speed.is_multiple_of(1000) => {
@@ -248,7 +248,7 @@ impl Speed {
 pub fn replay_subscribed(id: &Value, replay: u32, is_batch: bool, state: &ReplayState) -> Bytes {
     let channels = match &state.channels[..] {
         [channel] if !is_batch => {
-            let position = ChannelPosition::of(channel);
+            let position = ChannelPosition::new(channel);
             Channels::One { ch: channel.name.as_str(), position }
         }
         channels => Channels::Several { chs: Entries(channels) },
@@ -259,7 +259,7 @@ pub fn replay_subscribed(id: &Value, replay: u32, is_batch: bool, state: &Replay
         replay: replay::name(replay),
         span: Span { first: state.span.0, last: state.span.1 },
         at: state.at,
-        speed: Speed::of(state.speed),
+        speed: Speed::new(state.speed),
         paused: state.is_paused,
     })
 }

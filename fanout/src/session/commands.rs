@@ -116,8 +116,9 @@ impl Session {
             StreamCommand::Subscribe { id, options, .. }
             | StreamCommand::SubscribeBatch { id, options, .. } => Some((id, options.clone())),
             StreamCommand::Set { id, channel, changes } => {
-                let own = || Some(&self.subscriptions[self.by_name(channel.as_str())?].options);
-                let current = self.wildcards.get(channel).or_else(own)?;
+                let subscribed =
+                    || Some(&self.subscriptions[self.by_name(channel.as_str())?].options);
+                let current = self.wildcards.get(channel).or_else(subscribed)?;
                 Some((id, changes.clone().apply_to(current)))
             }
             _ => None,

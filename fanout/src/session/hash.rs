@@ -92,7 +92,7 @@ impl Session {
     ) {
         let sub = &mut self.subscriptions[key];
         if let Some(id) = sub.hashing.as_mut().and_then(|hashing| hashing.id.take()) {
-            let hash = hash.of(sub.options.pick.as_ref());
+            let hash = hash.for_pick(sub.options.pick.as_ref());
             let reply = protocol::hash(&id, &sub.channel, head, &hash);
             context.outbox.push_reply(reply, context.now);
         }

@@ -46,7 +46,7 @@ impl SubscriptionIndex {
     /// Removes a subscription, which must still be in `subscriptions`.
     pub(super) fn remove(&mut self, subscriptions: &Slab<Subscription>, key: usize) {
         let channel = &subscriptions[key].channel;
-        let is_own = |own: &u32| *own as usize == key;
+        let is_own = |entry: &u32| *entry as usize == key;
         if let Ok(entry) = self.by_name.find_entry(hash_name(channel.name.as_str()), is_own) {
             entry.remove();
         }

@@ -209,7 +209,7 @@ impl Session {
 
 impl Replays {
     fn has(&self, replay: Option<u32>) -> bool {
-        self.running.iter().any(|own| Some(own.number) == replay)
+        self.running.iter().any(|entry| Some(entry.number) == replay)
     }
 
     /// Confirms what the client asked for. `classes`: what the session may follow now, which may be less than
@@ -248,9 +248,9 @@ impl Replays {
                 if seeks {
                     context.outbox.withdraw_replay(number);
                 }
-                for (own, current) in replay.channels.iter_mut().zip(&state.channels) {
-                    if own.is_played() {
-                        own.status = current.status;
+                for (entry, current) in replay.channels.iter_mut().zip(&state.channels) {
+                    if entry.is_played() {
+                        entry.status = current.status;
                     }
                 }
                 state.channels.clone_from(&replay.channels);

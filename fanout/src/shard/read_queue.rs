@@ -143,10 +143,10 @@ mod tests {
                 queue.push(account(100 + other), 100 + usize::try_from(other).unwrap())
             });
             let read = turn(&mut queue, dear, |payer| payer == account(1));
-            let (own, others): (Vec<_>, Vec<_>) =
+            let (of_account, others): (Vec<_>, Vec<_>) =
                 read.into_iter().partition(|(payer, _)| *payer == account(1));
             assert_eq!(others.len(), 6, "all others are read in each turn");
-            let slots: Vec<usize> = own.iter().map(|(_, slot)| *slot).collect();
+            let slots: Vec<usize> = of_account.iter().map(|(_, slot)| *slot).collect();
             let expected: Vec<usize> = (0..3).map(|at| (number * 3 + at) % 90).collect();
             assert_eq!(slots, expected, "its sockets take turns, within 250 us");
         }

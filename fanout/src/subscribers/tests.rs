@@ -129,7 +129,7 @@ fn frames(mut written: &[u8]) -> Vec<Value> {
 /// All patterns of 9 segments that cover `a/a/a/a/a/a/a/a/N`.
 fn covering_patterns() -> Vec<String> {
     let words = (0..256_u32).map(|bits| {
-        (0..8).map(|place| if bits >> place & 1 == 0 { "a/" } else { "*/" }).collect::<String>()
+        (0..8).map(|index| if bits >> index & 1 == 0 { "a/" } else { "*/" }).collect::<String>()
     });
     words.map(|word| word + "*").collect()
 }
@@ -200,12 +200,12 @@ proptest! {
         ended in prop::collection::vec(0..NAMES.len(), 1..12),
     ) {
         let (mut at_once, mut one_by_one) = (world_of_names(), world_of_names());
-        for place in followed {
-            let command = json!({"op": "subscribe", "ch": NAMES[place]});
+        for index in followed {
+            let command = json!({"op": "subscribe", "ch": NAMES[index]});
             at_once.command(&command);
             one_by_one.command(&command);
         }
-        let names: Vec<&str> = ended.into_iter().map(|place| NAMES[place]).collect();
+        let names: Vec<&str> = ended.into_iter().map(|index| NAMES[index]).collect();
         at_once.command(&json!({"op": "unsubscribe", "chs": names}));
         for name in names {
             one_by_one.command(&json!({"op": "unsubscribe", "ch": name}));
@@ -220,8 +220,8 @@ proptest! {
         steps in prop::collection::vec((0_usize..4, 0..NAMES.len(), any::<bool>()), 1..25),
     ) {
         let mut world = world_of_names();
-        for (kind, place, lag) in steps {
-            let name = NAMES[place];
+        for (kind, index, lag) in steps {
+            let name = NAMES[index];
             let command = match kind {
                 0 => json!({"op": "subscribe", "ch": name, "lag": lag}),
                 1 => json!({"op": "unsubscribe", "ch": name}),

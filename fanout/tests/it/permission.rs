@@ -58,13 +58,14 @@ struct World {
 }
 
 fn channel(name: &str) -> Channel {
-    let place = CHANNELS.iter().position(|(own, _)| *own == name).expect("one of the channels");
+    let index =
+        CHANNELS.iter().position(|(listed, _)| *listed == name).expect("one of the channels");
     Channel {
-        number: u32::try_from(place).expect("few"),
+        number: u32::try_from(index).expect("few"),
         name: ChannelId::new(name),
         epoch: Epoch(7),
         deliver_last: false,
-        needs: CHANNELS[place].1,
+        needs: CHANNELS[index].1,
     }
 }
 
@@ -126,7 +127,7 @@ impl World {
                 }
                 HostRequest::Locate { channels } => {
                     let locate = |(name, _): &(ChannelId, _)| {
-                        let is_open = CHANNELS.iter().any(|(known, _)| *known == name.as_str());
+                        let is_open = CHANNELS.iter().any(|(listed, _)| *listed == name.as_str());
                         is_open.then(|| Located {
                             channel: channel(name.as_str()),
                             head: self.published,

@@ -55,9 +55,9 @@ proptest! {
         }
         world.settle();
         let before: Vec<_> = world.clients.iter().map(|client| client.positions.clone()).collect();
-        for (subscriber, known) in before.iter().enumerate() {
+        for (subscriber, positions) in before.iter().enumerate() {
             let followed = world.session(subscriber).channels();
-            prop_assert!(known.len() >= followed, "a followed channel never arrived");
+            prop_assert!(positions.len() >= followed, "a followed channel never arrived");
         }
         // All subscriptions are live: one more change of each channel arrives.
         for number in 0..CHANNELS {
@@ -67,15 +67,15 @@ proptest! {
         }
         world.settle();
         for (subscriber, before) in before.iter().enumerate() {
-            let known = &world.clients[subscriber].positions;
-            let moved: BTreeSet<&u32> = known
+            let positions = &world.clients[subscriber].positions;
+            let moved: BTreeSet<&u32> = positions
                 .iter()
                 .filter(|(number, seq)| before.get(number) != Some(seq))
                 .map(|(number, _)| number)
                 .collect();
             prop_assert_eq!(moved.len(), world.session(subscriber).channels());
             for number in moved {
-                prop_assert_eq!(known[number], world.host.heads[number]);
+                prop_assert_eq!(positions[number], world.host.heads[number]);
             }
         }
     }
@@ -157,12 +157,12 @@ fn suspension_goes_before_queued_frames() {
     for _ in 0..2000 {
         let before = world.clients[0].positions.clone();
         world.read(0, 1);
-        let known = &world.clients[0].positions;
+        let positions = &world.clients[0].positions;
         order.extend(
-            known
+            positions
                 .iter()
-                .filter(|(of, seq)| before.get(of) != Some(seq))
-                .map(|(of, seq)| (*of, *seq)),
+                .filter(|(number, seq)| before.get(number) != Some(seq))
+                .map(|(number, seq)| (*number, *seq)),
         );
     }
     let suspended = order.iter().position(|it| *it == (0, 8)).expect("it came");

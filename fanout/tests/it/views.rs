@@ -222,7 +222,7 @@ struct Client {
     pipe: Pipe,
     selection: usize,
     document: Value,
-    known: Option<Seq>,
+    position: Option<Seq>,
     events: Vec<Seq>,
     /// Events up to here are in the image.
     since: Seq,
@@ -251,35 +251,36 @@ impl Client {
         match frame["type"].as_str().expect("a type") {
             "image" => {
                 self.document = frame["data"].clone();
-                (self.known, self.since) = (Some(seq()), seq());
+                (self.position, self.since) = (Some(seq()), seq());
                 self.events.clear();
             }
             "update" => {
-                let (prev, known) = (frame["prev"].as_u64(), self.known.expect("an image came"));
-                assert!(prev <= Some(known), "a gap before {frame}, at {known}");
+                let (prev, position) =
+                    (frame["prev"].as_u64(), self.position.expect("an image came"));
+                assert!(prev <= Some(position), "a gap before {frame}, at {position}");
                 // A beat may have said before what a frame without changes says at the end of a catch-up.
                 let is_empty = frame["patch"] == json!({}) && frame.get("events").is_none();
-                assert!(seq() > known || is_empty, "{frame} came again, at {known}");
+                assert!(seq() > position || is_empty, "{frame} came again, at {position}");
                 if let Some(patch) = frame.get("patch") {
                     merge(&mut self.document, patch);
                 }
                 for event in frame["events"].as_array().into_iter().flatten() {
                     self.events.push(event["eid"].as_u64().expect("an eid"));
                 }
-                self.known = Some(seq().max(known));
+                self.position = Some(seq().max(position));
                 self.updates += 1;
             }
             "beat" => {
                 if let Some(head) = frame["heads"]["c"].as_u64() {
                     // While it is behind, a beat has its last frame.
-                    self.known = self.known.max(Some(head));
+                    self.position = self.position.max(Some(head));
                 }
             }
-            "hash" if self.known == Some(seq()) && seq() == host.head() => {
+            "hash" if self.position == Some(seq()) && seq() == host.head() => {
                 let is_whole = !SELECTIONS[self.selection].contains("pick");
-                let own =
+                let expected_hash =
                     if is_whole { self.document.clone() } else { prune(&self.document).into() };
-                assert_eq!(frame["sha256"], own.to_string());
+                assert_eq!(frame["sha256"], expected_hash.to_string());
                 self.proved += 1;
             }
             _ => {}
@@ -289,7 +290,7 @@ impl Client {
     fn check(&self, host: &Host) {
         let selection = self.selection;
         let all = leaves(&host.document, selection);
-        assert_eq!(leaves(&self.document, 0), all, "selection {selection} at {:?}", self.known);
+        assert_eq!(leaves(&self.document, 0), all, "selection {selection} at {:?}", self.position);
         let sequences = self.since + 1..=host.head();
         let expected = sequences.filter(|seq| {
             let change = &host.changes[usize::try_from(*seq).expect("few") - 1];
@@ -472,7 +473,7 @@ proptest! {
             world.apply(Step::Hash(slot));
             world.settle();
             let client = &world.clients[slot];
-            if client.known.is_some() {
+            if client.position.is_some() {
                 client.check(&world.host);
                 prop_assert!(client.proved > 0, "the hash was not equal at the head");
             }
@@ -497,11 +498,11 @@ fn change_outside_the_pick_is_not_sent() {
     world.publish(patch(json!({"clock": 12})));
     world.settle();
     let client = &world.clients[0];
-    assert_eq!((client.updates, client.known), (1, Some(11)));
+    assert_eq!((client.updates, client.position), (1, Some(11)));
     assert_eq!(client.document, json!({"score": {"home": 1}}));
     world.apply(Step::Beat(0));
     world.settle();
-    assert_eq!(world.clients[0].known, Some(12));
+    assert_eq!(world.clients[0].position, Some(12));
 }
 
 /// Frames are compressed from 512 bytes, and only if that saves something.

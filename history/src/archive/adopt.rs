@@ -243,7 +243,7 @@ mod tests {
                 let archive = Archive::open(&database).await.unwrap();
                 let briefs = archive.find(&MatchQuery::default()).briefs;
                 assert_eq!(briefs.len(), 1);
-                let number = |id| ids.known(Id(id)).unwrap().0;
+                let number = |id| ids.get(Id(id)).unwrap().0;
                 assert_eq!(briefs[0].id, number(old.brief.id), "as a feed's own match will have");
                 assert_eq!(briefs[0].sides, Some([number(home), number(away)]));
                 assert!(briefs[0].season.is_some_and(|id| id <= u64::from(NUMBERS_MAX)));

@@ -365,7 +365,7 @@ fn analysis(state: &MatchAnalysis) -> AnalysisRecord {
         body_part: it.body_part,
         expected_goals: it.expected_goals,
         expected_on_target: it.expected_on_target,
-        place: it.place.map(|place| [place.x, place.y]),
+        place: it.location.map(|place| [place.x, place.y]),
         goal_mouth: it.goal_mouth.map(|mouth| [mouth.y, mouth.z]),
     };
     let momentum = state.momentum.iter();
@@ -373,8 +373,8 @@ fn analysis(state: &MatchAnalysis) -> AnalysisRecord {
         momentum.map(|(at, value)| (at.minute * 2 + MomentumMinute::from(at.added), *value));
     let position = |it: &AveragePosition| PositionRecord {
         player: named(&it.player),
-        x: it.place.x,
-        y: it.place.y,
+        x: it.location.x,
+        y: it.location.y,
     };
     AnalysisRecord {
         shots: state.shots.iter().map(shot).collect(),

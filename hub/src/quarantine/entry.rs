@@ -55,7 +55,7 @@ impl QuarantineEntry {
             at,
             source: source.to_owned(),
             format: format.to_owned(),
-            place: refusal.place.to_string(),
+            place: refusal.location.to_string(),
             kind: refusal.kind.as_str().to_owned(),
             reason: String::from_utf8_lossy(&redact_keys(refusal.reason.as_bytes()))
                 .chars()

@@ -84,7 +84,7 @@ impl Quarantine {
     pub fn keep(&mut self, source: &Arc<str>, format: &str, refusal: &Refusal, now: Micros) {
         if self.logged.insert((Arc::clone(source), refusal.kind)) {
             let kind = refusal.kind.as_str();
-            warn!(%source, place = %refusal.place, kind, reason = refusal.reason,
+            warn!(%source, place = %refusal.location, kind, reason = refusal.reason,
                 "message refused; more of this kind are only counted");
         }
         let most = usize::try_from(self.limits.bytes_max / PARTS_OF_BUDGET).unwrap_or(usize::MAX);

@@ -7,9 +7,10 @@ use std::{
 };
 
 use bytes::Bytes;
+use facts::merge_patch;
 use fanout::{Change, ChannelId, Epoch, Micros, Publication, channel::Rate, encode::payload};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, value::RawValue};
+use serde_json::{Value, value::RawValue};
 
 use super::{
     NUMBERS_AFTER, ROUND_US, RoundNumber, TestMatch, begins, epoch_of, round::Round, round_at,
@@ -121,30 +122,11 @@ fn write_line(
         *document = data;
     }
     if let Some(patch) = frame.patch {
-        merge_patch(document, patch);
+        merge_patch(document, &patch);
     }
     let sha256 = hash_of(document);
     let frame: &RawValue = serde_json::from_slice(&text).expect("a frame is JSON");
     let line = Line { sha256: &sha256, frame };
     serde_json::to_writer(&mut *lines, &line).expect("writing to memory does not fail");
     writeln!(lines).expect("writing to memory does not fail");
-}
-
-/// Applies a JSON merge patch (RFC 7396, section 2).
-fn merge_patch(target: &mut Value, patch: Value) {
-    let Value::Object(patch) = patch else {
-        *target = patch;
-        return;
-    };
-    if !target.is_object() {
-        *target = Value::Object(Map::new());
-    }
-    let Value::Object(fields) = target else { return };
-    for (name, value) in patch {
-        if value.is_null() {
-            fields.remove(&name);
-        } else {
-            merge_patch(fields.entry(name).or_insert(Value::Null), value);
-        }
-    }
 }

@@ -141,7 +141,7 @@ impl<'de, F: FnMut(&'de str)> Visitor<'de> for EachSeed<F> {
 }
 
 /// A value if it is of its type, and unknown if it is not.
-pub(super) fn known<'de, D, T>(json: D) -> Result<Option<T>, D::Error>
+pub(super) fn known_value<'de, D, T>(json: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
     T: DeserializeOwned,
@@ -226,7 +226,7 @@ mod tests {
         whole: Option<u64>,
         #[serde(default, deserialize_with = "key")]
         key: Option<Arc<str>>,
-        #[serde(default, deserialize_with = "known")]
+        #[serde(default, deserialize_with = "known_value")]
         flag: Option<bool>,
         #[serde(default, deserialize_with = "known_all")]
         list: Vec<i8>,

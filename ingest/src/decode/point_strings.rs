@@ -158,7 +158,7 @@ fn strokes(pbp: &str) -> (Vec<Stroke>, Vec<char>) {
     let mut game = 0;
     for letter in pbp.chars() {
         match letter {
-            'S' | 'R' | 'A' | 'D' => strokes.push(Stroke::of(letter)),
+            'S' | 'R' | 'A' | 'D' => strokes.push(Stroke::from_letter(letter)),
             '/' => strokes[game..].iter_mut().rev().take(1).for_each(|it| it.changes = true),
             ';' | '.' => {
                 let ends = if letter == '.' { PointEnd::Set } else { PointEnd::Game };
@@ -192,7 +192,7 @@ fn close(game: &mut [Stroke]) {
 }
 
 impl Stroke {
-    fn of(letter: char) -> Self {
+    fn from_letter(letter: char) -> Self {
         Self {
             server_won: matches!(letter, 'S' | 'A'),
             ace: letter == 'A',
@@ -219,15 +219,15 @@ mod tests {
         let (strokes, _) = strokes(pbp);
         let written: String = strokes
             .iter()
-            .map(|it| {
-                let won = if it.server_won { "s" } else { "r" };
-                let form = match it.game {
+            .map(|point| {
+                let won = if point.server_won { "s" } else { "r" };
+                let form = match point.game {
                     Form::Ordinary => "",
                     Form::TieBreak => "t",
                     Form::Unclear => "?",
                 };
-                let change = if it.changes { "/" } else { "" };
-                let ends = match it.ends {
+                let change = if point.changes { "/" } else { "" };
+                let ends = match point.ends {
                     PointEnd::Nothing => "",
                     PointEnd::Game => ";",
                     PointEnd::Set => ".",

@@ -39,12 +39,12 @@ impl MarketState {
     /// inactive is emitted again when it is active again. Returns the number of prices.
     pub(super) fn update(
         &mut self,
-        of: &MarketRef,
+        market: &MarketRef,
         definition: MarketDefinition,
         prices: impl IntoIterator<Item = (Arc<str>, Decimal)>,
         facts: &mut Vec<Fact>,
     ) -> u32 {
-        self.define(of, definition, facts);
+        self.define(market, definition, facts);
         let new = |(id, price): (Arc<str>, Decimal)| {
             let unchanged = self.prices.insert(id.clone(), price) == Some(price);
             (!unchanged).then(|| SelectionChange { id, price: Some(price), ..Default::default() })
@@ -52,7 +52,7 @@ impl MarketState {
         let selections: Vec<_> = prices.into_iter().filter_map(new).collect();
         let count = u32::try_from(selections.len()).unwrap_or(u32::MAX);
         if count > 0 {
-            facts.push(of.fact(MarketChange::Prices { selections, volume: None }));
+            facts.push(market.fact(MarketChange::Prices { selections, volume: None }));
         }
         count
     }
@@ -60,7 +60,7 @@ impl MarketState {
     /// Emits the definition if it changed.
     pub(super) fn define(
         &mut self,
-        of: &MarketRef,
+        market: &MarketRef,
         definition: MarketDefinition,
         facts: &mut Vec<Fact>,
     ) {
@@ -72,15 +72,15 @@ impl MarketState {
         remaining.extend(active.filter_map(|it| self.prices.remove_entry(&it.id)));
         self.prices = remaining;
         self.definition = Some(definition.clone());
-        facts.push(of.fact(MarketChange::Define(definition)));
+        facts.push(market.fact(MarketChange::Define(definition)));
     }
 
     /// Suspends the market: it is not offered now, but it may return.
-    pub(super) fn suspend(&mut self, of: &MarketRef, facts: &mut Vec<Fact>) {
+    pub(super) fn suspend(&mut self, market: &MarketRef, facts: &mut Vec<Fact>) {
         let open = self.definition.clone().filter(|it| it.status == MarketStatus::Open);
         if let Some(definition) = open {
             let definition = MarketDefinition { status: MarketStatus::Suspended, ..definition };
-            self.define(of, definition, facts);
+            self.define(market, definition, facts);
         }
     }
 }

@@ -32,12 +32,15 @@ fn prices(interpreter: &mut dyn Interpret, message: &str) -> BTreeSet<String> {
         match &odds.change {
             MarketChange::Define(definition) => definitions.push((&odds.market, definition)),
             MarketChange::Prices { selections, .. } => {
-                let (_, of) = definitions.iter().find(|(id, _)| **id == odds.market).unwrap();
+                let (_, definition) =
+                    definitions.iter().find(|(id, _)| **id == odds.market).unwrap();
                 for selection in selections {
-                    let known = of.selections.iter().find(|it| it.id == selection.id).unwrap();
-                    let outcome = known.outcome.unwrap().as_str();
+                    let selection_definition =
+                        definition.selections.iter().find(|it| it.id == selection.id).unwrap();
+                    let outcome = selection_definition.outcome.unwrap().as_str();
                     let price = selection.price.unwrap();
-                    let (kind, period, line) = (&of.kind, &of.period, of.line);
+                    let (kind, period, line) =
+                        (&definition.kind, &definition.period, definition.line);
                     prices.insert(format!("{kind} {period:?} {line:?} {outcome} {price}"));
                 }
             }

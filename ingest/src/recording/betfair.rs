@@ -190,7 +190,9 @@ mod tests {
         let recording = Recording::open(path, &[], 0, &limits).unwrap();
         let steps = recording.map(|step| match step {
             Step::Batch(_) => "b".to_owned(),
-            Step::Refused(refusal) => format!("{}:{}", refusal.place.line, refusal.kind.as_str()),
+            Step::Refused(refusal) => {
+                format!("{}:{}", refusal.location.line, refusal.kind.as_str())
+            }
         });
         steps.collect::<Vec<_>>().join(" ")
     }

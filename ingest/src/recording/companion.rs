@@ -24,14 +24,14 @@ pub fn plan(named: &[PathBuf]) -> Result<Vec<PathBuf>, OpenError> {
     for path in named {
         match content::recognise(path)? {
             Content::Recording(_) | Content::Container => recordings.push(path.clone()),
-            Content::Companion(of) => companion = Some((path, of)),
-            Content::Either(of) if goes_with_another(path, of, named) => {}
+            Content::Companion(format) => companion = Some((path, format)),
+            Content::Either(format) if goes_with_another(path, format, named) => {}
             Content::Either(_) => recordings.push(path.clone()),
         }
     }
     match companion {
-        Some((path, of)) if recordings.is_empty() => {
-            Err(OpenError::OnlyCompanion { path: path.clone(), of })
+        Some((path, format)) if recordings.is_empty() => {
+            Err(OpenError::OnlyCompanion { path: path.clone(), format })
         }
         _ => Ok(recordings),
     }
@@ -42,7 +42,7 @@ fn goes_with_another(path: &Path, format: Format, named: &[PathBuf]) -> bool {
     let Some(key) = statsperform::match_key(path) else { return false };
     named.iter().any(|other| {
         let recording =
-            matches!(content::recognise(other), Ok(Content::Recording(of)) if of == format);
+            matches!(content::recognise(other), Ok(Content::Recording(found)) if found == format);
         recording && statsperform::match_key(other).as_ref() == Some(&key)
     })
 }
@@ -59,7 +59,7 @@ pub(super) fn candidates(
     let is_companion = |path: &&PathBuf| {
         matches!(
             content::recognise(path),
-            Ok(Content::Companion(of) | Content::Either(of)) if of == format
+            Ok(Content::Companion(found) | Content::Either(found)) if found == format
         )
     };
     let mut candidates: Vec<_> = named.iter().filter(is_companion).cloned().collect();

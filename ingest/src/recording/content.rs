@@ -24,7 +24,7 @@ const HEAD_BYTES: u64 = 64 * 1024;
 
 /// Looks at the beginning of a file, as far as it can be read.
 pub(super) fn recognise(path: &Path) -> Result<Content, OpenError> {
-    of(&head(path)?).ok_or_else(|| OpenError::UnknownFormat { path: path.to_owned() })
+    by_head(&head(path)?).ok_or_else(|| OpenError::UnknownFormat { path: path.to_owned() })
 }
 
 /// The beginning of a file, as far as it can be read.
@@ -60,7 +60,7 @@ const UOF_ROOTS: [&str; 15] = [
 
 /// Keys are searched for, not parsed: the head is cut somewhere, and a stream may be damaged where
 /// it begins. The most particular key comes first.
-fn of(head: &[u8]) -> Option<Content> {
+fn by_head(head: &[u8]) -> Option<Content> {
     let holds = |key: &str| memmem::find(head, key.as_bytes()).is_some();
     let any = |keys: &[&str]| keys.iter().any(|key| holds(key));
     let all = |keys: &[&str]| keys.iter().all(|key| holds(key));
@@ -139,7 +139,7 @@ mod tests {
 
     #[track_caller]
     fn check(head: &str, expected: Option<Content>) {
-        assert_eq!(of(head.as_bytes()), expected, "of {head}");
+        assert_eq!(by_head(head.as_bytes()), expected, "of {head}");
     }
 
     #[test]

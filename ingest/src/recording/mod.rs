@@ -110,9 +110,9 @@ pub enum OpenError {
     UnknownFormat { path: PathBuf },
     #[error(
         "{} only goes with a {} recording and cannot be played alone: name the {} as well",
-        .path.display(), .of.as_str(), .of.recording()
+        .path.display(), .format.as_str(), .format.recording()
     )]
-    OnlyCompanion { path: PathBuf, of: Format },
+    OnlyCompanion { path: PathBuf, format: Format },
     #[error("{} is longer than the {limit} bytes of a document", .path.display())]
     TooLong { path: PathBuf, limit: usize },
     #[error("{} cannot be played", .path.display())]
@@ -152,16 +152,16 @@ impl Recording {
             Content::Recording(format) | Content::Either(format) => format,
             // The file itself says which.
             Content::Container => Format::Events,
-            Content::Companion(of) => {
-                return Err(OpenError::OnlyCompanion { path: path.to_owned(), of });
+            Content::Companion(format) => {
+                return Err(OpenError::OnlyCompanion { path: path.to_owned(), format });
             }
         };
         let mut steps = VecDeque::new();
         let mut opening = Opening { path, named, start, limits, steps: &mut steps };
         let feed = match format {
             _ if content == Content::Container => {
-                let (feed, of) = ContainerFeed::open(&opening)?;
-                format = of;
+                let (feed, contained) = ContainerFeed::open(&opening)?;
+                format = contained;
                 Feed::Container(Box::new(feed))
             }
             Format::Events => Feed::Events(Box::new(OwnEventFeed::open(&opening)?)),

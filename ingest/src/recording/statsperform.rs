@@ -105,8 +105,8 @@ fn summary(opening: &mut Opening<'_>, document: &Document, end: &str) -> Option<
     let key = document.info.as_ref().map(|info| info.id.clone());
     let companion = format!("{}.ma1.{end}", stem(opening.path));
     let read = |bytes: &[u8]| Ok(statsperform::decode_all(bytes));
-    let of_match = |it: &Document| {
-        it.info.as_ref().is_some_and(|info| key.as_ref().is_none_or(|key| *key == info.id))
+    let of_match = |document: &Document| {
+        document.info.as_ref().is_some_and(|info| key.as_ref().is_none_or(|key| *key == info.id))
     };
     opening.companions(Format::StatsPerform, &companion, read).flatten().find(of_match)
 }

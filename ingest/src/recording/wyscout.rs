@@ -27,8 +27,9 @@ pub(super) fn open(opening: &mut Opening<'_>) -> Result<EventFeed<Normalizer>, O
         let read = |bytes: &[u8]| record::find(bytes, key);
         opening.companions(Format::Wyscout, "matches.json", read).flatten().next()
     };
-    let own = document.record.clone().filter(|own| Some(own.match_id) == document.match_key());
-    let record = own.or_else(companion);
+    let record =
+        document.record.clone().filter(|record| Some(record.match_id) == document.match_key());
+    let record = record.or_else(companion);
     let normalizer = Normalizer::new(&document, record.as_ref());
     EventFeed::new(opening, whole.cut.as_ref(), document.events, document.broken, normalizer)
 }

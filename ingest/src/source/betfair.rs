@@ -160,10 +160,10 @@ impl<'a> BetfairSource<'a> {
     /// Requests the names of markets that have none, once the image is complete.
     fn request_names(&mut self) {
         let Some(catalogue) = &self.catalogue else { return };
-        if let Some(place) = catalogue.place().filter(|_| self.live.is_complete()) {
+        if let Some(permit) = catalogue.permit().filter(|_| self.live.is_complete()) {
             let markets = self.live.unnamed(catalogue::MARKETS_MAX, self.reports.now());
             if !markets.is_empty() {
-                place.send(markets);
+                permit.send(markets);
             }
         }
     }
@@ -280,8 +280,8 @@ impl<'a> BetfairSource<'a> {
 
     async fn refuse(&self, error: DecodeError, line: &[u8]) -> Result<(), ReceiverClosed> {
         let text = if line.starts_with(control::OF_MARKETS) { line } else { &[] };
-        let place = Place { file: Arc::clone(self.reports.name()), line: self.lines };
-        self.reports.send(Report::Refused(Refusal::new(error, place, text))).await
+        let location = Place { file: Arc::clone(self.reports.name()), line: self.lines };
+        self.reports.send(Report::Refused(Refusal::new(error, location, text))).await
     }
 }
 

@@ -77,7 +77,7 @@ impl<T: Send + Sync + 'static> Lookup<T> {
     }
 
     /// A place for the next request; `None` while one waits.
-    pub(super) fn place(&self) -> Option<mpsc::Permit<'_, T>> {
+    pub(super) fn permit(&self) -> Option<mpsc::Permit<'_, T>> {
         self.wanted.try_reserve().ok()
     }
 

@@ -32,7 +32,7 @@ impl Outcome {
     pub(crate) fn new(results: RunResults, plan: &Plan, context: Context) -> Self {
         let RunResults { mut tally, published, phases, marks, samples, connecting, started } =
             results;
-        let sums = ClassTotals::of(&mut tally, plan);
+        let sums = ClassTotals::sum(&mut tally, plan);
         let mut outcome = Self {
             version: 1,
             verdict: Verdict::default(),
@@ -74,13 +74,13 @@ impl Outcome {
             },
             faults: tally.faults,
         };
-        outcome.verdict = verdict::of(&outcome, plan, context.limits);
+        outcome.verdict = verdict::judge(&outcome, plan, context.limits);
         outcome
     }
 }
 
 impl ClassTotals {
-    fn of(tally: &mut Tally, plan: &Plan) -> Self {
+    fn sum(tally: &mut Tally, plan: &Plan) -> Self {
         let mut sums = Self {
             totals: Counts::default(),
             messages: 0,

@@ -44,8 +44,10 @@ pub(crate) fn run(args: &Args) -> Result<Outcome> {
 /// The difference between before and after, per connection.
 fn each(run: &Run, sockets: usize) -> Extra {
     let (before, after) = (&run.marks()[0], run.mark());
-    let bytes = |of: fn(&Mark) -> Option<u64>| -> Value {
-        let (Some(before), Some(after)) = (of(before), of(&after)) else { return Value::Null };
+    let bytes = |field: fn(&Mark) -> Option<u64>| -> Value {
+        let (Some(before), Some(after)) = (field(before), field(&after)) else {
+            return Value::Null;
+        };
         #[expect(clippy::cast_precision_loss, reason = "a figure for eyes")]
         let each = (after as f64 - before as f64) / sockets.max(1) as f64;
         json!(each.round())

@@ -167,8 +167,8 @@ pub fn verify_each(folder: &Path, visit: &mut dyn FnMut(Record)) -> io::Result<V
     let firsts = segment::list(folder)?;
     let mut report = VerifyReport::default();
     let (snapshots, findings) = snapshot::list(folder)?;
-    let known = head.as_ref().and_then(|head| head.as_ref().ok());
-    let promised = known.map(|head| head.end);
+    let valid_head = head.as_ref().and_then(|head| head.as_ref().ok());
+    let promised = valid_head.map(|head| head.end);
     if firsts.is_empty() && snapshots.is_empty() && head.is_none() {
         report.findings.push("there is no log in this folder".to_owned());
         return Ok(report);
@@ -179,7 +179,7 @@ pub fn verify_each(folder: &Path, visit: &mut dyn FnMut(Record)) -> io::Result<V
     let mut verifier = Verifier {
         folder,
         promised,
-        at_promise: known.is_some_and(|head| head.end.number == 0 || head.reserved),
+        at_promise: valid_head.is_some_and(|head| head.end.number == 0 || head.reserved),
         follows: false,
         decoder: Decoder::new()?,
         report,

@@ -216,8 +216,8 @@ impl LogOpener {
             return Ok(OpenedState { state, tail: None, head_file, continuity });
         }
 
-        let known = head.as_ref().and_then(|head| head.as_ref().ok()).copied();
-        let scan = retry(|| self.scan(&firsts, snapshot, known))?;
+        let valid_head = head.as_ref().and_then(|head| head.as_ref().ok()).copied();
+        let scan = retry(|| self.scan(&firsts, snapshot, valid_head))?;
         let reason = match newer {
             Some(version) => {
                 Some(format!("the log was written by a newer version, in format {version}"))
@@ -241,7 +241,7 @@ impl LogOpener {
             }
             _ => None,
         };
-        let clean = known.is_some_and(|head| head.clean && head.end.number == state.last);
+        let clean = valid_head.is_some_and(|head| head.clean && head.end.number == state.last);
         if !clean {
             // The process that wrote them may not have forced them to the disk.
             let paths = state.segments.keys().map(|&first| segment::path(&folder, first));
@@ -252,7 +252,7 @@ impl LogOpener {
             None => Continuity::Proven,
             Some(reason) => {
                 let names = firsts.last().copied().max(snapshot).max(highest_moved);
-                let head_end = known.map(|head| head.end).unwrap_or_default();
+                let head_end = valid_head.map(|head| head.end).unwrap_or_default();
                 let highest = names.unwrap_or(0).max(head_end.number).max(scan.last.number);
                 state.end.number = highest.saturating_add(NUMBERS_SKIPPED);
                 state.end.at = scan.last.at.max(head_end.at);

@@ -77,7 +77,7 @@ impl FileReader {
     /// Looks for more to read: in the open segment, or in the one after it. `false`: there is nothing yet.
     fn advance(&mut self) -> Result<bool, ReadError> {
         let wanted = self.after + 1;
-        let (first, limit, place) = {
+        let (first, limit, start) = {
             let state = self.shared.state();
             if let Some(open) = &mut self.open {
                 let bytes = match state.segments.get(&open.segment.header.first) {
@@ -104,8 +104,8 @@ impl FileReader {
             if segment.before.number > self.after {
                 return Err(ReadError::Gone(wanted));
             }
-            let place = segment.place_before(wanted);
-            (first, segment.bytes, place)
+            let start = segment.place_before(wanted);
+            (first, segment.bytes, start)
         };
         let segment = match SegmentReader::open(&self.shared.settings.folder, first) {
             Ok(segment) => segment,
@@ -121,7 +121,7 @@ impl FileReader {
             _ => self.chain = Some(segment.header.before.chain),
         }
         let mut open = Open { segment, next: first, limit };
-        if let Some((number, offset)) = place {
+        if let Some((number, offset)) = start {
             open.segment.seek(offset);
             open.next = number;
             self.chain = None;

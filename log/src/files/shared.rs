@@ -99,7 +99,7 @@ impl Segment {
 impl Segment {
     /// The last place that is not after this record.
     pub(super) fn place_before(&self, number: RecordNumber) -> Option<(RecordNumber, u64)> {
-        let after = self.places.partition_point(|&(place, _)| place <= number);
+        let after = self.places.partition_point(|&(first, _)| first <= number);
         after.checked_sub(1).map(|index| self.places[index])
     }
 }

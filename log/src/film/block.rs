@@ -228,7 +228,7 @@ pub(super) struct Place {
 pub(super) fn write_entry(
     out: &mut Vec<u8>,
     last: Place,
-    place: Place,
+    position: Place,
     track: usize,
     kind: &EntryKind,
 ) {
@@ -240,8 +240,8 @@ pub(super) fn write_entry(
         }
         EntryKind::Closed => CLOSED,
     });
-    integer(out, place.number.wrapping_sub(last.number));
-    integer(out, place.at.wrapping_sub(last.at).cast_unsigned());
+    integer(out, position.number.wrapping_sub(last.number));
+    integer(out, position.at.wrapping_sub(last.at).cast_unsigned());
     integer(out, track as u64);
     let payload = match kind {
         EntryKind::Image { seq, payload } => {
@@ -268,7 +268,7 @@ pub(super) fn read_entry(
     let mut input = Input { bytes: entries, at: *at };
     let first = input.byte()?;
     let number = last.number.wrapping_add(input.integer()?);
-    let place = Place { number, at: last.at.wrapping_add(input.integer()?.cast_signed()) };
+    let position = Place { number, at: last.at.wrapping_add(input.integer()?.cast_signed()) };
     let track = input.size()?;
     let kind = match first & KIND_MASK {
         IMAGE => {
@@ -289,7 +289,7 @@ pub(super) fn read_entry(
         _ => return None,
     };
     *at = input.at;
-    Some((place, track, kind))
+    Some((position, track, kind))
 }
 
 /// Appends an integer, seven bits a byte, the lowest first.

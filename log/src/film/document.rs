@@ -33,14 +33,14 @@ enum Value<'a> {
 impl Document {
     /// From an `image` frame.
     pub(super) fn from_image(seq: Seq, payload: &[u8]) -> Option<Self> {
-        let frame = Fields::of(payload)?;
-        let data = Node::of(frame.find("\"data\"")?);
+        let frame = Fields::parse(payload)?;
+        let data = Node::from_value(frame.find("\"data\"")?);
         Some(Self { seq, at: frame.at()?, data })
     }
 
     /// Applies an `update` frame.
     pub(super) fn apply(&mut self, seq: Seq, payload: &[u8]) -> Option<()> {
-        let frame = Fields::of(payload)?;
+        let frame = Fields::parse(payload)?;
         self.at = frame.at()?;
         if let Some(patch) = frame.find("\"patch\"") {
             self.data.merge(patch);
@@ -66,28 +66,30 @@ impl Document {
 
 impl Node {
     /// A value without its members that are null, which in a patch stand for absent ones.
-    fn of(value: &Value<'_>) -> Self {
+    fn from_value(value: &Value<'_>) -> Self {
         match value {
             Value::Other(text) => Self::Other((*text).into()),
             Value::Object(members) => {
                 let members = members.iter().filter(|(_, value)| !value.is_null());
-                Self::Object(members.map(|(key, value)| ((*key).into(), Self::of(value))).collect())
+                Self::Object(
+                    members.map(|(key, value)| ((*key).into(), Self::from_value(value))).collect(),
+                )
             }
         }
     }
 
     fn merge(&mut self, patch: &Value<'_>) {
-        let (Self::Object(own), Value::Object(patches)) = (&mut *self, patch) else {
-            *self = Self::of(patch);
+        let (Self::Object(target), Value::Object(patches)) = (&mut *self, patch) else {
+            *self = Self::from_value(patch);
             return;
         };
         for (key, patch) in patches {
-            let place = own.iter().position(|(own, _)| **own == **key);
-            match place {
-                Some(place) if patch.is_null() => drop(own.remove(place)),
-                Some(place) => own[place].1.merge(patch),
+            let index = target.iter().position(|(name, _)| **name == **key);
+            match index {
+                Some(index) if patch.is_null() => drop(target.remove(index)),
+                Some(index) => target[index].1.merge(patch),
                 None if patch.is_null() => {}
-                None => own.push(((*key).into(), Self::of(patch))),
+                None => target.push(((*key).into(), Self::from_value(patch))),
             }
         }
     }
@@ -97,8 +99,8 @@ impl Node {
             Self::Other(text) => out.extend_from_slice(text.as_bytes()),
             Self::Object(members) => {
                 out.push(b'{');
-                for (place, (key, node)) in members.iter().enumerate() {
-                    if place > 0 {
+                for (index, (key, node)) in members.iter().enumerate() {
+                    if index > 0 {
                         out.push(b',');
                     }
                     out.extend_from_slice(key.as_bytes());
@@ -121,7 +123,7 @@ impl Value<'_> {
 struct Fields<'a>(Vec<(&'a str, Value<'a>)>);
 
 impl<'a> Fields<'a> {
-    fn of(payload: &'a [u8]) -> Option<Self> {
+    fn parse(payload: &'a [u8]) -> Option<Self> {
         let mut parser = Parser { text: str::from_utf8(payload).ok()?, at: 0 };
         match parser.value(0)? {
             Value::Object(members) => Some(Self(members)),
@@ -130,7 +132,7 @@ impl<'a> Fields<'a> {
     }
 
     fn find(&self, key: &str) -> Option<&Value<'a>> {
-        self.0.iter().find(|(own, _)| *own == key).map(|(_, value)| value)
+        self.0.iter().find(|(name, _)| *name == key).map(|(_, value)| value)
     }
 
     /// The text of `at`. Its members stay even if they are null.

@@ -113,7 +113,7 @@ impl Films {
     #[must_use]
     pub fn of_channel(&self, channel: &ChannelId) -> Option<Arc<FilmSummary>> {
         let film = self.find(match_of(channel.as_str())?)?;
-        film.channels.iter().any(|own| own.name == *channel).then_some(film)
+        film.channels.iter().any(|listed| listed.name == *channel).then_some(film)
     }
 
     /// The films that a query chooses, the latest first.
@@ -140,9 +140,9 @@ impl Films {
     /// If the file cannot be read, for example because the film was deleted.
     pub fn reader(&self, name: &str) -> Result<FilmReader, FilmError> {
         let name = ChannelId::new(name);
-        let known = self.files().get(&name).and_then(Weak::upgrade);
-        if let Some(file) = known.filter(|file| file.is_current()) {
-            return FilmReader::of(file);
+        let open = self.files().get(&name).and_then(Weak::upgrade);
+        if let Some(file) = open.filter(|file| file.is_current()) {
+            return FilmReader::from_file(file);
         }
         let reader = FilmReader::open(&self.path(name.as_str()))?;
         let mut files = self.files();

@@ -81,21 +81,22 @@ impl OpenFilm {
     }
 
     /// A block with the images of all open channels.
-    pub(super) fn images(&self, images: &[Entry], place: Place) -> io::Result<Vec<u8>> {
+    pub(super) fn images(&self, images: &[Entry], position: Place) -> io::Result<Vec<u8>> {
         let (mut entries, mut last, mut spans) = (Vec::new(), Place::default(), Vec::new());
         for image in images {
-            let is_it = |own: &FilmChannel| own.name == image.channel && own.epoch == image.epoch;
+            let is_it =
+                |listed: &FilmChannel| listed.name == image.channel && listed.epoch == image.epoch;
             let Some(track) = self.tracks.iter().position(is_it) else { continue };
-            block::write_entry(&mut entries, last, place, track, &image.kind);
+            block::write_entry(&mut entries, last, position, track, &image.kind);
             let seq = image.kind.seq().unwrap_or(0);
             spans.push(TrackSpan { track, first: seq, last: seq, is_open: true });
-            last = place;
+            last = position;
         }
         let header = BlockHeader {
             kind: BlockKind::Images,
             raw_bytes: entries.len(),
-            numbers: (place.number, place.number),
-            times: (place.at, place.at),
+            numbers: (position.number, position.number),
+            times: (position.at, position.at),
             new_tracks: Vec::new(),
             spans,
         };

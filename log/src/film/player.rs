@@ -115,7 +115,7 @@ impl Player {
             return Err(nothing_played(&channels));
         }
         let played = channels.iter().enumerate().filter(|(_, channel)| channel.is_played());
-        let played = played.map(|(place, channel)| (channel.name.clone(), place)).collect();
+        let played = played.map(|(position, channel)| (channel.name.clone(), position)).collect();
         let mut player = Self {
             films: readers.into_iter().map(|reader| FilmPlayback { reader, next: None }).collect(),
             channels,
@@ -390,8 +390,8 @@ fn open_films(films: &Films, channels: &mut [ReplayChannel]) -> Vec<FilmReader> 
             Ok(reader) => readers.push(reader),
             Err(error) => {
                 tracing::warn!(film = name, %error, "a film cannot be replayed");
-                let is_its = |it: &&mut ReplayChannel| {
-                    it.is_played() && match_of(it.name.as_str()) == Some(&*name)
+                let is_its = |channel: &&mut ReplayChannel| {
+                    channel.is_played() && match_of(channel.name.as_str()) == Some(&*name)
                 };
                 let of_film = channels.iter_mut().filter(is_its);
                 of_film.for_each(|it| it.status = ReplayChannelStatus::NotTracked);
@@ -433,8 +433,8 @@ fn seek_films(films: &mut [FilmPlayback], from: &ReadFrom) -> Result<Vec<Entry>,
             images.extend(open);
         }
     }
-    for (place, film) in films.iter_mut().enumerate() {
-        if Some(place) != leading {
+    for (index, film) in films.iter_mut().enumerate() {
+        if Some(index) != leading {
             images.extend(film.reader.seek(&others)?);
         }
     }

@@ -92,13 +92,13 @@ impl FilmReader {
     /// If the file cannot be read or is no film.
     pub fn open(path: &Path) -> Result<Self, FilmError> {
         let (file, work) = FilmFile::open(path)?;
-        let mut reader = Self::of(Arc::new(file))?;
+        let mut reader = Self::from_file(Arc::new(file))?;
         reader.work += work;
         Ok(reader)
     }
 
     /// Another reader of an open film, at its beginning.
-    pub(super) fn of(file: Arc<FilmFile>) -> Result<Self, FilmError> {
+    pub(super) fn from_file(file: Arc<FilmFile>) -> Result<Self, FilmError> {
         let (index, work) = file.refresh()?;
         Ok(Self { file, index, next_block: 0, cursor: BlockCursor::default(), work })
     }
@@ -176,8 +176,10 @@ impl FilmReader {
         let blocks = blocks.filter(|block| block.header.kind == BlockKind::Entries);
         for span in blocks.flat_map(|block| &block.header.spans) {
             match spans.get_mut(span.track) {
-                Some(Some(own)) => (own.last, own.is_open) = (span.last, span.is_open),
-                Some(own) => *own = Some(*span),
+                Some(Some(span_so_far)) => {
+                    (span_so_far.last, span_so_far.is_open) = (span.last, span.is_open)
+                }
+                Some(span_so_far) => *span_so_far = Some(*span),
                 None => {}
             }
         }
@@ -300,16 +302,19 @@ impl FilmReader {
     fn read_entry(&mut self) -> Result<Entry, FilmError> {
         let BlockCursor { entries, at, last } = &mut self.cursor;
         let entry = block::read_entry(entries, at, *last);
-        let named = entry.and_then(|(place, track, kind)| {
+        let named = entry.and_then(|(position, track, kind)| {
             let Track { channel, epoch } = self.index.tracks.get(track)?.clone();
-            Some((place, Entry { number: place.number, at: place.at, channel, epoch, kind }))
+            Some((
+                position,
+                Entry { number: position.number, at: position.at, channel, epoch, kind },
+            ))
         });
-        let Some((place, entry)) = named else {
+        let Some((position, entry)) = named else {
             let block = self.index.blocks.get(self.next_block.saturating_sub(1));
             let offset = block.map_or(0, |block| block.offset);
             return Err(self.damaged(offset, "an entry is malformed"));
         };
-        *last = place;
+        *last = position;
         Ok(entry)
     }
 
@@ -411,25 +416,25 @@ impl FilmReader {
     /// Adds what an entry does to the documents of the open channels.
     fn follow(&self, open: &mut Vec<OpenChannel>, entry: &Entry) -> Result<(), FilmError> {
         let malformed = || self.damaged(self.index.end, "a frame is malformed");
-        let known = open.iter().position(|it| it.channel == entry.channel);
+        let index = open.iter().position(|it| it.channel == entry.channel);
         match &entry.kind {
             EntryKind::Image { seq, payload } => {
                 let (channel, epoch) = (entry.channel.clone(), entry.epoch);
                 let document = Document::from_image(*seq, payload).ok_or_else(malformed)?;
                 let opened = OpenChannel { channel, epoch, document };
-                match known {
-                    Some(place) => open[place] = opened,
+                match index {
+                    Some(index) => open[index] = opened,
                     None => open.push(opened),
                 }
             }
             EntryKind::Update { seq, payload, .. } => {
-                if let Some(place) = known {
-                    open[place].document.apply(*seq, payload).ok_or_else(malformed)?;
+                if let Some(index) = index {
+                    open[index].document.apply(*seq, payload).ok_or_else(malformed)?;
                 }
             }
             EntryKind::Closed => {
-                if let Some(place) = known {
-                    open.remove(place);
+                if let Some(index) = index {
+                    open.remove(index);
                 }
             }
         }
@@ -464,9 +469,9 @@ fn channels(tracks: &[Track], spans: &[TrackSpan]) -> Vec<FilmChannel> {
     });
     let mut channels: Vec<FilmChannel> = channels.collect();
     // A channel has one epoch at a time: the last one.
-    for place in 0..channels.len() {
-        let (own, later) = channels[place..].split_first_mut().expect("the place exists");
-        own.is_open &= later.iter().all(|later| later.name != own.name);
+    for index in 0..channels.len() {
+        let (channel, later) = channels[index..].split_first_mut().expect("the index exists");
+        channel.is_open &= later.iter().all(|later| later.name != channel.name);
     }
     channels
 }

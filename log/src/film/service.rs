@@ -213,7 +213,7 @@ struct Replay {
 }
 
 impl ReplayId {
-    fn of(requester: Requester, replay: u32) -> Self {
+    fn new(requester: Requester, replay: u32) -> Self {
         let Requester { shard, slot, generation, .. } = requester;
         Self { shard, slot, generation, replay }
     }
@@ -251,7 +251,7 @@ impl<R: Fn(Requester, ReplayResponse)> Worker<R> {
 
     fn handle(&mut self, request: ReplayRequest, now: Micros) {
         let ReplayRequest { requester, replay, command } = request;
-        let id = ReplayId::of(requester, replay);
+        let id = ReplayId::new(requester, replay);
         let begun = thread_time();
         let mut bytes = 0;
         let outcome = match command {
@@ -318,13 +318,13 @@ impl<R: Fn(Requester, ReplayResponse)> Worker<R> {
         if counts.all >= replays_max {
             return limit("too many replays are running".to_owned());
         }
-        let own = counts.by_payer.entry(payer).or_default();
-        if *own >= replays_max_per_account {
+        let count = counts.by_payer.entry(payer).or_default();
+        if *count >= replays_max_per_account {
             return limit(format!(
                 "an account has at most {replays_max_per_account} replays at a time"
             ));
         }
-        *own += 1;
+        *count += 1;
         counts.all += 1;
         metrics::gauge!("matchwire_replays").increment(1.0);
         Ok(())
@@ -333,9 +333,9 @@ impl<R: Fn(Requester, ReplayResponse)> Worker<R> {
     fn release(&self, payer: Payer) {
         let mut counts = unpoisoned(&self.shared.counts);
         counts.all -= 1;
-        if let Some(own) = counts.by_payer.get_mut(&payer) {
-            *own -= 1;
-            if *own == 0 {
+        if let Some(count) = counts.by_payer.get_mut(&payer) {
+            *count -= 1;
+            if *count == 0 {
                 counts.by_payer.remove(&payer);
             }
         }

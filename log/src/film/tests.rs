@@ -175,9 +175,9 @@ fn documents(entries: &[Entry]) -> BTreeMap<String, (Epoch, Seq, Value)> {
             }
             EntryKind::Update { seq, payload, .. } => {
                 let frame: Value = serde_json::from_slice(payload).expect("JSON");
-                let (_, own, document) = documents.get_mut(&name).expect("it is open");
+                let (_, last, document) = documents.get_mut(&name).expect("it is open");
                 merge(document, &frame["patch"]);
-                *own = *seq;
+                *last = *seq;
             }
             EntryKind::Closed => drop(documents.remove(&name)),
         }
@@ -238,7 +238,7 @@ proptest! {
 
     /// From any position, the images and the entries after it lead to the same documents.
     #[test]
-    fn seek_gives_the_documents_of_its_position(steps in steps(150), place in 0.0..1.0_f64) {
+    fn seek_gives_the_documents_of_its_position(steps in steps(150), fraction in 0.0..1.0_f64) {
         let world = World::play(&steps);
         let folder = tempfile::tempdir().expect("a folder");
         let mut writer = write(&folder, &world.records);
@@ -250,7 +250,7 @@ proptest! {
             }
             #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation,
                 clippy::cast_sign_loss, reason = "small")]
-            let chosen = &all[(place * all.len() as f64) as usize];
+            let chosen = &all[(fraction * all.len() as f64) as usize];
             let at = |from: &ReadFrom, is_before: &dyn Fn(&Entry) -> bool| {
                 let split = all.iter().rposition(is_before).map_or(0, |last| last + 1);
                 let (images, entries) = read(writer.films(), film, from);
@@ -310,9 +310,9 @@ fn channel_without_image_is_filmed_from_the_image_that_is_given() {
     let payload = image(&channel, *epoch, *seq, before[9].at, document);
     writer.record(&after[0]).expect("room");
     assert_eq!(writer.films().find("football/1"), None, "there is nothing to apply it to");
-    let place = (before[9].number, before[9].at);
+    let at = (before[9].number, before[9].at);
     let mut writer = FilmWriter::open(folder.path(), SETTINGS).expect("a writer");
-    writer.image(place, &channel, (*epoch, *seq), payload);
+    writer.image(at, &channel, (*epoch, *seq), payload);
     after.iter().for_each(|record| writer.record(record).expect("room"));
     writer.sync().expect("synced");
     let (_, filmed) = read(writer.films(), "football/1", &ReadFrom::Start);

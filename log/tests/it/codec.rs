@@ -66,11 +66,11 @@ proptest! {
     }
 
     #[test]
-    fn a_changed_byte_is_found(record in records(), place in any::<prop::sample::Index>(), mask in 1_u8..) {
+    fn a_changed_byte_is_found(record in records(), index in any::<prop::sample::Index>(), mask in 1_u8..) {
         let mut bytes = Vec::new();
         Encoder::new().unwrap().encode(&record, [0; 16], &mut bytes).unwrap();
-        let place = place.index(bytes.len());
-        bytes[place] ^= mask;
+        let index = index.index(bytes.len());
+        bytes[index] ^= mask;
         prop_assert!(decode(&bytes).is_err());
     }
 
@@ -86,9 +86,9 @@ proptest! {
         let mut body = bytes.split_off(PREFIX_BYTES);
         let mut decoder = Decoder::new().unwrap();
         decoder.decode(&body[..cut.index(body.len())]).unwrap_err();
-        for (place, byte) in damage {
-            let place = place.index(body.len());
-            body[place] = byte;
+        for (index, byte) in damage {
+            let index = index.index(body.len());
+            body[index] = byte;
         }
         decoder.decode(&body).ok();
     }

@@ -49,7 +49,7 @@ enum Step {
     /// A byte changes while no process has the log open.
     Damage {
         file: Index,
-        place: Index,
+        index: Index,
         mask: u8,
     },
     Truncate {
@@ -73,7 +73,7 @@ fn steps() -> impl Strategy<Value = Step> {
         3 => Just(Step::Snapshot),
         2 => (0..20_u64).prop_map(|keep_records| Step::Retain { keep_records }),
         1 => (any::<Index>(), any::<Index>(), 1_u8..)
-            .prop_map(|(file, place, mask)| Step::Damage { file, place, mask }),
+            .prop_map(|(file, index, mask)| Step::Damage { file, index, mask }),
         1 => any::<(Index, Index)>().prop_map(|(file, length)| Step::Truncate { file, length }),
         1 => Just(Step::RemoveHead),
     ]
@@ -352,15 +352,15 @@ impl Case {
                 let oldest = self.log().source().oldest();
                 self.readable_from = self.readable_from.max(oldest);
             }
-            Step::Damage { file, place, mask } => {
+            Step::Damage { file, index, mask } => {
                 self.kill();
                 self.touch();
                 let (files, paths) = self.log_files();
                 let path = file.get(&paths);
                 let mut bytes = files[path].clone();
                 if !bytes.is_empty() {
-                    let place = place.index(bytes.len());
-                    bytes[place] ^= mask;
+                    let index = index.index(bytes.len());
+                    bytes[index] ^= mask;
                     fs::write(path, bytes).unwrap();
                 }
                 self.sync_disk();

@@ -46,23 +46,23 @@ fn tiny_log(folder: &Path) -> Vec<Record> {
 /// Changes one byte of a file, and changes it back.
 struct Flip {
     file: File,
-    place: u64,
+    offset: u64,
     byte: u8,
 }
 
 impl Flip {
-    fn new(path: &Path, place: usize) -> Self {
+    fn new(path: &Path, offset: usize) -> Self {
         let file = OpenOptions::new().read(true).write(true).open(path).unwrap();
         let mut bytes = [0];
-        file.read_exact_at(&mut bytes, place as u64).unwrap();
-        file.write_all_at(&[bytes[0] ^ 1 << (place % 8)], place as u64).unwrap();
-        Self { file, place: place as u64, byte: bytes[0] }
+        file.read_exact_at(&mut bytes, offset as u64).unwrap();
+        file.write_all_at(&[bytes[0] ^ 1 << (offset % 8)], offset as u64).unwrap();
+        Self { file, offset: offset as u64, byte: bytes[0] }
     }
 }
 
 impl Drop for Flip {
     fn drop(&mut self) {
-        self.file.write_all_at(&[self.byte], self.place).unwrap();
+        self.file.write_all_at(&[self.byte], self.offset).unwrap();
     }
 }
 
@@ -99,20 +99,20 @@ fn each_changed_byte_of_a_segment_or_the_head_is_found() {
     for (path, bytes) in &whole {
         let is_segment = path.extension().is_some();
         let opened = if is_segment { field_edges(bytes) } else { (0..bytes.len()).collect() };
-        for place in 0..bytes.len() {
-            let flip = Flip::new(path, place);
-            assert!(!verify(folder.path()).unwrap().is_whole(), "{path:?} {place}");
-            if !opened.contains(&place) {
+        for offset in 0..bytes.len() {
+            let flip = Flip::new(path, offset);
+            assert!(!verify(folder.path()).unwrap().is_whole(), "{path:?} {offset}");
+            if !opened.contains(&offset) {
                 continue;
             }
             let (log, report) = FileLog::open(settings(folder.path()), "boot", 5).unwrap();
-            assert_ne!(report.continuity, Continuity::Proven, "{path:?} {place}");
+            assert_ne!(report.continuity, Continuity::Proven, "{path:?} {offset}");
             let mut reader = log.read_after(0);
             for record in records.iter().take(usize::try_from(report.last).unwrap()) {
                 assert_eq!(reader.next().unwrap().as_ref(), Some(record));
             }
             assert!(reader.next().unwrap().is_none());
-            assert_eq!(report.findings.len(), usize::from(report.last < 4), "{path:?} {place}");
+            assert_eq!(report.findings.len(), usize::from(report.last < 4), "{path:?} {offset}");
             drop((reader, log, flip));
             restore(folder.path(), &whole);
             fs::remove_dir_all(folder.path().join("damaged")).ok();
@@ -132,16 +132,16 @@ fn each_changed_byte_of_a_segment_that_a_start_does_not_read_is_found_by_its_rea
     assert_eq!((report.continuity, report.last), (Continuity::Proven, last));
     let whole = files(folder.path());
     let path = &segments(&whole)[0];
-    for place in 0..whole[path].len() {
-        let _flip = Flip::new(path, place);
+    for offset in 0..whole[path].len() {
+        let _flip = Flip::new(path, offset);
         let mut reader = log.read_after(0);
         let error = loop {
             match reader.next() {
-                Ok(record) => assert!(record.is_some(), "{place}"),
+                Ok(record) => assert!(record.is_some(), "{offset}"),
                 Err(error) => break error,
             }
         };
-        assert!(matches!(error, ReadError::Damaged { .. }), "{place}: {error}");
+        assert!(matches!(error, ReadError::Damaged { .. }), "{offset}: {error}");
         assert!(reader.next().is_err(), "a reader does not get past damage");
         assert_eq!(log.read_after(last - 1).next().unwrap(), Some(record(last, last, 700)));
     }

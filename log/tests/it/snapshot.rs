@@ -57,9 +57,9 @@ fn each_changed_byte_is_found_and_the_snapshot_before_is_read() {
     let whole = files(folder.path());
     let (path, bytes) = whole.last_key_value().unwrap();
     let lengths = (0..bytes.len()).map(|length| bytes[..length].to_vec());
-    let changes = (0..bytes.len()).map(|place| {
+    let changes = (0..bytes.len()).map(|offset| {
         let mut bytes = bytes.clone();
-        bytes[place] ^= 4;
+        bytes[offset] ^= 4;
         bytes
     });
     for damaged in lengths.chain(changes) {

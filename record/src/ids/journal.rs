@@ -34,18 +34,18 @@ impl Journal {
             file.set_len(whole as u64)?;
         }
         let entries = bytes.chunks_exact(ENTRY).filter_map(|entry| {
-            let (own, number) = entry.split_at(ENTRY - 4);
-            let own = u64::from_be_bytes(own.try_into().ok()?);
-            Some((Id(own), u32::from_be_bytes(number.try_into().ok()?)))
+            let (digest, number) = entry.split_at(ENTRY - 4);
+            let digest = u64::from_be_bytes(digest.try_into().ok()?);
+            Some((Id(digest), u32::from_be_bytes(number.try_into().ok()?)))
         });
         let entries = entries.collect();
         Ok((Self { file }, entries))
     }
 
-    pub(super) fn append(&mut self, own: Id, number: u32) -> io::Result<()> {
+    pub(super) fn append(&mut self, digest: Id, number: u32) -> io::Result<()> {
         let mut entry = [0; ENTRY];
         let (head, tail) = entry.split_at_mut(ENTRY - 4);
-        head.copy_from_slice(&own.0.to_be_bytes());
+        head.copy_from_slice(&digest.0.to_be_bytes());
         tail.copy_from_slice(&number.to_be_bytes());
         self.file.write_all(&entry)
     }

@@ -106,8 +106,8 @@ impl PublicIds {
     /// If the database fails.
     pub async fn open(database: &Database, ids_max: usize) -> Result<Self, IdsError> {
         let mut numbers = Numbers::default();
-        for (own, number) in store::load(database).await? {
-            numbers.insert(own, number);
+        for (digest, number) in store::load(database).await? {
+            numbers.insert(digest, number);
         }
         let persistence = Persistence {
             database: database.clone(),
@@ -136,7 +136,7 @@ impl PublicIds {
             let mut numbers = ids.inner.write();
             let mut pending = persistence.pending();
             pending.unwritten = left;
-            pending.unwritten.retain(|(own, number)| numbers.insert(*own, *number));
+            pending.unwritten.retain(|(digest, number)| numbers.insert(*digest, *number));
             pending.journal = Some(journal);
         }
         ids.flush_all().await?;
@@ -145,8 +145,8 @@ impl PublicIds {
 
     /// The permanent number of this digest. `None` if the limit is reached.
     #[must_use]
-    pub fn number(&self, own: Id) -> Option<Id> {
-        if let Some(number) = self.known(own) {
+    pub fn number(&self, digest: Id) -> Option<Id> {
+        if let Some(number) = self.get(digest) {
             return Some(number);
         }
         let mut numbers = self.inner.write();
@@ -154,18 +154,18 @@ impl PublicIds {
             counter!("matchwire_ids_refused_total").increment(1);
             return None;
         }
-        let (number, is_new) = numbers.take(own)?;
+        let (number, is_new) = numbers.take(digest)?;
         if is_new && let Some(persistence) = &self.inner.persistence {
-            persistence.note(own, number);
+            persistence.note(digest, number);
         }
         Some(Id(number.into()))
     }
 
     /// The number of this digest, if it has one.
     #[must_use]
-    pub fn known(&self, own: Id) -> Option<Id> {
+    pub fn get(&self, digest: Id) -> Option<Id> {
         let numbers = self.inner.numbers.read().unwrap_or_else(PoisonError::into_inner);
-        numbers.get(own).map(|number| Id(number.into()))
+        numbers.get(digest).map(|number| Id(number.into()))
     }
 
     /// Replaces all digests of a batch by numbers. Events with a digest without number are dropped.
@@ -204,9 +204,9 @@ impl PublicIds {
         match store::write(&persistence.database, &unwritten).await {
             Ok(contested) => {
                 persistence.pending().written()?;
-                for own in &contested {
+                for digest in &contested {
                     error!(
-                        digest = own.0,
+                        digest = digest.0,
                         "another program assigned the same public id; resolved at the next start"
                     );
                 }
@@ -263,11 +263,11 @@ impl Persistence {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn note(&self, own: Id, number: u32) {
+    fn note(&self, digest: Id, number: u32) {
         let mut pending = self.pending();
-        pending.unwritten.push((own, number));
+        pending.unwritten.push((digest, number));
         if let Some(journal) = &mut pending.journal
-            && let Err(error) = journal.append(own, number)
+            && let Err(error) = journal.append(digest, number)
         {
             // The disk may be full: the task writes the number to the database as soon as it can.
             counter!("matchwire_ids_journal_failures_total").increment(1);

@@ -22,14 +22,14 @@ pub struct Numbers {
 
 impl Default for Numbers {
     fn default() -> Self {
-        Self::of(NUMBERS_MAX)
+        Self::with_count(NUMBERS_MAX)
     }
 }
 
 impl Numbers {
     /// Numbers from 1 to `count`, which is a prime.
     #[must_use]
-    pub fn of(count: u32) -> Self {
+    pub fn with_count(count: u32) -> Self {
         Self { count, owners: FxHashMap::default(), elsewhere: FxHashMap::default() }
     }
 
@@ -46,15 +46,15 @@ impl Numbers {
 
     /// The number of this digest.
     #[must_use]
-    pub fn get(&self, own: Id) -> Option<u32> {
+    pub fn get(&self, digest: Id) -> Option<u32> {
         if !self.elsewhere.is_empty()
-            && let Some(number) = self.elsewhere.get(&own)
+            && let Some(number) = self.elsewhere.get(&digest)
         {
             return Some(*number);
         }
-        for number in choices(own, self.count) {
+        for number in choices(digest, self.count) {
             match self.owners.get(&number) {
-                Some(owner) if *owner == own => return Some(number),
+                Some(owner) if *owner == digest => return Some(number),
                 Some(_) => {}
                 None => return None,
             }
@@ -63,39 +63,40 @@ impl Numbers {
     }
 
     /// The number of this digest, and whether it is new. `None` when all are assigned.
-    pub fn take(&mut self, own: Id) -> Option<(u32, bool)> {
-        if let Some(number) = self.get(own) {
+    pub fn take(&mut self, digest: Id) -> Option<(u32, bool)> {
+        if let Some(number) = self.get(digest) {
             return Some((number, false));
         }
-        let number = choices(own, self.count).find(|number| !self.owners.contains_key(number))?;
-        self.owners.insert(number, own);
+        let number =
+            choices(digest, self.count).find(|number| !self.owners.contains_key(number))?;
+        self.owners.insert(number, digest);
         Some((number, true))
     }
 
     /// Adds a number that was assigned earlier or by another program. Returns whether it was possible: a
     /// number has one owner, and a digest one number.
-    pub fn insert(&mut self, own: Id, number: u32) -> bool {
-        if let Some(known) = self.get(own) {
-            return known == number;
+    pub fn insert(&mut self, digest: Id, number: u32) -> bool {
+        if let Some(existing) = self.get(digest) {
+            return existing == number;
         }
         if number == 0 || number > self.count || self.owners.contains_key(&number) {
             return false;
         }
-        self.owners.insert(number, own);
-        if self.get(own) != Some(number) {
-            self.elsewhere.insert(own, number);
+        self.owners.insert(number, digest);
+        if self.get(digest) != Some(number) {
+            self.elsewhere.insert(digest, number);
         }
         true
     }
 }
 
 /// The numbers that a digest would have, in this order: each of 1 to `count` once.
-pub fn choices(own: Id, count: u32) -> impl Iterator<Item = u32> {
+pub fn choices(digest: Id, count: u32) -> impl Iterator<Item = u32> {
     let size = u64::from(count);
-    let first = own.0 % size;
-    let step = 1 + (own.0 / size) % (size - 1).max(1);
-    (0..size).map(move |place| {
-        let number = 1 + (first + place * step) % size;
+    let first = digest.0 % size;
+    let step = 1 + (digest.0 / size) % (size - 1).max(1);
+    (0..size).map(move |step_index| {
+        let number = 1 + (first + step_index * step) % size;
         u32::try_from(number).expect("it is at most `count`")
     })
 }

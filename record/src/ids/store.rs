@@ -14,7 +14,8 @@ const ROWS_MAX: usize = 200;
 pub(super) async fn load(database: &Database) -> Result<Vec<(Id, u32)>, sqlx::Error> {
     let rows: Vec<(i64, i64)> =
         sqlx::query_as("SELECT own, id FROM public_ids").fetch_all(database.pool()).await?;
-    let number = |(own, id): (i64, i64)| Some((Id(own.cast_unsigned()), u32::try_from(id).ok()?));
+    let number =
+        |(digest, id): (i64, i64)| Some((Id(digest.cast_unsigned()), u32::try_from(id).ok()?));
     Ok(rows.into_iter().filter_map(number).collect())
 }
 
@@ -30,15 +31,15 @@ pub(super) async fn write(
     for chunk in numbers.chunks(ROWS_MAX) {
         let connection = steps.next().await?;
         let mut statement = String::from("INSERT INTO public_ids (own, id) VALUES ");
-        for place in 0..chunk.len() {
-            let comma = if place == 0 { "" } else { ", " };
+        for row in 0..chunk.len() {
+            let comma = if row == 0 { "" } else { ", " };
             // Writing to a text does not fail.
-            write!(statement, "{comma}(${}, ${})", 2 * place + 1, 2 * place + 2).ok();
+            write!(statement, "{comma}(${}, ${})", 2 * row + 1, 2 * row + 2).ok();
         }
         statement.push_str(" ON CONFLICT DO NOTHING");
         let mut query = sqlx::query(AssertSqlSafe(statement)).persistent(chunk.len() == ROWS_MAX);
-        for (own, number) in chunk {
-            query = query.bind(own.0.cast_signed()).bind(i64::from(*number));
+        for (digest, number) in chunk {
+            query = query.bind(digest.0.cast_signed()).bind(i64::from(*number));
         }
         let written = query.execute(&mut *connection).await?.rows_affected();
         if written < chunk.len() as u64 {
@@ -54,13 +55,13 @@ async fn contested_of(
     numbers: &[(Id, u32)],
 ) -> Result<Vec<Id>, sqlx::Error> {
     let mut contested = Vec::new();
-    for (own, number) in numbers {
+    for (digest, number) in numbers {
         let stored: Option<i64> = sqlx::query_scalar("SELECT id FROM public_ids WHERE own = $1")
-            .bind(own.0.cast_signed())
+            .bind(digest.0.cast_signed())
             .fetch_optional(&mut *connection)
             .await?;
         if stored != Some(i64::from(*number)) {
-            contested.push(*own);
+            contested.push(*digest);
         }
     }
     Ok(contested)

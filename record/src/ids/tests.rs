@@ -29,7 +29,7 @@ fn ids_of(mut event: Event) -> Vec<u64> {
 
 #[test]
 fn every_id_of_a_fact_is_visited() {
-    let of = |id| Participant { id: Id(id), name: "x".into() };
+    let entity = |id| Participant { id: Id(id), name: "x".into() };
     let event = |fact| Event { sport: Sport::Football, match_id: Id(1), fact };
     let fixture = Fixture {
         provider: "acme".into(),
@@ -37,27 +37,27 @@ fn every_id_of_a_fact_is_visited() {
         competition: Some(Competition { id: Id(2), name: "x".into(), season: None }),
         start: None,
         date: None,
-        sides: Some([of(3), of(4)]),
+        sides: Some([entity(3), entity(4)]),
         ..Fixture::default()
     };
     assert_eq!(ids_of(event(Fact::Fixture(fixture))), [1, 2, 3, 4]);
     let about = About {
         venue: Some(Venue { id: Id(2), name: "x".into(), city: None }),
-        referee: Some(of(3)),
-        home_coach: Some(of(4)),
-        away_coach: Some(of(5)),
+        referee: Some(entity(3)),
+        home_coach: Some(entity(4)),
+        away_coach: Some(entity(5)),
         ..About::default()
     };
     assert_eq!(ids_of(event(Fact::About(Box::new(about)))), [1, 2, 3, 4, 5]);
     let incident = Incident {
-        player: Some(of(2)),
-        assist: Some(of(3)),
+        player: Some(entity(2)),
+        assist: Some(entity(3)),
         ..Incident::new("e", IncidentKind::Substitution, (1, None), None)
     };
     let incident = FootballFact::Incident(incident);
     assert_eq!(ids_of(event(Fact::Football(incident))), [1, 2, 3]);
     let player = |id| LineUpPlayer {
-        player: of(id),
+        player: entity(id),
         number: None,
         position: None,
         country: None,
@@ -67,10 +67,10 @@ fn every_id_of_a_fact_is_visited() {
     let line_up = LineUp { formation: None, players: vec![player(2), player(3)] };
     let line_up = FootballFact::LineUp { side: Side::First, line_up };
     assert_eq!(ids_of(event(Fact::Football(line_up))), [1, 2, 3]);
-    let stats = FootballFact::PlayerStats { side: Side::First, player: of(2), values: vec![] };
+    let stats = FootballFact::PlayerStats { side: Side::First, player: entity(2), values: vec![] };
     assert_eq!(ids_of(event(Fact::Football(stats))), [1, 2]);
     let runner = RaceRunner {
-        participant: of(2),
+        participant: entity(2),
         number: None,
         jockey: None,
         status: RunnerStatus::Active,

@@ -109,11 +109,15 @@ fn point(number: u8) -> PointRecord {
 
 #[test]
 fn overlapping_points_are_joined() {
-    let of = |numbers: std::ops::Range<u8>| numbers.map(point).collect::<Vec<_>>();
-    assert_eq!(points(&of(3..6), &of(0..4)), of(0..6));
-    assert_eq!(points(&of(4..6), &of(0..4)), of(0..6), "one follows the other");
-    assert_eq!(points(&of(0..3), &of(0..6)), of(0..3), "reported again from the beginning");
-    assert_eq!(points(&[], &of(0..4)), of(0..4));
-    assert_eq!(points(&of(0..4), &[]), of(0..4));
-    assert_eq!(points(&of(0..4), &of(6..9)), of(0..4), "later old points are dropped");
+    let range = |numbers: std::ops::Range<u8>| numbers.map(point).collect::<Vec<_>>();
+    assert_eq!(points(&range(3..6), &range(0..4)), range(0..6));
+    assert_eq!(points(&range(4..6), &range(0..4)), range(0..6), "one follows the other");
+    assert_eq!(
+        points(&range(0..3), &range(0..6)),
+        range(0..3),
+        "reported again from the beginning"
+    );
+    assert_eq!(points(&[], &range(0..4)), range(0..4));
+    assert_eq!(points(&range(0..4), &[]), range(0..4));
+    assert_eq!(points(&range(0..4), &range(6..9)), range(0..4), "later old points are dropped");
 }

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use base::Micros;
 use borsh::{BorshDeserialize, BorshSerialize};
-use facts::event::{Id, Outcome, Sport};
+use facts::{
+    codec::{decimal, optional_decimal},
+    event::{Id, Outcome, Sport},
+};
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
@@ -30,15 +33,15 @@ impl SignalRecord {
     /// A signal that has begun, under the first number that it may have; see [`Self::digest`].
     #[must_use]
     pub fn new(
-        of: Id,
+        match_id: Id,
         sport: Sport,
         sides: Option<[EntityRef; 2]>,
         began: Micros,
         signal: Signal,
     ) -> Arc<Self> {
         Arc::new(Self {
-            id: first_choice(signal.topic.id(of, began).0),
-            match_id: of.0,
+            id: first_choice(signal.topic.id(match_id, began).0),
+            match_id: match_id.0,
             sport,
             sides,
             began,
@@ -98,8 +101,8 @@ pub struct MarketKey {
     pub kind: Arc<str>,
     pub period: Option<Arc<str>>,
     #[borsh(
-        serialize_with = "facts::codec::optional_decimal::write",
-        deserialize_with = "facts::codec::optional_decimal::read"
+        serialize_with = "optional_decimal::write",
+        deserialize_with = "optional_decimal::read"
     )]
     pub line: Option<Decimal>,
 }
@@ -130,76 +133,43 @@ pub struct Signal {
 pub enum Finding {
     Arbitrage {
         /// The profit as a share of the total stake, for every outcome, after commission.
-        #[borsh(
-            serialize_with = "facts::codec::decimal::write",
-            deserialize_with = "facts::codec::decimal::read"
-        )]
+        #[borsh(serialize_with = "decimal::write", deserialize_with = "decimal::read")]
         profit: Decimal,
         legs: Vec<Leg>,
     },
     PriceGap {
-        #[borsh(
-            serialize_with = "facts::codec::decimal::write",
-            deserialize_with = "facts::codec::decimal::read"
-        )]
+        #[borsh(serialize_with = "decimal::write", deserialize_with = "decimal::read")]
         price: Decimal,
         /// The best price of the other bookmakers, and its bookmaker.
-        #[borsh(
-            serialize_with = "facts::codec::decimal::write",
-            deserialize_with = "facts::codec::decimal::read"
-        )]
+        #[borsh(serialize_with = "decimal::write", deserialize_with = "decimal::read")]
         next: Decimal,
         next_bookmaker: Arc<str>,
         /// `price / next - 1`, both after commission.
-        #[borsh(
-            serialize_with = "facts::codec::decimal::write",
-            deserialize_with = "facts::codec::decimal::read"
-        )]
+        #[borsh(serialize_with = "decimal::write", deserialize_with = "decimal::read")]
         gap: Decimal,
         /// What the bookmaker takes of what a bet wins, as a fraction; 0 of most.
         #[serde(default, skip_serializing_if = "Decimal::is_zero")]
-        #[borsh(
-            serialize_with = "facts::codec::decimal::write",
-            deserialize_with = "facts::codec::decimal::read"
-        )]
+        #[borsh(serialize_with = "decimal::write", deserialize_with = "decimal::read")]
         commission: Decimal,
         /// The same of the next best.
         #[serde(default, skip_serializing_if = "Decimal::is_zero")]
-        #[borsh(
-            serialize_with = "facts::codec::decimal::write",
-            deserialize_with = "facts::codec::decimal::read"
-        )]
+        #[borsh(serialize_with = "decimal::write", deserialize_with = "decimal::read")]
         next_commission: Decimal,
     },
     Value {
-        #[borsh(
-            serialize_with = "facts::codec::decimal::write",
-            deserialize_with = "facts::codec::decimal::read"
-        )]
+        #[borsh(serialize_with = "decimal::write", deserialize_with = "decimal::read")]
         price: Decimal,
         /// The price implied by the medians without their margin.
-        #[borsh(
-            serialize_with = "facts::codec::decimal::write",
-            deserialize_with = "facts::codec::decimal::read"
-        )]
+        #[borsh(serialize_with = "decimal::write", deserialize_with = "decimal::read")]
         fair_price: Decimal,
-        #[borsh(
-            serialize_with = "facts::codec::decimal::write",
-            deserialize_with = "facts::codec::decimal::read"
-        )]
+        #[borsh(serialize_with = "decimal::write", deserialize_with = "decimal::read")]
         probability: Decimal,
         /// `price * probability - 1`, the price after commission.
-        #[borsh(
-            serialize_with = "facts::codec::decimal::write",
-            deserialize_with = "facts::codec::decimal::read"
-        )]
+        #[borsh(serialize_with = "decimal::write", deserialize_with = "decimal::read")]
         value: Decimal,
         /// As of a price gap.
         #[serde(default, skip_serializing_if = "Decimal::is_zero")]
-        #[borsh(
-            serialize_with = "facts::codec::decimal::write",
-            deserialize_with = "facts::codec::decimal::read"
-        )]
+        #[borsh(serialize_with = "decimal::write", deserialize_with = "decimal::read")]
         commission: Decimal,
         bookmakers: u32,
     },
@@ -208,10 +178,7 @@ pub enum Finding {
         /// The bookmakers that moved, ordered by name.
         bookmakers: Vec<Arc<str>>,
         /// The mean of their moves: below 0 where prices fell.
-        #[borsh(
-            serialize_with = "facts::codec::decimal::write",
-            deserialize_with = "facts::codec::decimal::read"
-        )]
+        #[borsh(serialize_with = "decimal::write", deserialize_with = "decimal::read")]
         change: Decimal,
     },
     Suspended {
@@ -223,10 +190,7 @@ pub enum Finding {
         /// 0 or 1.
         side: u8,
         /// Of all attacks, or points.
-        #[borsh(
-            serialize_with = "facts::codec::decimal::write",
-            deserialize_with = "facts::codec::decimal::read"
-        )]
+        #[borsh(serialize_with = "decimal::write", deserialize_with = "decimal::read")]
         share: Decimal,
     },
 }
@@ -236,23 +200,14 @@ pub enum Finding {
 pub struct Leg {
     pub outcome: Outcome,
     pub bookmaker: Arc<str>,
-    #[borsh(
-        serialize_with = "facts::codec::decimal::write",
-        deserialize_with = "facts::codec::decimal::read"
-    )]
+    #[borsh(serialize_with = "decimal::write", deserialize_with = "decimal::read")]
     pub price: Decimal,
     /// What the bookmaker takes of what the bet wins, as a fraction; 0 of most.
     #[serde(default, skip_serializing_if = "Decimal::is_zero")]
-    #[borsh(
-        serialize_with = "facts::codec::decimal::write",
-        deserialize_with = "facts::codec::decimal::read"
-    )]
+    #[borsh(serialize_with = "decimal::write", deserialize_with = "decimal::read")]
     pub commission: Decimal,
     /// The share of all that is staked; those of all legs add up to 1.
-    #[borsh(
-        serialize_with = "facts::codec::decimal::write",
-        deserialize_with = "facts::codec::decimal::read"
-    )]
+    #[borsh(serialize_with = "decimal::write", deserialize_with = "decimal::read")]
     pub stake: Decimal,
 }
 
@@ -298,13 +253,13 @@ impl Topic {
 
     /// The digest of the signal of this match that began then.
     #[must_use]
-    pub fn id(&self, of: Id, began: Micros) -> Id {
+    pub fn id(&self, match_id: Id, began: Micros) -> Id {
         let Self { kind, market, outcome, bookmaker } = self;
         let market = market.as_ref().map(MarketKey::to_string).unwrap_or_default();
         let outcome = outcome.map(Outcome::as_str).unwrap_or_default();
         let bookmaker = bookmaker.as_deref().unwrap_or_default();
         let kind = kind.as_str();
-        let key = format!("{of}|{kind}|{market}|{outcome}|{bookmaker}|{began}");
+        let key = format!("{match_id}|{kind}|{market}|{outcome}|{bookmaker}|{began}");
         Id::derive("matchwire", "signal", &key)
     }
 }

@@ -96,11 +96,11 @@ fn tables_have_the_fields_of_the_schema() {
     let fixture = rows(TABLES[1].0);
     let mut wrong = Vec::new();
     for (mark, names) in &TABLES[2..] {
-        let own = rows(mark);
+        let marked = rows(mark);
         for name in *names {
             let definition = definition(&schema, name);
             let declared = fields(definition);
-            let mut all: Vec<&Row<'_>> = own.iter().collect();
+            let mut all: Vec<&Row<'_>> = marked.iter().collect();
             if declared.contains("life") {
                 all.extend(&header);
             }
@@ -305,26 +305,26 @@ const OTHER_WORDS: [&str; 13] = [
 #[test]
 fn page_uses_no_words_that_the_schema_does_not_have() {
     let schema = schema::document();
-    let mut known = BTreeSet::new();
+    let mut documented = BTreeSet::new();
     let mut open = vec![&schema];
     while let Some(value) = open.pop() {
         match value {
             Value::Object(fields) => {
-                known.extend(fields.keys().map(String::as_str));
+                documented.extend(fields.keys().map(String::as_str));
                 open.extend(fields.values());
             }
             Value::Array(items) => open.extend(items),
             Value::String(word) => {
-                known.insert(word);
+                documented.insert(word);
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
     let sections =
         [section("\n## Documents\n", "\n## Events\n"), section("\n## Events\n", "\n## Promises\n")];
-    let is_word = |it: &&str| {
-        it.starts_with(|c: char| c.is_ascii_lowercase())
-            && it.chars().all(|c| c.is_ascii_lowercase() || c == '_')
+    let is_word = |word: &&str| {
+        word.starts_with(|c: char| c.is_ascii_lowercase())
+            && word.chars().all(|c| c.is_ascii_lowercase() || c == '_')
     };
     let unknown: BTreeSet<&str> = sections
         .into_iter()
@@ -332,7 +332,7 @@ fn page_uses_no_words_that_the_schema_does_not_have() {
         .flat_map(|section| section.split("```").step_by(2))
         .flat_map(quoted)
         .filter(is_word)
-        .filter(|word| !known.contains(word))
+        .filter(|word| !documented.contains(word))
         .collect();
     assert_eq!(unknown, BTreeSet::from(OTHER_WORDS));
 }

@@ -28,11 +28,11 @@ fn every_frame_of_the_corpus_conforms() {
         let path = entry.expect("an entry can be read").path();
         let text = fs::read_to_string(&path).expect("a script can be read");
         for (index, line) in text.split_terminator('\n').enumerate().skip(1) {
-            let place = format!("{}, line {}", path.display(), index + 1);
+            let location = format!("{}, line {}", path.display(), index + 1);
             let line =
-                serde_json::from_str(line).unwrap_or_else(|error| panic!("{place}: {error}"));
+                serde_json::from_str(line).unwrap_or_else(|error| panic!("{location}: {error}"));
             for frame in frames(&line) {
-                contract.check_frame(&frame).unwrap_or_else(|error| panic!("{place}: {error}"));
+                contract.check_frame(&frame).unwrap_or_else(|error| panic!("{location}: {error}"));
                 count += 1;
             }
         }

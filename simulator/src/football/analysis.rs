@@ -78,7 +78,7 @@ impl Analyst {
         outcome: ShotOutcome,
     ) {
         let situation = self.situation(ball.situation);
-        let (place, expected) = self.place(situation, outcome);
+        let (location, expected) = self.place(situation, outcome);
         self.shots += 1;
         let on_target = matches!(outcome, ShotOutcome::Goal | ShotOutcome::Saved);
         let shot = Shot {
@@ -95,7 +95,7 @@ impl Analyst {
             expected_on_target: on_target
                 .then(|| ExpectedGoals::from_goals((expected + self.dice.unit()) / 2.0))
                 .flatten(),
-            place: Some(place),
+            location: Some(location),
             goal_mouth: (outcome != ShotOutcome::Blocked).then(|| self.goal_mouth(on_target)),
         };
         if outcome == ShotOutcome::Goal {
@@ -176,8 +176,8 @@ impl Analyst {
                     ((dice.swing() * 60.0) as i32, (dice.swing() * 50.0) as i32)
                 });
                 let tenths = |at: i32| at.clamp(20, 980) as u16;
-                let place = PitchPlace { x: tenths(x + stray.0), y: tenths(y + stray.1) };
-                let position = AveragePosition { player: who.clone(), place };
+                let location = PitchPlace { x: tenths(x + stray.0), y: tenths(y + stray.1) };
+                let position = AveragePosition { player: who.clone(), location };
                 self.positions[side.index()].insert(who.id, position);
             }
             let players = self.positions[side.index()].values().cloned().collect();

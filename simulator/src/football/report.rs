@@ -110,7 +110,7 @@ impl Reporter {
 
     fn overturn(&mut self, of: Eid, side: Side, why: &str, facts: &mut Vec<FootballFact>) {
         self.score.goals[side.index()] -= 1;
-        facts.push(FootballFact::Retract { of, why: Arc::from(why), score: self.score });
+        facts.push(FootballFact::Retract { eid: of, why: Arc::from(why), score: self.score });
         facts.push(FootballFact::Score(self.score));
     }
 }

@@ -207,7 +207,7 @@ impl Football {
             }
             FootballFact::Score(score) => self.score = *score,
             FootballFact::Incident(incident) => self.incident(incident),
-            FootballFact::Retract { of, score, .. } => {
+            FootballFact::Retract { eid: of, score, .. } => {
                 let goal = self.goals.pop().expect("a goal stands");
                 assert_eq!(goal.eid, *of, "only the last goal is ever taken back");
                 self.retracted.push(of.to_string());
@@ -244,7 +244,7 @@ impl Football {
             Analysis::Shot(shot) => {
                 let expected = shot.expected_goals.expect("every shot has its expected goals");
                 assert!((0.0..1.0).contains(&expected.goals()), "{shot:?}");
-                assert!(shot.place.is_some_and(|place| place.x > 500), "{shot:?}");
+                assert!(shot.location.is_some_and(|place| place.x > 500), "{shot:?}");
                 self.shots.insert(shot.eid.to_string(), shot.clone());
             }
             Analysis::Momentum(momentum) => {
@@ -363,7 +363,7 @@ impl Tennis {
                 assert!(self.points.iter().all(|(known, _)| *known != eid), "{eid} came twice");
                 self.points.push((eid, before));
             }
-            TennisFact::Retract { of, score, .. } => {
+            TennisFact::Retract { eid: of, score, .. } => {
                 let (eid, before) = self.points.pop().expect("a point stands");
                 assert_eq!((eid.as_str(), score), (&**of, &before));
                 self.score = before;

@@ -14,7 +14,7 @@ use metrics::counter;
 use tokio::{runtime::Handle, sync::watch, time};
 use tracing::{error, info, warn};
 
-use super::{extract::Extractor, recipients::Recipients};
+use super::recipients::Recipients;
 use accounts::AccountsError;
 use base::{
     Micros,
@@ -23,7 +23,7 @@ use base::{
 use database::{Database, is_deposed};
 use fanout::ChannelId;
 use hub::pipeline::HubHandle;
-use webhooks::{EventKind, MetConditions, Position, PriceCrossing, Recorder, Webhooks};
+use webhooks::{EventKind, Extractor, MetConditions, Position, PriceCrossing, Recorder, Webhooks};
 
 /// How often it looks which webhooks there are, and what their accounts may follow. A change in this process is noticed at once.
 const REFRESH_EVERY_US: Micros = 1_000_000;

@@ -28,8 +28,8 @@ impl Recipients {
     pub(super) async fn refresh(&self, wanted: BTreeSet<i64>) -> Result<(), AccountsError> {
         let mut callers = HashMap::with_capacity(wanted.len());
         for account in wanted {
-            let known = self.lock().get(&account).copied().flatten();
-            let renewed = match known {
+            let current = self.lock().get(&account).copied().flatten();
+            let renewed = match current {
                 Some(caller) => self.accounts.renew(&caller).await?,
                 None => None,
             };

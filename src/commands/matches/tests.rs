@@ -55,8 +55,8 @@ impl Running {
             fixture("b", "1/x", ["PSV", "Ajax"]),
             fixture("c", "1", ["Ajax", "PSV Eindhoven"]),
         ] {
-            let own = public(&fixture.provider, &fixture.provider_key);
-            running.identity.resolve(Sport::Football, own, &fixture);
+            let id = public(&fixture.provider, &fixture.provider_key);
+            running.identity.resolve(Sport::Football, id, &fixture);
         }
         running.keep().await;
         running

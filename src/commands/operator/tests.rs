@@ -26,7 +26,7 @@ const DAY: Micros = 86_400_000_000;
 
 /// Runs a test of commands on a new database of each kind.
 async fn on_each_operator(test: impl AsyncFn(OperatorFixture)) {
-    on_each(async |database| test(OperatorFixture::of(database)).await).await;
+    on_each(async |database| test(OperatorFixture::new(database)).await).await;
 }
 
 /// Runs commands on one database.
@@ -36,7 +36,7 @@ struct OperatorFixture {
 }
 
 impl OperatorFixture {
-    fn of(database: Database) -> Self {
+    fn new(database: Database) -> Self {
         let mut config = Config::default();
         // The allowed minimum: these tests do not depend on the cost of hashing.
         config.accounts.password_memory_kib = 8;

@@ -63,13 +63,13 @@ pub(super) async fn run(args: RetryArgs, out: &mut impl Write) -> Result<(), Qua
 fn parts(usable: &[(QuarantinedLine, Vec<String>)]) -> Vec<&[(QuarantinedLine, Vec<String>)]> {
     let mut parts = Vec::new();
     let (mut begin, mut lines) = (0, 0);
-    for (place, (message, own)) in usable.iter().enumerate() {
+    for (index, (message, entry_lines)) in usable.iter().enumerate() {
         let other = usable[begin].0.entry.source != message.entry.source;
-        if place > begin && (other || lines + own.len() > LINES_AT_ONCE) {
-            parts.push(&usable[begin..place]);
-            (begin, lines) = (place, 0);
+        if index > begin && (other || lines + entry_lines.len() > LINES_AT_ONCE) {
+            parts.push(&usable[begin..index]);
+            (begin, lines) = (index, 0);
         }
-        lines += own.len();
+        lines += entry_lines.len();
     }
     parts.extend((begin < usable.len()).then(|| &usable[begin..]));
     parts
@@ -168,9 +168,9 @@ impl<'a> PushClient<'a> {
         let refused = self.post(source, body.join("\n")).await?;
         let (mut number, mut dropped) = (0, 0);
         for (message, lines) in messages {
-            let own = number + 1..=number + lines.len();
+            let entry_lines = number + 1..=number + lines.len();
             number += lines.len();
-            match refused.iter().find(|it| own.contains(&it.line)) {
+            match refused.iter().find(|it| entry_lines.contains(&it.line)) {
                 None => {
                     message.remove()?;
                     dropped += 1;

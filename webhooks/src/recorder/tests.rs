@@ -23,7 +23,7 @@ async fn deleted_webhook_does_not_keep_events_from_others() {
             .await
             .unwrap();
         let crossing = |event| PriceCrossing {
-            condition: ConditionId { webhook: gone, place: 0 },
+            condition: ConditionId { webhook: gone, index: 0 },
             channel: ChannelId::new("football/7/odds"),
             event,
         };

@@ -61,7 +61,7 @@ impl Outcome {
 }
 
 impl NewDelivery {
-    pub(crate) fn of(webhook: &Webhook, event: &Event, body: &str, now: Micros) -> Self {
+    pub(crate) fn new(webhook: &Webhook, event: &Event, body: &str, now: Micros) -> Self {
         let channel = event.channel.as_str();
         Self {
             webhook: webhook.id,

@@ -10,15 +10,15 @@ use crate::{EventKind, PriceCondition, Webhook, WebhookTerms};
 /// kinds of events that this one does not know.
 pub(super) async fn set_terms(
     tx: &mut AnyConnection,
-    known: &Webhook,
+    existing: &Webhook,
     terms: &WebhookTerms,
 ) -> Result<(), sqlx::Error> {
-    let old = &known.terms;
+    let old = &existing.terms;
     let (has_other_channels, has_other_prices) =
         (terms.channels != old.channels, terms.prices != old.prices);
     if has_other_channels || has_other_prices {
         // Prices were not followed in other channels.
-        forget_met(tx, known.id, has_other_channels, &terms.prices).await?;
+        forget_met(tx, existing.id, has_other_channels, &terms.prices).await?;
     }
     sqlx::query(
         "UPDATE customer_webhooks SET url = COALESCE($1, url), events = COALESCE($2, events),
@@ -28,7 +28,7 @@ pub(super) async fn set_terms(
     .bind((terms.events != old.events).then(|| events_text(terms)))
     .bind(has_other_channels.then(|| terms.channels.join(" ")))
     .bind(has_other_prices.then(|| prices_text(terms)))
-    .bind(known.id)
+    .bind(existing.id)
     .execute(tx)
     .await?;
     Ok(())

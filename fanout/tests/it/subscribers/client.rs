@@ -47,7 +47,7 @@ impl Client {
 
     pub(crate) fn check(&mut self, text: &str) {
         let words: Vec<&str> = text.split(' ').collect();
-        let number = |place: usize| words[place].parse::<Seq>().expect("a number");
+        let number = |index: usize| words[index].parse::<Seq>().expect("a number");
         let channel = || u32::try_from(number(1)).expect("a small number");
         self.data += u64::from(!text.starts_with('{') || text.contains("\"type\":\"resync\""));
         match words[0] {
@@ -60,14 +60,15 @@ impl Client {
             "update" => {
                 let (prev, seq) = (number(2), number(3));
                 assert!(!self.announced.contains(&channel()), "{text} came in place of an image");
-                let known = self.positions.get_mut(&channel()).expect("an update follows an image");
-                assert!(prev <= *known, "a hole before {text}, at {known}");
-                assert!(seq > *known, "{text} came again, at {known}");
+                let position =
+                    self.positions.get_mut(&channel()).expect("an update follows an image");
+                assert!(prev <= *position, "a hole before {text}, at {position}");
+                assert!(seq > *position, "{text} came again, at {position}");
                 assert!(
                     prev + 1 == seq || !(prev + 1..=seq).any(is_event),
                     "{text} merges across an event"
                 );
-                *known = seq;
+                *position = seq;
                 if is_event(seq) {
                     self.events.entry(channel()).or_default().push(seq);
                 }
@@ -131,8 +132,8 @@ impl Client {
                 continue;
             }
             let head = head.parse::<Seq>().expect("a number");
-            let known = self.positions.get(&other).copied();
-            assert!(known >= Some(head), "{text} came at {known:?} of {other}");
+            let position = self.positions.get(&other).copied();
+            assert!(position >= Some(head), "{text} came at {position:?} of {other}");
         }
     }
 

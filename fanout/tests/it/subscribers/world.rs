@@ -97,8 +97,8 @@ impl World {
             self.read(subscriber, usize::MAX);
         }
         self.read(subscriber, usize::MAX);
-        let known = &self.clients[subscriber].positions;
-        let entry = |number: u32| match known.get(&number) {
+        let positions = &self.clients[subscriber].positions;
+        let entry = |number: u32| match positions.get(&number) {
             Some(seq) => {
                 format!(r#"{{"ch":"c/{number}","from":{{"epoch":"7","seq":{seq}}}}}"#)
             }

@@ -299,7 +299,7 @@ impl Football {
                     self.incident(incident, parts);
                 }
             }
-            FootballFact::Retract { of, why, score } => {
+            FootballFact::Retract { eid: of, why, score } => {
                 let retracted = self.retract(of, why, parts, events);
                 match (scores, retracted) {
                     (false, _) => {}

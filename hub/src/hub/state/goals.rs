@@ -22,7 +22,7 @@ impl Match {
             FootballFact::Incident(incident) | FootballFact::Correct(incident) => {
                 !is_shown(&incident.eid) && is_beyond(public, incident)
             }
-            FootballFact::Retract { of, .. } => !is_shown(of),
+            FootballFact::Retract { eid: of, .. } => !is_shown(of),
             _ => false,
         }
     }

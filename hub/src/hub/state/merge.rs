@@ -223,7 +223,7 @@ impl Match {
                 FootballFact::Incident(it) | FootballFact::Correct(it) => {
                     it.eid = self.public_name(source, it);
                 }
-                FootballFact::Retract { of, .. } => {
+                FootballFact::Retract { eid: of, .. } => {
                     if let Some(name) = self.names.get(&(source, Arc::clone(of))) {
                         *of = Arc::clone(name);
                     }

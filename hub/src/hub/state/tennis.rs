@@ -101,7 +101,7 @@ impl Tennis {
             }
             TennisFact::Score(score) => self.put(score, moment, parts, events),
             TennisFact::Point(point) => self.point(point, moment, parts, events),
-            TennisFact::Retract { of, why, score } => {
+            TennisFact::Retract { eid: of, why, score } => {
                 match self.last.take_if(|(eid, _)| eid == of) {
                     Some((of, ended)) => {
                         self.played.pop_if(|played| played.eid == of);

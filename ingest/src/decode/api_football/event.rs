@@ -45,19 +45,19 @@ pub enum Kind {
 
 #[derive(Deserialize)]
 struct Raw {
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     time: Option<RawTime>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     team: Option<RawNamedEntity>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     player: Option<RawNamedEntity>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     assist: Option<RawNamedEntity>,
-    #[serde(rename = "type", default, deserialize_with = "json::known")]
+    #[serde(rename = "type", default, deserialize_with = "json::known_value")]
     kind: Option<String>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     detail: Option<String>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     comments: Option<String>,
 }
 

@@ -158,15 +158,15 @@ pub(super) fn events(text: &str, notices: &mut Vec<DecodeError>) -> Option<Vec<A
 
 #[derive(Deserialize)]
 struct Raw<'a> {
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     fixture: Option<RawFixture>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     league: Option<RawLeague>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     teams: Option<RawTeams>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     goals: Option<RawPair>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     score: Option<RawScore>,
     #[serde(borrow, default)]
     events: Option<&'a RawValue>,
@@ -184,13 +184,13 @@ struct RawFixture {
     id: Option<Arc<str>>,
     #[serde(default, deserialize_with = "json::whole")]
     timestamp: Option<u64>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     periods: Option<RawPeriods>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     status: Option<RawStatus>,
     #[serde(default, deserialize_with = "json::key")]
     referee: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     venue: Option<RawVenue>,
 }
 
@@ -214,7 +214,7 @@ struct RawVenue {
 
 #[derive(Deserialize, Default)]
 struct RawStatus {
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     short: Option<String>,
     #[serde(default, deserialize_with = "json::whole")]
     elapsed: Option<u64>,
@@ -246,9 +246,9 @@ pub(super) struct RawNamedEntity {
 
 #[derive(Deserialize)]
 struct RawTeams {
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     home: Option<RawNamedEntity>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     away: Option<RawNamedEntity>,
 }
 
@@ -262,17 +262,17 @@ struct RawPair {
 
 #[derive(Deserialize, Default)]
 struct RawScore {
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     halftime: Option<RawPair>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     extratime: Option<RawPair>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     penalty: Option<RawPair>,
 }
 
 #[derive(Deserialize)]
 pub(super) struct RawStatistics {
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     team: Option<RawNamedEntity>,
     #[serde(default, deserialize_with = "json::known_all")]
     statistics: Vec<RawCount>,
@@ -280,7 +280,7 @@ pub(super) struct RawStatistics {
 
 #[derive(Deserialize)]
 struct RawCount {
-    #[serde(rename = "type", default, deserialize_with = "json::known")]
+    #[serde(rename = "type", default, deserialize_with = "json::known_value")]
     kind: Option<String>,
     /// A number, or a share as text: `"47%"`.
     #[serde(default, deserialize_with = "json::key")]

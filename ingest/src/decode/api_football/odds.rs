@@ -74,8 +74,8 @@ impl FixtureOdds {
         let is_suspended = [status.stopped, status.blocked, status.finished].contains(&Some(true));
         let mut notices = Vec::new();
         let is_live = raw.odds.is_some();
-        let own = raw.odds.map(|odds| bets(odds.get(), &mut notices)).transpose()?;
-        let own = own.map(|bets| BookmakerOdds { name: None, bets });
+        let unnamed = raw.odds.map(|odds| bets(odds.get(), &mut notices)).transpose()?;
+        let unnamed = unnamed.map(|bets| BookmakerOdds { name: None, bets });
         let named = raw.bookmakers.into_iter();
         let named = named.map(|it| BookmakerOdds { name: it.name.or(it.id), bets: it.bets });
         Ok(Self {
@@ -85,7 +85,7 @@ impl FixtureOdds {
             at: raw.update.and_then(|text| text.parse().ok()).map(Timestamp::as_microsecond),
             is_live,
             is_suspended,
-            bookmakers: named.chain(own).collect(),
+            bookmakers: named.chain(unnamed).collect(),
             notices,
         })
     }
@@ -106,15 +106,15 @@ fn bets(text: &str, notices: &mut Vec<DecodeError>) -> Result<Vec<Bet>, DecodeEr
 
 #[derive(Deserialize)]
 struct Raw<'a> {
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     fixture: Option<RawFixture>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     league: Option<RawLeague>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     update: Option<String>,
     #[serde(default, deserialize_with = "json::known_all")]
     bookmakers: Vec<RawBookmaker>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     status: Option<RawStatus>,
     #[serde(borrow, default)]
     odds: Option<&'a RawValue>,

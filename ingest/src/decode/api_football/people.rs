@@ -66,11 +66,11 @@ fn elements<T: serde::de::DeserializeOwned>(text: &str, max: usize) -> impl Iter
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct RawSheet {
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     team: Option<RawNamedEntity>,
     #[serde(default, deserialize_with = "json::key")]
     formation: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     coach: Option<RawNamedEntity>,
     #[serde(rename = "startXI", default, deserialize_with = "json::known_all")]
     start_xi: Vec<RawEntry>,
@@ -80,7 +80,7 @@ struct RawSheet {
 
 #[derive(Deserialize)]
 struct RawEntry {
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     player: Option<RawPlayer>,
 }
 
@@ -98,7 +98,7 @@ struct RawPlayer {
 
 #[derive(Deserialize)]
 struct RawTeam {
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     team: Option<RawNamedEntity>,
     #[serde(default, deserialize_with = "json::known_all")]
     players: Vec<RawOne>,
@@ -106,7 +106,7 @@ struct RawTeam {
 
 #[derive(Deserialize)]
 struct RawOne {
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     player: Option<RawNamedEntity>,
     /// One of this match.
     #[serde(default, deserialize_with = "json::known_all")]
@@ -176,11 +176,11 @@ impl RawOne {
     fn read(self, team: &Arc<str>) -> Option<PlayerStatistics> {
         let groups = self.statistics.into_iter().next()?;
         let value = |(group, name)| groups.get(group)?.get(name);
-        let count = |place: &(&'static str, &'static str)| {
-            let value = value(*place)?;
+        let count = |column: &(&'static str, &'static str)| {
+            let value = value(*column)?;
             let text = value.as_str().map(|text| text.parse().ok());
             let number = value.as_u64().and_then(|number| u32::try_from(number).ok());
-            Some((place.0, place.1, text.unwrap_or(number)?))
+            Some((column.0, column.1, text.unwrap_or(number)?))
         };
         let played = groups.get("games").and_then(|games| games.get("captain"));
         Some(PlayerStatistics {

@@ -11,7 +11,7 @@ const NAMED_MAX: usize = 20;
 
 #[derive(Deserialize)]
 struct Answer {
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     league: Option<League>,
 }
 
@@ -24,11 +24,11 @@ struct League {
 
 #[derive(Deserialize)]
 struct Row {
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     team: Option<Team>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     points: Option<i64>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     all: Option<Results>,
 }
 

@@ -64,9 +64,9 @@ pub struct Update {
 }
 
 impl Board {
-    pub(super) fn of(fields: Fields<'_>) -> Self {
+    pub(super) fn new(fields: Fields<'_>) -> Self {
         let score = fields.object("score");
-        let side = |key: &str| score.and_then(|score| score.object(key)).map(Team::of);
+        let side = |key: &str| score.and_then(|score| score.object(key)).map(Team::new);
         let phase = fields.owned("inPlayMatchStatus").or_else(|| fields.owned("matchStatus"));
         Self {
             teams: ["home", "away"].map(|key| side(key).unwrap_or_default()),
@@ -80,7 +80,7 @@ impl Board {
 }
 
 impl Team {
-    fn of(fields: Fields<'_>) -> Self {
+    fn new(fields: Fields<'_>) -> Self {
         let sets_over = fields.list("gameSequence").into_iter().flatten();
         Self {
             name: fields.owned("name"),
@@ -103,7 +103,7 @@ impl Team {
 /// In the order of their ids, which rise with gaps; what has none keeps its place.
 fn all(updates: &[Value]) -> Vec<Update> {
     let updates = updates.iter().take(UPDATES_MAX);
-    let mut all: Vec<_> = updates.filter_map(|it| update(Fields::of(it)?)).collect();
+    let mut all: Vec<_> = updates.filter_map(|it| update(Fields::from_value(it)?)).collect();
     if all.iter().all(|update| update.id.is_some()) {
         all.sort_by_key(|update| update.id);
         all.dedup_by_key(|update| update.id);

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 pub(super) struct Fields<'v>(&'v Map<String, Value>);
 
 impl<'v> Fields<'v> {
-    pub(super) fn of(value: &'v Value) -> Option<Self> {
+    pub(super) fn from_value(value: &'v Value) -> Option<Self> {
         value.as_object().map(Self)
     }
 
@@ -20,7 +20,7 @@ impl<'v> Fields<'v> {
     }
 
     pub(super) fn object(self, key: &str) -> Option<Self> {
-        self.0.get(key).and_then(Self::of)
+        self.0.get(key).and_then(Self::from_value)
     }
 
     pub(super) fn list(self, key: &str) -> Option<&'v Vec<Value>> {

@@ -62,7 +62,7 @@ const POINTS_MAX: u16 = 999;
 
 /// All incidents of a match in order, each number once. One without a number is passed over.
 pub(super) fn all(incidents: Fields<'_>) -> Vec<TennisIncident> {
-    let entry = |(key, value): (&String, &Value)| one(Fields::of(value)?, key.parse().ok());
+    let entry = |(key, value): (&String, &Value)| one(Fields::from_value(value)?, key.parse().ok());
     let mut all: Vec<_> = incidents.entries().filter_map(entry).collect();
     all.sort_by_key(|incident| incident.sequence);
     all.dedup_by_key(|incident| incident.sequence);

@@ -88,7 +88,7 @@ pub fn decode(bytes: &[u8]) -> Result<Answer, DecodeError> {
 
 /// What a JSON-RPC envelope holds; anything else as it is.
 fn envelope(value: &Value) -> Result<&Value, DecodeError> {
-    let Some(fields) = Fields::of(value) else { return Ok(value) };
+    let Some(fields) = Fields::from_value(value) else { return Ok(value) };
     if let Some(error) = ["error", "faultstring"].iter().find(|key| fields.has(key)) {
         let message = fields.object(error).and_then(|error| error.owned("message"));
         let message = message.or_else(|| fields.owned(error)).unwrap_or_default();
@@ -115,7 +115,7 @@ impl Answer {
 
 fn event(value: &Value) -> Result<ScoresEvent, DecodeError> {
     let missing = |what: &str| value_error(format!("{what} is missing"));
-    let fields = Fields::of(value).ok_or_else(|| missing("an event"))?;
+    let fields = Fields::from_value(value).ok_or_else(|| missing("an event"))?;
     let id = fields.owned("eventId").ok_or_else(|| missing("eventId"))?;
     let status = fields.owned("eventStatus");
     let content = if let Some(incidents) = fields.object("incidents") {
@@ -125,7 +125,7 @@ fn event(value: &Value) -> Result<ScoresEvent, DecodeError> {
         let incident = incident.ok_or_else(|| missing(&format!("updateSequence of event {id}")))?;
         EventContent::Score { incident: Box::new(incident), status }
     } else if ["score", "updateDetails", "inPlayMatchStatus"].iter().any(|key| fields.has(key)) {
-        EventContent::Board(Box::new(Board::of(fields)))
+        EventContent::Board(Box::new(Board::new(fields)))
     } else if fields.has("responseCode") {
         EventContent::Nothing
     } else {

@@ -53,7 +53,7 @@ pub(super) enum Role {
 }
 
 impl Role {
-    fn of(name: &str) -> Option<Self> {
+    fn from_name(name: &str) -> Option<Self> {
         Some(match name {
             "Div" | "League" => Self::Division,
             "Country" => Self::Country,
@@ -97,7 +97,7 @@ const COUNTS: [&str; 18] = [
 const COLUMNS_MAX: usize = 1_000;
 
 impl Columns {
-    pub(super) fn of(header: &ByteRecord) -> Result<Self, DecodeError> {
+    pub(super) fn from_header(header: &ByteRecord) -> Result<Self, DecodeError> {
         let mut columns = Self { roles: Vec::new(), counts: Vec::new(), prices: Vec::new() };
         let name = |field| std::str::from_utf8(field).unwrap_or_default().trim();
         let names: Vec<_> = header.iter().take(COLUMNS_MAX).map(name).collect();
@@ -121,7 +121,7 @@ impl Columns {
             "AG" => Some("FTAG"),
             _ => COUNTS.into_iter().find(|count| *count == name),
         };
-        if let Some(role) = Role::of(name) {
+        if let Some(role) = Role::from_name(name) {
             self.roles.push((role, at));
         } else if let Some(count) = count {
             self.counts.push((count, at));
@@ -132,11 +132,11 @@ impl Columns {
     }
 
     pub(super) fn role(&self, role: Role) -> Option<usize> {
-        self.roles.iter().find(|(of, _)| *of == role).map(|(_, at)| *at)
+        self.roles.iter().find(|(column, _)| *column == role).map(|(_, at)| *at)
     }
 
     pub(super) fn count(&self, name: &str) -> Option<usize> {
-        self.counts.iter().find(|(of, _)| *of == name).map(|(_, at)| *at)
+        self.counts.iter().find(|(column, _)| *column == name).map(|(_, at)| *at)
     }
 }
 
@@ -163,13 +163,13 @@ fn bet(text: &str) -> Option<Bet> {
 }
 
 fn line(book: &str, closing: bool, names: &[&str]) -> Option<usize> {
-    let (own, common) = match closing {
+    let (specific, common) = match closing {
         false => (format!("{book}AH"), "AHh"),
         true => (format!("{book}CAH"), "AHCh"),
     };
     // Seasons without `AHh` have the line that BetBrain found the most common.
-    let known = [own.as_str(), common, if closing { "AHCh" } else { "BbAHh" }];
-    known.iter().find_map(|line| names.iter().position(|name| name == line))
+    let lines = [specific.as_str(), common, if closing { "AHCh" } else { "BbAHh" }];
+    lines.iter().find_map(|line| names.iter().position(|name| name == line))
 }
 
 #[cfg(test)]

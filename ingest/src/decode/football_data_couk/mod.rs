@@ -89,7 +89,7 @@ pub struct Price {
 pub fn decode(bytes: &[u8]) -> Result<Season, DecodeError> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(bytes);
-    let columns = Columns::of(reader.byte_headers().map_err(|error| csv_error(&error))?)?;
+    let columns = Columns::from_header(reader.byte_headers().map_err(|error| csv_error(&error))?)?;
     let mut season = Season::default();
     for (index, record) in reader.byte_records().enumerate() {
         if index >= ROWS_MAX {
@@ -296,14 +296,14 @@ mod tests {
         assert_eq!(notices, [""; 0]);
         assert_eq!((row.full_time, row.half_time), (Some([4, 1]), None));
         assert_eq!((row.shots, row.result), ([Some(15), None], Some('H')));
-        let price = |it: &Price| {
-            let line = it.line.map(|line| format!("@{line}")).unwrap_or_default();
+        let price = |price: &Price| {
+            let line = price.line.map(|line| format!("@{line}")).unwrap_or_default();
             format!(
                 "{}{} {:?}{line} {}",
-                it.book,
-                if it.closing { "C" } else { "" },
-                it.bet,
-                it.price
+                price.book,
+                if price.closing { "C" } else { "" },
+                price.bet,
+                price.price
             )
         };
         let expected = [

@@ -35,7 +35,7 @@ pub struct Competitor {
 }
 
 impl UofFixture {
-    pub(super) fn of(event: String, element: &Element, notices: &mut Notices) -> Self {
+    pub(super) fn from_element(event: String, element: &Element, notices: &mut Notices) -> Self {
         let start = ["start_time", "scheduled"];
         let start = start.iter().find_map(|name| moment(element, name, notices));
         Self { event, start, ..Self::default() }

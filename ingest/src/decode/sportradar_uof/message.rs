@@ -155,7 +155,7 @@ impl Message {
             (_, "market", _) => self.market(element, notices),
             ("market", "outcome", _) => self.outcome(element, notices),
             (_, "sport_event_status", Kind::OddsChange) => {
-                self.status = Some(Status::of(element, notices));
+                self.status = Some(Status::from_element(element, notices));
             }
             _ => {
                 if let Some(status) = &mut self.status {
@@ -206,7 +206,7 @@ impl Message {
     fn fixture(&mut self, path: &[String], parent: &str, element: &Element, notices: &mut Notices) {
         if matches!(element.name.as_str(), "fixture" | "sport_event") {
             if let Some(event) = id(element, notices).filter(|_| self.fixtures.len() < ITEMS_MAX) {
-                self.fixtures.push(UofFixture::of(event, element, notices));
+                self.fixtures.push(UofFixture::from_element(event, element, notices));
             }
             return;
         }

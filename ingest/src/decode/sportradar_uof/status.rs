@@ -54,7 +54,7 @@ pub struct PeriodScore {
 }
 
 impl Status {
-    pub(super) fn of(element: &Element, notices: &mut Notices) -> Self {
+    pub(super) fn from_element(element: &Element, notices: &mut Notices) -> Self {
         let both = |names, notices: &mut Notices| pair(element, names, notices);
         Self {
             status: number(element, "status", notices),

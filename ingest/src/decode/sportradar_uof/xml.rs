@@ -91,8 +91,8 @@ fn element(start: &BytesStart<'_>, notices: &mut Vec<DecodeError>) -> Element {
     let name = start.local_name();
     let name = name.as_ref();
     // No known name is this long, and names are kept while their element is open.
-    let known = if name.len() <= DEPTH_MAX { name } else { "" };
-    Element { name: known.to_owned(), attributes }
+    let short = if name.len() <= DEPTH_MAX { name } else { "" };
+    Element { name: short.to_owned(), attributes }
 }
 
 fn shortened(text: &str) -> String {

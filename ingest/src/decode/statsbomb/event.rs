@@ -149,7 +149,7 @@ pub struct StatsBombShot {
 /// Where a shot ended: a place on the pitch, and its height if it is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShotEnd {
-    pub place: Position,
+    pub location: Position,
     /// In tenths of a percent of the height of the crossbar.
     pub height: Option<u16>,
 }

@@ -30,45 +30,45 @@ pub(super) struct RawEvent {
     pub(super) index: Option<u64>,
     #[serde(default, deserialize_with = "json::whole")]
     pub(super) period: Option<u64>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     pub(super) timestamp: Option<String>,
-    #[serde(rename = "type", default, deserialize_with = "json::known")]
+    #[serde(rename = "type", default, deserialize_with = "json::known_value")]
     pub(super) kind: Option<Raw>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     pub(super) team: Option<Raw>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     pub(super) possession_team: Option<Raw>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     play_pattern: Option<Raw>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     pub(super) player: Option<Raw>,
     #[serde(default, deserialize_with = "json::floats")]
     pub(super) location: Vec<f64>,
     #[serde(default, deserialize_with = "json::known_all")]
     pub(super) related_events: Vec<String>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     pass: Option<RawPass>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     shot: Option<RawShot>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     foul_committed: Option<RawCard>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     bad_behaviour: Option<RawCard>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     substitution: Option<RawSubstitution>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     goalkeeper: Option<RawTyped>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     tactics: Option<RawTactics>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     dribble: Option<RawTyped>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     duel: Option<RawTyped>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     ball_recovery: Option<RawRecovery>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     clearance: Option<RawAerial>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     miscontrol: Option<RawAerial>,
 }
 
@@ -82,9 +82,9 @@ struct RawTactics {
 
 #[derive(Deserialize)]
 struct RawStarter {
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     player: Option<Raw>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     position: Option<Raw>,
     #[serde(default, deserialize_with = "json::whole")]
     jersey_number: Option<u64>,
@@ -104,9 +104,9 @@ struct RawAerial {
 
 #[derive(Deserialize, Default)]
 struct RawPass {
-    #[serde(rename = "type", default, deserialize_with = "json::known")]
+    #[serde(rename = "type", default, deserialize_with = "json::known_value")]
     kind: Option<Raw>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     outcome: Option<Raw>,
     #[serde(default, deserialize_with = "json::flag")]
     goal_assist: Option<bool>,
@@ -120,15 +120,15 @@ struct RawPass {
 
 #[derive(Deserialize, Default)]
 struct RawShot {
-    #[serde(rename = "type", default, deserialize_with = "json::known")]
+    #[serde(rename = "type", default, deserialize_with = "json::known_value")]
     kind: Option<Raw>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     outcome: Option<Raw>,
     #[serde(default, deserialize_with = "json::key")]
     key_pass_id: Option<Arc<str>>,
     #[serde(default, deserialize_with = "json::flag")]
     aerial_won: Option<bool>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     body_part: Option<Raw>,
     #[serde(default, deserialize_with = "json::float")]
     statsbomb_xg: Option<f64>,
@@ -138,21 +138,21 @@ struct RawShot {
 
 #[derive(Deserialize, Default)]
 struct RawCard {
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     card: Option<Raw>,
 }
 
 #[derive(Deserialize, Default)]
 struct RawSubstitution {
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     replacement: Option<Raw>,
 }
 
 #[derive(Deserialize, Default)]
 struct RawTyped {
-    #[serde(rename = "type", default, deserialize_with = "json::known")]
+    #[serde(rename = "type", default, deserialize_with = "json::known_value")]
     kind: Option<Raw>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     outcome: Option<Raw>,
 }
 
@@ -328,10 +328,10 @@ impl RawShot {
     }
 
     fn end(&self) -> Option<ShotEnd> {
-        let place = event::position(&self.end_location)?;
+        let location = event::position(&self.end_location)?;
         let tenths = |yards: f64| (yards / CROSSBAR_YARDS * 1000.0).round().clamp(0.0, 9_999.0);
         let height = self.end_location.get(2).map(|yards| tenths(*yards) as u16);
-        Some(ShotEnd { place, height })
+        Some(ShotEnd { location, height })
     }
 }
 

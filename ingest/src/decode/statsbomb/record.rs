@@ -52,15 +52,15 @@ pub fn record(bytes: &[u8], match_key: &str) -> Result<Option<MatchRecord>, Deco
 struct RawMatch {
     #[serde(default, deserialize_with = "json::key")]
     match_id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     match_date: Option<String>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     competition: Option<RawNamed>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     season: Option<RawNamed>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     home_team: Option<RawNamed>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     away_team: Option<RawNamed>,
     #[serde(default, deserialize_with = "json::whole")]
     home_score: Option<u64>,
@@ -68,11 +68,11 @@ struct RawMatch {
     away_score: Option<u64>,
     #[serde(default, deserialize_with = "json::whole")]
     match_week: Option<u64>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     competition_stage: Option<Raw>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     stadium: Option<Raw>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     referee: Option<Raw>,
 }
 

@@ -48,7 +48,7 @@ struct RawSquad {
     team_id: Option<Arc<str>>,
     #[serde(default, deserialize_with = "json::known_all")]
     lineup: Vec<RawPlayer>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     events: Option<Vec<RawListed>>,
 }
 
@@ -56,9 +56,9 @@ struct RawSquad {
 struct RawListed {
     #[serde(default, deserialize_with = "json::whole")]
     period: Option<u64>,
-    #[serde(rename = "type", default, deserialize_with = "json::known")]
+    #[serde(rename = "type", default, deserialize_with = "json::known_value")]
     kind: Option<String>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     outcome: Option<String>,
 }
 

@@ -270,7 +270,7 @@ struct RawEvent {
     x: Option<f64>,
     #[serde(default, deserialize_with = "json::float")]
     y: Option<f64>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     time_stamp: Option<String>,
     #[serde(default, deserialize_with = "json::known_all")]
     qualifier: Vec<RawQualifier>,

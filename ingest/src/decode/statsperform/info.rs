@@ -147,23 +147,23 @@ fn small(number: Option<u64>) -> Option<u16> {
 struct RawInfo {
     #[serde(default, deserialize_with = "json::key")]
     id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     date: Option<String>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     time: Option<String>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     competition: Option<RawCompetition>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     ruleset: Option<RawNamedEntity>,
     #[serde(default, deserialize_with = "json::whole")]
     week: Option<u64>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     stage: Option<RawNamedEntity>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     series: Option<RawNamedEntity>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     venue: Option<RawVenue>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     tournament_calendar: Option<RawNamedEntity>,
     #[serde(default, deserialize_with = "json::known_all")]
     contestant: Vec<RawNamedEntity>,
@@ -175,7 +175,7 @@ struct RawCompetition {
     id: Option<Arc<str>>,
     #[serde(default, deserialize_with = "json::key")]
     name: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     country: Option<RawNamedEntity>,
 }
 
@@ -188,7 +188,7 @@ struct RawVenue {
     long_name: Option<Arc<str>>,
     #[serde(default, deserialize_with = "json::key")]
     short_name: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     neutral: Option<String>,
 }
 
@@ -210,7 +210,7 @@ struct RawNamedEntity {
     id: Option<Arc<str>>,
     #[serde(default, deserialize_with = "json::key")]
     name: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     position: Option<String>,
 }
 
@@ -223,13 +223,13 @@ impl RawNamedEntity {
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase")]
 struct RawDetails {
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     match_status: Option<String>,
     #[serde(default, deserialize_with = "json::whole")]
     period_id: Option<u64>,
     #[serde(default, deserialize_with = "json::known_all")]
     period: Vec<RawPeriod>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     scores: Option<RawScores>,
 }
 
@@ -238,7 +238,7 @@ struct RawDetails {
 struct RawPeriod {
     #[serde(default, deserialize_with = "json::whole")]
     id: Option<u64>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     start: Option<String>,
     #[serde(default, deserialize_with = "json::whole")]
     length_min: Option<u64>,
@@ -248,15 +248,15 @@ struct RawPeriod {
 
 #[derive(Deserialize, Default)]
 struct RawScores {
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     ht: Option<RawScore>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     ft: Option<RawScore>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     et: Option<RawScore>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     pen: Option<RawScore>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     total: Option<RawScore>,
 }
 

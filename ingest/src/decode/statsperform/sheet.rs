@@ -55,12 +55,12 @@ impl Sheet {
         }
         let numbers: Vec<_> = list(numbers).collect();
         let positions: Vec<_> = list(positions).collect();
-        let player = |(place, id): (usize, &str)| SheetPlayer {
+        let player = |(index, id): (usize, &str)| SheetPlayer {
             id: id.into(),
             name: None,
-            number: numbers.get(place).and_then(|number| number.parse().ok()),
-            position: positions.get(place).and_then(|number| numbered(number)),
-            starter: positions.get(place).is_some_and(|number| numbered(number).is_some()),
+            number: numbers.get(index).and_then(|number| number.parse().ok()),
+            position: positions.get(index).and_then(|number| numbered(number)),
+            starter: positions.get(index).is_some_and(|number| numbered(number).is_some()),
             captain: captain.is_some_and(|captain| captain.trim() == id),
         };
         let players = list(players).enumerate().filter(|(_, id)| !id.is_empty());
@@ -162,11 +162,11 @@ struct RawPlayer {
     match_name: Option<Arc<str>>,
     #[serde(default, deserialize_with = "json::whole")]
     shirt_number: Option<u64>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     position: Option<String>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     sub_position: Option<String>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     captain: Option<String>,
 }
 
@@ -175,15 +175,15 @@ struct RawPlayer {
 struct RawPerson {
     #[serde(default, deserialize_with = "json::key")]
     id: Option<Arc<str>>,
-    #[serde(rename = "type", default, deserialize_with = "json::known")]
+    #[serde(rename = "type", default, deserialize_with = "json::known_value")]
     kind: Option<String>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     short_first_name: Option<String>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     first_name: Option<String>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     short_last_name: Option<String>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     last_name: Option<String>,
 }
 
@@ -209,12 +209,12 @@ fn one_or_all<'de, D: Deserializer<'de>>(json: D) -> Result<Vec<RawPerson>, D::E
 impl RawPlayer {
     fn read(self) -> Option<SheetPlayer> {
         let starter = self.position.as_deref().is_some_and(|it| it != "Substitute");
-        let place = if starter { self.position } else { self.sub_position };
+        let position_name = if starter { self.position } else { self.sub_position };
         Some(SheetPlayer {
             id: self.player_id?,
             name: self.match_name,
             number: self.shirt_number.and_then(|number| u16::try_from(number).ok()),
-            position: place.as_deref().and_then(position),
+            position: position_name.as_deref().and_then(position),
             starter,
             captain: self.captain.as_deref() == Some("yes"),
         })

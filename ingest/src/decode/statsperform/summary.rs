@@ -123,15 +123,15 @@ struct Raw {
     period_id: Option<u64>,
     #[serde(default, deserialize_with = "json::whole")]
     time_min: Option<u64>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     time_min_sec: Option<String>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     timestamp: Option<String>,
-    #[serde(rename = "type", default, deserialize_with = "json::known")]
+    #[serde(rename = "type", default, deserialize_with = "json::known_value")]
     kind: Option<String>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     outcome: Option<String>,
-    #[serde(default, deserialize_with = "json::known")]
+    #[serde(default, deserialize_with = "json::known_value")]
     decision: Option<String>,
     #[serde(default, deserialize_with = "json::key")]
     opta_event_id: Option<Arc<str>>,

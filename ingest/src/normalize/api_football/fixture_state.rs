@@ -300,9 +300,9 @@ fn team(named: &NamedEntity) -> Participant {
 /// Kicks scored, used until the provider's own count is available.
 fn kicks(incidents: &[image::IncidentImage]) -> Pair<u16> {
     let mut kicks = [0; 2];
-    for it in incidents {
-        if it.incident.kind == (IncidentKind::Shootout { scored: true }) {
-            add(&mut kicks, it.side);
+    for incident in incidents {
+        if incident.incident.kind == (IncidentKind::Shootout { scored: true }) {
+            add(&mut kicks, incident.side);
         }
     }
     kicks

@@ -99,7 +99,7 @@ pub(super) fn incidents(
             }
             _ => None,
         };
-        incidents.push(IncidentImage::of(&event, side, score));
+        incidents.push(IncidentImage::new(&event, side, score));
     }
     incidents
 }
@@ -163,13 +163,13 @@ fn remove_cancelled_goals(events: &mut Vec<(Side, ApiFootballEvent)>, stated: Pa
         if goals_of(events)[side.index()] <= stated[side.index()] {
             continue;
         }
-        let reviewed = |(own, event): &(Side, ApiFootballEvent)| {
+        let reviewed = |(reviewed_side, event): &(Side, ApiFootballEvent)| {
             let since = review.elapsed.checked_sub(event.elapsed);
             // In added time only its minutes grow.
             let is_before = event.elapsed < review.elapsed
                 || review.extra.is_none()
                 || event.extra <= review.extra;
-            *own == side
+            *reviewed_side == side
                 && is_goal(event.kind)
                 && is_before
                 && since.is_some_and(|since| since <= REVIEW_MINUTES_MAX)
@@ -181,7 +181,7 @@ fn remove_cancelled_goals(events: &mut Vec<(Side, ApiFootballEvent)>, stated: Pa
 }
 
 impl IncidentImage {
-    fn of(event: &ApiFootballEvent, side: Side, score: Option<Pair<u16>>) -> Self {
+    fn new(event: &ApiFootballEvent, side: Side, score: Option<Pair<u16>>) -> Self {
         let class = class(event.kind);
         let kick = event.extra.filter(|_| class == IncidentClass::Kick);
         let added = event.extra.filter(|_| class != IncidentClass::Kick);

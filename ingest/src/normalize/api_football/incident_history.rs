@@ -82,8 +82,8 @@ fn matched(reported: &[IncidentImage], image: &[IncidentImage]) -> Vec<Option<us
     for way in ways {
         for (incident, found) in image.iter().zip(&mut matched).filter(|(_, found)| found.is_none())
         {
-            let same = |it: &IncidentImage| {
-                (it.class, it.side) == (incident.class, incident.side) && way(it, incident)
+            let same = |image: &IncidentImage| {
+                (image.class, image.side) == (incident.class, incident.side) && way(image, incident)
             };
             *found = (0..reported.len()).find(|at| free[*at] && same(&reported[*at]));
             if let Some(at) = *found {
@@ -99,13 +99,13 @@ fn retraction(
     image: &[IncidentImage],
     score: FootballScore,
 ) -> FootballFact {
-    let overturned = |it: &&IncidentImage| {
-        it.incident.kind == IncidentKind::Var(VarDecision::Overturned)
-            && it.side == missing.side
+    let overturned = |image: &&IncidentImage| {
+        image.incident.kind == IncidentKind::Var(VarDecision::Overturned)
+            && image.side == missing.side
             && missing.class != IncidentClass::Var
-            && it.incident.minute.abs_diff(missing.incident.minute) <= REVIEW_MINUTES_MAX
+            && image.incident.minute.abs_diff(missing.incident.minute) <= REVIEW_MINUTES_MAX
     };
     let review = image.iter().find(overturned).map(|it| it.detail.clone());
     let why: Arc<str> = review.unwrap_or_else(|| "no longer reported by the provider".into());
-    FootballFact::Retract { of: missing.incident.eid.clone(), why, score }
+    FootballFact::Retract { eid: missing.incident.eid.clone(), why, score }
 }

@@ -105,18 +105,18 @@ impl FixtureMarkets {
                         left_out += 1;
                         continue;
                     }
-                    let of = MarketRef { book: Arc::clone(&key.0), market: Arc::clone(&key.1) };
+                    let market = MarketRef { book: Arc::clone(&key.0), market: Arc::clone(&key.1) };
                     offered.markets.insert(key.clone());
                     let state = self.markets.entry(key).or_default();
-                    prices += state.update(&of, definition, offers, &mut facts);
+                    prices += state.update(&market, definition, offers, &mut facts);
                 }
                 wrong.truncate(NOTICES_MAX);
             }
         }
         for (key, state) in &mut self.markets {
             if offered.lacks(key, odds.is_live, is_filtered) {
-                let of = MarketRef { book: Arc::clone(&key.0), market: Arc::clone(&key.1) };
-                state.suspend(&of, &mut facts);
+                let market = MarketRef { book: Arc::clone(&key.0), market: Arc::clone(&key.1) };
+                state.suspend(&market, &mut facts);
             }
         }
         if left_out > 0 {
@@ -234,8 +234,8 @@ fn distinct<'a>(bet: &'a Bet, notices: &mut Vec<DecodeError>) -> Vec<&'a BetValu
     let mut places: HashMap<Arc<str>, usize> = HashMap::new();
     let mut values: Vec<Option<&BetValue>> = Vec::new();
     for value in named {
-        let place = *places.entry(selection_id(value)).or_insert(values.len());
-        let Some(kept) = values.get_mut(place) else {
+        let index = *places.entry(selection_id(value)).or_insert(values.len());
+        let Some(kept) = values.get_mut(index) else {
             values.push(Some(value));
             continue;
         };

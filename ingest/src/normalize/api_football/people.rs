@@ -140,9 +140,9 @@ fn numbered(round: &str) -> (Option<&str>, Option<u16>) {
 }
 
 fn line_up(sheet: &Sheet, statistics: &[PlayerStatistics]) -> LineUp {
-    let captain = |it: &SheetPlayer| {
-        let mut own = statistics.iter().filter(|one| one.player.id == it.player.id);
-        it.player.id.is_some() && own.any(|one| one.captain == Some(true))
+    let captain = |listed: &SheetPlayer| {
+        let mut entries = statistics.iter().filter(|one| one.player.id == listed.player.id);
+        listed.player.id.is_some() && entries.any(|one| one.captain == Some(true))
     };
     let player = |it: &SheetPlayer| LineUpPlayer {
         player: player(&it.player),

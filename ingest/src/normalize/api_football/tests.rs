@@ -77,10 +77,10 @@ impl Poll {
 fn odds(fact: &OddsFact) -> String {
     let text = match &fact.change {
         MarketChange::Define(it) => {
-            let selections = it.selections.iter().map(|it| {
-                let outcome = it.outcome.map(|outcome| format!("={}", outcome.as_str()));
-                let mark = if it.status == SelectionStatus::Active { "" } else { "!" };
-                format!(" {}{}{mark}", it.id, outcome.unwrap_or_default())
+            let selections = it.selections.iter().map(|selection| {
+                let outcome = selection.outcome.map(|outcome| format!("={}", outcome.as_str()));
+                let mark = if selection.status == SelectionStatus::Active { "" } else { "!" };
+                format!(" {}{}{mark}", selection.id, outcome.unwrap_or_default())
             });
             let line = it.line.map(|line| format!(" {line}")).unwrap_or_default();
             let in_play = if it.in_play { " in play" } else { "" };
@@ -107,13 +107,13 @@ fn line(fact: &Fact) -> Option<String> {
         FootballFact::Score(score) => format!("score {}", shown(score)),
         FootballFact::Incident(it) => format!("new {}", incident(it)),
         FootballFact::Correct(it) => format!("correct {}", incident(it)),
-        FootballFact::Retract { of, why, score } => {
-            format!("retract {of} ({why}) {}", shown(score))
+        FootballFact::Retract { eid, why, score } => {
+            format!("retract {eid} ({why}) {}", shown(score))
         }
         FootballFact::Stats { side, values } => format!("stats {side:?} {values:?}"),
         FootballFact::LineUp { side, line_up } => {
-            let player = |it: &LineUpPlayer| {
-                format!(" {}{}", it.player.name, if it.captain { " (captain)" } else { "" })
+            let player = |listed: &LineUpPlayer| {
+                format!(" {}{}", listed.player.name, if listed.captain { " (captain)" } else { "" })
             };
             let players: String = line_up.players.iter().map(player).collect();
             format!("line-up {side:?} {}{players}", line_up.formation.as_deref().unwrap_or("-"))
@@ -134,11 +134,11 @@ fn shown(score: &FootballScore) -> String {
     pair(score.goals) + &parts.collect::<String>()
 }
 
-fn incident(it: &Incident) -> String {
-    let player = it.player.as_ref().map_or("-", |player| &player.name);
-    let score = it.score.map_or(String::new(), |score| format!(" {}-{}", score[0], score[1]));
-    let added = it.added.map_or(String::new(), |added| format!("+{added}"));
-    format!("{} {}{added} {player}{score}", it.eid, it.minute)
+fn incident(incident: &Incident) -> String {
+    let player = incident.player.as_ref().map_or("-", |player| &player.name);
+    let score = incident.score.map_or(String::new(), |score| format!(" {}-{}", score[0], score[1]));
+    let added = incident.added.map_or(String::new(), |added| format!("+{added}"));
+    format!("{} {}{added} {player}{score}", incident.eid, incident.minute)
 }
 
 #[test]
@@ -165,8 +165,8 @@ fn scorer_and_minute_are_corrected_under_the_same_id() {
     assert_eq!(poll.facts(&named), ["correct goal-home-1 31 Ann 1-0"]);
     let earlier = with("1H 31", "1-0", &[goal("30", 1, "Ann")]);
     assert_eq!(poll.facts(&earlier), ["correct goal-home-1 30 Ann 1-0"]);
-    let own = event("30", 1, "Bobby", "Goal", "Own Goal");
-    let other = with("1H 31", "1-0", &[own]);
+    let own_goal = event("30", 1, "Bobby", "Goal", "Own Goal");
+    let other = with("1H 31", "1-0", &[own_goal]);
     assert_eq!(poll.facts(&other), ["correct goal-home-1 30 Bobby 1-0"]);
 }
 

@@ -132,11 +132,11 @@ impl Interpreter {
     ) -> Result<(), DecodeError> {
         let listing = self.listings.get(&*book.id);
         let definition = definition(&book, listing);
-        let known = self.markets.contains_key(&*book.id);
-        if !known && self.markets.len() >= MARKETS_MAX {
+        let is_known = self.markets.contains_key(&*book.id);
+        if !is_known && self.markets.len() >= MARKETS_MAX {
             self.markets.retain(|_, it| it.market.closing() == Closing::Stays);
         }
-        if !known && self.markets.len() >= MARKETS_MAX {
+        if !is_known && self.markets.len() >= MARKETS_MAX {
             let reason = format!("market {} is one more than {MARKETS_MAX}", quoted(&book.id));
             return Err(DecodeError::new(RefusalKind::Unknown, reason));
         }
@@ -238,10 +238,10 @@ impl TrackedMarket {
             last.definition = Some(defined.clone());
             changes.push(MarketChange::Define(defined));
         }
-        let news = runners.into_iter().filter_map(|runner| last.news(runner));
-        let mut news: Vec<RunnerChange> = news.collect();
-        let volume = news_of(&mut last.volume, volume);
-        changes.extend(self.market.prices(&mut news, volume, notices));
+        let delta = runners.into_iter().filter_map(|runner| last.take_delta(runner));
+        let mut delta: Vec<RunnerChange> = delta.collect();
+        let volume = take_if_changed(&mut last.volume, volume);
+        changes.extend(self.market.prices(&mut delta, volume, notices));
         changes
     }
 }
@@ -249,17 +249,17 @@ impl TrackedMarket {
 impl MarketImage {
     /// What changed on a runner, in the stream's words. One too many has no memory, and the market
     /// refuses it.
-    fn news(&mut self, book: RunnerBook<'_>) -> Option<RunnerChange> {
+    fn take_delta(&mut self, book: RunnerBook<'_>) -> Option<RunnerChange> {
         let key = (book.key.id, book.key.hc);
         let mut stranger = RunnerImage::default();
         let room = self.runners.len() < RUNNERS_MAX || self.runners.contains_key(&key);
         let runner = if room { self.runners.entry(key).or_default() } else { &mut stranger };
         let change = RunnerChange {
             key: book.key,
-            ltp: news_of(&mut runner.last, book.last_price_traded),
-            tv: news_of(&mut runner.volume, book.total_matched),
-            spn: news_of(&mut runner.near, book.near_price),
-            spf: news_of(&mut runner.far, book.far_price),
+            ltp: take_if_changed(&mut runner.last, book.last_price_traded),
+            tv: take_if_changed(&mut runner.volume, book.total_matched),
+            spn: take_if_changed(&mut runner.near, book.near_price),
+            spf: take_if_changed(&mut runner.far, book.far_price),
             atb: difference(&mut runner.back, book.back),
             atl: difference(&mut runner.lay, book.lay),
             trd: difference(&mut runner.traded, book.traded),
@@ -273,10 +273,10 @@ impl MarketImage {
 }
 
 /// A number that is another one than before.
-fn news_of(last: &mut Option<Decimal>, now: Option<Decimal>) -> Option<Decimal> {
-    let news = now.filter(|now| *last != Some(*now));
+fn take_if_changed(last: &mut Option<Decimal>, now: Option<Decimal>) -> Option<Decimal> {
+    let changed = now.filter(|now| *last != Some(*now));
     *last = now.or(*last);
-    news
+    changed
 }
 
 /// The price levels that changed; removed ones have size 0, as some have in the response itself. A
@@ -286,9 +286,9 @@ fn difference(last: &mut Rungs, now: Option<Vec<PriceSize>>) -> Vec<PriceSize> {
     let now: Rungs = now.into_iter().map(|rung| (rung.price, rung.size)).collect();
     let gone = last.keys().filter(|price| !now.contains_key(price));
     let gone = gone.map(|price| PriceSize { price: *price, size: Decimal::ZERO });
-    let news = now.iter().filter(|(price, size)| last.get(price) != Some(size));
-    let news = news.map(|(price, size)| PriceSize { price: *price, size: *size });
-    let changes = gone.chain(news).collect();
+    let changed = now.iter().filter(|(price, size)| last.get(price) != Some(size));
+    let changed = changed.map(|(price, size)| PriceSize { price: *price, size: *size });
+    let changes = gone.chain(changed).collect();
     *last = now;
     changes
 }
@@ -296,8 +296,9 @@ fn difference(last: &mut Rungs, now: Option<Vec<PriceSize>>) -> Vec<PriceSize> {
 /// As the stream's: elements of the ladders of offers, and last traded prices.
 fn price_changes(change: &MarketChange) -> u32 {
     let MarketChange::Prices { selections, .. } = change else { return 0 };
-    let of = |it: &SelectionChange| it.back.len() + it.lay.len() + usize::from(it.last.is_some());
-    u32::try_from(selections.iter().map(of).sum::<usize>()).unwrap_or(u32::MAX)
+    let count =
+        |it: &SelectionChange| it.back.len() + it.lay.len() + usize::from(it.last.is_some());
+    u32::try_from(selections.iter().map(count).sum::<usize>()).unwrap_or(u32::MAX)
 }
 
 /// What the stream would say of the market in its definition.
@@ -338,6 +339,6 @@ fn definition<'a>(
 
 /// From 1, as Betfair counts.
 fn priority(listing: &Listing, selection: u64) -> Option<u64> {
-    let place = listing.selections.iter().position(|id| *id == selection)?;
-    u64::try_from(place + 1).ok()
+    let index = listing.selections.iter().position(|id| *id == selection)?;
+    u64::try_from(index + 1).ok()
 }

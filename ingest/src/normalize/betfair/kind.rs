@@ -39,7 +39,7 @@ enum Runners {
 }
 
 impl Kind {
-    pub(super) fn of(definition: &StreamMarketDefinition<'_>) -> Self {
+    pub(super) fn from_definition(definition: &StreamMarketDefinition<'_>) -> Self {
         match definition.market_type.as_deref() {
             Some(market_type) => Self::of_type(market_type, definition.name.as_deref()),
             // Two markets of one recorded match have a name alone.
@@ -221,7 +221,7 @@ mod tests {
             name: name.map(Cow::Borrowed),
             ..StreamMarketDefinition::default()
         };
-        let kind = Kind::of(&definition);
+        let kind = Kind::from_definition(&definition);
         let line = kind.line.map_or_else(|| "-".to_owned(), |line| line.to_string());
         let found = format!("{} {line} {}", kind.name, kind.period.as_deref().unwrap_or("-"));
         assert_eq!(found, expected, "{market_type:?} {name:?}");
@@ -268,7 +268,7 @@ mod tests {
             runners: runners.iter().map(|text| runner(text)).collect(),
             ..StreamMarketDefinition::default()
         };
-        let outcomes = Kind::of(&definition).outcomes(&definition, Sport::Football);
+        let outcomes = Kind::from_definition(&definition).outcomes(&definition, Sport::Football);
         let names: Vec<_> = outcomes.iter().map(|o| o.map_or("-", |o| o.as_str())).collect();
         assert_eq!(names.join(" "), expected, "{market_type} {runners:?}");
     }

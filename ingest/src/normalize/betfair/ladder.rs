@@ -96,7 +96,8 @@ impl LevelTable {
 }
 
 fn difference(before: &[Level], after: &[Level]) -> Vec<Level> {
-    let has_price = |of: &[Level], price| of.iter().any(|level| is_equal(level.price, price));
+    let has_price =
+        |levels: &[Level], price| levels.iter().any(|level| is_equal(level.price, price));
     let gone = before.iter().filter(|old| !has_price(after, old.price));
     let removals = gone.map(|old| Level { size: Decimal::ZERO, ..*old });
     let is_unchanged = |new: &&Level| {

@@ -432,11 +432,11 @@ mod tests {
 
         #[test]
         fn broken_lines_do_not_panic_and_at_most_lose_the_position(
-            line in 0..2_usize, place in any::<Index>(), byte in any::<u8>(),
+            line in 0..2_usize, index in any::<Index>(), byte in any::<u8>(),
         ) {
             let mut live = Live::default();
             let mut line = seeds().swap_remove(line).into_bytes();
-            let at = place.index(line.len());
+            let at = index.index(line.len());
             line[at] = byte;
             let taken = live.message(&line, 0, &mut Interpretation::default());
             prop_assert_eq!(taken.is_err() && !live.is_lost(), false);

@@ -154,17 +154,17 @@ impl Market {
             notices.push(DecodeError::new(RefusalKind::Value, reason));
         }
         self.has_odds = has_odds;
-        let kind = Kind::of(definition);
+        let kind = Kind::from_definition(definition);
         let outcomes = kind.outcomes(definition, self.sport);
         let before = self.defined.take();
         let selections_before = before.as_ref().map_or(&[][..], |before| &before.selections);
         let mut selections = Vec::with_capacity(definition.runners.len());
         let mut is_named = vec![false; self.runners.len() + definition.runners.len()];
         for (index, (runner, outcome)) in definition.runners.iter().zip(outcomes).enumerate() {
-            match self.place(runner.key, index) {
-                Ok(place) => {
-                    is_named[place] = true;
-                    let defined_runner = &mut self.runners[place];
+            match self.runner_index(runner.key, index) {
+                Ok(index) => {
+                    is_named[index] = true;
+                    let defined_runner = &mut self.runners[index];
                     defined_runner.is_defined = true;
                     let before = selections_before.get(index);
                     selections.push(selection(defined_runner, before, runner, outcome, notices));
@@ -208,15 +208,15 @@ impl Market {
         let mut selections = Vec::with_capacity(changes.len());
         let mut next = 0;
         for change in changes {
-            match self.place(change.key, next) {
-                Ok(place) if !self.runners[place].is_defined => {
+            match self.runner_index(change.key, next) {
+                Ok(at) if !self.runners[at].is_defined => {
                     let before = selections.len();
-                    self.runners[place].apply(change, &mut selections);
+                    self.runners[at].apply(change, &mut selections);
                     self.hold(selections.drain(before..).collect(), notices);
                 }
-                Ok(place) => {
-                    self.runners[place].apply(change, &mut selections);
-                    next = place + 1;
+                Ok(at) => {
+                    self.runners[at].apply(change, &mut selections);
+                    next = at + 1;
                 }
                 Err(refused) => notices.push(refused),
             }
@@ -273,16 +273,16 @@ impl Market {
 
     /// The index of the runner, added if it is not known. Definitions name all runners, but a price of another is worth more
     /// than the order. It is looked for at `guess` first: definitions and images name all runners in the same order.
-    fn place(&mut self, key: RunnerKey, guess: usize) -> Result<usize, DecodeError> {
+    fn runner_index(&mut self, key: RunnerKey, guess: usize) -> Result<usize, DecodeError> {
         if self.runners.get(guess).is_some_and(|runner| runner.key == key) {
             return Ok(guess);
         }
-        let known = self.runners.iter().position(|runner| runner.key == key);
-        if known.is_none() && self.runners.len() >= RUNNERS_MAX {
+        let existing = self.runners.iter().position(|runner| runner.key == key);
+        if existing.is_none() && self.runners.len() >= RUNNERS_MAX {
             let reason = format!("market {} has more than {RUNNERS_MAX} runners", self.id);
             return Err(DecodeError::new(RefusalKind::Value, reason));
         }
-        Ok(known.unwrap_or_else(|| {
+        Ok(existing.unwrap_or_else(|| {
             self.runners.push(Runner::new(key));
             self.runners.len() - 1
         }))
@@ -354,14 +354,14 @@ fn has_odds(betting_type: Option<&str>) -> bool {
 
 /// `before`: a selection of the last definition, nearly always this one.
 fn selection(
-    defined: &Runner,
+    entry: &Runner,
     before: Option<&SelectionDefinition>,
     runner: &RunnerDefinition<'_>,
     outcome: Option<Outcome>,
     notices: &mut Vec<DecodeError>,
 ) -> SelectionDefinition {
     SelectionDefinition {
-        id: defined.id.clone(),
+        id: entry.id.clone(),
         name: shared(runner.name.as_deref().map(str::trim), before.and_then(|it| it.name.as_ref())),
         status: selection_status(runner.status.as_deref(), notices),
         outcome,
@@ -450,7 +450,7 @@ fn selection_status(status: Option<&str>, notices: &mut Vec<DecodeError>) -> Sel
     }
 }
 
-fn strange_status(of: &str, status: Option<&str>) -> DecodeError {
-    let reason = format!("{of} status {} is not known", quoted(status.unwrap_or("none")));
+fn strange_status(problem: &str, status: Option<&str>) -> DecodeError {
+    let reason = format!("{problem} status {} is not known", quoted(status.unwrap_or("none")));
     DecodeError::new(RefusalKind::Value, reason)
 }

@@ -301,10 +301,10 @@ impl Normalizer {
         definition: &StreamMarketDefinition<'_>,
         out: &mut Normalized,
     ) -> Result<(), DecodeError> {
-        let known = self.markets.get(id);
-        let known = known.map(|market| [&market.event_id, &market.match_key].map(Arc::clone));
-        let is_new = known.is_none();
-        let [event_id, key] = known.map_or_else(|| self.admit(id, definition), Ok)?;
+        let existing = self.markets.get(id);
+        let existing = existing.map(|market| [&market.event_id, &market.match_key].map(Arc::clone));
+        let is_new = existing.is_none();
+        let [event_id, key] = existing.map_or_else(|| self.admit(id, definition), Ok)?;
         let of_event = self.matches.entry(Arc::clone(&key)).or_insert_with(|| Match::new(key));
         out.batch.events.extend(of_event.define(definition, &mut out.notices));
         self.races.update(of_event, definition, &event_id);

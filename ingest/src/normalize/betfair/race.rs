@@ -53,12 +53,12 @@ impl Races {
         market_id: &str,
         matches: &HashMap<Arc<str>, Match>,
     ) -> Arc<str> {
-        let own: Arc<str> = fixture::key(definition, event_id, market_id).into();
-        if definition.race_id.is_some() || matches.contains_key(&own) {
-            return own;
+        let market_match: Arc<str> = fixture::key(definition, event_id, market_id).into();
+        if definition.race_id.is_some() || matches.contains_key(&market_match) {
+            return market_match;
         }
         let at = off(definition).map(|off| (Arc::clone(event_id), off));
-        at.and_then(|at| self.0.get(&at)).map_or(own, Arc::clone)
+        at.and_then(|at| self.0.get(&at)).map_or(market_match, Arc::clone)
     }
 
     /// Notes when a race is off by now. What is about no single race has a start, too, but is none.
@@ -99,7 +99,7 @@ pub(super) fn is_racing(definition: &StreamMarketDefinition<'_>) -> bool {
 }
 
 fn is_of_a_race(definition: &StreamMarketDefinition<'_>) -> bool {
-    definition.market_type.as_deref().is_some_and(|own| TYPES.contains(&own))
+    definition.market_type.as_deref().is_some_and(|listed| TYPES.contains(&listed))
 }
 
 /// When the race is off to which the market belongs; `None` if it belongs to none.

@@ -67,10 +67,10 @@ pub(super) fn fact(event: &Event) -> String {
             return format!("about {}", parts.map(|it| it.map_or("-", |it| &**it)).join(" | "));
         }
         Fact::Race(race) => {
-            let runner = |it: &RaceRunner| {
-                let number = it.number.map(|number| format!("#{number}")).unwrap_or_default();
-                let position = it.position.map(|position| format!(" {position}"));
-                let (name, status) = (&it.participant.name, it.status.as_str());
+            let runner = |entrant: &RaceRunner| {
+                let number = entrant.number.map(|number| format!("#{number}")).unwrap_or_default();
+                let position = entrant.position.map(|position| format!(" {position}"));
+                let (name, status) = (&entrant.participant.name, entrant.status.as_str());
                 format!(", {name}{number} {status}{}", position.unwrap_or_default())
             };
             let runners: String = race.runners.iter().map(runner).collect();
@@ -426,9 +426,9 @@ proptest! {
     ) {
         let mut normalizer = Normalizer::default();
         let mut lines: Vec<_> = seeds().into_iter().map(String::into_bytes).collect();
-        for (line, place, byte, cut) in damage {
+        for (line, index, byte, cut) in damage {
             let line = &mut lines[line];
-            let at = place.index(line.len());
+            let at = index.index(line.len());
             let end = line.len().min(at + cut);
             line.splice(at..end, (cut != 1).then_some(byte));
         }

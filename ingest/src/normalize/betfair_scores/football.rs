@@ -77,24 +77,24 @@ struct TimelineEntry {
 impl Football {
     pub(super) fn board(
         &mut self,
-        of: &mut Match,
+        tracked: &mut Match,
         board: &Board,
         received: Micros,
         out: &mut Interpretation,
     ) {
-        let names = of.names(board);
+        let names = tracked.names(board);
         let updates = board.updates.as_deref().unwrap_or_default();
-        for (place, update) in updates.iter().enumerate() {
-            self.update(of, update, &updates[place + 1..], received, out);
+        for (index, update) in updates.iter().enumerate() {
+            self.update(tracked, update, &updates[index + 1..], received, out);
         }
         let mut facts: Vec<Fact> = names.into_iter().collect();
-        let mut own = Vec::new();
+        let mut football = Vec::new();
         if board.updates.is_some() {
-            self.retract_missing(updates, board, &mut own, &mut out.notices);
+            self.retract_missing(updates, board, &mut football, &mut out.notices);
         }
-        self.image(board, &mut own, &mut out.notices);
-        facts.extend(own.into_iter().map(Fact::Football));
-        of.emit(self.now(board, received), None, facts, out);
+        self.image(board, &mut football, &mut out.notices);
+        facts.extend(football.into_iter().map(Fact::Football));
+        tracked.emit(self.now(board, received), None, facts, out);
     }
 
     /// The time of the image by the timeline's clock: minutes after its last update.
@@ -108,7 +108,7 @@ impl Football {
 
     fn update(
         &mut self,
-        of: &mut Match,
+        tracked: &mut Match,
         update: &Update,
         later: &[Update],
         received: Micros,
@@ -148,7 +148,7 @@ impl Football {
         let clock_us = at.or(self.clock_us).unwrap_or(received);
         self.clock_us = self.clock_us.max(Some(clock_us));
         let facts = facts.into_iter().map(Fact::Football).collect();
-        of.emit(self.clock_us.unwrap_or(clock_us), at, facts, out);
+        tracked.emit(self.clock_us.unwrap_or(clock_us), at, facts, out);
     }
 
     /// The end of 90 or 120 minutes when more play follows: only stops the clock.
@@ -276,7 +276,7 @@ impl Football {
     fn retract(&mut self, at: usize, why: &str, facts: &mut Vec<FootballFact>) {
         let entry = &mut self.timeline[at];
         entry.retracted = true;
-        let (of, kind, side) = (entry.eid.clone(), entry.kind, entry.side);
+        let (eid, kind, side) = (entry.eid.clone(), entry.kind, entry.side);
         let is_reported = entry.is_reported;
         match kind {
             IncidentKind::Goal(_) => {
@@ -294,7 +294,7 @@ impl Football {
         }
         let score = self.score;
         facts.push(if is_reported {
-            FootballFact::Retract { of, why: why.into(), score }
+            FootballFact::Retract { eid, why: why.into(), score }
         } else {
             FootballFact::Score(score)
         });
@@ -303,21 +303,21 @@ impl Football {
     /// Counts a goal of the timeline, which the scoreboard may already contain.
     fn count(&mut self, side: Side) {
         add(&mut self.counted, side);
-        let (own, counted) = (side.index(), self.counted[side.index()]);
-        if self.score.goals[own] < counted {
-            self.score.goals[own] = counted;
+        let (index, counted) = (side.index(), self.counted[side.index()]);
+        if self.score.goals[index] < counted {
+            self.score.goals[index] = counted;
             self.score.extra_time.iter_mut().for_each(|goals| add(goals, side));
         }
     }
 
     fn uncount(&mut self, side: Option<Side>) {
         let Some(side) = side else { return };
-        let own = side.index();
-        let (goals, counted) = (&mut self.score.goals[own], &mut self.counted[own]);
+        let index = side.index();
+        let (goals, counted) = (&mut self.score.goals[index], &mut self.counted[index]);
         if goals == counted {
             *goals = goals.saturating_sub(1);
             let extra_time = self.score.extra_time.iter_mut();
-            extra_time.for_each(|goals| goals[own] = goals[own].saturating_sub(1));
+            extra_time.for_each(|goals| goals[index] = goals[index].saturating_sub(1));
         }
         *counted = counted.saturating_sub(1);
     }
@@ -387,6 +387,6 @@ fn eid(update: &Update) -> Eid {
 }
 
 fn add(goals: &mut Pair<u16>, side: Side) {
-    let own = &mut goals[side.index()];
-    *own = own.saturating_add(1);
+    let scored = &mut goals[side.index()];
+    *scored = scored.saturating_add(1);
 }

@@ -45,7 +45,7 @@ pub struct Interpreter {
 
 #[derive(Debug)]
 struct TrackedEvent {
-    of: Match,
+    tracked: Match,
     play: SportState,
     /// The number of its last update, among those of all events.
     updated: u64,
@@ -100,22 +100,22 @@ impl Interpreter {
         if matches!(event.content, EventContent::Nothing) {
             return Ok(());
         }
-        let TrackedEvent { of, play, .. } = self.tracked_event(event)?;
+        let TrackedEvent { tracked, play, .. } = self.tracked_event(event)?;
         match (&event.content, play) {
             (EventContent::Incidents { incidents, status }, SportState::Tennis(tennis)) => {
-                tennis.incidents(of, incidents, true, status.as_deref(), received, out);
+                tennis.incidents(tracked, incidents, true, status.as_deref(), received, out);
             }
             (EventContent::Score { incident, status }, SportState::Tennis(tennis)) => {
                 let incident = std::slice::from_ref(&**incident);
-                tennis.incidents(of, incident, false, status.as_deref(), received, out);
+                tennis.incidents(tracked, incident, false, status.as_deref(), received, out);
             }
             (EventContent::Board(board), SportState::Tennis(tennis)) => {
-                let mut facts: Vec<_> = of.names(board).into_iter().collect();
+                let mut facts: Vec<_> = tracked.names(board).into_iter().collect();
                 tennis.board(board, &mut facts, &mut out.notices);
-                of.emit(received, None, facts, out);
+                tracked.emit(received, None, facts, out);
             }
             (EventContent::Board(board), SportState::Football(football)) => {
-                football.board(of, board, received, out);
+                football.board(tracked, board, received, out);
             }
             (
                 EventContent::Incidents { .. } | EventContent::Score { .. } | EventContent::Nothing,
@@ -171,7 +171,7 @@ impl TrackedEvent {
             Sport::Tennis => SportState::Tennis(Box::default()),
             _ => SportState::Football(Box::default()),
         };
-        Self { of: Match::new(event_id, sport), play, updated: 0 }
+        Self { tracked: Match::new(event_id, sport), play, updated: 0 }
     }
 }
 
@@ -191,22 +191,22 @@ impl Match {
 
     /// Updates the start. Returns the fixture if that changed and the match was already reported.
     fn starts(&mut self, start: Option<Micros>) -> Option<Fact> {
-        let news = start.is_some() && start != self.fixture.start;
+        let changed = start.is_some() && start != self.fixture.start;
         self.fixture.start = start.or(self.fixture.start);
-        self.news(news)
+        self.fixture_change(changed)
     }
 
     /// Updates the names. Returns the fixture if they changed and the match was already reported.
     fn names(&mut self, board: &decode::Board) -> Option<Fact> {
         let [home, away] = board.teams.each_ref().map(|team| team.name.as_deref());
         let sides: Pair<Participant> = [home?, away?].map(fixture::participant);
-        let news = self.fixture.sides.as_ref() != Some(&sides);
+        let changed = self.fixture.sides.as_ref() != Some(&sides);
         self.fixture.sides = Some(sides);
-        self.news(news)
+        self.fixture_change(changed)
     }
 
-    fn news(&self, news: bool) -> Option<Fact> {
-        (news && self.introduced).then(|| Fact::Fixture(self.fixture.clone()))
+    fn fixture_change(&self, changed: bool) -> Option<Fact> {
+        (changed && self.introduced).then(|| Fact::Fixture(self.fixture.clone()))
     }
 
     /// Emits facts, with the fixture before the first of them.

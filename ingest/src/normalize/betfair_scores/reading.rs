@@ -37,8 +37,8 @@ fn without_last(score: &TennisScore, ended: Option<&SetScore>) -> Pair<u8> {
 /// point that led to it, if one did.
 pub(super) fn score(before: &TennisScore, reading: &Reading, winner: Option<Side>) -> TennisScore {
     let over = reading.sets.map(|[first, second]| usize::from(first) + usize::from(second));
-    let known = before.sets.len().saturating_sub(1);
-    let at = reading.set.map(|set| usize::from(set) - 1).or(over).unwrap_or(known).min(4);
+    let last_set = before.sets.len().saturating_sub(1);
+    let at = reading.set.map(|set| usize::from(set) - 1).or(over).unwrap_or(last_set).min(4);
     let mut score = before.clone();
     score.winner = None;
     score.points = before.points.saturating_add(u32::from(winner.is_some()));

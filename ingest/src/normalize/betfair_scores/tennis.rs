@@ -69,7 +69,7 @@ impl Tennis {
     /// Processes new incidents, or a score that is newer than they are.
     pub(super) fn incidents(
         &mut self,
-        of: &mut Match,
+        tracked: &mut Match,
         incidents: &[TennisIncident],
         whole: bool,
         event_status: Option<&str>,
@@ -81,21 +81,21 @@ impl Tennis {
             let clock_us = at.or(self.clock_us).unwrap_or(received);
             self.clock_us = self.clock_us.max(Some(clock_us));
             let mut facts = Vec::new();
-            let result = self.incident(of, incident, whole, &mut facts);
+            let result = self.incident(tracked, incident, whole, &mut facts);
             out.notices.extend(result.err());
-            of.emit(self.clock_us.unwrap_or(clock_us), at, facts, out);
+            tracked.emit(self.clock_us.unwrap_or(clock_us), at, facts, out);
         }
         let mut facts = Vec::new();
         if let Some(text) = event_status {
             self.event_status(text, &mut facts, &mut out.notices);
         }
         let clock_us = self.clock_us.unwrap_or(received);
-        of.emit(clock_us, None, facts, out);
+        tracked.emit(clock_us, None, facts, out);
     }
 
     fn incident(
         &mut self,
-        of: &mut Match,
+        tracked: &mut Match,
         incident: &TennisIncident,
         strokes: bool,
         facts: &mut Vec<Fact>,
@@ -106,7 +106,7 @@ impl Tennis {
             return Ok(());
         }
         self.sequence = Some(incident.sequence);
-        facts.extend(of.starts(reading.start.as_deref().and_then(time::micros)));
+        facts.extend(tracked.starts(reading.start.as_deref().and_then(time::micros)));
         if let Some(best_of) = reading.best_of {
             self.format.sets_to_win = best_of.div_ceil(2);
         }
@@ -136,8 +136,8 @@ impl Tennis {
 
     /// Emits the status if it changed.
     fn status(&mut self, status: TennisStatus) -> Option<Fact> {
-        let news = self.status.replace(status) != Some(status);
-        news.then_some(Fact::Tennis(TennisFact::Status(status)))
+        let changed = self.status.replace(status) != Some(status);
+        changed.then_some(Fact::Tennis(TennisFact::Status(status)))
     }
 
     /// Between points only the server on the scoreboard is reliable.
@@ -240,18 +240,18 @@ impl Tennis {
         if !incident.reading.undo {
             return;
         }
-        let place = self.points.iter().position(|entry| entry.sequence == incident.sequence);
-        let Some(entry) = place.and_then(|place| self.points.remove(place)) else { return };
-        if place == Some(self.points.len()) {
+        let index = self.points.iter().position(|entry| entry.sequence == incident.sequence);
+        let Some(entry) = index.and_then(|index| self.points.remove(index)) else { return };
+        if index == Some(self.points.len()) {
             self.score = entry.before;
         }
         self.retract(entry.sequence, facts);
     }
 
     fn retract(&mut self, sequence: u64, facts: &mut Vec<Fact>) {
-        let (of, score) = (eid(sequence), self.score.clone());
+        let (eid, score) = (eid(sequence), self.score.clone());
         self.reported = Some(score.clone());
-        facts.push(Fact::Tennis(TennisFact::Retract { of, why: UNDONE.into(), score }));
+        facts.push(Fact::Tennis(TennisFact::Retract { eid, why: UNDONE.into(), score }));
     }
 
     /// What is said of the whole match now, which is less than what its last incident said, unless
@@ -298,9 +298,9 @@ impl Tennis {
         let pair = |first: Option<u8>, second: Option<u8>| first.zip(second).map(<[u8; 2]>::from);
         let serves = [first.serves, second.serves];
         let mut set_games = [first.sets_over.clone(), second.sets_over.clone()];
-        if let Some([own, other]) = pair(first.games, second.games) {
+        if let Some([first_games, other]) = pair(first.games, second.games) {
             // The finished sets, followed by the current one.
-            set_games[0].push(own);
+            set_games[0].push(first_games);
             set_games[1].push(other);
         }
         let reading = Reading {

@@ -57,16 +57,16 @@ fn football(fact: &FootballFact) -> String {
             text
         }
         FootballFact::Incident(it) => incident(it),
-        FootballFact::Retract { of, score, .. } => format!("-{of} {}", pair(score.goals)),
+        FootballFact::Retract { eid, score, .. } => format!("-{eid} {}", pair(score.goals)),
         FootballFact::Stats { side, values } => format!("{side:?} {values:?}"),
         other => panic!("not emitted for Betfair: {other:?}"),
     }
 }
 
-fn incident(it: &Incident) -> String {
-    let added = it.added.map(|added| format!("+{added}")).unwrap_or_default();
-    let score = it.score.map(|score| format!(" {}", pair(score))).unwrap_or_default();
-    format!("{} {:?} {}{added}{score}", it.eid, it.kind, it.minute)
+fn incident(incident: &Incident) -> String {
+    let added = incident.added.map(|added| format!("+{added}")).unwrap_or_default();
+    let score = incident.score.map(|score| format!(" {}", pair(score))).unwrap_or_default();
+    format!("{} {:?} {}{added}{score}", incident.eid, incident.kind, incident.minute)
 }
 
 fn pair(pair: Pair<u16>) -> String {
@@ -86,7 +86,7 @@ fn tennis(fact: &TennisFact) -> String {
                 score(&it.score)
             )
         }
-        TennisFact::Retract { of, score: it, .. } => format!("-{of} {}", score(it)),
+        TennisFact::Retract { eid, score: it, .. } => format!("-{eid} {}", score(it)),
     }
 }
 
@@ -330,12 +330,12 @@ fn strokes(strokes: &str, status: &str) -> String {
         };
         let mut values =
             format!(r#""server":"{server}","wonBy":"{winner}","eventTypeStatus":"inPlay""#);
-        for (of, keys) in [
+        for (path, keys) in [
             (points, ["team1PointsAfter", "team2PointsAfter"]),
             (games, ["player1GamesWon", "player2GamesWon"]),
             (sets, ["player1SetsWon", "player2SetsWon"]),
         ] {
-            let Some((first, second)) = of.split_once(':') else { continue };
+            let Some((first, second)) = path.split_once(':') else { continue };
             write!(values, r#","{}":"{first}","{}":"{second}""#, keys[0], keys[1]).expect("text");
         }
         for more in &fields[7..] {

@@ -72,8 +72,8 @@ fn text(name: &str, text: &str) -> Result {
     at_most(name, text, TEXT_BYTES_MAX)
 }
 
-fn optional_text(name: &str, it: Option<&str>) -> Result {
-    it.map_or(Ok(()), |it| text(name, it))
+fn optional_text(name: &str, value: Option<&str>) -> Result {
+    value.map_or(Ok(()), |value| text(name, value))
 }
 
 fn few(name: &str, count: usize, max: usize) -> Result {
@@ -195,8 +195,8 @@ fn football(fact: &FootballFact) -> Result {
         FootballFact::Incident(incident) | FootballFact::Correct(incident) => {
             key("eid", &incident.eid)
         }
-        FootballFact::Retract { of, why, .. } => {
-            key("eid", of)?;
+        FootballFact::Retract { eid, why, .. } => {
+            key("eid", eid)?;
             text("why", why)
         }
         FootballFact::Ball(ball) if ball.x > PITCH_MAX || ball.y > PITCH_MAX => {
@@ -233,7 +233,7 @@ fn analysis(analysis: &Analysis) -> Result {
         }
         Analysis::AveragePositions { players, .. } => {
             few("players", players.len(), PLAYERS_MAX)?;
-            players.iter().try_for_each(|it| place(it.place))
+            players.iter().try_for_each(|it| pitch_location(it.location))
         }
         Analysis::Ratings { players, .. } => {
             few("players", players.len(), PLAYERS_MAX)?;
@@ -249,7 +249,7 @@ fn analysis(analysis: &Analysis) -> Result {
 fn shot(shot: &Shot) -> Result {
     match_minute(shot.minute)?;
     key("eid", &shot.eid)?;
-    shot.place.map_or(Ok(()), place)?;
+    shot.location.map_or(Ok(()), pitch_location)?;
     match shot.goal_mouth {
         Some(mouth) if mouth.y > PITCH_MAX => {
             let y = mouth.y;
@@ -259,7 +259,7 @@ fn shot(shot: &Shot) -> Result {
     }
 }
 
-fn place(PitchPlace { x, y }: PitchPlace) -> Result {
+fn pitch_location(PitchPlace { x, y }: PitchPlace) -> Result {
     if x > PITCH_MAX || y > PITCH_MAX {
         return Err(wrong(format!("place {x}, {y} is beyond 1000, the end of the pitch")));
     }
@@ -274,8 +274,8 @@ fn tennis(fact: &TennisFact) -> Result {
             tennis_score(&point.score)
         }
         TennisFact::Score(score) => tennis_score(score),
-        TennisFact::Retract { of, why, score } => {
-            key("eid", of)?;
+        TennisFact::Retract { eid, why, score } => {
+            key("eid", eid)?;
             text("why", why)?;
             tennis_score(score)
         }
@@ -285,7 +285,7 @@ fn tennis(fact: &TennisFact) -> Result {
 fn tennis_score(score: &TennisScore) -> Result {
     score.check().map_err(|impossible| wrong(format!("no tennis match has a {impossible}")))?;
     match score.game {
-        GameScore::Points(points) if points.iter().any(|own| *own > 4) => {
+        GameScore::Points(points) if points.iter().any(|points| *points > 4) => {
             Err(wrong(format!("points {points:?} of a game go to 4")))
         }
         GameScore::Points(_) | GameScore::TieBreak(_) => Ok(()),
@@ -320,10 +320,10 @@ fn definition(definition: &MarketDefinition) -> Result {
     optional_text("name", definition.name.as_deref())?;
     optional_text("period", definition.period.as_deref())?;
     definition.terms.as_deref().map_or(Ok(()), market_terms)?;
-    definition.selections.iter().try_for_each(|it| {
-        key("selection", &it.id)?;
-        optional_text("name", it.name.as_deref())?;
-        it.terms.as_deref().map_or(Ok(()), selection_terms)
+    definition.selections.iter().try_for_each(|selection| {
+        key("selection", &selection.id)?;
+        optional_text("name", selection.name.as_deref())?;
+        selection.terms.as_deref().map_or(Ok(()), selection_terms)
     })
 }
 

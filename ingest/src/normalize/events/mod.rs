@@ -125,11 +125,11 @@ fn price_changes(fact: &Fact) -> u32 {
     let Fact::Odds(OddsFact { change: MarketChange::Prices { selections, .. }, .. }) = fact else {
         return 0;
     };
-    let of = |it: &SelectionChange| {
-        let ladders = it.back.len() + it.lay.len() + it.traded.len();
-        ladders + usize::from(it.price.is_some()) + usize::from(it.last.is_some())
+    let count = |change: &SelectionChange| {
+        let ladders = change.back.len() + change.lay.len() + change.traded.len();
+        ladders + usize::from(change.price.is_some()) + usize::from(change.last.is_some())
     };
-    u32::try_from(selections.iter().map(of).sum::<usize>()).unwrap_or(u32::MAX)
+    u32::try_from(selections.iter().map(count).sum::<usize>()).unwrap_or(u32::MAX)
 }
 
 impl Interpret for Interpreter {

@@ -57,13 +57,13 @@ impl Analyst {
         }
         let held = (since_start_us - since).clamp(0, HELD_US_MAX);
         self.held_us[holder.index()] += held;
-        if let Some(half) = Half::of(period) {
+        if let Some(half) = Half::from_period(period) {
             self.held_by_half_us[half.index()][holder.index()] += held;
         }
     }
 
     pub(super) fn count(&mut self, side: Side, period: Period, stats: impl Iterator<Item = Stat>) {
-        let Some(half) = Half::of(period) else { return };
+        let Some(half) = Half::from_period(period) else { return };
         for stat in stats {
             *self.halves[half.index()][side.index()].entry(stat).or_default() += 1;
             self.halves_changed.insert((half, side, stat));
@@ -75,16 +75,17 @@ impl Analyst {
     }
 
     /// A player of a side was on the ball there.
-    pub(super) fn touched(&mut self, side: Side, player: &Participant, place: PitchPlace) {
+    pub(super) fn touched(&mut self, side: Side, player: &Participant, location: PitchPlace) {
         let players = &mut self.positions[side.index()];
         if !players.contains_key(&player.id) && players.len() == PLAYERS_MAX {
             return;
         }
-        let own = players.entry(player.id);
-        let own = own.or_insert_with(|| Positions { player: player.clone(), x: 0, y: 0, count: 0 });
-        own.x += u64::from(place.x);
-        own.y += u64::from(place.y);
-        own.count += 1;
+        let positions = players.entry(player.id);
+        let positions =
+            positions.or_insert_with(|| Positions { player: player.clone(), x: 0, y: 0, count: 0 });
+        positions.x += u64::from(location.x);
+        positions.y += u64::from(location.y);
+        positions.count += 1;
         self.positions_changed[side.index()] = true;
     }
 
@@ -120,9 +121,9 @@ impl Analyst {
         let mut facts = Vec::new();
         for half in Half::BOTH {
             for side in Side::BOTH {
-                let known = &self.halves[half.index()][side.index()];
-                let own = changed.iter().filter(|it| (it.0, it.1) == (half, side));
-                let values: Vec<_> = own.map(|it| (it.2, known[&it.2])).collect();
+                let counts = &self.halves[half.index()][side.index()];
+                let changes = changed.iter().filter(|it| (it.0, it.1) == (half, side));
+                let values: Vec<_> = changes.map(|it| (it.2, counts[&it.2])).collect();
                 if !values.is_empty() {
                     facts.push(Analysis::HalfStats { half, side, values });
                 }
@@ -149,8 +150,8 @@ impl Analyst {
         for half in Half::BOTH {
             let Some(home) = share(self.held_by_half_us[half.index()]) else { continue };
             for (side, value) in Side::BOTH.into_iter().zip([home, 100 - home]) {
-                let known = &mut self.halves[half.index()][side.index()];
-                if known.insert(Stat::BallPossession, value) != Some(value) {
+                let counts = &mut self.halves[half.index()][side.index()];
+                if counts.insert(Stat::BallPossession, value) != Some(value) {
                     self.halves_changed.insert((half, side, Stat::BallPossession));
                 }
             }
@@ -171,8 +172,8 @@ impl Positions {
     fn average(&self) -> AveragePosition {
         let average = |sum: u64| (sum + self.count / 2) / self.count;
         let tenths = |sum| u16::try_from(average(sum)).unwrap_or(1000);
-        let place = PitchPlace { x: tenths(self.x), y: tenths(self.y) };
-        AveragePosition { player: self.player.clone(), place }
+        let location = PitchPlace { x: tenths(self.x), y: tenths(self.y) };
+        AveragePosition { player: self.player.clone(), location }
     }
 }
 

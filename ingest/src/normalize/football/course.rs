@@ -301,7 +301,7 @@ impl Course {
             body_part: None,
             expected_goals: None,
             expected_on_target: None,
-            place: None,
+            location: None,
             goal_mouth: None,
         }
     }

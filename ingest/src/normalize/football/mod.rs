@@ -20,8 +20,8 @@ pub(super) use self::{
 };
 
 pub(super) fn add(goals: &mut Pair<u16>, side: Side) {
-    let own = &mut goals[side.index()];
-    *own = own.saturating_add(1);
+    let goals_of_side = &mut goals[side.index()];
+    *goals_of_side = goals_of_side.saturating_add(1);
 }
 
 /// Whether the match clock runs in a status.

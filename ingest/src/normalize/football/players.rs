@@ -16,12 +16,12 @@ pub(super) struct Players {
     /// Who is on the pitch, and since which minute.
     on: BTreeMap<Id, (Side, Participant, u32)>,
     /// Whether the line-up of a side is known.
-    known: [bool; 2],
+    has_line_up: [bool; 2],
 }
 
 impl Players {
     pub(super) fn start(&mut self, side: Side, line_up: &LineUp) {
-        self.known[side.index()] = true;
+        self.has_line_up[side.index()] = true;
         let starters = line_up.players.iter().filter(|it| it.starter).map(|it| &it.player);
         self.on.extend(starters.map(|it| (it.id, (side, it.clone(), 0))));
     }
@@ -37,7 +37,7 @@ impl Players {
         for stat in stats {
             let count = self.counts.entry((player.id, stat)).or_default();
             *count += 1;
-            match values.iter_mut().find(|(known, _)| *known == stat) {
+            match values.iter_mut().find(|(existing, _)| *existing == stat) {
                 Some((_, value)) => *value = *count,
                 None => values.push((stat, *count)),
             }
@@ -67,7 +67,7 @@ impl Players {
             }
             IncidentKind::Substitution => {
                 facts.extend(player.and_then(|player| self.leave(player.id, minute)));
-                if let Some(coming) = other.filter(|_| self.known[side.index()]) {
+                if let Some(coming) = other.filter(|_| self.has_line_up[side.index()]) {
                     self.on.insert(coming.id, (side, coming.clone(), minute));
                 }
             }
@@ -107,11 +107,11 @@ mod tests {
     }
 
     fn minutes(facts: &[FootballFact]) -> Vec<(u64, u32)> {
-        let of = |fact: &FootballFact| match fact {
+        let player = |fact: &FootballFact| match fact {
             FootballFact::PlayerStats { player, values, .. } => (player.id.0, values[0].1),
             other => panic!("{other:?} counts nothing of a player"),
         };
-        facts.iter().map(of).collect()
+        facts.iter().map(player).collect()
     }
 
     #[test]

@@ -7,7 +7,12 @@ use super::PROVIDER;
 
 /// `season` is what the file says; else it is that of the `first` match of the division in the file,
 /// because a season may go on for longer than usual: that of 2019 until August 2020.
-pub(super) fn of(division: &str, season: Option<&str>, date: Date, first: Date) -> Competition {
+pub(super) fn from_division(
+    division: &str,
+    season: Option<&str>,
+    date: Date,
+    first: Date,
+) -> Competition {
     let of_file = || season_of(if is_of_one_season(first, date) { first } else { date });
     Competition {
         id: Id::derive(PROVIDER, "competition", division),
@@ -88,10 +93,11 @@ mod tests {
             ((2020, 8), (2020, 8), "2020/21"),
             ((2016, 8), (2017, 12), "2017/18"),
         ] {
-            let competition = of("E0", None, date(day), date(first));
+            let competition = from_division("E0", None, date(day), date(first));
             assert_eq!(competition.season.as_deref(), Some(expected), "{first:?} {day:?}");
         }
-        let competition = of("Brazil Serie A", Some("2024"), date((2024, 5)), date((2012, 5)));
+        let competition =
+            from_division("Brazil Serie A", Some("2024"), date((2024, 5)), date((2012, 5)));
         assert_eq!(competition.season.as_deref(), Some("2024"));
     }
 }

@@ -36,7 +36,7 @@ fn outcome(bet: Bet) -> Outcome {
 }
 
 impl Market {
-    pub(super) fn of(price: &Price) -> Self {
+    pub(super) fn new(price: &Price) -> Self {
         match price.bet {
             Bet::Result(_) => Self::Result,
             Bet::Over | Bet::Under => Self::Goals,
@@ -67,7 +67,7 @@ impl Market {
         self,
         teams: &Pair<String>,
         status: MarketStatus,
-        of: impl Fn(Outcome) -> SelectionStatus,
+        status_of: impl Fn(Outcome) -> SelectionStatus,
     ) -> MarketDefinition {
         let name = |outcome| match outcome {
             Outcome::Home => teams[0].as_str(),
@@ -77,7 +77,7 @@ impl Market {
         let selection = |outcome: &Outcome| SelectionDefinition {
             id: outcome.as_str().into(),
             name: Some(name(*outcome).into()),
-            status: of(*outcome),
+            status: status_of(*outcome),
             outcome: Some(*outcome),
             terms: None,
         };

@@ -60,7 +60,7 @@ impl Interpret for Interpreter {
             *first = row.date.min(*first);
         }
         for row in &season.rows {
-            Match::of(row, first[row.division.as_str()]).play(&mut batches, &mut season.notices);
+            Match::new(row, first[row.division.as_str()]).play(&mut batches, &mut season.notices);
         }
         batches.sort_by_key(|timed| timed.clock_us);
         out.batches.append(&mut batches);
@@ -86,7 +86,7 @@ struct Match<'a> {
 }
 
 impl<'a> Match<'a> {
-    fn of(row: &'a Row, first: Date) -> Self {
+    fn new(row: &'a Row, first: Date) -> Self {
         let [home, away] = &row.teams;
         let key = format!("{}/{}/{home}/{away}", row.division, row.date);
         let noon = || london(row.date, Time::constant(12, 0, 0, 0));
@@ -129,7 +129,7 @@ impl<'a> Match<'a> {
             provider: PROVIDER.into(),
             provider_key: self.key.as_str().into(),
             competition: (!division.is_empty())
-                .then(|| competition::of(division, season, self.row.date, self.first)),
+                .then(|| competition::from_division(division, season, self.row.date, self.first)),
             start: self.row.start,
             date: Some(self.row.date),
             sides: Some(self.row.teams.each_ref().map(participant)),
@@ -156,19 +156,19 @@ impl<'a> Match<'a> {
     fn prices(&mut self, closing: bool, facts: &mut Vec<Fact>) -> u32 {
         let mut of_market: BTreeMap<Key, (Market, Vec<&Price>)> = BTreeMap::new();
         for price in self.row.prices.iter().filter(|price| price.closing == closing) {
-            let market = Market::of(price);
+            let market = Market::new(price);
             let key = (bookmaker::slug(price.book), market.id());
             of_market.entry(key).or_insert_with(|| (market, Vec::new())).1.push(price);
         }
         self.move_lines(&of_market, facts);
         let mut count = 0;
         for (key, (market, prices)) in of_market {
-            let of = MarketRef { book: key.0.into(), market: key.1.clone() };
+            let market_ref = MarketRef { book: key.0.into(), market: key.1.clone() };
             let state =
                 &mut self.books.entry(key).or_insert_with(|| (market, MarketState::default())).1;
             let definition = market.open(&self.row.teams);
             let prices = prices.into_iter().map(|it| (market::selection_id(it.bet), it.price));
-            count += state.update(&of, definition, prices, facts);
+            count += state.update(&market_ref, definition, prices, facts);
         }
         count
     }
@@ -194,8 +194,8 @@ impl<'a> Match<'a> {
         facts.push(status);
         let mut facts: Vec<_> = facts.into_iter().map(Fact::Football).collect();
         for ((book, id), (market, state)) in &mut self.books {
-            let of = MarketRef { book: (*book).into(), market: id.clone() };
-            state.define(&of, market.closed(&self.row.teams, goals), &mut facts);
+            let market_ref = MarketRef { book: (*book).into(), market: id.clone() };
+            state.define(&market_ref, market.closed(&self.row.teams, goals), &mut facts);
         }
         facts
     }
@@ -225,8 +225,9 @@ impl<'a> Match<'a> {
             (Stat::RedCards, row.red),
             (Stat::Offsides, row.offsides),
         ];
-        let known = counts.into_iter().filter_map(|(stat, of)| Some((stat, of[side.index()]?)));
-        let values: Vec<_> = known.collect();
+        let counted =
+            counts.into_iter().filter_map(|(stat, counts)| Some((stat, counts[side.index()]?)));
+        let values: Vec<_> = counted.collect();
         (!values.is_empty()).then_some(FootballFact::Stats { side, values })
     }
 }

@@ -83,9 +83,9 @@ impl Book {
     /// The markets that may differ. `feed` and `suspended` are about all of them.
     fn touched(&self, markets: &Map<String, Value>, patch: Option<&Value>) -> Vec<Arc<str>> {
         let all = patch.is_none_or(|it| it.get("feed").is_some() || it.get("suspended").is_some());
-        let known = self.markets.keys().filter(|id| !markets.contains_key(&***id)).cloned();
+        let existing = self.markets.keys().filter(|id| !markets.contains_key(&***id)).cloned();
         if all {
-            return markets.keys().map(|id| Arc::from(id.as_str())).chain(known).collect();
+            return markets.keys().map(|id| Arc::from(id.as_str())).chain(existing).collect();
         }
         let touched = patch.and_then(|it| it.get("markets")).and_then(Value::as_object);
         touched.into_iter().flatten().map(|(id, _)| Arc::from(id.as_str())).collect()
@@ -164,8 +164,8 @@ impl Selection {
         let renewed =
             |before: Option<Decimal>, now: Option<Decimal>| now.filter(|now| before != Some(*now));
         let [back, lay, traded] =
-            [0, 1, 2].map(|place| rungs(&before.ladders[place], &self.ladders[place]));
-        let projected = |place: usize| match (before.projected[place], self.projected[place]) {
+            [0, 1, 2].map(|index| rungs(&before.ladders[index], &self.ladders[index]));
+        let projected = |index: usize| match (before.projected[index], self.projected[index]) {
             (Some(_), None) => Some(Decimal::ZERO),
             (before, now) => renewed(before, now),
         };

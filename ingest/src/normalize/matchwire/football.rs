@@ -133,7 +133,7 @@ fn became(
     facts: &mut Vec<FootballFact>,
 ) {
     let was_retracted = before.as_ref().is_some_and(|it| it.retracted.is_some());
-    let of = Arc::clone(&now.incident.eid);
+    let eid = Arc::clone(&now.incident.eid);
     match before {
         None => facts.push(FootballFact::Incident(now.incident)),
         Some(before) if before.incident != now.incident => {
@@ -142,7 +142,7 @@ fn became(
         Some(_) => {}
     }
     if let Some(why) = now.retracted.filter(|_| !was_retracted) {
-        facts.push(FootballFact::Retract { of, why, score });
+        facts.push(FootballFact::Retract { eid, why, score });
     }
 }
 

@@ -16,8 +16,9 @@ mod tennis;
 
 use std::{collections::HashMap, sync::Arc};
 
-use facts::event::{
-    Batch, Competition, Event, Fact, Fixture, MarketChange, Micros, OddsFact, Sport,
+use facts::{
+    event::{Batch, Competition, Event, Fact, Fixture, MarketChange, Micros, OddsFact, Sport},
+    merge_patch,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -178,7 +179,7 @@ impl Matchwire {
             return if is_used { Err(DecodeError::new(RefusalKind::Unknown, why)) } else { Ok(()) };
         };
         if let Some(patch) = patch {
-            merge(&mut document.value, patch);
+            merge_patch(&mut document.value, patch);
         }
         document.bytes = document.bytes.saturating_add(bytes);
         if document.bytes > DOCUMENT_BYTES_MAX {
@@ -350,30 +351,11 @@ fn price_changes(fact: &Fact) -> u32 {
     let Fact::Odds(OddsFact { change: MarketChange::Prices { selections, .. }, .. }) = fact else {
         return 0;
     };
-    let changes = selections.iter().map(|it| {
-        let rungs = it.back.len() + it.lay.len() + it.traded.len();
-        rungs + usize::from(it.price.is_some()) + usize::from(it.last.is_some())
+    let changes = selections.iter().map(|change| {
+        let rungs = change.back.len() + change.lay.len() + change.traded.len();
+        rungs + usize::from(change.price.is_some()) + usize::from(change.last.is_some())
     });
     u32::try_from(changes.sum::<usize>()).unwrap_or(u32::MAX)
-}
-
-/// RFC 7396.
-fn merge(target: &mut Value, patch: &Value) {
-    let Value::Object(patch) = patch else {
-        *target = patch.clone();
-        return;
-    };
-    if !target.is_object() {
-        *target = Value::Object(serde_json::Map::new());
-    }
-    let Value::Object(target) = target else { return };
-    for (name, value) in patch {
-        if value.is_null() {
-            target.remove(name);
-        } else {
-            merge(target.entry(name.as_str()).or_insert(Value::Null), value);
-        }
-    }
 }
 
 #[cfg(test)]

@@ -53,11 +53,11 @@ fn happened(event: &Value, score: &TennisScore) -> Option<TennisFact> {
             score,
         })),
         "retract" => {
-            let of = shared(event, "of")?;
+            let eid = shared(event, "of")?;
             // The receiver of the retraction also undoes what the point ended.
-            let ended = [":game", ":set", ":match"].iter().any(|end| of.ends_with(end));
+            let ended = [":game", ":set", ":match"].iter().any(|end| eid.ends_with(end));
             let why = shared(event, "why").unwrap_or_else(|| "retracted".into());
-            (!ended).then_some(TennisFact::Retract { of, why, score })
+            (!ended).then_some(TennisFact::Retract { eid, why, score })
         }
         _ => None,
     }
@@ -87,14 +87,14 @@ fn set(node: &Value) -> Option<SetScore> {
 fn game(node: &Value, current: Option<&SetScore>) -> Option<GameScore> {
     let called: Pair<&str> = [text(node, "p1")?, text(node, "p2")?];
     if let Some(points) = current.and_then(|set| set.tie_break)
-        && called == points.map(|own| own.to_string()).each_ref().map(String::as_str)
+        && called == points.map(|count| count.to_string()).each_ref().map(String::as_str)
     {
         return Some(GameScore::TieBreak(points));
     }
     let calls = ["0", "15", "30", "40", "A"];
-    let won = |own: &str| {
-        let place = calls.iter().position(|call| *call == own)?;
-        u8::try_from(place).ok()
+    let won = |shown: &str| {
+        let index = calls.iter().position(|call| *call == shown)?;
+        u8::try_from(index).ok()
     };
     Some(GameScore::Points([won(called[0])?, won(called[1])?]))
 }

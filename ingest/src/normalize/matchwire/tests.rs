@@ -86,11 +86,12 @@ fn shown(odds: &OddsFact) -> Vec<String> {
         MarketChange::Clear => vec![format!("{market}: clear")],
         MarketChange::Prices { selections, volume } => {
             let volume = volume.map(|volume| format!("{market}: volume {volume}"));
-            let selections = selections.iter().map(|it| {
-                let mut line = format!("{market}: {}", it.id);
-                line.extend(it.price.map(|price| format!(" {price}")));
-                line.extend(it.last.map(|last| format!(" last {last}")));
-                let ladders = [("back", &it.back), ("lay", &it.lay), ("traded", &it.traded)];
+            let selections = selections.iter().map(|change| {
+                let mut line = format!("{market}: {}", change.id);
+                line.extend(change.price.map(|price| format!(" {price}")));
+                line.extend(change.last.map(|last| format!(" last {last}")));
+                let ladders =
+                    [("back", &change.back), ("lay", &change.lay), ("traded", &change.traded)];
                 for (name, rungs) in ladders {
                     line.extend(rungs.iter().map(|it| format!(" {name} {}:{}", it.price, it.size)));
                 }
@@ -139,7 +140,7 @@ fn football_image_emits_all_incidents_in_order() {
         .iter()
         .map(|fact| match fact {
             FootballFact::Incident(incident) => format!("{} {:?}", incident.eid, incident.minute),
-            FootballFact::Retract { of, why, .. } => format!("-{of} {why}"),
+            FootballFact::Retract { eid, why, .. } => format!("-{eid} {why}"),
             other => format!("{other:?}"),
         })
         .collect();
@@ -172,14 +173,14 @@ fn an_update_emits_only_changes() {
     let facts = chained.football(&update(ch, patch, "[]"));
     let [
         FootballFact::Score(score),
-        FootballFact::Retract { of, why, .. },
+        FootballFact::Retract { eid, why, .. },
         FootballFact::Correct(card),
     ] = facts.as_slice()
     else {
         panic!("{facts:?}")
     };
     assert_eq!((score.goals, score.half_time), ([0, 0], None));
-    assert_eq!((&**of, &**why, card.minute), ("g1", "offside", 47));
+    assert_eq!((&**eid, &**why, card.minute), ("g1", "offside", 47));
 
     // Anchored eight seconds before the moment of the update.
     let patch =
@@ -236,8 +237,8 @@ fn tennis_match_is_emitted_point_by_point() {
     let patch = r#"{"server":1,"sets":{"2":{"p1":5,"p2":2},"3":null},"game":{"p1":"40","p2":"30"},"points":111}"#;
     let events = r#"[{"kind":"retract","eid":"retract-p112:set","of":"p112:set","why":"overrule"},{"kind":"retract","eid":"retract-p112","of":"p112","why":"overrule"}]"#;
     let facts = chained.tennis(&update(ch, patch, events));
-    let [TennisFact::Retract { of, why, score }] = facts.as_slice() else { panic!("{facts:?}") };
-    assert_eq!((&**of, &**why, score.sets.len()), ("p112", "overrule", 2));
+    let [TennisFact::Retract { eid, why, score }] = facts.as_slice() else { panic!("{facts:?}") };
+    assert_eq!((&**eid, &**why, score.sets.len()), ("p112", "overrule", 2));
 }
 
 #[test]
@@ -416,8 +417,8 @@ fn unused_frames_are_ignored_and_invalid_ones_reported() {
         "back -1.5 is negative",
         "back -2 is negative",
     ];
-    let place = "football/829999682724248/odds/larkodds: market over_under_2.5";
-    assert_eq!(reasons, expected.map(|reason| format!("{place}: {reason}")));
+    let location = "football/829999682724248/odds/larkodds: market over_under_2.5";
+    assert_eq!(reasons, expected.map(|reason| format!("{location}: {reason}")));
     assert_eq!(out.batches.len(), 1, "the rest is used");
 }
 
@@ -425,7 +426,7 @@ fn unused_frames_are_ignored_and_invalid_ones_reported() {
 fn patches_are_merged_per_rfc_7396() {
     let check = |target: &str, patch: &str, expected: &str| {
         let mut value: Value = serde_json::from_str(target).unwrap();
-        merge(&mut value, &serde_json::from_str(patch).unwrap());
+        merge_patch(&mut value, &serde_json::from_str(patch).unwrap());
         assert_eq!(value.to_string(), expected, "{target} {patch}");
     };
     check(r#"{"a":"b"}"#, r#"{"a":"c"}"#, r#"{"a":"c"}"#);
@@ -455,11 +456,11 @@ proptest! {
     #[test]
     fn damaged_frame_does_not_panic(
         frame in prop::sample::select(vec![MATCH, TENNIS, BOOK]),
-        place in any::<prop::sample::Index>(),
+        index in any::<prop::sample::Index>(),
         character in prop::sample::select(vec!['"', '{', '}', ':', ',', '0', '9', '-', '.', 'x', ' ']),
     ) {
         let mut characters: Vec<char> = frame.chars().collect();
-        *place.get_mut(&mut characters) = character;
+        *index.get_mut(&mut characters) = character;
         let mangled: String = characters.into_iter().collect();
         let mut chained = Matchwire::default();
         let mut out = Interpretation::default();

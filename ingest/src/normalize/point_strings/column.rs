@@ -16,7 +16,7 @@ pub(super) fn disagrees(column: &str, score: &TennisScore, winner: Side) -> Opti
     let played: Vec<_> = score.sets.iter().filter(|set| **set != SetScore::default()).collect();
     let same = |(set, (games, loser)): (&&SetScore, &(Pair<u8>, Option<u16>))| {
         let both = points_of_loser(set).zip(*loser);
-        seen_by(set.games, winner) == *games && both.is_none_or(|(own, listed)| own == listed)
+        seen_by(set.games, winner) == *games && both.is_none_or(|(kept, listed)| kept == listed)
     };
     let agree = played.len() == listed.len() && played.iter().zip(&listed).all(same);
     (!agree).then(|| played.iter().map(|set| text(set, winner)).collect::<Vec<_>>().join(" "))
@@ -41,14 +41,14 @@ fn set(text: &str) -> Option<(Pair<u8>, Option<u16>)> {
         Some((games, points)) => (games, Some(points.trim_end_matches(')').parse().ok()?)),
         None => (text, None),
     };
-    let (own, other) = games.split_once('-')?;
-    Some(([own.parse().ok()?, other.parse().ok()?], tie_break))
+    let (first, other) = games.split_once('-')?;
+    Some(([first.parse().ok()?, other.parse().ok()?], tie_break))
 }
 
 fn text(set: &SetScore, winner: Side) -> String {
-    let [own, other] = seen_by(set.games, winner);
+    let [first, other] = seen_by(set.games, winner);
     let tie_break = points_of_loser(set).map(|points| format!("({points})"));
-    format!("{own}-{other}{}", tie_break.unwrap_or_default())
+    format!("{first}-{other}{}", tie_break.unwrap_or_default())
 }
 
 fn points_of_loser(set: &SetScore) -> Option<u16> {

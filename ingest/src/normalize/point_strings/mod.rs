@@ -71,10 +71,10 @@ impl Program {
         refused: &mut Vec<decode::RefusedRow>,
     ) -> Result<Self, DecodeError> {
         let mut program = Self::default();
-        let mut known = HashSet::new();
+        let mut seen = HashSet::new();
         for row in decode::rows(bytes)? {
             match row {
-                Ok(row) if !known.insert(row.id.clone()) => {
+                Ok(row) if !seen.insert(row.id.clone()) => {
                     notices.push(value(format!("match {} comes twice", row.id)));
                 }
                 Ok(row) => program.matches.push(Match::new(row, notices)),
@@ -132,7 +132,7 @@ impl Match {
         if date.is_none() {
             notices.push(value(format!("{:?} is no date of match {}", row.date, row.id)));
         }
-        let tournament = Tournament::of(&row.tournament);
+        let tournament = Tournament::from_name(&row.tournament);
         let year = date.map_or(0, |date| date.year().unsigned_abs());
         let ended = row.points.iter().filter(|stroke| stroke.ends == PointEnd::Set).count();
         let open = row.points.last().is_some_and(|last| last.ends != PointEnd::Set);

@@ -27,14 +27,14 @@ pub(super) struct Tournament {
 }
 
 impl Tournament {
-    pub(super) fn of(name: &str) -> Self {
+    pub(super) fn from_name(name: &str) -> Self {
         let name = name.trim();
         let name = name.strip_suffix(".html").unwrap_or(name).trim_end_matches('.').trim();
         let letters: String = name.chars().filter(|letter| letter.is_alphabetic()).collect();
         let letters = letters.to_lowercase();
         let major = MAJORS.iter().find(|(part, _)| letters.contains(part)).map(|(_, key)| *key);
-        let known = major.and_then(fixture::major);
-        Self { name: known.unwrap_or(name).to_owned(), major }
+        let official = major.and_then(fixture::major);
+        Self { name: official.unwrap_or(name).to_owned(), major }
     }
 
     /// The format of its matches. Three sets to win are known from the string where it has more
@@ -62,7 +62,7 @@ mod tests {
     #[track_caller]
     fn check(name: &str, tour: &str, year: u16, expected: (&str, u8, FinalSet)) {
         let row = Row { tour: tour.into(), draw: "Main".into(), ..Row::default() };
-        let tournament = Tournament::of(name);
+        let tournament = Tournament::from_name(name);
         let MatchFormat { sets_to_win, final_set } = tournament.format(&row, year, 2);
         assert_eq!((&*tournament.name, sets_to_win, final_set), expected, "{name}");
     }
@@ -81,8 +81,9 @@ mod tests {
 
     #[test]
     fn match_with_four_sets_is_best_of_five() {
-        let sets_to_win =
-            |sets| Tournament::of("DavisCup").format(&Row::default(), 2012, sets).sets_to_win;
+        let sets_to_win = |sets| {
+            Tournament::from_name("DavisCup").format(&Row::default(), 2012, sets).sets_to_win
+        };
         assert_eq!([sets_to_win(3), sets_to_win(4)], [2, 3]);
     }
 }

@@ -8,7 +8,7 @@ use super::PROVIDER;
 use crate::decode::slam::MatchRow;
 
 /// Without the match file no player has a name, and a side without a name is none. Nothing tells the day, only the year.
-pub(super) fn of(match_key: &Arc<str>, record: Option<&MatchRow>) -> Fixture {
+pub(super) fn from_record(match_key: &Arc<str>, record: Option<&MatchRow>) -> Fixture {
     Fixture {
         provider: PROVIDER.into(),
         provider_key: match_key.clone(),
@@ -89,7 +89,7 @@ mod tests {
                 partners: partners.map(ToOwned::to_owned),
                 ..MatchRow::default()
             };
-            let sides = of(&"2012-ausopen-1701".into(), Some(&record)).sides;
+            let sides = from_record(&"2012-ausopen-1701".into(), Some(&record)).sides;
             let names = sides.as_ref().map(|sides| sides.each_ref().map(|side| &*side.name));
             assert_eq!(names, expected, "{players:?} {partners:?}");
         }

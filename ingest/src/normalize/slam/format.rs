@@ -8,7 +8,7 @@
 use facts::tennis::{FinalSet, MatchFormat};
 
 /// The format of a match; best of three with tie-breaks where the key does not determine it.
-pub(super) fn of(match_key: &str) -> MatchFormat {
+pub(super) fn of_match(match_key: &str) -> MatchFormat {
     let mut parts = match_key.split('-');
     let year = parts.next().and_then(|year| year.parse().ok()).unwrap_or(0);
     let slam = parts.next().unwrap_or_default();
@@ -71,7 +71,7 @@ mod tests {
 
     #[track_caller]
     fn check(match_key: &str, sets_to_win: u8, final_set: FinalSet) {
-        assert_eq!(of(match_key), MatchFormat { sets_to_win, final_set }, "of {match_key}");
+        assert_eq!(of_match(match_key), MatchFormat { sets_to_win, final_set }, "of {match_key}");
     }
 
     #[test]

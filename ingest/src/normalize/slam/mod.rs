@@ -59,7 +59,7 @@ impl Normalizer {
         Self {
             match_key: match_key.into(),
             match_id: Id::derive(PROVIDER, "match", match_key),
-            format: format::of(match_key),
+            format: format::of_match(match_key),
             record,
             base_us,
             clock_us: base_us,
@@ -184,7 +184,7 @@ impl Normalizer {
     fn open(&mut self, server: Side, out: &mut Interpretation) {
         self.opened = true;
         self.score = TennisScore::start(server);
-        let fixture = fixture::of(&self.match_key, self.record.as_ref());
+        let fixture = fixture::from_record(&self.match_key, self.record.as_ref());
         if fixture.sides.is_none() && self.record.is_some() {
             out.notices.push(value(format!("the match file lacks names of {}", self.match_key)));
         }

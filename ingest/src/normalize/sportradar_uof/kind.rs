@@ -97,9 +97,9 @@ const MARKETS: [(&str, &str, Part, Rule); 40] = [
 ];
 
 impl Kind {
-    pub(super) fn of(market: &Market, sport: Sport) -> Self {
-        let known = MARKETS.iter().find(|(id, ..)| *id == market.id);
-        let Some((_, name, part, rule)) = known else { return Self::own(market) };
+    pub(super) fn new(market: &Market, sport: Sport) -> Self {
+        let row = MARKETS.iter().find(|(id, ..)| *id == market.id);
+        let Some((_, name, part, rule)) = row else { return Self::unknown(market) };
         let line = |name: &str| decimal::exact(market.specifier(name)?);
         let line = match rule {
             Rule::Total => line("total"),
@@ -117,7 +117,7 @@ impl Kind {
         Self { name: name.into(), label: None, line, period: part.period(market), rule: *rule }
     }
 
-    fn own(market: &Market) -> Self {
+    fn unknown(market: &Market) -> Self {
         let name: Arc<str> = format!("uof-{}", market.id).into();
         let label = match market.specifiers.as_str() {
             "" => name.clone(),
@@ -180,7 +180,7 @@ mod tests {
     #[track_caller]
     fn check(sport: Sport, id: &str, specifiers: &str, outcomes: &[&str], expected: &str) {
         let (id, specifiers) = (id.to_owned(), specifiers.to_owned());
-        let kind = Kind::of(&Market { id, specifiers, ..Market::default() }, sport);
+        let kind = Kind::new(&Market { id, specifiers, ..Market::default() }, sport);
         let line = kind.line.map_or_else(|| "-".to_owned(), |line| line.to_string());
         let period = kind.period.as_deref().unwrap_or("-");
         let outcomes: Vec<_> = outcomes
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn double_chances_have_names() {
         let id = "10".to_owned();
-        let kind = Kind::of(&Market { id, ..Market::default() }, Sport::Football);
+        let kind = Kind::new(&Market { id, ..Market::default() }, Sport::Football);
         let names = ["9", "10", "11", "12"].map(|id| kind.outcome_name(id));
         let expected = [Some("Home or Draw"), Some("Home or Away"), Some("Draw or Away"), None];
         assert_eq!(names, expected);
@@ -227,7 +227,7 @@ mod tests {
             specifiers: specifiers.to_owned(),
             ..Market::default()
         };
-        let label = |specifiers| Kind::of(&market(specifiers), Sport::Football).label;
+        let label = |specifiers| Kind::new(&market(specifiers), Sport::Football).label;
         assert_eq!(label("goalnr=1").as_deref(), Some("uof-62 goalnr=1"));
         assert_eq!(label("").as_deref(), Some("uof-62"));
     }

@@ -23,10 +23,10 @@ const OUTCOMES_MAX: usize = 2_000;
 /// A market and its last reported state.
 #[derive(Debug)]
 pub(super) struct Market {
-    of: MarketRef,
+    key: MarketRef,
     kind: Kind,
     /// Id and specifiers, and the names so far, of a market that has the provider's names.
-    own: Option<Box<OwnNames>>,
+    provider_names: Option<Box<OwnNames>>,
     sport: Sport,
     state: MarketState,
     places: HashMap<Arc<str>, usize>,
@@ -57,15 +57,15 @@ pub(super) enum ClosedBy {
 
 impl Market {
     pub(super) fn new(book: Arc<str>, market: &decode::Market, sport: Sport) -> Self {
-        let kind = Kind::of(market, sport);
-        let own = kind.is_own().then(|| {
+        let kind = Kind::new(market, sport);
+        let provider_names = kind.is_own().then(|| {
             let (id, specifiers) = (market.id.clone(), market.specifiers.clone());
             Box::new(OwnNames { id, specifiers, is_known: false, outcomes: HashMap::new() })
         });
         Self {
-            of: MarketRef { book, market: market.key().into() },
+            key: MarketRef { book, market: market.key().into() },
             kind,
-            own,
+            provider_names,
             sport,
             state: MarketState::default(),
             places: HashMap::new(),
@@ -87,7 +87,7 @@ impl Market {
         let mut market =
             Self::new(book, &decode::Market { id, specifiers, ..Default::default() }, sport);
         let selections = definition.selections.iter().enumerate();
-        market.places = selections.map(|(place, it)| (Arc::clone(&it.id), place)).collect();
+        market.places = selections.map(|(index, it)| (Arc::clone(&it.id), index)).collect();
         market.state = MarketState::resumed(definition);
         market
     }
@@ -100,8 +100,8 @@ impl Market {
         fixture: &Fixture,
         outcomes: &[UofOutcome],
     ) {
-        let Some(own) = &mut self.own else { return };
-        let OwnNames { id, specifiers, is_known, outcomes: known } = &mut **own;
+        let Some(provider_names) = &mut self.provider_names else { return };
+        let OwnNames { id, specifiers, is_known, outcomes: named } = &mut **provider_names;
         let market = NamedMarket { id, specifiers, fixture };
         if !std::mem::replace(is_known, true)
             && let Some(name) = names.market(&market)
@@ -109,25 +109,26 @@ impl Market {
             self.kind.label = Some(name);
         }
         for UofOutcome { id, .. } in outcomes {
-            if !known.contains_key(id.as_str()) && known.len() < OUTCOMES_MAX {
-                known.insert(id.as_str().into(), names.outcome(&market, id));
+            if !named.contains_key(id.as_str()) && named.len() < OUTCOMES_MAX {
+                named.insert(id.as_str().into(), names.outcome(&market, id));
             }
         }
     }
 
     /// Looks for all names again, and emits the market if they have changed.
     pub(super) fn rename(&mut self, names: &MarketNames, fixture: &Fixture, facts: &mut Vec<Fact>) {
-        let Some(own) = &mut self.own else { return };
-        own.is_known = false;
-        let market = NamedMarket { id: &own.id, specifiers: &own.specifiers, fixture };
-        for (id, name) in &mut own.outcomes {
+        let Some(provider_names) = &mut self.provider_names else { return };
+        provider_names.is_known = false;
+        let market =
+            NamedMarket { id: &provider_names.id, specifiers: &provider_names.specifiers, fixture };
+        for (id, name) in &mut provider_names.outcomes {
             // A name that was found stays.
             *name = names.outcome(&market, id).or_else(|| name.take());
         }
         self.learn_names(names, fixture, &[]);
-        if let Some(known) = self.state.definition() {
-            let definition = self.definition(known.status, known.in_play);
-            self.state.define(&self.of, definition, facts);
+        if let Some(definition) = self.state.definition() {
+            let definition = self.definition(definition.status, definition.in_play);
+            self.state.define(&self.key, definition, facts);
         }
     }
 
@@ -152,7 +153,7 @@ impl Market {
 
     /// Whether this producer offers it, as far as both are known.
     pub(super) fn is_of_producer(&self, producer: Option<u32>) -> bool {
-        self.producer.zip(producer).is_none_or(|(own, other)| own == other)
+        self.producer.zip(producer).is_none_or(|(last, other)| last == other)
     }
 
     /// Applies an odds change. Returns the number of prices emitted.
@@ -163,8 +164,8 @@ impl Market {
         in_play: bool,
         facts: &mut Vec<Fact>,
     ) -> u32 {
-        let known = self.state.definition().map(|it| it.status);
-        let Some(status) = status(change, known) else { return 0 };
+        let status_before = self.state.definition().map(|it| it.status);
+        let Some(status) = status(change, status_before) else { return 0 };
         if change.status == Some(HANDED_OVER) && !self.is_of_producer(producer) {
             return 0;
         }
@@ -187,13 +188,13 @@ impl Market {
         if cancelled {
             void(&mut definition);
         }
-        self.state.update(&self.of, definition, prices, facts)
+        self.state.update(&self.key, definition, prices, facts)
     }
 
     pub(super) fn stop(&mut self, status: MarketStatus, facts: &mut Vec<Fact>) {
         let Some(definition) = self.state.definition() else { return };
         let definition = MarketDefinition { status, ..definition.clone() };
-        self.state.define(&self.of, definition, facts);
+        self.state.define(&self.key, definition, facts);
     }
 
     /// Who has won. Of a dead heat all have won; what is returned in full is removed.
@@ -211,7 +212,7 @@ impl Market {
             }
         }
         self.closed_by = Some(ClosedBy::Settlement);
-        self.state.define(&self.of, definition, facts);
+        self.state.define(&self.key, definition, facts);
     }
 
     /// All bets are void.
@@ -219,14 +220,14 @@ impl Market {
         let mut definition = self.definition(MarketStatus::Closed, self.in_play());
         void(&mut definition);
         self.closed_by = Some(ClosedBy::Cancellation);
-        self.state.define(&self.of, definition, facts);
+        self.state.define(&self.key, definition, facts);
     }
 
     /// Rolls back a settlement or a cancellation. The market stays suspended until an odds change
     /// gives its status.
-    pub(super) fn roll_back(&mut self, of: ClosedBy, facts: &mut Vec<Fact>) {
+    pub(super) fn roll_back(&mut self, closed_by: ClosedBy, facts: &mut Vec<Fact>) {
         let stands = self.state.definition().is_some() && !self.is_over();
-        if stands || self.closed_by.is_some_and(|by| by != of) {
+        if stands || self.closed_by.is_some_and(|by| by != closed_by) {
             return;
         }
         let mut definition = self.definition(MarketStatus::Suspended, self.in_play());
@@ -235,14 +236,14 @@ impl Market {
             selection.terms = None;
         }
         self.closed_by = None;
-        self.state.define(&self.of, definition, facts);
+        self.state.define(&self.key, definition, facts);
     }
 
     /// Defines a market that is mentioned before its odds, as suspended.
     pub(super) fn introduce(&mut self, facts: &mut Vec<Fact>) {
         if self.state.definition().is_none() {
             let definition = self.definition(MarketStatus::Suspended, false);
-            self.state.define(&self.of, definition, facts);
+            self.state.define(&self.key, definition, facts);
         }
     }
 
@@ -251,7 +252,7 @@ impl Market {
     }
 
     fn definition(&self, status: MarketStatus, in_play: bool) -> MarketDefinition {
-        let known = self.state.definition();
+        let before = self.state.definition();
         MarketDefinition {
             kind: self.kind.name.clone(),
             name: self.kind.label.clone(),
@@ -259,7 +260,7 @@ impl Market {
             period: self.kind.period.clone(),
             status,
             in_play,
-            selections: known.map(|it| self.named(&it.selections)).unwrap_or_default(),
+            selections: before.map(|it| self.named(&it.selections)).unwrap_or_default(),
             terms: None,
         }
     }
@@ -267,9 +268,9 @@ impl Market {
     /// These selections, with their names.
     fn named(&self, selections: &[SelectionDefinition]) -> Vec<SelectionDefinition> {
         let mut selections = selections.to_vec();
-        if let Some(own) = &self.own {
+        if let Some(provider_names) = &self.provider_names {
             for selection in &mut selections {
-                if let Some(Some(name)) = own.outcomes.get(&selection.id) {
+                if let Some(Some(name)) = provider_names.outcomes.get(&selection.id) {
                     selection.name = Some(Arc::clone(name));
                 }
             }
@@ -278,8 +279,8 @@ impl Market {
     }
 
     fn outcome_name(&self, id: &str) -> Option<Arc<str>> {
-        match &self.own {
-            Some(own) => own.outcomes.get(id).cloned().flatten(),
+        match &self.provider_names {
+            Some(provider_names) => provider_names.outcomes.get(id).cloned().flatten(),
             None => self.kind.outcome_name(id).map(Into::into),
         }
     }
@@ -290,11 +291,11 @@ impl Market {
         outcome: &UofOutcome,
         definition: &'a mut MarketDefinition,
     ) -> Option<&'a mut SelectionDefinition> {
-        let place = self.places.get(outcome.id.as_str()).copied();
-        if place.is_none() && definition.selections.len() >= OUTCOMES_MAX {
+        let index = self.places.get(outcome.id.as_str()).copied();
+        if index.is_none() && definition.selections.len() >= OUTCOMES_MAX {
             return None;
         }
-        let place = place.unwrap_or_else(|| {
+        let index = index.unwrap_or_else(|| {
             let id: Arc<str> = outcome.id.as_str().into();
             self.places.insert(id.clone(), definition.selections.len());
             definition.selections.push(SelectionDefinition {
@@ -306,7 +307,7 @@ impl Market {
             });
             definition.selections.len() - 1
         });
-        definition.selections.get_mut(place)
+        definition.selections.get_mut(index)
     }
 }
 
@@ -315,7 +316,7 @@ const HANDED_OVER: i32 = -2;
 
 /// A market without outcomes and without a status says nothing; with outcomes it is active. A
 /// status that we do not know must not look as if one could bet.
-fn status(change: &decode::Market, known: Option<MarketStatus>) -> Option<MarketStatus> {
+fn status(change: &decode::Market, current: Option<MarketStatus>) -> Option<MarketStatus> {
     Some(match change.status {
         Some(1) => MarketStatus::Open,
         Some(0) => MarketStatus::Inactive,
@@ -323,7 +324,7 @@ fn status(change: &decode::Market, known: Option<MarketStatus>) -> Option<Market
         // Among them -1, suspended, and HANDED_OVER.
         Some(_) => MarketStatus::Suspended,
         None if !change.outcomes.is_empty() => MarketStatus::Open,
-        None => known?,
+        None => current?,
     })
 }
 

@@ -496,9 +496,9 @@ fn fixture_of(fixture: &UofFixture) -> Fixture {
         name: name.as_str().into(),
         season: fixture.season.as_deref().map(Arc::from),
     });
-    let participant = |of: &decode::Competitor| Participant {
-        id: participant_id(&of.id),
-        name: of.name.as_str().into(),
+    let participant = |competitor: &decode::Competitor| Participant {
+        id: participant_id(&competitor.id),
+        name: competitor.name.as_str().into(),
     };
     // The first competitor is the home side if none is marked as home.
     let sides = match fixture.competitors.as_slice() {

@@ -46,10 +46,20 @@ pub(super) struct NamedMarket<'a> {
 
 impl MarketNames {
     pub(super) fn new(descriptions: Vec<MarketDescription>) -> Self {
-        let markets = descriptions.into_iter().filter(|it| !it.id.is_empty()).map(|it| {
-            let outcomes = it.outcomes.into_iter().collect();
-            (it.id, MarketTemplates { name: it.name, groups: it.groups, outcomes })
-        });
+        let markets = descriptions
+            .into_iter()
+            .filter(|description| !description.id.is_empty())
+            .map(|description| {
+                let outcomes = description.outcomes.into_iter().collect();
+                (
+                    description.id,
+                    MarketTemplates {
+                        name: description.name,
+                        groups: description.groups,
+                        outcomes,
+                    },
+                )
+            });
         Self { markets: markets.collect() }
     }
 
@@ -69,11 +79,11 @@ impl MarketNames {
 
     /// The name of a market. Specifiers that are not in it follow, since two markets must not have the same name: many
     /// handicaps are called alike, and only their outcomes have the number.
-    pub(super) fn market(&self, of: &NamedMarket<'_>) -> Option<Arc<str>> {
-        let template = &self.markets.get(of.id)?.name;
-        let name = of.fill(template)?;
+    pub(super) fn market(&self, named_market: &NamedMarket<'_>) -> Option<Arc<str>> {
+        let template = &self.markets.get(named_market.id)?.name;
+        let name = named_market.fill(template)?;
         let others: Vec<_> =
-            of.specifiers.split('|').filter(|it| !is_named(template, it)).collect();
+            named_market.specifiers.split('|').filter(|it| !is_named(template, it)).collect();
         Some(if others.is_empty() {
             name
         } else {
@@ -82,8 +92,12 @@ impl MarketNames {
     }
 
     /// The name of an outcome of a market.
-    pub(super) fn outcome(&self, of: &NamedMarket<'_>, outcome: &str) -> Option<Arc<str>> {
-        of.fill(self.markets.get(of.id)?.outcomes.get(outcome)?)
+    pub(super) fn outcome(
+        &self,
+        named_market: &NamedMarket<'_>,
+        outcome: &str,
+    ) -> Option<Arc<str>> {
+        named_market.fill(self.markets.get(named_market.id)?.outcomes.get(outcome)?)
     }
 }
 

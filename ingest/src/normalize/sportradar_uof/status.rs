@@ -100,12 +100,14 @@ fn football_status(status: &Status) -> Option<FootballStatus> {
 
 fn football_score(status: &Status, phase: Option<FootballStatus>) -> Option<FootballScore> {
     let goals = both(status.score)?;
-    let of = |codes: &[i32]| sum(&status.periods, codes);
-    let penalties = both(status.penalties).or_else(|| of(&[50]));
-    let in_play = of(&[6, 7, 40, 41, 42]).filter(|_| penalties.is_some());
-    let first = of(&[6]).filter(|_| match phase {
+    let period_sum = |codes: &[i32]| sum(&status.periods, codes);
+    let penalties = both(status.penalties).or_else(|| period_sum(&[50]));
+    let in_play = period_sum(&[6, 7, 40, 41, 42]).filter(|_| penalties.is_some());
+    let first = period_sum(&[6]).filter(|_| match phase {
         // It may be in the first half.
-        None | Some(FootballStatus::Live | FootballStatus::Interrupted) => of(&[7]).is_some(),
+        None | Some(FootballStatus::Live | FootballStatus::Interrupted) => {
+            period_sum(&[7]).is_some()
+        }
         Some(phase) => phase.has_begun() && phase != FootballStatus::FirstHalf,
     });
     let small = |pair: Pair<u32>| {
@@ -115,7 +117,7 @@ fn football_score(status: &Status, phase: Option<FootballStatus>) -> Option<Foot
     Some(FootballScore {
         goals: small(in_play.unwrap_or(goals))?,
         half_time: first.and_then(small),
-        extra_time: of(&[40, 41, 42]).and_then(small),
+        extra_time: period_sum(&[40, 41, 42]).and_then(small),
         penalties: penalties.and_then(small),
     })
 }
@@ -129,14 +131,14 @@ fn sum(periods: &[PeriodScore], codes: &[i32]) -> Option<Pair<u32>> {
 }
 
 fn stats(status: &Status, side: Side) -> Option<FootballFact> {
-    let of = |pair: Pair<Option<u32>>| pair[side.index()];
+    let count = |pair: Pair<Option<u32>>| pair[side.index()];
     // A second yellow card is counted apart by the feed, and sends off as a red one does.
-    let second_yellow = of(status.yellow_red_cards).unwrap_or(0);
-    let red = of(status.red_cards).map(|red| red.saturating_add(second_yellow));
+    let second_yellow = count(status.yellow_red_cards).unwrap_or(0);
+    let red = count(status.red_cards).map(|red| red.saturating_add(second_yellow));
     let values: Vec<_> = [
-        (Stat::YellowCards, of(status.yellow_cards)),
+        (Stat::YellowCards, count(status.yellow_cards)),
         (Stat::RedCards, red),
-        (Stat::CornerKicks, of(status.corners)),
+        (Stat::CornerKicks, count(status.corners)),
     ]
     .into_iter()
     .filter_map(|(stat, count)| Some((stat, count?)))
@@ -181,8 +183,8 @@ fn tennis_score(
     let mut periods: Vec<_> = status.periods.iter().filter(|it| it.number.is_some()).collect();
     periods.sort_by_key(|it| it.number);
     let small = |games: u32| u8::try_from(games).ok();
-    let set = |it: &&PeriodScore| {
-        let [first, second] = both(it.score)?.map(small);
+    let set = |period: &&PeriodScore| {
+        let [first, second] = both(period.score)?.map(small);
         Some(SetScore { games: [first?, second?], tie_break: None })
     };
     // The leader in sets wins a completed match. In a retirement only the stated winner counts.

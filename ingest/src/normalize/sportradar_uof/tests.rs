@@ -36,18 +36,18 @@ fn fact(fact: &Fact) -> String {
         Fact::Fixture(fixture) => format!("fixture {}", fixture.provider_key),
         Fact::Odds(OddsFact { market, change, .. }) => match change {
             MarketChange::Define(it) => {
-                let selection = |it: &facts::event::SelectionDefinition| {
-                    let outcome = it.outcome.map_or("-", |outcome| outcome.as_str());
-                    let factor = it.terms.as_ref().and_then(|terms| terms.dead_heat_factor);
+                let selection = |definition: &facts::event::SelectionDefinition| {
+                    let outcome = definition.outcome.map_or("-", |outcome| outcome.as_str());
+                    let factor = definition.terms.as_ref().and_then(|terms| terms.dead_heat_factor);
                     let factor = factor.map(|factor| format!("*{factor}")).unwrap_or_default();
-                    format!(" {}={outcome}:{}{factor}", it.id, it.status.as_str())
+                    format!(" {}={outcome}:{}{factor}", definition.id, definition.status.as_str())
                 };
                 let selections: String = it.selections.iter().map(selection).collect();
                 format!("{market} is {} {}{selections}", it.kind, it.status.as_str())
             }
             MarketChange::Prices { selections, .. } => {
-                let price = |it: &facts::event::SelectionChange| {
-                    format!(" {}={}", it.id, it.price.unwrap())
+                let price = |change: &facts::event::SelectionChange| {
+                    format!(" {}={}", change.id, change.price.unwrap())
                 };
                 format!("{market}{}", selections.iter().map(price).collect::<String>())
             }
@@ -140,7 +140,7 @@ fn competitor_without_an_id_or_a_name_is_no_side() {
     Interpreter::default().message(fixture.as_bytes(), NOW, &mut played).unwrap();
     let reasons: Vec<_> = played.notices.iter().map(|it| it.reason.as_str()).collect();
     let [tournament, competitor] =
-        ["tournament", "competitor"].map(|of| format!("a {of} has no id or no name"));
+        ["tournament", "competitor"].map(|what| format!("a {what} has no id or no name"));
     assert_eq!(reasons, [tournament, competitor]);
     let Fact::Fixture(fixture) = &played.batches[0].batch.events[0].fact else { panic!() };
     assert_eq!((&fixture.competition, &fixture.sides), (&None, &None));
@@ -209,10 +209,10 @@ fn producer_that_is_down_suspends_its_own_markets() {
     interpret(&mut feed, &odds(RESULT));
     let other = r#"<product_down product="3" timestamp="6000"/>"#;
     assert_eq!(interpret(&mut feed, other), [""; 0]);
-    let own = r#"<product_down product="1" timestamp="6000"/>"#;
+    let product_down = r#"<product_down product="1" timestamp="6000"/>"#;
     let suspended = "1 is match_winner suspended 1=home:active 2=draw:active 3=away:removed";
-    assert_eq!(interpret(&mut feed, own), [suspended]);
-    assert_eq!(interpret(&mut feed, own), [""; 0], "nothing is open");
+    assert_eq!(interpret(&mut feed, product_down), [suspended]);
+    assert_eq!(interpret(&mut feed, product_down), [""; 0], "nothing is open");
     let back = r#"<market id="1" status="1"/>"#;
     let open = "1 is match_winner open 1=home:active 2=draw:active 3=away:removed";
     assert_eq!(interpret(&mut feed, &at(7000, &odds(back))), [open]);
@@ -503,9 +503,9 @@ fn markets_of_before_a_restart_are_stopped_and_go_on() {
         _ => None,
     });
     let key = "sr:match:1".into();
-    let known = KnownMatch { key, sport: Sport::Football, markets: definitions.collect() };
+    let known_match = KnownMatch { key, sport: Sport::Football, markets: definitions.collect() };
     let mut after = Interpreter::default();
-    after.resume(vec![known]);
+    after.resume(vec![known_match]);
     let stopped = interpret(&mut after, &message("bet_stop", "groups=\"all\"", ""));
     let selections = "1=home:active 2=draw:active 3=away:removed";
     let expected =

@@ -18,15 +18,15 @@ pub(super) fn new_shot(
     shot: &StatsBombShot,
     side: Side,
 ) -> Shot {
-    let place = event.location.map(|it| PitchPlace { x: it.x, y: it.y });
-    let end = shot.end.filter(|end| !shot.blocked && end.place.x >= GOAL_LINE);
+    let location = event.location.map(|it| PitchPlace { x: it.x, y: it.y });
+    let end = shot.end.filter(|end| !shot.blocked && end.location.x >= GOAL_LINE);
     Shot {
         player: event.player.as_ref().map(roster::player),
         situation: Some(shot.situation),
         body_part: shot.body_part,
         expected_goals: shot.expected_goals,
-        place,
-        goal_mouth: end.and_then(|end| Some(GoalMouth { y: end.place.y, z: end.height? })),
+        location,
+        goal_mouth: end.and_then(|end| Some(GoalMouth { y: end.location.y, z: end.height? })),
         ..course.shot(event.id.clone(), side, outcome(shot))
     }
 }

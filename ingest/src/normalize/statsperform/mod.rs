@@ -157,10 +157,11 @@ fn starts(document: &Document) -> BTreeMap<Period, Micros> {
 /// their team and their moment, in order.
 fn off(document: &Document) -> HashMap<Arc<str>, NamedEntity> {
     let events = || document.events.iter().flatten();
-    let of = |kind: Kind| events().filter(move |it| it.kind == kind).take(SUBSTITUTIONS_MAX);
-    let mut leaving: Vec<_> = of(Kind::Off).collect();
+    let substitutions =
+        |kind: Kind| events().filter(move |it| it.kind == kind).take(SUBSTITUTIONS_MAX);
+    let mut leaving: Vec<_> = substitutions(Kind::Off).collect();
     let mut off = HashMap::new();
-    for coming in of(Kind::On) {
+    for coming in substitutions(Kind::On) {
         let related = coming.number(qualifier::RELATED);
         let of_team = |it: &&StatsPerformEvent| it.contestant == coming.contestant;
         let named =

@@ -54,8 +54,8 @@ pub(super) fn about(info: &MatchInfo, roster: &Roster, documents: &[&Document]) 
     let extra = || documents.iter().map(|document| &document.extra);
     let coach = |side: Side| {
         let sheets = documents.iter().flat_map(|document| &document.sheets);
-        let mut own = sheets.filter(|sheet| roster.check(&sheet.contestant) == Ok(side));
-        own.find_map(|sheet| Some(person("manager", sheet.manager.as_ref()?)))
+        let mut sheets_of_side = sheets.filter(|sheet| roster.check(&sheet.contestant) == Ok(side));
+        sheets_of_side.find_map(|sheet| Some(person("manager", sheet.manager.as_ref()?)))
     };
     let [home_coach, away_coach] = Side::BOTH.map(coach);
     About {
@@ -82,8 +82,8 @@ pub(super) fn about(info: &MatchInfo, roster: &Roster, documents: &[&Document]) 
 pub(super) fn line_ups(course: &mut Course, roster: &Roster, documents: &[&Document]) {
     for side in Side::BOTH {
         let sheets = documents.iter().flat_map(|document| &document.sheets);
-        let mut own = sheets.filter(|sheet| roster.check(&sheet.contestant) == Ok(side));
-        if let Some(sheet) = own.next() {
+        let mut sheets_of_side = sheets.filter(|sheet| roster.check(&sheet.contestant) == Ok(side));
+        if let Some(sheet) = sheets_of_side.next() {
             let line_up = roster::line_up(sheet, &names(documents));
             course.line_up(side, line_up);
         }

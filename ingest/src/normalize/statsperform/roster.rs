@@ -40,16 +40,16 @@ impl Roster {
 
 /// MA3 lists players by id only. Players whose name no event has are left out.
 pub(super) fn line_up(sheet: &Sheet, names: &HashMap<&str, &NamedEntity>) -> LineUp {
-    let line_up_player = |it: &SheetPlayer| {
-        let named = names.get(&*it.id).map(|named| &named.name);
-        let name = it.name.as_ref().or(named)?.clone();
+    let line_up_player = |listed: &SheetPlayer| {
+        let named = names.get(&*listed.id).map(|named| &named.name);
+        let name = listed.name.as_ref().or(named)?.clone();
         Some(LineUpPlayer {
-            player: player(&NamedEntity { id: it.id.clone(), name }),
-            number: it.number,
-            position: it.position,
+            player: player(&NamedEntity { id: listed.id.clone(), name }),
+            number: listed.number,
+            position: listed.position,
             country: None,
-            starter: it.starter,
-            captain: it.captain,
+            starter: listed.starter,
+            captain: listed.captain,
         })
     };
     LineUp {

@@ -26,7 +26,7 @@ pub(super) fn new_shot(course: &Course, event: &StatsPerformEvent, side: Side) -
         player: event.player.as_ref().map(roster::player),
         situation: Some(situation(event)),
         body_part: body_part(event),
-        place: event.position.map(|it| PitchPlace { x: it.x, y: it.y }),
+        location: event.position.map(|it| PitchPlace { x: it.x, y: it.y }),
         goal_mouth: goal_mouth(event).filter(|_| outcome != ShotOutcome::Blocked),
         ..course.shot(event.id.clone(), side, outcome)
     })
@@ -42,8 +42,8 @@ fn situation(event: &StatsPerformEvent) -> ShotSituation {
         (qualifier::FAST_BREAK, ShotSituation::FastBreak),
         (qualifier::ASSISTED, ShotSituation::Assisted),
     ];
-    let own = mapping.into_iter().find(|(it, _)| event.has(*it));
-    own.map_or(ShotSituation::Regular, |(_, situation)| situation)
+    let found = mapping.into_iter().find(|(it, _)| event.has(*it));
+    found.map_or(ShotSituation::Regular, |(_, situation)| situation)
 }
 
 fn body_part(event: &StatsPerformEvent) -> Option<BodyPart> {

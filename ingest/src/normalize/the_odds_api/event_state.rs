@@ -78,7 +78,7 @@ impl EventState {
         notices: &mut Vec<DecodeError>,
     ) -> Vec<Batch> {
         self.answers[moment.kind as usize] = moment.answer;
-        let mut batches = Batches::of(self.id, self.sport);
+        let mut batches = Batches::new(self.id, self.sport);
         batches.push(moment.at, self.introduce(event));
         let in_play = event.commence.is_some_and(|start| start <= moment.now);
         let context = EventContext { event, sport: self.sport, in_play, format: moment.format };
@@ -108,7 +108,7 @@ impl EventState {
 
     /// The fixture, if it is new or has changed.
     fn introduce(&mut self, event: &OddsApiEvent) -> Vec<Fact> {
-        let fixture = fixture::of(event);
+        let fixture = fixture::from_event(event);
         // An older answer, of a cache, may have the start that was moved since.
         let is_older = self.is_older(event);
         if is_older || self.fixture.as_ref() == Some(&fixture) {
@@ -179,9 +179,9 @@ impl EventState {
             return;
         }
         (market.at, market.kind, market.answer) = (at.or(market.at), kind, answer);
-        let of = MarketRef { book: book.clone(), market: offer.id };
+        let market_ref = MarketRef { book: book.clone(), market: offer.id };
         let mut facts = Vec::new();
-        let prices = market.state.update(&of, offer.definition, offer.prices, &mut facts);
+        let prices = market.state.update(&market_ref, offer.definition, offer.prices, &mut facts);
         batches.push(at, facts);
         batches.count(prices);
     }
@@ -193,14 +193,14 @@ impl EventState {
             markets.retain(|id, market| {
                 let gone = is_gone(market);
                 if gone {
-                    let of = MarketRef { book: book.clone(), market: id.clone() };
-                    market.state.suspend(&of, &mut facts);
+                    let market_ref = MarketRef { book: book.clone(), market: id.clone() };
+                    market.state.suspend(&market_ref, &mut facts);
                 }
                 !gone
             });
         }
         self.books.retain(|_, markets| !markets.is_empty());
-        let mut batches = Batches::of(self.id, self.sport);
+        let mut batches = Batches::new(self.id, self.sport);
         batches.push(at, facts);
         batches.batches
     }
@@ -227,7 +227,7 @@ struct Batches {
 }
 
 impl Batches {
-    fn of(id: Id, sport: Sport) -> Self {
+    fn new(id: Id, sport: Sport) -> Self {
         Self { id, sport, batches: Vec::new() }
     }
 

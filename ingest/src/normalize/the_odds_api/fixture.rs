@@ -24,7 +24,7 @@ pub(super) fn id(event: &OddsApiEvent) -> Id {
     Id::derive(PROVIDER, "match", &event.id)
 }
 
-pub(super) fn of(event: &OddsApiEvent) -> Fixture {
+pub(super) fn from_event(event: &OddsApiEvent) -> Fixture {
     let side = |name: &Option<String>| {
         let name = name.as_deref().map(str::trim).filter(|name| !name.is_empty())?;
         Some(participant(&event.sport_key, name))

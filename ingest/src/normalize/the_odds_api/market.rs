@@ -60,7 +60,7 @@ struct MarketKind {
 }
 
 impl MarketKind {
-    fn of(key: &str, sport: Sport) -> Self {
+    fn from_key(key: &str, sport: Sport) -> Self {
         let (base, period) = part(key);
         let base = base.strip_prefix("alternate_").unwrap_or(base);
         let (rule, name) = match (base, sport) {
@@ -71,12 +71,12 @@ impl MarketKind {
             ("totals", _) => (Rule::Total, "over_under"),
             ("spreads", _) => (Rule::Spread, "asian_handicap"),
             ("btts", _) => (Rule::YesNo, "both_teams_to_score"),
-            _ => return Self::own(key),
+            _ => return Self::unknown(key),
         };
         Self { rule, name: name.into(), period }
     }
 
-    fn own(key: &str) -> Self {
+    fn unknown(key: &str) -> Self {
         Self { rule: Rule::Own, name: key.to_lowercase().into(), period: None }
     }
 }
@@ -99,7 +99,7 @@ pub(super) fn offers(
     context: EventContext<'_>,
     notices: &mut Vec<DecodeError>,
 ) -> Vec<MarketOffer> {
-    let kind = MarketKind::of(&market.key, context.sport);
+    let kind = MarketKind::from_key(&market.key, context.sport);
     let mut lines: BTreeMap<Option<Decimal>, Vec<&OddsApiOutcome>> = BTreeMap::new();
     for outcome in &market.outcomes {
         lines.entry(kind.line(outcome, context.event)).or_default().push(outcome);
@@ -167,8 +167,8 @@ impl MarketKind {
     fn selection_id(&self, outcome: &OddsApiOutcome) -> Arc<str> {
         let name = &outcome.name;
         match (self.rule, outcome.description.as_deref(), outcome.point) {
-            (Rule::Own, Some(of), Some(point)) => format!("{of}/{name}@{point}").into(),
-            (Rule::Own, Some(of), None) => format!("{of}/{name}").into(),
+            (Rule::Own, Some(about), Some(point)) => format!("{about}/{name}@{point}").into(),
+            (Rule::Own, Some(about), None) => format!("{about}/{name}").into(),
             (Rule::Own, None, Some(point)) => format!("{name}@{point}").into(),
             _ => name.as_str().into(),
         }

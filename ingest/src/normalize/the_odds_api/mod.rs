@@ -90,7 +90,7 @@ impl Interpreter {
         let kind = ResponseKind::from_answer(answer, &self.events);
         let newest = if self.recorded { newest_update(answer) } else { None };
         let now = answer.timestamp.or(newest).unwrap_or(received);
-        let format = self.prices.of(answer);
+        let format = self.prices.detect(answer);
         ResponseContext { now, at: answer.timestamp, format, kind, answer: self.answers }
     }
 
@@ -222,8 +222,13 @@ fn newest_update(answer: &Answer) -> Option<Micros> {
 fn newest_of_event(event: &OddsApiEvent) -> Option<Micros> {
     let of_result = event.result.as_ref().and_then(|it| it.last_update);
     let bookmakers = event.bookmakers.iter().flatten();
-    let of_bookmaker = |it: &Bookmaker| {
-        it.markets.iter().filter_map(|market| market.last_update).chain(it.last_update).max()
+    let of_bookmaker = |bookmaker: &Bookmaker| {
+        bookmaker
+            .markets
+            .iter()
+            .filter_map(|market| market.last_update)
+            .chain(bookmaker.last_update)
+            .max()
     };
     bookmakers.filter_map(of_bookmaker).chain(of_result).max()
 }

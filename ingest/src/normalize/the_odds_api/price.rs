@@ -20,7 +20,7 @@ pub enum PriceFormat {
 
 impl PriceFormat {
     /// This format, or what the answer looks like.
-    pub(super) fn of(self, answer: &Answer) -> Self {
+    pub(super) fn detect(self, answer: &Answer) -> Self {
         match self {
             Self::Auto if is_american(answer) => Self::American,
             Self::Auto => Self::Decimal,
@@ -109,7 +109,7 @@ mod tests {
                 outcomes.join(",")
             );
             let answer = decode(body.as_bytes()).unwrap();
-            assert_eq!(PriceFormat::Auto.of(&answer), expected, "{prices:?}");
+            assert_eq!(PriceFormat::Auto.detect(&answer), expected, "{prices:?}");
         };
         check(&["-110", "-110"], PriceFormat::American);
         check(&["150", "220"], PriceFormat::American);

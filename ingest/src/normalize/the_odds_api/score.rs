@@ -37,11 +37,11 @@ pub(super) fn facts(event: &OddsApiEvent, result: &EventResult, sport: Sport) ->
 
 fn score(event: &OddsApiEvent, result: &EventResult) -> Option<Pair<u32>> {
     let scores = result.scores.as_ref()?;
-    let of = |side: &Option<String>| {
+    let points = |side: &Option<String>| {
         let side = side.as_ref()?;
         scores.iter().find(|(name, _)| name == side)?.1.trim().parse().ok()
     };
-    Some([of(&event.home)?, of(&event.away)?])
+    Some([points(&event.home)?, points(&event.away)?])
 }
 
 fn football(phase: Phase, score: Option<Pair<u32>>) -> Vec<Fact> {

@@ -41,9 +41,9 @@ fn text(fact: &Fact) -> String {
         Fact::Fixture(fixture) => format!("fixture {}", fixture.provider_key),
         Fact::Odds(OddsFact { book, market, change }) => match change {
             MarketChange::Define(it) => {
-                let outcome = |it: &facts::event::SelectionDefinition| {
-                    let outcome = it.outcome.map_or("-", |outcome| outcome.as_str());
-                    format!("{}={outcome}", it.id)
+                let outcome = |definition: &facts::event::SelectionDefinition| {
+                    let outcome = definition.outcome.map_or("-", |outcome| outcome.as_str());
+                    format!("{}={outcome}", definition.id)
                 };
                 let selections: Vec<_> = it.selections.iter().map(outcome).collect();
                 let period = it.period.as_deref().map(|it| format!(":{it}")).unwrap_or_default();
@@ -189,20 +189,23 @@ fn missing_markets_are_suspended_until_they_return() {
     let h2h = market("h2h", &["Ann 2.1", "Bea 1.8"]);
     let suspended = |book: &str| format!("{book} h2h is match_winner suspended Ann=p1 Bea=p2");
     let open = "a h2h is match_winner open Ann=p1 Bea=p2";
-    let of = |books: &[&str]| {
+    let event_with = |books: &[&str]| {
         let books: Vec<_> = books.iter().map(|key| book(key, &h2h)).collect();
         event("e", "tennis_x", &books.join(","))
     };
     let other = event("other", "tennis_x", "");
-    interpret(&mut interpreter, &format!("[{},{other}]", of(&["a", "b"])));
-    assert_eq!(interpret(&mut interpreter, &format!("[{},{other}]", of(&["b"]))), [suspended("a")]);
-    let back = interpret(&mut interpreter, &format!("[{},{other}]", of(&["a", "b"])));
+    interpret(&mut interpreter, &format!("[{},{other}]", event_with(&["a", "b"])));
+    assert_eq!(
+        interpret(&mut interpreter, &format!("[{},{other}]", event_with(&["b"]))),
+        [suspended("a")]
+    );
+    let back = interpret(&mut interpreter, &format!("[{},{other}]", event_with(&["a", "b"])));
     assert_eq!(back, [open, "a h2h Ann=2.1 Bea=1.8"]);
     assert_eq!(
         interpret(&mut interpreter, &format!("[{other}]")),
         [suspended("a"), suspended("b")]
     );
-    interpret(&mut interpreter, &format!("[{}]", of(&["a"])));
+    interpret(&mut interpreter, &format!("[{}]", event_with(&["a"])));
     assert_eq!(
         interpret(&mut interpreter, "[]"),
         [suspended("a")],

@@ -70,7 +70,7 @@ pub(super) fn substitutions(
 ) -> VecDeque<Substitution> {
     let sides = record.map(|it| [(Side::First, &it.home), (Side::Second, &it.away)]);
     let of_side = |(side, team): (Side, &TeamRecord)| {
-        let all = team.substitutions.iter().map(|it| Substitution::of(it, side, document));
+        let all = team.substitutions.iter().map(|it| Substitution::new(it, side, document));
         all.collect::<Vec<_>>()
     };
     let mut all: Vec<_> = sides.into_iter().flatten().flat_map(of_side).collect();
@@ -79,7 +79,7 @@ pub(super) fn substitutions(
 }
 
 impl Substitution {
-    fn of(record: &wyscout::record::Substitution, side: Side, document: &Document) -> Self {
+    fn new(record: &wyscout::record::Substitution, side: Side, document: &Document) -> Self {
         let played = document.events.iter().flatten().map(|event| event.period);
         let last = played.filter(|it| *it != Period::Shootout).max().unwrap_or(Period::SecondHalf);
         let (period, start_us) = football::moment_of_minute(record.minute, last);
@@ -164,10 +164,10 @@ fn country(competition: u64) -> Option<&'static str> {
 
 fn competition(record: &MatchRecord) -> Option<Competition> {
     let key = record.competition?;
-    let known = COMPETITIONS.iter().find(|(own, ..)| *own == key);
+    let listed = COMPETITIONS.iter().find(|(listed_key, ..)| *listed_key == key);
     Some(Competition {
         id: Id::derive(PROVIDER, "competition", &key.to_string()),
-        name: known
+        name: listed
             .map_or_else(|| format!("competition {key}").into(), |(_, name, _)| (*name).into()),
         season: record.season.map(season),
     })

@@ -51,8 +51,8 @@ impl Roster {
     }
 
     pub(super) fn player(&self, id: u64) -> Participant {
-        let known = self.players.get(&id).map(|(player, _)| player.clone());
-        known.unwrap_or_else(|| participant("player", id, None))
+        let listed = self.players.get(&id).map(|(player, _)| player.clone());
+        listed.unwrap_or_else(|| participant("player", id, None))
     }
 
     /// Who starts for a team and who sits on the bench, if the record contains it. It has neither

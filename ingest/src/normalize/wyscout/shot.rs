@@ -26,12 +26,12 @@ pub(super) fn new_shot(
         _ => return None,
     };
     // Half of the kicks of a shoot-out are placed at the wrong end.
-    let place = event.origin.filter(|_| event.period != Period::Shootout);
+    let origin = event.origin.filter(|_| event.period != Period::Shootout);
     Some(Shot {
         player,
         situation: Some(situation),
         body_part: body_part(event),
-        place: place.map(|it| PitchPlace { x: it.x, y: it.y }),
+        location: origin.map(|it| PitchPlace { x: it.x, y: it.y }),
         ..course.shot(event.id.to_string().into(), side, outcome(event))
     })
 }

@@ -136,7 +136,8 @@ impl StreamConnection {
 impl StatusReply {
     pub(super) fn read(line: &[u8]) -> Result<Self, ConnectionError> {
         let status = control::status(line).map_err(|_| ConnectionError::UnexpectedReply)?;
-        let error_code = (!status.success).then(|| ErrorCode::of(status.error_code.as_deref()));
+        let error_code =
+            (!status.success).then(|| ErrorCode::from_code(status.error_code.as_deref()));
         Ok(Self { id: status.id, error_code, closed: status.connection_closed })
     }
 }

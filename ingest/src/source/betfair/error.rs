@@ -64,9 +64,9 @@ impl ErrorCode {
     pub(super) const INVALID_CLOCK: Self = Self("INVALID_CLOCK");
 
     /// An unknown code is not repeated, because an unknown peer may put anything there.
-    pub(super) fn of(code: Option<&str>) -> Self {
-        let known = CODES.into_iter().find(|&known| code == Some(known));
-        Self(known.unwrap_or("an error code that is not known"))
+    pub(super) fn from_code(code: Option<&str>) -> Self {
+        let listed = CODES.into_iter().find(|&listed| code == Some(listed));
+        Self(listed.unwrap_or("an error code that is not known"))
     }
 }
 
@@ -104,7 +104,7 @@ mod tests {
 
     #[track_caller]
     fn check(code: &str, may_change: bool, expected: Remedy) {
-        let error = ConnectionError::Refused(ErrorCode::of(Some(code)));
+        let error = ConnectionError::Refused(ErrorCode::from_code(Some(code)));
         assert_eq!(error.remedy(may_change), expected, "{code}");
         assert_eq!(error.to_string(), format!("refused: {code}"));
     }
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn code_that_is_not_known_is_not_repeated() {
-        let code = ErrorCode::of(Some("TOKEN"));
+        let code = ErrorCode::from_code(Some("TOKEN"));
         assert_eq!(code.to_string(), "an error code that is not known");
     }
 }

@@ -102,7 +102,7 @@ impl Fetcher {
     }
 
     async fn body(&self, mut response: Response) -> FetchOutcome {
-        let validators = Validators::of(response.headers());
+        let validators = Validators::from_headers(response.headers());
         let mut body = Vec::new();
         loop {
             match response.chunk().await {
@@ -119,7 +119,7 @@ impl Fetcher {
 }
 
 impl Validators {
-    fn of(headers: &HeaderMap) -> Self {
+    fn from_headers(headers: &HeaderMap) -> Self {
         Self { etag: headers.get(ETAG).cloned(), modified: headers.get(LAST_MODIFIED).cloned() }
     }
 }

@@ -23,7 +23,7 @@ pub(super) enum ControlMessage {
 
 impl ControlMessage {
     /// `None` for every other message, and for one that lacks a required attribute.
-    pub(super) fn of(body: &[u8]) -> Option<Self> {
+    pub(super) fn parse(body: &[u8]) -> Option<Self> {
         let mut reader = Reader::from_reader(body);
         loop {
             match reader.read_event().ok()? {
@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn only_control_messages_are_parsed() {
         let check =
-            |body: &str, expected| assert_eq!(ControlMessage::of(body.as_bytes()), expected);
+            |body: &str, expected| assert_eq!(ControlMessage::parse(body.as_bytes()), expected);
         let alive =
             |subscribed| Some(ControlMessage::Alive { product: 3, timestamp: 1234, subscribed });
         check(r#"<alive product="3" timestamp="1234" subscribed="1"/>"#, alive(true));
@@ -90,9 +90,9 @@ mod tests {
             bytes in proptest::collection::vec(any::<u8>(), 0..100),
             tail in "[<>/!?\\[\\]a-z=\"' ]{0,40}",
         ) {
-            prop_assert_eq!(ControlMessage::of(&bytes), None);
+            prop_assert_eq!(ControlMessage::parse(&bytes), None);
             let alive = format!("<alive product=\"1\" timestamp=\"2\" {tail}");
-            prop_assert_eq!(ControlMessage::of(alive.as_bytes()), None);
+            prop_assert_eq!(ControlMessage::parse(alive.as_bytes()), None);
         }
     }
 }

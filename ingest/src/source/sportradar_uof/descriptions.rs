@@ -42,9 +42,9 @@ impl Descriptions {
     pub(super) fn request(&mut self) {
         let now = Instant::now();
         if self.due <= now
-            && let Some(place) = self.lookup.place()
+            && let Some(permit) = self.lookup.permit()
         {
-            place.send(());
+            permit.send(());
             self.due = now + EVERY;
         }
     }

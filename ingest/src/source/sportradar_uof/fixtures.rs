@@ -23,7 +23,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub(super) struct Fixtures {
     lookup: Lookup<String>,
-    known: HashSet<Arc<str>>,
+    requested: HashSet<Arc<str>>,
     /// In the order in which they became known.
     order: VecDeque<Arc<str>>,
     waiting: VecDeque<Arc<str>>,
@@ -47,7 +47,7 @@ impl Fixtures {
         };
         Self {
             lookup: Lookup::start(client, settings),
-            known: HashSet::new(),
+            requested: HashSet::new(),
             order: VecDeque::new(),
             waiting: VecDeque::new(),
         }
@@ -57,7 +57,7 @@ impl Fixtures {
     /// the first one, or if the fixture has changed.
     pub(super) fn note(&mut self, routing_key: &str) {
         let Some((message, event)) = event_of(routing_key) else { return };
-        let is_new = !self.known.contains(&*event);
+        let is_new = !self.requested.contains(&*event);
         let is_changed =
             message == "fixture_change" && !self.waiting.iter().any(|it| **it == *event);
         if !is_new && !is_changed {
@@ -68,9 +68,9 @@ impl Fixtures {
             if self.order.len() >= EVENTS_MAX
                 && let Some(oldest) = self.order.pop_front()
             {
-                self.known.remove(&oldest);
+                self.requested.remove(&oldest);
             }
-            self.known.insert(Arc::clone(&event));
+            self.requested.insert(Arc::clone(&event));
             self.order.push_back(Arc::clone(&event));
         }
         if self.waiting.len() < EVENTS_MAX {
@@ -81,10 +81,10 @@ impl Fixtures {
     /// Sends the next request, if there is one and none waits.
     pub(super) fn request(&mut self) {
         if !self.waiting.is_empty()
-            && let Some(place) = self.lookup.place()
+            && let Some(permit) = self.lookup.permit()
             && let Some(event) = self.waiting.pop_front()
         {
-            place.send(event.to_string());
+            permit.send(event.to_string());
         }
     }
 

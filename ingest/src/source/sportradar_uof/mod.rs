@@ -310,12 +310,12 @@ impl<'a, R: FnMut(&str) + Send> OddsFeed<'a, R> {
         let most = self.settings.message_bytes_max;
         let why = format!("a message of {} bytes is longer than {most}", body.len());
         let error = DecodeError::new(RefusalKind::TooLong, why);
-        let place = Place { file: self.reports.name().clone(), line: self.number };
-        Refusal::new(error, place, body)
+        let location = Place { file: self.reports.name().clone(), line: self.number };
+        Refusal::new(error, location, body)
     }
 
     fn handle_control(&mut self, body: &[u8]) {
-        match ControlMessage::of(body) {
+        match ControlMessage::parse(body) {
             Some(ControlMessage::Alive { product, timestamp, subscribed }) => {
                 self.products.alive(product, timestamp, subscribed, Instant::now());
             }

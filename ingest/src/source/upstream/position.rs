@@ -134,7 +134,7 @@ impl ChannelPositions {
         if let Some(ch) = frame.ch.as_ref().filter(|_| frame.resumed == Some(true)) {
             self.resubscribed.remove(ch);
         }
-        if let Some(subscription) = self.of(frame.id) {
+        if let Some(subscription) = self.subscription(frame.id) {
             subscription.covers = Some(frame.channels.unwrap_or(1));
             subscription.is_missing = false;
         }
@@ -226,7 +226,7 @@ impl ChannelPositions {
         let code = frame.code.as_deref().unwrap_or_default();
         let ch = frame.ch.as_deref().unwrap_or_default();
         let mut effect = FrameEffect::default();
-        match (code, self.of(frame.id)) {
+        match (code, self.subscription(frame.id)) {
             ("not_tracked", Some(subscription)) => {
                 subscription.covers = Some(0);
                 subscription.is_missing = true;
@@ -244,7 +244,7 @@ impl ChannelPositions {
     }
 
     /// The subscription with the id of a command; resubscriptions of single channels have no id.
-    fn of(&mut self, id: Option<u64>) -> Option<&mut ChannelSubscription> {
+    fn subscription(&mut self, id: Option<u64>) -> Option<&mut ChannelSubscription> {
         let index = usize::try_from(id?.checked_sub(1)?).ok()?;
         self.subscriptions.get_mut(index)
     }

@@ -69,7 +69,7 @@ fn answer_about_a_part_is_played_with_the_match_that_is_named_too() {
     let outcome = Outcome::with_named(&path, &[other], &Limits::default()).unwrap();
     let reason = "a part of fixture 8, of which there was no answer of fixtures";
     assert_eq!(outcome.reasons(), [reason]);
-    let alone = Outcome::of(&part_path, &Limits::default()).err().unwrap().to_string();
+    let alone = Outcome::read(&part_path, &Limits::default()).err().unwrap().to_string();
     assert!(alone.ends_with("name the answer of `fixtures` with the match as well"), "{alone}");
 }
 
@@ -101,7 +101,7 @@ fn provider_error_is_not_a_recording() {
     let scratch = Scratch::new();
     let text = answer(&[]).replace("\"errors\":[]", "\"errors\":{\"requests\":\"limit reached\"}");
     let path = scratch.file("answer.json", text);
-    let error = Outcome::of(&path, &Limits::default()).err().unwrap();
+    let error = Outcome::read(&path, &Limits::default()).err().unwrap();
     let reason = std::error::Error::source(&error).unwrap().to_string();
     assert_eq!(reason, "the provider answers with errors: {\"requests\":\"limit reached\"}");
 }

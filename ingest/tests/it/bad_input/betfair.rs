@@ -73,7 +73,7 @@ fn line_over_the_limit_is_refused_once() {
     let text = format!("{}\n{}\n{}\n", market(1), "x".repeat(1 << 20), market(2));
     let path = scratch.file("a", text);
     let limits = Limits { message_bytes_max: 1 << 16, ..Limits::default() };
-    let outcome = Outcome::of(&path, &limits).unwrap();
+    let outcome = Outcome::read(&path, &limits).unwrap();
     assert_eq!((outcome.batches, outcome.refused()), (2, vec![("too_long", 2)]));
     assert_eq!(outcome.refusals[0].bytes.len(), ingest::error::Refusal::BYTES_MAX);
 }

@@ -43,7 +43,7 @@ fn messages_are_replayed_at_their_recorded_times() {
                 clocks.push(timed.clock_us - BEGAN);
             }
             Step::Refused(refusal) => {
-                assert_eq!((refusal.place.line, &*refusal.bytes), (3, messages()[1]));
+                assert_eq!((refusal.location.line, &*refusal.bytes), (3, messages()[1]));
             }
         }
     }
@@ -111,7 +111,7 @@ fn truncated_file_is_played_to_the_cut() {
     for length in 100..whole.len() {
         let scratch = Scratch::new();
         let path = scratch.file("a", &whole[..length]);
-        let Ok(outcome) = Outcome::of(&path, &Limits::default()) else { continue };
+        let Ok(outcome) = Outcome::read(&path, &Limits::default()) else { continue };
         let last = outcome.refused().last().copied().unwrap_or_default();
         assert_eq!(last.0, "truncated", "cut at {length} of {}", whole.len());
     }
@@ -161,14 +161,14 @@ proptest! {
             changed(std::str::from_utf8(&plain).unwrap(), &changes)
         } else {
             let mut damaged = whole;
-            for (place, _, put) in &changes {
-                let from = place.index(damaged.len());
+            for (index, _, put) in &changes {
+                let from = index.index(damaged.len());
                 damaged.splice(from..from, put.iter().copied());
             }
             damaged
         };
         let scratch = Scratch::new();
-        if let Ok(outcome) = Outcome::of(&scratch.file("a", damaged), &Limits::default()) {
+        if let Ok(outcome) = Outcome::read(&scratch.file("a", damaged), &Limits::default()) {
             prop_assert!(outcome.batches <= 20);
         }
     }

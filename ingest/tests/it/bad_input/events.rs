@@ -216,7 +216,7 @@ fn file_of_lines_is_a_recording() {
         ("acme.ndjson.gz", super::fixtures::gz(lines.join("\n").as_bytes())),
         ("acme.ndjson.zst", zstd::encode_all(lines.join("\n").as_bytes(), 3).unwrap()),
     ] {
-        let outcome = Outcome::of(&scratch.file(name, bytes), &Limits::default()).unwrap();
+        let outcome = Outcome::read(&scratch.file(name, bytes), &Limits::default()).unwrap();
         assert_eq!((outcome.batches, outcome.refused()), (2, vec![("syntax", 2)]), "{name}");
         assert_eq!(outcome.events[0].match_id, Id::derive("acme", "match", "m1"), "{name}");
     }

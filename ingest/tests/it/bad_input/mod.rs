@@ -63,7 +63,7 @@ struct Outcome {
 }
 
 impl Outcome {
-    fn of(path: &Path, limits: &Limits) -> Result<Self, OpenError> {
+    fn read(path: &Path, limits: &Limits) -> Result<Self, OpenError> {
         Self::with_named(path, &[], limits)
     }
 
@@ -84,12 +84,12 @@ impl Outcome {
     /// Opens bytes under a name, with the usual limits.
     fn of_bytes(name: &str, bytes: impl AsRef<[u8]>) -> Self {
         let scratch = Scratch::new();
-        Self::of(&scratch.file(name, bytes), &Limits::default()).unwrap()
+        Self::read(&scratch.file(name, bytes), &Limits::default()).unwrap()
     }
 
     /// Each refusal as kind and line.
     fn refused(&self) -> Vec<(&'static str, u64)> {
-        self.refusals.iter().map(|it| (it.kind.as_str(), it.place.line)).collect()
+        self.refusals.iter().map(|it| (it.kind.as_str(), it.location.line)).collect()
     }
 
     fn reasons(&self) -> Vec<&str> {

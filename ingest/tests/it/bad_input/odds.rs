@@ -15,8 +15,8 @@ impl Outcome {
         for fact in self.facts() {
             let Fact::Odds(OddsFact { book, market, change }) = fact else { continue };
             let MarketChange::Prices { selections, .. } = change else { continue };
-            let price = |it: &facts::event::SelectionChange| {
-                format!("{book} {market} {} {}", it.id, it.price.unwrap())
+            let price = |change: &facts::event::SelectionChange| {
+                format!("{book} {market} {} {}", change.id, change.price.unwrap())
             };
             prices.extend(selections.iter().map(price));
         }
@@ -49,7 +49,7 @@ fn truncated_response_is_refused() {
     let scratch = Scratch::new();
     for bytes in [text.as_bytes()[..300].to_vec(), gz(text.as_bytes())[..150].to_vec()] {
         let path = scratch.file("odds.json", bytes);
-        let error = Outcome::of(&path, &Limits::default()).err().unwrap();
+        let error = Outcome::read(&path, &Limits::default()).err().unwrap();
         let source = std::error::Error::source(&error).unwrap().to_string();
         assert!(source.starts_with("EOF while parsing"), "{source}");
     }

@@ -11,7 +11,7 @@ use super::{
 fn refused(bytes: impl AsRef<[u8]>, reason: &str) {
     let scratch = Scratch::new();
     let path = scratch.file("file", bytes);
-    let error = Outcome::of(&path, &Limits::default()).err().unwrap();
+    let error = Outcome::read(&path, &Limits::default()).err().unwrap();
     let source = std::error::Error::source(&error).map(|it| format!(": {it}"));
     let message = format!("{error}{}", source.unwrap_or_default());
     assert_eq!(message.replace(&path.display().to_string(), "it"), reason);
@@ -26,10 +26,10 @@ fn empty_files_are_not_recordings() {
 
 #[test]
 fn unknown_content_is_not_a_recording() {
-    let known = Format::ALL.map(Format::as_str).join(", ");
-    let known = format!("({known})");
-    refused("Div,Date,HomeTeam\n", &format!("it is in no known format {known}"));
-    refused([0xff; 300], &format!("it is in no known format {known}"));
+    let formats = Format::ALL.map(Format::as_str).join(", ");
+    let formats = format!("({formats})");
+    refused("Div,Date,HomeTeam\n", &format!("it is in no known format {formats}"));
+    refused([0xff; 300], &format!("it is in no known format {formats}"));
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn document_over_the_limit_is_refused() {
     let scratch = Scratch::new();
     let path = scratch.file("a.json", document(&match_events()));
     let limits = Limits { document_bytes_max: 100, ..Limits::default() };
-    let error = Outcome::of(&path, &limits).err().unwrap();
+    let error = Outcome::read(&path, &limits).err().unwrap();
     assert!(matches!(error, OpenError::TooLong { limit: 100, .. }), "{error}");
 }
 

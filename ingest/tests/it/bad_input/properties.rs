@@ -35,8 +35,8 @@ pub(super) fn changes() -> impl Strategy<Value = Vec<Change>> {
 
 pub(super) fn changed(text: &str, changes: &[Change]) -> Vec<u8> {
     let mut bytes = text.as_bytes().to_vec();
-    for (place, taken, put) in changes {
-        let from = place.index(bytes.len() + 1);
+    for (index, taken, put) in changes {
+        let from = index.index(bytes.len() + 1);
         let to = (from + taken).min(bytes.len());
         bytes.splice(from..to, put.iter().copied());
     }

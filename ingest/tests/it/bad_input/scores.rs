@@ -16,7 +16,7 @@ const BOOK: &str = r#"{"marketId":"1.5","status":"OPEN","inplay":true,"runners":
 fn refused(text: impl AsRef<[u8]>, reason: &str) {
     let scratch = Scratch::new();
     let path = scratch.file("answer.json", text);
-    let error = Outcome::of(&path, &Limits::default()).err().unwrap();
+    let error = Outcome::read(&path, &Limits::default()).err().unwrap();
     let source = std::error::Error::source(&error).unwrap().to_string();
     assert!(source.starts_with(reason), "{source}");
 }

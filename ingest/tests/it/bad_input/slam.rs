@@ -172,7 +172,7 @@ fn retirement_comes_from_the_match_file() {
     let scratch = Scratch::new();
     scratch.file("a.match.csv", match_file(KEY, "Retired", "2"));
     let path = scratch.file("a.points.csv.gz", gz(csv(&rows(KEY, "1121", THREE)).as_bytes()));
-    let outcome = Outcome::of(&path, &Limits::default()).unwrap();
+    let outcome = Outcome::read(&path, &Limits::default()).unwrap();
     assert_eq!(outcome.tennis_score().winner, Some(Side::Second));
     assert_eq!(outcome.tennis_statuses(), [TennisStatus::Live, TennisStatus::Retired]);
     let Some(Fact::Fixture(fixture)) = outcome.facts().next() else { panic!("no fixture") };
@@ -193,7 +193,7 @@ fn match_ends_as_the_match_file_states() {
         let scratch = Scratch::new();
         scratch.file("a.match.csv", match_file(KEY, status, winner));
         let path = scratch.file("a.points.csv", csv(&rows(KEY, "1121", THREE)));
-        let outcome = Outcome::of(&path, &Limits::default()).unwrap();
+        let outcome = Outcome::read(&path, &Limits::default()).unwrap();
         let statuses: Vec<_> = [Some(TennisStatus::Live), expected].into_iter().flatten().collect();
         assert_eq!(outcome.tennis_statuses(), statuses, "{status:?}");
         assert_eq!(outcome.reasons(), reason.into_iter().collect::<Vec<_>>(), "{status:?}");
@@ -207,7 +207,7 @@ fn points_prevail_over_the_match_file() {
     let scratch = Scratch::new();
     scratch.file("a.match.csv", match_file(KEY, "Complete", "2"));
     let path = scratch.file("a.points.csv", csv(&rows(KEY, &straight(), THREE)));
-    let outcome = Outcome::of(&path, &Limits::default()).unwrap();
+    let outcome = Outcome::read(&path, &Limits::default()).unwrap();
     let expected = "player 1 has won by the points, player 2 by the match file";
     assert_eq!(outcome.reasons(), [expected]);
     assert_eq!(outcome.tennis_score().winner, Some(Side::First));
@@ -220,7 +220,7 @@ fn truncated_match_is_not_ended() {
     let scratch = Scratch::new();
     scratch.file("a.match.csv", match_file(KEY, "Complete", "1"));
     let path = scratch.file("a.points.csv", &cut[..cut.len() - 12]);
-    let outcome = Outcome::of(&path, &Limits::default()).unwrap();
+    let outcome = Outcome::read(&path, &Limits::default()).unwrap();
     assert_eq!(outcome.refusals.last().unwrap().kind.as_str(), "truncated");
     assert_eq!(outcome.tennis_statuses(), [TennisStatus::Live]);
 }

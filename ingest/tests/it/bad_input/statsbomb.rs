@@ -66,15 +66,22 @@ fn played(events: &[String]) -> Outcome {
 }
 
 pub(crate) fn shown(incidents: &[&Incident]) -> Vec<String> {
-    let shown = |it: &&Incident| {
+    let shown = |incident: &&Incident| {
         let name = |player: &Option<facts::event::Participant>| {
-            player.as_ref().map_or("-", |it| &*it.name).to_owned()
+            player.as_ref().map_or("-", |incident| &*incident.name).to_owned()
         };
-        let added = it.added.map_or(String::new(), |added| format!("+{added}"));
-        let kind =
-            format!("{:?}", it.kind).replace("Shootout { scored: ", "Kick(").replace(" }", ")");
-        let score = it.score.map_or(String::new(), |score| format!(" {}-{}", score[0], score[1]));
-        format!("{kind} {}{added} {} {}{score}", it.minute, name(&it.player), name(&it.assist))
+        let added = incident.added.map_or(String::new(), |added| format!("+{added}"));
+        let kind = format!("{:?}", incident.kind)
+            .replace("Shootout { scored: ", "Kick(")
+            .replace(" }", ")");
+        let score =
+            incident.score.map_or(String::new(), |score| format!(" {}-{}", score[0], score[1]));
+        format!(
+            "{kind} {}{added} {} {}{score}",
+            incident.minute,
+            name(&incident.player),
+            name(&incident.assist)
+        )
     };
     incidents.iter().map(shown).collect()
 }
@@ -213,14 +220,14 @@ fn match_ends_only_if_its_data_does() {
     part.push(event(3401, 2, "00:48:00.000", 8, "Half End", ""));
     let scratch = Scratch::new();
     let path = scratch.file("5.events.json", document(&part));
-    let outcome = || Outcome::of(&path, &Limits::default()).unwrap();
+    let outcome = || Outcome::read(&path, &Limits::default()).unwrap();
     assert!(!outcome().has_finished());
     let goal = |period: u8, kind: &str, outcome: &str| {
         format!(r#"{{"period":{period},"type":"{kind}","outcome":"{outcome}"}}"#)
     };
-    let (first, own) = (goal(1, "Shot", "Goal"), goal(2, "Own Goal Against", ""));
+    let (first, own_goal) = (goal(1, "Shot", "Goal"), goal(2, "Own Goal Against", ""));
     let line_ups = format!(
-        r#"[{{"team_id":7,"lineup":[],"events":[{first}]}},{{"team_id":8,"lineup":[],"events":[{own}]}}]"#
+        r#"[{{"team_id":7,"lineup":[],"events":[{first}]}},{{"team_id":8,"lineup":[],"events":[{own_goal}]}}]"#
     );
     scratch.file("5.lineups.json", line_ups);
     let listed = outcome();
@@ -253,7 +260,7 @@ fn home_is_not_guessed() {
         ("6.json", document(&all[2..])),
         ("7.json", document(&all).replace(r#""name":"Team 8""#, r#""nickname":"Team 8""#)),
     ] {
-        assert!(Outcome::of(&scratch.file(file, text), &Limits::default()).is_err(), "{file}");
+        assert!(Outcome::read(&scratch.file(file, text), &Limits::default()).is_err(), "{file}");
     }
     let unnamed = document(&all).replacen(r#""name":"Team 8""#, r#""nickname":"Team 8""#, 3);
     let outcome = Outcome::of_bytes("8.json", unnamed);
@@ -264,7 +271,7 @@ fn home_is_not_guessed() {
 fn match_with_one_team_is_refused() {
     let scratch = Scratch::new();
     let path = scratch.file("5.json", document(&long_match()[..1]));
-    assert!(Outcome::of(&path, &Limits::default()).is_err());
+    assert!(Outcome::read(&path, &Limits::default()).is_err());
 }
 
 #[test]
@@ -321,7 +328,7 @@ fn list_of_matches_adds_what_the_events_lack() {
         let scratch = Scratch::new();
         scratch.file("matches.json", &list);
         let path = scratch.file("5.events.json", document(&long_match()));
-        let outcome = Outcome::of(&path, &Limits::default()).unwrap();
+        let outcome = Outcome::read(&path, &Limits::default()).unwrap();
         let Some(Fact::Fixture(fixture)) = outcome.facts().next() else { panic!("no fixture") };
         assert_eq!(fixture.sides.as_ref().unwrap().each_ref().map(|side| &*side.name), sides);
         let named = fixture.competition.as_ref().map(|it| (&*it.name, it.season.as_deref()));

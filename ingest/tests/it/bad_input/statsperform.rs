@@ -189,7 +189,7 @@ fn side_without_a_name_is_refused_and_one_position_is_enough() {
     let text = document(DETAILS, &events(&long_match()));
     let read = |text: String| {
         let scratch = Scratch::new();
-        Outcome::of(&scratch.file("m.json", text), &Limits::default())
+        Outcome::read(&scratch.file("m.json", text), &Limits::default())
     };
     for position in [r#","position":"away""#, r#","position":"home""#] {
         let outcome = read(text.replacen(position, "", 1)).unwrap();
@@ -322,7 +322,7 @@ fn summary_of_another_match_is_ignored() {
     let other = document(DETAILS, &lists()).replace("\"m1\"", "\"m2\"");
     scratch.file("m.ma1.json", other);
     let path = scratch.file("m.ma3.json", document(DETAILS, &events(&long_match())));
-    let outcome = Outcome::of(&path, &Limits::default()).unwrap();
+    let outcome = Outcome::read(&path, &Limits::default()).unwrap();
     assert_eq!(outcome.reasons(), [""; 0]);
     assert_eq!(outcome.last_score().goals, [2, 2]);
 }
@@ -332,5 +332,5 @@ fn document_without_teams_is_not_a_recording() {
     let scratch = Scratch::new();
     let text = document(DETAILS, &events(&long_match())).replace("\"position\"", "\"contestant\"");
     let path = scratch.file("m.json", text.replace("\"id\":\"a\"", "\"id\":null"));
-    assert!(Outcome::of(&path, &Limits::default()).is_err());
+    assert!(Outcome::read(&path, &Limits::default()).is_err());
 }

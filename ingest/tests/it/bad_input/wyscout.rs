@@ -41,17 +41,20 @@ fn with_record(record: &str) -> Outcome {
     let scratch = Scratch::new();
     scratch.file("matches.json", record);
     let path = scratch.file("5.events.json", document(&match_events()));
-    Outcome::of(&path, &Limits::default()).unwrap()
+    Outcome::read(&path, &Limits::default()).unwrap()
 }
 
 #[test]
 fn whole_match_is_decoded() {
     let outcome = with_record(&record("2", "1"));
     assert_eq!(outcome.reasons(), [""; 0]);
-    let line = |it: &&Incident| {
-        let player = it.player.as_ref().unwrap();
-        let assist = it.assist.as_ref().map_or("-", |it| &it.name);
-        format!("{:?} {}+{:?} {} {assist}", it.kind, it.minute, it.added, player.name)
+    let line = |incident: &&Incident| {
+        let player = incident.player.as_ref().unwrap();
+        let assist = incident.assist.as_ref().map_or("-", |incident| &incident.name);
+        format!(
+            "{:?} {}+{:?} {} {assist}",
+            incident.kind, incident.minute, incident.added, player.name
+        )
     };
     let expected = [
         "Goal(Regular) 11+None A. One A. One",
@@ -71,7 +74,7 @@ fn substituted_player_has_no_later_touches() {
     let scratch = Scratch::new();
     scratch.file("matches.json", record("2", "1").replace("\"46\"", "\"54\""));
     let path = scratch.file("5.events.json", document(&match_events()));
-    let outcome = Outcome::of(&path, &Limits::default()).unwrap();
+    let outcome = Outcome::read(&path, &Limits::default()).unwrap();
     let kinds: Vec<_> = outcome.incidents().iter().map(|it| it.kind).collect();
     assert_eq!(kinds[3..5], [IncidentKind::Yellow, IncidentKind::Substitution]);
 }
@@ -116,7 +119,7 @@ fn match_ends_only_if_its_data_does() {
         let scratch = Scratch::new();
         record.into_iter().for_each(|record| drop(scratch.file("matches.json", record)));
         let path = scratch.file("5.events.json", document(events));
-        let outcome = Outcome::of(&path, &Limits::default()).unwrap();
+        let outcome = Outcome::read(&path, &Limits::default()).unwrap();
         let ended = outcome.has_finished().then(|| outcome.last_score().goals);
         assert_eq!(ended, score, "{} events, {record:?}", events.len());
     }
@@ -136,7 +139,7 @@ fn team_without_a_name_is_no_side() {
 fn broken_record_is_refused_and_the_match_played() {
     let outcome = with_record("[{\"teamsData\"");
     assert_eq!(outcome.refused(), [("truncated", 0)]);
-    assert!(outcome.refusals[0].place.file.ends_with("matches.json"));
+    assert!(outcome.refusals[0].location.file.ends_with("matches.json"));
     assert_eq!(outcome.last_score().goals, [2, 1]);
 }
 

@@ -44,13 +44,13 @@ async fn cut(stream: &Stream, mut caller: Caller, id: &Value, at: usize) {
 async fn check_resumed(lines: &[String], pieces: usize, missed: usize) {
     let (stream, expected) = (stream(lines), facts(lines));
     let mut rig = Rig::start().await;
-    let mut known = None;
+    let mut resumed_from = None;
     let mut at = 0;
     for piece in 1..=pieces {
         let (mut caller, subscribed) = rig.subscribed().await;
         assert_eq!(
             Stream::resumed(&subscribed),
-            known,
+            resumed_from,
             "it resumes after the last complete message"
         );
         at = stream.catch_up(&mut caller, &subscribed, at, 1).await.expect("the peer reads");
@@ -65,7 +65,7 @@ async fn check_resumed(lines: &[String], pieces: usize, missed: usize) {
         }
         cut(&stream, caller, &subscribed["id"], until).await;
         rig.follower.states(&["Recovering", "Live", "Down: the connection was closed"]).await;
-        (known, at) = (Some(until), (until + missed).min(stream.end()));
+        (resumed_from, at) = (Some(until), (until + missed).min(stream.end()));
     }
 }
 
@@ -73,7 +73,7 @@ async fn check_resumed(lines: &[String], pieces: usize, missed: usize) {
 /// book.
 async fn check_anew(lines: &[String], pieces: usize, segments: usize) {
     let stream = stream(lines);
-    let expected = Book::of(&facts(lines));
+    let expected = Book::from_events(&facts(lines));
     let mut rig = Rig::start().await;
     let mut at = 0;
     for piece in 1..=pieces {
@@ -100,7 +100,7 @@ async fn check_anew(lines: &[String], pieces: usize, segments: usize) {
         caller.send(&end).await.expect("the peer reads");
         rig.follower.states(&["Recovering", "Live", "Late"]).await;
         if piece == pieces {
-            let difference = Book::of(&rig.follower.events).difference(&expected);
+            let difference = Book::from_events(&rig.follower.events).difference(&expected);
             assert!(difference.is_none(), "{}", difference.unwrap_or_default());
             return rig.stop(caller).await;
         }
@@ -178,7 +178,7 @@ async fn markets_that_are_missing_in_a_new_image_are_suspended() {
     let (mut caller, subscribed) = rig.subscribed().await;
     caller.send(&image(&subscribed["id"], &["1.2"])).await.expect("the peer reads");
     rig.follower.states(&["Down..", "Recovering", "Live"]).await;
-    let book = Book::of(&rig.follower.events);
+    let book = Book::from_events(&rig.follower.events);
     assert_eq!(book.status("1.1"), Some(MarketStatus::Suspended));
     assert_eq!(book.status("1.2"), Some(MarketStatus::Open));
     rig.stop(caller).await;

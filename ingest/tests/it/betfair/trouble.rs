@@ -128,7 +128,7 @@ async fn line_over_the_limit_is_refused_and_an_image_requested() {
     send(&mut caller, long, &subscribed).await;
     let refused = rig.follower.refusal().await;
     assert_eq!(refused.kind, RefusalKind::TooLong);
-    assert_eq!((&*refused.place.file, refused.place.line), ("test", 3));
+    assert_eq!((&*refused.location.file, refused.location.line), ("test", 3));
     assert!(refused.bytes.starts_with(br#"{"op":"mcm""#), "its beginning is stored");
     rig.follower.states(&["Recovering"]).await;
     let subscribed = subscription(&mut caller).await;

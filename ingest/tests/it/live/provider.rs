@@ -79,7 +79,7 @@ pub(crate) struct Recovery {
 }
 
 impl Recovery {
-    fn of(request: &ReceivedRequest) -> Self {
+    fn from_request(request: &ReceivedRequest) -> Self {
         assert_eq!(request.headers["x-access-token"], SECRET);
         let (path, query) = request.target.split_once('?').expect("a query");
         let product = match path {
@@ -100,7 +100,7 @@ impl Recovery {
         loop {
             let request = api.next_request().await;
             if request.method == "POST" {
-                return Self::of(&request);
+                return Self::from_request(&request);
             }
         }
     }

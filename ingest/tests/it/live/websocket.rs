@@ -81,7 +81,7 @@ async fn lines_of_a_frame_are_messages_and_the_first_may_go_live() {
     let refused: Vec<_> = reports
         .iter()
         .filter_map(|report| match report {
-            Report::Refused(refusal) => Some((refusal.place.line, refusal.bytes.as_slice())),
+            Report::Refused(refusal) => Some((refusal.location.line, refusal.bytes.as_slice())),
             _ => None,
         })
         .collect();

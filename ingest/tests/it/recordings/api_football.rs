@@ -94,34 +94,34 @@ fn check_fixture(reported: &ReportedMatch, row: &Value) {
 
 fn check_incidents(incidents: &[Incident], sides: &Pair<Participant>, row: &Value) {
     let rows = |list: &str| row[list].as_array().cloned().unwrap_or_default();
-    let reported = |it: &Incident| {
+    let reported = |incident: &Incident| {
         json!({
-            "minute": it.minute,
-            "extra": it.added,
-            "team": &*sides[it.side.unwrap().index()].name,
-            "player": &*it.player.as_ref().unwrap().name,
-            "assist": it.assist.as_ref().map(|it| &*it.name),
-            "detail": detail(it.kind),
+            "minute": incident.minute,
+            "extra": incident.added,
+            "team": &*sides[incident.side.unwrap().index()].name,
+            "player": &*incident.player.as_ref().unwrap().name,
+            "assist": incident.assist.as_ref().map(|incident| &*incident.name),
+            "detail": detail(incident.kind),
         })
     };
-    let of = |wanted: fn(IncidentKind) -> bool| {
+    let incidents_of = |wanted: fn(IncidentKind) -> bool| {
         incidents.iter().filter(move |it| wanted(it.kind)).collect::<Vec<_>>()
     };
     let columns = |row: &Value| {
         let columns = ["minute", "extra", "team", "player", "assist", "detail"];
         columns.into_iter().map(|it| (it.to_owned(), row[it].clone())).collect::<Value>()
     };
-    let goals = of(|kind| matches!(kind, IncidentKind::Goal(_)));
+    let goals = incidents_of(|kind| matches!(kind, IncidentKind::Goal(_)));
     let ours: Vec<_> = goals.iter().map(|it| reported(it)).collect();
     assert_eq!(ours, rows("goals_list").iter().map(columns).collect::<Vec<_>>());
     if let Some(last) = goals.last() {
         assert_eq!(last.score, Some([0, 1].map(|at| goals_of(&goals, at))));
     }
-    let cards = of(|kind| matches!(kind, IncidentKind::Yellow | IncidentKind::Red));
+    let cards = incidents_of(|kind| matches!(kind, IncidentKind::Yellow | IncidentKind::Red));
     let ours: Vec<_> = cards.iter().map(|it| reported(it)).collect();
     assert_eq!(ours, rows("cards").iter().map(columns).collect::<Vec<_>>());
     for side in sides {
-        let ours = of(|kind| kind == IncidentKind::Substitution);
+        let ours = incidents_of(|kind| kind == IncidentKind::Substitution);
         let ours = ours.iter().filter(|it| sides[it.side.unwrap().index()] == *side).count();
         let theirs = row["substitutions"][&*side.name].as_u64().unwrap_or(0);
         assert_eq!(ours as u64, theirs, "substitutions of {}", side.name);
@@ -158,8 +158,8 @@ fn check_kicks(incidents: &[Incident], sides: &Pair<Participant>, rows: &[Value]
     assert!(kicks.windows(2).all(|two| two[0].0 != two[1].0), "they take turns");
     let mut ours: Vec<_> = kicks
         .iter()
-        .map(|(side, it, scored)| {
-            let player = &*it.player.as_ref().unwrap().name;
+        .map(|(side, incident, scored)| {
+            let player = &*incident.player.as_ref().unwrap().name;
             json!({"team": &*sides[side.index()].name, "player": player, "scored": scored})
         })
         .collect();

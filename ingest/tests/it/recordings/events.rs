@@ -124,13 +124,13 @@ pub(crate) fn check(batches: &[Timed], sheet: &Value) {
     let sides = fixture(batches).sides.as_ref().unwrap();
     assert_eq!(json!([&*sides[0].name, &*sides[1].name]), json!([sheet["home"], sheet["away"]]));
     let collect_rows = |row: &dyn Fn(&Incident) -> Option<Value>| {
-        let rows = incidents(batches).filter_map(|(second, it)| {
-            let mut row = row(it)?;
-            let shown = u32::from(it.minute + it.added.unwrap_or(0));
-            assert_eq!(shown, second / 60 + 1, "minute in progress of {}", it.eid);
+        let rows = incidents(batches).filter_map(|(second, incident)| {
+            let mut row = row(incident)?;
+            let shown = u32::from(incident.minute + incident.added.unwrap_or(0));
+            assert_eq!(shown, second / 60 + 1, "minute in progress of {}", incident.eid);
             row["second"] = json!(second);
-            row["team"] = json!(it.side.map(|side| &*sides[side.index()].name));
-            row["player"] = name(it.player.as_ref());
+            row["team"] = json!(incident.side.map(|side| &*sides[side.index()].name));
+            row["player"] = name(incident.player.as_ref());
             Some(row)
         });
         rows.collect::<Vec<_>>()
@@ -148,9 +148,9 @@ fn name(player: Option<&Participant>) -> Value {
     json!(player.map(|it| &*it.name))
 }
 
-fn goal(it: &Incident) -> Option<Value> {
-    let IncidentKind::Goal(kind) = it.kind else { return None };
-    let [home, away]: Pair<u16> = it.score.unwrap();
+fn goal(incident: &Incident) -> Option<Value> {
+    let IncidentKind::Goal(kind) = incident.kind else { return None };
+    let [home, away]: Pair<u16> = incident.score.unwrap();
     let (own_goal, penalty) = (kind == GoalKind::OwnGoal, kind == GoalKind::Penalty);
     let score = format!("{home}-{away}");
     Some(json!({"own_goal": own_goal, "penalty": penalty, "score_after": score}))
@@ -167,8 +167,8 @@ fn goal_row(row: &Value) -> Value {
     })
 }
 
-fn card(it: &Incident) -> Option<Value> {
-    let card = match it.kind {
+fn card(incident: &Incident) -> Option<Value> {
+    let card = match incident.kind {
         IncidentKind::Yellow => "yellow",
         IncidentKind::SecondYellow => "second_yellow",
         IncidentKind::Red => "red",
@@ -187,8 +187,9 @@ fn card_row(row: &Value) -> Value {
     json!({"second": second(row), "team": row["team"], "player": row["player"], "card": card})
 }
 
-fn substitution(it: &Incident) -> Option<Value> {
-    (it.kind == IncidentKind::Substitution).then(|| json!({"on": name(it.assist.as_ref())}))
+fn substitution(incident: &Incident) -> Option<Value> {
+    (incident.kind == IncidentKind::Substitution)
+        .then(|| json!({"on": name(incident.assist.as_ref())}))
 }
 
 fn substitution_row(row: &Value) -> Value {

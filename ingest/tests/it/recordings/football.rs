@@ -29,13 +29,14 @@ fn check_football(file: &str) {
     let Some((batches, sheet)) = recording(file) else { return };
     let sides = fixture(&batches).sides.as_ref().unwrap();
     let collect_rows = |kind: fn(&Incident) -> bool, row: &dyn Fn(&Incident) -> Value| {
-        let rows = incidents(&batches).filter(|(_, it)| kind(it)).map(|(second, it)| {
-            let mut row = row(it);
-            let shown = u32::from(it.minute + it.added.unwrap_or(0));
-            assert_eq!(shown, second / 60 + 1, "minute in progress of {}", it.eid);
-            row["minute"] = json!(second / 60);
-            row
-        });
+        let rows =
+            incidents(&batches).filter(|(_, incident)| kind(incident)).map(|(second, incident)| {
+                let mut row = row(incident);
+                let shown = u32::from(incident.minute + incident.added.unwrap_or(0));
+                assert_eq!(shown, second / 60 + 1, "minute in progress of {}", incident.eid);
+                row["minute"] = json!(second / 60);
+                row
+            });
         Value::Array(rows.collect())
     };
     assert_eq!(json!([&*sides[0].name, &*sides[1].name]), json!([sheet["home"], sheet["away"]]));
@@ -77,18 +78,18 @@ fn team<'a>(it: &Incident, sides: &'a Pair<Participant>) -> &'a str {
     &sides[it.side.unwrap().index()].name
 }
 
-fn player(it: &Incident) -> &str {
-    &it.player.as_ref().unwrap().name
+fn player(incident: &Incident) -> &str {
+    &incident.player.as_ref().unwrap().name
 }
 
-fn goal(it: &Incident, sides: &Pair<Participant>) -> Value {
-    let [home, away] = it.score.unwrap();
+fn goal(incident: &Incident, sides: &Pair<Participant>) -> Value {
+    let [home, away] = incident.score.unwrap();
     json!({
-        "event_id": it.eid.parse::<u64>().unwrap(),
-        "team": team(it, sides),
-        "player": player(it),
-        "own_goal": it.kind == IncidentKind::Goal(GoalKind::OwnGoal),
-        "penalty": it.kind == IncidentKind::Goal(GoalKind::Penalty),
+        "event_id": incident.eid.parse::<u64>().unwrap(),
+        "team": team(incident, sides),
+        "player": player(incident),
+        "own_goal": incident.kind == IncidentKind::Goal(GoalKind::OwnGoal),
+        "penalty": incident.kind == IncidentKind::Goal(GoalKind::Penalty),
         "score_after": format!("{home}-{away}"),
     })
 }
@@ -100,17 +101,17 @@ fn goal_rest(from: &Value, row: &mut Value) {
 }
 
 fn check_cards(batches: &[Timed], sheet: &Value, sides: &Pair<Participant>) {
-    let card = |(second, it): (u32, &Incident)| {
-        let card = match it.kind {
+    let card = |(second, incident): (u32, &Incident)| {
+        let card = match incident.kind {
             IncidentKind::Yellow => "yellow",
             IncidentKind::SecondYellow => "second_yellow",
             IncidentKind::Red => "red",
             _ => return None,
         };
-        let shown = u64::from(it.minute + it.added.unwrap_or(0));
-        let name = player(it);
+        let shown = u64::from(incident.minute + incident.added.unwrap_or(0));
+        let name = player(incident);
         assert_eq!(shown, u64::from(second / 60) + 1, "minute in progress of {name}");
-        let team = team(it, sides);
+        let team = team(incident, sides);
         Some(json!({"minute": second / 60, "player": name, "team": team, "card": card}))
     };
     let ours: Value = incidents(batches).filter_map(card).collect();
@@ -119,9 +120,9 @@ fn check_cards(batches: &[Timed], sheet: &Value, sides: &Pair<Participant>) {
     assert_eq!(last_stat(batches, Side::First, Stat::YellowCards), Some(yellow as u32));
 }
 
-pub(crate) fn last_stat(batches: &[Timed], of: Side, stat: Stat) -> Option<u32> {
+pub(crate) fn last_stat(batches: &[Timed], wanted: Side, stat: Stat) -> Option<u32> {
     let values = facts(batches).filter_map(|fact| match fact {
-        Fact::Football(FootballFact::Stats { side, values }) if *side == of => Some(values),
+        Fact::Football(FootballFact::Stats { side, values }) if *side == wanted => Some(values),
         _ => None,
     });
     values.flatten().filter(|(it, _)| *it == stat).map(|(_, count)| *count).last()
@@ -129,14 +130,14 @@ pub(crate) fn last_stat(batches: &[Timed], of: Side, stat: Stat) -> Option<u32> 
 
 fn check_substitutions(batches: &[Timed], sheet: &Value, sides: &Pair<Participant>) {
     let substitutions = incidents(batches).filter(|(_, it)| it.kind == IncidentKind::Substitution);
-    let ours = substitutions.map(|(second, it)| {
-        let minute = it.minute + it.added.unwrap_or(0);
-        assert_eq!(u32::from(minute), second / 60 + 1, "clock of {}", it.eid);
+    let ours = substitutions.map(|(second, incident)| {
+        let minute = incident.minute + incident.added.unwrap_or(0);
+        assert_eq!(u32::from(minute), second / 60 + 1, "clock of {}", incident.eid);
         json!({
             "minute": minute,
-            "team": team(it, sides),
-            "off": player(it),
-            "on": &*it.assist.as_ref().unwrap().name,
+            "team": team(incident, sides),
+            "off": player(incident),
+            "on": &*incident.assist.as_ref().unwrap().name,
         })
     });
     let key = |row: &Value| (row["minute"].as_u64(), row["off"].to_string());
@@ -150,10 +151,10 @@ fn check_substitutions(batches: &[Timed], sheet: &Value, sides: &Pair<Participan
 }
 
 fn check_shootout(batches: &[Timed], sheet: &Value, sides: &Pair<Participant>) {
-    let kick = |(_, it): (u32, &Incident)| {
-        let IncidentKind::Shootout { scored } = it.kind else { return None };
-        let team = team(it, sides);
-        let player = player(it);
+    let kick = |(_, incident): (u32, &Incident)| {
+        let IncidentKind::Shootout { scored } = incident.kind else { return None };
+        let team = team(incident, sides);
+        let player = player(incident);
         Some(json!({"team": team, "player": player, "scored": scored}))
     };
     let ours: Value = incidents(batches).filter_map(kick).collect();
@@ -166,13 +167,13 @@ fn check_shootout(batches: &[Timed], sheet: &Value, sides: &Pair<Participant>) {
 
 fn check_result(batches: &[Timed], sheet: &Value) {
     let (score, status, running) = end(batches);
-    let of = |sheet: &Value| {
+    let pair = |sheet: &Value| {
         let goals = |side| Some(sheet.get(side)?.as_u64()? as u16);
         Some([goals("home")?, goals("away")?])
     };
-    assert_eq!(Some(score.goals), of(&sheet["final_score"]));
-    assert_eq!(score.half_time, of(&sheet["half_time_score"]));
-    assert_eq!(score.penalties, of(&sheet["shootout_score"]));
+    assert_eq!(Some(score.goals), pair(&sheet["final_score"]));
+    assert_eq!(score.half_time, pair(&sheet["half_time_score"]));
+    assert_eq!(score.penalties, pair(&sheet["shootout_score"]));
     assert_eq!(score.extra_time.is_some(), sheet["events_by_period"].get("E1").is_some());
     assert_eq!((status, running), (Some(FootballStatus::Finished), false));
 }

@@ -103,9 +103,9 @@ fn check_results(batches: &[Timed], sheet: &Value) {
 }
 
 fn check_cards(batches: &[Timed], sheet: &Value) {
-    let sum = |of: Side, stat: Stat| -> u32 {
+    let sum = |wanted: Side, stat: Stat| -> u32 {
         let values = football(batches).filter_map(|fact| match fact {
-            FootballFact::Stats { side, values } if *side == of => Some(values),
+            FootballFact::Stats { side, values } if *side == wanted => Some(values),
             _ => None,
         });
         values.flatten().filter(|(it, _)| *it == stat).map(|(_, count)| count).sum()

@@ -46,8 +46,8 @@ fn image<'b>(
             _ => None,
         })
         .collect();
-    for it in &odds {
-        assert_eq!((&*it.book, json!(&*it.market)), ("betfair", book["market_id"].clone()));
+    for change in &odds {
+        assert_eq!((&*change.book, json!(&*change.market)), ("betfair", book["market_id"].clone()));
     }
     let changes: Vec<_> = odds.iter().map(|it| &it.change).collect();
     match changes[..] {

@@ -57,7 +57,7 @@ fn batches(path: &Path) -> Vec<Timed> {
     let timed: Vec<_> = steps
         .map(|step| match step {
             Step::Batch(timed) => timed,
-            Step::Refused(refusal) => panic!("{}: {}", refusal.place, refusal.reason),
+            Step::Refused(refusal) => panic!("{}: {}", refusal.location, refusal.reason),
         })
         .collect();
     assert!(timed.is_sorted_by_key(|it| it.clock_us), "clock of {}", path.display());

@@ -29,8 +29,8 @@ fn scores_match_the_answer_sheet() {
         let board = scoreboard(&batches, keys[row["id"].as_str().unwrap()]);
         let completed = board.status == ScoreboardStatus::Finished;
         assert_eq!(json!(completed), row["completed"], "{row}");
-        let of = |side: &str| row["scores"][row[side].as_str().unwrap()].as_str();
-        let expected = of("home").zip(of("away"));
+        let score = |side: &str| row["scores"][row[side].as_str().unwrap()].as_str();
+        let expected = score("home").zip(score("away"));
         let expected = expected.map(|(home, away)| [home, away].map(|it| it.parse().unwrap()));
         assert_eq!(board.score, expected, "{row}");
     }
@@ -45,10 +45,10 @@ fn check_odds(file: &str) {
     let outcomes: u32 = batches.iter().map(|it| it.batch.price_changes).sum();
     assert_eq!(json!(outcomes), sheet["outcomes"]);
     for row in sheet["list"].as_array().unwrap() {
-        let own = || odds().filter(|it| it.match_id == keys[row["id"].as_str().unwrap()]);
-        let books: BTreeSet<_> = own().map(|event| &*fact(event).book).collect();
+        let odds_of_match = || odds().filter(|it| it.match_id == keys[row["id"].as_str().unwrap()]);
+        let books: BTreeSet<_> = odds_of_match().map(|event| &*fact(event).book).collect();
         assert_eq!(json!(books.len()), row["bookmakers"], "{row}");
-        assert_eq!(best(own()), rows(&row["best"]), "{row}");
+        assert_eq!(best(odds_of_match()), rows(&row["best"]), "{row}");
     }
 }
 
@@ -62,7 +62,7 @@ fn best<'a>(
         for selection in selections {
             let key = (odds.market.to_string(), selection.id.to_string());
             let price = selection.price.unwrap();
-            if best.get(&key).is_none_or(|(known, _)| price > *known) {
+            if best.get(&key).is_none_or(|(best_price, _)| price > *best_price) {
                 best.insert(key, (price, odds.book.to_string()));
             }
         }

@@ -34,7 +34,7 @@ struct People {
 }
 
 impl People {
-    fn of(batches: &[Timed]) -> Self {
+    fn from_batches(batches: &[Timed]) -> Self {
         let mut people = Self::default();
         for fact in facts(batches) {
             match fact {
@@ -53,8 +53,8 @@ impl People {
     }
 
     fn sum(&self, side: Side, stat: PlayerStat) -> u32 {
-        let own = self.counts.iter().filter(|((of, _), _)| *of == side);
-        own.filter_map(|(_, counts)| counts.get(&stat)).sum()
+        let counts = self.counts.iter().filter(|((counted, _), _)| *counted == side);
+        counts.filter_map(|(_, counts)| counts.get(&stat)).sum()
     }
 
     fn sizes(&self) -> Pair<(usize, usize)> {
@@ -69,7 +69,7 @@ impl People {
 fn players_of_a_side_add_up_to_what_the_side_did() {
     for file in EVENT_BY_EVENT {
         let Some((batches, _)) = recording(file) else { return };
-        let people = People::of(&batches);
+        let people = People::from_batches(&batches);
         for side in Side::BOTH {
             for (stat, of_players) in [
                 (Stat::TotalShots, PlayerStat::TotalShots),
@@ -90,7 +90,7 @@ fn players_of_a_side_add_up_to_what_the_side_did() {
 fn eleven_players_are_on_the_pitch_until_a_red_card() {
     for file in EVENT_BY_EVENT {
         let Some((batches, sheet)) = recording(file) else { return };
-        let people = People::of(&batches);
+        let people = People::from_batches(&batches);
         let length = if file.contains("2058009") { 120 } else { 90 };
         for side in Side::BOTH {
             let red = last_stat(&batches, side, Stat::RedCards).unwrap_or(0);
@@ -103,9 +103,9 @@ fn eleven_players_are_on_the_pitch_until_a_red_card() {
             }
         }
         let goals = sheet["goals"].as_array().expect("goals");
-        let own = goals.iter().filter(|goal| goal["own_goal"] == true).count();
+        let own_goals = goals.iter().filter(|goal| goal["own_goal"] == true).count();
         let scored: u32 = Side::BOTH.map(|side| people.sum(side, PlayerStat::Goals)).iter().sum();
-        assert_eq!(scored as usize, goals.len() - own, "goals in {file}");
+        assert_eq!(scored as usize, goals.len() - own_goals, "goals in {file}");
     }
 }
 
@@ -114,7 +114,7 @@ fn line_ups_are_as_long_as_the_answer_sheets_say() {
     for file in ["statsbomb/15986", "statsbomb/3788741"] {
         let Some((batches, _)) = recording(&format!("{file}.events.json.gz")) else { return };
         let (_, sheet) = recording_sheet(&format!("{file}.lineups.json"));
-        let people = People::of(&batches);
+        let people = People::from_batches(&batches);
         let sides = super::fixture(&batches).sides.as_ref().expect("two sides");
         for side in Side::BOTH {
             let name = &*sides[side.index()].name;
@@ -126,7 +126,8 @@ fn line_ups_are_as_long_as_the_answer_sheets_say() {
         }
     }
     let Some((batches, _)) = recording(EVENT_BY_EVENT[0]) else { return };
-    let formations = People::of(&batches).line_ups.map(|it| it.formation.map(|it| it.to_string()));
+    let formations =
+        People::from_batches(&batches).line_ups.map(|it| it.formation.map(|it| it.to_string()));
     assert_eq!(formations, [Some("4-1-2-2-1".to_owned()), Some("3-2-3-2".to_owned())]);
 }
 
@@ -141,14 +142,14 @@ fn recording_sheet(file: &str) -> (String, Value) {
 fn substitutes_were_on_the_bench() {
     for file in EVENT_BY_EVENT {
         let Some((batches, _)) = recording(file) else { return };
-        let people = People::of(&batches);
+        let people = People::from_batches(&batches);
         for (_, incident) in incidents(&batches) {
             let facts::event::IncidentKind::Substitution = incident.kind else { continue };
             let side = incident.side.expect("a side");
             let on = incident.assist.as_ref().expect("who comes on");
             let players = &people.line_ups[side.index()].players;
-            let own = players.iter().find(|it| it.player.id == on.id);
-            assert_eq!(own.map(|it| it.starter), Some(false), "{} in {file}", on.name);
+            let starter = players.iter().find(|it| it.player.id == on.id);
+            assert_eq!(starter.map(|it| it.starter), Some(false), "{} in {file}", on.name);
         }
     }
 }
@@ -156,7 +157,7 @@ fn substitutes_were_on_the_bench() {
 #[test]
 fn match_details_equal_those_of_the_documents() {
     let Some((batches, _)) = recording(EVENT_BY_EVENT[2]) else { return };
-    let about = People::of(&batches).about;
+    let about = People::from_batches(&batches).about;
     let coaches = about.coaches().map(|it| it.map(|it| it.name.to_string()));
     let About { round, country, venue, referee, attendance, neutral, .. } = about;
     assert_eq!((round, country.as_deref()), (Some(6), Some("Germany")));
@@ -166,7 +167,7 @@ fn match_details_equal_those_of_the_documents() {
     assert_eq!((coaches, attendance, neutral), (expected, Some(19_950), Some(false)));
 
     let Some((batches, _)) = recording("wyscout/2516847.events.json.gz") else { return };
-    let About { round, venue, referee, .. } = People::of(&batches).about;
+    let About { round, venue, referee, .. } = People::from_batches(&batches).about;
     assert_eq!(venue.map(|it| it.name).as_deref(), Some("Signal-Iduna-Park"));
     assert_eq!((round, referee), (Some(13), None));
 }
@@ -175,7 +176,7 @@ fn match_details_equal_those_of_the_documents() {
 fn summary_and_events_have_the_same_line_ups() {
     let Some((events, _)) = recording(EVENT_BY_EVENT[2]) else { return };
     let (summary, _) = recording("statsperform/hsv-svs-2021-09-11.ma1.json.gz").expect("it");
-    let (events, summary) = (People::of(&events), People::of(&summary));
+    let (events, summary) = (People::from_batches(&events), People::from_batches(&summary));
     assert_eq!(events.line_ups, summary.line_ups);
     assert_eq!(events.about, summary.about);
     let captains = summary.line_ups.map(|line_up| {
@@ -191,7 +192,7 @@ fn responses_emit_line_ups_and_players_once() {
         return;
     };
     assert_eq!(sheet["fixtures"][0]["round"], "Round of 16");
-    let people = People::of(&batches[..1]);
+    let people = People::from_batches(&batches[..1]);
     assert_eq!(people.about.round_name.as_deref(), Some("Round of 16"));
     assert_eq!((people.about.round, people.about.country.clone()), (None, None));
     assert_eq!(people.line_ups[0].formation.as_deref(), Some("3-5-2"));

@@ -192,11 +192,11 @@ fn football(batches: &[Timed]) -> (FootballScore, Option<FootballStatus>) {
     (score, last)
 }
 
-fn stat(batches: &[Timed], of: Stat) -> [u32; 2] {
+fn stat(batches: &[Timed], wanted: Stat) -> [u32; 2] {
     let mut counts = [0; 2];
     for fact in facts(batches) {
         if let Fact::Football(FootballFact::Stats { side, values }) = fact {
-            for (_, value) in values.iter().filter(|(stat, _)| *stat == of) {
+            for (_, value) in values.iter().filter(|(stat, _)| *stat == wanted) {
                 counts[side.index()] = *value;
             }
         }

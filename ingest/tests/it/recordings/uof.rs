@@ -67,9 +67,9 @@ fn settlement_matches_the_answer_sheet() {
     assert_eq!(result("204/setnr=1|total=9.5", "13"), Winner);
     let voided = ["863", "864", "861", "862"].map(|id| result("201", id));
     assert_eq!(voided, [Removed, HalfLost, HalfWon, Loser]);
-    let of = |market: &str| markets[market].selections.iter().filter(|it| it.status == Winner);
-    assert_eq!(of("535/variant=pre:markettext:52751").count(), 2, "a dead heat");
-    assert_eq!(of("40/type=live").count(), 1);
+    let winners = |market: &str| markets[market].selections.iter().filter(|it| it.status == Winner);
+    assert_eq!(winners("535/variant=pre:markettext:52751").count(), 2, "a dead heat");
+    assert_eq!(winners("40/type=live").count(), 1);
 }
 
 #[test]

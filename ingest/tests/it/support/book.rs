@@ -29,7 +29,7 @@ struct Selection {
 type Ladder = BTreeMap<Decimal, Decimal>;
 
 impl Book {
-    pub(crate) fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
+    pub(crate) fn from_events<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
         let mut book = Self::default();
         for event in events {
             let Fact::Odds(odds) = &event.fact else { continue };

@@ -141,7 +141,7 @@ impl FilmWriter {
         } else if film.since_images >= self.settings.key_frame_bytes {
             // If it fails, seeks take longer until the next ones.
             let reader = self.films.reader(name.as_str());
-            let images = reader.and_then(|mut it| it.seek(&ReadFrom::Record(last.number)));
+            let images = reader.and_then(|mut reader| reader.seek(&ReadFrom::Record(last.number)));
             let block = images.map(|images| film.images(&images, last));
             match block.map_err(|error| io::Error::other(error.to_string())).flatten() {
                 Ok(block) => film.append(&path, &block)?,

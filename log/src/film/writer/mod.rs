@@ -117,7 +117,7 @@ impl FilmWriter {
     /// nevertheless, and the film is tried again later. It keeps its entries while there is room in memory.
     pub fn record(&mut self, record: &Record) -> Result<(), FilmError> {
         self.make_room(record);
-        let place = Place { number: record.number, at: record.at };
+        let position = Place { number: record.number, at: record.at };
         if self.synced.at == 0 {
             self.synced.at = record.at;
         }
@@ -126,14 +126,14 @@ impl FilmWriter {
         for output in &record.outputs {
             let Some(name) = self.film_of(output.channel()) else { continue };
             if let Entry::Vacant(film) = films.entry(name) {
-                let takes_it = self.prepare(film.key(), place);
+                let takes_it = self.prepare(film.key(), position);
                 film.insert(takes_it);
             }
         }
         for output in &record.outputs {
             let Some(name) = self.film_of(output.channel()) else { continue };
             if films[&name] {
-                self.output(&name, place, output);
+                self.output(&name, position, output);
             }
         }
         for (name, _) in films.into_iter().filter(|(_, takes_it)| *takes_it) {
@@ -144,7 +144,7 @@ impl FilmWriter {
                 }
             }
         }
-        self.last = place;
+        self.last = position;
         self.write_due(record.at);
         self.error.take().map_or(Ok(()), Err)
     }
@@ -157,26 +157,26 @@ impl FilmWriter {
     }
 
     /// Adds the image of a channel that is not in its film, so that its updates can be recorded. Has no effect if
-    /// the channel is in it. `place`: the record after which the channel had this image.
+    /// the channel is in it. `position`: the record after which the channel had this image.
     pub fn image(
         &mut self,
-        place: (RecordNumber, Micros),
+        position: (RecordNumber, Micros),
         channel: &ChannelId,
         (epoch, seq): (Epoch, Seq),
         payload: Bytes,
     ) {
         let Some(name) = self.film_of(channel) else { return };
-        let place = Place { number: place.0, at: place.1 };
-        self.prepare(&name, place);
+        let position = Place { number: position.0, at: position.1 };
+        self.prepare(&name, position);
         let Some(last_number) = self.open.get(&name).map(|film| film.last_number) else { return };
         let is_known = self.track(channel).is_some_and(|track| {
-            let own = &self.open[&name].tracks[track];
-            own.is_open && own.epoch == epoch
+            let channel_track = &self.open[&name].tracks[track];
+            channel_track.is_open && channel_track.epoch == epoch
         });
-        if !is_known && place.number >= last_number {
-            self.add(&name, place, (channel, epoch), &EntryKind::Image { seq, payload });
+        if !is_known && position.number >= last_number {
+            self.add(&name, position, (channel, epoch), &EntryKind::Image { seq, payload });
             if let Some(film) = self.open.get_mut(&name) {
-                film.last_number = place.number;
+                film.last_number = position.number;
             }
         }
     }
@@ -208,54 +208,56 @@ impl FilmWriter {
     }
 
     /// Opens a film for a record, if it is not open. Returns whether the film takes the record.
-    fn prepare(&mut self, name: &ChannelId, place: Place) -> bool {
+    fn prepare(&mut self, name: &ChannelId, position: Place) -> bool {
         if !self.open.contains_key(name) {
-            if self.must_wait(name, place.at) {
+            if self.must_wait(name, position.at) {
                 self.gaps.insert(name.clone());
                 return false;
             }
             if let Err(error) = self.open_film(name) {
                 self.gaps.insert(name.clone());
-                self.fail(name, error, place.at);
+                self.fail(name, error, position.at);
                 return false;
             }
         }
-        let is_new = self.open[name].last_number < place.number;
+        let is_new = self.open[name].last_number < position.number;
         if is_new && self.gaps.remove(name) {
-            self.close_channels(name, place);
+            self.close_channels(name, position);
             self.lacking.insert(name.clone());
         }
         is_new
     }
 
     /// Closes the channels of a film that lacks entries: a replay must not hide that.
-    fn close_channels(&mut self, name: &ChannelId, place: Place) {
+    fn close_channels(&mut self, name: &ChannelId, position: Place) {
         let tracks = self.open[name].tracks.iter().filter(|track| track.is_open);
         let tracks: Vec<_> = tracks.map(|track| (track.name.clone(), track.epoch)).collect();
         for (channel, epoch) in tracks {
-            self.add(name, place, (&channel, epoch), &EntryKind::Closed);
+            self.add(name, position, (&channel, epoch), &EntryKind::Closed);
         }
     }
 
-    fn output(&mut self, name: &ChannelId, place: Place, output: &Output) {
+    fn output(&mut self, name: &ChannelId, position: Place, output: &Output) {
         match output {
             Output::Opened { channel, epoch, seq, payload } => {
                 let kind = EntryKind::Image { seq: *seq, payload: payload.clone() };
-                self.add(name, place, (channel, *epoch), &kind);
+                self.add(name, position, (channel, *epoch), &kind);
             }
             Output::Published { channel, epoch, prev, seq, urgent, has_events, payload } => {
                 let film = &self.open[name];
-                let own = self.track(channel).map(|track| &film.tracks[track]);
+                let tracked = self.track(channel).map(|track| &film.tracks[track]);
                 // Without an image to apply it to, an update cannot be shown.
-                let Some(own) = own.filter(|own| own.is_open && own.epoch == *epoch) else {
+                let Some(tracked) =
+                    tracked.filter(|tracked| tracked.is_open && tracked.epoch == *epoch)
+                else {
                     metrics::counter!("matchwire_film_updates_without_image_total").increment(1);
                     self.lacking.insert(name.clone());
                     return;
                 };
-                if *seq <= own.last {
+                if *seq <= tracked.last {
                     return;
                 }
-                let kind = if *prev > own.last {
+                let kind = if *prev > tracked.last {
                     // Something is missing: a replay must not hide that.
                     self.lacking.insert(name.clone());
                     EntryKind::Closed
@@ -264,13 +266,13 @@ impl FilmWriter {
                     let (urgent, has_events) = (*urgent, *has_events);
                     EntryKind::Update { prev, seq, urgent, has_events, payload }
                 };
-                self.add(name, place, (channel, *epoch), &kind);
+                self.add(name, position, (channel, *epoch), &kind);
             }
             Output::Closed { channel, epoch } => {
                 let film = &self.open[name];
-                let own = self.track(channel).map(|track| &film.tracks[track]);
-                if own.is_some_and(|own| own.is_open && own.epoch == *epoch) {
-                    self.add(name, place, (channel, *epoch), &EntryKind::Closed);
+                let tracked = self.track(channel).map(|track| &film.tracks[track]);
+                if tracked.is_some_and(|tracked| tracked.is_open && tracked.epoch == *epoch) {
+                    self.add(name, position, (channel, *epoch), &EntryKind::Closed);
                 }
             }
         }
@@ -280,35 +282,35 @@ impl FilmWriter {
     fn add(
         &mut self,
         name: &ChannelId,
-        place: Place,
+        position: Place,
         (channel, epoch): (&ChannelId, Epoch),
         kind: &EntryKind,
     ) {
         let film = self.open.get_mut(name).expect("the film was opened");
-        let known = self.tracks.get(channel).map(|(_, track)| *track);
-        let known = known.filter(|track| film.tracks[*track].epoch == epoch);
+        let existing = self.tracks.get(channel).map(|(_, track)| *track);
+        let existing = existing.filter(|track| film.tracks[*track].epoch == epoch);
         let seq = kind.seq();
-        let track = known.unwrap_or_else(|| {
+        let track = existing.unwrap_or_else(|| {
             self.tracks.insert(channel.clone(), (name.clone(), film.tracks.len()));
             let (first, name) = (seq.unwrap_or(0), channel.clone());
             // A channel has one epoch at a time.
-            let earlier = film.tracks.iter_mut().filter(|own| own.name == name);
-            earlier.for_each(|own| own.is_open = false);
+            let earlier = film.tracks.iter_mut().filter(|tracked| tracked.name == name);
+            earlier.for_each(|tracked| tracked.is_open = false);
             film.tracks.push(FilmChannel { name, epoch, first, last: first, is_open: true });
             film.tracks.len() - 1
         });
-        let own = &mut film.tracks[track];
-        own.is_open = seq.is_some();
-        own.last = seq.unwrap_or(own.last);
+        let tracked = &mut film.tracks[track];
+        tracked.is_open = seq.is_some();
+        tracked.last = seq.unwrap_or(tracked.last);
         let buffer = &mut film.buffer;
         if buffer.is_empty() {
-            (buffer.first, buffer.last) = (place, Place::default());
-            self.due.insert((place.at + self.settings.block_age_us, name.clone()));
+            (buffer.first, buffer.last) = (position, Place::default());
+            self.due.insert((position.at + self.settings.block_age_us, name.clone()));
         }
-        buffer.firsts.entry(track).or_insert(own.last);
+        buffer.firsts.entry(track).or_insert(tracked.last);
         let before = buffer.entries.len();
-        block::write_entry(&mut buffer.entries, buffer.last, place, track, kind);
-        buffer.last = place;
+        block::write_entry(&mut buffer.entries, buffer.last, position, track, kind);
+        buffer.last = position;
         self.buffered_bytes += buffer.entries.len() - before;
     }
 }

@@ -97,9 +97,9 @@ impl Host for LiveHost {
 }
 
 fn live_channel(name: &str) -> Channel {
-    let place = NAMES.iter().position(|own| *own == name).expect("one of the names");
+    let index = NAMES.iter().position(|listed| *listed == name).expect("one of the names");
     Channel {
-        number: u32::try_from(place).expect("few"),
+        number: u32::try_from(index).expect("few"),
         name: ChannelId::new(name),
         epoch: Epoch(99),
         deliver_last: false,
@@ -146,9 +146,9 @@ impl World {
     }
 
     pub(crate) fn connect(&self, permission: Permission) -> Client {
-        let (stream, own) = UnixStream::pair().expect("a pair of sockets");
+        let (stream, client_end) = UnixStream::pair().expect("a pair of sockets");
         let wait = Duration::from_micros(WAIT_US.unsigned_abs());
-        own.set_read_timeout(Some(wait)).expect("it is not zero");
+        client_end.set_read_timeout(Some(wait)).expect("it is not zero");
         let owner = Owner {
             key: KEY,
             payer: Payer::Account(KEY),
@@ -159,7 +159,7 @@ impl World {
             guard: Box::new(()),
         };
         self.fanout.serve(Stream::Unix(stream), Vec::new(), owner, Dialect::Stream);
-        Client { stream: own, buffer: Vec::new(), at: 0, pings: 0 }
+        Client { stream: client_end, buffer: Vec::new(), at: 0, pings: 0 }
     }
 
     pub(crate) fn permit(&self, permission: &Permission) {

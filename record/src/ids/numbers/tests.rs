@@ -13,19 +13,19 @@ fn digest(number: u64) -> Id {
 
 #[test]
 fn choices_include_every_number_once() {
-    for own in [Id(0), Id(1), digest(7), Id((1 << 52) - 1)] {
-        let all: BTreeSet<u32> = choices(own, FEW).collect();
-        assert_eq!(all, (1..=FEW).collect(), "{own}");
+    for id in [Id(0), Id(1), digest(7), Id((1 << 52) - 1)] {
+        let all: BTreeSet<u32> = choices(id, FEW).collect();
+        assert_eq!(all, (1..=FEW).collect(), "{id}");
     }
-    for own in (0..1_000).map(digest) {
-        let mut first = choices(own, NUMBERS_MAX).take(100);
+    for id in (0..1_000).map(digest) {
+        let mut first = choices(id, NUMBERS_MAX).take(100);
         assert!(first.all(|number| i32::try_from(number).is_ok() && number > 0));
     }
 }
 
 #[test]
 fn numbers_run_out_without_duplicates() {
-    let mut numbers = Numbers::of(FEW);
+    let mut numbers = Numbers::with_count(FEW);
     let given: BTreeSet<u32> =
         (0..u64::from(FEW)).map(|it| numbers.take(digest(it)).expect("there is room").0).collect();
     assert_eq!(given.len(), FEW as usize);
@@ -46,10 +46,9 @@ fn scattered(number: u64) -> Id {
 fn each_digest_has_its_own_number() {
     let mut numbers = Numbers::default();
     let all = || (0..300_000).map(scattered);
-    let given: HashSet<u32> =
-        all().map(|own| numbers.take(own).expect("there is room").0).collect();
+    let given: HashSet<u32> = all().map(|id| numbers.take(id).expect("there is room").0).collect();
     assert_eq!(given.len(), 300_000);
-    let is_moved = |own: &Id| numbers.get(*own) != choices(*own, NUMBERS_MAX).next();
+    let is_moved = |id: &Id| numbers.get(*id) != choices(*id, NUMBERS_MAX).next();
     let moved = all().filter(is_moved).count();
     assert!((3..100).contains(&moved), "{moved} did not get their first choice");
 }
@@ -78,7 +77,7 @@ proptest! {
     fn digest_keeps_its_number_and_no_two_digests_share_one(
         steps in prop::collection::vec(step(), 1..400)
     ) {
-        let mut numbers = Numbers::of(FEW);
+        let mut numbers = Numbers::with_count(FEW);
         let mut stored: BTreeMap<Id, u32> = BTreeMap::new();
         for step in steps {
             match step {
@@ -92,9 +91,9 @@ proptest! {
                     let mut rows: Vec<_> = stored.iter().collect();
                     let middle = rotate % rows.len().max(1);
                     rows.rotate_left(middle);
-                    numbers = Numbers::of(FEW);
-                    for (own, number) in rows {
-                        prop_assert!(numbers.insert(*own, *number));
+                    numbers = Numbers::with_count(FEW);
+                    for (id, number) in rows {
+                        prop_assert!(numbers.insert(*id, *number));
                     }
                 }
                 Step::Other(it) => {
@@ -111,8 +110,8 @@ proptest! {
                     stored.insert(digest(it), number);
                 }
             }
-            for (own, number) in &stored {
-                prop_assert_eq!(numbers.get(*own), Some(*number));
+            for (id, number) in &stored {
+                prop_assert_eq!(numbers.get(*id), Some(*number));
             }
             let distinct: BTreeSet<_> = stored.values().collect();
             prop_assert_eq!(distinct.len(), stored.len());

@@ -55,7 +55,7 @@ fn more_prices_than_any_fixture_has_are_cut() {
 fn market_in_play_that_cannot_be_read_costs_only_itself() {
     let live =
         |odds: &str| part("odds/live", "", &format!(r#"{{"fixture":{{"id":7}},"odds":{odds}}}"#));
-    let own = bet(9, "Own", ["Home".to_owned()], "2");
+    let named = bet(9, "Own", ["Home".to_owned()], "2");
     let mut poll = Poll::default();
     let expected = [
         "fixture",
@@ -63,7 +63,7 @@ fn market_in_play_that_cannot_be_read_costs_only_itself() {
         "api-football live-9 Home 2",
         "! 1 of 2 markets cannot be read",
     ];
-    assert_eq!(poll.answer(&live(&format!("[{own},null]"))), expected);
+    assert_eq!(poll.answer(&live(&format!("[{named},null]"))), expected);
     assert_eq!(poll.answer(&live("{}")), ["! the odds are no list"]);
     let withdrawn = "api-football live-9 api-football-live-9 suspended in play Home";
     assert_eq!(poll.answer(&live("[]")), [withdrawn]);

@@ -36,17 +36,17 @@ fn changes(event: &Event) -> Option<String> {
         MarketChange::Clear => "clear".to_owned(),
         MarketChange::Define(it) => format!("{} {:?}", it.kind, it.status),
         MarketChange::Prices { selections, volume } => {
-            let rungs = |of: &[Level]| {
-                of.iter().map(|it| format!(" {}x{}", it.price, it.size)).collect::<String>()
+            let rungs = |levels: &[Level]| {
+                levels.iter().map(|it| format!(" {}x{}", it.price, it.size)).collect::<String>()
             };
-            let selection = |it: &SelectionChange| {
+            let selection = |change: &SelectionChange| {
                 format!(
                     "{} {:?}{}|{}|{}",
-                    it.id,
-                    it.last,
-                    rungs(&it.back),
-                    rungs(&it.lay),
-                    rungs(&it.traded)
+                    change.id,
+                    change.last,
+                    rungs(&change.back),
+                    rungs(&change.lay),
+                    rungs(&change.traded)
                 )
             };
             let all: Vec<_> = selections.iter().map(selection).collect();

@@ -132,10 +132,10 @@ fn each_race_of_a_meeting_is_a_match() {
          race not_started, Ann#1 active, Bea active, Cat#3 non_runner
          1.2 win Open 7:- 8:- 9:-",
     );
-    let place = r#","status":"OPEN","name":"To Be Placed""#;
-    feed.check(&format!(r#""mc":[{}]"#, of_race("1.3", "PLACE", "13:02", place)), "1.3 place Open");
+    let rest = r#","status":"OPEN","name":"To Be Placed""#;
+    feed.check(&format!(r#""mc":[{}]"#, of_race("1.3", "PLACE", "13:02", rest)), "1.3 place Open");
     feed.check(
-        &format!(r#""mc":[{}]"#, of_race("1.4", "PLACE", "13:35", place)),
+        &format!(r#""mc":[{}]"#, of_race("1.4", "PLACE", "13:35", rest)),
         "horseracing 30.1335 48900000000\nabout - | - | Hamilton | GB\n1.4 place Open",
     );
     let special = r#","status":"OPEN","name":"Top Jockey""#;

@@ -69,8 +69,10 @@ impl Football {
     fn clock(&mut self, board: &Board, facts: &mut Vec<FootballFact>) {
         let Some(minute) = board.minute else { return };
         let shown = Some((minute, board.second));
-        let known = board.second.is_none() && self.began.is_some();
-        let Some(status) = self.status.filter(|_| shown != self.shown && !known) else { return };
+        let between_halves = board.second.is_none() && self.began.is_some();
+        let Some(status) = self.status.filter(|_| shown != self.shown && !between_halves) else {
+            return;
+        };
         self.shown = shown;
         let running = runs(status);
         // While the match stands still, one look at the clock is enough.
@@ -82,7 +84,7 @@ impl Football {
     }
 
     fn score(&mut self, board: &Board, facts: &mut Vec<FootballFact>) {
-        let both = |of: fn(&Team) -> Option<u16>| pair(board, of);
+        let both = |field: fn(&Team) -> Option<u16>| pair(board, field);
         let before = self.score;
         // Without goals of both sides there is no score, unless an earlier one is known or goals were reported.
         let is_known = self.scored || self.counted != [0, 0];
@@ -124,7 +126,7 @@ pub(super) fn goals(board: &Board) -> Option<Pair<u16>> {
     pair(board, |team| team.goals)
 }
 
-fn pair(board: &Board, of: fn(&Team) -> Option<u16>) -> Option<Pair<u16>> {
-    let [home, away] = board.teams.each_ref().map(of);
+fn pair(board: &Board, field: fn(&Team) -> Option<u16>) -> Option<Pair<u16>> {
+    let [home, away] = board.teams.each_ref().map(field);
     Some([home?, away?])
 }

@@ -132,7 +132,7 @@ impl Stream {
         let parts: Vec<_> = changes.chunks(per_segment).collect();
         let last = parts.len().saturating_sub(1);
         let line = |(index, part): (usize, &[String])| {
-            let (place, tokens) = match index {
+            let (segment, tokens) = match index {
                 0 if last == 0 => ("", format!(r#""initialClk":"{INITIAL}","clk":"{clk}","#)),
                 0 => (r#""segmentType":"SEG_START","#, format!(r#""initialClk":"{INITIAL}","#)),
                 _ if index == last => (r#""segmentType":"SEG_END","#, format!(r#""clk":"{clk}","#)),
@@ -140,7 +140,7 @@ impl Stream {
             };
             let mc = part.join(",");
             format!(
-                r#"{{"op":"mcm","id":{id},{tokens}"conflateMs":0,"heartbeatMs":500,"pt":{pt},"ct":"SUB_IMAGE",{place}"mc":[{mc}]}}"#
+                r#"{{"op":"mcm","id":{id},{tokens}"conflateMs":0,"heartbeatMs":500,"pt":{pt},"ct":"SUB_IMAGE",{segment}"mc":[{mc}]}}"#
             )
         };
         // An image without markets is still an image.

@@ -9,14 +9,14 @@ use std::{
     str,
 };
 
+use base::Micros;
 use fanout::{ChannelId, Epoch, channel::is_test};
 use log::record::{Output, Record};
 use rust_decimal::Decimal;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
-use base::Micros;
-use webhooks::{BookPrices, Event, EventKind, PriceUpdate, SelectionPrice};
+use crate::{BookPrices, Event, EventKind, PriceUpdate, SelectionPrice};
 
 const FEEDS: &str = "feeds";
 /// How long before the record behind which reading began a state of a source may have begun, to be found as a new one. A state
@@ -28,7 +28,7 @@ const ENDED: &str = r#""life":"ended""#;
 
 /// Finds events in records that come in order.
 #[derive(Debug)]
-pub(super) struct Extractor {
+pub struct Extractor {
     /// When the record was made behind which it began.
     from: Micros,
     /// Since when each source has been in its state, as of the last event about it: every change of its document repeats the
@@ -152,12 +152,12 @@ impl Serialize for EventKindName {
 
 impl Extractor {
     /// `from`: when the record was made behind which it begins.
-    pub(super) fn new(from: Micros) -> Self {
+    pub fn new(from: Micros) -> Self {
         Self { from, feeds: HashMap::new() }
     }
 
     /// Adds the prices of channels with odds, for those that are followed.
-    pub(super) fn extract_prices(
+    pub fn extract_prices(
         record: &Record,
         follows: impl Fn(&ChannelId) -> bool,
         updates: &mut Vec<PriceUpdate>,
@@ -184,7 +184,7 @@ impl Extractor {
     }
 
     /// Adds the events of these kinds in a record.
-    pub(super) fn extract(
+    pub fn extract(
         &mut self,
         record: &Record,
         kinds: &BTreeSet<EventKind>,
