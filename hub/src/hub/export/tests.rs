@@ -1,5 +1,7 @@
 //! Records made from the hub's state, sport by sport, and their JSON.
 
+mod lag;
+
 use std::{collections::BTreeMap, sync::Arc};
 
 use facts::{event::Timed, football::Period};
