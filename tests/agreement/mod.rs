@@ -121,16 +121,13 @@ pub(crate) fn score_on_board(event: &Value) -> Value {
 
 /// Checks every match of football.
 pub(crate) async fn check_football(rest: &impl Rest) -> Vec<Checked> {
-    const ALL: &str = "date_from=2000-01-01&date_to=2100-01-01&";
-    let events = rest.all(&format!("/api/v2/events/?{ALL}")).await;
-    let first = by_id(rest.all(&format!("/api/events/?{ALL}")).await, "id");
-    let of_odds = rest.all(&format!("/odds/api/events/?sport=football&{ALL}")).await;
-    let of_odds = by_id(of_odds, "event_id");
+    let events = rest.all("/api/v2/events/?").await;
+    let first = by_id(rest.all("/api/events/?").await, "id");
+    let of_odds = by_id(rest.all("/odds/api/events/?sport=football&").await, "event_id");
     let mut checked = Vec::with_capacity(events.len());
     for some in events.chunks(INCLUDED) {
         let ids: Vec<_> = some.iter().map(|event| event["id"].to_string()).collect();
-        let parts = "incidents,stats";
-        let page = format!("/api/v2/events/?ids={}&include={parts}&{ALL}", ids.join(","));
+        let page = format!("/api/v2/events/?ids={}&include=incidents,stats", ids.join(","));
         let page = rest.get(&page).await;
         let rows = by_id(array(&page["results"]).to_vec(), "id");
         for event in some {

@@ -109,7 +109,7 @@ async fn check_tables(rest: &impl Rest, events: &[&Value]) {
 /// A row of a table adds up the scores of regulation, of matches in play as they stand.
 fn check_standing(row: &Value, events: &[&Value]) {
     let team = &row["team_id"];
-    let mut results: Vec<(&str, [u64; 2])> = Vec::new();
+    let mut results: Vec<(Option<&str>, [u64; 2])> = Vec::new();
     for event in events {
         let Some(place) =
             SIDES.iter().position(|(side, _)| event[format!("{side}_team_id").as_str()] == *team)
@@ -119,7 +119,7 @@ fn check_standing(row: &Value, events: &[&Value]) {
         let goals = SIDES.map(|(side, _)| event[format!("{side}_score").as_str()].as_u64());
         let [Some(home), Some(away)] = goals else { continue };
         let goals = if place == 0 { [home, away] } else { [away, home] };
-        results.push((event["event_date"].as_str().expect("a start"), goals));
+        results.push((event["event_date"].as_str(), goals));
     }
     let sum = |side: usize| results.iter().map(|(_, goals)| goals[side]).sum::<u64>();
     let count = |order| results.iter().filter(|(_, [own, other])| own.cmp(other) == order).count();
@@ -132,7 +132,6 @@ fn check_standing(row: &Value, events: &[&Value]) {
     let form = row["form"].as_str().expect("a form");
     assert_eq!(form.len(), results.len().min(5), "{row}");
     results.sort_unstable();
-    // The newest match is told apart from others of its day by its id.
     let [own, other] = results.last().map_or([0, 0], |(_, goals)| *goals);
     let last = if own > other {
         'W'
@@ -157,8 +156,11 @@ async fn check_meetings(rest: &impl Rest, events: &[&Value]) {
         }
     }
     for event in events {
-        let Some(teams) = teams(event) else { continue };
-        let is_earlier = |it: &&&Value| it["event_date"].as_str() < event["event_date"].as_str();
+        let (Some(teams), Some(start)) = (teams(event), event["event_date"].as_str()) else {
+            continue;
+        };
+        let is_earlier =
+            |it: &&&Value| it["event_date"].as_str().is_some_and(|earlier| earlier < start);
         let earlier: Vec<&&Value> =
             met.get(&teams).into_iter().flatten().filter(is_earlier).collect();
         let goals = |team: &Value| -> u64 {

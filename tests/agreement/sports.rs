@@ -27,9 +27,9 @@ pub(crate) fn score(product: &str, row: &Value) -> Value {
 
 /// Checks every match of a sport, and returns the rows.
 pub(crate) async fn check_sport(rest: &impl Rest, product: &str) -> Vec<Value> {
-    const ALL: &str = "date_from=2000-01-01&date_to=2100-01-01&";
-    let rows = rest.all(&format!("{}?{ALL}", matches(product))).await;
-    let of_odds = rest.all(&format!("/odds/api/events/?sport={product}&{ALL}")).await;
+    let dates = "date_from=2000-01-01&date_to=2100-01-01";
+    let rows = rest.all(&format!("{}?{dates}&", matches(product))).await;
+    let of_odds = rest.all(&format!("/odds/api/events/?sport={product}&")).await;
     let of_odds = by_id(of_odds, "event_id");
     for row in &rows {
         let score = score(product, row);
