@@ -1,6 +1,9 @@
 //! What is added up over matches: tables, leaders, head-to-head records, predictions.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    cmp::Ordering,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use serde_json::{Value, json};
 
@@ -123,7 +126,7 @@ fn check_standing(row: &Value, events: &[&Value]) {
     }
     let sum = |side: usize| results.iter().map(|(_, goals)| goals[side]).sum::<u64>();
     let count = |order| results.iter().filter(|(_, [own, other])| own.cmp(other) == order).count();
-    let (won, drawn) = (count(std::cmp::Ordering::Greater), count(std::cmp::Ordering::Equal));
+    let (won, drawn) = (count(Ordering::Greater), count(Ordering::Equal));
     let figures = ["played", "won", "drawn", "lost", "gf", "ga"].map(|it| number(&row[it]));
     let lost = results.len() - won - drawn;
     let counts = [results.len(), won, drawn, lost].map(|it| it as u64);
@@ -133,12 +136,10 @@ fn check_standing(row: &Value, events: &[&Value]) {
     assert_eq!(form.len(), results.len().min(5), "{row}");
     results.sort_unstable();
     let [own, other] = results.last().map_or([0, 0], |(_, goals)| *goals);
-    let last = if own > other {
-        'W'
-    } else if own < other {
-        'L'
-    } else {
-        'D'
+    let last = match own.cmp(&other) {
+        Ordering::Greater => 'W',
+        Ordering::Equal => 'D',
+        Ordering::Less => 'L',
     };
     assert!(form.is_empty() || form.ends_with(last), "{row} ends with {own}-{other}");
 }
@@ -191,7 +192,7 @@ async fn check_predictions(rest: &impl Rest) {
     }
 }
 
-/// An empty list of two is no score.
+/// Two members of a row; `null` if both are.
 pub(crate) fn pair(row: &Value, names: [&str; 2]) -> Value {
     let both = names.map(|name| row[name].clone());
     if both.iter().all(Value::is_null) { Value::Null } else { json!(both) }

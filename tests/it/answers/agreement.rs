@@ -43,14 +43,18 @@ async fn every_match_tells_each_figure_in_one_way() {
     }
 }
 
-/// The stream's document of a match, if the hub still has it, tells what REST tells. Returns whether it does.
-pub(crate) async fn check_stream(hub: &Hub, key: &str, event: &Value) -> bool {
-    let id = &event["id"];
-    let image = hub.get_as(key, &format!("/stream/v1/channels/football/{id}")).await;
+/// The stream's document of a match, if the hub still has it, tells what REST's row tells. Returns whether it does.
+pub(crate) async fn check_stream(hub: &Hub, key: &str, product: &str, row: &Value) -> bool {
+    let id = &row["id"];
+    let image = hub.get_as(key, &format!("/stream/v1/channels/{product}/{id}")).await;
     if image.status == 404 {
         return false;
     }
     assert_eq!(image.status, 200, "{id}: {}", image.body);
-    check_document(&HubRest { hub, key }, &image.json()["data"], event).await;
+    let document = &image.json()["data"];
+    match product {
+        "football" => check_document(&HubRest { hub, key }, document, row).await,
+        product => sports::check_document(product, document, row),
+    }
     true
 }

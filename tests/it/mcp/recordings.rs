@@ -320,7 +320,7 @@ async fn every_tool_answers_what_rest_answers_about_replayed_matches() {
     football.run().await;
     let mut streamed = 0;
     for row in football.all("/api/v2/events/?").await {
-        streamed += usize::from(check_stream(&hub, &football.key, &row).await);
+        streamed += usize::from(check_stream(&hub, &football.key, "football", &row).await);
     }
     assert!(streamed >= 2, "{streamed} matches have a document");
     for name in ["get_match_detail", "compare_odds", "get_match_incidents", "get_odds_history"] {
@@ -330,10 +330,16 @@ async fn every_tool_answers_what_rest_answers_about_replayed_matches() {
     let mut tennis = Subject::new(&hub, "/tennis/mcp", matches, &[]).await;
     tennis.run().await;
     tennis.check_answered(&["wait_for_change", "get_predictions"]);
+    for row in tennis.all(matches).await {
+        check_stream(&hub, &tennis.key, "tennis", &row).await;
+    }
     let matches = "/hockey/api/v2/matches/?date_from=2000-01-01&";
     let mut hockey = Subject::new(&hub, "/hockey/mcp", matches, &[]).await;
     hockey.run().await;
     hockey.check_answered(&["wait_for_change", "get_predictions"]);
+    for row in hockey.all(matches).await {
+        check_stream(&hub, &hockey.key, "hockey", &row).await;
+    }
     let runners = &[("runner_id", "/horseracing/api/v2/runners/?race={}")];
     let matches = "/horseracing/api/v2/races/?date_from=2000-01-01&";
     let mut racing = Subject::new(&hub, "/horseracing/mcp", matches, runners).await;
