@@ -47,9 +47,7 @@ struct CurrentMatches {
 impl CurrentMatches {
     fn insert(&mut self, record: &Arc<MatchRecord>) {
         let id = record.brief.id;
-        for removed in &mut self.removed {
-            removed.remove(&id);
-        }
+        self.removed.iter_mut().for_each(|removed| _ = removed.remove(&id));
         let record_now = completed(record, self.earlier.get(&id).map(|it| &**it));
         if Arc::ptr_eq(&record_now, record) {
             self.earlier.remove(&id);

@@ -189,13 +189,14 @@ impl History {
         filter: &OddsFilter,
         window: Window,
     ) -> Result<(usize, Vec<OddsRow>), sqlx::Error> {
-        let (count, mut rows) = self.archive.odds(filter, window, |id| self.reader.get(id)).await?;
-        rows.iter_mut().for_each(|row| self.close_if_removed(row));
-        Ok((count, rows))
+        let odds = self.archive.odds(filter, window, |id| self.reader.get(id)).await;
+        odds.map(|(count, rows)| (count, self.on_offer(rows)))
     }
 
-    fn close_if_removed(&self, row: &mut OddsRow) {
-        row.is_open &= !self.reader.has_removed(row.match_id);
+    /// These prices, of which none is open whose match the hub has removed.
+    fn on_offer(&self, mut rows: Vec<OddsRow>) -> Vec<OddsRow> {
+        rows.iter_mut().for_each(|row| row.is_open &= !self.reader.has_removed(row.match_id));
+        rows
     }
 
     /// The price of this id.
@@ -207,9 +208,7 @@ impl History {
         let Some(row) = self.archive.odds_row(id).await? else { return Ok(None) };
         let any = OddsFilter { period: Period::Any, ..OddsFilter::default() };
         let current = self.reader.get(row.match_id);
-        let mut row = any.select(vec![row], current.as_deref()).pop();
-        row.iter_mut().for_each(|row| self.close_if_removed(row));
-        Ok(row)
+        Ok(self.on_offer(any.select(vec![row], current.as_deref())).pop())
     }
 
     /// The price history of these rows of a match, row by row, oldest first.
