@@ -1,4 +1,4 @@
-//! What is added up over matches: tables, leaders, head-to-head records, predictions.
+//! What is added up over matches: tables, leaders, head-to-head records.
 
 use std::{
     cmp::Ordering,
@@ -51,7 +51,6 @@ pub(crate) async fn check_seasons(rest: &impl Rest, checked: &[Checked]) {
     check_leaders(rest, checked).await;
     check_tables(rest, &events).await;
     check_meetings(rest, &events).await;
-    check_predictions(rest).await;
 }
 
 /// Leaders have the sums of their matches.
@@ -176,19 +175,6 @@ async fn check_meetings(rest: &impl Rest, events: &[&Value]) {
         let record = rest.get(&format!("/api/v2/events/{}/h2h/", event["id"])).await;
         let told = ["total_matches", "home_goals", "away_goals"].map(|name| record[name].as_u64());
         assert_eq!(told, counted.map(|it| (scored > 0).then_some(it)), "{event}");
-    }
-}
-
-/// A prediction says of its match what the match says.
-async fn check_predictions(rest: &impl Rest) {
-    for row in rest.all("/api/v2/predictions/?").await {
-        let event = rest.get(&format!("/api/v2/events/{}/", row["id"])).await;
-        for (name, told) in row["event"].as_object().expect("an event") {
-            // Rows of matches have the id of the league only.
-            if name != "league_name" {
-                assert_eq!(*told, event[name], "{name}: {row}");
-            }
-        }
     }
 }
 

@@ -34,12 +34,26 @@ async fn every_match_tells_each_figure_in_one_way() {
     let detailed = football.iter().filter(|it| it.is_detailed).count();
     assert!(detailed >= 5, "{detailed} of {} matches", football.len());
     check_seasons(&rest, &football).await;
+    check_predictions(&rest).await;
     let rows: Vec<_> = football.into_iter().map(|it| it.event).collect();
     check_boards(&hub, "/mcp", &rows, score_on_board).await;
     for product in SPORTS {
         let rows = check_sport(&rest, product).await;
         let path = format!("/{product}/mcp");
         check_boards(&hub, &path, &rows, |row| sports::score(product, row)).await;
+    }
+}
+
+/// A prediction says of its match what the match says.
+async fn check_predictions(rest: &impl Rest) {
+    for row in rest.all("/api/v2/predictions/?").await {
+        let event = rest.get(&format!("/api/v2/events/{}/", row["id"])).await;
+        for (name, told) in row["event"].as_object().expect("an event") {
+            // Rows of matches have the id of the league only.
+            if name != "league_name" {
+                assert_eq!(*told, event[name], "{name}: {row}");
+            }
+        }
     }
 }
 
