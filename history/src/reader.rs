@@ -5,7 +5,8 @@
 //! ones ([`Reader::complete`]). This module knows neither channels nor SQL.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
+    mem,
     sync::{
         Arc, PoisonError, RwLock,
         atomic::{AtomicU64, Ordering},
@@ -31,9 +32,14 @@ struct ReaderState {
     version: AtomicU64,
 }
 
+/// Removed matches that are remembered at least. By then the archive has been written.
+const REMOVED_MAX: usize = 1 << 16;
+
 #[derive(Debug, Default)]
 struct CurrentMatches {
     records: HashMap<Key, Arc<MatchRecord>>,
+    /// Matches that the hub has removed, and those before them.
+    removed: [HashSet<Key>; 2],
     /// Archived records from before the hub received a match, until it is reported completely again.
     earlier: HashMap<Key, Arc<MatchRecord>>,
 }
@@ -41,11 +47,21 @@ struct CurrentMatches {
 impl CurrentMatches {
     fn insert(&mut self, record: &Arc<MatchRecord>) {
         let id = record.brief.id;
+        self.removed.iter_mut().for_each(|removed| _ = removed.remove(&id));
         let record_now = completed(record, self.earlier.get(&id).map(|it| &**it));
         if Arc::ptr_eq(&record_now, record) {
             self.earlier.remove(&id);
         }
         self.records.insert(id, record_now);
+    }
+
+    fn remove(&mut self, id: Key) {
+        self.records.remove(&id);
+        self.earlier.remove(&id);
+        if self.removed[0].len() == REMOVED_MAX {
+            self.removed[1] = mem::take(&mut self.removed[0]);
+        }
+        self.removed[0].insert(id);
     }
 }
 
@@ -62,10 +78,7 @@ impl Reader {
             return;
         }
         let mut matches = self.state.matches.write().unwrap_or_else(PoisonError::into_inner);
-        for id in gone {
-            matches.records.remove(id);
-            matches.earlier.remove(id);
-        }
+        gone.iter().for_each(|id| matches.remove(*id));
         records.iter().for_each(|record| matches.insert(record));
         drop(matches);
         self.state.version.fetch_add(1, Ordering::Release);
@@ -99,6 +112,13 @@ impl Reader {
     pub fn get(&self, id: Key) -> Option<Arc<MatchRecord>> {
         let matches = self.state.matches.read().unwrap_or_else(PoisonError::into_inner);
         matches.records.get(&id).map(|record| self.withdrawals.masked(record))
+    }
+
+    /// Whether the hub had the match and has removed it: none of its prices is on offer, although the archive may not know yet.
+    #[must_use]
+    pub fn has_removed(&self, id: Key) -> bool {
+        let matches = self.state.matches.read().unwrap_or_else(PoisonError::into_inner);
+        matches.removed.iter().any(|removed| removed.contains(&id))
     }
 
     /// All matches of a sport, in no order.

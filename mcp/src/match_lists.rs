@@ -257,10 +257,12 @@ impl Call<'_> {
             data["home_goals"] = record.goals[0].into();
             data["away_goals"] = record.goals[1].into();
         }
-        let address = match kind.product {
-            Product::Football => format!("/api/v2/events/?h2h={home},{away}&status=finished"),
-            product => format!("/{product}/api/v2/matches/?h2h={home},{away}&status=finished"),
+        let list = match kind.product {
+            Product::Football => "/api/v2/events/".to_owned(),
+            Product::Basketball => "/basketball/api/v2/events/".to_owned(),
+            product => format!("/{product}/api/v2/matches/"),
         };
+        let address = format!("{list}?h2h={home},{away}&status=finished");
         let state = self.server.feeds_state().await;
         self.about(AnswerData::Value(data), state, &address, arguments)
     }

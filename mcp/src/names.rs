@@ -56,7 +56,8 @@ pub(crate) struct SearchResult {
     /// What tells it from others of the same name: a country, a team, a competition and a day.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
-    /// How well the name fits, from 0 to 1.
+    /// How well the name fits, from 0 to 1; a `score` is that of a match.
+    #[serde(rename = "fit")]
     pub score: f64,
 }
 

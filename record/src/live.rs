@@ -75,7 +75,7 @@ pub struct LiveRecords {
 pub struct ChangedRecords {
     /// Records of matches that the hub still has.
     pub records: Vec<Arc<MatchRecord>>,
-    /// The last records of matches that changed and were then removed.
+    /// The last records of matches that changed and were then removed, without a price on offer.
     pub evicted: Vec<Arc<MatchRecord>>,
     pub gone: Vec<Key>,
 }
@@ -113,7 +113,10 @@ impl LiveRecords {
                 }
                 MatchChange::Gone(id) => {
                     self.matches.remove(&id);
-                    changed.evicted.extend(latest.remove(&id));
+                    if let Some(mut last) = latest.remove(&id) {
+                        Arc::make_mut(&mut last).close_prices();
+                        changed.evicted.push(last);
+                    }
                     changed.gone.push(id);
                 }
             }

@@ -91,6 +91,14 @@ impl Withdrawals {
 }
 
 impl MatchRecord {
+    /// Nothing is on offer any more. The last prices stay.
+    pub fn close_prices(&mut self) {
+        self.prices.iter_mut().for_each(|price| price.open = false);
+        if let PlayRecord::Race(race) = &mut self.play {
+            race.prices.iter_mut().for_each(|price| price.open = false);
+        }
+    }
+
     /// This record with the prices of some bookmakers withdrawn.
     fn without_offers(&self, is_withdrawn: impl Fn(&Arc<str>) -> bool) -> Self {
         let mut record = self.clone();

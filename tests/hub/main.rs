@@ -5,10 +5,13 @@
 //! moment, and from any position that it resumes at, it must hold what the hub's image shows.
 
 mod absent;
+#[path = "../agreement/mod.rs"]
+mod agreement;
 mod bench;
 mod boards;
 mod cases;
 mod contract;
+mod demo;
 mod docs;
 mod facts;
 mod joining;

@@ -5,7 +5,12 @@ use std::{collections::BTreeMap, ffi::OsString, fs, time::Duration};
 use serde_json::Value;
 use sqlx::{AnyPool, Row};
 
-use crate::support::{Hub, Setting, TestDatabase};
+use crate::{
+    agreement::{Rest, score_on_board, sports},
+    answers::agreement::HubRest,
+    mcp::recordings::check_boards,
+    support::{ALL_ADDONS, Hub, Setting, TestDatabase},
+};
 
 const PAST: Setting = ("DEMO_PAST", "true");
 
@@ -60,6 +65,7 @@ async fn database_has_a_past_and_a_future_and_a_restart_adds_nothing() {
         assert!((60..1_200).contains(&played[sport]), "{sport} played: {played:?}");
     }
     check_tables(&pool).await;
+    check_results(&hub).await;
     let again = {
         drop(hub);
         let hub = Hub::start_on(&place, &["serve"], &[PAST]);
@@ -96,5 +102,19 @@ async fn check_tables(pool: &AnyPool) {
     for table in tables.values() {
         assert_eq!(table.len(), 22);
         assert!(table.values().all(|played| (4..=8).contains(played)), "{table:?}");
+    }
+}
+
+/// MCP tells the results that REST tells.
+async fn check_results(hub: &Hub) {
+    let key = hub.key(&ALL_ADDONS);
+    let rest = HubRest { hub, key: &key };
+    let results = "date_from=2000-01-01&status=finished&";
+    let rows = rest.all(&format!("/api/v2/events/?{results}")).await;
+    check_boards(hub, "/mcp", &rows, score_on_board).await;
+    for product in sports::SPORTS {
+        let rows = rest.all(&format!("{}?{results}", sports::matches(product))).await;
+        let score = |row: &Value| sports::score(product, row);
+        check_boards(hub, &format!("/{product}/mcp"), &rows, score).await;
     }
 }

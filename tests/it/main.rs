@@ -2,6 +2,8 @@
 
 mod acme;
 mod admin;
+#[path = "../agreement/mod.rs"]
+mod agreement;
 mod answers;
 mod archive;
 mod auth;

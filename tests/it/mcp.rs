@@ -11,7 +11,7 @@ mod listening;
 mod lists;
 mod names;
 mod questions;
-mod recordings;
+pub(crate) mod recordings;
 mod resources;
 mod results;
 mod saturday;

@@ -350,7 +350,7 @@ impl Archive {
             let mut record = MatchRecord::clone(record);
             record.brief_mut().status = Status::Unresolved;
             record.brief_mut().updated = now;
-            record.prices.iter_mut().for_each(|price| price.open = false);
+            record.close_prices();
             Arc::new(record)
         });
         let records: Vec<_> = records.collect();

@@ -1,5 +1,6 @@
 //! Records in, rows out, on a database of each kind.
 
+mod lag;
 mod prices;
 
 use std::time::Duration;

@@ -130,8 +130,17 @@ impl History {
     pub async fn record(&self, id: Key) -> Result<Option<Arc<MatchRecord>>, sqlx::Error> {
         match self.reader.get(id) {
             Some(record) => Ok(Some(record)),
-            None => self.archive.record(id).await,
+            None => Ok(self.archived(&[id]).await?.pop()),
         }
+    }
+
+    /// The archived records of these matches, with no price on offer that the hub has removed.
+    async fn archived(&self, ids: &[Key]) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
+        let mut records = self.archive.records(ids).await?;
+        for record in records.iter_mut().filter(|it| self.reader.has_removed(it.brief.id)) {
+            Arc::make_mut(record).close_prices();
+        }
+        Ok(records)
     }
 
     /// The summary of a match: the current one while the hub has it, else the archived one.
@@ -180,7 +189,14 @@ impl History {
         filter: &OddsFilter,
         window: Window,
     ) -> Result<(usize, Vec<OddsRow>), sqlx::Error> {
-        self.archive.odds(filter, window, |id| self.reader.get(id)).await
+        let odds = self.archive.odds(filter, window, |id| self.reader.get(id)).await;
+        odds.map(|(count, rows)| (count, self.on_offer(rows)))
+    }
+
+    /// These prices, of which none is open whose match the hub has removed.
+    fn on_offer(&self, mut rows: Vec<OddsRow>) -> Vec<OddsRow> {
+        rows.iter_mut().for_each(|row| row.is_open &= !self.reader.has_removed(row.match_id));
+        rows
     }
 
     /// The price of this id.
@@ -192,7 +208,7 @@ impl History {
         let Some(row) = self.archive.odds_row(id).await? else { return Ok(None) };
         let any = OddsFilter { period: Period::Any, ..OddsFilter::default() };
         let current = self.reader.get(row.match_id);
-        Ok(any.select(vec![row], current.as_deref()).pop())
+        Ok(self.on_offer(any.select(vec![row], current.as_deref())).pop())
     }
 
     /// The price history of these rows of a match, row by row, oldest first.

@@ -120,7 +120,7 @@ impl<'a> View<'a> {
         found: &[Arc<MatchSummary>],
     ) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
         let ids: Vec<_> = found.iter().map(|brief| brief.id).collect();
-        let archived = self.history.archive.records(&self.missing(&ids)).await?;
+        let archived = self.history.archived(&self.missing(&ids)).await?;
         Ok(self.in_order(query, &ids, archived))
     }
 
@@ -163,7 +163,7 @@ impl<'a> View<'a> {
     pub async fn record(&self, id: Key) -> Result<Option<Arc<MatchRecord>>, sqlx::Error> {
         let record = match self.current.get(&id) {
             Some(record) => Some(Arc::clone(record)),
-            None => self.history.archive.record(id).await?,
+            None => self.history.archived(&[id]).await?.pop(),
         };
         let is_of = |it: &Arc<MatchRecord>| self.sport.is_none_or(|sport| it.brief.sport == sport);
         Ok(record.filter(is_of))

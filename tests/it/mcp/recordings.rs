@@ -9,7 +9,7 @@ use super::{
     results::{Checker, compare_lines_with_rest, compare_with_rest},
 };
 use crate::{
-    answers::agreement::{check_stream, score_on_board},
+    answers::agreement::check_stream,
     import::imported,
     support::{ALL_ADDONS, Client, Hub, ended, is_long, shared},
 };
@@ -167,9 +167,6 @@ impl<'a> Subject<'a> {
                     for some in matches.chunks(50) {
                         self.call(name, json!({"match_ids": some})).await;
                     }
-                    if self.matches.starts_with("/api/v2/events/") {
-                        self.check_scores(name, &rows).await;
-                    }
                     continue;
                 }
                 "wait_for_change" => {
@@ -234,21 +231,6 @@ impl<'a> Subject<'a> {
         assert_eq!(refused.expect_err("there is none")["code"], "not_found");
     }
 
-    /// A check of football matches tells the scores on the boards.
-    async fn check_scores(&self, tool: &str, rows: &[Value]) {
-        for some in rows.chunks(20) {
-            let ids: Vec<&Value> = some.iter().map(|row| &row["id"]).collect();
-            let answer = self.checker.call(tool, &json!({"match_ids": ids})).await;
-            let answer = answer.expect("matches that REST has");
-            let matches = answer["data"]["matches"].as_array().expect("matches");
-            for row in some {
-                let checked = matches.iter().find(|it| it["match_id"] == row["id"]);
-                let checked = checked.unwrap_or_else(|| panic!("{row} is not in {answer}"));
-                assert_eq!(checked["score"], score_on_board(row), "{row}");
-            }
-        }
-    }
-
     /// Every tool has answered, but those for which the hub has no data.
     fn check_answered(&self, without_data: &[&str]) {
         let silent: Vec<&str> = self
@@ -258,6 +240,26 @@ impl<'a> Subject<'a> {
             .filter(|name| !is_among(without_data, name))
             .collect();
         assert!(silent.is_empty(), "{silent:?} never answered: {:?}", self.refused);
+    }
+}
+
+/// A check of matches at once tells the scores on the boards, which are those of REST's rows.
+pub(crate) async fn check_boards(
+    hub: &Hub,
+    path: &str,
+    rows: &[Value],
+    score: impl Fn(&Value) -> Value,
+) {
+    let client = McpClient::new(hub, &hub.key(&ALL_ADDONS)).at(path);
+    for some in rows.chunks(50) {
+        let ids: Vec<&Value> = some.iter().map(|row| &row["id"]).collect();
+        let answer = client.answer("check_matches", json!({"match_ids": ids})).await;
+        let checked = answer["data"]["matches"].as_array().expect("matches");
+        for row in some {
+            let own = checked.iter().find(|it| it["match_id"] == row["id"]);
+            let own = own.unwrap_or_else(|| panic!("{row} is not in {answer}"));
+            assert_eq!(own["score"], score(row), "{row}");
+        }
     }
 }
 
@@ -318,7 +320,7 @@ async fn every_tool_answers_what_rest_answers_about_replayed_matches() {
     football.run().await;
     let mut streamed = 0;
     for row in football.all("/api/v2/events/?").await {
-        streamed += usize::from(check_stream(&hub, &football.key, &row).await);
+        streamed += usize::from(check_stream(&hub, &football.key, "football", &row).await);
     }
     assert!(streamed >= 2, "{streamed} matches have a document");
     for name in ["get_match_detail", "compare_odds", "get_match_incidents", "get_odds_history"] {
@@ -328,10 +330,16 @@ async fn every_tool_answers_what_rest_answers_about_replayed_matches() {
     let mut tennis = Subject::new(&hub, "/tennis/mcp", matches, &[]).await;
     tennis.run().await;
     tennis.check_answered(&["wait_for_change", "get_predictions"]);
+    for row in tennis.all(matches).await {
+        check_stream(&hub, &tennis.key, "tennis", &row).await;
+    }
     let matches = "/hockey/api/v2/matches/?date_from=2000-01-01&";
     let mut hockey = Subject::new(&hub, "/hockey/mcp", matches, &[]).await;
     hockey.run().await;
     hockey.check_answered(&["wait_for_change", "get_predictions"]);
+    for row in hockey.all(matches).await {
+        check_stream(&hub, &hockey.key, "hockey", &row).await;
+    }
     let runners = &[("runner_id", "/horseracing/api/v2/runners/?race={}")];
     let matches = "/horseracing/api/v2/races/?date_from=2000-01-01&";
     let mut racing = Subject::new(&hub, "/horseracing/mcp", matches, runners).await;

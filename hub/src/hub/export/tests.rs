@@ -1,5 +1,7 @@
 //! Records made from the hub's state, sport by sport, and their JSON.
 
+mod lag;
+
 use std::{collections::BTreeMap, sync::Arc};
 
 use facts::{event::Timed, football::Period};
@@ -222,8 +224,10 @@ fn removed_match_leaves_all_of_its_last_record() {
     let evicted = LiveRecords::default().apply(hub.take_changed(START)).evicted;
     let evicted: BTreeMap<Key, _> = evicted.into_iter().map(|it| (it.brief.id, it)).collect();
     assert_eq!(evicted.len(), before.len());
-    for record in before {
+    for mut record in before {
         let last = &evicted[&record.brief.id];
+        assert!(last.prices.iter().all(|price| !price.open), "nothing is on offer any more");
+        Arc::make_mut(&mut record).close_prices();
         assert_eq!(last.play, record.play);
         let places = |it: &MatchRecord| -> Vec<_> {
             it.prices.iter().map(|price| (price.market.clone(), price.outcome.clone())).collect()

@@ -10,7 +10,10 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::analysis::{self, MinuteXg, Momentum, Positions, Shot, Xg};
-use record::{AnalysisRecord, FootballRecord, Key, MatchRecord, ShotRecord, counters};
+use record::{AnalysisRecord, FootballRecord, Key, MatchRecord, ShotRecord, Status, counters};
+
+/// A share, which does not add up over halves.
+const POSSESSION: &str = "ball_possession";
 
 #[derive(Debug, PartialEq, Serialize, ToSchema)]
 pub(super) struct Stats {
@@ -121,7 +124,8 @@ impl Stats {
 impl Parts {
     pub(in crate::api) fn of(record: &MatchRecord) -> Self {
         let football = record.play.football();
-        let [home, away] = &football.map(FootballRecord::counters).unwrap_or_default();
+        let all = football.map(FootballRecord::counters).unwrap_or_default();
+        let [home, away] = &all;
         let mut parts = Self {
             home: Counters::of(home, away),
             away: Counters::of(away, home),
@@ -129,22 +133,16 @@ impl Parts {
             second_half: Half::default(),
         };
         if let Some(analysis) = football.and_then(|football| football.analysis.as_deref()) {
-            parts.add(analysis);
+            parts.add(analysis, halves(analysis, &all, record.brief.status));
         }
         parts
     }
 
     /// Adds the halves, shots and expected goals.
-    fn add(&mut self, analysis: &AnalysisRecord) {
-        for (half, counts) in
-            [&mut self.first_half, &mut self.second_half].into_iter().zip(&analysis.halves)
+    fn add(&mut self, analysis: &AnalysisRecord, halves: [[StatCounts; 2]; 2]) {
+        for (half, [home, away]) in
+            [&mut self.first_half, &mut self.second_half].into_iter().zip(halves)
         {
-            if counts.iter().all(BTreeMap::is_empty) {
-                continue;
-            }
-            let mut sides = counts.each_ref().map(half_counts);
-            counters::complete(&mut sides, false, []);
-            let [home, away] = sides;
             *half = Half { home: Counters::of(&home, &away), away: Counters::of(&away, &home) };
         }
         let all = [&mut self.home, &mut self.away];
@@ -163,6 +161,33 @@ impl Parts {
             counters.add_half(analysis, side, Period::SecondHalf);
         }
     }
+}
+
+/// The counters of both halves, which feeds report by the minute: the half in play has what the match has beyond the other.
+fn halves(
+    analysis: &AnalysisRecord,
+    all: &[StatCounts; 2],
+    status: Status,
+) -> [[StatCounts; 2]; 2] {
+    let mut halves = analysis.halves.each_ref().map(|half| half.each_ref().map(half_counts));
+    for half in halves.iter_mut().filter(|half| half.iter().any(|side| !side.is_empty())) {
+        counters::complete(half, false, []);
+    }
+    let [first, second] = &mut halves;
+    for (side, all) in all.iter().enumerate() {
+        let (own, other) = match status {
+            Status::FirstHalf => (&mut first[side], None),
+            Status::SecondHalf => (&mut second[side], Some(&first[side])),
+            _ => break,
+        };
+        for (name, count) in own.iter_mut().filter(|(name, _)| ***name != *POSSESSION) {
+            let other = other.map_or(Some(0), |counts| counts.get(name).copied());
+            if let Some((all, other)) = all.get(name).copied().zip(other) {
+                *count = all.saturating_sub(other);
+            }
+        }
+    }
+    halves
 }
 
 fn half_counts(counts: &BTreeMap<Stat, u32>) -> StatCounts {

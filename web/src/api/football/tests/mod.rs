@@ -353,6 +353,10 @@ async fn table_is_computed_from_results_without_extra_time() {
     assert_eq!(rows[0]["xgf"], Value::Null);
     let live: Vec<_> = rows.iter().map(|row| row["live"].as_bool().unwrap()).collect();
     assert_eq!(live, [true, false, true]);
+    let of_odds = world.at("http://hub.example/odds/api/events/?sport=football").await.body;
+    let of_odds = of_odds["results"].as_array().unwrap().iter().find(|it| it["event_id"] == 2);
+    let scores = ["home_score", "away_score"].map(|name| of_odds.unwrap()[name].clone());
+    assert_eq!(scores, [1, 1], "as `events/` has it");
 }
 
 #[tokio::test]

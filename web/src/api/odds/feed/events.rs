@@ -8,7 +8,7 @@ use crate::api::{
     Api, ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Params, Spec, match_filter,
     params, time,
 };
-use history::query::{EntityKind, MatchQuery};
+use history::query::{EntityKind, MatchQuery, regulation};
 use record::{Key, MatchRecord, MatchSummary, Vocabulary};
 
 /// A match, as the other shapes of the Odds API begin.
@@ -25,6 +25,7 @@ pub(super) struct OddsEvent {
     away_team: Option<String>,
     event_date: Option<String>,
     status: &'static str,
+    /// As the sport's own interface has it: in football without extra time.
     home_score: Option<u32>,
     away_score: Option<u32>,
 }
@@ -35,6 +36,7 @@ impl OddsEvent {
         league: Option<String>,
         [home, away]: [Option<String>; 2],
     ) -> Self {
+        let score = regulation(brief);
         Self {
             event_id: brief.id,
             sport: brief.sport.as_str(),
@@ -46,8 +48,8 @@ impl OddsEvent {
             away_team: away,
             event_date: brief.start_text(time::zulu),
             status: brief.status.word(Vocabulary::Football),
-            home_score: brief.score.map(|score| score[0]),
-            away_score: brief.score.map(|score| score[1]),
+            home_score: score.map(|score| score[0]),
+            away_score: score.map(|score| score[1]),
         }
     }
 
