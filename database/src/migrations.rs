@@ -24,7 +24,7 @@ macro_rules! both {
 
 /// Version, name, and the statements for SQLite and PostgreSQL. A released migration must not be
 /// edited: its checksum is in every database.
-const ALL: [(i64, &str, &str, &str); 21] = both![
+const ALL: [(i64, &str, &str, &str); 22] = both![
     1 "accounts": "0001_accounts.sql",
     2 "feed keys": "0002_feed_keys.sql",
     3 "identity": "0003_identity.sql",
@@ -46,6 +46,7 @@ const ALL: [(i64, &str, &str, &str); 21] = both![
     19 "signs of leaders": "0019_leader_signs.sql",
     20 "states of sources": "0020_source_states.sql",
     21 "packed prices": "0021_packed_prices.sql",
+    25 "packed documents": "0025_packed_documents.sql",
 ];
 
 /// sqlx's table of applied migrations; its tools expect this name.

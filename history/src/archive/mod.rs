@@ -454,6 +454,10 @@ impl Archive {
         self.find_under(&[], query)
     }
 
+    fn ids(&self, query: &MatchQuery) -> Vec<Key> {
+        self.find(query).briefs.iter().map(|brief| brief.id).collect()
+    }
+
     /// The matches in which each two of these teams or players meet, the oldest first.
     #[must_use]
     pub fn meetings(&self, pairs: &HashSet<[Key; 2]>) -> HashMap<[Key; 2], Vec<Arc<MatchSummary>>> {
@@ -549,7 +553,14 @@ impl Archive {
         filter: &AppearanceFilter,
         window: Window,
     ) -> Result<(usize, Vec<Appearance>), sqlx::Error> {
-        self.inner.store.appearances(filter, window).await
+        // Those of a match and of a player have an index.
+        let is_of_few = filter.id.or(filter.match_id).or(filter.player).is_some();
+        let is_of_some = filter.team.or(filter.season).is_some();
+        let matches = (is_of_some && !is_of_few).then(|| {
+            let AppearanceFilter { team, season, from, before, .. } = *filter;
+            self.ids(&MatchQuery { team, season, from, before, ..MatchQuery::default() })
+        });
+        self.inner.store.appearances(filter, matches.as_deref(), window).await
     }
 
     /// The leaders of a season in this, best first.
@@ -563,7 +574,8 @@ impl Archive {
         leader: Leader,
         limit: usize,
     ) -> Result<Vec<LeaderRow>, sqlx::Error> {
-        self.inner.store.leaders(season, leader, limit).await
+        let matches = self.ids(&MatchQuery { season: Some(season), ..MatchQuery::default() });
+        self.inner.store.leaders((season, &matches), leader, limit).await
     }
 
     /// The number of matches from which the leaders of a season are counted.
@@ -572,7 +584,8 @@ impl Archive {
     ///
     /// If the database fails.
     pub async fn leader_matches(&self, season: Key, leader: Leader) -> Result<u64, sqlx::Error> {
-        self.inner.store.leader_matches(season, leader).await
+        let matches = self.ids(&MatchQuery { season: Some(season), ..MatchQuery::default() });
+        self.inner.store.leader_matches((season, &matches), leader).await
     }
 }
 

@@ -1,11 +1,20 @@
-//! Rows as columns of JSON, compressed: one value of a table for all of a match, or for a block.
+//! Documents as compressed JSON: one value of a table, of a match, of all its prices, or of a block of ticks.
 
-use std::{collections::VecDeque, io::Read, io::Write, sync::Arc};
+use std::{
+    collections::VecDeque,
+    io::Read,
+    sync::{Arc, LazyLock},
+};
 
 use base::Micros;
-use flate2::{Compression, read::ZlibDecoder, write::ZlibEncoder};
+use flate2::read::ZlibDecoder;
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use zstd::{
+    bulk::{Compressor, Decompressor},
+    dict::{DecoderDictionary, EncoderDictionary},
+    zstd_safe::get_frame_content_size,
+};
 
 use super::{decode, encode};
 use crate::archive::{
@@ -15,24 +24,41 @@ use crate::archive::{
 use record::Key;
 
 /// The most that a value expands to: a match with a million prices has less.
-const EXPANDED_MAX: u64 = 512 * 1024 * 1024;
+const EXPANDED_MAX: usize = 512 * 1024 * 1024;
 
-/// The JSON of a value, compressed.
-pub(super) fn compressed(value: &impl Serialize) -> Result<Vec<u8>, sqlx::Error> {
+/// What documents have in common, so that short ones become small too: `dictionary.py` made it. Each value names its number, 1.
+/// It never changes, since what it compressed needs it; a better one gets another number.
+const DICTIONARY: &[u8] = include_bytes!("documents.dict");
+
+static ENCODER: LazyLock<EncoderDictionary<'static>> =
+    LazyLock::new(|| EncoderDictionary::copy(DICTIONARY, zstd::DEFAULT_COMPRESSION_LEVEL));
+static DECODER: LazyLock<DecoderDictionary<'static>> =
+    LazyLock::new(|| DecoderDictionary::copy(DICTIONARY));
+
+/// The JSON of a value, compressed (zstd).
+pub(in crate::archive) fn compressed(value: &impl Serialize) -> Result<Vec<u8>, sqlx::Error> {
     let json = serde_json::to_vec(value).map_err(encode)?;
-    let mut encoder = ZlibEncoder::new(Vec::with_capacity(json.len() / 4), Compression::fast());
-    encoder.write_all(&json)?;
-    Ok(encoder.finish()?)
+    Ok(Compressor::with_prepared_dictionary(&ENCODER)?.compress(&json)?)
 }
 
-/// A value from its JSON, which is compressed unless a migration wrote it.
-pub(super) fn expanded<T: DeserializeOwned>(stored: &[u8]) -> Result<T, sqlx::Error> {
+/// A value from its JSON. Migrations wrote it as it is, versions before migration 25 with zlib.
+pub(in crate::archive) fn expanded<T: DeserializeOwned>(stored: &[u8]) -> Result<T, sqlx::Error> {
     let mut json = Vec::new();
-    let json = if stored.first() == Some(&b'{') {
-        stored
-    } else {
-        ZlibDecoder::new(stored).take(EXPANDED_MAX).read_to_end(&mut json)?;
-        &json
+    let json = match stored.first() {
+        Some(b'{') => stored,
+        // The first byte of every zlib stream with a window of 32 KiB; that of a frame of zstd is another one.
+        Some(b'x') => {
+            ZlibDecoder::new(stored).take(EXPANDED_MAX as u64).read_to_end(&mut json)?;
+            &json
+        }
+        _ => {
+            let size = get_frame_content_size(stored).ok().flatten();
+            let size = size.and_then(|size| usize::try_from(size).ok());
+            let size = size.filter(|size| *size <= EXPANDED_MAX);
+            let size = size.ok_or_else(|| decode("a document of an impossible size"))?;
+            json = Decompressor::with_prepared_dictionary(&DECODER)?.decompress(stored, size)?;
+            &json
+        }
     };
     serde_json::from_slice(json).map_err(|error| sqlx::Error::Decode(Box::new(error)))
 }
@@ -149,4 +175,36 @@ pub(super) fn unpack_ticks(stored: &[u8]) -> Result<Vec<Tick>, sqlx::Error> {
 
 fn next<T>(column: &mut VecDeque<T>) -> Result<T, sqlx::Error> {
     column.pop_front().ok_or_else(|| decode("a column of packed rows is too short"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use flate2::{Compression, write::ZlibEncoder};
+
+    use super::*;
+    use record::{MatchSummary, testing};
+
+    #[test]
+    fn documents_of_all_versions_are_read() {
+        let brief = MatchSummary::clone(&testing::record(testing::MATCH, testing::played()).brief);
+        let json = serde_json::to_vec(&brief).unwrap();
+        let mut zlib = ZlibEncoder::new(Vec::new(), Compression::fast());
+        zlib.write_all(&json).unwrap();
+        let zstd = compressed(&brief).unwrap();
+        assert!(zstd.len() * 3 < json.len(), "{} of {}", zstd.len(), json.len());
+        for stored in [json, zlib.finish().unwrap(), zstd] {
+            assert_eq!(expanded::<MatchSummary>(&stored).unwrap(), brief);
+        }
+    }
+
+    #[test]
+    fn damaged_documents_are_refused() {
+        let whole = compressed(&"x".repeat(1_000)).unwrap();
+        let endless = zstd::stream::encode_all(&b"{}"[..], 1).unwrap();
+        for stored in [&whole[..whole.len() - 1], &endless[..], &[], &whole[..1]] {
+            assert!(expanded::<String>(stored).is_err(), "{stored:?}");
+        }
+    }
 }
