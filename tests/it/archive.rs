@@ -21,7 +21,7 @@ async fn count(pool: &AnyPool, question: &'static str) -> i64 {
     sqlx::query_scalar(question).fetch_one(pool).await.expect("it answers")
 }
 
-pub async fn open_archive(place: &TestDatabase) -> Archive {
+pub(crate) async fn open_archive(place: &TestDatabase) -> Archive {
     let name = DatabaseName::from(&*place.db());
     let database = Database::open_existing(&name).await.expect("the database opens");
     Archive::open(&database).await.expect("the archive is read")

@@ -553,13 +553,9 @@ impl Archive {
         filter: &AppearanceFilter,
         window: Window,
     ) -> Result<(usize, Vec<Appearance>), sqlx::Error> {
-        // Those of a match and of a player have an index.
-        let is_of_few = filter.id.or(filter.match_id).or(filter.player).is_some();
-        let is_of_some = filter.team.or(filter.season).is_some();
-        let matches = (is_of_some && !is_of_few).then(|| {
-            let AppearanceFilter { team, season, from, before, .. } = *filter;
-            self.ids(&MatchQuery { team, season, from, before, ..MatchQuery::default() })
-        });
+        let AppearanceFilter { team, season, from, before, .. } = *filter;
+        let query = MatchQuery { team, season, from, before, ..MatchQuery::default() };
+        let matches = team.or(season).map(|_| self.ids(&query));
         self.inner.store.appearances(filter, matches.as_deref(), window).await
     }
 
@@ -585,7 +581,7 @@ impl Archive {
     /// If the database fails.
     pub async fn leader_matches(&self, season: Key, leader: Leader) -> Result<u64, sqlx::Error> {
         let matches = self.ids(&MatchQuery { season: Some(season), ..MatchQuery::default() });
-        self.inner.store.leader_matches((season, &matches), leader).await
+        self.inner.store.leader_matches(&matches, leader).await
     }
 }
 

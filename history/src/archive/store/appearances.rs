@@ -23,7 +23,7 @@ const COLUMNS: &str = "public_id, match_id, player, team, season, start_us, star
 
 impl ArchiveStore {
     /// The total, and the rows in the window: the latest match first, and within a match by team,
-    /// with the starting players first. `matches`: all that can have such rows, if there is no index for the filter.
+    /// with the starting players first. `matches`: those that can have such rows, if not all can.
     pub(in crate::archive) async fn appearances(
         &self,
         filter: &AppearanceFilter,
@@ -76,8 +76,7 @@ impl ArchiveStore {
                   ORDER BY start_us DESC NULLS LAST, match_id DESC LIMIT 1) AS team
              FROM (SELECT player, CAST(sum({counted}) AS BIGINT) AS value,
                        CAST(sum(played) AS BIGINT) AS matches
-                   FROM archive_appearances WHERE match_id IN {of_season} AND season = $1
-                   GROUP BY player) sums
+                   FROM archive_appearances WHERE match_id IN {of_season} GROUP BY player) sums
              WHERE value > 0 ORDER BY value DESC, matches, player LIMIT $2"
         );
         let leaders = sqlx::query(AssertSqlSafe(leaders)).bind(signed(season)).bind(whole(limit));
@@ -94,24 +93,24 @@ impl ArchiveStore {
         leaders.fetch_all(self.database.pool()).await
     }
 
-    /// Matches with players who were on the pitch; for what only some feeds count, those with one.
+    /// Of these, matches with players who were on the pitch; for what only some feeds count, those with one.
     pub(in crate::archive) async fn leader_matches(
         &self,
-        (season, matches): (Key, &[Key]),
+        matches: &[Key],
         leader: Leader,
     ) -> Result<u64, sqlx::Error> {
         let is_sqlite = self.database.is_sqlite();
-        let (counted, of_season) = (leader.expression(is_sqlite), ids_in(is_sqlite, "$2"));
+        let (counted, wanted) = (leader.expression(is_sqlite), ids_in(is_sqlite, "$1"));
         let counts = match leader.is_rarely_counted() {
             true => format!(" AND {counted} > 0"),
             false => String::new(),
         };
         let counted = format!(
             "SELECT CAST(count(DISTINCT match_id) AS BIGINT) FROM archive_appearances
-             WHERE match_id IN {of_season} AND season = $1 AND played = 1{counts}"
+             WHERE match_id IN {wanted} AND played = 1{counts}"
         );
-        let counted = sqlx::query_scalar(AssertSqlSafe(counted)).bind(signed(season));
-        counted.bind(id_array(matches)).fetch_one(self.database.pool()).await.map(unsigned)
+        let counted = sqlx::query_scalar(AssertSqlSafe(counted)).bind(id_array(matches));
+        counted.fetch_one(self.database.pool()).await.map(unsigned)
     }
 }
 

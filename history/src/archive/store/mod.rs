@@ -92,12 +92,12 @@ impl ArchiveStore {
         &self,
         ids: &[Key],
     ) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
-        self.read(ids, OUTLINE, outline).await
+        self.read(ids, "id, brief, packed_summary, record, packed_outline", outline).await
     }
 
     /// The records in this order; unknown ones are left out.
     pub(super) async fn records(&self, ids: &[Key]) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
-        self.read(ids, WHOLE, |row| {
+        self.read(ids, "*", |row| {
             let mut record = outline(row)?;
             if let Some(detail) = unpacked(row, "packed_detail")? {
                 record.complete(detail);
@@ -234,9 +234,8 @@ async fn next_change(connection: &mut AnyConnection) -> Result<i64, sqlx::Error>
 struct RecordRow<'a> {
     brief: &'a MatchSummary,
     status: String,
-    packed_summary: Vec<u8>,
-    packed_outline: Vec<u8>,
-    packed_detail: Vec<u8>,
+    /// The summary, the outline and the detail.
+    packed: [Vec<u8>; 3],
 }
 
 impl<'a> RecordRow<'a> {
@@ -247,37 +246,33 @@ impl<'a> RecordRow<'a> {
         Ok(Self {
             brief,
             status: status.as_str().unwrap_or_default().to_owned(),
-            packed_summary: pack::compressed(&**brief)?,
-            packed_outline: pack::compressed(&outline)?,
-            packed_detail: pack::compressed(&detail)?,
+            packed: [compressed(&**brief)?, compressed(&outline)?, compressed(&detail)?],
         })
     }
 }
 
 async fn put_match(
     connection: &mut AnyConnection,
-    RecordRow { brief, status, packed_summary, packed_outline, packed_detail }: RecordRow<'_>,
+    RecordRow { brief, status, packed: [summary, outline, detail] }: RecordRow<'_>,
     now: Micros,
     change: i64,
 ) -> Result<(), sqlx::Error> {
     let put = sqlx::query(
-        "INSERT INTO archive_matches
-             (id, sport, start_us, status, brief, record, packed_summary, packed_outline, packed_detail,
-              seen_us, change)
+        "INSERT INTO archive_matches (id, sport, start_us, status, brief, record, packed_summary,
+             packed_outline, packed_detail, seen_us, change)
          VALUES ($1, $2, $3, $4, '', '', $5, $6, $7, $8, $9)
          ON CONFLICT (id) DO UPDATE SET sport = excluded.sport, start_us = excluded.start_us,
-             status = excluded.status, brief = '', record = '', detail = NULL,
-             packed_summary = excluded.packed_summary, packed_outline = excluded.packed_outline,
-             packed_detail = excluded.packed_detail, seen_us = excluded.seen_us,
-             change = excluded.change",
+             status = excluded.status, brief = '', record = '', packed_summary = excluded.packed_summary,
+             packed_outline = excluded.packed_outline, packed_detail = excluded.packed_detail,
+             detail = NULL, seen_us = excluded.seen_us, change = excluded.change",
     )
     .bind(signed(brief.id))
     .bind(brief.sport.as_str())
     .bind(brief.start)
     .bind(status)
-    .bind(packed_summary)
-    .bind(packed_outline)
-    .bind(packed_detail)
+    .bind(summary)
+    .bind(outline)
+    .bind(detail)
     .bind(now)
     .bind(change);
     within(STATEMENT_MAX, put.execute(connection)).await?;
@@ -327,10 +322,6 @@ fn entity(row: &AnyRow) -> Result<Entity, sqlx::Error> {
         about: json(row, "about")?,
     })
 }
-
-/// The columns of an [`outline`], and those of a whole record.
-const OUTLINE: &str = "id, brief, packed_summary, record, packed_outline";
-const WHOLE: &str = "id, brief, packed_summary, record, packed_outline, detail, packed_detail";
 
 fn summary(row: &AnyRow) -> Result<MatchSummary, sqlx::Error> {
     unpacked(row, "packed_summary")?.map_or_else(|| json(row, "brief"), Ok)
