@@ -1,13 +1,24 @@
-//! The fields of a record that lists of matches omit. They make up most of its size, so they are
-//! stored separately.
+//! The parts of a record that are stored separately: its summary, the outline that lists of whole matches need too, and the
+//! detail that they omit, which is most of its size.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-use super::{AnalysisRecord, LineUpRecord, MatchRecord, PlayRecord, PlayerRecord, PriceRecord};
+use super::{
+    AnalysisRecord, LineUpRecord, MatchRecord, MatchSummary, Names, PlayRecord, PlayerRecord,
+    PriceRecord,
+};
 
-/// The fields of a record that its summary does not have; those of football are `omitted` in the
+/// The fields of a record between its summary and its detail.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Outline<'a> {
+    refs: Cow<'a, BTreeMap<Arc<str>, Arc<str>>>,
+    names: Cow<'a, Names>,
+    play: Cow<'a, PlayRecord>,
+}
+
+/// The fields of a record that its outline does not have; those of football are `omitted` in the
 /// table of [`FootballRecord`](super::FootballRecord).
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Detail<'a> {
@@ -19,33 +30,39 @@ pub struct Detail<'a> {
 }
 
 impl MatchRecord {
-    /// Splits a record into its summary and its detail.
-    pub fn split(&self) -> (Self, Detail<'_>) {
+    /// Splits a record into its outline and its detail.
+    pub fn split(&self) -> (Outline<'_>, Detail<'_>) {
         let mut detail = Detail { prices: Cow::Borrowed(&self.prices), ..Detail::default() };
         let play = match &self.play {
             PlayRecord::Football(football) => {
                 detail.line_ups = Cow::Borrowed(&football.line_ups);
                 detail.players = Cow::Borrowed(&football.players);
                 detail.analysis = football.analysis.as_deref().map(Cow::Borrowed);
-                PlayRecord::Football(Box::new(football.summary()))
+                Cow::Owned(PlayRecord::Football(Box::new(football.summary())))
             }
-            PlayRecord::Tennis(_)
+            play @ (PlayRecord::Tennis(_)
             | PlayRecord::Scoreboard(_)
             | PlayRecord::Race(_)
-            | PlayRecord::None => self.play.clone(),
+            | PlayRecord::None) => Cow::Borrowed(play),
         };
-        let summary = Self {
-            brief: Arc::clone(&self.brief),
-            refs: self.refs.clone(),
-            names: self.names.clone(),
-            play,
-            prices: Vec::new(),
-            freshness: self.freshness,
-        };
-        (summary, detail)
+        let (refs, names) = (Cow::Borrowed(&self.refs), Cow::Borrowed(&self.names));
+        (Outline { refs, names, play }, detail)
     }
 
-    /// Completes a summary with its detail.
+    /// The record without its detail.
+    #[must_use]
+    pub fn from_outline(brief: MatchSummary, outline: Outline<'_>) -> Self {
+        Self {
+            brief: Arc::new(brief),
+            refs: outline.refs.into_owned(),
+            names: outline.names.into_owned(),
+            play: outline.play.into_owned(),
+            prices: Vec::new(),
+            freshness: None,
+        }
+    }
+
+    /// Adds the detail.
     pub fn complete(&mut self, detail: Detail<'_>) {
         let Detail { prices, line_ups, players, analysis } = detail;
         self.prices = prices.into_owned();

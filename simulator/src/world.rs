@@ -28,8 +28,8 @@ struct Circuit {
     draw: fn(DayNumber, &mut Dice) -> Vec<Booking>,
     /// Days before the first one.
     days: usize,
-    /// Matches of each, at most.
-    matches_max: usize,
+    /// Matches of each, at most; of leagues all.
+    matches_max: Option<usize>,
     /// The time of a match since the day began, by its place among the day's.
     when: fn(usize, &mut Dice) -> Micros,
 }
@@ -39,9 +39,15 @@ const CIRCUITS: [Circuit; 7] = [
     Circuit::of_leagues("csgo", draw::cs2, 2),
     Circuit::of_leagues("hockey", draw::hockey, 2),
     Circuit::of_leagues("basketball", draw::basketball, 2),
-    Circuit { name: "tennis", draw: draw::tennis, days: 10, matches_max: 12, when: any_time },
-    Circuit { name: "darts", draw: draw::darts, days: 8, matches_max: 12, when: any_time },
-    Circuit { name: "horseracing", draw: draw::races, days: 2, matches_max: 36, when: post_time },
+    Circuit { name: "tennis", draw: draw::tennis, days: 10, matches_max: Some(8), when: any_time },
+    Circuit { name: "darts", draw: draw::darts, days: 8, matches_max: Some(6), when: any_time },
+    Circuit {
+        name: "horseracing",
+        draw: draw::races,
+        days: 2,
+        matches_max: Some(18),
+        when: post_time,
+    },
 ];
 
 /// Kick-offs of the past are at quarters of an hour.
@@ -88,13 +94,17 @@ impl World {
     }
 
     /// The matches that were played before the first day, in the order of their starts: complete rounds of the
-    /// leagues, and some matches of the other sports. The last of them may end after the first day begins.
+    /// leagues that play on the days up to this one, and some matches of the other sports. Of the leagues that play
+    /// later it has one of each day, so that no day of the past is empty. The last matches may end after the first day begins.
     #[must_use]
-    pub fn past(&self) -> Vec<ScheduledMatch> {
+    pub fn past(&self, day: u64) -> Vec<ScheduledMatch> {
         let mut all = Vec::new();
         for (circuit, kind) in CIRCUITS.iter().zip(0..) {
             for days_back in 1..=circuit.days {
-                all.extend(circuit.matches(self.plan(-(days_back as i64)), kind));
+                // The first day on which those who played then play again.
+                let again = (ROUND_DAYS - days_back % ROUND_DAYS) % ROUND_DAYS;
+                let one_league = circuit.matches_max.is_none() && again as u64 > day;
+                all.extend(circuit.matches(self.plan(-(days_back as i64)), kind, one_league));
             }
         }
         all.sort_by_key(|planned| (planned.start(), planned.id()));
@@ -120,25 +130,30 @@ impl Circuit {
         rounds: usize,
     ) -> Self {
         let days = rounds * ROUND_DAYS;
-        Self { name, draw, days, matches_max: usize::MAX, when: any_time }
+        Self { name, draw, days, matches_max: None, when: any_time }
     }
 
-    /// The matches of a day of the past. `kind` distinguishes the circuits.
-    fn matches(&self, plan: Plan, kind: u64) -> Vec<ScheduledMatch> {
+    /// The matches of a day of the past, or those of one league, always the same. `kind` distinguishes the circuits.
+    fn matches(&self, plan: Plan, kind: u64, one_league: bool) -> Vec<ScheduledMatch> {
         let numbers = PAST_NUMBERS + kind * 1_000;
         let mut dice = Dice::new(plan.seed, numbers);
         let bookings = (self.draw)(plan.day, &mut dice);
-        let bookings = bookings.into_iter().take(self.matches_max).enumerate();
+        let bookings =
+            bookings.into_iter().take(self.matches_max.unwrap_or(usize::MAX)).enumerate();
         let entry = |(place, booking): (usize, Booking)| {
             let start = plan.start + (self.when)(place, &mut dice);
             let start = start - start.rem_euclid(QUARTER);
             let key = format!("{}/{}/past/{}/{place}", plan.seed, plan.start, self.name);
             let announced = start - DAY - dice.seconds((0, 3_600));
             let number = numbers + 1 + place as u64;
-            let entry: Entry = booking.entry(key.into(), number, announced, start, plan.round());
-            ScheduledMatch::new(entry, plan.seed)
+            booking.entry(key.into(), number, announced, start, plan.round())
         };
-        bookings.map(entry).collect()
+        let mut entries: Vec<Entry> = bookings.map(entry).collect();
+        if one_league {
+            let league = entries.iter().map(|entry| entry.competition.id).min();
+            entries.retain(|entry| Some(entry.competition.id) == league);
+        }
+        entries.into_iter().map(|entry| ScheduledMatch::new(entry, plan.seed)).collect()
     }
 }
 

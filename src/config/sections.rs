@@ -15,8 +15,8 @@ pub struct DemoConfig {
     pub enabled: bool,
     /// Seed of the day; the same seed gives the same day. Default 1.
     pub seed: u64,
-    /// Whether two weeks of results and the fixtures of the next days are written to the archive.
-    /// Default true; about 50 MB, and some seconds of one core at the first start.
+    /// Whether two weeks of results of the leagues that play and the fixtures of the next days are written to the archive.
+    /// Default true; about 12 MB, and some seconds of one core at the first start.
     pub past: bool,
     /// Minutes that the demo has already played when it starts, from 0 to 600. Default 70, so that
     /// some matches are in their second half. Fewer start faster.

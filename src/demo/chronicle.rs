@@ -38,6 +38,9 @@ const RETRY_AFTER: Duration = Duration::from_secs(10);
 /// Days after today that have fixtures, so that each league has its next round. Those of today have prices.
 const DAYS_AHEAD: u64 = 3;
 
+/// The day by which every league has played: each does on one of three.
+const ALL_PLAYED: u64 = 2;
+
 /// How long before the start the matches were that are stored with all that a feed reports, which is most of the archive: the
 /// last round of each league. Those before have their results.
 const DETAILED_US: Micros = 3 * DAY_US;
@@ -74,10 +77,12 @@ const MADE_AHEAD: usize = 2;
 struct ChronicleProgress {
     seed: u64,
     start: Micros,
-    /// Number of days whose fixtures are in the archive, and of those that have prices: all days
-    /// before these.
+    /// Number of days whose fixtures are in the archive, of those that have prices, and of those whose leagues have their
+    /// past: all days before these.
     fixtures: u64,
     priced: u64,
+    #[serde(default)]
+    past: u64,
 }
 
 #[derive(Debug)]
@@ -185,9 +190,11 @@ impl Chronicle {
         let stored = self.done().await?;
         let known = self.known();
         let mut played = self.missed(&known);
-        // Matches that were not over at the first start are so on the next day.
-        if stored.is_none() || today <= 1 {
-            let past = world.past();
+        // Matches that were not over at the first start are so on the next day, and other leagues play then.
+        let past = stored.as_ref().map_or(0, |done| done.past);
+        if today <= 1 || past <= today.min(ALL_PLAYED) {
+            self.archive.set_partial(true);
+            let past = world.past(today);
             played.extend(past.into_iter().filter(|it| !known.contains_key(&self.key(it))));
         }
         // The latest first: users look at them most.
@@ -199,7 +206,9 @@ impl Chronicle {
             start: world.start,
             fixtures: today,
             priced: today,
+            past: 0,
         });
+        done.past = done.past.max(today + 1);
         for day in today..=today + DAYS_AHEAD {
             let priced = day == today;
             let gets_prices = priced && day >= done.priced;
@@ -373,7 +382,7 @@ mod tests {
 
     #[test]
     fn results_have_scores_scorers_and_prices() {
-        let planned = some(World::new(1, NOW).past(), 30);
+        let planned = some(World::new(1, NOW).past(ALL_PLAYED), 30);
         let records = records(&planned, EVERYTHING, PLAYED, &PublicIds::default());
         assert_eq!(records.len(), planned.len());
         for record in &records {
@@ -404,7 +413,7 @@ mod tests {
     /// What is left of a match of football that was played weeks ago.
     #[test]
     fn results_without_details_have_goals_and_few_prices() {
-        let mut planned = some(World::new(1, NOW).past(), 25);
+        let mut planned = some(World::new(1, NOW).past(ALL_PLAYED), 25);
         planned.retain(|it| it.sport() == Sport::Football);
         let scope = RecordScope::Results { until: Micros::MAX, detailed_since: Micros::MAX };
         let records = records(&planned, scope, PLAYED, &PublicIds::default());
@@ -424,7 +433,7 @@ mod tests {
     /// A table computed from the results: all teams have played every round.
     #[test]
     fn tables_add_up() {
-        let mut planned = World::new(2, NOW).past();
+        let mut planned = World::new(2, NOW).past(ALL_PLAYED);
         planned.retain(|it| it.sport() == Sport::Football);
         // The first days, to keep the test short: each league plays once in three days, and the past keeps to quarters of
         // an hour.
@@ -449,7 +458,7 @@ mod tests {
     /// shots and the halves tell the same.
     #[test]
     fn figures_of_a_match_agree() {
-        let mut planned = World::new(3, NOW).past();
+        let mut planned = World::new(3, NOW).past(ALL_PLAYED);
         planned.retain(|it| it.sport() == Sport::Football && it.start() > NOW - 2 * DAY_US);
         for record in records(&planned, EVERYTHING, PLAYED, &PublicIds::default()) {
             let football = record.play.football().expect("football");
@@ -502,7 +511,7 @@ mod tests {
 
     #[test]
     fn matches_that_are_not_over_yet_are_left_out() {
-        let past = World::new(1, NOW).past();
+        let past = World::new(1, NOW).past(ALL_PLAYED);
         let last: Vec<_> = past.into_iter().rev().take(12).collect();
         let records = |until| {
             let scope = RecordScope::Results { until, detailed_since: Micros::MIN };

@@ -3,8 +3,12 @@
 use std::collections::BTreeMap;
 
 use database::{Database, DatabaseName};
-use history::archive::{Archive, OddsFilter, OddsRow, Period, Window};
+use history::{
+    archive::{Archive, OddsFilter, OddsRow, Period, Window},
+    query::MatchQuery,
+};
 use jiff::Timestamp;
+use record::PlayRecord;
 use serde_json::{Value, json};
 use sqlx::AnyPool;
 
@@ -17,7 +21,7 @@ async fn count(pool: &AnyPool, question: &'static str) -> i64 {
     sqlx::query_scalar(question).fetch_one(pool).await.expect("it answers")
 }
 
-async fn open_archive(place: &TestDatabase) -> Archive {
+pub(crate) async fn open_archive(place: &TestDatabase) -> Archive {
     let name = DatabaseName::from(&*place.db());
     let database = Database::open_existing(&name).await.expect("the database opens");
     Archive::open(&database).await.expect("the archive is read")
@@ -64,17 +68,17 @@ async fn check_consistent(pool: &AnyPool, when: &str) {
 }
 
 /// By id: the number of archived incidents and points of each match.
-async fn item_counts(pool: &AnyPool) -> BTreeMap<i64, usize> {
-    let records: Vec<(i64, String)> = sqlx::query_as("SELECT id, record FROM archive_matches")
-        .fetch_all(pool)
-        .await
-        .expect("they are read");
-    let size = |record: &str| {
-        let record: Value = serde_json::from_str(record).expect("a record is JSON");
-        let length = |name: &str| record["play"][name].as_array().map_or(0, Vec::len);
-        length("incidents") + length("points")
+async fn item_counts(archive: &Archive) -> BTreeMap<u64, usize> {
+    archive.reload().await.expect("the archive is read");
+    let all = archive.find(&MatchQuery::default()).briefs;
+    let ids: Vec<_> = all.iter().map(|brief| brief.id).collect();
+    let records = archive.records_without_detail(&ids).await.expect("they are read");
+    let size = |play: &PlayRecord| match play {
+        PlayRecord::Football(football) => football.incidents.len(),
+        PlayRecord::Tennis(tennis) => tennis.points.len(),
+        PlayRecord::Scoreboard(_) | PlayRecord::Race(_) | PlayRecord::None => 0,
     };
-    records.into_iter().map(|(id, record)| (id, size(&record))).collect()
+    records.iter().map(|record| (record.brief.id, size(&record.play))).collect()
 }
 
 async fn openings(archive: &Archive) -> BTreeMap<u64, (String, i64)> {
@@ -92,7 +96,7 @@ async fn archive_survives_a_crash() {
         let archive = open_archive(&place).await;
         check_consistent(&pool, "after the crash").await;
         check_prices(&archive, "after the crash").await;
-        let (before, opened) = (item_counts(&pool).await, openings(&archive).await);
+        let (before, opened) = (item_counts(&archive).await, openings(&archive).await);
         assert!(!before.is_empty() && !opened.is_empty(), "the demo has matches and prices");
 
         let mut hub = Hub::start_on(&place, &["serve"], &[WRITES]);
@@ -100,7 +104,7 @@ async fn archive_survives_a_crash() {
         assert_eq!(hub.stop(), Some(0));
         check_consistent(&pool, "after the stop").await;
         check_prices(&archive, "after the stop").await;
-        let after = item_counts(&pool).await;
+        let after = item_counts(&archive).await;
         for (id, size) in before {
             assert!(after.get(&id).is_some_and(|it| *it >= size), "match {id} lost some of it");
         }

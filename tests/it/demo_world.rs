@@ -2,12 +2,16 @@
 
 use std::{collections::BTreeMap, ffi::OsString, fs, time::Duration};
 
+use facts::event::Sport;
+use history::query::MatchQuery;
+use record::Status;
 use serde_json::Value;
 use sqlx::{AnyPool, Row};
 
 use crate::{
     agreement::{Rest, score_on_board, sports},
     answers::agreement::HubRest,
+    archive::open_archive,
     mcp::recordings::check_boards,
     support::{ALL_ADDONS, Hub, Setting, TestDatabase},
 };
@@ -62,9 +66,9 @@ async fn database_has_a_past_and_a_future_and_a_restart_adds_nothing() {
     for sport in SPORTS {
         // Four days of the leagues, of which the first has begun, and fewer of the others.
         assert!(to_come[sport] > 80, "{sport} to come: {to_come:?}");
-        assert!((60..1_200).contains(&played[sport]), "{sport} played: {played:?}");
+        assert!((36..1_200).contains(&played[sport]), "{sport} played: {played:?}");
     }
-    check_tables(&pool).await;
+    check_tables(&place).await;
     check_results(&hub).await;
     let again = {
         drop(hub);
@@ -77,28 +81,29 @@ async fn database_has_a_past_and_a_future_and_a_restart_adds_nothing() {
     assert_eq!(again, first);
 }
 
-/// Before the demo's own days each league has played five rounds, but for matches that were in play when the demo began. On
-/// those days it plays at most once more, and a database of another day may have some more.
-async fn check_tables(pool: &AnyPool) {
-    let rows = sqlx::query(
-        "SELECT brief FROM archive_matches WHERE sport = 'football' AND status = 'finished'",
-    );
-    let rows = rows.fetch_all(pool).await.expect("the database answers");
+/// Before the demo's own days each league that plays on the first of them has played five rounds, but for matches that were in
+/// play when the demo began, and so have two others. On those days it plays at most once more, and a database of another day
+/// may have some more.
+async fn check_tables(place: &TestDatabase) {
+    let archive = open_archive(place).await;
+    let query = MatchQuery {
+        statuses: Some(vec![Status::Finished]),
+        ..MatchQuery::of_sport(Sport::Football)
+    };
     let mut tables: BTreeMap<u64, BTreeMap<u64, u32>> = BTreeMap::new();
     let mut goals: BTreeMap<u64, i64> = BTreeMap::new();
-    for row in rows {
-        let brief: Value = serde_json::from_str(row.get("brief")).expect("JSON");
-        let league = brief["competition"].as_u64().expect("a league");
-        let number = |of: &str, place: usize| brief[of][place].as_u64().expect("a number");
+    for brief in archive.find(&query).briefs {
+        let league = brief.competition.expect("a league");
+        let (sides, score) = (brief.sides.expect("two sides"), brief.score.expect("a score"));
         for side in 0..2 {
             let table = tables.entry(league).or_default();
-            *table.entry(number("sides", side)).or_default() += 1;
-            let difference = number("score", side) as i64 - number("score", 1 - side) as i64;
+            *table.entry(sides[side]).or_default() += 1;
+            let difference = i64::from(score[side]) - i64::from(score[1 - side]);
             *goals.entry(league).or_default() += difference;
         }
     }
     assert!(goals.values().all(|sum| *sum == 0), "goals for and against: {goals:?}");
-    assert_eq!(tables.len(), 18);
+    assert!((8..=18).contains(&tables.len()), "{tables:?}");
     for table in tables.values() {
         assert_eq!(table.len(), 22);
         assert!(table.values().all(|played| (4..=8).contains(played)), "{table:?}");

@@ -455,6 +455,10 @@ impl Archive {
         self.find_under(&[], query)
     }
 
+    fn ids(&self, query: &MatchQuery) -> Vec<Key> {
+        self.find(query).briefs.iter().map(|brief| brief.id).collect()
+    }
+
     /// The matches in which each two of these teams or players meet, the oldest first.
     #[must_use]
     pub fn meetings(&self, pairs: &HashSet<[Key; 2]>) -> HashMap<[Key; 2], Vec<Arc<MatchSummary>>> {
@@ -550,7 +554,15 @@ impl Archive {
         filter: &AppearanceFilter,
         window: Window,
     ) -> Result<(usize, Vec<Appearance>), sqlx::Error> {
-        self.inner.store.appearances(filter, window).await
+        let AppearanceFilter { matches: None, players: None, teams: Some(teams), .. } = filter else {
+            return self.inner.store.appearances(filter, window).await;
+        };
+        // No index has them by team.
+        let (from, before) = (filter.from, filter.before);
+        let of_team = |team: &Key| MatchQuery { team: Some(*team), from, before, ..MatchQuery::default() };
+        let matches = teams.iter().flat_map(|team| self.ids(&of_team(team))).collect();
+        let filter = AppearanceFilter { matches: Some(matches), ..filter.clone() };
+        self.inner.store.appearances(&filter, window).await
     }
 
     /// The leaders of a season in this, best first.
@@ -564,7 +576,8 @@ impl Archive {
         leader: Leader,
         limit: usize,
     ) -> Result<Vec<LeaderRow>, sqlx::Error> {
-        self.inner.store.leaders(season, leader, limit).await
+        let matches = self.ids(&MatchQuery { season: Some(season), ..MatchQuery::default() });
+        self.inner.store.leaders((season, &matches), leader, limit).await
     }
 
     /// The number of matches from which the leaders of a season are counted.
@@ -573,7 +586,8 @@ impl Archive {
     ///
     /// If the database fails.
     pub async fn leader_matches(&self, season: Key, leader: Leader) -> Result<u64, sqlx::Error> {
-        self.inner.store.leader_matches(season, leader).await
+        let matches = self.ids(&MatchQuery { season: Some(season), ..MatchQuery::default() });
+        self.inner.store.leader_matches(&matches, leader).await
     }
 }
 

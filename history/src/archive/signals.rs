@@ -2,9 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use sqlx::Row;
+use sqlx::any::AnyRow;
 use tokio::sync::watch;
 
+use super::store::{compressed, json, unpacked};
 use crate::{ids::NUMBERS_MAX, signal_board::SignalBoard};
 use database::{Database, STATEMENT_MAX, WriteBudget, is_deposed, within};
 use record::signal::SignalRecord;
@@ -22,18 +23,17 @@ const RESTORED_MAX: i64 = 20_000;
 ///
 /// If the database fails.
 pub async fn restore(database: &Database, board: &SignalBoard) -> Result<(), sqlx::Error> {
-    let stored =
-        sqlx::query("SELECT about FROM archive_signals ORDER BY began_us DESC, id LIMIT $1");
-    let stored = stored.bind(RESTORED_MAX).try_map(|row: sqlx::any::AnyRow| {
-        let text: String = row.try_get("about")?;
-        let record = serde_json::from_str::<SignalRecord>(&text);
-        record.map_err(|error| sqlx::Error::Decode(Box::new(error)))
-    });
+    let stored = "SELECT about, packed FROM archive_signals ORDER BY began_us DESC, id LIMIT $1";
+    let stored = sqlx::query(stored).bind(RESTORED_MAX).try_map(|row| signal(&row));
     let mut stored = stored.fetch_all(database.pool()).await?;
     // Older ones, from before ids were public ids, are skipped.
     stored.retain(|record| record.id <= u64::from(NUMBERS_MAX));
     board.restore(&stored.into_iter().map(Arc::new).collect::<Vec<_>>());
     Ok(())
+}
+
+fn signal(row: &AnyRow) -> Result<SignalRecord, sqlx::Error> {
+    unpacked(row, "packed")?.map_or_else(|| json(row, "about"), Ok)
 }
 
 /// Writes changed signals periodically until the hub has stopped, and then once more.
@@ -71,14 +71,12 @@ async fn write(
 ) -> Result<(), sqlx::Error> {
     let mut steps = database.batch_writer(pace);
     for record in records {
-        let about = serde_json::to_string(&**record);
-        let about = about.map_err(|error| sqlx::Error::Encode(Box::new(error)))?;
         let put = sqlx::query(
             "INSERT INTO archive_signals
-                 (id, sport, kind, match_id, strength, began_us, ended_us, about)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+                 (id, sport, kind, match_id, strength, began_us, ended_us, about, packed)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, '', $8)
              ON CONFLICT (id) DO UPDATE SET strength = excluded.strength,
-                 ended_us = excluded.ended_us, about = excluded.about
+                 ended_us = excluded.ended_us, about = '', packed = excluded.packed
              WHERE archive_signals.ended_us IS NULL OR excluded.ended_us IS NOT NULL",
         )
         .bind(record.digest().0.cast_signed())
@@ -88,7 +86,7 @@ async fn write(
         .bind(i64::from(record.signal.strength))
         .bind(record.began)
         .bind(record.ended)
-        .bind(about);
+        .bind(compressed(&**record)?);
         within(STATEMENT_MAX, put.execute(steps.next().await?)).await?;
     }
     steps.finish().await
@@ -142,11 +140,9 @@ mod tests {
                 vec![arbitrage(20, Some(23))],
             ];
             let stored = async || -> Vec<SignalRecord> {
-                let about = sqlx::query_scalar::<_, String>(
-                    "SELECT about FROM archive_signals ORDER BY id",
-                );
-                let about = about.fetch_all(database.pool()).await.unwrap();
-                about.iter().map(|text| serde_json::from_str(text).unwrap()).collect()
+                let all = sqlx::query("SELECT about, packed FROM archive_signals ORDER BY id");
+                let all = all.try_map(|row| signal(&row));
+                all.fetch_all(database.pool()).await.unwrap()
             };
             let write = async |exports: &[Vec<Arc<SignalRecord>>]| {
                 let board = SignalBoard::default();

@@ -15,13 +15,16 @@ use super::{
 /// 22 November 2026, 6:40.
 const NOW: Micros = 1_795_329_600_000_000;
 
+/// A day by which every league has played.
+const LATER: u64 = 2;
+
 fn ids(planned: &[ScheduledMatch]) -> BTreeSet<Id> {
     planned.iter().map(ScheduledMatch::id).collect()
 }
 
 #[test]
 fn past_has_complete_rounds_of_leagues_and_some_matches_of_others() {
-    let all = World::new(1, NOW).past();
+    let all = World::new(1, NOW).past(LATER);
     let mut counts: BTreeMap<Sport, usize> = BTreeMap::new();
     for planned in &all {
         *counts.entry(planned.sport()).or_default() += 1;
@@ -34,12 +37,46 @@ fn past_has_complete_rounds_of_leagues_and_some_matches_of_others() {
     }
     assert_eq!(
         [Sport::Tennis, Sport::Darts, Sport::HorseRacing].map(|it| counts[&it]),
-        [120, 96, 72]
+        [80, 48, 36]
     );
     assert!(all.iter().any(|it| it.start() > NOW - 60 * 60_000_000), "no match began lately");
     for days_back in 1..=15 {
         let day = NOW - days_back * DAY..NOW - (days_back - 1) * DAY;
         assert!(all.iter().any(|it| day.contains(&it.start())), "{days_back} days ago");
+    }
+}
+
+/// At first it is smaller: who plays on the first day has the whole past, and no day is empty.
+#[test]
+fn past_grows_with_the_leagues_that_play() {
+    let world = World::new(1, NOW);
+    let (first, all) = (world.past(0), world.past(LATER));
+    assert!(
+        ids(&first).is_subset(&ids(&world.past(1))) && ids(&world.past(1)).is_subset(&ids(&all))
+    );
+    assert_eq!(first.iter().filter(|it| it.sport() == Sport::Football).count(), 5 * 8 * 11);
+    for days_back in 1..=15 {
+        let day = NOW - days_back * DAY..NOW - (days_back - 1) * DAY;
+        let football = first.iter().filter(|it| it.sport() == Sport::Football);
+        assert!(football.clone().any(|it| day.contains(&it.start())), "{days_back} days ago");
+    }
+    for day in 0..=LATER {
+        let past = world.past(day);
+        let plays = |id: Id| {
+            let played = past.iter().filter_map(|it| it.entry().sides.as_ref());
+            played.flatten().filter(|side| side.id == id).count()
+        };
+        for planned in world.programme(day) {
+            let Some(sides) = &planned.entry().sides else { continue };
+            let rounds = match planned.sport() {
+                Sport::Football => 5,
+                Sport::Cs2 | Sport::Hockey | Sport::Basketball => 2,
+                _ => continue,
+            };
+            for side in sides {
+                assert_eq!(plays(side.id), rounds, "{} on day {day}", side.name);
+            }
+        }
     }
 }
 
@@ -49,7 +86,7 @@ fn calendar_is_plausible() {
     // At the beginning of a season, too.
     for start in [NOW, NOW + 5 * 60 * 60_000_000, NOW - 113 * DAY, NOW + 200 * DAY] {
         let world = World::new(4, start);
-        let mut all = world.past();
+        let mut all = world.past(LATER);
         all.extend((0..8).flat_map(|day| world.programme(day)));
         all.sort_by_key(ScheduledMatch::start);
         let mut played: BTreeMap<Id, Micros> = BTreeMap::new();
@@ -81,20 +118,20 @@ fn calendar_is_plausible() {
 
 #[test]
 fn past_is_determined_by_seed_and_start() {
-    let (one, again) = (World::new(1, NOW).past(), World::new(1, NOW).past());
+    let (one, again) = (World::new(1, NOW).past(LATER), World::new(1, NOW).past(LATER));
     assert_eq!(ids(&one), ids(&again));
     for (one, again) in one.iter().zip(&again).step_by(300) {
         assert_eq!(one.result(true), again.result(true));
     }
     for other in [World::new(2, NOW), World::new(1, NOW + DAY)] {
-        assert!(ids(&other.past()).is_disjoint(&ids(&one)));
+        assert!(ids(&other.past(LATER)).is_disjoint(&ids(&one)));
     }
 }
 
 /// Results are by the rules, too, and each side plays once a round.
 #[test]
 fn results_pass_the_checker() {
-    let all = World::new(3, NOW).past();
+    let all = World::new(3, NOW).past(LATER);
     for planned in all.iter().step_by(41) {
         let mut checker = Checker::default();
         let result = planned.result(true);
@@ -113,7 +150,7 @@ fn results_pass_the_checker() {
 /// Without details it is the same match: nothing is added, no score or incident is missing, and few bookmakers are left.
 #[test]
 fn result_without_details_is_a_part_of_the_detailed_one() {
-    for planned in World::new(6, NOW).past().iter().step_by(61) {
+    for planned in World::new(6, NOW).past(LATER).iter().step_by(61) {
         let events = |detailed| -> Vec<Event> {
             planned.result(detailed).into_iter().flat_map(|timed| timed.batch.events).collect()
         };
@@ -162,6 +199,22 @@ fn past_result_equals_the_played_result() {
     let played = goals(&mut live.iter(), first.id());
     assert!(played.is_some());
     assert_eq!(played, goals(&mut result.iter(), first.id()));
+}
+
+/// The history of prices begins with the announcement and goes up to the start.
+#[test]
+fn results_have_prices_from_before_the_start() {
+    for planned in World::new(7, NOW).past(0).iter().step_by(53) {
+        let result = planned.result(false);
+        let priced =
+            result.iter().filter(|timed| timed.batch.events.iter().any(|it| book(it).is_some()));
+        let first = priced.map(|timed| timed.clock_us).min().expect("prices");
+        assert!(
+            first < planned.start() && first > planned.start() - 2 * DAY,
+            "{:?}",
+            planned.entry()
+        );
+    }
 }
 
 /// What is on next week's programme is played under the ids that it has there.

@@ -8,7 +8,7 @@ use sqlx::{AssertSqlSafe, Row, any::AnyRow};
 
 use super::{
     ArchiveStore, encode, signed,
-    statement::{Conditions, rows, rows_max, whole},
+    statement::{Conditions, id_array, ids_in, rows, rows_max, whole},
     unsigned,
 };
 use crate::{
@@ -30,10 +30,11 @@ impl ArchiveStore {
         window: Window,
     ) -> Result<(usize, Vec<Appearance>), sqlx::Error> {
         let mut conditions = Conditions::default();
+        let is_sqlite = self.database.is_sqlite();
         conditions.number("public_id = ?", filter.id.map(signed));
-        conditions.ids("match_id", filter.matches.as_deref());
-        conditions.ids("player", filter.players.as_deref());
-        conditions.ids("team", filter.teams.as_deref());
+        conditions.ids(is_sqlite, "match_id", filter.matches.as_deref());
+        conditions.ids(is_sqlite, "player", filter.players.as_deref());
+        conditions.ids(is_sqlite, "team", filter.teams.as_deref());
         conditions.number("start_us >= ?", filter.from);
         conditions.number("start_us < ?", filter.before);
         let played = "(played = 1 OR yellow + red > 0) AND (start_us IS NULL OR start_us <= ?)";
@@ -56,14 +57,16 @@ impl ArchiveStore {
         rows.into_iter().map(PackedAppearance::appearance).collect()
     }
 
-    /// The players with the highest values first, and among equal values those with fewer matches.
+    /// The players with the highest values first, and among equal values those with fewer matches. `matches`: those of the
+    /// season.
     pub(in crate::archive) async fn leaders(
         &self,
-        season: Key,
+        (season, matches): (Key, &[Key]),
         leader: Leader,
         limit: usize,
     ) -> Result<Vec<LeaderRow>, sqlx::Error> {
-        let counted = leader.expression(self.database.is_sqlite());
+        let is_sqlite = self.database.is_sqlite();
+        let (counted, of_season) = (leader.expression(is_sqlite), ids_in(is_sqlite, "$3"));
         let leaders = format!(
             "SELECT player, value, matches,
                  (SELECT team FROM archive_appearances last
@@ -71,10 +74,11 @@ impl ArchiveStore {
                   ORDER BY start_us DESC NULLS LAST, match_id DESC LIMIT 1) AS team
              FROM (SELECT player, CAST(sum({counted}) AS BIGINT) AS value,
                        CAST(sum(played) AS BIGINT) AS matches
-                   FROM archive_appearances WHERE season = $1 GROUP BY player) sums
+                   FROM archive_appearances WHERE match_id IN {of_season} GROUP BY player) sums
              WHERE value > 0 ORDER BY value DESC, matches, player LIMIT $2"
         );
         let leaders = sqlx::query(AssertSqlSafe(leaders)).bind(signed(season)).bind(whole(limit));
+        let leaders = leaders.bind(id_array(matches));
         let leaders = leaders.try_map(|row: AnyRow| {
             let number = |column: &str| row.try_get::<i64, _>(column).map(unsigned);
             Ok(LeaderRow {
@@ -87,23 +91,24 @@ impl ArchiveStore {
         leaders.fetch_all(self.database.pool()).await
     }
 
-    /// Matches with players who were on the pitch; for what only some feeds count, those with one.
+    /// Of these, matches with players who were on the pitch; for what only some feeds count, those with one.
     pub(in crate::archive) async fn leader_matches(
         &self,
-        season: Key,
+        matches: &[Key],
         leader: Leader,
     ) -> Result<u64, sqlx::Error> {
-        let counted = leader.expression(self.database.is_sqlite());
+        let is_sqlite = self.database.is_sqlite();
+        let (counted, wanted) = (leader.expression(is_sqlite), ids_in(is_sqlite, "$1"));
         let counts = match leader.is_rarely_counted() {
             true => format!(" AND {counted} > 0"),
             false => String::new(),
         };
-        let matches = format!(
+        let counted = format!(
             "SELECT CAST(count(DISTINCT match_id) AS BIGINT) FROM archive_appearances
-             WHERE season = $1 AND played = 1{counts}"
+             WHERE match_id IN {wanted} AND played = 1{counts}"
         );
-        let matches = sqlx::query_scalar(AssertSqlSafe(matches)).bind(signed(season));
-        matches.fetch_one(self.database.pool()).await.map(unsigned)
+        let counted = sqlx::query_scalar(AssertSqlSafe(counted)).bind(id_array(matches));
+        counted.fetch_one(self.database.pool()).await.map(unsigned)
     }
 }
 

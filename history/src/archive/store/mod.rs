@@ -21,6 +21,7 @@ use sqlx::{AnyConnection, AssertSqlSafe, Row, any::AnyRow};
 #[cfg(test)]
 pub(super) use self::odds::put_rows;
 pub(super) use self::odds::{move_ticks, remove as remove_prices};
+pub(super) use self::pack::compressed;
 use self::statement::{Conditions, Statement, id_array, ids_in, whole};
 use super::{
     entity::{Entity, EntityKind},
@@ -65,15 +66,15 @@ impl ArchiveStore {
     }
 
     pub(super) async fn briefs(&self) -> Result<Vec<MatchSummary>, sqlx::Error> {
-        let briefs = sqlx::query("SELECT brief FROM archive_matches");
-        briefs.try_map(|row| json(&row, "brief")).fetch_all(self.database.pool()).await
+        let briefs = sqlx::query("SELECT brief, packed_summary FROM archive_matches");
+        briefs.try_map(|row| summary(&row)).fetch_all(self.database.pool()).await
     }
 
     /// Those of the writes after this one.
     pub(super) async fn briefs_since(&self, change: i64) -> Result<Vec<MatchSummary>, sqlx::Error> {
-        let briefs =
-            sqlx::query("SELECT brief FROM archive_matches WHERE change > $1").bind(change);
-        briefs.try_map(|row| json(&row, "brief")).fetch_all(self.database.pool()).await
+        let briefs = "SELECT brief, packed_summary FROM archive_matches WHERE change > $1";
+        let briefs = sqlx::query(briefs).bind(change);
+        briefs.try_map(|row| summary(&row)).fetch_all(self.database.pool()).await
     }
 
     pub(super) async fn entities(&self) -> Result<Vec<Entity>, sqlx::Error> {
@@ -91,15 +92,15 @@ impl ArchiveStore {
         &self,
         ids: &[Key],
     ) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
-        self.read(ids, "id, record", |row| json(row, "record")).await
+        self.read(ids, "id, brief, packed_summary, record, packed_outline", outline).await
     }
 
     /// The records in this order; unknown ones are left out.
     pub(super) async fn records(&self, ids: &[Key]) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
-        self.read(ids, "id, record, detail, packed_detail", |row| {
-            let mut record: MatchRecord = json(row, "record")?;
-            if let Some(packed) = row.try_get::<Option<Vec<u8>>, _>("packed_detail")? {
-                record.complete(pack::expanded(&packed)?);
+        self.read(ids, "*", |row| {
+            let mut record = outline(row)?;
+            if let Some(detail) = unpacked(row, "packed_detail")? {
+                record.complete(detail);
             } else if row.try_get::<Option<&str>, _>("detail")?.is_some() {
                 record.complete(json(row, "detail")?);
             }
@@ -249,47 +250,45 @@ async fn next_change(connection: &mut AnyConnection) -> Result<i64, sqlx::Error>
 struct RecordRow<'a> {
     brief: &'a MatchSummary,
     status: String,
-    brief_json: String,
-    record_json: String,
-    packed_detail: Vec<u8>,
+    /// The summary, the outline and the detail.
+    packed: [Vec<u8>; 3],
 }
 
 impl<'a> RecordRow<'a> {
     fn of(record: &'a MatchRecord) -> Result<Self, sqlx::Error> {
         let brief = &record.brief;
         let status = serde_json::to_value(brief.status).map_err(encode)?;
-        let (summary, detail) = record.split();
+        let (outline, detail) = record.split();
         Ok(Self {
             brief,
             status: status.as_str().unwrap_or_default().to_owned(),
-            brief_json: serde_json::to_string(brief).map_err(encode)?,
-            record_json: serde_json::to_string(&summary).map_err(encode)?,
-            packed_detail: pack::compressed(&detail)?,
+            packed: [compressed(&**brief)?, compressed(&outline)?, compressed(&detail)?],
         })
     }
 }
 
 async fn put_match(
     connection: &mut AnyConnection,
-    RecordRow { brief, status, brief_json, record_json, packed_detail }: RecordRow<'_>,
+    RecordRow { brief, status, packed: [summary, outline, detail] }: RecordRow<'_>,
     now: Micros,
     change: i64,
 ) -> Result<(), sqlx::Error> {
     let put = sqlx::query(
-        "INSERT INTO archive_matches
-             (id, sport, start_us, status, brief, record, packed_detail, seen_us, change)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+        "INSERT INTO archive_matches (id, sport, start_us, status, brief, record, packed_summary,
+             packed_outline, packed_detail, seen_us, change)
+         VALUES ($1, $2, $3, $4, '', '', $5, $6, $7, $8, $9)
          ON CONFLICT (id) DO UPDATE SET sport = excluded.sport, start_us = excluded.start_us,
-             status = excluded.status, brief = excluded.brief, record = excluded.record,
-             detail = NULL, packed_detail = excluded.packed_detail, seen_us = excluded.seen_us, change = excluded.change",
+             status = excluded.status, brief = '', record = '', packed_summary = excluded.packed_summary,
+             packed_outline = excluded.packed_outline, packed_detail = excluded.packed_detail,
+             detail = NULL, seen_us = excluded.seen_us, change = excluded.change",
     )
     .bind(signed(brief.id))
     .bind(brief.sport.as_str())
     .bind(brief.start)
     .bind(status)
-    .bind(brief_json)
-    .bind(record_json)
-    .bind(packed_detail)
+    .bind(summary)
+    .bind(outline)
+    .bind(detail)
     .bind(now)
     .bind(change);
     within(STATEMENT_MAX, put.execute(connection)).await?;
@@ -340,7 +339,28 @@ fn entity(row: &AnyRow) -> Result<Entity, sqlx::Error> {
     })
 }
 
-fn json<T: DeserializeOwned>(row: &AnyRow, column: &str) -> Result<T, sqlx::Error> {
+fn summary(row: &AnyRow) -> Result<MatchSummary, sqlx::Error> {
+    unpacked(row, "packed_summary")?.map_or_else(|| json(row, "brief"), Ok)
+}
+
+/// A record without its detail.
+fn outline(row: &AnyRow) -> Result<MatchRecord, sqlx::Error> {
+    match unpacked(row, "packed_outline")? {
+        Some(outline) => Ok(MatchRecord::from_outline(summary(row)?, outline)),
+        None => json(row, "record"),
+    }
+}
+
+/// A document of a column in which versions before do not have it.
+pub(super) fn unpacked<T: DeserializeOwned>(
+    row: &AnyRow,
+    column: &str,
+) -> Result<Option<T>, sqlx::Error> {
+    let packed: Option<Vec<u8>> = row.try_get(column)?;
+    packed.map(|packed| pack::expanded(&packed)).transpose()
+}
+
+pub(super) fn json<T: DeserializeOwned>(row: &AnyRow, column: &str) -> Result<T, sqlx::Error> {
     let text: &str = row.try_get(column)?;
     serde_json::from_str(text).map_err(|error| sqlx::Error::Decode(Box::new(error)))
 }

@@ -4,7 +4,6 @@ use std::fmt::Write;
 
 use sqlx::{Any, any::AnyArguments, query::Query};
 
-use super::signed;
 use record::Key;
 
 /// Values of one `INSERT`. SQLite accepts 32,766. A statement costs two switches of threads, which
@@ -59,28 +58,35 @@ pub(super) fn list(first: usize, count: usize) -> String {
     list
 }
 
-/// The conditions of a query, and the numbers bound to them.
+/// The conditions of a query, and the values bound to them.
 #[derive(Debug, Default)]
 pub(super) struct Conditions {
     texts: Vec<String>,
-    values: Vec<i64>,
+    values: Vec<Value>,
+}
+
+#[derive(Debug)]
+enum Value {
+    Number(i64),
+    /// As [`id_array`] writes them.
+    Ids(String),
 }
 
 impl Conditions {
     /// `condition` has one `?` for the number.
     pub(super) fn number(&mut self, condition: &str, number: impl Into<Option<i64>>) {
         if let Some(number) = number.into() {
-            self.values.push(number);
+            self.values.push(Value::Number(number));
             self.texts.push(condition.replace('?', &format!("${}", self.values.len())));
         }
     }
 
-    /// The column has one of these ids, of which there are some.
-    pub(super) fn ids(&mut self, column: &str, ids: Option<&[Key]>) {
+    /// This column is one of these ids.
+    pub(super) fn ids(&mut self, is_sqlite: bool, column: &str, ids: Option<&[Key]>) {
         if let Some(ids) = ids {
-            let list = list(self.values.len() + 1, ids.len());
-            self.values.extend(ids.iter().copied().map(signed));
-            self.texts.push(format!("{column} IN {list}"));
+            self.values.push(Value::Ids(id_array(ids)));
+            let wanted = ids_in(is_sqlite, &format!("${}", self.values.len()));
+            self.texts.push(format!("{column} IN {wanted}"));
         }
     }
 
@@ -98,7 +104,10 @@ impl Conditions {
     }
 
     pub(super) fn bind<'q>(&self, query: Statement<'q>) -> Statement<'q> {
-        self.values.iter().fold(query, |query, number| query.bind(*number))
+        self.values.iter().fold(query, |query, value| match value {
+            Value::Number(number) => query.bind(*number),
+            Value::Ids(ids) => query.bind(ids.clone()),
+        })
     }
 }
 
