@@ -554,12 +554,14 @@ impl Archive {
         filter: &AppearanceFilter,
         window: Window,
     ) -> Result<(usize, Vec<Appearance>), sqlx::Error> {
-        let AppearanceFilter { matches: None, players: None, teams: Some(teams), .. } = filter else {
+        let AppearanceFilter { matches: None, players: None, teams: Some(teams), .. } = filter
+        else {
             return self.inner.store.appearances(filter, window).await;
         };
         // No index has them by team.
         let (from, before) = (filter.from, filter.before);
-        let of_team = |team: &Key| MatchQuery { team: Some(*team), from, before, ..MatchQuery::default() };
+        let of_team =
+            |team: &Key| MatchQuery { team: Some(*team), from, before, ..MatchQuery::default() };
         let matches = teams.iter().flat_map(|team| self.ids(&of_team(team))).collect();
         let filter = AppearanceFilter { matches: Some(matches), ..filter.clone() };
         self.inner.store.appearances(&filter, window).await

@@ -245,7 +245,11 @@ mod tests {
             (20 * long, none, false),
             (20 * long, long, true),
         ] {
-            assert_eq!(is_alone(silent, keys_silent, after), expected, "{silent:?} {keys_silent:?}");
+            assert_eq!(
+                is_alone(silent, keys_silent, after),
+                expected,
+                "{silent:?} {keys_silent:?}"
+            );
         }
     }
 

@@ -243,8 +243,11 @@ impl RunningNode {
         let (shown, view) = watch::channel("not known yet".to_owned());
         let watching = watch_stream(cluster.stream.clone(), shown);
         let watching = supervisor::spawn("cluster-stream", Lifetime::UntilStop, watching);
-        let signs =
-            LeaderSigns::new(parts.accounts.database(), cluster.stream.identity(), cluster.node.to_string());
+        let signs = LeaderSigns::new(
+            parts.accounts.database(),
+            cluster.stream.identity(),
+            cluster.node.to_string(),
+        );
         let records = Arc::clone(&parts.records);
         let noting = client_service::note_commits(cluster.lead.clone(), records, signs.clone());
         let noting = supervisor::spawn("cluster-signs", Lifetime::UntilStop, noting);

@@ -137,7 +137,8 @@ impl TestCluster<'_> {
         let ready = replaced.elapsed();
         let running = self.nodes[..joining].iter().zip(&starts);
         let ended = running.filter(|(node, start)| node.place.start_number() != **start).count();
-        steps.say(format_args!("{joining} nodes are ready after {ready:.1?}, {ended} by a restart"));
+        steps
+            .say(format_args!("{joining} nodes are ready after {ready:.1?}, {ended} by a restart"));
         let (mut recorder, after) = recorder.go_on_after_loss().await?;
         observer.replace_log(after);
         steps.say(format_args!("a generation begins after record {after}"));
