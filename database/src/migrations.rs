@@ -246,7 +246,7 @@ mod tests {
             assert_eq!(count(&database, ticks).await, 18_000);
             assert_eq!(count(&database, ["SELECT count(*) FROM archive_price_ids"; 2]).await, 6_000);
             assert_eq!(count(&database, ["SELECT count(*) FROM archive_matches"; 2]).await, 400);
-            let mut connection = database.pool().acquire().await.unwrap();
+            let (_slot, mut connection) = database.pool().acquire().await.unwrap();
             assert!(are_applied(&mut connection, sqlite).await.unwrap());
             drop(connection);
             database.close().await;

@@ -122,7 +122,7 @@ impl Rest for Demo {
 async fn every_match_of_the_demo_tells_each_figure_in_one_way() {
     let (world, ids) = (World::new(1, START), PublicIds::default());
     let (mut past, mut current) = (Matches::default(), Matches::default());
-    for planned in world.past() {
+    for planned in world.past(0) {
         past.play(planned.result(planned.start() >= START - DETAILED), &ids);
     }
     // Each match of a day at another moment: before it, in play, after it.

@@ -216,7 +216,8 @@ async fn connections_that_wait_are_closed_for_others() {
             held.push(stream);
             assert_eq!(hub.get("/pricing/").await.status, 200, "{unfinished:?} {number}");
         }
-        read_all(&mut held[0]).await;
+        let (read, _) = read_all(&mut held[0]).await;
+        assert!(read.is_empty(), "{unfinished:?}: the first is closed without a response");
     }
 }
 
