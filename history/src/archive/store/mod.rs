@@ -97,7 +97,9 @@ impl ArchiveStore {
 
     /// The records in this order; unknown ones are left out.
     pub(super) async fn records(&self, ids: &[Key]) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
-        self.read(ids, "*", |row| {
+        // Not `*`: PostgreSQL refuses a prepared `*` once a migration has added a column.
+        let columns = "id, brief, packed_summary, record, packed_outline, detail, packed_detail";
+        self.read(ids, columns, |row| {
             let mut record = outline(row)?;
             if let Some(detail) = unpacked(row, "packed_detail")? {
                 record.complete(detail);
