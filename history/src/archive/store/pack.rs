@@ -37,7 +37,13 @@ static DECODER: LazyLock<DecoderDictionary<'static>> =
 /// The JSON of a value, compressed (zstd).
 pub(in crate::archive) fn compressed(value: &impl Serialize) -> Result<Vec<u8>, sqlx::Error> {
     let json = serde_json::to_vec(value).map_err(encode)?;
-    Ok(Compressor::with_prepared_dictionary(&ENCODER)?.compress(&json)?)
+    let mut zstd = Compressor::with_prepared_dictionary(&ENCODER)?;
+    // Otherwise a changed bit can be read as another value.
+    zstd.include_checksum(true)?;
+    let mut packed = zstd.compress(&json)?;
+    // It has room for the JSON as it is.
+    packed.shrink_to_fit();
+    Ok(packed)
 }
 
 /// A value from its JSON. Migrations wrote it as it is, versions before migration 25 with zlib.
@@ -173,7 +179,9 @@ mod tests {
     #[test]
     fn damaged_documents_are_refused() {
         let whole = compressed(&"x".repeat(1_000)).unwrap();
-        for stored in [&whole[..whole.len() - 1], &[], &whole[..1], &[b'x'; 20]] {
+        let mut changed = whole.clone();
+        changed[whole.len() - 1] ^= 1;
+        for stored in [&whole[..whole.len() - 1], &[], &whole[..1], &[b'x'; 20], &changed[..]] {
             assert!(expanded::<String>(stored).is_err(), "{stored:?}");
         }
     }
