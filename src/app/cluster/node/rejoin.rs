@@ -197,14 +197,14 @@ impl Node {
         Ok(is_own.then_some(HeldTerm { term: message.term, seq }))
     }
 
-    /// Begins a term behind the node's last record, unless the stream has later ones.
+    /// Begins a term behind the node's last record, unless the stream has later ones, or another node has begun there.
     async fn begin_term(
         &self,
         end: StreamEnd,
         position: LogPosition,
     ) -> Result<Found, ClusterFailure> {
-        let (last, _) = join::last_position(&self.cluster.stream, end).await?;
-        if last.number > position.number {
+        let (last, newest) = join::last_position(&self.cluster.stream, end).await?;
+        if last.number > position.number || newest > self.place.term {
             return Ok(Found::Other);
         }
         let begun = join::begin_term(&self.cluster, Some(position), end, self.place.term).await?;
