@@ -79,7 +79,8 @@ async fn http_responds(address: SocketAddr) -> io::Result<()> {
 /// writer and the HTTP server respond.
 pub(super) fn is_serving(hub_handle: &HubHandle, log_state: &LogState, address: SocketAddr) {
     is_ready();
-    let Some(period) = sd_notify::watchdog_enabled() else { return };
+    let period = sd_notify::watchdog_enabled().filter(|period| !period.is_zero());
+    let Some(period) = period else { return };
     let (hub_handle, log_state) = (hub_handle.clone(), log_state.clone());
     let silent_part = move |within| {
         let writer = timeout(within, writer_responds(hub_handle.clone(), log_state.clone()));

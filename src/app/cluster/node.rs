@@ -184,7 +184,11 @@ impl Node {
             match self.follow(&mut orders).await {
                 Ok(true) => return Ok(()),
                 Ok(false) => {}
-                Err(lost) if lost.is_loss() => self.rejoin(lost).await?,
+                Err(lost) if lost.is_loss() => {
+                    if self.rejoin(lost, &mut orders).await? {
+                        return Ok(());
+                    }
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -271,16 +275,26 @@ impl Node {
                         return Ok(false);
                     }
                 }
-                order = orders.recv() => match order {
-                    None => return Ok(true),
-                    Some(NodeOrder::HandOver { reply, .. }) => {
-                        // The requester may be gone.
-                        reply.send(Err("this node does not lead".to_owned())).ok();
+                order = orders.recv() => {
+                    if self.take_order(order) {
+                        return Ok(true);
                     }
-                    Some(NodeOrder::Drain { ends }) => self.clients.drain(ends),
                 }
             }
         }
+    }
+
+    /// What a node that does not lead does with an order. Returns true when the process stops.
+    fn take_order(&mut self, order: Option<NodeOrder>) -> bool {
+        match order {
+            None => return true,
+            Some(NodeOrder::HandOver { reply, .. }) => {
+                // The requester may be gone.
+                reply.send(Err("this node does not lead".to_owned())).ok();
+            }
+            Some(NodeOrder::Drain { ends }) => self.clients.drain(ends),
+        }
+        false
     }
 
     /// Informs the hub that readers need to wait no longer, if that is so.

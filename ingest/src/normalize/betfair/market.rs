@@ -162,9 +162,9 @@ impl Market {
         let mut is_named = vec![false; self.runners.len() + definition.runners.len()];
         for (index, (runner, outcome)) in definition.runners.iter().zip(outcomes).enumerate() {
             match self.runner_index(runner.key, index) {
-                Ok(index) => {
-                    is_named[index] = true;
-                    let defined_runner = &mut self.runners[index];
+                Ok(at) => {
+                    is_named[at] = true;
+                    let defined_runner = &mut self.runners[at];
                     defined_runner.is_defined = true;
                     let before = selections_before.get(index);
                     selections.push(selection(defined_runner, before, runner, outcome, notices));

@@ -10,10 +10,13 @@ use std::time::Duration;
 use cluster::{Body, Stored, StreamEnd, node_log::HeldTerm};
 use hub::pipeline::HubStopped;
 use log::LogPosition;
-use tokio::time::{Instant, sleep};
+use tokio::{
+    sync::mpsc,
+    time::{Instant, sleep},
+};
 use tracing::{info, warn};
 
-use super::{CLOCK_UNFIT_US, ClusterInput, Node, NodeError};
+use super::{CLOCK_UNFIT_US, ClusterInput, Node, NodeError, NodeOrder};
 use crate::app::{
     cluster::{
         ClusterFailure,
@@ -69,8 +72,12 @@ fn left(held: HeldTerm, is_same: bool, last: u64, newest: u64) -> Left {
 
 impl Node {
     /// The stream no longer has what this node follows: looks for the last record of the node there. Afterwards the
-    /// node follows, or leads.
-    pub(super) async fn rejoin(&mut self, lost: NodeError) -> Result<(), NodeError> {
+    /// node follows, or leads. Returns true when the process stops.
+    pub(super) async fn rejoin(
+        &mut self,
+        lost: NodeError,
+        orders: &mut mpsc::Receiver<NodeOrder>,
+    ) -> Result<bool, NodeError> {
         warn!(
             error = &lost as &dyn std::error::Error,
             "the stream has other messages than this node: it looks for its place there"
@@ -86,16 +93,28 @@ impl Node {
                     self.signs.set_log(self.cluster.stream.identity());
                     self.parts.fanout.set_stale(None);
                     info!(record = place.position.number, "this node follows the stream again");
-                    return Ok(());
+                    return Ok(false);
                 }
-                Ok(Found::Leads(held)) => return self.begin_generation(held).await,
+                Ok(Found::Leads(held)) => {
+                    self.begin_generation(held).await?;
+                    return Ok(false);
+                }
                 Ok(Found::Other) if Instant::now() >= until => return Err(lost),
                 Ok(Found::Other) => {}
                 Ok(Found::Nothing) => until = Instant::now() + PLACE_WITHIN,
                 Err(failure) if failure.is_passing() => until = Instant::now() + PLACE_WITHIN,
                 Err(failure) => return Err(failure.into()),
             }
-            sleep(LOOK_EVERY).await;
+            tokio::select! {
+                () = sleep(LOOK_EVERY) => {}
+                order = orders.recv() => {
+                    if self.take_order(order) {
+                        return Ok(true);
+                    }
+                }
+            }
+            let heard = self.cluster.beats.all().into_iter().map(|heard| heard.at.elapsed()).min();
+            self.clients.look_for_keys(heard.unwrap_or_else(|| began.elapsed()));
         }
     }
 
@@ -103,12 +122,15 @@ impl Node {
         let (stream, position) = (&self.cluster.stream, self.place.position);
         stream.check().await?;
         let end = stream.end().await?;
-        if let Some(held) = self.own_term(end, position).await? {
+        // One that it knows is of before the loss.
+        let begun = self.own_term(end, position).await?;
+        if let Some(held) = begun.filter(|begun| begun.term > self.place.term) {
             return Ok(Found::Leads(held));
         }
         if let Some(seq) = stream.find(position).await? {
             let stored = stream.read(seq).await?;
-            let term = stored.map_or(0, |stored| stored.message.term);
+            // The database may have a term that the stream has lost.
+            let term = stored.map_or(0, |stored| stored.message.term).max(self.place.term);
             return Ok(Found::Follows(Place { seq, position, term }));
         }
         // The leader begins if it is there, or else the node that has most.
@@ -175,14 +197,14 @@ impl Node {
         Ok(is_own.then_some(HeldTerm { term: message.term, seq }))
     }
 
-    /// Begins a term behind the node's last record, unless the stream has later ones.
+    /// Begins a term behind the node's last record, unless the stream has later ones, or another node has begun there.
     async fn begin_term(
         &self,
         end: StreamEnd,
         position: LogPosition,
     ) -> Result<Found, ClusterFailure> {
-        let (last, _) = join::last_position(&self.cluster.stream, end).await?;
-        if last.number > position.number {
+        let (last, newest) = join::last_position(&self.cluster.stream, end).await?;
+        if last.number > position.number || newest > self.place.term {
             return Ok(Found::Other);
         }
         let begun = join::begin_term(&self.cluster, Some(position), end, self.place.term).await?;
