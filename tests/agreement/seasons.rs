@@ -35,10 +35,10 @@ pub(crate) fn player_counts(players: &[Value], incidents: &[Value]) -> PlayerCou
         counts.insert(number(&row["player_id"]), LEADERS.map(|(_, name, _)| number(&row[name])));
     }
     let rows: BTreeSet<u64> = counts.keys().copied().collect();
-    for (place, (.., cards)) in LEADERS.iter().enumerate() {
+    for (index, (.., cards)) in LEADERS.iter().enumerate() {
         for card in incidents.iter().filter(|it| is_card(it, cards)) {
             if let Some(player) = card["player_id"].as_u64().filter(|it| !rows.contains(it)) {
-                counts.entry(player).or_default()[place] += 1;
+                counts.entry(player).or_default()[index] += 1;
             }
         }
     }
@@ -65,11 +65,11 @@ async fn check_leaders(rest: &impl Rest, checked: &[Checked]) {
         }
     }
     for ((league, season), players) in sums {
-        for (place, (word, ..)) in LEADERS.iter().enumerate() {
+        for (index, (word, ..)) in LEADERS.iter().enumerate() {
             let path = format!("/api/v2/leagues/{league}/top/{word}/?season_id={season}&limit=50");
             let answer = rest.get(&path).await;
             for leader in array(&answer["leaders"]) {
-                let sum = players.get(&number(&leader["player_id"])).map(|sums| sums[place]);
+                let sum = players.get(&number(&leader["player_id"])).map(|sums| sums[index]);
                 assert_eq!(sum, leader["value"].as_u64(), "{path}: {leader}");
             }
         }
@@ -90,7 +90,7 @@ async fn check_tables(rest: &impl Rest, events: &[&Value]) {
             seasons.entry(season).or_default().push(*event);
         }
     }
-    for ((league, season), own) in seasons {
+    for ((league, season), events) in seasons {
         let path = format!("leagues/{league}/standings/");
         let first = rest.get(&format!("/api/{path}?season={season}")).await;
         let second = rest.get(&format!("/api/v2/{path}?season_id={season}")).await;
@@ -103,7 +103,7 @@ async fn check_tables(rest: &impl Rest, events: &[&Value]) {
             others.map(|(name, table)| (Some(name.as_str()), rows(table))).collect();
         assert_eq!(groups, others, "{path} of {season}");
         for row in second["standings"].as_array().into_iter().flatten() {
-            check_standing(row, &own);
+            check_standing(row, &events);
         }
     }
 }
@@ -113,18 +113,20 @@ fn check_standing(row: &Value, events: &[&Value]) {
     let team = &row["team_id"];
     let mut results: Vec<(Option<&str>, [u64; 2])> = Vec::new();
     for event in events {
-        let Some(place) =
+        let Some(side) =
             SIDES.iter().position(|(side, _)| event[format!("{side}_team_id").as_str()] == *team)
         else {
             continue;
         };
         let goals = SIDES.map(|(side, _)| event[format!("{side}_score").as_str()].as_u64());
         let [Some(home), Some(away)] = goals else { continue };
-        let goals = if place == 0 { [home, away] } else { [away, home] };
+        let goals = if side == 0 { [home, away] } else { [away, home] };
         results.push((event["event_date"].as_str(), goals));
     }
     let sum = |side: usize| results.iter().map(|(_, goals)| goals[side]).sum::<u64>();
-    let count = |order| results.iter().filter(|(_, [own, other])| own.cmp(other) == order).count();
+    let count = |order| {
+        results.iter().filter(|(_, [scored, conceded])| scored.cmp(conceded) == order).count()
+    };
     let (won, drawn) = (count(Ordering::Greater), count(Ordering::Equal));
     let figures = ["played", "won", "drawn", "lost", "gf", "ga"].map(|it| number(&row[it]));
     let lost = results.len() - won - drawn;
@@ -134,13 +136,13 @@ fn check_standing(row: &Value, events: &[&Value]) {
     let form = row["form"].as_str().expect("a form");
     assert_eq!(form.len(), results.len().min(5), "{row}");
     results.sort_unstable();
-    let [own, other] = results.last().map_or([0, 0], |(_, goals)| *goals);
-    let last = match own.cmp(&other) {
+    let [scored, conceded] = results.last().map_or([0, 0], |(_, goals)| *goals);
+    let last = match scored.cmp(&conceded) {
         Ordering::Greater => 'W',
         Ordering::Equal => 'D',
         Ordering::Less => 'L',
     };
-    assert!(form.is_empty() || form.ends_with(last), "{row} ends with {own}-{other}");
+    assert!(form.is_empty() || form.ends_with(last), "{row} ends with {scored}-{conceded}");
 }
 
 /// Head-to-head records count the earlier matches of the list, extra time included.
@@ -164,11 +166,11 @@ async fn check_meetings(rest: &impl Rest, events: &[&Value]) {
         let earlier: Vec<&&Value> =
             met.get(&teams).into_iter().flatten().filter(is_earlier).collect();
         let goals = |team: &Value| -> u64 {
-            let own = |it: &&&Value| {
-                let side = usize::from(it["home_team_id"] != *team);
-                score_on_board(it)[side].as_u64().unwrap_or(0)
+            let scored = |event: &&&Value| {
+                let side = usize::from(event["home_team_id"] != *team);
+                score_on_board(event)[side].as_u64().unwrap_or(0)
             };
-            earlier.iter().map(own).sum()
+            earlier.iter().map(scored).sum()
         };
         let scored = earlier.iter().filter(|it| !score_on_board(it).is_null()).count() as u64;
         let counted = [scored, goals(&event["home_team_id"]), goals(&event["away_team_id"])];

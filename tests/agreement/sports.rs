@@ -51,8 +51,8 @@ fn check_sets(row: &Value) {
     if !is_over || sets.is_empty() || row["player1_sets"].is_null() {
         return;
     }
-    let won = |own: &str, other: &str| {
-        sets.iter().filter(|set| number(&set[own]) > number(&set[other])).count() as u64
+    let won = |player: &str, other: &str| {
+        sets.iter().filter(|set| number(&set[player]) > number(&set[other])).count() as u64
     };
     let told = ["player1_sets", "player2_sets"].map(|name| number(&row[name]));
     assert_eq!([won("p1", "p2"), won("p2", "p1")], told, "{row}");

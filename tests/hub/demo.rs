@@ -24,7 +24,7 @@ use web::api::{self, ApiParts};
 
 use crate::{
     agreement::{
-        Rest, check_document, check_football, number,
+        Checked, Rest, check_document, check_football, number,
         seasons::check_seasons,
         sports::{self, SPORTS, check_sport},
     },
@@ -126,8 +126,8 @@ async fn every_match_of_the_demo_tells_each_figure_in_one_way() {
         past.play(planned.result(planned.start() >= START - DETAILED), &ids);
     }
     // Each match of a day at another moment: before it, in play, after it.
-    for (place, planned) in (0..).zip(world.programme(0)) {
-        let until = planned.start() + (place * 7 % 150 - 5) * MINUTE;
+    for (index, planned) in (0..).zip(world.programme(0)) {
+        let until = planned.start() + (index * 7 % 150 - 5) * MINUTE;
         let played = planned.played(60 * MINUTE, 1);
         current.play(played.take_while(|timed| timed.clock_us <= until), &ids);
     }
@@ -136,8 +136,8 @@ async fn every_match_of_the_demo_tells_each_figure_in_one_way() {
     documents.append(&mut current.documents);
 
     let football = check_football(&demo).await;
-    for it in &football {
-        check_document(&demo, &documents[&number(&it.event["id"])], &it.event).await;
+    for Checked { event, .. } in &football {
+        check_document(&demo, &documents[&number(&event["id"])], event).await;
     }
     let detailed = football.iter().filter(|it| it.is_detailed);
     let (over, in_play): (Vec<_>, Vec<_>) =
