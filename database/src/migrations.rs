@@ -60,6 +60,8 @@ const STEPS: [&str; 2] = [
     include_str!("../../migrations/steps/0021_sqlite.sql"),
     include_str!("../../migrations/steps/0021_postgres.sql"),
 ];
+/// How the checksums of migration 21 began while it converted everything itself, for SQLite and PostgreSQL.
+const CONVERTED_AT_ONCE: [[u8; 4]; 2] = [[0xc6, 0xfa, 0x30, 0xae], [0x6d, 0x27, 0xee, 0x4b]];
 /// The matches up to which rows are converted.
 const CONVERTED_UNTIL: &str = "SELECT until_id FROM archive_conversion";
 
@@ -116,7 +118,7 @@ async fn apply_before(
     let all = ALL.map(|of| migration(of, sqlite)).into_iter();
     for migration in all.filter(|migration| migration.version < version) {
         match applied.iter().find(|applied| applied.version == migration.version) {
-            Some(applied) if applied.checksum == migration.checksum => {}
+            Some(applied) if is_same(applied, &migration, sqlite) => {}
             Some(_) => return Err(MigrateError::VersionMismatch(migration.version).into()),
             None => {
                 connection.apply(TABLE, &migration).await?;
@@ -129,7 +131,9 @@ async fn apply_before(
 /// Converts rows unless all are; returns whether all are now.
 async fn is_converted(connection: &mut AnyConnection, sqlite: bool) -> Result<bool, DatabaseError> {
     let applied = connection.list_applied_migrations(TABLE).await?;
-    if applied.iter().any(|applied| applied.version == CONVERTED) {
+    let is_done =
+        |it: &AppliedMigration| it.version == CONVERTED || was_converted_at_once(it, sqlite);
+    if applied.iter().any(is_done) {
         return Ok(true);
     }
     connection.execute(STEPS[usize::from(!sqlite)]).await?;
@@ -164,9 +168,18 @@ pub(super) async fn are_applied(
     refuse_newer(&applied)?;
     let is_applied = |migration: &Migration| {
         let same = |own: &&AppliedMigration| own.version == migration.version;
-        applied.iter().find(same).is_some_and(|own| own.checksum == migration.checksum)
+        applied.iter().find(same).is_some_and(|own| is_same(own, migration, sqlite))
     };
     Ok(ALL.iter().all(|of| is_applied(&migration(*of, sqlite))))
+}
+
+fn is_same(applied: &AppliedMigration, migration: &Migration, sqlite: bool) -> bool {
+    applied.checksum == migration.checksum || was_converted_at_once(applied, sqlite)
+}
+
+fn was_converted_at_once(applied: &AppliedMigration, sqlite: bool) -> bool {
+    let checksum = &CONVERTED_AT_ONCE[usize::from(!sqlite)];
+    applied.version == 21 && applied.checksum.starts_with(checksum)
 }
 
 fn migration(
@@ -249,6 +262,32 @@ mod tests {
             let (_slot, mut connection) = database.pool().acquire().await.unwrap();
             assert!(are_applied(&mut connection, sqlite).await.unwrap());
             drop(connection);
+            database.close().await;
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn database_that_was_converted_at_once_is_migrated() {
+        on_empty(async |name| {
+            let database = Database::unmigrated(&name).await.unwrap();
+            let sqlite = database.is_sqlite();
+            let mut tx = database.begin().await.unwrap();
+            prepare(&mut tx, sqlite).await.unwrap();
+            apply_before(&mut tx, sqlite, 22).await.unwrap();
+            for old in [
+                "DROP TABLE archive_conversion",
+                "DROP TABLE archive_ticks",
+                "DROP TABLE archive_odds",
+            ] {
+                sqlx::query(old).execute(&mut *tx).await.unwrap();
+            }
+            let former = "UPDATE _sqlx_migrations SET checksum = $1 WHERE version = 21";
+            let checksum = CONVERTED_AT_ONCE[usize::from(!sqlite)].to_vec();
+            sqlx::query(former).bind(checksum).execute(&mut *tx).await.unwrap();
+            assert!(run(&mut tx, sqlite).await.unwrap());
+            assert!(are_applied(&mut tx, sqlite).await.unwrap());
+            tx.commit().await.unwrap();
             database.close().await;
         })
         .await;

@@ -84,7 +84,10 @@ impl Call<'_> {
         if matches!(self.tool.declared.does, ToolAction::Matches { .. }) {
             self.take_pair(&mut arguments).await?;
         }
-        for Argument { name, kind, .. } in &self.tool.arguments {
+        // Last, since a season is one of a league.
+        let is_season = |argument: &&Argument| argument.name == "season_id";
+        let (seasons, others): (Vec<_>, Vec<_>) = self.tool.arguments.iter().partition(is_season);
+        for Argument { name, kind, .. } in others.into_iter().chain(seasons) {
             let Some(asked) = arguments.text(name).map(ToOwned::to_owned) else { continue };
             let (id, described) = match *kind {
                 ArgumentKind::EntityId(kind @ EntityKind::Season) => {

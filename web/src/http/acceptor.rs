@@ -38,7 +38,7 @@ use tracing::debug;
 use super::{
     Shared,
     activity::{Activity, Expiry},
-    connections::{ConnectionPermit, RouterPermit, WriteProgress},
+    connections::{ConnectionPermit, WriteProgress},
     error::log_failure,
     head::{self, Head, Upgrade},
     holders::{HeldConnection, Stage},
@@ -264,11 +264,11 @@ impl Acceptor {
         }
         let connections = &self.shared.connections;
         let router_permit = connections.acquire_for_router(held, is_operator(&bytes));
-        let Some(mut router_permit) = router_permit else {
+        let Some(router_permit) = router_permit else {
             return connection.refuse(FULL).await;
         };
         // hyper refuses later versions, so such a connection has this one request.
-        router_permit.is_extra |= head::lower_version(&mut bytes);
+        let stays = !(head::lower_version(&mut bytes) || router_permit.is_extra);
         drop(permit);
         let progress = WriteProgress::new(connections.clone());
         let activity = Activity::new(held.handle.clone(), begun, Instant::now());
@@ -276,7 +276,7 @@ impl Acceptor {
         let options = self.shared.parts.socket_options;
         let connection = connection.into_preread(bytes, options, watch).await?;
         // Boxed: the future is large, and most connections never get here.
-        Box::pin(self.answer(connection, from, router_permit, (&activity, held))).await
+        Box::pin(self.answer(connection, from, stays, (&activity, held))).await
     }
 
     /// The client behind a connection whose first request is a plain upgrade.
@@ -325,16 +325,16 @@ impl Acceptor {
         Err(ErrorKind::UnexpectedEof.into())
     }
 
-    /// Serves all requests of a connection.
+    /// Serves all requests of a connection; if it does not stay, one.
     async fn answer(
         &self,
         connection: Preread,
         from: IpAddr,
-        router_permit: RouterPermit,
+        stays: bool,
         (activity, held): (&Activity, &HeldConnection),
     ) -> io::Result<()> {
         let service = service_fn(async |request: hyper::Request<Incoming>| {
-            let may_stay = !router_permit.is_extra && keeps_alive(&request);
+            let may_stay = stays && keeps_alive(&request);
             let mut request = request.map(|body| activity.begin(body));
             request.extensions_mut().insert(held.handle.clone());
             let mut response = self.service.answer(from, request).await;
@@ -353,7 +353,7 @@ impl Acceptor {
         // Without a timer it has no time limits of its own.
         let mut connection = hyper::server::conn::http1::Builder::new()
             .max_buf_size(BUFFER_BYTES)
-            .keep_alive(!router_permit.is_extra)
+            .keep_alive(stays)
             .serve_connection(TokioIo::new(connection), service)
             .with_upgrades();
         let mut stop = self.stop.clone();

@@ -155,7 +155,10 @@ impl Connections {
         if !is_extra {
             self.inner.open.fetch_add(1, Ordering::Relaxed);
             gauge!("matchwire_http_connections").increment(1);
-        } else if !(is_operator && take(&self.inner.operators, OPERATOR_CONNECTIONS_MAX)) {
+        } else if is_operator && take(&self.inner.operators, OPERATOR_CONNECTIONS_MAX) {
+            // Not to be closed as one of which nothing is known.
+            held.handle.update(|holders, id| holders.enter(id, Stage::Answering));
+        } else {
             counter!("matchwire_http_connections_refused_total", "reason" => "all").increment(1);
             return None;
         }
@@ -281,7 +284,7 @@ impl Drop for ConnectionPermit {
 #[derive(Debug)]
 pub(super) struct RouterPermit {
     inner: Arc<Inner>,
-    /// It may send one request: beyond the limit, or of a later version of HTTP/1.
+    /// It is beyond the limit, and may send one request.
     pub(super) is_extra: bool,
 }
 

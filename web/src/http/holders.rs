@@ -119,16 +119,17 @@ impl Holders {
         });
     }
 
-    /// Hands a connection to the router. If that has as many as it may, another one is closed; false if none may be.
+    /// Hands a connection to the router. If that has as many as it may, others are closed; false if none may be.
     pub(super) fn route(&mut self, id: u64) -> bool {
         let Some(payer) = self.entries.get(&id).map(|entry| entry.payer) else { return false };
-        let has_room = self.routed < self.connections_max
-            || self.close_one(&Stage::ROUTED)
-            || self.close_answering_for(payer);
-        if has_room {
-            self.update(id, true, |entry| (entry.stage, entry.is_routed) = (Stage::New, true));
+        // It may have more, whose requests came just in time, and operators' are closed too.
+        while self.routed >= self.connections_max {
+            if !(self.close_one(&Stage::ROUTED) || self.close_answering_for(payer)) {
+                return false;
+            }
         }
-        has_room
+        self.update(id, true, |entry| (entry.stage, entry.is_routed) = (Stage::New, true));
+        true
     }
 
     fn update(&mut self, id: u64, stays: bool, change: impl FnOnce(&mut Entry)) {

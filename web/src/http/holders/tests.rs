@@ -109,6 +109,8 @@ fn request_that_comes_just_in_time_is_answered() {
     assert!(holders.is_closing(idle));
     holders.enter(idle, Stage::Answering);
     assert!(!holders.is_closing(idle));
+    assert_eq!(open(&mut holders, stranger(3), Stage::New), None, "one remains, which is answered");
+    assert_eq!(holders.routed, 1);
 }
 
 #[test]
