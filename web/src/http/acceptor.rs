@@ -193,8 +193,11 @@ impl Acceptor {
         let most = self.shared.parts.descriptors_max;
         // The system gives the lowest that is free, so as many are open.
         let left = most.saturating_sub(usize::try_from(tcp.as_raw_fd()).unwrap_or(usize::MAX));
-        let is_short = left <= DESCRIPTORS_FREE.min(most / 8);
-        if is_short && self.shared.connections.close_one(&Stage::WAITING) || left == 0 {
+        let connections = &self.shared.connections;
+        let free_min = DESCRIPTORS_FREE.min(most / 8);
+        // Those that are being closed become free.
+        let is_short = left <= free_min && left + connections.closing() <= free_min;
+        if is_short && connections.close_one(&Stage::WAITING) || left == 0 {
             base::log_limited!(warn, "closed a connection: too many files are open");
         }
         left > 0

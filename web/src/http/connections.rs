@@ -139,6 +139,11 @@ impl Connections {
         Some((self.inner.holders.add(Payer::address(address), false), Some(permit)))
     }
 
+    /// The connections that are being closed.
+    pub(super) fn closing(&self) -> usize {
+        self.inner.holders.lock().closing()
+    }
+
     /// Closes a connection in one of these stages; false if there is none.
     pub(super) fn close_one(&self, stages: &[Stage]) -> bool {
         self.inner.holders.lock().close_one(stages)

@@ -185,6 +185,11 @@ impl Holders {
         }
     }
 
+    /// The connections that are being closed.
+    pub(super) fn closing(&self) -> usize {
+        self.entries.len() - self.order.len()
+    }
+
     pub(super) fn is_closing(&self, id: u64) -> bool {
         self.entries.get(&id).is_none_or(|entry| entry.turn.is_none())
     }
