@@ -340,7 +340,7 @@ impl Acceptor {
             let may_stay = stays && keeps_alive(&request);
             let mut request = request.map(|body| activity.begin(body));
             request.extensions_mut().insert(held.handle.clone());
-            let mut response = self.service.answer(from, request).await;
+            let mut response = Box::pin(self.service.answer(from, request)).await;
             let status = response.status();
             if status.as_u16() >= 400 && activity.owes_bytes() {
                 // hyper closes it, unless the rest has come already.

@@ -117,7 +117,7 @@ async fn standings(request: &ApiRequest) -> ApiResult {
     let view = View::now(&request.api.history, Some(Sport::Football));
     let league = FootballSeasons::in_view(&view, Some(entity.id)).league(&request.api, &entity);
     let seasons = query.params.ids_up_to("season", IDS_MAX)?;
-    let seasons = seasons.or(league.season_id.map(|id| vec![id]));
+    let seasons = seasons.or_else(|| league.season_id.map(|id| vec![id]));
     let one = seasons.as_ref().filter(|ids| ids.len() == 1);
     let season_id = one.and_then(|ids| ids.first().copied());
     let filter = MatchQuery { competition: Some(entity.id), seasons, ..MatchQuery::default() };
