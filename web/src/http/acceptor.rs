@@ -80,6 +80,9 @@ const FIRST_BYTES_AFTER_STOP: Duration = Duration::from_millis(500);
 /// File descriptors that are kept free by closing connections, so that those that are being closed do not take the last ones.
 const DESCRIPTORS_FREE: usize = 64;
 
+/// How long connections that are being closed may take before the next one is accepted.
+const CLOSE_TIME: Duration = Duration::from_millis(100);
+
 const LISTENER: Token = Token(0);
 const STOP: Token = Token(1);
 
@@ -174,7 +177,7 @@ impl Acceptor {
         })?;
         while !self.is_stopped() {
             match listener.accept() {
-                Ok((tcp, from)) if self.has_room_for(&tcp) => {
+                Ok((tcp, from)) if self.has_room_for(&tcp, runtime) => {
                     return Some((tcp.into(), from.ip(), permit));
                 }
                 Ok(_) => {}
@@ -189,7 +192,8 @@ impl Acceptor {
     }
 
     /// Whether the descriptor of a new connection is for connections. If few are left, another connection is closed.
-    fn has_room_for(&self, tcp: &impl AsRawFd) -> bool {
+    /// While few of those are closed yet, the next ones wait in the queue of the system.
+    fn has_room_for(&self, tcp: &impl AsRawFd, runtime: &Handle) -> bool {
         let most = self.shared.parts.descriptors_max;
         // The system gives the lowest that is free, so as many are open.
         let left = most.saturating_sub(usize::try_from(tcp.as_raw_fd()).unwrap_or(usize::MAX));
@@ -199,6 +203,9 @@ impl Acceptor {
         let is_short = left <= free_min && left + connections.closing() <= free_min;
         if is_short && connections.close_one(&Stage::WAITING) || left == 0 {
             base::log_limited!(warn, "closed a connection: too many files are open");
+        }
+        if left <= free_min / 2 {
+            runtime.block_on(timeout(CLOSE_TIME, connections.until_closed())).ok();
         }
         left > 0
     }

@@ -144,6 +144,11 @@ impl Connections {
         self.inner.holders.lock().closing()
     }
 
+    /// Waits until no connection is being closed.
+    pub(super) async fn until_closed(&self) {
+        self.inner.holders.until_closed().await;
+    }
+
     /// Closes a connection in one of these stages; false if there is none.
     pub(super) fn close_one(&self, stages: &[Stage]) -> bool {
         self.inner.holders.lock().close_one(stages)

@@ -102,10 +102,11 @@ impl Holders {
         id
     }
 
-    fn remove(&mut self, id: u64) {
-        self.take(id);
+    /// Returns whether it was being closed.
+    fn remove(&mut self, id: u64) -> bool {
+        let was_closing = !self.take(id);
         self.end_head(id);
-        self.entries.remove(&id);
+        self.entries.remove(&id).is_some() && was_closing
     }
 
     /// A connection enters a stage. One that is being closed stays if its request has come just in time.
@@ -285,11 +286,16 @@ impl Holders {
 
 /// The table of all connections; clones share it.
 #[derive(Debug, Clone)]
-pub(super) struct HolderTable(Arc<Mutex<Holders>>);
+pub(super) struct HolderTable {
+    holders: Arc<Mutex<Holders>>,
+    /// A connection that was being closed is closed.
+    closed: Arc<Notify>,
+}
 
 impl HolderTable {
     pub(super) fn new(connections_max: usize) -> Self {
-        Self(Arc::new(Mutex::new(Holders::new(connections_max))))
+        let holders = Arc::new(Mutex::new(Holders::new(connections_max)));
+        Self { holders, closed: Arc::default() }
     }
 
     /// Adds a new connection. `is_shared`: it comes from a proxy.
@@ -301,7 +307,17 @@ impl HolderTable {
 
     /// Each change is complete.
     pub(super) fn lock(&self) -> MutexGuard<'_, Holders> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.holders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) async fn until_closed(&self) {
+        loop {
+            let closed = self.closed.notified();
+            if self.lock().closing() == 0 {
+                return;
+            }
+            closed.await;
+        }
     }
 }
 
@@ -326,7 +342,10 @@ impl HeldConnection {
 
 impl Drop for HeldConnection {
     fn drop(&mut self) {
-        self.handle.update(Holders::remove);
+        let was_closing = self.handle.update(Holders::remove);
+        if was_closing {
+            self.handle.table.closed.notify_one();
+        }
     }
 }
 

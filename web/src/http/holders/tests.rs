@@ -168,6 +168,8 @@ fn tables_agree_after_any_changes() {
             assert!(ranks.iter().all(|rank| holders.rank(rank.3, *stage) == Some(*rank)));
         }
     }
-    ids.iter().for_each(|id| holders.remove(*id));
+    for id in &ids {
+        holders.remove(*id);
+    }
     assert!(holders.order.is_empty() && holders.counts.is_empty() && holders.long_heads.is_empty());
 }
