@@ -234,12 +234,14 @@ impl Hub {
     /// the same names have another epoch.
     pub fn restart_source(&mut self, source: SourceNumber, now: Micros, changes: &mut Vec<Change>) {
         let stamp = Stamp { source: None, received: now, published: now };
+        let moment = Moment { source: None, received: now };
         for id in self.matches_of(source) {
-            let known = self.matches.get_mut(id).expect("it was found above");
-            if known.state.has_other_source(source) {
-                for book in known.state.forget_source(source) {
-                    self.close_book(id, book, changes);
-                }
+            let Some(slot) = self.matches.slot(id) else { continue };
+            let state = &mut self.matches[slot].state;
+            if state.has_other_source(source) {
+                let replaced = state.forget_source(source);
+                let delta = MatchDelta { replaced, ..MatchDelta::default() };
+                self.publish_match(slot, &delta, moment, stamp, changes);
             } else {
                 self.remove(id, stamp, changes);
             }

@@ -179,3 +179,17 @@ fn readers_offer_what_sockets_do() {
     let steps = [Step::Fact(0, sides), odds(market), odds(price), Step::Export(8)];
     assert_eq!(check(&steps).expect("no other"), 2, "of the book and of the consensus");
 }
+
+/// The prices of a source that begins again are gone, though nothing else of the match changes.
+#[test]
+fn readers_do_not_offer_what_a_restarted_source_had() {
+    let market = r#"{"define":{"kind":"match_winner","status":"open","selections":[{"id":"draw","outcome":"draw","status":"active"}]}}"#;
+    let price = r#"{"prices":{"selections":[{"id":"draw","price":"1.5"}]}}"#;
+    let odds = |change: &str| {
+        Step::Fact(1, format!(r#"{{"odds":{{"book":"b1","market":"1","change":{change}}}}}"#))
+    };
+    let sides = r#"{"fixture":{"sides":[{"name":"A"},{"name":"B"}]}}"#.to_owned();
+    let begin = [Step::Fact(0, sides), odds(market), odds(price)];
+    let steps = begin.into_iter().chain([Step::Restart(1), Step::Export(8)]);
+    assert_eq!(check(&steps.collect::<Vec<_>>()).expect("no other"), 0);
+}
