@@ -30,22 +30,39 @@ struct Circuit {
     days: usize,
     /// Matches of each, at most; of leagues all.
     matches_max: Option<usize>,
+    /// Leagues that play later have one of each day until then. Forecasts of the other sports need all.
+    is_thinned: bool,
     /// The time of a match since the day began, by its place among the day's.
     when: fn(usize, &mut Dice) -> Micros,
 }
 
 const CIRCUITS: [Circuit; 7] = [
-    Circuit::of_leagues("football", draw::football, PAST_ROUNDS),
+    Circuit { is_thinned: true, ..Circuit::of_leagues("football", draw::football, PAST_ROUNDS) },
     Circuit::of_leagues("csgo", draw::cs2, 2),
     Circuit::of_leagues("hockey", draw::hockey, 2),
     Circuit::of_leagues("basketball", draw::basketball, 2),
-    Circuit { name: "tennis", draw: draw::tennis, days: 10, matches_max: Some(8), when: any_time },
-    Circuit { name: "darts", draw: draw::darts, days: 8, matches_max: Some(6), when: any_time },
+    Circuit {
+        name: "tennis",
+        draw: draw::tennis,
+        days: 10,
+        matches_max: Some(8),
+        is_thinned: false,
+        when: any_time,
+    },
+    Circuit {
+        name: "darts",
+        draw: draw::darts,
+        days: 8,
+        matches_max: Some(6),
+        is_thinned: false,
+        when: any_time,
+    },
     Circuit {
         name: "horseracing",
         draw: draw::races,
         days: 2,
         matches_max: Some(18),
+        is_thinned: false,
         when: post_time,
     },
 ];
@@ -94,8 +111,8 @@ impl World {
     }
 
     /// The matches that were played before the first day, in the order of their starts: complete rounds of the
-    /// leagues that play on the days up to this one, and some matches of the other sports. Of the leagues that play
-    /// later it has one of each day, so that no day of the past is empty. The last matches may end after the first day begins.
+    /// leagues, and some matches of the other sports. Of the football leagues that do not play on the days up to this one it
+    /// has one of each day, so that no day of the past is empty. The last matches may end after the first day begins.
     #[must_use]
     pub fn past(&self, day: u64) -> Vec<ScheduledMatch> {
         let mut all = Vec::new();
@@ -103,7 +120,7 @@ impl World {
             for days_back in 1..=circuit.days {
                 // The first day on which those who played then play again.
                 let again = (ROUND_DAYS - days_back % ROUND_DAYS) % ROUND_DAYS;
-                let one_league = circuit.matches_max.is_none() && again as u64 > day;
+                let one_league = circuit.is_thinned && again as u64 > day;
                 all.extend(circuit.matches(self.plan(-(days_back as i64)), kind, one_league));
             }
         }
@@ -130,7 +147,7 @@ impl Circuit {
         rounds: usize,
     ) -> Self {
         let days = rounds * ROUND_DAYS;
-        Self { name, draw, days, matches_max: None, when: any_time }
+        Self { name, draw, days, matches_max: None, is_thinned: false, when: any_time }
     }
 
     /// The matches of a day of the past, or those of one league, always the same. `kind` distinguishes the circuits.
