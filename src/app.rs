@@ -192,7 +192,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
         // A new run of the demo is of other matches.
         restores: demo.as_ref().is_none_or(|run| run.is_resumed),
     };
-    let epochs = random_epochs()?;
+    let epochs = Epochs { matches: random_epoch()?, feeds: random_epoch()? };
     let fresh = || {
         let mut hub = Hub::new(hub_start.settings, epochs, Identity::new(remembered))
             .with_ids(ids.clone())
@@ -595,6 +595,6 @@ async fn start_counting(
     Ok((meter, flushes))
 }
 
-fn random_epochs() -> Result<Epochs, getrandom::Error> {
-    Ok(Epochs { matches: Epoch(getrandom::u32()?), feeds: Epoch(getrandom::u32()?) })
+fn random_epoch() -> Result<Epoch, AppError> {
+    Ok(Epoch(getrandom::u32()?))
 }

@@ -67,8 +67,8 @@ pub struct NodeLog {
     lead: Lead,
     runtime: Handle,
     encoder: Encoder,
-    /// Records whose append did not end, and the term in which the stream took them.
-    waiting: Option<(EncodedRecords, Option<u64>)>,
+    /// Records whose append did not end, and whether the stream has them.
+    waiting: Option<(EncodedRecords, bool)>,
 }
 
 impl NodeLog {
@@ -114,11 +114,14 @@ impl NodeLog {
                     .record((base::clock::monotonic() - began) as f64 / 1e6);
                 Ok(())
             }
-            Err(stream::AppendError::Refused { by: Some(stored), .. }) => {
-                let Message { node, term, .. } = stored.message;
-                Err(AppendError::Deposed(format!("{node} in term {term}")))
+            Err(stream::AppendError::Refused { by, last, .. }) => {
+                Err(AppendError::Deposed(match by {
+                    Some(stored) => {
+                        format!("{} in term {}", stored.message.node, stored.message.term)
+                    }
+                    None => format!("the stream ends at message {last}, and has lost records"),
+                }))
             }
-            // The stream has lost messages: the node takes another term, or ends.
             Err(problem) => {
                 counter!("matchwire_cluster_append_retries_total").increment(1);
                 Err(AppendError::Storage(io::Error::new(io::ErrorKind::TimedOut, problem)))
@@ -142,19 +145,17 @@ impl Log for NodeLog {
         }
         let waiting =
             self.waiting.take().filter(|(waiting, _)| waiting.before().chain == end.chain);
-        let (records, committed_in) = match waiting {
+        let (records, is_committed) = match waiting {
             Some(waiting) => waiting,
-            None => (EncodedRecords::encode(&mut self.encoder, end, records)?, None),
+            None => (EncodedRecords::encode(&mut self.encoder, end, records)?, false),
         };
-        let term = self.lead.get().map(|held| held.term);
-        let is_committed = committed_in.is_some() && committed_in == term;
         let done = if is_committed { Ok(()) } else { self.commit(&records) };
-        let (done, committed_in) = match done {
-            Ok(()) => (self.own.append_encoded(&records), term),
-            Err(problem) => (Err(problem), None),
+        let (done, is_committed) = match done {
+            Ok(()) => (self.own.append_encoded(&records), true),
+            Err(problem) => (Err(problem), false),
         };
         if let Err(AppendError::Storage(_)) = &done {
-            self.waiting = Some((records, committed_in));
+            self.waiting = Some((records, is_committed));
         }
         done
     }

@@ -1,37 +1,24 @@
 //! Signs of life of a cluster's leader in the database, for nodes that do not hear it otherwise.
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::time::Duration;
 
 use super::Database;
 
 /// Microseconds since the epoch, by the clock of PostgreSQL, which all nodes share.
 const NOW_US: &str = "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)";
 
-/// The signs of the leaders of a log, as one node makes and reads them. Only in PostgreSQL. Clones are of the same log.
+/// The signs of the leaders of a log, as one node makes and reads them. Only in PostgreSQL.
 #[derive(Debug, Clone)]
 pub struct LeaderSigns {
     database: Database,
-    log: Arc<Mutex<String>>,
+    log: String,
     node: String,
 }
 
 impl LeaderSigns {
     #[must_use]
     pub fn new(database: &Database, log: String, node: String) -> Self {
-        Self { database: database.clone(), log: Arc::new(Mutex::new(log)), node }
-    }
-
-    #[must_use]
-    pub fn log(&self) -> String {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// The node is in another log from now on.
-    pub fn set_log(&self, log: String) {
-        *self.log.lock().unwrap_or_else(PoisonError::into_inner) = log;
+        Self { database: database.clone(), log, node }
     }
 
     /// This node leads the log, and is alive now.
@@ -44,7 +31,7 @@ impl LeaderSigns {
             "INSERT INTO cluster_signs (log, node, at_us) VALUES ($1, $2, {NOW_US}) \
              ON CONFLICT (log) DO UPDATE SET node = excluded.node, at_us = excluded.at_us"
         );
-        let note = sqlx::query(sqlx::AssertSqlSafe(statement)).bind(self.log()).bind(&self.node);
+        let note = sqlx::query(sqlx::AssertSqlSafe(statement)).bind(&self.log).bind(&self.node);
         note.execute(self.database.pool()).await.map(|_| ())
     }
 
@@ -60,7 +47,7 @@ impl LeaderSigns {
         );
         let within_us = i64::try_from(within.as_micros()).unwrap_or(i64::MAX);
         let recent: i64 = sqlx::query_scalar(sqlx::AssertSqlSafe(statement))
-            .bind(self.log())
+            .bind(&self.log)
             .bind(&self.node)
             .bind(within_us)
             .fetch_one(self.database.pool())

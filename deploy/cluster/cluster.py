@@ -119,9 +119,6 @@ class Cluster:
                 "NATS_ROUTE_LISTEN": f"127.0.0.1:{route}", "NATS_ROUTES": f"[{routes}]",
             }))
 
-    def nats_servers(self):
-        return [part for part in self.parts if part.name.startswith("nats-")]
-
     def installed_nats(self):
         """The server that the tests use, in a virtual environment of its own."""
         venv = self.folder / "nats-server"

@@ -208,7 +208,7 @@ pub struct StartError {
 /// A change of a channel. Readers see changes in the order in which they are published.
 #[derive(Debug, Clone)]
 pub enum Change {
-    /// A new channel; the publication renders its image. An open one begins another epoch.
+    /// A new channel; the publication renders its image at sequence 0.
     Opened(Arc<Publication>),
     /// An update for the followers at this rate.
     Published(Rate, Arc<Publication>),

@@ -483,13 +483,6 @@ impl Session {
         }
     }
 
-    /// Puts the subscription to a channel behind. The caller removes it from the index.
-    pub fn mark_behind(&mut self, channel: u32, topics: &Topics) {
-        if let Some(key) = self.by_number(channel) {
-            self.fall_behind(key, "resume", topics);
-        }
-    }
-
     /// Puts all subscriptions behind, because publications on their way to this shard were dropped. The
     /// caller clears the index.
     pub fn mark_all_behind(&mut self, topics: &Topics) {

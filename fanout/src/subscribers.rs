@@ -355,22 +355,8 @@ impl<S: Write> Subscribers<S> {
     }
 
     /// Subscribes every client with a matching pattern to a new channel.
-    ///
-    /// A channel that is open begins another epoch: its followers catch up.
     pub fn channel_opened(&mut self, image: &Publication, now: Micros) {
         self.broadcast(now);
-        let channel = image.channel.number;
-        let followers = self.topics.of_channel(channel);
-        for follower in &followers {
-            let session = &mut self.subscribers[follower.slot as usize].session;
-            session.mark_behind(channel, &self.topics);
-        }
-        self.topics.close(channel);
-        for follower in followers {
-            let slot = follower.slot as usize;
-            self.mark_behind(slot);
-            self.request_catch_up(slot, now);
-        }
         for (slot, pattern) in self.patterns.covering(&image.channel.name) {
             let slot = slot as usize;
             let Some((session, context)) = &mut self.session(slot, now) else { continue };

@@ -177,16 +177,6 @@ impl Topics {
         &mut self.topics[number as usize]
     }
 
-    /// The followers of a channel, at all rates.
-    #[must_use]
-    pub fn of_channel(&self, channel: u32) -> Vec<Follower> {
-        let topics = Rate::ALL.map(|rate| Topic { channel, rate });
-        let plain = topics.iter().filter_map(|topic| self.number(*topic));
-        let viewed = topics.iter().flat_map(|topic| self.viewed(*topic).iter().copied());
-        let entries = plain.chain(viewed).filter_map(|number| self.get(number));
-        entries.flat_map(|entry| entry.followers.iter().copied()).collect()
-    }
-
     /// Removes the channel at all rates and returns its followers.
     pub fn close(&mut self, channel: u32) -> Vec<Follower> {
         let mut numbers = Vec::new();

@@ -8,7 +8,7 @@ use std::{
 
 use fanout::Micros;
 use hub::{
-    Hub, HubInput, HubSettings,
+    Epochs, Hub, HubInput, HubSettings,
     pipeline::Startup,
     recovery::{self, Restored, SavedState},
     signals::SignalSettings,
@@ -276,7 +276,7 @@ pub(super) fn begin(
     let followed = hub.without_readers();
     let mut startup = Startup::new(hub, log);
     // It also marks where the state does not follow from the records before.
-    let epochs = super::random_epochs()?;
+    let epochs = Epochs { matches: super::random_epoch()?, feeds: super::random_epoch()? };
     startup.take(HubInput::BeginEpochs { epochs }, now())?;
     startup.end_turn(now())?;
     let (followed, snapshot) = ((followed, position), position.at);

@@ -11,10 +11,7 @@ mod settings;
 
 use std::{
     fmt,
-    sync::{
-        Arc,
-        atomic::{AtomicI64, Ordering},
-    },
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
@@ -49,8 +46,8 @@ struct Shared {
     log_subject: String,
     /// `mw.C.out`, on which the server publishes what it has stored.
     out_subject: String,
-    /// When the stream was created that was last checked, in nanoseconds of Unix time.
-    created: AtomicI64,
+    /// When the stream was created, in nanoseconds of Unix time.
+    created: OnceLock<i128>,
 }
 
 /// The sequences of the stream. Those in between exist, because nothing else is deleted.
@@ -201,7 +198,7 @@ impl Stream {
             out_subject: format!("mw.{cluster}.out"),
             connection,
             config: config.clone(),
-            created: AtomicI64::new(0),
+            created: OnceLock::new(),
         };
         Ok(Self { shared: Arc::new(shared) })
     }
@@ -219,11 +216,11 @@ impl Stream {
     }
 
     /// What distinguishes the stream from others of its name, before it and in other places: when it was created.
-    /// Known once it was checked, and that of the last check.
+    /// Known once it was checked.
     #[must_use]
     pub fn identity(&self) -> String {
         let Shared { name, created, .. } = &*self.shared;
-        format!("{name} {}", created.load(Ordering::Relaxed))
+        format!("{name} {}", created.get().copied().unwrap_or_default())
     }
 
     pub(crate) fn config(&self) -> &ClusterConfig {

@@ -1,6 +1,6 @@
 //! The settings of the stream: how it is created, and whether an existing one has them.
 
-use std::{sync::atomic::Ordering, time::Duration};
+use std::time::Duration;
 
 use async_nats::jetstream::stream::{
     Config, DiscardPolicy, Info, Republish, RetentionPolicy, StorageType,
@@ -48,8 +48,7 @@ impl Stream {
     pub async fn check(&self) -> Result<(), ClusterError> {
         let found = match self.info().await {
             Ok(info) => {
-                let created = i64::try_from(info.created.unix_timestamp_nanos()).unwrap_or(0);
-                self.shared.created.store(created, Ordering::Relaxed);
+                self.shared.created.set(info.created.unix_timestamp_nanos()).ok();
                 info.config
             }
             Err(Failure::Refused(Refusal { error: NO_STREAM, .. })) => {

@@ -20,7 +20,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) enum ShardMessage {
     Publish(Rate, Arc<Publication>),
-    /// A new channel, or another epoch of an open one; the publication is its image.
+    /// A new channel; the publication is its image at sequence 0.
     Opened(Arc<Publication>),
     Closed(Channel),
     /// Behind the publications that it travels with. The host limits how many there are.

@@ -29,7 +29,7 @@ use crate::{
     clock::{self, now},
     forward::{LeaderRequest, LegacyUse},
     hub::{
-        Epochs, HubSettings, SourceFacts,
+        HubSettings, SourceFacts,
         feeds::{Health, SourceNumber, SourcePolicy},
     },
     identity::NumberedOrder,
@@ -137,8 +137,6 @@ pub enum ClusterInput {
     Records(EncodedRecords),
     /// This node leads from now on: it applies inputs of its own, with these settings. Answered when it does.
     Lead { settings: HubSettings, signals: SignalSettings, reply: oneshot::Sender<()> },
-    /// All channels begin new epochs: the node leads, and the log has lost records.
-    BeginEpochs(Epochs),
     /// It no longer leads. Answered when all that it has applied is in the log.
     Yield(oneshot::Sender<()>),
     /// The records sent before include all that the log had after the readers up to this one began to wait

@@ -260,11 +260,6 @@ impl Writer {
                 // The requester may be gone.
                 reply.send(()).ok();
             }
-            ClusterInput::BeginEpochs(epochs) => {
-                // It is the first input of its record.
-                self.end_turn();
-                self.builder.take(HubInput::BeginEpochs { epochs });
-            }
             ClusterInput::Yield(reply) => {
                 self.end_turn();
                 self.leads = false;

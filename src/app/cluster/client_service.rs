@@ -150,8 +150,7 @@ impl ClientService {
         counter!("matchwire_cluster_isolated_total").increment(1);
     }
 
-    /// `silent`: how long nothing was heard of the cluster.
-    pub(super) fn look_for_keys(&self, silent: Duration) {
+    fn look_for_keys(&self, silent: Duration) {
         let is_alone = is_alone(silent, self.accounts.changes_silent(), self.isolated_after);
         if is_alone == self.state.is_alone() {
             return;

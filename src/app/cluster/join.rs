@@ -288,7 +288,7 @@ async fn find_place(
         if restored.is_none() && own.usable.is_some() {
             restored = restore(start, &own);
         }
-        let Some(begun) = begin_term(cluster, own.usable, end, 0).await? else { continue };
+        let Some(begun) = begin_term(cluster, &own, end).await? else { continue };
         return Ok(JoinOutcome::NoState(Box::new(Generation { own, begun, restored })));
     }
 }
@@ -437,40 +437,38 @@ async fn place_at(
 }
 
 /// A term that has begun, without a state of the cluster.
-pub(super) struct BegunTerm {
-    pub held: HeldTerm,
+struct BegunTerm {
+    held: HeldTerm,
     /// The record after which it begins.
     position: LogPosition,
 }
 
-/// Begins a term behind the end of the stream and the node's own log, greater than `seen`. `None` if another node was
-/// faster.
-pub(super) async fn begin_term(
+/// Begins a term behind the end of the stream. `None` if another node was faster.
+async fn begin_term(
     cluster: &Cluster,
-    usable: Option<LogPosition>,
+    own: &Own,
     end: StreamEnd,
-    seen: u64,
-) -> Result<Option<BegunTerm>, ClusterFailure> {
+) -> Result<Option<BegunTerm>, AppError> {
     let Cluster { stream, node, database, .. } = cluster;
     let (last, newest) = last_position(stream, end).await?;
     // The stream may have lost terms. A leader of one of these may be suspended and wake up.
     let stored = timeout(DATABASE_WITHIN, database.stored_term(&stream.identity())).await;
     let stored = stored.ok().and_then(Result::ok).unwrap_or(0);
     // What this node has beyond the stream's end was published, so its numbers are not used again.
-    let position = usable.filter(|own| own.number >= last.number).unwrap_or(last);
-    let term = newest.max(stored).max(seen) + 1;
+    let position = own.usable.filter(|own| own.number >= last.number).unwrap_or(last);
+    let term = newest.max(stored) + 1;
     match append_term(stream, end.last, term, node, position).await {
         Ok(seq) => Ok(Some(BegunTerm { held: HeldTerm { term, seq }, position })),
         Err(AppendError::Refused { .. } | AppendError::Unavailable(_)) => {
             sleep(RETRY_AFTER).await;
             Ok(None)
         }
-        Err(error) => Err(error.into()),
+        Err(error) => Err(ClusterFailure::from(error).into()),
     }
 }
 
 /// The last record of the stream, and its newest term.
-pub(super) async fn last_position(
+async fn last_position(
     stream: &Stream,
     end: StreamEnd,
 ) -> Result<(LogPosition, u64), ClusterFailure> {

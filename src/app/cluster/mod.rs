@@ -77,7 +77,7 @@ pub enum ClusterFailure {
 }
 
 impl ClusterFailure {
-    /// Whether it is because NATS does not answer at the moment, or has no stream.
+    /// Whether it is because NATS does not answer at the moment.
     fn is_passing(&self) -> bool {
         if let Self::Connect(error) = self {
             return error.is_passing();

@@ -1,10 +1,7 @@
 //! A node that has joined: feeds the hub from the stream while another node leads, and takes the lead when none does.
 //!
 //! Time is measured by the node's own monotonic clock. It decides only when a node tries; whether it leads is decided
-//! by the stream, which takes one message behind each other. If the stream loses messages, the node looks for its place
-//! there again ([`rejoin`]).
-
-mod rejoin;
+//! by the stream, which takes one message behind each other.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -19,7 +16,6 @@ use cluster::{
 use database::LeaderSigns;
 use fanout::Fanout;
 use hub::{
-    Epochs,
     log_state::LogState,
     pipeline::{ClusterInput, HubStopped},
 };
@@ -33,7 +29,7 @@ use tokio::{
 use tracing::{info, warn};
 
 use super::{
-    Cluster, ClusterFailure, FORMATS, NodeParts,
+    Cluster, FORMATS, NodeParts,
     client_service::ClientService,
     heard::Heard,
     join::{HistoryError, Place, append_term},
@@ -70,28 +66,8 @@ pub(super) enum NodeError {
     /// What this node would make of its records would not be the same.
     #[error("node {leader} leads, which is of a release with other formats")]
     OtherFormats { leader: String },
-    #[error("another node has begun in the stream that had lost message {seq}")]
-    Deposed { seq: u64 },
-    #[error(transparent)]
-    Cluster(#[from] ClusterFailure),
-    #[error("the system has no random numbers: {0}")]
-    Random(#[from] getrandom::Error),
     #[error("the hub has stopped")]
     Stopped,
-}
-
-impl NodeError {
-    /// Whether the stream may have lost what this node has.
-    fn is_loss(&self) -> bool {
-        match self {
-            Self::Stream(error) => {
-                matches!(error, StreamError::Lost { .. } | StreamError::Replaced { .. })
-            }
-            Self::History(error) => !matches!(error, HistoryError::Malformed { .. }),
-            Self::Lost { .. } => true,
-            _ => false,
-        }
-    }
 }
 
 impl From<HubStopped> for NodeError {
@@ -120,9 +96,6 @@ pub(super) struct Node {
     is_clock_wrong: bool,
     shown: Arc<Mutex<Shown>>,
     clients: ClientService,
-    signs: LeaderSigns,
-    /// When a leader whose records are refused looks at the stream again.
-    next_look: Instant,
     /// Told once the node has what the stream had when it began to follow, or leads.
     caught_up: Option<oneshot::Sender<()>>,
 }
@@ -149,22 +122,10 @@ impl Node {
         let shown = Arc::default();
         let after = Duration::from_millis(cluster.config.isolated_ms);
         let (fanout, state) = (parts.fanout.clone(), parts.state.clone());
-        let told = (signs.clone(), parts.accounts.clone());
+        let told = (signs, parts.accounts.clone());
         let clients = ClientService::new(fanout, state, told, after, parts.drain_ms);
-        let (is_clock_wrong, next_look) = (false, Instant::now());
-        Self {
-            cluster,
-            place,
-            leads,
-            parts,
-            leading,
-            is_clock_wrong,
-            shown,
-            clients,
-            signs,
-            next_look,
-            caught_up,
-        }
+        let is_clock_wrong = false;
+        Self { cluster, place, leads, parts, leading, is_clock_wrong, shown, clients, caught_up }
     }
 
     /// Runs until the process stops or the node cannot go on.
@@ -175,21 +136,13 @@ impl Node {
         self.show(false);
         let _beats = BeatSender::start(&self.cluster.stream, self.beats());
         loop {
-            if self.leads {
-                if self.lead(&mut orders).await? {
-                    return Ok(());
-                }
-                continue;
-            }
-            match self.follow(&mut orders).await {
-                Ok(true) => return Ok(()),
-                Ok(false) => {}
-                Err(lost) if lost.is_loss() => {
-                    if self.rejoin(lost, &mut orders).await? {
-                        return Ok(());
-                    }
-                }
-                Err(error) => return Err(error),
+            let is_over = if self.leads {
+                self.lead(&mut orders).await?
+            } else {
+                self.follow(&mut orders).await?
+            };
+            if is_over {
+                return Ok(());
             }
         }
     }
@@ -225,7 +178,7 @@ impl Node {
                     if matches!(followed.message.body, Body::Term { .. })
                         && *followed.message.node == *self.cluster.node
                     {
-                        self.take_lead(None).await?;
+                        self.take_lead().await?;
                         return Ok(false);
                     }
                     heard.has(self.place.seq);
@@ -275,26 +228,16 @@ impl Node {
                         return Ok(false);
                     }
                 }
-                order = orders.recv() => {
-                    if self.take_order(order) {
-                        return Ok(true);
+                order = orders.recv() => match order {
+                    None => return Ok(true),
+                    Some(NodeOrder::HandOver { reply, .. }) => {
+                        // The requester may be gone.
+                        reply.send(Err("this node does not lead".to_owned())).ok();
                     }
+                    Some(NodeOrder::Drain { ends }) => self.clients.drain(ends),
                 }
             }
         }
-    }
-
-    /// What a node that does not lead does with an order. Returns true when the process stops.
-    fn take_order(&mut self, order: Option<NodeOrder>) -> bool {
-        match order {
-            None => return true,
-            Some(NodeOrder::HandOver { reply, .. }) => {
-                // The requester may be gone.
-                reply.send(Err("this node does not lead".to_owned())).ok();
-            }
-            Some(NodeOrder::Drain { ends }) => self.clients.drain(ends),
-        }
-        false
     }
 
     /// Informs the hub that readers need to wait no longer, if that is so.
@@ -416,7 +359,7 @@ impl Node {
                 (self.place.seq, self.place.term) = (seq, term);
                 let silent_ms = heard.at.elapsed().as_millis();
                 info!(term, silent_ms, "this node leads");
-                self.take_lead(None).await?;
+                self.take_lead().await?;
                 Ok(true)
             }
             Err(AppendError::Refused { last, .. }) if last < self.place.seq => {
@@ -431,15 +374,11 @@ impl Node {
         }
     }
 
-    /// The stream has the node's term at its end. `generation`: the epochs that begin with it.
-    async fn take_lead(&mut self, generation: Option<Epochs>) -> Result<(), NodeError> {
+    /// The stream has the node's term at its end.
+    async fn take_lead(&mut self) -> Result<(), NodeError> {
         let Place { seq, term, .. } = self.place;
         self.cluster.lead.take(HeldTerm { term, seq });
-        self.cluster.fence.lead(&self.signs.log(), term, generation.is_some());
-        if let Some(epochs) = generation {
-            let input = ClusterInput::BeginEpochs(epochs);
-            self.parts.hub.cluster.send(input).await.map_err(|_| HubStopped)?;
-        }
+        self.cluster.fence.lead(&self.cluster.stream.identity(), term, false);
         let (reply, leads) = oneshot::channel();
         let (settings, signals) = self.parts.settings.clone();
         let lead = ClusterInput::Lead { settings, signals, reply };
@@ -462,10 +401,7 @@ impl Node {
         let (to, reply) = loop {
             tokio::select! {
                 () = self.cluster.beats.changed() => self.compare_clocks(),
-                _ = look.tick() => {
-                    self.clients.look_as_leader().await;
-                    self.look_for_loss().await?;
-                }
+                _ = look.tick() => self.clients.look_as_leader().await,
                 order = orders.recv() => match order {
                     None => break (String::new(), None),
                     Some(NodeOrder::HandOver { to, reply }) => break (to, Some(reply)),

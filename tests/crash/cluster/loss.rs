@@ -1,16 +1,17 @@
 //! The servers of NATS lose records that the nodes have and clients have seen: their stores are put back to an older copy,
 //! or are empty.
 //!
-//! The node that leads begins a generation with what is in its own log, and the others go on behind it. One that has other
-//! records ends, and joins again. The nodes still have every acknowledged record, so none is lost. All clients get new
-//! epochs.
+//! No node can go on then. Each ends, and joins again with what is in its own log: the one that leads begins a generation.
+//! The nodes still have every acknowledged record, so none is lost. All clients get new epochs.
 
 use std::{path::PathBuf, time::Duration};
 
 use tempfile::TempDir;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::{Node, TestCluster, recorder::Recorder, relay::Line, servers::NatsServer, set_up};
+use super::{
+    Node, TestCluster, WHOLE_WITHIN, recorder::Recorder, relay::Line, servers::NatsServer, set_up,
+};
 use crate::{faults::FaultLog, observer::Observer, rng::Rng};
 
 /// How long `verify` may be repeated until it has compared everything.
@@ -133,12 +134,9 @@ impl TestCluster<'_> {
             set_up(&self.shared.place).await;
             steps.say("the stream is created");
         }
-        self.watcher.until_whole(&mut self.nodes[..joining]).await?;
+        self.until_joined_again(joining, &starts).await?;
         let ready = replaced.elapsed();
-        let running = self.nodes[..joining].iter().zip(&starts);
-        let ended = running.filter(|(node, start)| node.place.start_number() != **start).count();
-        steps
-            .say(format_args!("{joining} nodes are ready after {ready:.1?}, {ended} by a restart"));
+        steps.say(format_args!("{joining} nodes have joined again after {ready:.1?}"));
         let (mut recorder, after) = recorder.go_on_after_loss().await?;
         observer.replace_log(after);
         steps.say(format_args!("a generation begins after record {after}"));
@@ -147,8 +145,8 @@ impl TestCluster<'_> {
             set_line(&self.nodes, Line::Open);
             steps.say(format_args!("the edge is back, at message {}", recorder.reached()));
         }
-        self.watcher.until_whole(&mut self.nodes).await?;
-        steps.say("all nodes are ready");
+        self.until_joined_again(self.nodes.len(), &starts).await?;
+        steps.say("all nodes have joined");
         self.goes_on().await?;
         steps.say("sources are answered");
         self.until_compared().await?;
@@ -190,6 +188,24 @@ impl TestCluster<'_> {
             }
         });
         Ok(copies)
+    }
+
+    /// Waits until these nodes, the first ones, have ended, were started again, and are ready.
+    async fn until_joined_again(&mut self, count: usize, starts: &[usize]) -> Result<(), String> {
+        let begun = Instant::now();
+        loop {
+            self.watcher.until_whole(&mut self.nodes[..count]).await?;
+            let mut nodes = self.nodes[..count].iter().zip(starts);
+            let Some((node, _)) = nodes.find(|(node, start)| node.place.start_number() == **start)
+            else {
+                return Ok(());
+            };
+            if begun.elapsed() > WHOLE_WITHIN {
+                let name = &node.name;
+                return Err(format!("node {name} goes on with messages that the stream has lost"));
+            }
+            sleep(Duration::from_millis(100)).await;
+        }
     }
 }
 

@@ -40,8 +40,7 @@ def monitoring(log):
 
 
 def deploy(log):
-    """The cluster of deploy/cluster/ on this machine, behind a balancer: it serves, also after its leader was killed and
-    its stream was lost."""
+    """The cluster of deploy/cluster/ on this machine, behind a balancer: it serves, also after its leader was killed."""
     proxies(log)
     if not installed_postgres(log):
         raise Missing("PostgreSQL")
