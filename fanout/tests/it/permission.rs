@@ -257,30 +257,6 @@ fn pattern_follows_a_new_channel_if_permitted() {
     assert!(world.publish(1).is_empty());
 }
 
-/// As all channels do if a cluster has lost records.
-#[test]
-fn followers_catch_up_when_a_channel_begins_another_epoch() {
-    let mut world = World::new(permission(&[(0, SPORTS.and(BOOKS), &[])]));
-    world.subscribe("football/1");
-    world.subscribe("darts/*");
-    assert_eq!(world.publish(1), ["football/1", "darts/2"]);
-    for name in ["football/1", "darts/2"] {
-        let image = text_frame(|out| out.extend_from_slice(br#"{"type":"image"}"#));
-        let channel = Channel { epoch: Epoch(8), ..channel(name) };
-        world.subscribers.channel_opened(&Publication::with_frame(channel, 1, 1, image), 1);
-    }
-    let frames = world.settle();
-    let received: Vec<_> = frames.iter().map(|it| (&it["type"], &it["ch"])).collect();
-    let expected = [("resync", "football/1"), ("image", "football/1")];
-    let others = [("resync", "darts/2"), ("image", "darts/2")];
-    assert_eq!(received.len(), 4, "{frames:?}");
-    let frames_are = expected.iter().chain(&others).zip(received);
-    assert!(
-        frames_are.into_iter().all(|((kind, name), frame)| frame == (&json!(kind), &json!(name)))
-    );
-    assert_eq!(world.publish(2), ["football/1", "darts/2"], "they go on");
-}
-
 /// Bought while connected: patterns cover more at once, and names can be subscribed to. Expired while
 /// connected: one frame lists the names.
 #[test]

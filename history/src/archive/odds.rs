@@ -171,7 +171,7 @@ pub struct OddsFilter {
 /// The most prices that a list reads: some seconds of processor time at most.
 const READ_MAX: usize = 500_000;
 
-/// A list would have to read more than [`READ_MAX`] prices, so many.
+/// A list would have to read more than `READ_MAX` prices, so many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooManyPrices(pub usize);
 
