@@ -202,12 +202,9 @@ impl Node {
                             return Err(NodeError::OtherFormats { leader: leader.beat.node });
                         }
                         heard.note(leader.at);
-                        // A later term at an earlier message: what this node has was lost, and it learns that soon.
-                        if leader.beat.term == self.place.term || leader.beat.seq > self.place.seq {
-                            heard.told(leader.beat.seq, leader.at);
-                            heard.has(self.place.seq);
-                            following.note_end(leader.beat.seq);
-                        }
+                        heard.told(leader.beat.seq, leader.at);
+                        heard.has(self.place.seq);
+                        following.note_end(leader.beat.seq);
                     }
                 }
                 _ = look.tick() => {
