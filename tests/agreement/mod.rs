@@ -99,7 +99,7 @@ pub(crate) struct Checked {
     pub(crate) is_detailed: bool,
 }
 
-/// What is told of a match.
+/// What the interfaces say about a match.
 struct Told<'a> {
     event: &'a Value,
     incidents: Vec<Value>,

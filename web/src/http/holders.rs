@@ -240,7 +240,7 @@ impl Holders {
         true
     }
 
-    /// Changes the connections of a holder in a stage, and ranks it anew.
+    /// Changes the connections of a holder in a stage, and updates its rank.
     fn change(&mut self, payer: Payer, stage: Stage, change: impl FnOnce(&mut Self)) {
         // Beyond the share the number changes the ranks in all stages.
         let is_more = self.counts.get(&payer).is_some_and(|count| *count >= self.share);
