@@ -43,13 +43,17 @@ pub(crate) fn serve(fault: Fault) -> String {
 
 fn connection(mut stream: TcpStream, subscribers: &Subscribers, fault: Fault) {
     stream.set_nodelay(true).unwrap();
-    let Ok(ws::Upgrade { path, .. }) = ws::accept(&mut stream) else { return };
-    match path.strip_prefix("/sub/") {
+    let Ok(upgrade) = ws::read_upgrade(&mut stream) else { return };
+    match upgrade.path.strip_prefix("/sub/") {
         Some(channel) => {
+            // Nothing is published between the response and the subscription.
             let mut all = subscribers.lock().unwrap();
-            all.entry(channel.as_bytes().to_vec()).or_default().push(stream);
+            if upgrade.accept(&mut stream).is_ok() {
+                all.entry(channel.as_bytes().to_vec()).or_default().push(stream);
+            }
         }
-        None => publish(stream, subscribers, fault),
+        None if upgrade.accept(&mut stream).is_ok() => publish(stream, subscribers, fault),
+        None => {}
     }
 }
 

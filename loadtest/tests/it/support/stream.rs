@@ -12,7 +12,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::ws::{self, Upgrade};
+use super::ws;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Fault {
@@ -203,7 +203,11 @@ fn changed_since(shared: &Shared, from: u64) -> MutexGuard<'_, Hub> {
 
 fn connection(mut stream: TcpStream, node: usize, shared: &Shared, fault: Fault) {
     stream.set_nodelay(true).unwrap();
-    let Ok(Upgrade { deflates, .. }) = ws::accept(&mut stream) else { return };
+    let Ok(upgrade) = ws::read_upgrade(&mut stream) else { return };
+    let deflates = upgrade.deflates;
+    if upgrade.accept(&mut stream).is_err() {
+        return;
+    }
     let say = |value: Value, stream: &mut TcpStream| {
         stream.write_all(&ws::frame(1, value.to_string().as_bytes())).is_ok()
     };

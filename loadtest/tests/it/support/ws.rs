@@ -13,10 +13,18 @@ pub(crate) struct Upgrade {
     pub(crate) path: String,
     /// Whether it offered to take compressed frames; the response accepts that.
     pub(crate) deflates: bool,
+    response: String,
 }
 
-/// Accepts an upgrade.
-pub(crate) fn accept(stream: &mut TcpStream) -> io::Result<Upgrade> {
+impl Upgrade {
+    /// Sends the response, after which the client counts as connected.
+    pub(crate) fn accept(&self, stream: &mut TcpStream) -> io::Result<()> {
+        stream.write_all(self.response.as_bytes())
+    }
+}
+
+/// Reads an upgrade, without a response to it.
+pub(crate) fn read_upgrade(stream: &mut TcpStream) -> io::Result<Upgrade> {
     let mut head = Vec::new();
     let mut byte = [0];
     while !head.ends_with(b"\r\n\r\n") {
@@ -35,13 +43,12 @@ pub(crate) fn accept(stream: &mut TcpStream) -> io::Result<Upgrade> {
     } else {
         ""
     };
-    write!(
-        stream,
+    let response = format!(
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
          Sec-WebSocket-Accept: {proof}\r\n{extensions}\r\n"
-    )?;
+    );
     let path = head.split_whitespace().nth(1).unwrap_or_default().to_owned();
-    Ok(Upgrade { path, deflates })
+    Ok(Upgrade { path, deflates, response })
 }
 
 /// The next message of a client, unmasked.
