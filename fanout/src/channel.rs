@@ -79,21 +79,23 @@ impl Pattern {
         if is_test(&channel.0) && !is_test(&self.0) {
             return false;
         }
-        let (mut parts, mut segments) = (self.0.split('/'), channel.0.split('/'));
-        loop {
-            match (parts.next(), segments.next()) {
-                (None, None) => return true,
-                (Some(part), Some(segment)) if part == "*" || part == segment => {}
-                _ => return false,
+        let mut name = channel.0.bytes().peekable();
+        for byte in self.0.bytes() {
+            if byte == b'*' {
+                while name.next_if(|byte| *byte != b'/').is_some() {}
+            } else if name.next() != Some(byte) {
+                return false;
             }
         }
+        name.next().is_none()
     }
 }
 
 /// Whether a name or pattern is of the channels below [`TEST_ROOT`].
 #[must_use]
 pub fn is_test(name: &str) -> bool {
-    name.split('/').next() == Some(TEST_ROOT)
+    let below = name.strip_prefix(TEST_ROOT);
+    below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
 }
 
 /// Identifies a numbering of a channel: within an epoch, sequences increase by one. It changes only when

@@ -7,6 +7,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
 
 use hashbrown::HashTable;
+use rustc_hash::FxBuildHasher;
 use slab::Slab;
 
 use super::subscription::Subscription;
@@ -74,6 +75,7 @@ fn hash_name(name: &str) -> u64 {
     STATE.hash_one(name)
 }
 
+/// Numbers are the hub's own.
 fn hash_number(number: u32) -> u64 {
-    STATE.hash_one(number)
+    FxBuildHasher.hash_one(number)
 }
