@@ -26,7 +26,7 @@ macro_rules! both {
 
 /// Version, name, and the statements for SQLite and PostgreSQL. A released migration must not be
 /// edited: its checksum is in every database.
-const ALL: [(i64, &str, &str, &str); 25] = both![
+const ALL: [(i64, &str, &str, &str); 26] = both![
     1 "accounts": "0001_accounts.sql",
     2 "feed keys": "0002_feed_keys.sql",
     3 "identity": "0003_identity.sql",
@@ -52,6 +52,7 @@ const ALL: [(i64, &str, &str, &str); 25] = both![
     23 "converted prices": "0023_converted_prices.sql",
     24 "deadlines of feed keys": "0024_feed_deadlines.sql",
     25 "packed documents": "0025_packed_documents.sql",
+    26 "fewer indexes": "0026_fewer_indexes.sql",
 ];
 
 /// The migration before which stored rows are converted, and a step of that, for SQLite and PostgreSQL.

@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    days::{Calendar, TimeSpan},
+    days::{self, Calendar, TimeSpan},
     refusal::Refusal,
 };
 
@@ -114,98 +114,86 @@ impl Argument {
 
     /// The value in its canonical form, or what is expected instead.
     fn read(&self, value: &Value) -> Result<Value, String> {
-        let expected = |what: &str| Err(format!("{} is to be {what}.", self.name));
-        let integer = || match value {
-            Value::Number(number) => number.as_i64(),
-            Value::String(text) => text.trim().parse().ok(),
-            _ => None,
+        self.canonical(value).ok_or_else(|| format!("{} is to be {}.", self.name, self.expected()))
+    }
+
+    fn canonical(&self, value: &Value) -> Option<Value> {
+        let text = value.as_str().map(str::trim);
+        let integer = || value.as_i64().or_else(|| text?.parse().ok());
+        let parts = |separators: &[char]| match value {
+            Value::Array(parts) => parts.clone(),
+            Value::String(text) => text.split(separators).map(|it| it.trim().into()).collect(),
+            one => vec![one.clone()],
         };
         match self.kind {
-            ArgumentKind::Id => match integer() {
-                Some(id) if id >= 0 => Ok(id.into()),
-                _ => expected("an id, a whole number"),
-            },
-            ArgumentKind::MatchId => id_or_name(value).map_or_else(|| expected(EXPECTED_MATCH), Ok),
+            ArgumentKind::Id => integer().filter(|id| *id >= 0).map(Value::from),
             // A year is the name of a season.
             ArgumentKind::EntityId(EntityKind::Season) if matches!(integer(), Some(1900..2100)) => {
-                Ok(integer().map(|year| year.to_string()).into())
+                Some(integer()?.to_string().into())
             }
-            ArgumentKind::EntityId(_) => {
-                id_or_name(value).map_or_else(|| expected("an id or a name"), Ok)
-            }
+            ArgumentKind::MatchId | ArgumentKind::EntityId(_) => id_or_name(value),
             ArgumentKind::MatchIds(max) => {
-                let parts: Vec<Value> = match value {
-                    Value::Array(matches) => matches.clone(),
-                    Value::String(text) => text.split([',', ';']).map(Value::from).collect(),
-                    one => vec![one.clone()],
-                };
-                let matches: Option<Vec<Value>> = parts.iter().map(id_or_name).collect();
-                match matches {
-                    Some(matches) if !matches.is_empty() && matches.len() <= max => {
-                        Ok(matches.into())
-                    }
-                    _ => expected(&format!("a list of 1 to {max} ids, or names as \"A v B\"")),
-                }
+                let matches: Option<Vec<Value>> =
+                    parts(&[',', ';']).iter().map(id_or_name).collect();
+                matches.filter(|ids| (1..=max).contains(&ids.len())).map(Value::from)
             }
-            ArgumentKind::Integer { min, max } => match integer() {
-                // A larger limit is not an error: the answer says how many there are.
-                Some(number) if number >= min => Ok(number.min(max).into()),
-                _ => expected(&format!("a whole number from {min} to {max}")),
+            // A larger limit is not an error: the answer says how many there are.
+            ArgumentKind::Integer { min, max } => {
+                integer().filter(|number| *number >= min).map(|number| number.min(max).into())
+            }
+            ArgumentKind::Number if value.is_number() => Some(value.clone()),
+            ArgumentKind::Number => {
+                text.filter(|it| it.parse::<f64>().is_ok_and(f64::is_finite)).map(Value::from)
+            }
+            ArgumentKind::Flag if value.is_boolean() => Some(value.clone()),
+            ArgumentKind::Flag => match text?.to_ascii_lowercase().as_str() {
+                "true" | "1" | "yes" => Some(true.into()),
+                "false" | "0" | "no" => Some(false.into()),
+                _ => None,
             },
-            ArgumentKind::Number => match value {
-                Value::Number(_) => Ok(value.clone()),
-                Value::String(text) if text.trim().parse::<f64>().is_ok_and(f64::is_finite) => {
-                    Ok(text.trim().into())
-                }
-                _ => expected("a number"),
-            },
-            ArgumentKind::Flag => match value {
-                Value::Bool(_) => Ok(value.clone()),
-                Value::String(text) => match text.trim().to_ascii_lowercase().as_str() {
-                    "true" | "1" | "yes" => Ok(true.into()),
-                    "false" | "0" | "no" => Ok(false.into()),
-                    _ => expected("true or false"),
-                },
-                _ => expected("true or false"),
-            },
-            ArgumentKind::Text => match value {
-                Value::String(text) if is_text(text) => Ok(text.trim().into()),
-                Value::Number(number) => Ok(number.to_string().into()),
-                _ => expected(&format!("a text of 1 to {TEXT_CHARS_MAX} characters")),
-            },
-            // `Arguments::read` reads it, in the time zone of the call.
-            ArgumentKind::Time => match value {
-                Value::String(text) if is_text(text) => Ok(text.trim().into()),
-                _ => expected("a day"),
-            },
-            ArgumentKind::Zone => match value {
-                Value::String(name) if Calendar::in_zone(name.trim()).is_some() => {
-                    Ok(name.trim().into())
-                }
-                _ => expected("the IANA name of a time zone, such as Europe/Berlin"),
-            },
+            ArgumentKind::Text | ArgumentKind::Cursor if value.is_number() => {
+                Some(value.to_string().into())
+            }
+            // `Arguments::read` reads times, in the time zone of the call.
+            ArgumentKind::Text | ArgumentKind::Cursor | ArgumentKind::Time => {
+                text.filter(|text| is_text(text)).map(Value::from)
+            }
+            ArgumentKind::Zone => {
+                text.filter(|it| Calendar::in_zone(it).is_some()).map(Value::from)
+            }
             ArgumentKind::Words(words) => {
-                let parts: Vec<&str> = match value {
-                    Value::Array(parts) => parts.iter().filter_map(Value::as_str).collect(),
-                    Value::String(text) => text.split(',').map(str::trim).collect(),
-                    _ => Vec::new(),
-                };
-                if !parts.is_empty() && parts.iter().all(|part| words.contains(part)) {
-                    Ok(parts.into())
-                } else {
-                    expected(&format!("some of {}", words.join(", ")))
-                }
+                let parts = parts(&[',']);
+                let is_word = |part: &Value| part.as_str().is_some_and(|it| words.contains(&it));
+                (!parts.is_empty() && parts.iter().all(is_word)).then_some(parts.into())
             }
-            ArgumentKind::Position => match positions(value) {
-                Some(_) => Ok(value.clone()),
-                None => expected("`positions` of an earlier answer, or one of them: {epoch, seq}"),
-            },
-            ArgumentKind::Cursor => match value {
-                Value::String(text) if is_text(text) => Ok(text.clone().into()),
-                Value::Number(number) => Ok(number.to_string().into()),
-                _ => expected("the cursor of an earlier answer"),
-            },
+            ArgumentKind::Position => positions(value).map(|_| value.clone()),
         }
+    }
+
+    /// What values it takes.
+    fn expected(&self) -> String {
+        let expected = match self.kind {
+            ArgumentKind::Id => "an id, a whole number",
+            ArgumentKind::MatchId => EXPECTED_MATCH,
+            ArgumentKind::EntityId(_) => "an id or a name",
+            ArgumentKind::MatchIds(max) => {
+                return format!("a list of 1 to {max} ids, or names as \"A v B\"");
+            }
+            ArgumentKind::Integer { min, max } => {
+                return format!("a whole number from {min} to {max}");
+            }
+            ArgumentKind::Number => "a number",
+            ArgumentKind::Flag => "true or false",
+            ArgumentKind::Text => return format!("a text of 1 to {TEXT_CHARS_MAX} characters"),
+            ArgumentKind::Time => "a day",
+            ArgumentKind::Zone => "the IANA name of a time zone, such as Europe/Berlin",
+            ArgumentKind::Words(words) => return format!("some of {}", words.join(", ")),
+            ArgumentKind::Position => {
+                "`positions` of an earlier answer, or one of them: {epoch, seq}"
+            }
+            ArgumentKind::Cursor => "the cursor of an earlier answer",
+        };
+        expected.to_owned()
     }
 }
 
@@ -218,8 +206,8 @@ pub(crate) const EXPECTED_MATCH: &str =
     "the id of a match, or its teams as \"A v B\", also with a day: \"A v B yesterday\"";
 
 /// What days may be called, for refusals.
-const EXPECTED_TIME: &str = "a day such as 2026-08-30, today, tomorrow, saturday, this weekend, last week, \
-                             next 3 days, or a moment such as 2026-08-30T18:00:00Z";
+const EXPECTED_TIME: &str = "a day such as 2026-08-30, today, saturday, this weekend, last week, \
+                             next 3 days, since monday, 30/08/2026, or a moment such as 2026-08-30T18:00:00Z";
 
 /// An id as a number, or a name.
 fn id_or_name(value: &Value) -> Option<Value> {
@@ -337,6 +325,11 @@ impl Arguments {
                 let refusal = Refusal::bad_argument(message).with("argument", name);
                 return Err(refusal.with("today", today));
             };
+            if days::is_ambiguous(text) {
+                let day = Calendar::at(span.from, self.calendar.zone()).today();
+                let note = format!("{day}, as day/month");
+                self.notes.resolved.insert(argument.name.to_owned(), note.into());
+            }
             self.spans.insert(argument.name, span);
         }
         [("date_from", "date_to"), ("from", "to")]
@@ -580,6 +573,9 @@ mod tests {
         let arguments = read(&json!({"date_from": "saturday", "date_to": "friday"})).unwrap();
         let days = ["date_from", "date_to"].map(|name| arguments.span(name).unwrap());
         assert_eq!(days[1].before - days[0].from, 7 * 24 * 60 * 60 * 1_000_000);
+        let ambiguous = read(&json!({"date": "03/04/2026", "timezone": "Asia/Tokyo"})).unwrap();
+        let note = &ambiguous.notes.resolved["date"];
+        assert_eq!(note, "Friday 2026-04-03 (Asia/Tokyo), as day/month");
         let refused = read(&json!({"date": "someday"})).unwrap_err();
         let today = refused.details["today"].as_str().expect("a text").to_owned();
         assert!(today.ends_with("(UTC)") && refused.message.contains(&today), "{refused:?}");

@@ -318,7 +318,8 @@ fn of_rest(
         if let Some(name) = IMPLIED.iter().find(|name| **name == rest_name) {
             places.push((*name, rest_name.to_owned(), false));
         }
-        if name.is_empty() {
+        // One of both is enough: years become an id.
+        if name.is_empty() || rest_name == "season" && has("season_id") {
             continue;
         }
         // Where both are accepted, `team` is the name.

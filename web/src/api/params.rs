@@ -85,8 +85,12 @@ impl Spec {
         self.page.is_some() && matches!(name, "limit" | "offset")
             || self.has_cursor && name == CURSOR
             || !self.ignores_others && name == TIMEZONE.name
-            || self.params.iter().any(|param| !param.in_path && param.name == name)
+            || self.declares(name)
             || self.tolerated.contains(&name)
+    }
+
+    fn declares(&self, name: &str) -> bool {
+        self.params.iter().any(|param| !param.in_path && param.name == name)
     }
 
     /// The parameters in the OpenAPI document.
@@ -274,7 +278,8 @@ impl Params {
         let pairs = form(query.unwrap_or_default());
         let pairs = pairs.filter(|(name, _)| !NEVER_FILTERS.contains(&name.as_ref()));
         let own_name = |(name, value): (Cow<'_, str>, Cow<'_, str>)| {
-            let alias = spec.aliases.iter().find(|(alias, _)| *alias == name);
+            let mut aliases = spec.aliases.iter().filter(|(alias, _)| !spec.declares(alias));
+            let alias = aliases.find(|(alias, _)| *alias == name);
             let name = alias.map_or_else(|| name.into_owned(), |(_, own)| (*own).to_owned());
             (name, value.into_owned())
         };
@@ -289,8 +294,7 @@ impl Params {
                 // What version 2 tolerates has no effect: SERVICE section 1.3. A `date` may have one.
                 "date" => false,
                 name => {
-                    let is_own = spec.params.iter().any(|param| param.name == name);
-                    !spec.ignores_others && spec.tolerated.contains(&name) && !is_own
+                    !spec.ignores_others && spec.tolerated.contains(&name) && !spec.declares(name)
                 }
             };
             let without_effect = pairs.iter().filter(has_no_effect).chain(&others);

@@ -163,7 +163,7 @@ const standing = {
   gd: int, pts: int, xgf: maybe(number), xga: maybe(number), xgd: maybe(number), xg_games: maybe(count), live: bool,
   form: (value) => (/^[WDL]*$/.test(value) ? "" : `no form but ${JSON.stringify(value)}`),
 };
-export const standings = { league_id: int, season: { id: int }, grouped: bool, standings: [standing] };
+export const standings = { league_id: int, season: { id: int }, seasons: [{ id: int }], grouped: bool, standings: [standing] };
 
 export const top = {
   league_id: int, season: { id: int }, stat: filled, label: filled,

@@ -115,8 +115,8 @@ fn detail(request: &ApiRequest) -> ApiResult {
 fn season(request: &ApiRequest) -> ApiResult {
     let (matches, league) = Matches::for_entity(request, EntityKind::Competition)?;
     let calendar = calendar(&matches, Some(league.id));
-    let season = Season::requested(&matches, &calendar, league.id, None)?;
-    let season = season.ok_or(ApiError::NotFound)?;
+    let mut seasons = Season::all(&matches, &calendar, league.id).into_iter();
+    let season = seasons.find(|season| season.is_current).ok_or(ApiError::NotFound)?;
     request.answer(CacheControl::LIST, &LeagueSeason::of(league.id, season))
 }
 

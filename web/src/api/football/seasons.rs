@@ -4,7 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{event::day, matches::Matches};
-use crate::api::ApiError;
+use crate::api::{ApiError, Param, Params};
 use history::query::{Calendar, CurrentSeason, EntityKind, SeasonSpan, season_name, season_year};
 use record::Key;
 
@@ -38,6 +38,10 @@ impl LeagueSeason {
     }
 }
 
+pub(super) const SEASON_ID: Param = Param::id("season_id", "The season (default: the current one)");
+pub(super) const SEASON: Param =
+    Param::text("season", "The season by its years, such as 2025/26 or 2025, or by its ID");
+
 /// The dates of all leagues, or of one, by the rule of this version.
 pub(super) fn calendar(matches: &Matches<'_>, league: Option<Key>) -> Calendar {
     Calendar::of(matches, league, matches.now, CurrentSeason::BegunLast)
@@ -64,21 +68,69 @@ impl Season {
         seasons.map(|span| Self::of(matches, &name, span)).collect()
     }
 
-    /// One season of a league: the requested one, else the current one; `None` if the league has none.
+    /// One of the seasons of a league: the one of [`SEASON_ID`] or [`SEASON`], else the current one; `None` if the league
+    /// has none. Of two in a year, the one with the name, else the latest.
     ///
     /// # Errors
     ///
     /// If the league does not have the requested season.
-    pub(super) fn requested(
-        matches: &Matches<'_>,
-        calendar: &Calendar,
-        league: Key,
-        id: Option<Key>,
-    ) -> Result<Option<Self>, ApiError> {
-        let mut all = Self::all(matches, calendar, league).into_iter();
-        match id {
-            Some(id) => all.find(|season| season.id == id).map(Some).ok_or(ApiError::NotFound),
-            None => Ok(all.find(|season| season.is_current)),
+    pub(super) fn requested(all: &[Self], params: &Params) -> Result<Option<Self>, ApiError> {
+        let id = params.id("season_id")?;
+        let name = params.text("season").filter(|_| id.is_none());
+        if id.is_none() && name.is_none() {
+            return Ok(all.iter().find(|season| season.is_current).cloned());
+        }
+        let id = id.or_else(|| name?.parse().ok());
+        let year = name.and_then(|name| season_year(name, None));
+        let of_year = all.iter().filter(|season| year.is_some() && season.year == year);
+        let is_other = |season: &&Self| name.is_some_and(|name| !season.name.ends_with(name));
+        let found = all.iter().find(|season| Some(season.id) == id);
+        found.or_else(|| of_year.min_by_key(is_other)).cloned().map(Some).ok_or(ApiError::NotFound)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::football::request::spec;
+
+    #[test]
+    fn seasons_are_requested_by_ids_and_by_years() {
+        let season = |id, name: &str, year| Season {
+            id,
+            name: name.to_owned(),
+            year: Some(year),
+            start_date: None,
+            end_date: None,
+            is_current: id == 3,
+        };
+        let all = [
+            season(3, "Liga 2026/27", 2026),
+            season(2, "Liga Clausura 2025", 2025),
+            season(2025, "Liga Apertura 2025", 2025),
+        ];
+        let requested = |query: &str| {
+            let params = Params::read(Some(query), spec(&[SEASON_ID, SEASON])).expect("accepted");
+            let found = Season::requested(&all, &params);
+            found.ok().flatten().map(|season| season.id)
+        };
+        for (query, expected) in [
+            ("", 3),
+            ("season_id=2", 2),
+            ("season_id=2&season=2026", 2),
+            ("season=2", 2),
+            ("season=2026", 3),
+            ("season=2026/27", 3),
+            ("season=26-27", 3),
+            ("season=Clausura%202025", 2),
+            ("season=Apertura+2025", 2025),
+            ("season=2025/26", 2),
+            ("season=2025", 2025),
+        ] {
+            assert_eq!(requested(query), Some(expected), "{query}");
+        }
+        for query in ["season_id=2026", "season=2024", "season=Liga", "season_id=x"] {
+            assert_eq!(requested(query), None, "{query}");
         }
     }
 }

@@ -9,9 +9,9 @@ use super::{
     country,
     matches::Matches,
     request::{self, football},
-    seasons::{Season, calendar},
+    seasons::{SEASON, SEASON_ID, Season, calendar},
 };
-use crate::api::{ApiRequest, ApiResult, CacheControl, Param, Spec};
+use crate::api::{ApiRequest, ApiResult, CacheControl, Spec};
 use history::query::{DeductionOfTeam, EntityKind, FootballTables, MatchQuery, StandingsRow};
 use record::Key;
 
@@ -21,6 +21,8 @@ pub(super) struct Standings {
     league_id: Key,
     /// `null` where no feed names a season of the league; the table is empty then.
     season: Option<Season>,
+    /// All seasons of the league, the latest first.
+    seasons: Vec<Season>,
     /// What decides between teams with equal points: `goal_difference`, `head_to_head`, `wins_first`, `split`.
     rule: &'static str,
     points_for_win: u32,
@@ -84,8 +86,7 @@ pub(super) struct Standing {
     live: bool,
 }
 
-const SPEC: Spec =
-    request::spec(&[Param::id("season_id", "The season (default: the current one)")]);
+const SPEC: Spec = request::spec(&[SEASON_ID, SEASON]);
 
 endpoints! {
     /// The table of a season.
@@ -94,56 +95,38 @@ endpoints! {
 }
 
 async fn standings(request: &ApiRequest) -> ApiResult {
-    let params = &request.params;
     let (matches, league) = Matches::for_entity(request, EntityKind::Competition)?;
-    let calendar = calendar(&matches, Some(league.id));
-    let season = Season::requested(&matches, &calendar, league.id, params.id("season_id")?)?;
-    let played = season
-        .as_ref()
-        .map(|season| matches.all(&MatchQuery { season: Some(season.id), ..football() }))
-        .unwrap_or_default();
-    let country = country::name_or_empty(league.country.as_deref());
-    let tables = request.api.history.football_tables(
-        &league,
-        &country,
-        season.as_ref().map(|season| season.id),
-        &played,
-    );
-    let tables = tables.await?;
-    let name = |team: Key| matches.team_name(team);
-    request.answer(CacheControl::LIST, &Standings::of(league.id, season, tables, name))
-}
-
-impl Standings {
-    fn of(
-        league_id: Key,
-        season: Option<Season>,
-        tables: FootballTables,
-        name: impl Fn(Key) -> String,
-    ) -> Self {
-        let FootballTables { rule, deductions, ungrouped, groups } = tables;
-        let grouped = !groups.is_empty();
-        let groups =
-            groups.into_iter().map(|(group, rows)| (group.to_string(), Standing::all(rows, &name)));
-        Self {
-            league_id,
-            season,
-            rule: rule.ranking.as_str(),
-            points_for_win: rule.win,
-            deductions: PointsDeducted::all(deductions),
-            grouped,
-            groups: grouped.then(|| groups.collect()),
-            standings: (!grouped).then(|| Standing::all(ungrouped, &name)),
-        }
-    }
+    let seasons = Season::all(&matches, &calendar(&matches, Some(league.id)), league.id);
+    let season = Season::requested(&seasons, &request.params)?;
+    let id = season.as_ref().map(|season| season.id);
+    let played = id.map(|id| matches.all(&MatchQuery { season: Some(id), ..football() }));
+    let (played, country) = (played.unwrap_or_default(), league.country.as_deref());
+    let country = country::name_or_empty(country);
+    let tables = request.api.history.football_tables(&league, &country, id, &played);
+    let FootballTables { rule, deductions, ungrouped, groups } = tables.await?;
+    let rows = |rows: Vec<StandingsRow>| Standing::all(rows, |team| matches.team_name(team));
+    let grouped = !groups.is_empty();
+    let groups = groups.into_iter().map(|(group, of_group)| (group.to_string(), rows(of_group)));
+    let table = Standings {
+        league_id: league.id,
+        season,
+        seasons,
+        rule: rule.ranking.as_str(),
+        points_for_win: rule.win,
+        deductions: PointsDeducted::all(deductions),
+        grouped,
+        groups: grouped.then(|| groups.collect()),
+        standings: (!grouped).then(|| rows(ungrouped)),
+    };
+    request.answer(CacheControl::LIST, &table)
 }
 
 impl Standing {
-    fn all(rows: Vec<StandingsRow>, name: &impl Fn(Key) -> String) -> Vec<Self> {
-        (1..).zip(rows).map(|(position, row)| Self::of(position, &row, name)).collect()
+    fn all(rows: Vec<StandingsRow>, name: impl Fn(Key) -> String) -> Vec<Self> {
+        (1..).zip(rows).map(|(position, row)| Self::new(position, &row, &name)).collect()
     }
 
-    fn of(position: usize, row: &StandingsRow, name: &impl Fn(Key) -> String) -> Self {
+    fn new(position: usize, row: &StandingsRow, name: impl Fn(Key) -> String) -> Self {
         let StandingsRow { team, total, expected, live, points, .. } = row;
         Self {
             position,

@@ -10,7 +10,7 @@ use super::{
     matches::Matches,
     players,
     request::{self, football},
-    seasons::{Season, calendar},
+    seasons::{SEASON, SEASON_ID, Season, calendar},
 };
 use crate::api::{ApiError, ApiRequest, ApiResult, CacheControl, PageSize, Param, Spec};
 use history::query::{EntityKind, Leader, LeaderRow, MatchQuery};
@@ -57,7 +57,8 @@ const STATS: [(&str, &str, Leader); 5] = [
 
 const SPEC: Spec = request::spec(&[
     Param::text("stat", "scorers, assists, yellowcards, redcards, fouls, or a counter of `player-stats/`, such as key_pass").in_path(),
-    Param::id("season_id", "The season (default: the current one)"),
+    SEASON_ID,
+    SEASON,
     Param::number("limit", "Number of rows (default 20, max 50)"),
 ]);
 
@@ -70,8 +71,8 @@ async fn top(request: &ApiRequest) -> ApiResult {
     let params = &request.params;
     let (stat, label, leader) = statistic(request.path("stat")).ok_or(ApiError::NotFound)?;
     let (matches, league) = Matches::for_entity(request, EntityKind::Competition)?;
-    let calendar = calendar(&matches, Some(league.id));
-    let season = Season::requested(&matches, &calendar, league.id, params.id("season_id")?)?;
+    let seasons = Season::all(&matches, &calendar(&matches, Some(league.id)), league.id);
+    let season = Season::requested(&seasons, params)?;
     let limit = params.window_of(LEADERS)?.limit;
     let (mut rows, mut matches_counted, mut matches_total) = (Vec::new(), 0, 0);
     if let Some(season) = &season {

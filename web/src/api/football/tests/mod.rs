@@ -338,6 +338,13 @@ async fn table_is_computed_from_results_without_extra_time() {
     assert_eq!((&table["rule"], &table["points_for_win"]), (&json!("goal_difference"), &json!(3)));
     assert_eq!(table.get("deductions"), None);
     assert_eq!(table["season"]["is_current"], true);
+    assert_eq!(table["seasons"], world.get("leagues/5/seasons/").await.body["seasons"]);
+    for path in ["leagues/5/standings/?season=", "leagues/5/top/scorers/?season="] {
+        for season in [json!(50), table["season"]["year"].clone()] {
+            assert_eq!(world.get(&format!("{path}{season}")).await.body["season"], table["season"]);
+        }
+        assert_eq!(world.get(&format!("{path}1999")).await.status, StatusCode::NOT_FOUND);
+    }
     let rows: Vec<_> = table["standings"].as_array().unwrap().iter().collect();
     let values = |row: &Value| {
         let names =

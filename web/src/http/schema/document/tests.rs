@@ -169,7 +169,10 @@ fn implied_path_and_page_parameters_are_added() {
         assert_eq!(names.collect::<Vec<_>>(), expected, "{path}");
     };
     check("/api/v2/leagues/{id}/venues/", &["timezone", "id", "limit", "offset"]);
-    check("/api/v2/leagues/{id}/top/{stat}/", &["stat", "season_id", "limit", "timezone", "id"]);
+    check(
+        "/api/v2/leagues/{id}/top/{stat}/",
+        &["stat", "season_id", "season", "limit", "timezone", "id"],
+    );
     check("/hockey/api/v2/matches/{id}/odds/", &["timezone", "id"]);
     check("/api/venues/", &["country", "city", "name", "page", "page_size"]);
     check(
