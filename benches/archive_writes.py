@@ -4,7 +4,8 @@
 Pushes matches with 45 prices each to a new hub, as fast as it accepts them, and waits until the archive has every price. With PostgreSQL
 (`--db`, an empty database; needs psql) the bytes are those of the hub alone, without the server's. With `--random` each match comes in
 three parts, one for each bookmaker, and the parts of all matches in random order. The pages that SQLite still has in its write-ahead log
-at the end count as written. Standard library only, Linux only.
+at the end count as written, and films (`--setting LOG_FILMS_KEEP_MS=0` for none) as far as the hub has written them by then, which begins
+after 10 s. Standard library only, Linux only.
 
     benches/archive_writes.py --program target/release/matchwire
     benches/archive_writes.py --program target/release/matchwire --matches 5000 --db postgres://me@localhost/empty
@@ -29,8 +30,8 @@ def used(pid):
 
 
 def archived(database):
-    """How many prices the archive has."""
-    query = "SELECT coalesce(sum(total), 0) FROM archive_prices"
+    """How many prices of bookmakers the archive has."""
+    query = "SELECT coalesce(sum(total - consensus), 0) FROM archive_prices"
     if "://" in database:
         return int(subprocess.run(["psql", database, "-Atc", query], capture_output=True, text=True, check=True).stdout)
     with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=30)) as connection:

@@ -8,7 +8,7 @@
 //!
 //! The program adds the hub's exports to records. The `Reader` holds these in memory for requests. The
 //! inbox holds the latest record of each match, so it does not grow while the database is unavailable.
-//! `ArchiveWorker` writes fifty matches at a time: first the matches and the entities that they name, in
+//! `ArchiveWorker` writes two hundred matches at a time: first the matches and the entities that they name, in
 //! one transaction, then their prices. Failed writes are repeated.
 //!
 //! Written are the record as JSON, its summary, the entities (teams, players, competitions, venues),

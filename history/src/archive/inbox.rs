@@ -14,6 +14,10 @@ use super::{Archive, ArchiveWorker, PriceTrail};
 use crate::{config::ArchiveConfig, reader::Reader, write_progress::WriteProgress};
 use record::{ChangedRecords, Key, MatchRecord};
 
+/// The worker waits for another interval for each of so many matches that are pending, and for so many at most.
+const MATCHES_PER_INTERVAL: usize = 100;
+const INTERVALS_MAX: usize = 20;
+
 /// The sending side of the write queue. When it is dropped, the [`ArchiveWorker`] writes the rest
 /// and ends.
 #[derive(Debug, Clone)]
@@ -87,9 +91,14 @@ impl WriteQueue {
         mem::take(&mut *self.lock())
     }
 
-    /// Whether prices that came and went will be left out soon.
-    pub(super) fn is_filling(&self) -> bool {
-        self.lock().trail.is_filling()
+    /// After how many intervals it is written. Many matches wait for longer: what changes of them meanwhile is written once,
+    /// and those that share pages are written together. Without it, prices that came and went would be left out soon.
+    pub(super) fn intervals(&self) -> usize {
+        let pending = self.lock();
+        if pending.trail.is_filling() {
+            return 0;
+        }
+        (1 + pending.records.len() / MATCHES_PER_INTERVAL).min(INTERVALS_MAX)
     }
 
     /// Requeues writes that failed, except where newer ones are pending.
@@ -110,5 +119,21 @@ impl WriteQueue {
 
     fn lock(&self) -> MutexGuard<'_, PendingWrites> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::testing::{MATCH, football, record};
+
+    #[test]
+    fn many_matches_wait_for_more_intervals() {
+        let queue = WriteQueue::default();
+        let record = Arc::new(record(MATCH, football()));
+        for (matches, expected) in [(0, 1), (99, 1), (100, 2), (1_000, 11), (5_000, 20)] {
+            queue.lock().records = (0..matches).map(|id| (id, Arc::clone(&record))).collect();
+            assert_eq!(queue.intervals(), expected, "{matches} matches");
+        }
     }
 }

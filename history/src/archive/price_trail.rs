@@ -8,8 +8,8 @@ use super::stored_price::by_row;
 use record::{Key, MatchChange, PriceRecord};
 
 const SECOND_US: Micros = 1_000_000;
-/// Prices kept between two writes, about 150 bytes each. Beyond it, prices that came and went are left out.
-const PRICES_MAX: usize = 200_000;
+/// Prices kept between two writes, about 200 bytes each. Beyond it, prices that came and went are left out.
+const PRICES_MAX: usize = 600_000;
 
 /// The changes of prices between two writes: the first of each price, then the last of each second by the source's clock.
 #[derive(Debug, Clone, Default)]
@@ -81,6 +81,10 @@ impl PriceTrail {
             Some(last) if !only_one && last.second() == price.second() => *last = price,
             _ if self.len < PRICES_MAX => {
                 self.len += 1;
+                // Most prices have one, for which a vector would make room for four.
+                if passed.is_empty() {
+                    passed.reserve_exact(1);
+                }
                 passed.push(price);
             }
             _ => {}

@@ -30,11 +30,6 @@ const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
 /// A write that takes longer is reported, and longer for each match: the history has gaps then.
 const SLOW_WRITE: Duration = Duration::from_secs(5);
 const SLOW_MATCH: Duration = Duration::from_millis(10);
-/// After a write of many matches the worker rests so many times as long as it took: the next write then has most of them once,
-/// instead of some of them again and again, each on pages of its own. A few matches are written at once.
-const REST_FACTOR: u32 = 9;
-const REST_MAX: Duration = Duration::from_secs(20);
-const FEW_MATCHES: usize = 100;
 /// Matches given up per step.
 const AT_ONCE: usize = 500;
 /// Matches that are deleted in one transaction, with their prices.
@@ -70,7 +65,7 @@ impl ArchiveWorker {
         let unreported_after = Duration::from_millis(self.config.untold_after_ms);
         let (mut resolves, mut sweeps) =
             (ticks(RESOLVE_EVERY.min(unreported_after)), ticks(SWEEP_EVERY));
-        let mut next_write = Instant::now();
+        let mut intervals = 0;
         loop {
             tokio::select! {
                 // Nothing is ever sent: a change means that the queue is closed.
@@ -80,8 +75,10 @@ impl ArchiveWorker {
                 }
                 // What waits is bounded, and in the log.
                 _ = writes.tick(), if !is_low(Folder::Database) => {
-                    if Instant::now() >= next_write || self.queue.is_filling() {
-                        next_write = self.write().await;
+                    intervals += 1;
+                    if intervals >= self.queue.intervals() {
+                        self.write().await;
+                        intervals = 0;
                     }
                 }
                 _ = reloads.tick() => self.reload().await,
@@ -91,8 +88,7 @@ impl ArchiveWorker {
         }
     }
 
-    /// Returns the time of the next write.
-    pub(super) async fn write(&self) -> Instant {
+    pub(super) async fn write(&self) {
         let queued = self.queue.progress.queued();
         let pending = self.queue.take();
         if let Some(since) = pending.since {
@@ -101,7 +97,6 @@ impl ArchiveWorker {
         let began = Instant::now();
         let written = self.try_write(&pending).await;
         let (took, matches) = (began.elapsed(), pending.records.len());
-        let mut pause = Duration::ZERO;
         let count = u32::try_from(matches).unwrap_or(u32::MAX);
         if took > SLOW_WRITE.max(SLOW_MATCH.saturating_mul(count)) {
             let took_ms = took.as_millis();
@@ -111,7 +106,6 @@ impl ArchiveWorker {
             Ok(()) => {
                 gauge!("matchwire_archive_waiting_seconds").set(0.0);
                 self.queue.progress.mark_written(queued);
-                pause = rest(matches, took);
             }
             // The one that leads writes it: it knows all that this node has recorded. It does not count as written, since that
             // node may end before it has, and this one may lead next.
@@ -126,7 +120,6 @@ impl ArchiveWorker {
                 self.queue.put_back(pending);
             }
         }
-        Instant::now() + pause
     }
 
     async fn try_write(&self, pending: &PendingWrites) -> Result<(), sqlx::Error> {
@@ -199,14 +192,6 @@ impl ArchiveWorker {
     }
 }
 
-/// How long the worker rests after a write of so many matches that took so long.
-fn rest(matches: usize, took: Duration) -> Duration {
-    if matches <= FEW_MATCHES {
-        return Duration::ZERO;
-    }
-    took.saturating_mul(REST_FACTOR).min(REST_MAX)
-}
-
 fn log_failure(what: &'static str, outcome: Result<(), sqlx::Error>) {
     // The node that leads does it.
     if let Err(error) =
@@ -231,23 +216,4 @@ fn ticks(every: Duration) -> Interval {
 #[expect(clippy::cast_precision_loss, reason = "a gauge is a float; a century is below 2^53")]
 fn seconds(span: Micros) -> f64 {
     span as f64 / 1e6
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn worker_rests_after_writes_of_many_matches() {
-        let second = Duration::from_secs(1);
-        for (matches, took, expected) in [
-            (100, second, Duration::ZERO),
-            (101, second / 10, second * 9 / 10),
-            (5_000, second, second * 9),
-            (5_000, second * 8, REST_MAX),
-            (5_000, Duration::MAX, REST_MAX),
-        ] {
-            assert_eq!(rest(matches, took), expected, "{matches} matches in {took:?}");
-        }
-    }
 }

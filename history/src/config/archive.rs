@@ -6,10 +6,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ArchiveConfig {
-    /// Milliseconds between two writes. Default 1000. After one of more than 100 matches the next
-    /// waits nine times as long as that took, 20 s at most, so that it has most matches once. What a
-    /// killed hub had not written is in the log, and the next start writes it, unless the log is in
-    /// memory. A price gets at most one tick per second of its source's clock.
+    /// Milliseconds between two writes. Default 1000. Each further 100 matches that have changed wait
+    /// for another interval, 20 at most, so that a write has several changes of a match. What a killed
+    /// hub had not written is in the log, and the next start writes it, unless the log is in memory. A price gets at most one tick per second of its source's clock.
     pub write_ms: u64,
     /// Milliseconds between two checks for data written by other programs. Default 2000. Each is a
     /// short query.

@@ -45,6 +45,8 @@ use database::Database;
 
 /// The interval of writes of new numbers. The journal covers a crash in between.
 const WRITE_EVERY: Duration = Duration::from_millis(100);
+/// On SQLite, where each write changes pages all over the table, and no other node has to know the numbers.
+const WRITE_EVERY_SQLITE: Duration = Duration::from_secs(2);
 /// Between a failure of the database and the next try.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
@@ -225,11 +227,13 @@ impl PublicIds {
     /// Writes new numbers periodically until `stopped`, and then once more.
     pub async fn keep(self, mut stopped: watch::Receiver<bool>) {
         let Some(persistence) = &self.inner.persistence else { return };
+        let is_sqlite = persistence.database.is_sqlite();
+        let every = if is_sqlite { WRITE_EVERY_SQLITE } else { WRITE_EVERY };
         let mut is_last = false;
         while !is_last {
             let written_soon = async {
                 persistence.wake.notified().await;
-                tokio::time::sleep(WRITE_EVERY).await;
+                tokio::time::sleep(every).await;
             };
             tokio::select! {
                 () = written_soon => {}

@@ -9,7 +9,7 @@ use base::Micros;
 use sqlx::{AnyConnection, AssertSqlSafe, Row, any::AnyRow};
 
 use super::{
-    ArchiveStore, json,
+    ArchiveStore, decode, json,
     pack::{pack_prices, pack_ticks, unpack_prices, unpack_ticks},
     signed,
     statement::{Conditions, id_array, ids_in, packed, rows, rows_max, whole},
@@ -318,8 +318,7 @@ pub(in crate::archive) async fn move_ticks(
     ids: &HashMap<Key, Key>,
 ) -> Result<(), sqlx::Error> {
     let blocks = sqlx::query(
-        "SELECT match_id, number, from_us, until_us, ticks FROM archive_trails
-         WHERE match_id = $1 ORDER BY number",
+        "SELECT match_id, number, ticks FROM archive_trails WHERE match_id = $1 ORDER BY number",
     );
     let blocks = blocks.bind(signed(from)).try_map(|row: AnyRow| block_of(&row));
     for (_, mut block) in blocks.fetch_all(&mut *connection).await? {
@@ -338,12 +337,9 @@ fn prices_of(row: &AnyRow) -> Result<(Key, Vec<StoredPrice>), sqlx::Error> {
 }
 
 fn block_of(row: &AnyRow) -> Result<(Key, TrailBlock), sqlx::Error> {
-    let block = TrailBlock {
-        number: row.try_get("number")?,
-        from_us: row.try_get("from_us")?,
-        until_us: row.try_get("until_us")?,
-        ticks: unpack_ticks(&row.try_get::<Vec<u8>, _>("ticks")?)?,
-    };
+    let ticks = unpack_ticks(&row.try_get::<Vec<u8>, _>("ticks")?)?;
+    let block = TrailBlock::new(row.try_get("number")?, ticks);
+    let block = block.ok_or_else(|| decode("a block without ticks"))?;
     Ok((unsigned(row.try_get("match_id")?), block))
 }
 
@@ -368,7 +364,7 @@ async fn open_blocks(
 ) -> Result<HashMap<Key, TrailBlock>, sqlx::Error> {
     let wanted = ids_in(is_sqlite, "$1");
     let found = format!(
-        "SELECT match_id, number, from_us, until_us, ticks FROM archive_trails
+        "SELECT match_id, number, ticks FROM archive_trails
          WHERE (match_id, number) IN (SELECT match_id, max(number) FROM archive_trails
              WHERE match_id IN {wanted} GROUP BY match_id)"
     );
@@ -403,6 +399,7 @@ pub(in crate::archive) async fn put_rows(
     within(STATEMENT_MAX, query.execute(connection)).await.map(|_| ())
 }
 
+/// A block that is there keeps its `from_us`, which an index has: not later than `until_us` in any case, by which it is deleted.
 async fn put_blocks(
     connection: &mut AnyConnection,
     is_sqlite: bool,
@@ -411,8 +408,7 @@ async fn put_blocks(
     for some in blocks.chunks(rows_max(5)) {
         let statement = format!(
             "INSERT INTO archive_trails (match_id, number, from_us, until_us, ticks) VALUES {}
-             ON CONFLICT (match_id, number) DO UPDATE SET from_us = excluded.from_us,
-                 until_us = excluded.until_us, ticks = excluded.ticks",
+             ON CONFLICT (match_id, number) DO UPDATE SET until_us = excluded.until_us, ticks = excluded.ticks",
             rows(is_sqlite, 5, some.len())
         );
         let mut query = sqlx::query(AssertSqlSafe(statement)).persistent(false);
