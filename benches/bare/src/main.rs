@@ -18,8 +18,8 @@ use std::{
 };
 
 use anyhow::Context;
+use base::process::OpenFiles;
 use clap::Parser;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::{TcpListener, TcpSocket};
 
 use crate::channels::Channels;
@@ -39,9 +39,7 @@ struct Args {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> anyhow::Result<()> {
     let Args { port } = Args::parse();
-    let limit = getrlimit(Resource::Nofile);
-    setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit })
-        .context("the limit of open files cannot be raised")?;
+    let _limit = OpenFiles::raised();
     let channels = Channels::start()?;
     let listener = listen(port).context("it cannot listen")?;
     writeln!(io::stdout(), "listening on {}", listener.local_addr()?)?;
