@@ -12,7 +12,7 @@ use std::{
     env,
     io::{Read, Write},
     net::Ipv4Addr,
-    net::{SocketAddr, TcpListener, TcpStream},
+    net::{SocketAddr, TcpStream},
     path::{Path, PathBuf},
     process::Command,
 };
@@ -68,8 +68,8 @@ fn requests(hub: &Hub, paying: &str, free: &str, effort: Effort) {
     });
 }
 
-/// From the connection to the response to the upgrade, and the end of the socket. The bench port
-/// requires no key; it also keeps no registry entry and sends no `hello`.
+/// From the connection to the response to the upgrade, and the end of the socket. One that is refused
+/// looks up no key, has no registry entry and gets no `hello`, but an `error` and a close frame.
 fn upgrades(hub: &Hub, key: &str, effort: Effort) {
     let request = |path: &str, more: &str| {
         format!(
@@ -79,15 +79,14 @@ fn upgrades(hub: &Hub, key: &str, effort: Effort) {
     };
     let with_key = request("/stream/v1", &format!("authorization: Token {key}\r\n"));
     let kinds = [
-        ("upgrade, measuring door", hub.bench, request("/sub/000001", "")),
-        ("upgrade, refused without a key", hub.program.address, request("/stream/v1", "")),
-        ("upgrade, with a key", hub.program.address, with_key),
+        ("upgrade, refused without a key", request("/stream/v1", "")),
+        ("upgrade, with a key", with_key),
     ];
     compare(&kinds.each_ref().map(|kind| kind.0), effort.rounds, |kind| {
-        let (_, address, request) = &kinds[kind];
+        let (_, request) = &kinds[kind];
         let upgrade = || {
             for _ in 0..effort.upgrades / CONNECTIONS {
-                let mut streams = [(); CONNECTIONS].map(|()| connected(*address));
+                let mut streams = [(); CONNECTIONS].map(|()| connected(hub.program.address));
                 streams.iter_mut().for_each(|it| it.write_all(request.as_bytes()).expect("sent"));
                 streams.iter_mut().for_each(|it| drop(head(it)));
             }
@@ -170,25 +169,22 @@ impl Connections {
 /// The program, with a temporary database.
 struct Hub {
     program: Program,
-    bench: SocketAddr,
     db: PathBuf,
 }
 
 impl Hub {
     fn start(folder: &Path) -> Self {
         let db = folder.join("hub.db");
-        let free = TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr());
-        let bench = free.expect("a free port");
         let mut command = Command::new(env!("CARGO_BIN_EXE_matchwire"));
         command
-            .args(["serve", "--listen", "127.0.0.1:0", "--bench-port", &bench.port().to_string()])
+            .args(["serve", "--listen", "127.0.0.1:0"])
             .arg("--db")
             .arg(&db)
             .env("MATCHWIRE_DEMO_ENABLED", "false")
             .env("MATCHWIRE_FANOUT_SOCKETS_MAX_PER_ACCOUNT", "5000")
             .env("MATCHWIRE_LIMITS_ADDRESS_PER_SECOND", "0")
             .env("MATCHWIRE_LIMITS_FOOTBALL_PER_DAY", "1000000000");
-        Self { program: Program::start(&mut command), bench, db }
+        Self { program: Program::start(&mut command), db }
     }
 
     /// The cleanup after a socket is part of its cost.

@@ -23,7 +23,7 @@ mod wrk;
 use std::{
     env, fs,
     io::{Read, Write},
-    net::{SocketAddr, TcpListener, TcpStream},
+    net::{SocketAddr, TcpStream},
     path::{Path, PathBuf},
     process::{self, Command, Stdio},
 };
@@ -62,9 +62,7 @@ fn main() {
     lists::fill(&db, effort.matches);
     let addons = ["--addon", "websocket", "--addon", "odds", "--addon", "sports"];
     let (paying, free) = (key(&db, &addons), key(&db, &[]));
-    let free_port = TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr());
-    let door = free_port.expect("a free port");
-    let hub = Program::start(&mut hub(&db, door));
+    let hub = Program::start(&mut hub(&db));
     if is_measured {
         say(&format!(
             "resident with {} matches: {} kB",
@@ -74,15 +72,15 @@ fn main() {
     }
     live(&hub, (&paying, &free), folder.path(), effort);
     lists(&hub, &paying, effort);
-    images::images(&hub, door, effort);
+    images::images(&hub, &paying, effort);
 }
 
 /// The hub's configuration, except for the limit per address, which a customer's servers share
 /// here.
-fn hub(db: &Path, door: SocketAddr) -> Command {
+fn hub(db: &Path) -> Command {
     let mut command = on_first_core(Path::new(env!("CARGO_BIN_EXE_matchwire")));
     command
-        .args(["serve", "--listen", "127.0.0.1:0", "--bench-port", &door.port().to_string()])
+        .args(["serve", "--listen", "127.0.0.1:0"])
         .arg("--db")
         .arg(db)
         .env("MATCHWIRE_DEMO_PAST", "false")

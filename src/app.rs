@@ -39,7 +39,7 @@ pub use self::{
 use self::{
     cluster::{Cluster, RunningNode},
     control::{ControlParts, ControlSocket},
-    listening::{Socket, bench_listener},
+    listening::Socket,
     orders::OrderParts,
     part_settings::{
         connection_limits, limits, micros, milliseconds, proxies, push_deadlines,
@@ -99,7 +99,7 @@ use record::{
 };
 use web::{
     entitlement::{Entitlement, needs_of_name},
-    http::{self, BenchListener, Registry},
+    http::{self, Registry},
     images::Images,
     revocation::{self, Revoker},
 };
@@ -127,7 +127,7 @@ impl RunMode {
     /// The mode that the settings select.
     #[must_use]
     pub fn of(config: &Config) -> Self {
-        let BenchConfig { rate, channels, .. } = config.bench;
+        let BenchConfig { rate, channels } = config.bench;
         match (NonZeroU32::new(rate), NonZeroU32::new(channels)) {
             (Some(rate), Some(channels)) => Self::Load(Load { rate, channels }),
             _ if config.plays_demo() => Self::Demo,
@@ -156,7 +156,6 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
     // Before the database: if the address is taken, no new file is left behind.
     let (socket, address) = Socket::open(&config)?;
     config.check_address(address)?;
-    let bench_listener = bench_listener(&config.bench)?;
     let database = Database::open_with(&config.server.db, &config.database);
     let database = service_manager::extending_start(database).await;
     let accounts = Accounts::of(database.map_err(AccountsError::from)?, &config.accounts).await?;
@@ -456,15 +455,6 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
     }
     let serving = http::serve(socket.listen(address)?, parts, stopped.clone());
     let mut serving = supervisor::spawn("http", Lifetime::Finite, serving);
-    if let Some(listener) = bench_listener {
-        let door = BenchListener {
-            fanout: fanout.clone(),
-            batch_bytes_max: config.fanout.outbox_bytes / 2,
-            handshake_timeout: Duration::from_millis(config.server.handshake_timeout_ms),
-        };
-        let serving = door.serve(listener, stopped.clone());
-        supervisor::spawn("bench-listener", Lifetime::UntilStop, serving);
-    }
     let webhooks = RunningWebhooks::start(webhooks, &stopped)?;
     // Before anybody is told that the hub runs.
     let control = ControlSocket::open(&config.beside(SOCKET_SUFFIX));

@@ -161,17 +161,14 @@ pub struct ServeArgs {
     /// How many channels the steady load changes in turn [default: 20].
     #[arg(long, value_name = "M")]
     pub bench_channels: Option<u32>,
-    /// Open the bench listener on this port of 127.0.0.1: raw channels, without a key.
-    #[arg(long, value_name = "PORT")]
-    pub bench_port: Option<u16>,
 }
 
 impl ServeArgs {
     /// The settings among the arguments.
     #[must_use]
     pub fn flags(&self) -> Flags {
-        let &Self { ref hub, demo_speed, bench_rate, bench_channels, bench_port } = self;
-        Flags { demo_speed, bench_rate, bench_channels, bench_port, ..hub.flags() }
+        let &Self { ref hub, demo_speed, bench_rate, bench_channels } = self;
+        Flags { demo_speed, bench_rate, bench_channels, ..hub.flags() }
     }
 }
 

@@ -110,8 +110,6 @@ pub struct Flags {
     /// Changes per second of the steady load; 0 for a command that has its own sources.
     pub bench_rate: Option<u32>,
     pub bench_channels: Option<u32>,
-    /// Port of the bench listener.
-    pub bench_port: Option<u16>,
     pub tls_certificate: Option<PathBuf>,
     pub tls_key: Option<PathBuf>,
 }
@@ -188,7 +186,7 @@ pub enum ConfigError {
 
 /// The numbers where 0 has a meaning, as their documentation says, or is judged with other settings.
 const MAY_BE_ZERO: &str = "\
-    archive.keep_days archive.keep_signals_days archive.keep_ticks_days bench.port \
+    archive.keep_days archive.keep_signals_days archive.keep_ticks_days \
     bench.rate cluster.answer_ms cluster.isolated_ms cluster.lease_ms cluster.log_age_ms \
     cluster.log_bytes cluster.record_bytes_max cluster.replicas cluster.stale_ms \
     database.connections_max demo.head_start_minutes demo.seed fanout.idle_ms \
@@ -259,7 +257,6 @@ impl Config {
         self.demo.speed = flags.demo_speed.unwrap_or(self.demo.speed);
         self.bench.rate = flags.bench_rate.unwrap_or(self.bench.rate);
         self.bench.channels = flags.bench_channels.unwrap_or(self.bench.channels);
-        self.bench.port = flags.bench_port.unwrap_or(self.bench.port);
         if let Some(certificate) = &flags.tls_certificate {
             self.tls.certificate.clone_from(certificate);
         }

@@ -1,5 +1,5 @@
-//! The cost of rendering an image, of serving a cached one, and the effect on publications while
-//! clients request images as fast as they can.
+//! The cost of rendering an image, of serving a cached one, and the effect on sockets while clients
+//! request images as fast as they can.
 
 use std::{
     io::{Read, Write},
@@ -19,10 +19,8 @@ use super::{
 
 /// Concurrent image clients; each requests the next image as soon as it has one.
 const ASKING: u64 = 8;
-/// The interval between two publications.
+/// The interval between two commands of a socket.
 const PAUSE: Duration = Duration::from_millis(5);
-/// The message format of the bench port: a byte, the channel, and a payload.
-const PUBLICATION: &[u8] = b"p000001 and so many bytes as an update of a price may have";
 
 /// Kinds of subjects of the archive, and what is requested for each.
 const IMAGES: [(&str, &str, &str); 7] = [
@@ -42,7 +40,7 @@ fn ids(kind: &str) -> impl Iterator<Item = u64> + use<> {
     competitions.flat_map(|competition| (0..20).map(move |index| competition * 100 + index))
 }
 
-pub(crate) fn images(hub: &Program, door: SocketAddr, effort: Effort) {
+pub(crate) fn images(hub: &Program, key: &str, effort: Effort) {
     let count = effort.pages;
     for (name, kind, query) in IMAGES {
         let mut stream = connected(hub.address);
@@ -61,18 +59,17 @@ pub(crate) fn images(hub: &Program, door: SocketAddr, effort: Effort) {
             bytes / count / 2,
         ));
     }
-    latencies(hub, door, effort);
+    latencies(hub, key, effort);
 }
 
-/// Publications to one follower, while idle and while images are rendered.
-fn latencies(hub: &Program, door: SocketAddr, effort: Effort) {
-    let mut follower = socket(door, "/sub/000001");
-    let mut publisher = socket(door, "/pub");
+/// The answers of a shard to one socket, while idle and while images are rendered.
+fn latencies(hub: &Program, key: &str, effort: Effort) {
+    let mut socket = socket(hub.address, &format!("/stream/v1?token={key}"));
     let timer = Builder::new_current_thread().enable_time().build().expect("a timer");
     let mut round = || {
-        publisher.send(Message::binary(PUBLICATION)).expect("it is sent");
         let sent = Instant::now();
-        follower.read().expect("it arrives");
+        socket.send(Message::text(r#"{"op":"ping"}"#)).expect("it is sent");
+        while !is_pong(&socket.read().expect("it arrives")) {}
         let took_us = sent.elapsed().as_secs_f64() * 1e6;
         timer.block_on(async { tokio::time::sleep(PAUSE).await });
         took_us
@@ -82,7 +79,7 @@ fn latencies(hub: &Program, door: SocketAddr, effort: Effort) {
         took_us.sort_unstable_by(f64::total_cmp);
         let at = |share: usize| took_us[(took_us.len() - 1) * share / 100];
         let (p50, p99, most) = (at(50), at(99), at(100));
-        say(&format!("a publication, {what}: p50 {p50:.0} us, p99 {p99:.0} us, most {most:.0} us"));
+        say(&format!("a ping, {what}: p50 {p50:.0} us, p99 {p99:.0} us, most {most:.0} us"));
     };
     measure("nothing else asked");
     let (stop, drawn) = (AtomicBool::new(false), AtomicU64::new(0));
@@ -124,8 +121,13 @@ fn image(stream: &mut TcpStream, path: &str) -> usize {
     body.len()
 }
 
-fn socket(door: SocketAddr, path: &str) -> WebSocket<TcpStream> {
+fn socket(address: SocketAddr, path: &str) -> WebSocket<TcpStream> {
     let (socket, _) =
-        client(format!("ws://{door}{path}"), connected(door)).expect("it is upgraded");
+        client(format!("ws://{address}{path}"), connected(address)).expect("it is upgraded");
     socket
+}
+
+/// Others are `hello` and beats.
+fn is_pong(message: &Message) -> bool {
+    message.to_text().is_ok_and(|text| text.contains(r#""type":"pong""#))
 }

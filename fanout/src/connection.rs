@@ -83,18 +83,9 @@ pub(crate) struct NewConnection {
 #[derive(Debug)]
 pub(crate) enum Purpose {
     Serve(Owner, Dialect),
-    /// Follow one bare channel, by its number among the bare channels.
-    Bare(u32),
-    /// Send each of its messages back.
-    Echo,
     /// Send this frame, which says why it is refused, and close it.
     Refuse(Bytes, Close),
 }
-
-/// Limits of an echoed message: the largest message of the Autobahn test suite. The number of its
-/// fragments is limited only by the bytes of their headers.
-pub(crate) const ECHO_LIMITS: MessageLimits =
-    MessageLimits { bytes_max: 16 * 1024 * 1024, fragments_max: u32::MAX, may_deflate: false };
 
 /// How long a closing connection may take before it is removed, in microseconds.
 const LINGER_US: Micros = 2_000_000;
@@ -102,9 +93,8 @@ const LINGER_US: Micros = 2_000_000;
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) generation: u64,
+    /// `None` once it closes.
     pub(crate) owner: Option<Box<Owner>>,
-    /// Its messages are sent back.
-    pub(crate) is_echo: bool,
     /// It is in the shard's list of connections to read from in the next turn.
     pub(crate) is_unread: bool,
     socket: Socket,
@@ -166,7 +156,6 @@ impl Connection {
         Self {
             generation,
             owner: None,
-            is_echo: false,
             is_unread: false,
             socket,
             inbound,
@@ -359,6 +348,9 @@ mod tests {
     const EXPIRED: Close =
         Close::Host(&HostClose { code: 4402, reason: "expired", message: None, bye: false });
 
+    const LIMITS: MessageLimits =
+        MessageLimits { bytes_max: 1 << 20, fragments_max: u32::MAX, may_deflate: false };
+
     /// A connection, and the client's end of it.
     fn connected(now: Micros) -> (Connection, UnixStream) {
         let poll = Poll::new().expect("a poll");
@@ -395,7 +387,7 @@ mod tests {
         assert_eq!(received, "the close frame");
         client.write_all(b"its reply").expect("the other half is open");
         drop(client);
-        let outcome = connection.receive(&mut [0; 64], ECHO_LIMITS, &mut 8, 0);
+        let outcome = connection.receive(&mut [0; 64], LIMITS, &mut 8, 0);
         assert!(matches!(outcome, ReadOutcome::Gone), "{outcome:?}");
     }
 
@@ -411,7 +403,7 @@ mod tests {
         loop {
             let mut reads = 2;
             turns += 1;
-            match connection.receive(&mut buffer, ECHO_LIMITS, &mut reads, 0) {
+            match connection.receive(&mut buffer, LIMITS, &mut reads, 0) {
                 ReadOutcome::Later => assert_eq!(reads, 0),
                 outcome => break assert!(matches!(outcome, ReadOutcome::Empty), "{outcome:?}"),
             }

@@ -22,8 +22,6 @@ pub enum Dialect {
     Stream,
     /// A protocol of the host.
     Hosted(&'static dyn HostDialect),
-    /// None: the connection follows one bare channel.
-    Bare,
 }
 
 impl Dialect {
@@ -38,13 +36,7 @@ impl Dialect {
         match self {
             Self::Stream => "stream",
             Self::Hosted(dialect) => dialect.name(),
-            Self::Bare => "bare",
         }
-    }
-
-    #[must_use]
-    pub fn is_bare(self) -> bool {
-        matches!(self, Self::Bare)
     }
 }
 
@@ -96,7 +88,7 @@ pub struct Companion {
 #[derive(Debug, Clone, Copy)]
 pub enum Notice<'a> {
     /// The client sent a binary message.
-    BinaryMessage,
+    BinaryMessage { payload: &'a [u8] },
     /// The client follows as many groups as it may, so this one is refused.
     TooManyGroups { channel: &'a ChannelId },
     /// A companion needs what these offers open: one of this group is refused, or, without a group,

@@ -5,7 +5,7 @@ use std::{
     pin::pin,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
 };
@@ -15,20 +15,19 @@ use bytes::Bytes;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 use crate::{
-    Micros, Seq,
+    Micros,
     catch_up::{Cost, Host, HostResponse, Requester},
     channel::{Channel, Publication, Rate},
     close::Close,
     connection::{NewConnection, Purpose},
     dialect::Dialect,
-    encode::binary_frame,
     inbound::MessageLimits,
     inspect::{INSPECTIONS_MAX, TooManyInspections},
     mailbox::Mailbox,
     permission::Permission,
     probe::Probe,
     replay::ReplayResponse,
-    shard::{self, Drain, Shard, ShardMessage, TokenBucketLimits, TokenBuckets, bare_channel},
+    shard::{self, Drain, Shard, ShardMessage, TokenBucketLimits, TokenBuckets},
     socket::{SocketOptions, Stream},
 };
 
@@ -89,7 +88,7 @@ impl Limits {
         MessageLimits {
             bytes_max: match dialect {
                 Dialect::Stream => self.from_bytes_max.max(self.command_bytes_max),
-                Dialect::Hosted(_) | Dialect::Bare => self.command_bytes_max,
+                Dialect::Hosted(_) => self.command_bytes_max,
             },
             fragments_max: self.command_fragments_max,
             may_deflate: false,
@@ -152,10 +151,8 @@ pub(crate) struct Shared {
     pub(crate) mailboxes: Vec<Mailbox<ShardMessage, mio::Waker>>,
     /// Notified when a shard has processed its mailbox.
     progress: Notify,
-    /// By shard: whether readers of bare channels have much queued.
+    /// By shard: whether a client that reads has much queued.
     crowded: Vec<AtomicBool>,
-    /// Messages on bare channels so far.
-    bare: AtomicU64,
     /// Connections of each shard.
     pub(crate) sockets: Vec<AtomicUsize>,
     /// Something has been followed.
@@ -171,8 +168,7 @@ impl std::fmt::Debug for Shared {
 }
 
 impl Shared {
-    /// Records that a shard has processed its mailbox. `is_crowded`: publishers on bare channels should
-    /// pause.
+    /// Records that a shard has processed its mailbox. `is_crowded`: a client that reads has much queued.
     pub(crate) fn notify_progress(&self, shard: usize, is_crowded: bool) {
         self.crowded[shard].store(is_crowded, Ordering::Release);
         self.progress.notify_waiters();
@@ -259,7 +255,6 @@ impl Fanout {
             mailboxes,
             progress: Notify::new(),
             crowded: (0..shards).map(|_| AtomicBool::new(false)).collect(),
-            bare: AtomicU64::new(0),
             sockets: (0..shards).map(|_| AtomicUsize::new(0)).collect(),
             followed: AtomicBool::new(false),
             inspections: Arc::new(Semaphore::new(INSPECTIONS_MAX)),
@@ -299,21 +294,10 @@ impl Fanout {
         }
     }
 
-    /// Publishes messages on bare channels atomically, each given by the channel's number among the bare
-    /// channels and its payload. Followers get the payload as one binary message. A reader that keeps
-    /// reading loses nothing if [`Fanout::wait_for_bare_room`] was awaited before and the messages are
-    /// no larger than half of its outbox.
-    pub fn publish_bare(&self, messages: impl IntoIterator<Item = (u32, Bytes)>) {
-        let changes = messages.into_iter().map(|(channel, payload)| {
-            let seq = self.shared.bare.fetch_add(1, Ordering::Relaxed) + 1;
-            Change::Published(Rate::Each, Arc::new(bare_message(channel, seq, &payload)))
-        });
-        self.publish(&changes.collect::<Vec<_>>());
-    }
-
-    /// Waits until everything published has been written and no follower of a bare channel has much queued.
-    /// A follower that reads nothing for a while is ignored, and loses what its outbox has no room for.
-    pub async fn wait_for_bare_room(&self) {
+    /// Waits until everything published has been written and no client has more than half of its outbox queued,
+    /// except for those that have read nothing for 200 ms. For publishers whose readers are to get every change by
+    /// itself: changes of up to half an outbox that are published then put no reader behind that reads on.
+    pub async fn wait_for_readers(&self) {
         self.shared
             .wait_until(|shared| {
                 shared.mailboxes.iter().all(Mailbox::is_processed)
@@ -346,17 +330,6 @@ impl Fanout {
     /// Takes over a connection after its handshake. `read_ahead`: bytes that arrived after the handshake.
     pub fn serve(&self, stream: Stream, read_ahead: Vec<u8>, owner: Owner, dialect: Dialect) {
         self.connect(NewConnection { stream, read_ahead, purpose: Purpose::Serve(owner, dialect) });
-    }
-
-    /// Takes over a connection after its handshake, to follow one bare channel.
-    pub fn serve_bare(&self, stream: Stream, read_ahead: Vec<u8>, channel: u32) {
-        self.connect(NewConnection { stream, read_ahead, purpose: Purpose::Bare(channel) });
-    }
-
-    /// Takes over a connection after its handshake, to send each of its messages back: text and binary, up
-    /// to 16 MiB.
-    pub fn serve_echo(&self, stream: Stream, read_ahead: Vec<u8>) {
-        self.connect(NewConnection { stream, read_ahead, purpose: Purpose::Echo });
     }
 
     /// Takes over a connection after its handshake, only to send a frame that says why it is refused.
@@ -442,11 +415,6 @@ impl Fanout {
             thread.join().ok();
         }
     }
-}
-
-/// A message on a bare channel. It does not depend on earlier ones, so none leaves a gap.
-fn bare_message(channel: u32, seq: Seq, payload: &[u8]) -> Publication {
-    Publication::with_frame(bare_channel(channel), 0, seq, binary_frame(payload))
 }
 
 /// Held by a shard's thread. However the thread ends, nothing waits for it afterwards.

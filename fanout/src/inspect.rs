@@ -72,7 +72,7 @@ pub struct SocketSummary {
     pub key: Option<u64>,
     /// Where it comes from, if the host has said so.
     pub peer: Option<IpAddr>,
-    /// `stream`, `bare`, or the name of a dialect of the host.
+    /// `stream`, or the name of a dialect of the host.
     pub dialect: &'static str,
     /// `tcp`, `tls` or `unix`.
     pub transport: &'static str,

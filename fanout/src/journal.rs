@@ -79,10 +79,6 @@ pub enum JournalEvent {
         waiting_bytes: usize,
         waiting_us: Micros,
     },
-    /// An update was left out, as the client has chosen.
-    Skipped {
-        seq: Seq,
-    },
     /// The channel left the live index at this position, and waits to be caught up.
     FellBehind {
         at: Option<Seq>,
@@ -209,7 +205,6 @@ impl JournalEvent {
             | Self::CaughtUp { .. }
             | Self::Sent { .. }
             | Self::Queued { .. }
-            | Self::Skipped { .. }
             | Self::FellBehind { .. }
             | Self::Flushed { .. }
             | Self::Lag { .. }

@@ -90,7 +90,7 @@
 //! | silence and stalls | `fanout.idle_ms`, `fanout.stall_ms` | closed |
 //!
 //! If a source can wait, it waits for room in the mailboxes before it overflows them
-//! (`Fanout::wait_for_room`).
+//! (`Fanout::wait_for_room`), or until all readers have nearly everything (`Fanout::wait_for_readers`).
 
 pub mod channel;
 pub mod encode;

@@ -151,12 +151,10 @@ pub enum OnSlow {
     Resync,
     /// Close with 4508.
     Close,
-    /// Skip whole messages. Only on bare channels, which have no document to keep consistent.
-    Skip,
 }
 
 impl OnSlow {
-    /// Those that a client of the stream protocol can choose.
+    /// All of them.
     pub const CHOICES: [Self; 3] = [Self::Merge, Self::Resync, Self::Close];
 
     #[must_use]
@@ -165,7 +163,6 @@ impl OnSlow {
             Self::Merge => "merge",
             Self::Resync => "resync",
             Self::Close => "close",
-            Self::Skip => "skip",
         }
     }
 }

@@ -40,7 +40,7 @@ use crate::{
     outbox::{Budget, FrameOrigin, Outbox},
     patterns::Patterns,
     permission::{Classes, Permission},
-    protocol::{self, Code, OnSlow, Pick, Refusal, SubscribeOptions},
+    protocol::{self, Code, Pick, Refusal, SubscribeOptions},
     subscribers::ConnectionCounts,
     topics::{FollowerRef, Topic, Topics},
     view::{Renderer, View},
@@ -138,8 +138,6 @@ pub enum DeliveryOutcome {
     Behind(Vec<FollowerRef>),
     /// No room, and the client requested to be closed in that case. The subscription has left the index.
     TooSlow(Vec<FollowerRef>),
-    /// No room, and the message is skipped.
-    Skipped,
 }
 
 /// A subscription to put into the index.
@@ -202,31 +200,6 @@ impl Session {
         Self { deflates, ..self }
     }
 
-    /// A session that follows one bare channel.
-    #[must_use]
-    pub fn bare(channel: Channel) -> (Self, Join) {
-        let mut session = Self::speaking(Dialect::Bare, 1);
-        let options = SubscribeOptions { on_slow: OnSlow::Skip, ..SubscribeOptions::default() };
-        let key = session.insert(Subscription {
-            channel,
-            options,
-            by_name: true,
-            lease: None,
-            hashing: None,
-            delivered: Some(0),
-            state: SubscriptionState::behind(None, "resume"),
-        });
-        let topic = session.subscriptions[key].topic();
-        (session, Join { key, topic, view: View::default(), head: 0 })
-    }
-
-    /// The entry of a bare session for an index that has been cleared.
-    #[must_use]
-    pub fn bare_join(&self) -> Option<Join> {
-        let (key, sub) = self.subscriptions.iter().next().filter(|_| self.is_bare())?;
-        Some(Join { key, topic: sub.topic(), view: View::default(), head: 0 })
-    }
-
     /// Whether a request to the host is pending, so that commands must wait.
     #[must_use]
     pub fn is_waiting(&self) -> bool {
@@ -243,12 +216,6 @@ impl Session {
     #[must_use]
     pub fn is_behind(&self) -> bool {
         self.behind_count > 0
-    }
-
-    /// Whether it follows a bare channel.
-    #[must_use]
-    pub fn is_bare(&self) -> bool {
-        self.dialect.is_bare()
     }
 
     #[must_use]
@@ -486,9 +453,6 @@ impl Session {
     /// Puts all subscriptions behind, because publications on their way to this shard were dropped. The
     /// caller clears the index.
     pub fn mark_all_behind(&mut self, topics: &Topics) {
-        if self.is_bare() {
-            return;
-        }
         let keys: Vec<usize> = self.subscriptions.iter().map(|(key, _)| key).collect();
         for key in keys {
             self.fall_behind(key, "resume", topics);

@@ -19,7 +19,7 @@ mod token_buckets;
 use std::{
     collections::{HashSet, VecDeque},
     io,
-    sync::{Arc, LazyLock, atomic::Ordering},
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
@@ -44,14 +44,12 @@ pub(crate) use self::{
 use crate::{
     Micros,
     catch_up::{Cost, HostResponse, Requester, ShardRequest},
-    channel::{Channel, ChannelId, Epoch},
     clock::monotonic,
     close::Close,
     connection::Connection,
     fanout::Shared,
     mailbox::{MessageBatch, Wake},
     outbox::{self, Budget},
-    permission::Classes,
     probe::Probe,
     replay::{ReplayRequest, ReplayResponse},
     subscribers::{Effect, SubscriberLimits, Subscribers},
@@ -407,20 +405,4 @@ impl Shard {
 #[expect(clippy::cast_precision_loss, reason = "histograms take floats; a century is below 2^53")]
 fn seconds(span: Micros) -> f64 {
     span as f64 / 1e6
-}
-
-/// Set in the numbers of bare channels, to distinguish them from those of the host.
-const BARE: u32 = 1 << 31;
-
-/// The name of all bare channels. Their followers find them by number, and no frame contains it.
-static BARE_NAME: LazyLock<ChannelId> = LazyLock::new(|| ChannelId::new("bare"));
-
-pub(crate) fn bare_channel(number: u32) -> Channel {
-    Channel {
-        number: BARE | number,
-        name: BARE_NAME.clone(),
-        epoch: Epoch(0),
-        deliver_last: false,
-        needs: Classes::NONE,
-    }
 }

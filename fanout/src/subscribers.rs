@@ -392,9 +392,6 @@ impl<S: Write> Subscribers<S> {
         }
         self.topics.clear();
         for slot in slots {
-            // A bare channel has no catch-up: lost messages stay lost.
-            let bare = self.subscribers[slot].session.bare_join();
-            self.join(slot, bare);
             self.mark_behind(slot);
             self.request_catch_up(slot, now);
         }

@@ -2,13 +2,13 @@
 
 use std::{
     io::ErrorKind,
-    net::{self, Ipv4Addr, SocketAddr},
+    net::{self, SocketAddr},
 };
 
 use tokio::net::{TcpListener, TcpSocket};
 
 use super::{AppError, service_manager};
-use crate::config::{BenchConfig, Config};
+use crate::config::Config;
 
 /// Connections waiting to be accepted, as far as the system allows: after a restart all clients
 /// reconnect at once.
@@ -70,13 +70,4 @@ pub(super) fn check(address: SocketAddr) -> Result<(), AppError> {
 fn listen(socket: TcpSocket, address: SocketAddr) -> Result<net::TcpListener, AppError> {
     let listening = socket.listen(BACKLOG).and_then(TcpListener::into_std);
     listening.map_err(|source| AppError::Listen { address, source })
-}
-
-pub(super) fn bench_listener(bench: &BenchConfig) -> Result<Option<TcpListener>, AppError> {
-    if bench.port == 0 {
-        return Ok(None);
-    }
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, bench.port));
-    let listener = listen(bind(address)?, address)?;
-    Ok(Some(TcpListener::from_std(listener)?))
 }

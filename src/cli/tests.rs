@@ -45,13 +45,7 @@ fn definition_is_consistent() {
 #[test]
 fn serve_is_the_default_command() {
     let serve = |hub| {
-        Command::Serve(ServeArgs {
-            hub,
-            demo_speed: None,
-            bench_rate: None,
-            bench_channels: None,
-            bench_port: None,
-        })
+        Command::Serve(ServeArgs { hub, demo_speed: None, bench_rate: None, bench_channels: None })
     };
     check("", &serve(hub(None, None, None)));
     check("serve", &serve(hub(None, None, None)));
@@ -64,13 +58,11 @@ fn serve_is_the_default_command() {
 
 #[test]
 fn serve_takes_options_of_the_steady_load() {
-    let Ok(Command::Serve(serve)) =
-        parse("serve --bench-rate 500 --bench-channels 7 --bench-port 9")
-    else {
+    let Ok(Command::Serve(serve)) = parse("serve --bench-rate 500 --bench-channels 7") else {
         panic!()
     };
-    let (bench_rate, bench_channels, bench_port) = (Some(500), Some(7), Some(9));
-    assert_eq!(serve.flags(), Flags { bench_rate, bench_channels, bench_port, ..Flags::default() });
+    let (bench_rate, bench_channels) = (Some(500), Some(7));
+    assert_eq!(serve.flags(), Flags { bench_rate, bench_channels, ..Flags::default() });
 }
 
 #[test]

@@ -39,14 +39,11 @@ pub struct BenchConfig {
     pub rate: u32,
     /// Channels that change in turn. Default 20. Each may fill its tail (`hub.tail_bytes`).
     pub channels: u32,
-    /// Port of the bench listener, on 127.0.0.1 regardless of `server.listen`. It serves raw
-    /// channels without a key to everyone on this machine. Default 0: none.
-    pub port: u16,
 }
 
 impl Default for BenchConfig {
     fn default() -> Self {
-        Self { rate: 0, channels: 20, port: 0 }
+        Self { rate: 0, channels: 20 }
     }
 }
 

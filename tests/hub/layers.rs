@@ -61,7 +61,8 @@ fn crate_depends_on_lower_layers_only() {
 
 #[test]
 fn every_crate_of_the_workspace_has_its_layer() {
-    let tools = ["clients/rust", "loadtest", "benches/floor"].map(ToOwned::to_owned);
+    let tools =
+        ["clients/rust", "loadtest", "benches/bare", "benches/floor"].map(ToOwned::to_owned);
     let layers = LAYERS.iter().map(|(name, _)| (*name).to_owned()).chain(tools);
     assert_eq!(members(), layers.collect::<BTreeSet<_>>());
 }

@@ -10,7 +10,6 @@ mod auth;
 mod backup;
 mod bad_feed;
 mod behaviour;
-mod bench;
 mod checked_settings;
 mod clock;
 mod commands;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The cases of the Autobahn test suite, sections 1 to 7, 9 and 10, against an echo server.
 
+    matchwire-bare --port 7700 &                 the fan-out's echo
     cases.py ws://127.0.0.1:7700/echo            all of them
     cases.py --fast ws://127.0.0.1:7700/echo     without messages of a MiB and more
 

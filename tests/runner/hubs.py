@@ -14,7 +14,6 @@ from pathlib import Path
 from runner.build import hub_binary
 from runner.environment import ENVIRONMENT, LOGS
 from runner.log import Failed, Log
-from runner.ports import free_ports
 
 # How long the hub may take to say where it listens, and a client to be answered.
 ANSWER_S_MAX = 600
@@ -159,13 +158,12 @@ class SharedHub:
 
     @contextmanager
     def used(self, log):
-        """As `running_hub`, and the port of its echo."""
+        """As `running_hub`."""
         if not self.running:
             # Here, so that the suite and not the hub is seen to wait for the compile and for the database.
             DEMO.path(log)
-            (echo,) = free_ports(1)
-            self.running = running_hub(Log("hub"), MATCHWIRE_BENCH_PORT=str(echo))
-            self.answer = (*self.running.__enter__(), echo)
+            self.running = running_hub(Log("hub"))
+            self.answer = self.running.__enter__()
         log.write("the hub's log is test-results/hub.log")
         try:
             yield self.answer

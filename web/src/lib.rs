@@ -42,11 +42,6 @@
 //! and `SignedForm` verify it and the origin; they are the only way to a form's fields. A GET changes
 //! nothing except by a mailed link. A POST redirects with 303.
 //!
-//! # The bench listener
-//!
-//! `http::bench` speaks the protocol of `benches/floor` on the same shards, to measure the fan-out alone.
-//! A publisher is read only as fast as followers have room (`Fanout::wait_for_bare_room`).
-//!
 //! # Limits
 //!
 //! | resource | limit | beyond it |

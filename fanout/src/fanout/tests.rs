@@ -1,6 +1,7 @@
 use std::{
-    io::{self, IoSlice, Read, Write},
+    io::{Read, Write},
     os::unix::net::UnixStream,
+    sync::OnceLock,
     time::Duration,
 };
 
@@ -8,11 +9,10 @@ use base::work::{Pool, WorkLimits};
 
 use super::*;
 use crate::{
-    catch_up::ShardRequest,
+    ChannelId, Classes, Epoch, Seq,
+    catch_up::{CatchUp, ShardRequest, Verdict},
+    encode::binary_frame,
     inspect::{Explanation, JournalEntry, JournalEvent, SocketId, SocketQuery},
-    outbox::Budget,
-    session::Session,
-    subscribers::{SubscriberLimits, Subscribers},
 };
 
 struct NullHost;
@@ -43,66 +43,52 @@ fn limits(shards: usize) -> Limits {
     }
 }
 
-/// Counts direct writes, and those of queued frames, which are vectored.
-#[derive(Debug, Default)]
-struct WriteCounter {
-    direct: usize,
-    queued: usize,
-}
+/// Has one channel, whose followers start at its beginning. Nobody is led on afterwards.
+#[derive(Default, Clone)]
+struct OneChannel(Arc<OnceLock<Fanout>>);
 
-impl Write for WriteCounter {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.direct += 1;
-        Ok(bytes.len())
-    }
-
-    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-        self.queued += 1;
-        Ok(slices.iter().map(|slice| slice.len()).sum())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+impl OneChannel {
+    fn start(limits: Limits) -> Fanout {
+        let host = Self::default();
+        let fanout = Fanout::start(limits, "test", Box::new(host.clone())).expect("it starts");
+        host.0.set(fanout.clone()).expect("it is set once");
+        fanout
     }
 }
 
-/// All bare channels share one numbering, which must not look like gaps.
-#[test]
-fn messages_on_several_bare_channels_are_written_directly() {
-    let budget = Budget { bytes: 1024, frame_bytes: 0, age_us: 1_000_000 };
-    let mut subscribers = Subscribers::new(SubscriberLimits { budget, write_bytes: 1024 });
-    for channel in [1, 2] {
-        let (session, join) = Session::bare(bare_channel(channel));
-        let slot = subscribers.admit(session, WriteCounter::default());
-        subscribers.join(slot, Some(join));
+impl Host for OneChannel {
+    fn submit(&self, ShardRequest { requester, .. }: ShardRequest) {
+        let fanout = self.0.get().expect("it runs");
+        let (channel, verdict, frames) = (channel(), Verdict::Fresh, Vec::new());
+        let start = CatchUp { channel, head: 0, verdict, frames, to: 0, lease: None, hash: None };
+        fanout.respond(requester, HostResponse::CatchUp(start), Cost::default());
     }
-    for seq in 1..=8 {
-        let channel = if seq % 2 == 0 { 2 } else { 1 };
-        let message = bare_message(channel, seq, b"message");
-        subscribers.publish(Rate::Each, Arc::new(message), 1);
-        subscribers.broadcast(1);
-        subscribers.flush(1);
-    }
-    for (_, subscriber) in subscribers.iter() {
-        let WriteCounter { direct, queued } = subscriber.sink;
-        assert_eq!((direct, queued), (3, 1), "only the first message of a new reader is queued");
-    }
+}
+
+fn channel() -> Channel {
+    let (name, epoch, needs) = (ChannelId::new("a"), Epoch(0), Classes::NONE);
+    Channel { number: 1, name, epoch, deliver_last: false, needs }
+}
+
+/// The change of the channel with this number, which is so many bytes long.
+fn change(seq: Seq, bytes: usize) -> Change {
+    let frame = binary_frame(&vec![b'x'; bytes]);
+    let publication = Publication::with_frame(channel(), seq - 1, seq, frame);
+    Change::Published(Rate::Each, Arc::new(publication))
 }
 
 #[tokio::test]
 async fn reader_that_does_not_read_is_on_top_with_its_journal() {
     let limits = Limits { stall_ms: 600_000, ..limits(1) };
-    let fanout = Fanout::start(limits, "test", Box::new(NullHost)).expect("it starts");
-    let mut clients = Vec::new();
-    for channel in 0..3 {
-        let (stream, client) = UnixStream::pair().expect("a pair of sockets");
-        clients.push(client);
-        fanout.serve_bare(Stream::Unix(stream), Vec::new(), channel);
-    }
+    let fanout = OneChannel::start(limits);
+    let mut clients = [1, 2, 3].map(|key| Client::connect(&fanout, key, Payer::Hub));
+    clients[1].send(r#"{"op":"subscribe","ch":"a"}"#);
+    clients[1].await_text("\"subscribed\"");
     let within = Duration::from_secs(60);
-    let message = || [(1, Bytes::from(vec![b'x'; 64 * 1024]))];
+    let mut changes = (1..).map(|seq| [change(seq, 64 * 1024)]);
+    let mut publish = || fanout.publish(&changes.next().expect("no end"));
     let slowest = loop {
-        fanout.publish_bare(message());
+        publish();
         let list = fanout.list_sockets(SocketQuery::default(), within).await.expect("a list");
         let slowest = list.sockets.into_iter().next();
         if let Some(slowest) = slowest.filter(|socket| socket.waiting_bytes > 0) {
@@ -121,30 +107,22 @@ async fn reader_that_does_not_read_is_on_top_with_its_journal() {
         let full = |event: &JournalEvent| matches!(event, JournalEvent::SocketFull { .. });
         assert!(is(&journal, full), "it was remembered before anybody looked: {journal:?}");
         assert!(watch.until.is_some() && report.summary.waiting_us > 0, "{report:?}");
-        if is(&journal, |event| matches!(event, JournalEvent::Skipped { .. })) {
+        if is(&journal, |event| matches!(event, JournalEvent::FellBehind { .. })) {
             break;
         }
-        fanout.publish_bare(message());
+        publish();
     }
     let by_key = SocketQuery { keys: Some([7].into()), ..SocketQuery::default() };
     let list = fanout.list_sockets(by_key, within).await.expect("a list");
-    assert_eq!((list.matching, list.sockets.len()), (0, 0), "they have no owner");
+    assert_eq!((list.matching, list.sockets.len()), (0, 0), "nobody has this key");
 }
 
-/// The bytes of the client end with a `bye` only in dialects that have one: a bare connection ends.
 #[tokio::test]
 async fn operator_closes_one_connection() {
     let fanout = Fanout::start(limits(1), "test", Box::new(NullHost)).expect("it starts");
-    let (within, mut clients) = (Duration::from_secs(60), Vec::new());
-    for channel in 0..2 {
-        let (stream, client) = UnixStream::pair().expect("a pair of sockets");
-        clients.push(client);
-        fanout.serve_bare(Stream::Unix(stream), Vec::new(), channel);
-    }
+    let within = Duration::from_secs(60);
+    let _clients = [1, 2].map(|key| Client::connect(&fanout, key, Payer::Hub));
     let id = |serial| SocketId { shard: 0, serial };
-    while !matches!(fanout.explain_socket(id(2), within).await, Ok(Explanation::Open { .. })) {
-        thread::yield_now();
-    }
     assert_eq!(fanout.close_socket(id(2), within).await.expect("an answer"), Some(true));
     for nobody in [id(3), SocketId { shard: 7, serial: 1 }] {
         assert_eq!(fanout.close_socket(nobody, within).await.expect("an answer"), Some(false));
@@ -171,14 +149,11 @@ async fn shard_that_hangs_is_named_and_inspections_are_bounded() {
     };
     let fanout = Fanout::start_on(limits(2), "test", Box::new(NullHost), spawn);
     let fanout = fanout.expect("it starts");
-    let (stream, _client) = UnixStream::pair().expect("a pair of sockets");
-    fanout.serve_bare(Stream::Unix(stream), Vec::new(), 1);
+    let _client = Client::connect(&fanout, 1, Payer::Hub);
     let id = SocketId { shard: 0, serial: 1 };
     let within = Duration::from_secs(60);
-    // An inspection and a connection take different ways through the mailbox.
-    while !matches!(fanout.explain_socket(id, within).await, Ok(Explanation::Open { .. })) {
-        thread::yield_now();
-    }
+    let answer = fanout.explain_socket(id, within).await;
+    assert!(matches!(answer, Ok(Explanation::Open { .. })));
     let unknown = SocketId { serial: 2, ..id };
     assert!(matches!(fanout.explain_socket(unknown, within).await, Ok(Explanation::Unknown)));
     // Each waits that long for the shard that hangs, and the other one has to answer meanwhile.
@@ -192,7 +167,7 @@ async fn shard_that_hangs_is_named_and_inspections_are_bounded() {
     while let Some(list) = lists.join_next().await {
         let list = list.expect("it does not panic").expect("a list");
         assert_eq!((list.matching, &*list.silent_shards), (1, &[1][..]));
-        assert_eq!((list.sockets[0].id, list.sockets[0].dialect), (id, "bare"));
+        assert_eq!((list.sockets[0].id, list.sockets[0].dialect), (id, "stream"));
     }
     let refused = fanout.list_sockets(SocketQuery::default(), within).await;
     assert_eq!(refused.map(|_| ()), Err(TooManyInspections));
@@ -215,10 +190,10 @@ async fn publishing_does_not_wait_for_a_panicked_shard() {
     };
     let fanout = Fanout::start_on(limits(2), "test", Box::new(NullHost), spawn);
     let fanout = fanout.expect("it starts");
-    for round in 0..100_u32 {
+    for seq in 1..=100 {
         fanout.wait_for_room().await;
-        fanout.wait_for_bare_room().await;
-        fanout.publish_bare([(1, Bytes::from(round.to_string()))]);
+        fanout.wait_for_readers().await;
+        fanout.publish(&[change(seq, 1)]);
     }
     assert_eq!(fanout.sockets(), 0);
     fanout.drain(Drain::AtOnce { window_ms: 0 });

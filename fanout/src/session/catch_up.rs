@@ -426,7 +426,7 @@ impl Session {
         let channel = &self.subscriptions.get(key)?.channel.name;
         context.note(Some(channel), JournalEvent::Ended);
         match self.dialect {
-            Dialect::Stream | Dialect::Bare => {
+            Dialect::Stream => {
                 let gone = protocol::channel_gone(channel.as_str());
                 context.outbox.push_reply(gone, context.now);
             }

@@ -29,7 +29,7 @@ impl Session {
         if publication.seq <= position {
             return DeliveryOutcome::NotNeeded;
         }
-        if *prev > position && !self.is_bare() {
+        if *prev > position {
             return self.behind_with(key, "resume", Behind::Gap, context);
         }
         if publication.channel.deliver_last && self.others_are_behind() {
@@ -62,11 +62,6 @@ impl Session {
                 context.tally.fell_behind = context.tally.fell_behind.saturating_add(1);
                 self.note_behind(key, why, context);
                 DeliveryOutcome::TooSlow(left.into_iter().collect())
-            }
-            OnSlow::Skip => {
-                let event = JournalEvent::Skipped { seq: publication.seq };
-                context.note(Some(&sub.channel.name), event);
-                DeliveryOutcome::Skipped
             }
             OnSlow::Merge | OnSlow::Resync => {
                 context.tally.fell_behind = context.tally.fell_behind.saturating_add(1);

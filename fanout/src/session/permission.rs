@@ -75,7 +75,7 @@ impl Session {
                 let offers: Vec<&Offer> = self.permission.lacking(classes, needed).collect();
                 self.notify(Notice::NotEntitled { channel: None, offers: &offers }, context);
             }
-            Dialect::Hosted(_) | Dialect::Bare => {}
+            Dialect::Hosted(_) => {}
         }
         all_left
     }

@@ -17,22 +17,15 @@ use crate::{
 
 impl Shard {
     pub(super) fn handle(&mut self, slot: usize, event: InboundEvent, now: Micros) {
-        let is_echo = self.subscribers.get(slot).is_some_and(|subscriber| subscriber.sink.is_echo);
         match event {
-            InboundEvent::Text(text) if is_echo => {
-                let frame = encode::text_frame(|out| out.extend_from_slice(text.as_bytes()));
-                self.subscribers.reply(slot, frame, now);
-            }
-            InboundEvent::Binary(payload) if is_echo => {
-                self.subscribers.reply(slot, encode::binary_frame(&payload), now);
-            }
             InboundEvent::Text(text) => self.command(slot, &text, now),
-            InboundEvent::Binary(_) => {
+            InboundEvent::Binary(payload) => {
                 let message = "commands are text messages";
                 let frame = match self.dialect(slot) {
                     Dialect::Stream => Some(error(Code::BadCommand, message)),
-                    Dialect::Hosted(dialect) => dialect.render(Notice::BinaryMessage),
-                    Dialect::Bare => None,
+                    Dialect::Hosted(dialect) => {
+                        dialect.render(Notice::BinaryMessage { payload: &payload })
+                    }
                 };
                 if let Some(frame) = frame {
                     self.subscribers.reply(slot, frame, now);
@@ -61,7 +54,6 @@ impl Shard {
                 .map(Command::Stream)
                 .map_err(|refusal| protocol::error(&refusal)),
             Dialect::Hosted(dialect) => dialect.parse(text).map(Command::Hosted),
-            Dialect::Bare => return,
         };
         let may_be_long = matches!(&command, Ok(Command::Stream(command)) if command.may_be_long());
         if is_long && !may_be_long {

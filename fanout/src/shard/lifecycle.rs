@@ -8,7 +8,7 @@ use mio::Token;
 use tracing::debug;
 
 use super::{
-    Shard, bare_channel,
+    Shard,
     departures::{Departures, Drain},
     dispatch::error,
 };
@@ -56,18 +56,8 @@ impl Shard {
                     self.subscribers.reply(slot, hello, now);
                 }
             }
-            Purpose::Bare(number) => {
-                let (session, join) = Session::bare(bare_channel(number));
-                self.subscribers.broadcast(now);
-                self.subscribers.admit(session, connection);
-                self.subscribers.join(slot, Some(join));
-            }
-            Purpose::Echo => {
-                connection.is_echo = true;
-                self.subscribers.admit(Session::speaking(Dialect::Bare, 0), connection);
-            }
             Purpose::Refuse(frame, close) => {
-                self.subscribers.admit(Session::speaking(Dialect::Bare, 0), connection);
+                self.subscribers.admit(Session::new(0), connection);
                 self.subscribers.reply(slot, frame, now);
                 self.close(slot, close, now);
             }
@@ -182,15 +172,15 @@ impl Shard {
             && has_owner
         {
             let frame = match dialect {
-                Dialect::Stream | Dialect::Bare => Some(error(Code::Host(reason), message)),
+                Dialect::Stream => Some(error(Code::Host(reason), message)),
                 Dialect::Hosted(dialect) => dialect.render(Notice::Closing { close, message }),
             };
             if let Some(frame) = frame {
                 self.subscribers.reply(slot, frame, now);
             }
         }
-        // A dialect of the host has no `bye`: its clients use the code.
-        if let Some((why, after)) = close.bye().filter(|_| dialect.is_stream()) {
+        // A dialect of the host has no `bye`, and who is refused gets none: clients use the code.
+        if let Some((why, after)) = close.bye().filter(|_| dialect.is_stream() && has_owner) {
             self.subscribers.reply(slot, protocol::bye(why, after), now);
         }
         let frame = encode::close_frame(close.code(), close.reason());

@@ -6,12 +6,7 @@ use base::work::{Payer, Pool, thread_time};
 use metrics::counter;
 
 use super::Shard;
-use crate::{
-    Micros,
-    clock::monotonic,
-    connection::{ECHO_LIMITS, ReadOutcome},
-    inbound::MessageLimits,
-};
+use crate::{Micros, clock::monotonic, connection::ReadOutcome, inbound::MessageLimits};
 
 /// Reads from one connection before other connections get their turn: one that returns a command, and one
 /// that finds no more data.
@@ -63,8 +58,7 @@ impl Shard {
             if is_deferred && !connection.is_closing() {
                 return;
             }
-            let limits = if connection.is_echo { ECHO_LIMITS } else { commands };
-            match connection.receive(&mut self.buffer, limits, &mut reads, now) {
+            match connection.receive(&mut self.buffer, commands, &mut reads, now) {
                 ReadOutcome::Message(event) => self.handle(slot, event, now),
                 ReadOutcome::Empty => return,
                 ReadOutcome::Later => break,

@@ -209,7 +209,7 @@ impl<S: Write> Subscribers<S> {
     fn deliver_one_by_one(&mut self, batch: &Batch, now: Micros) -> u64 {
         let mut slow = mem::take(&mut self.one_by_one);
         slow.sort_unstable();
-        let (mut queued, mut fell_behind, mut skipped) = (0, 0_u64, 0_u64);
+        let (mut queued, mut fell_behind) = (0, 0_u64);
         let mut frames: Vec<(usize, u32)> = Vec::new();
         for deliveries in slow.chunk_by(|a, b| a.slot == b.slot) {
             let slot = deliveries[0].slot as usize;
@@ -223,7 +223,6 @@ impl<S: Write> Subscribers<S> {
                 match self.deliver(slot, *subscription as usize, batch.frame(*index), now) {
                     DeliveryOutcome::Queued => queued += 1,
                     DeliveryOutcome::NotNeeded => {}
-                    DeliveryOutcome::Skipped => skipped += 1,
                     DeliveryOutcome::Behind(left) => {
                         fell_behind += 1;
                         self.leave(left);
@@ -241,7 +240,6 @@ impl<S: Write> Subscribers<S> {
         slow.clear();
         self.one_by_one = slow;
         counter!("matchwire_behind_total").increment(fell_behind);
-        counter!("matchwire_skipped_total").increment(skipped);
         queued
     }
 

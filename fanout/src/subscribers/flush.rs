@@ -61,14 +61,11 @@ impl<S: Write> Subscribers<S> {
         slow
     }
 
-    /// Whether publishers on bare channels should pause: a follower that still reads has more than half
-    /// of its budget queued.
+    /// Whether a client that still reads has more than half of its budget queued: see `Fanout::wait_for_readers`.
     #[must_use]
     pub fn is_crowded(&self, now: Micros) -> bool {
         self.slow.iter().filter_map(|slot| self.subscribers.get(*slot as usize)).any(|subscriber| {
-            subscriber.session.is_bare()
-                && !subscriber.outbox.has_room(self.limits.budget)
-                && subscriber.stalled(now) < STUCK_US
+            !subscriber.outbox.has_room(self.limits.budget) && subscriber.stalled(now) < STUCK_US
         })
     }
 

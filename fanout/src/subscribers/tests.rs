@@ -1,6 +1,6 @@
 //! What commands cost a shard: how much they look at, and that they do the same as if they looked at everything.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, io};
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -249,4 +249,39 @@ fn changing_the_rate_again_and_again_takes_no_memory() {
         world.command(&json!({"op": "set", "ch": "a/b", "every_ms": every}));
     }
     assert_eq!(world.subscribers.subscribers[SLOT].session.behind_queued(), 0);
+}
+
+/// A socket that is full until it `accepts`.
+#[derive(Debug, Default)]
+struct FullSocket {
+    accepts: bool,
+}
+
+impl Write for FullSocket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.accepts { Ok(bytes.len()) } else { Err(io::ErrorKind::WouldBlock.into()) }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn publishers_wait_for_who_has_much_queued_until_it_has_read_nothing_for_long() {
+    let budget = Budget { bytes: 1_000, ..LIMITS.budget };
+    let mut subscribers = Subscribers::new(SubscriberLimits { budget, ..LIMITS });
+    let slot = subscribers.admit(Session::new(1), FullSocket::default());
+    let queue = |subscribers: &mut Subscribers<FullSocket>| {
+        subscribers.reply(slot, Bytes::from_static(&[0; 400]), 1);
+        subscribers.flush(1);
+        subscribers.is_crowded(1)
+    };
+    assert!(!queue(&mut subscribers), "half of its outbox is free");
+    assert!(queue(&mut subscribers));
+    assert!(!subscribers.is_crowded(200_001));
+    subscribers.get_mut(slot).expect("it is there").sink.accepts = true;
+    subscribers.writable(slot);
+    subscribers.flush(2);
+    assert!(!subscribers.is_crowded(2));
 }

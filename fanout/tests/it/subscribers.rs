@@ -14,8 +14,9 @@ use std::{
 use bytes::Bytes;
 use fanout::{
     channel::Rate,
+    protocol::StreamCommand,
     session::Session,
-    subscribers::{SubscriberLimits, Subscribers},
+    subscribers::{Effect, SubscriberLimits, Subscribers},
 };
 use proptest::prelude::*;
 
@@ -310,13 +311,21 @@ fn turn_is_one_write() {
             Ok(())
         }
     }
+    let mut host = Host::default();
+    host.heads.extend([(0, 0), (1, 0)]);
     let mut subscribers = Subscribers::new(SubscriberLimits { write_bytes: 1000, ..LIMITS });
     for number in 0..2 {
-        let (session, join) = Session::bare(Host::channel(number));
-        let slot = subscribers.admit(session, CountingSink::default());
-        subscribers.join(slot, Some(join));
+        let slot = subscribers.admit(Session::new(1), CountingSink::default());
+        let subscribe = format!(r#"{{"op":"subscribe","ch":"c/{number}"}}"#);
+        let subscribe = StreamCommand::parse(&subscribe).expect("a good command");
+        subscribers.apply_command(slot, subscribe, 1);
+        for (slot, effect) in subscribers.take_effects() {
+            let Effect::Submit(request) = effect else { panic!("{effect:?}") };
+            subscribers.apply_response(slot, host.respond(&request), 1);
+        }
+        subscribers.flush(1);
+        subscribers.get_mut(slot).expect("it is there").sink = CountingSink::default();
     }
-    let host = Host::default();
     for (number, seq) in [(0, 1), (1, 1), (0, 2), (0, 3)] {
         subscribers.publish(Rate::Each, host.update(number, seq - 1, seq), 1);
         if seq == 1 {

@@ -45,7 +45,7 @@ SYSTEM_SUITES = {
     "conformance": Suite(conformance, "hubs", uses_build=True, needs=(python_client_tools, needs_npm("clients/js"))),
     "clients": Suite(clients, "hubs", uses_build=True, uses_past=True, shares_hub=True, needs=(needs_python("clients"),)),
     "websocat": Suite(websocat, "hubs", uses_build=True, uses_past=True, shares_hub=True, needs=(needs_tool("websocat"),)),
-    "protocol": Suite(protocol, "hubs", uses_build=True, uses_past=True, shares_hub=True),
+    "protocol": Suite(protocol, "hubs", uses_build=True),
     "browser": Suite(browser, "pages", uses_build=True, uses_past=True, needs=(chromium, needs_npm("tests/browser"))),
     # Two suites with hubs follow the Rust tests, so that the lanes end at about the same time.
     "strangers": Suite(strangers, "rust", uses_build=True, uses_past=True, needs=(needs_npm("tests/clients/javascript"),)),
@@ -65,7 +65,7 @@ LONG_SUITES = {
     "attack": Suite(attack, "hubs", uses_build=True, uses_past=True),
     "client-js-long": Suite(client_js_long, "hubs", uses_build=True),
     "client-python-long": Suite(client_python_long, "hubs", uses_build=True),
-    "protocol-all": Suite(protocol_all, "hubs", uses_build=True, uses_past=True, shares_hub=True),
+    "protocol-all": Suite(protocol_all, "hubs", uses_build=True),
     "rust-long": Suite(rust_long, "rust", uses_build=True, uses_past=True),
     "crash-long": Suite(crash_long, "rust", uses_build=True),
     "cluster-long": Suite(cluster_long, "rust", uses_build=True),

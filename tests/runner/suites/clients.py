@@ -47,7 +47,7 @@ def clients(log):
     """Python's `websockets` against a running hub."""
     folder = TOP / "tests" / "clients"
     python = python_with(log, folder / "requirements.txt")
-    with SHARED_HUB.used(log) as (address, key, key_without_addon, _):
+    with SHARED_HUB.used(log) as (address, key, key_without_addon):
         url = f"ws://{address}/stream/v1"
         code, said = log.run(python, folder / "websockets_client.py", "--url", url, "--key", key, "--key-without-addon", key_without_addon)
     return script_counts(said, code)
@@ -192,17 +192,24 @@ def mcp(log):
             return sum(pool.map(lambda item: run(item[0], *item[1]), runs.items()), Counts())
 
 
-@contextmanager
 def mcp_fixture(log):
     """The URL of a server with the tools, prompts and resources that the conformance suites call, on the hub's mount."""
-    program = next(it.path for it in BUILD.wait(log) if it.target == MCP_FIXTURE)
+    return server_of(log, MCP_FIXTURE, r"(http://\S+)")
+
+
+@contextmanager
+def server_of(log, target, pattern, *arguments):
+    """What a server that `BUILD` compiles says of its address."""
+    program = next(it.path for it in BUILD.wait(log) if it.target == target)
     with log.path.open("ab") as errors:
-        server = subprocess.Popen([program], env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True)
+        server = subprocess.Popen(
+            [program, *arguments], env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True,
+        )
     # Kills one that prints nothing, which ends the reading below.
     late = threading.Timer(ANSWER_S_MAX, server.kill)
     late.start()
     try:
-        yield said_by(server, r"(http://\S+)")
+        yield said_by(server, pattern)
     finally:
         late.cancel()
         server.kill()
@@ -277,7 +284,7 @@ def really_answered(log, answered):
 def websocat(log):
     """websocat, with the key in each of the three places: the third frame is the image of `feeds`."""
     program = tool(log, "websocat")
-    with SHARED_HUB.used(log) as (address, key, _, _):
+    with SHARED_HUB.used(log) as (address, key, _):
         url = f"ws://{address}/stream/v1"
         transports = {
             "header": [f"-H=Authorization: Token {key}", url],
@@ -299,7 +306,7 @@ def websocat(log):
 
 
 def protocol(log):
-    """WebSocket protocol cases against the hub's own reader and writer of frames, without the large ones."""
+    """WebSocket protocol cases against the fan-out's reader and writer of frames, without the large ones."""
     return protocol_cases(log, "--fast")
 
 
@@ -309,8 +316,8 @@ def protocol_all(log):
 
 
 def protocol_cases(log, *options):
-    with SHARED_HUB.used(log) as (*_, port):
-        code, said = log.run(sys.executable, TOP / "tests" / "protocol" / "cases.py", *options, f"ws://127.0.0.1:{port}/echo")
+    with server_of(log, "matchwire-bare", r"listening on (\S+)", "--port", "0") as address:
+        code, said = log.run(sys.executable, TOP / "tests" / "protocol" / "cases.py", *options, f"ws://{address}/echo")
     return script_counts(said, code)
 
 

@@ -51,7 +51,7 @@ use crate::supervisor::{self, Lifetime, fault};
 
 /// How long to wait when a connection cannot be accepted. Usually the process is out of file descriptors, so
 /// other connections have to close first.
-pub(super) const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
+const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 
 /// Buffer for the head, and for what a client sends ahead while it is being answered.
 const BUFFER_BYTES: usize = 64 * 1024;

@@ -69,7 +69,7 @@ pub(super) fn parse_for_socket(bytes: &[u8]) -> Head {
 }
 
 /// Recognises any upgrade.
-pub(super) fn parse(bytes: &[u8]) -> Head {
+fn parse(bytes: &[u8]) -> Head {
     let mut fields = [httparse::EMPTY_HEADER; FIELDS_MAX];
     let mut request = httparse::Request::new(&mut fields);
     match request.parse(bytes) {

@@ -10,7 +10,6 @@ mod address;
 mod admin;
 mod asset;
 mod authorize;
-mod bench;
 mod body_deadline;
 mod client;
 pub(crate) mod close;
@@ -83,7 +82,6 @@ use self::{
 };
 pub use self::{
     admin::{ClusterNode, ClusterState, NodeState, ViewCluster},
-    bench::BenchListener,
     connections::ConnectionLimits,
     docs::Numbers,
     peer::{Peer, Proxies},

@@ -92,14 +92,6 @@ impl RawConnection {
         }
     }
 
-    /// The connection on the current runtime; it must be plain TCP.
-    pub(super) fn into_tcp(self) -> io::Result<TcpStream> {
-        match self {
-            Self::Tcp(tcp) => TcpStream::from_std(tcp),
-            Self::Tls(_) => Err(ErrorKind::Unsupported.into()),
-        }
-    }
-
     /// The connection for the router, which reads `ahead` first. It can be written at once: hyper drops the response to an upgrade
     /// that it refuses, unless the first write takes all of it.
     pub(super) async fn into_preread(

@@ -222,9 +222,7 @@ impl Reason {
     fn refuse(self, dialect: Dialect) -> Verdict {
         let (code, live_code, message, close) = self.describe();
         let frame = match dialect {
-            Dialect::Stream | Dialect::Bare => {
-                protocol::error(&Refusal::new(&Value::Null, code, message))
-            }
+            Dialect::Stream => protocol::error(&Refusal::new(&Value::Null, code, message)),
             Dialect::Hosted(_) => live::error(&live::Refusal::new(live_code, message)),
         };
         refuse(frame, close)

@@ -145,7 +145,7 @@ impl HostDialect for Sports {
 
     fn render(&self, notice: Notice<'_>) -> Option<Bytes> {
         let (refusal, channel) = match notice {
-            Notice::BinaryMessage => {
+            Notice::BinaryMessage { .. } => {
                 (Refusal::new(Code::BadAction, "commands are text messages"), None)
             }
             Notice::TooManyGroups { channel } => {

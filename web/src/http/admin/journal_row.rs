@@ -91,11 +91,6 @@ fn describe(event: &JournalEvent) -> (&'static str, &'static str, String) {
             };
             ("Update queued", "warn", format!("{seq}, {}: {before}", bytes(*size)))
         }
-        JournalEvent::Skipped { seq } => (
-            "Update left out",
-            "warn",
-            format!("{seq}: there was no room, and the client skips then"),
-        ),
         JournalEvent::FellBehind { at, why } => {
             let at = at.map(|seq| format!(" at {seq}")).unwrap_or_default();
             let (tone, why) = behind(*why);
