@@ -44,7 +44,7 @@ pub(crate) use self::{
 use crate::{
     Micros,
     catch_up::{Cost, HostResponse, Requester, ShardRequest},
-    channel::{Channel, ChannelId, Epoch},
+    channel::{Channel, ChannelId, ChannelInfo, Epoch},
     clock::monotonic,
     close::Close,
     connection::Connection,
@@ -416,11 +416,12 @@ const BARE: u32 = 1 << 31;
 static BARE_NAME: LazyLock<ChannelId> = LazyLock::new(|| ChannelId::new("bare"));
 
 pub(crate) fn bare_channel(number: u32) -> Channel {
-    Channel {
+    ChannelInfo {
         number: BARE | number,
         name: BARE_NAME.clone(),
         epoch: Epoch(0),
         deliver_last: false,
         needs: Classes::NONE,
     }
+    .into()
 }

@@ -37,9 +37,6 @@ use crate::Micros;
 /// reported.
 const UNREPORTED_MAX: usize = 4_096;
 
-/// The requests of a payer are long if they usually take this processor time or more.
-const LONG: Duration = Duration::from_millis(1);
-
 /// A waiting request looks again after this time at the latest: its limits may be others, and its debt less.
 const RECHECK_AFTER: Duration = Duration::from_secs(1);
 
@@ -357,23 +354,6 @@ impl Permit {
     pub async fn run<F: Future>(mut self, future: F) -> F::Output {
         let used = &mut self.used;
         time::metered(future, |polled| *used += polled).await
-    }
-
-    /// Runs a request as [`Permit::run`] does. That of a payer whose requests are usually long is polled on blocking
-    /// threads, in turn with the work of others, so that the threads that serve all requests stay free.
-    ///
-    /// # Errors
-    ///
-    /// If too much work of this payer is waiting, or the future panicked.
-    pub async fn run_in_turn<F>(self, future: F) -> Result<F::Output, Busy>
-    where
-        F: Future<Output: Send> + Send + 'static,
-    {
-        if self.taken < LONG {
-            return Ok(self.run(future).await);
-        }
-        let queue = self.work.shared.queue.clone();
-        queue.poll_in_turn(self, Box::pin(future)).await
     }
 }
 

@@ -4,16 +4,14 @@ use std::{
     collections::{BTreeMap, VecDeque},
     num::NonZeroUsize,
     ops::Bound,
-    pin::Pin,
     sync::{Arc, Mutex},
-    task::{Context, Poll, Wake, Waker},
     thread,
 };
 
 use rustc_hash::FxHashMap;
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::oneshot;
 
-use super::{Payer, Permit, Pool, Scope, current, lock, measure};
+use super::{Payer, Pool, Scope, current, lock, measure};
 
 /// The limits of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,37 +97,6 @@ impl FairQueue {
         waiting
     }
 
-    /// Runs a future of a permit: each poll waits for a place and takes a blocking thread. What a poll used is charged
-    /// also if the request is cancelled meanwhile.
-    pub(super) async fn poll_in_turn<F>(
-        &self,
-        mut permit: Permit,
-        mut future: Pin<Box<F>>,
-    ) -> Result<F::Output, Busy>
-    where
-        F: Future<Output: Send> + Send + 'static,
-    {
-        let woken = Arc::new(Woken::default());
-        let waker = Waker::from(Arc::clone(&woken));
-        loop {
-            let slot = self.enter(permit.payer, permit.pool).await?;
-            let waker = waker.clone();
-            let polling = tokio::task::spawn_blocking(move || {
-                let mut context = Context::from_waker(&waker);
-                let (polled, used) = measure(|| future.as_mut().poll(&mut context));
-                permit.used += used;
-                // If nobody waits for these, the permit is charged before the place is free.
-                (permit, future, polled, slot)
-            });
-            let (returned, pending, polled, _) = polling.await.map_err(|_| Busy)?;
-            if let Poll::Ready(output) = polled {
-                return Ok(output);
-            }
-            (permit, future) = (returned, pending);
-            woken.0.notified().await;
-        }
-    }
-
     fn give_slots(&self) {
         loop {
             let next = lock(&self.turns).next();
@@ -141,16 +108,6 @@ impl FairQueue {
                 lock(&self.turns).done(payer);
             }
         }
-    }
-}
-
-/// Wakes the task of a future that is polled elsewhere.
-#[derive(Default)]
-struct Woken(Notify);
-
-impl Wake for Woken {
-    fn wake(self: Arc<Self>) {
-        self.0.notify_one();
     }
 }
 

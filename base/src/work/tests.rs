@@ -1,7 +1,6 @@
-use std::{hint::black_box, thread};
+use std::hint::black_box;
 
 use proptest::prelude::*;
-use tokio::sync::oneshot;
 
 use super::{queue::Turns, *};
 
@@ -191,55 +190,6 @@ async fn work_counts_and_waiting_does_not() {
     assert!(waited < ms(25), "{waited:?} of waiting");
     time::metered(async { spin(ms(20)) }, |polled| worked += polled).await;
     assert!(worked >= ms(20), "{worked:?} of work");
-}
-
-/// A payer whose last request took so long that its next one is long.
-async fn make_long(work: &Work, payer: Payer) {
-    let mut permit = work.permit(payer, Pool::Rest).await.unwrap();
-    permit.used = LONG * 8;
-}
-
-#[tokio::test]
-async fn requests_of_a_payer_with_long_ones_run_on_other_threads() {
-    let work = work(100, 1_000, 4);
-    make_long(&work, ONE).await;
-    let here = thread::current().id();
-    for (payer, is_here) in [(ONE, false), (OTHER, true)] {
-        let permit = work.permit(payer, Pool::Rest).await.unwrap();
-        let (sender, receiver) = oneshot::channel();
-        let request = permit.run_in_turn(async move {
-            let before = thread::current().id();
-            let received: u8 = receiver.await.unwrap();
-            (received, before, thread::current().id())
-        });
-        let (output, sent) = tokio::join!(request, async { sender.send(7) });
-        let (received, before, after) = output.unwrap();
-        assert_eq!((received, sent), (7, Ok(())));
-        assert_eq!([before == here, after == here], [is_here; 2], "{payer:?}");
-    }
-}
-
-#[tokio::test]
-async fn long_request_that_is_cancelled_is_charged_for_the_poll_that_runs() {
-    let work = work(100, 1_000, 4);
-    make_long(&work, ONE).await;
-    let spent = || work.totals()[Pool::Rest as usize].1;
-    let before = spent();
-    let permit = work.permit(ONE, Pool::Rest).await.unwrap();
-    let (started, has_started) = oneshot::channel();
-    let request = tokio::spawn(permit.run_in_turn(async move {
-        started.send(()).unwrap();
-        spin(ms(20));
-    }));
-    has_started.await.unwrap();
-    request.abort();
-    assert!(request.await.unwrap_err().is_cancelled());
-    // The place is free once the poll has ended and was charged.
-    let mut slots = Vec::new();
-    for _ in 0..QueueLimits::by_cores().running_max_by_payer {
-        slots.push(work.shared.queue.enter(ONE, Pool::Rest).await.unwrap());
-    }
-    assert!(spent() - before >= ms(20), "{:?}", spent() - before);
 }
 
 fn spin(least: Duration) {

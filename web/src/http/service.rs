@@ -10,7 +10,7 @@ use axum::{
     extract::Request,
     response::{IntoResponse, Response},
 };
-use base::work::{self, Busy, Payer, Permit, Pool};
+use base::work::{self, Payer, Pool};
 use hyper::{
     HeaderMap, StatusCode, Uri,
     header::{
@@ -32,7 +32,7 @@ use super::{
     error_page, holders,
     request_context::{self, RequestTarget},
 };
-use crate::{limits::RetryAfter, products::Product};
+use crate::products::Product;
 
 /// The router and the steps around it.
 #[derive(Debug, Clone)]
@@ -118,7 +118,7 @@ impl HttpService {
             return parts.limits.work().run(payer, Pool::Rest, self.route(request)).await;
         }
         match parts.limits.cpu_permit(payer, Pool::Rest).await {
-            Ok(permit) => self.route_in_turn(permit, request).await,
+            Ok(permit) => permit.run(self.route(request)).await,
             Err(retry_after) => HttpError::RateLimited(retry_after).into_response(),
         }
     }
@@ -127,8 +127,9 @@ impl HttpService {
         let admitted = authorize::authorize(&self.shared, peer, product, &mut request).await;
         let response = match admitted {
             Ok(Admission { standing, permit, of_address: _in_flight }) => {
-                let payer = permit.payer();
-                let mut response = self.route_in_turn(permit, request).await;
+                let (work, payer) = (self.shared.parts.limits.work().clone(), permit.payer());
+                let routed = work::scope(work, payer, self.route(request));
+                let mut response = permit.run(routed).await;
                 // For what is done with the response.
                 response.extensions_mut().insert(payer);
                 authorize::add_rate_limit_headers(response.headers_mut(), standing);
@@ -137,17 +138,6 @@ impl HttpService {
             Err(refusal) => refusal,
         };
         varying_by_key(response)
-    }
-
-    /// Routes an admitted request, if it is usually long in turn with the work of other payers.
-    async fn route_in_turn(&self, permit: Permit, request: Request) -> Response {
-        let (service, payer) = (self.clone(), permit.payer());
-        let work = self.shared.parts.limits.work().clone();
-        let routed = work::scope(work, payer, async move { service.route(request).await });
-        let response = permit.run_in_turn(routed).await;
-        response.unwrap_or_else(|Busy| {
-            HttpError::RateLimited(RetryAfter { seconds: 1 }).into_response()
-        })
     }
 
     async fn route(&self, request: Request) -> Response {
