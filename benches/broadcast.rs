@@ -11,7 +11,7 @@ use bytes::Bytes;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use fanout::{
     Position, Publication, Seq,
-    channel::{Channel, ChannelId, Epoch, Rate},
+    channel::{Channel, ChannelId, ChannelInfo, Epoch, Rate},
     encode::binary_frame,
     outbox::{Budget, FRAME_BYTES, FrameOrigin, Outbox},
     session::Session,
@@ -51,7 +51,8 @@ impl Write for Void {
 
 fn channel(number: u32) -> Channel {
     let name = ChannelId::new(format!("bench/{number}"));
-    Channel { number, name, epoch: Epoch(1), deliver_last: false, needs: fanout::Classes::NONE }
+    ChannelInfo { number, name, epoch: Epoch(1), deliver_last: false, needs: fanout::Classes::NONE }
+        .into()
 }
 
 fn subscribers(count: usize) -> Subscribers<Void> {

@@ -24,7 +24,7 @@ use criterion::{
 use fanout::{
     Change, ChannelId, Dialect, Epoch, Fanout, Limits, Owner, Publication, Seq,
     catch_up::{CatchUp, Cost, Host, HostResponse, ShardRequest, Verdict},
-    channel::{Channel, Rate},
+    channel::{Channel, ChannelInfo, Rate},
     encode::{Encode, payload},
     socket::{SocketOptions, Stream},
 };
@@ -114,13 +114,13 @@ impl Setup {
         let (sender, requests) = mpsc::sync_channel(SUBSCRIBERS);
         let fanout = Fanout::start(limits(), "bench", Box::new(RequestQueue(sender)))
             .expect("the system gives a thread");
-        let channel = Channel {
+        let channel = Channel::from(ChannelInfo {
             number: 1,
             name: ChannelId::new("bench"),
             epoch: Epoch(1),
             deliver_last: false,
             needs: fanout::Classes::NONE,
-        };
+        });
         let (mut readers, streams) = Readers::connect();
         for stream in streams {
             let owner = Owner {
@@ -173,6 +173,7 @@ fn limits() -> Limits {
         outbox_bytes: 64 << 20,
         write_bytes_max: 64 << 10,
         channels_max: 1,
+        channels_max_per_payer: usize::MAX,
         patterns_max: 1,
         from_bytes_max: 16 * 1024,
         catch_up_burst: u32::MAX,

@@ -242,6 +242,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
         if config.fanout.catch_up_burst == FanoutConfig::default().catch_up_burst {
             fanout_limits.catch_up_burst = u32::MAX;
         }
+        fanout_limits.channels_max_per_payer = usize::MAX;
     }
     let fanout = Fanout::start_on(
         fanout_limits,
@@ -293,12 +294,11 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
         leads,
     };
     let running = pipeline::start(startup, parts, followed, feed)?;
-    let per_account = match mode {
-        // A load tool opens all its sockets with the one printed key.
-        RunMode::Load(_) => config.fanout.sockets_max,
-        RunMode::Demo | RunMode::Nothing | RunMode::Recordings(_) => {
-            config.fanout.sockets_max_per_account
-        }
+    // A load tool opens all its sockets with the one printed key.
+    let per_account = if matches!(mode, RunMode::Load(_)) {
+        config.fanout.sockets_max
+    } else {
+        config.fanout.sockets_max_per_account
     };
     let registry = Registry::new(per_account, config.fanout.sockets_max);
     let listed = registry.clone();

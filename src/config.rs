@@ -459,6 +459,10 @@ impl Config {
                 ("fanout.from_bytes_max", fanout.from_bytes_max as u64),
             ),
             (
+                ("fanout.channels_max", fanout.channels_max as u64),
+                ("fanout.channels_max_per_account", fanout.channels_max_per_account as u64),
+            ),
+            (
                 ("fanout.sockets_max_per_account", fanout.sockets_max_per_account as u64),
                 ("fanout.sockets_max", fanout.sockets_max as u64),
             ),

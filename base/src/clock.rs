@@ -13,7 +13,7 @@
 //! `now` is the monotonic clock plus an offset. About once a millisecond one caller compares it with the wall
 //! clock. Within `TOLERANCE_US` nothing happens: both clocks are adjusted equally by NTP's small corrections.
 //!
-//! - The wall clock is ahead: `now` jumps to it. [`stepped`] is the sum of all jumps, so that
+//! - The wall clock is ahead: `now` jumps to it. [`stepped`] has the sum of all jumps, so that
 //!   the writer can move its deadlines along and no feed is late because of a jump.
 //! - The wall clock is behind: `now` runs at nine tenths of its speed until both agree. It goes on, so beats,
 //!   deadlines and the demo go on, a tenth slower than usual at worst. After a step back by 60 s it is right
@@ -73,13 +73,13 @@ pub fn monotonic() -> Micros {
     Micros::try_from(START.elapsed().as_micros()).unwrap_or(Micros::MAX)
 }
 
-/// By how many microseconds [`now`] has jumped forward in all.
+/// By how many microseconds [`now`] has jumped forward, and the system's clock has been set back, in all.
 #[must_use]
-pub fn stepped() -> Micros {
-    CLOCK.stepped.load(Ordering::Relaxed)
+pub fn stepped() -> [Micros; 2] {
+    [&CLOCK.stepped, &CLOCK.stepped_back].map(|steps| steps.load(Ordering::Relaxed))
 }
 
-/// Lock-free: readers share four numbers.
+/// Lock-free: readers share six numbers.
 #[derive(Debug)]
 struct Clock {
     /// From the monotonic clock to this one.
@@ -89,6 +89,9 @@ struct Clock {
     /// The latest time that any thread has read.
     latest: AtomicI64,
     stepped: AtomicI64,
+    stepped_back: AtomicI64,
+    /// How far it was ahead of the wall clock when they were compared.
+    ahead: AtomicI64,
 }
 
 impl Clock {
@@ -98,6 +101,8 @@ impl Clock {
             compare_at: AtomicI64::new(0),
             latest: AtomicI64::new(0),
             stepped: AtomicI64::new(0),
+            stepped_back: AtomicI64::new(0),
+            ahead: AtomicI64::new(0),
         }
     }
 
@@ -130,6 +135,7 @@ impl Clock {
         let ahead = time - self.read(&monotonic, &wall);
         if ahead > 0 {
             self.offset.fetch_add(ahead, Ordering::AcqRel);
+            self.ahead.fetch_add(ahead, Ordering::AcqRel);
         }
     }
 
@@ -141,6 +147,10 @@ impl Clock {
             return;
         }
         let ahead = mono + offset - wall;
+        let back = ahead.max(0) - self.ahead.swap(ahead.max(0), Ordering::AcqRel);
+        if back > TOLERANCE_US {
+            self.stepped_back.fetch_add(back, Ordering::AcqRel);
+        }
         if ahead < -TOLERANCE_US {
             self.offset.fetch_sub(ahead, Ordering::AcqRel);
             self.stepped.fetch_sub(ahead, Ordering::AcqRel);
@@ -211,6 +221,31 @@ mod tests {
             assert_eq!(bench.read(), bench.wall.get(), "step {step}");
             assert_eq!(bench.clock.stepped.load(Ordering::Relaxed), step);
         }
+    }
+
+    #[test]
+    fn step_back_is_counted_once_and_shown_until_both_agree() {
+        let bench = Bench::new();
+        let counts = || {
+            let Clock { stepped_back, ahead, .. } = &bench.clock;
+            (stepped_back.load(Ordering::Relaxed), ahead.load(Ordering::Relaxed))
+        };
+        bench.run(SECOND);
+        assert_eq!(counts(), (0, 0));
+        bench.wall.set(bench.wall.get() - 3_600 * SECOND);
+        bench.run(SECOND);
+        let (back, ahead) = counts();
+        assert_eq!(back, 3_600 * SECOND);
+        assert!((3_599 * SECOND..3_600 * SECOND).contains(&ahead), "{ahead}");
+        bench.wall.set(bench.wall.get() + 3_600 * SECOND);
+        bench.run(SECOND);
+        assert_eq!(counts(), (3_600 * SECOND, 0));
+        let later = bench.read() + 60 * SECOND;
+        bench.clock.go_on_from(later, || bench.mono.get(), || bench.wall.get());
+        bench.run(SECOND);
+        let (back, ahead) = counts();
+        assert_eq!(back, 3_600 * SECOND, "it was ahead from the start");
+        assert!((59 * SECOND..60 * SECOND).contains(&ahead), "{ahead}");
     }
 
     #[test]

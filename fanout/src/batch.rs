@@ -204,7 +204,7 @@ mod tests {
     use super::*;
     use crate::permission::Classes;
     use crate::{
-        channel::{Channel, ChannelId, Epoch},
+        channel::{Channel, ChannelId, ChannelInfo, Epoch},
         encode::Encode,
     };
 
@@ -219,13 +219,13 @@ mod tests {
 
     fn publication(channel: u32, seq: Seq) -> Arc<Publication> {
         let name = ChannelId::new(format!("c/{channel}"));
-        let channel = Channel {
+        let channel = Channel::from(ChannelInfo {
             number: channel,
             name,
             epoch: Epoch(1),
             deliver_last: false,
             needs: Classes::NONE,
-        };
+        });
         let body = Text(format!("{}:{seq} ", channel.number));
         Arc::new(Publication::new(channel, seq - 1, seq, Box::new(body)))
     }

@@ -1,6 +1,10 @@
 //! Channels, positions and publications.
 
-use std::{fmt, sync::Arc, sync::OnceLock};
+use std::{
+    fmt,
+    ops::Deref,
+    sync::{Arc, OnceLock},
+};
 
 use bytes::Bytes;
 
@@ -137,9 +141,14 @@ pub struct Position {
     pub seq: Seq,
 }
 
-/// A channel as the host knows it: its name, and a number for fast look-up. Numbers are never reused.
+/// A channel as the host knows it. Clones share one copy, also those of subscriptions.
 #[derive(Debug, Clone)]
-pub struct Channel {
+pub struct Channel(Arc<ChannelInfo>);
+
+/// What the host knows of a channel.
+#[derive(Debug, Clone)]
+pub struct ChannelInfo {
+    /// For fast look-up. Numbers are never reused.
     pub number: u32,
     pub name: ChannelId,
     pub epoch: Epoch,
@@ -148,6 +157,20 @@ pub struct Channel {
     pub deliver_last: bool,
     /// The classes that a connection must have to follow it.
     pub needs: Classes,
+}
+
+impl From<ChannelInfo> for Channel {
+    fn from(info: ChannelInfo) -> Self {
+        Self(Arc::new(info))
+    }
+}
+
+impl Deref for Channel {
+    type Target = ChannelInfo;
+
+    fn deref(&self) -> &ChannelInfo {
+        &self.0
+    }
 }
 
 /// The highest rate at which a follower gets updates of a channel.

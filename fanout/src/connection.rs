@@ -441,6 +441,7 @@ mod tests {
             outbox_age_ms: 1,
             write_bytes_max: 1,
             channels_max: 1,
+            channels_max_per_payer: usize::MAX,
             patterns_max: 1,
             from_bytes_max: 1024,
             catch_up_burst: 1,

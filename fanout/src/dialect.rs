@@ -89,8 +89,8 @@ pub struct Companion {
 pub enum Notice<'a> {
     /// The client sent a binary message.
     BinaryMessage { payload: &'a [u8] },
-    /// The client follows as many groups as it may, so this one is refused.
-    TooManyGroups { channel: &'a ChannelId },
+    /// The socket follows as many groups as it may, or otherwise the account as many channels, so this one is refused.
+    TooManyGroups { channel: &'a ChannelId, of_socket: bool },
     /// A companion needs what these offers open: one of this group is refused, or, without a group,
     /// some have ended.
     NotEntitled { channel: Option<&'a ChannelId>, offers: &'a [&'a Offer] },

@@ -26,6 +26,7 @@ use crate::{
     mailbox::Mailbox,
     permission::Permission,
     probe::Probe,
+    quota::Quotas,
     replay::ReplayResponse,
     shard::{self, Drain, Shard, ShardMessage, TokenBucketLimits, TokenBuckets},
     socket::{SocketOptions, Stream},
@@ -47,6 +48,8 @@ pub struct Limits {
     pub write_bytes_max: usize,
     /// Channels that one connection may follow.
     pub channels_max: usize,
+    /// Channels that all connections of one payer may follow together.
+    pub channels_max_per_payer: usize,
     /// Patterns that one connection may follow.
     pub patterns_max: usize,
     /// Bytes of one command, including the headers of its fragments after the first.
@@ -148,6 +151,7 @@ pub(crate) struct Shared {
     pub(crate) server: String,
     pub(crate) host: Box<dyn Host>,
     pub(crate) token_buckets: TokenBuckets,
+    pub(crate) quotas: Quotas,
     pub(crate) mailboxes: Vec<Mailbox<ShardMessage, mio::Waker>>,
     /// Notified when a shard has processed its mailbox.
     progress: Notify,
@@ -252,6 +256,7 @@ impl Fanout {
             server: server.into(),
             host,
             token_buckets: TokenBuckets::new(limits.token_buckets()),
+            quotas: Quotas::new(limits.channels_max_per_payer),
             mailboxes,
             progress: Notify::new(),
             crowded: (0..shards).map(|_| AtomicBool::new(false)).collect(),

@@ -80,6 +80,7 @@
 //! | requests of one payer that are open and dear: patterns, lists, hashes, and all of sockets with picks | 4 | they wait |
 //! | bytes and fragments of one command | `server.command_bytes_max`, `server.command_fragments_max` | closed with 4413 |
 //! | channels and patterns per socket | `fanout.channels_max`, `fanout.patterns_max` | refused, or left out of a pattern |
+//! | channels of all connections of one payer | `fanout.channels_max_per_account` | the same |
 //! | different picks per socket | 8 | refused |
 //! | recent frames that are kept as rendered for views | 64, 4 MiB | the oldest go |
 //! | bytes of a batch, and per write | `fanout.write_bytes_max` | the next batch or turn |
@@ -121,6 +122,7 @@ mod deflate;
 mod inbound;
 mod mailbox;
 mod pick;
+mod quota;
 mod shard;
 mod sync;
 

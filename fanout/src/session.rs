@@ -41,6 +41,7 @@ use crate::{
     patterns::Patterns,
     permission::{Classes, Permission},
     protocol::{self, Code, Pick, Refusal, SubscribeOptions},
+    quota::Quota,
     subscribers::ConnectionCounts,
     topics::{FollowerRef, Topic, Topics},
     view::{Renderer, View},
@@ -64,6 +65,8 @@ pub struct Session {
     behind_deliver_last: u32,
     channels_max: u32,
     patterns_max: u32,
+    /// Its part in what its account follows.
+    quota: Quota,
     /// It selects parts of documents, each of which the shard renders.
     picks: bool,
     /// The client has been informed that channels of its wildcards are left out because of the limit.
@@ -164,6 +167,7 @@ impl Session {
             behind_deliver_last: 0,
             channels_max: u32::try_from(channels_max).unwrap_or(u32::MAX),
             patterns_max: u32::MAX,
+            quota: Quota::default(),
             picks: false,
             limit_reported: false,
             beat_at: None,
@@ -192,6 +196,12 @@ impl Session {
     #[must_use]
     pub fn with_patterns_max(self, patterns_max: usize) -> Self {
         Self { patterns_max: u32::try_from(patterns_max).unwrap_or(u32::MAX), ..self }
+    }
+
+    /// Limits what it follows together with other sessions.
+    #[must_use]
+    pub(crate) fn within(self, quota: Quota) -> Self {
+        Self { quota, ..self }
     }
 
     /// Sets whether its client takes compressed frames.
@@ -250,6 +260,13 @@ impl Session {
         self.set_state(key, SubscriptionState::Live(follower));
     }
 
+    /// Makes room for many subscriptions and no more: growth by doubling leaves up to half of the memory unused.
+    fn reserve(&mut self, new: usize) {
+        if new > self.subscriptions.len() / 2 {
+            self.subscriptions.reserve_exact(new);
+        }
+    }
+
     fn insert(&mut self, sub: Subscription) -> usize {
         if self.subscriptions.capacity() == 0 {
             // Most sockets follow one channel; by default a slab would allocate room for four.
@@ -258,6 +275,7 @@ impl Session {
         self.count_behind(&sub, 1);
         self.last_set = None;
         let key = self.subscriptions.insert(sub);
+        self.quota.set(self.subscriptions.len());
         match &mut self.index {
             Some(index) => index.insert(&self.subscriptions, key),
             None if self.subscriptions.len() > LINEAR_SEARCH_MAX => {
@@ -286,8 +304,12 @@ impl Session {
         }
         let sub = self.subscriptions.try_remove(key)?;
         self.last_set = None;
+        self.quota.set(self.subscriptions.len());
         self.count_behind(&sub, -1);
-        if self.subscriptions.len() < (self.channels_max - self.channels_max / 10) as usize {
+        let spare = (self.channels_max / 10) as usize;
+        if self.subscriptions.len() + spare < self.channels_max as usize
+            && self.quota.has_room(spare)
+        {
             self.limit_reported = false;
         }
         sub.follower()
@@ -335,8 +357,9 @@ impl Session {
     ) -> Option<FollowerRef> {
         let sub = &mut self.subscriptions[key];
         let follower = sub.follower()?;
-        sub.delivered = sub.position(topics);
-        let from = sub.delivered.map(|seq| sub.at(seq));
+        let position = sub.position(topics);
+        sub.set_delivered(position);
+        let from = position.map(|seq| sub.at(seq));
         self.set_state(key, SubscriptionState::behind(from, why));
         self.behind.push_back(key);
         Some(follower)
@@ -393,15 +416,7 @@ impl Session {
         context.note(Some(&channel.name), event);
         context.outbox.add(frame, Some(origin), context.now);
         let from = Some(Position { epoch: Some(channel.epoch), seq: image.seq });
-        let sub = Subscription {
-            channel: channel.clone(),
-            options,
-            by_name: false,
-            lease: None,
-            hashing: None,
-            delivered: Some(image.seq),
-            state: SubscriptionState::behind(from, "resume"),
-        };
+        let sub = Subscription::new(channel.clone(), options, false, from);
         let topic = sub.topic();
         let key = self.insert(sub);
         if topic.rate != Rate::Each {
@@ -435,10 +450,8 @@ impl Session {
         if std::mem::replace(&mut self.limit_reported, true) {
             return;
         }
-        let message = format!(
-            "a socket follows at most {} channels: others that its patterns cover are left out",
-            self.channels_max
-        );
+        let message =
+            format!("{}: others that its patterns cover are left out", self.describe_limit());
         let refusal = Refusal::new(&Value::Null, Code::Limit, message).about(wildcard.as_str());
         context.refuse(&refusal);
     }
@@ -472,6 +485,7 @@ impl Session {
         self.behind = VecDeque::new();
         (self.behind_count, self.behind_deliver_last) = (0, 0);
         (self.index, self.beat_at, self.last_set) = (None, None, None);
+        self.quota.set(0);
         std::mem::take(&mut self.subscriptions).drain().filter_map(|sub| sub.follower()).collect()
     }
 

@@ -10,7 +10,7 @@ use borsh::{BorshDeserialize, BorshSerialize};
 use facts::event::{Id, Sport};
 use fanout::{
     ChannelId, Classes, Epoch, Seq,
-    channel::{Channel, TEST_ROOT},
+    channel::{Channel, ChannelInfo, TEST_ROOT},
 };
 use rustc_hash::FxHashMap;
 
@@ -201,8 +201,8 @@ impl Channels {
     ) -> ChannelEntry {
         let number = self.next_number();
         let deliver_last = subject == Subject::Feeds;
-        let channel = Channel { number, name: name.clone(), epoch, deliver_last, needs };
-        let sequence = Sequence::new(channel);
+        let channel = ChannelInfo { number, name: name.clone(), epoch, deliver_last, needs };
+        let sequence = Sequence::new(channel.into());
         let tiers = RateTiers::default();
         self.names.insert(name, subject);
         ChannelEntry { subject, sequence, tiers, header, image: None, hash: None, stamp: None }

@@ -161,19 +161,19 @@ mod tests {
     use bytes::Bytes;
     use fanout::{
         Classes, Publication,
-        channel::{Channel, ChannelId},
+        channel::{Channel, ChannelId, ChannelInfo},
     };
 
     use super::*;
 
     fn change(name: &str, seq: Seq, has_events: bool) -> Change {
-        let channel = Channel {
+        let channel = Channel::from(ChannelInfo {
             number: 1,
             name: ChannelId::new(name),
             epoch: Epoch(7),
             deliver_last: false,
             needs: Classes::NONE,
-        };
+        });
         let publication = Publication::with_frame(channel, seq - 1, seq, Bytes::new());
         Change::Published(Rate::Each, Arc::new(publication.with_events(has_events)))
     }

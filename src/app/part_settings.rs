@@ -88,6 +88,7 @@ pub(super) fn limits(config: &Config, work: Work) -> Limits {
         outbox_age_ms: milliseconds(config.fanout.outbox_age_ms),
         write_bytes_max: config.fanout.write_bytes_max,
         channels_max: config.fanout.channels_max,
+        channels_max_per_payer: config.fanout.channels_max_per_account,
         patterns_max: config.fanout.patterns_max,
         from_bytes_max: config.fanout.from_bytes_max,
         catch_up_burst: config.fanout.catch_up_burst,

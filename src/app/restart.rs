@@ -214,6 +214,12 @@ pub(super) fn open_files(settings: &LogSettings) -> Result<(FileLog, OpenReport)
     let (log, report) = FileLog::open(settings.clone(), &boot_id()?, now())?;
     let ahead = report.end.at - now();
     if ahead <= AHEAD_MAX_US {
+        if ahead > 1_000_000 {
+            warn!(
+                seconds = ahead / 1_000_000,
+                "the clock was set back since the last record of the log: timestamps run 10% slower until they agree with it"
+            );
+        }
         clock::go_on_from(report.end.at);
         return Ok((log, report));
     }

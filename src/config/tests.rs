@@ -139,6 +139,8 @@ fn contradictory_limits_are_refused() {
         &["fanout.write_bytes_max is 20, more than fanout.outbox_bytes, which is 10"],
     );
     check_refused("[fanout]\nsockets_max = 99\n", &[], &["fanout.sockets_max_per_account is 100"]);
+    let channels = "[fanout]\nchannels_max_per_account = 9999\n";
+    check_refused(channels, &[], &["fanout.channels_max is 10000"]);
     check_refused("[fanout]\nidle_ms = 4999\n", &[], &["fanout.beat_ms is 5000"]);
     check_refused("[hub]\ntail_bytes = 0\n", &[], &["hub.tail_bytes must not be 0"]);
     assert!(load("[fanout]\nidle_ms = 5000\n", &[], &Flags::default()).is_ok());

@@ -8,10 +8,8 @@ use std::collections::VecDeque;
 use serde_json::Value;
 
 use super::{
-    Session, SessionContext,
-    catch_up::PendingRequest,
-    commands::match_channels,
-    subscription::{Subscription, SubscriptionState},
+    Session, SessionContext, catch_up::PendingRequest, commands::match_channels,
+    subscription::Subscription,
 };
 use crate::{
     catch_up::{HostRequest, Located, Verdict},
@@ -160,15 +158,7 @@ impl Session {
         let options = self.batch_options();
         context.note_subscribed(&channel, options.rate, head, from, verdict);
         let from = from.filter(|_| verdict == Verdict::Resumed);
-        let key = self.insert(Subscription {
-            channel,
-            options,
-            by_name: true,
-            lease: None,
-            hashing: None,
-            delivered: from.map(|position| position.seq),
-            state: SubscriptionState::behind(from, "resume"),
-        });
+        let key = self.insert(Subscription::new(channel, options, true, from));
         self.behind.push_back(key);
         answer
     }

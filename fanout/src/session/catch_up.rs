@@ -1,6 +1,6 @@
 //! How subscriptions are caught up: requests to the host, and what its responses do.
 
-use std::{mem, sync::Arc};
+use std::{collections::VecDeque, mem, sync::Arc};
 
 use serde_json::Value;
 
@@ -166,15 +166,9 @@ impl Session {
         let old = self.by_name(channel.name.as_str());
         let left = old.and_then(|key| self.remove(key, context));
         let from = from.filter(|_| catch_up.verdict == Verdict::Resumed);
-        let key = self.insert(Subscription {
-            channel: channel.clone(),
-            options,
-            by_name: true,
-            lease: catch_up.lease.clone(),
-            hashing: None,
-            delivered: from.map(|position| position.seq),
-            state: SubscriptionState::behind(from, "resume"),
-        });
+        let mut sub = Subscription::new(channel.clone(), options, true, from);
+        sub.set_lease(catch_up.lease.clone());
+        let key = self.insert(sub);
         (self.advance(key, catch_up, context), left.into_iter().collect())
     }
 
@@ -190,8 +184,13 @@ impl Session {
         context: &mut SessionContext<'_>,
     ) -> (Coverage, Vec<FollowerRef>) {
         let classes = self.classes;
-        let covered: Vec<&Channel> =
-            channels.iter().filter(|channel| classes.cover(channel.needs)).collect();
+        let covered = channels.iter().filter(|channel| classes.cover(channel.needs));
+        // What is followed is nearly always found by its number, which is the cheaper look-up.
+        let old = |channel: &Channel| {
+            self.by_number(channel.number).or_else(|| self.by_name(channel.name.as_str()))
+        };
+        let covered: Vec<(&Channel, Option<usize>)> =
+            covered.map(|channel| (channel, old(channel))).collect();
         let mut coverage = Coverage {
             followed: covered.len(),
             not_entitled: channels.len() - covered.len(),
@@ -199,12 +198,13 @@ impl Session {
         };
         let repeated = self.wildcards.contains_key(pattern);
         let mut all_left = Vec::new();
-        for channel in covered {
+        let new = covered.iter().filter(|(_, old)| old.is_none()).count();
+        self.reserve(new.min((self.channels_max as usize).saturating_sub(self.channels())));
+        for (channel, old) in covered {
             let from = match from {
                 StartPoint::Positions(positions) => positions.get(&channel.name).copied(),
                 StartPoint::Image | StartPoint::Position(_) => None,
             };
-            let old = self.by_name(channel.name.as_str());
             if old.is_none() && self.is_full(1) {
                 coverage.left_out += 1;
             } else if old.is_none() || repeated || from.is_some() {
@@ -270,15 +270,10 @@ impl Session {
             }
             left = self.remove(key, context);
         }
-        let key = self.insert(Subscription {
-            channel,
-            options,
-            by_name,
-            lease: None,
-            hashing: None,
-            delivered: None,
-            state: SubscriptionState::behind(from, "resume"),
-        });
+        let mut sub = Subscription::new(channel, options, by_name, from);
+        // Whether it can be led on from there is not certain yet.
+        sub.set_delivered(None);
+        let key = self.insert(sub);
         self.behind.push_back(key);
         left
     }
@@ -320,7 +315,7 @@ impl Session {
             frames.for_each(|(frame, origin)| context.outbox.add(frame, origin, context.now));
         }
         let sub = &mut self.subscriptions[key];
-        sub.delivered = Some(to);
+        sub.set_delivered(Some(to));
         if to < head {
             let from = Some(sub.at(to));
             self.set_state(
@@ -412,7 +407,7 @@ impl Session {
                 context.outbox.add(frame, origin, context.now);
             }
         }
-        sub.lease.clone_from(&catch_up.lease);
+        sub.set_lease(catch_up.lease.clone());
         self.set_channel(key, &catch_up.channel);
         let all_left = if is_overtaken { self.hold_back_last(context) } else { Vec::new() };
         (self.advance_to_hash(key, catch_up, context), all_left)
@@ -443,7 +438,7 @@ impl Session {
         }
         if self.behind_count == 0 {
             // All in the queue have caught up or ended.
-            self.behind.clear();
+            self.behind = VecDeque::new();
         }
         if self.pending.is_some() || self.behind_count == 0 {
             return None;

@@ -152,8 +152,13 @@ impl Session {
         Some(request)
     }
 
-    /// Whether there is no room for so many more channels. Replayed channels count as well.
+    /// Whether the socket or its account has no room for so many more channels.
     pub(super) fn is_full(&self, new: usize) -> bool {
+        self.socket_is_full(new) || !self.quota.admits(new)
+    }
+
+    /// Whether the socket has no room for so many more channels. Replayed channels count as well.
+    pub(super) fn socket_is_full(&self, new: usize) -> bool {
         let followed = self.subscriptions.len() + self.replayed_channels();
         followed + new > self.channels_max as usize
     }
@@ -169,9 +174,19 @@ impl Session {
         channel: &str,
         context: &mut SessionContext<'_>,
     ) {
-        let message = format!("a socket follows at most {} channels", self.channels_max);
-        let refusal = Refusal::new(id, Code::Limit, message).about(channel);
+        let refusal = Refusal::new(id, Code::Limit, self.describe_limit()).about(channel);
         context.refuse(&refusal);
+    }
+
+    /// Which limit leaves no room for another channel.
+    pub(super) fn describe_limit(&self) -> String {
+        match self.quota.has_room(1) {
+            true => format!("a socket follows at most {} channels", self.channels_max),
+            false => {
+                let most = self.quota.channels_max();
+                format!("all sockets of an account follow at most {most} channels together")
+            }
+        }
     }
 
     pub(super) fn refuse_unknown(id: &Value, channel: &Pattern, context: &mut SessionContext<'_>) {

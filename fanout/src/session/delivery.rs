@@ -44,7 +44,7 @@ impl Session {
         let origin = FrameOrigin { channel, before, is_resync: false };
         let (waiting_bytes, waiting_us) = (context.outbox.bytes(), context.outbox.age(context.now));
         if context.outbox.push(bytes.clone(), origin, context.budget, context.now).is_ok() {
-            sub.delivered = Some(publication.seq);
+            sub.set_delivered(Some(publication.seq));
             let (seq, bytes) = (publication.seq, bytes.len());
             let event = JournalEvent::Queued { seq, bytes, waiting_bytes, waiting_us };
             context.note(Some(&sub.channel.name), event);
@@ -84,7 +84,8 @@ impl Session {
 
     pub(super) fn note_behind(&self, key: usize, why: Behind, context: &mut SessionContext<'_>) {
         let Some(sub) = self.subscriptions.get(key) else { return };
-        context.note(Some(&sub.channel.name), JournalEvent::FellBehind { at: sub.delivered, why });
+        context
+            .note(Some(&sub.channel.name), JournalEvent::FellBehind { at: sub.delivered(), why });
     }
 
     /// Lets a suspension go before everything queued: removes the queued frames of its channel, which the
@@ -157,7 +158,7 @@ impl Session {
         let Some(Withdrawn { before, needs_image }) = withdrawn else { return false };
         if let SubscriptionState::Behind(behind) = &mut sub.state {
             behind.from = before.filter(|_| !needs_image);
-            sub.delivered = before.map(|position| position.seq);
+            sub.set_delivered(before.map(|position| position.seq));
         }
         true
     }

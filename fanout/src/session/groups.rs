@@ -2,11 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{
-    Join, Session, SessionContext,
-    catch_up::PendingRequest,
-    subscription::{Subscription, SubscriptionState},
-};
+use super::{Join, Session, SessionContext, catch_up::PendingRequest, subscription::Subscription};
 use crate::{
     catch_up::{HostRequest, HostResponse, Verdict},
     channel::{Channel, ChannelId, Position},
@@ -47,9 +43,12 @@ impl Session {
         from: Option<Position>,
         context: &mut SessionContext<'_>,
     ) -> Option<HostRequest> {
-        if self.by_name(channel.as_str()).is_none() && self.groups_are_full() {
-            self.notify(Notice::TooManyGroups { channel: &channel }, context);
-            return None;
+        if self.by_name(channel.as_str()).is_none() {
+            let of_socket = self.groups_are_full();
+            if of_socket || !self.quota.admits(1 + usize::from(companion.is_some())) {
+                self.notify(Notice::TooManyGroups { channel: &channel, of_socket }, context);
+                return None;
+            }
         }
         if let Some(Companion { needs, .. }) = companion
             && !self.classes.cover(needs)
@@ -127,7 +126,7 @@ impl Session {
             _ => None,
         };
         let key = self.follow(&catch_up.channel, true, from);
-        self.subscriptions[key].lease.clone_from(&catch_up.lease);
+        self.subscriptions[key].set_lease(catch_up.lease.clone());
         let join = self.advance(key, catch_up, context);
         if let Some((channel, seq)) = companion_channel {
             let from = Position { epoch: Some(channel.epoch), seq };
@@ -138,14 +137,7 @@ impl Session {
     }
 
     fn follow(&mut self, channel: &Channel, by_name: bool, from: Option<Position>) -> usize {
-        self.insert(Subscription {
-            channel: channel.clone(),
-            options: SubscribeOptions::default(),
-            by_name,
-            lease: None,
-            hashing: None,
-            delivered: from.map(|position| position.seq),
-            state: SubscriptionState::behind(from, "resume"),
-        })
+        let options = SubscribeOptions::default();
+        self.insert(Subscription::new(channel.clone(), options, by_name, from))
     }
 }

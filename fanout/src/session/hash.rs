@@ -34,7 +34,7 @@ impl Session {
             return (Vec::new(), None);
         };
         let sub = &mut self.subscriptions[key];
-        let too_soon = sub.hashing.as_ref().is_some_and(|hashing| {
+        let too_soon = sub.hashing().is_some_and(|hashing| {
             hashing.id.is_some() || context.now - hashing.taken_at < HASH_EVERY_US
         });
         if too_soon {
@@ -42,7 +42,7 @@ impl Session {
             context.refuse(&refusal.about(channel.as_str()));
             return (Vec::new(), None);
         }
-        sub.hashing = Some(Box::new(Hashing { taken_at: context.now, id: Some(id) }));
+        sub.begin_hashing(Hashing { taken_at: context.now, id: Some(id) });
         let is_elsewhere = sub.options.rate != Rate::Each || sub.options.pick.is_some();
         if sub.is_behind() || is_elsewhere {
             return (self.fall_behind(key, "rate", context.topics).into_iter().collect(), None);
@@ -91,7 +91,7 @@ impl Session {
         context: &mut SessionContext<'_>,
     ) {
         let sub = &mut self.subscriptions[key];
-        if let Some(id) = sub.hashing.as_mut().and_then(|hashing| hashing.id.take()) {
+        if let Some(id) = sub.end_hashing() {
             let hash = hash.for_pick(sub.options.pick.as_ref());
             let reply = protocol::hash(&id, &sub.channel, head, &hash);
             context.outbox.push_reply(reply, context.now);
@@ -126,7 +126,7 @@ impl Session {
 
 /// Refuses the `hash` command of a subscription that ends or starts again.
 pub(super) fn refuse_waiting(sub: &Subscription, context: &mut SessionContext<'_>) {
-    if let Some(id) = sub.hashing.as_ref().and_then(|hashing| hashing.id.as_ref()) {
+    if let Some(id) = sub.hashing().and_then(|hashing| hashing.id.as_ref()) {
         let refusal = Refusal::new(id, Code::NotTracked, "the subscription has ended");
         context.refuse(&refusal.about(sub.channel.name.as_str()));
     }

@@ -80,7 +80,7 @@ impl Session {
         (from, speed): (ReplayPosition, ReplaySpeed),
         context: &mut SessionContext<'_>,
     ) {
-        if self.is_full(channels.len()) {
+        if self.socket_is_full(channels.len()) {
             let first = channels.first().map_or("", ChannelId::as_str);
             return self.refuse_one_more(&id, first, context);
         }

@@ -10,20 +10,31 @@ use crate::{
     topics::{FollowerRef, Topic, Topics},
 };
 
+/// A socket may have thousands, so each takes 64 bytes.
 #[derive(Debug)]
 pub(super) struct Subscription {
     pub(super) channel: Channel,
     pub(super) options: SubscribeOptions,
     /// Subscribed by its name, not (only) by a wildcard or as a companion.
     pub(super) by_name: bool,
-    /// Held while the host merges changes for this subscription and others at its rate.
-    pub(super) lease: Option<Lease>,
-    /// Present after the first `hash` command.
-    pub(super) hashing: Option<Box<Hashing>>,
-    /// The sequence up to which frames were queued for this subscription alone. While it is live, its
-    /// topic may be ahead of it. `None` before the first image.
-    pub(super) delivered: Option<Seq>,
     pub(super) state: SubscriptionState,
+    /// [`NOTHING`] before the first image.
+    delivered: Seq,
+    extras: Option<Box<Extras>>,
+}
+
+const _: () = assert!(size_of::<Subscription>() <= 64);
+
+/// No sequence: an `Option` would take eight bytes more.
+const NOTHING: Seq = Seq::MAX;
+
+/// What few subscriptions have: 16 bytes.
+#[derive(Debug, Default)]
+struct Extras {
+    /// Held while the host merges changes for this subscription and others at its rate.
+    lease: Option<Lease>,
+    /// Present after the first `hash` command.
+    hashing: Option<Box<Hashing>>,
 }
 
 /// The `hash` commands for one subscription.
@@ -60,9 +71,53 @@ impl SubscriptionState {
 }
 
 impl Subscription {
+    /// A subscription that waits to be led on from a position, or to its image.
+    pub(super) fn new(
+        channel: Channel,
+        options: SubscribeOptions,
+        by_name: bool,
+        from: Option<Position>,
+    ) -> Self {
+        let state = SubscriptionState::behind(from, "resume");
+        let delivered = from.map_or(NOTHING, |position| position.seq);
+        Self { channel, options, by_name, state, delivered, extras: None }
+    }
+
+    /// The sequence up to which frames were queued for this subscription alone. While it is live, its
+    /// topic may be ahead of it. `None` before the first image.
+    pub(super) fn delivered(&self) -> Option<Seq> {
+        (self.delivered != NOTHING).then_some(self.delivered)
+    }
+
+    pub(super) fn set_delivered(&mut self, seq: Option<Seq>) {
+        self.delivered = seq.unwrap_or(NOTHING);
+    }
+
+    /// Sets what is held while the host merges changes for this subscription and others at its rate.
+    pub(super) fn set_lease(&mut self, lease: Option<Lease>) {
+        if lease.is_some() || self.extras.is_some() {
+            self.extras.get_or_insert_default().lease = lease;
+        }
+    }
+
+    /// Present after the first `hash` command.
+    pub(super) fn hashing(&self) -> Option<&Hashing> {
+        self.extras.as_ref()?.hashing.as_deref()
+    }
+
+    /// Notes a `hash` command.
+    pub(super) fn begin_hashing(&mut self, hashing: Hashing) {
+        self.extras.get_or_insert_default().hashing = Some(Box::new(hashing));
+    }
+
+    /// The `id` of a `hash` command that is answered now.
+    pub(super) fn end_hashing(&mut self) -> Option<Value> {
+        self.extras.as_mut()?.hashing.as_mut()?.id.take()
+    }
+
     /// Whether a `hash` command waits for its answer.
     pub(super) fn wants_hash(&self) -> bool {
-        self.hashing.as_ref().is_some_and(|hashing| hashing.id.is_some())
+        self.hashing().is_some_and(|hashing| hashing.id.is_some())
     }
 
     pub(super) fn topic(&self) -> Topic {
@@ -96,9 +151,9 @@ impl Subscription {
     pub(super) fn position(&self, topics: &Topics) -> Option<Seq> {
         match self.state {
             SubscriptionState::Live(follower) => {
-                self.delivered.max(Some(topics.head(follower.topic)))
+                self.delivered().max(Some(topics.head(follower.topic)))
             }
-            SubscriptionState::Behind(_) => self.delivered,
+            SubscriptionState::Behind(_) => self.delivered(),
         }
     }
 }

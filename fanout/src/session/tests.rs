@@ -12,6 +12,11 @@ impl Session {
         self.last_set.is_some()
     }
 
+    /// Subscriptions and entries of the queue for which memory is allocated without need.
+    pub(crate) fn spare_room(&self) -> usize {
+        self.subscriptions.capacity() - self.subscriptions.len() + self.behind.capacity()
+    }
+
     /// Entries in the queue of subscriptions to be caught up.
     pub(crate) fn behind_queued(&self) -> usize {
         self.behind.len()

@@ -46,6 +46,7 @@ impl Shard {
             Purpose::Serve(owner, dialect) => {
                 let session = Session::speaking(dialect, limits.channels_max)
                     .with_patterns_max(limits.patterns_max)
+                    .within(self.shared.quotas.connect(owner.payer))
                     .deflating(owner.deflates)
                     .permitted(owner.permission.clone(), self.shared.host.time_of_day());
                 let deflates = owner.deflates;

@@ -1,6 +1,6 @@
 //! What a shard does at ticks: beats, usage reports, lag frames, pings and timeouts.
 
-use metrics::counter;
+use metrics::{counter, gauge};
 
 use super::{SLOW_TICK_US, Shard};
 use crate::{
@@ -33,6 +33,7 @@ impl Shard {
             if self.number == 0 {
                 // All shards share them.
                 self.shared.token_buckets.sweep(now);
+                gauge!("matchwire_subscriptions").set(f64::from(self.shared.quotas.sweep()));
             }
             self.subscribers.journal().end_watches(now);
             let closing: Vec<usize> = self.closing.iter().copied().collect();

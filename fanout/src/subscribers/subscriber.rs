@@ -7,7 +7,7 @@ use bytes::Buf;
 use crate::{
     Micros,
     batch::{Batch, TopicSet},
-    channel::{Channel, Position},
+    channel::{ChannelInfo, Position},
     outbox::{FrameOrigin, Outbox},
     session::Session,
 };
@@ -99,7 +99,7 @@ impl<S> Subscriber<S> {
                 self.outbox.push_partial(bytes, now);
             } else {
                 let publication = &frame.publication;
-                let Channel { number: channel, epoch, .. } = publication.channel;
+                let ChannelInfo { number: channel, epoch, .. } = *publication.channel;
                 let before = Some(Position { epoch: Some(epoch), seq: frame.prev });
                 let origin = FrameOrigin { channel, before, is_resync: false };
                 self.outbox.add(bytes, Some(origin), now);

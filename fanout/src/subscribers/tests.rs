@@ -1,17 +1,23 @@
 //! What commands cost a shard: how much they look at, and that they do the same as if they looked at everything.
 
-use std::{collections::BTreeSet, io};
+use std::{
+    collections::BTreeSet,
+    io::{self, Write},
+};
 
+use base::work::Payer;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::{
     catch_up::{CatchUp, CatchUpFrame, Located, Verdict},
-    channel::{ChannelId, Epoch},
+    channel::{ChannelId, ChannelInfo, Epoch},
+    dialect::{Companion, Dialect, HostDialect, HostedCommand, Notice},
     encode::text_frame,
     permission::Classes,
     protocol::StreamCommand,
+    quota::Quotas,
 };
 
 const LIMITS: SubscriberLimits = SubscriberLimits {
@@ -28,14 +34,20 @@ struct World {
 
 impl World {
     fn new(names: impl IntoIterator<Item = String>) -> Self {
+        Self::with(Session::new(10_000), names)
+    }
+
+    fn with(session: Session, names: impl IntoIterator<Item = String>) -> Self {
         let mut subscribers = Subscribers::new(LIMITS);
-        subscribers.admit(Session::new(10_000), Vec::new());
-        let channel = |(number, name): (u32, String)| Channel {
-            number,
-            name: ChannelId::new(name),
-            epoch: Epoch(7),
-            deliver_last: false,
-            needs: Classes::NONE,
+        subscribers.admit(session, Vec::new());
+        let channel = |(number, name): (u32, String)| {
+            Channel::from(ChannelInfo {
+                number,
+                name: ChannelId::new(name),
+                epoch: Epoch(7),
+                deliver_last: false,
+                needs: Classes::NONE,
+            })
         };
         Self { subscribers, channels: (0..).zip(names).map(channel).collect() }
     }
@@ -284,4 +296,91 @@ fn publishers_wait_for_who_has_much_queued_until_it_has_read_nothing_for_long() 
     subscribers.writable(slot);
     subscribers.flush(2);
     assert!(!subscribers.is_crowded(2));
+}
+
+/// Trial of one account whose 100 sockets follow everything.
+#[test]
+fn sockets_of_one_account_share_a_limit_of_channels() {
+    let quotas = Quotas::new(15);
+    let world = |account| {
+        let session = Session::new(10_000).within(quotas.connect(Payer::Account(account)));
+        World::with(session, (0..10).map(|number| format!("c/{number}")))
+    };
+    let [mut one, mut two, mut other] = [1, 1, 2].map(world);
+    let all = json!({"op": "subscribe", "id": 1, "ch": "c/*"});
+    let is_limit = |frame: &Value| {
+        let message = frame["message"].as_str().unwrap_or_default();
+        frame["code"] == "limit" && message.contains("all sockets of an account")
+    };
+    assert!(!one.command(&all).iter().any(is_limit));
+    assert!(two.command(&all).iter().any(is_limit));
+    assert_eq!((one.followed().len(), two.followed().len()), (10, 5));
+    let by_name = two.command(&json!({"op": "subscribe", "id": 2, "ch": "c/9"}));
+    assert!(is_limit(&by_name[0]), "{by_name:?}");
+    let listed = two.command(&json!({"op": "subscribe", "id": 3, "chs": ["c/9"]}));
+    assert!(listed[0].to_string().contains("\"limit\""), "{listed:?}");
+    other.command(&all);
+    assert_eq!(other.followed().len(), 10, "another account");
+    one.command(&json!({"op": "unsubscribe", "id": 4, "ch": "c/*"}));
+    two.command(&all);
+    assert_eq!(two.followed().len(), 10, "there is room again");
+    drop((one, two));
+    assert_eq!(quotas.sweep(), 10);
+}
+
+/// A dialect of a host, with few groups a socket.
+#[derive(Debug)]
+struct Groups;
+
+impl HostDialect for Groups {
+    fn name(&self) -> &'static str {
+        "groups"
+    }
+
+    fn groups_max(&self) -> usize {
+        10
+    }
+
+    fn parse(&self, _: &str) -> Result<HostedCommand, Bytes> {
+        Err(Bytes::new())
+    }
+
+    fn render(&self, notice: Notice<'_>) -> Option<Bytes> {
+        let Notice::TooManyGroups { of_socket, .. } = notice else { return None };
+        Some(text_frame(|out| out.extend_from_slice(of_socket.to_string().as_bytes())))
+    }
+}
+
+#[test]
+fn limit_of_an_account_holds_in_all_dialects() {
+    let quotas = Quotas::new(2);
+    let mut other = quotas.connect(Payer::Account(1));
+    other.set(1);
+    let session = Session::speaking(Dialect::Hosted(&Groups), 0);
+    let mut world =
+        World::with(session.within(quotas.connect(Payer::Account(1))), ["c/0".to_owned()]);
+    let requests = |world: &mut World, has_companion: bool| {
+        let companion = Companion { name: "odds".into(), needs: Classes::NONE };
+        let companion = has_companion.then_some(companion);
+        let follow =
+            HostedCommand::Follow { channel: ChannelId::new("c/0"), companion, from: None };
+        world.subscribers.apply_command(SLOT, follow, 1);
+        world.subscribers.take_effects().len()
+    };
+    assert_eq!(requests(&mut world, true), 0, "its companion counts");
+    world.subscribers.writable(SLOT);
+    world.subscribers.flush(1);
+    assert_eq!(frames(&world.subscribers.get_mut(SLOT).expect("it is there").sink), [false]);
+    assert_eq!(requests(&mut world, false), 1, "there is room for one");
+}
+
+/// The same trial: most of its memory was room that growing by doubling had left.
+#[test]
+fn subscriptions_of_patterns_take_no_more_room_than_they_need() {
+    let few = (0..20).map(|number| format!("d/{number}"));
+    let mut world = World::new((0..3_000).map(|number| format!("c/{number}")).chain(few));
+    world.command(&json!({"op": "subscribe", "id": 1, "chs": ["d/*", "c/*"]}));
+    assert_eq!(world.followed().len(), 3_020);
+    let session = &world.subscribers.get(SLOT).expect("it is there").session;
+    assert_eq!(session.spare_room(), 0);
 }

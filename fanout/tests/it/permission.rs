@@ -10,7 +10,7 @@ use std::{
 use fanout::{
     ChannelId, Classes, Dialect, Epoch, Micros, Permission, Publication,
     catch_up::{CatchUp, CatchUpFrame, HostRequest, HostResponse, Located, Verdict},
-    channel::{Channel, Rate},
+    channel::{Channel, ChannelInfo, Rate},
     encode::text_frame,
     outbox::Budget,
     permission::{Offer, PermissionPeriod},
@@ -60,13 +60,14 @@ struct World {
 fn channel(name: &str) -> Channel {
     let index =
         CHANNELS.iter().position(|(listed, _)| *listed == name).expect("one of the channels");
-    Channel {
+    ChannelInfo {
         number: u32::try_from(index).expect("few"),
         name: ChannelId::new(name),
         epoch: Epoch(7),
         deliver_last: false,
         needs: CHANNELS[index].1,
     }
+    .into()
 }
 
 fn permission(periods: &[(Micros, Classes, &[&'static str])]) -> Permission {

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use fanout::{
     ChannelId, Classes, Dialect, Epoch, Micros, Permission, Publication,
     catch_up::{CatchUp, CatchUpFrame, Cost, HostRequest, HostResponse, Verdict},
-    channel::{Channel, Rate},
+    channel::{Channel, ChannelInfo, Rate},
     encode::text_frame,
     outbox::Budget,
     permission::PermissionPeriod,
@@ -55,7 +55,8 @@ struct World {
 
 fn live_channel() -> Channel {
     let name = ChannelId::new("football/1");
-    Channel { number: 1, name, epoch: Epoch(7), deliver_last: false, needs: Classes::NONE }
+    ChannelInfo { number: 1, name, epoch: Epoch(7), deliver_last: false, needs: Classes::NONE }
+        .into()
 }
 
 fn frame(value: &Value) -> Bytes {

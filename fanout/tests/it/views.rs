@@ -6,7 +6,7 @@ use std::{collections::VecDeque, sync::Arc};
 use fanout::{
     ChannelId, Classes, Epoch, Publication, Seq,
     catch_up::{CatchUp, CatchUpFrame, DocumentHash, HostRequest, HostResponse, Verdict, check},
-    channel::{Channel, Rate},
+    channel::{Channel, ChannelInfo, Rate},
     encode::{Encode, text_frame},
     outbox::Budget,
     protocol::StreamCommand,
@@ -141,13 +141,14 @@ struct Host {
 
 impl Host {
     fn channel() -> Channel {
-        Channel {
+        ChannelInfo {
             number: 0,
             name: ChannelId::new("c"),
             epoch: EPOCH,
             deliver_last: false,
             needs: Classes::NONE,
         }
+        .into()
     }
 
     fn head(&self) -> Seq {

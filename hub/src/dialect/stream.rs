@@ -3,7 +3,11 @@
 use std::{io::Write as _, sync::Arc};
 
 use bytes::Bytes;
-use fanout::{ChannelId, Epoch, Micros, Seq, channel::Channel, encode::Encode};
+use fanout::{
+    ChannelId, Epoch, Micros, Seq,
+    channel::{Channel, ChannelInfo},
+    encode::Encode,
+};
 
 use crate::{
     document::{Node, NotOurs, Object, Reader, text},
@@ -174,7 +178,7 @@ pub struct FirstImageFrame {
 
 impl Encode for FirstImageFrame {
     fn encode(&self, out: &mut Vec<u8>) {
-        let Channel { name, epoch, .. } = &self.channel;
+        let ChannelInfo { name, epoch, .. } = &*self.channel;
         image(out, name, *epoch, self.seq, self.stamp, &self.data);
     }
 }

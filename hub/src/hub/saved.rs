@@ -26,7 +26,7 @@ use std::{
 
 use borsh::{BorshDeserialize, BorshSerialize};
 use facts::{codec::invalid, event::Sport};
-use fanout::{Change, ChannelId, Epoch, Publication, Seq, channel::Channel};
+use fanout::{Change, ChannelId, Epoch, Publication, Seq, channel::ChannelInfo};
 use sha2::{Digest, Sha256};
 
 use super::{
@@ -73,7 +73,7 @@ struct SavedChannel {
 
 impl SavedChannel {
     fn of(entry: &ChannelEntry) -> Self {
-        let Channel { number, epoch, .. } = entry.sequence.channel;
+        let ChannelInfo { number, epoch, .. } = *entry.sequence.channel;
         let (head, header, stamp) = (entry.sequence.head(), entry.header, entry.stamp);
         Self { number, epoch: epoch.0, head, header, stamp }
     }
@@ -82,8 +82,8 @@ impl SavedChannel {
         let Self { number, epoch, head, header, stamp } = self;
         let deliver_last = subject == Subject::Feeds;
         let (epoch, needs) = (Epoch(epoch), subject.classes(sport));
-        let channel = Channel { number, name, epoch, deliver_last, needs };
-        ChannelEntry::restored(subject, channel, head, header, stamp)
+        let channel = ChannelInfo { number, name, epoch, deliver_last, needs };
+        ChannelEntry::restored(subject, channel.into(), head, header, stamp)
     }
 }
 

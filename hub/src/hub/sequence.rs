@@ -6,7 +6,11 @@ use std::{collections::VecDeque, sync::Arc};
 
 use borsh::{BorshDeserialize, BorshSerialize};
 use bytes::Bytes;
-use fanout::{ChannelId, Epoch, Micros, Publication, Seq, channel::Channel, encode::payload};
+use fanout::{
+    ChannelId, Epoch, Micros, Publication, Seq,
+    channel::{Channel, ChannelInfo},
+    encode::payload,
+};
 
 use super::blocks::{BLOCK, Block, Blocks};
 use crate::{
@@ -240,7 +244,7 @@ impl Sequence {
 
     /// Gives the channel another epoch, which no position of the one before leads into.
     pub(super) fn begin_epoch(&mut self, epoch: Epoch) {
-        self.channel.epoch = epoch;
+        self.channel = ChannelInfo { epoch, ..ChannelInfo::clone(&self.channel) }.into();
         self.clear_tail();
     }
 
@@ -435,13 +439,13 @@ mod tests {
 
     fn sequence() -> Sequence {
         let name = ChannelId::new("football/1");
-        Sequence::new(Channel {
+        Sequence::new(Channel::from(ChannelInfo {
             number: 1,
             name,
             epoch: Epoch(7),
             deliver_last: false,
             needs: fanout::Classes::NONE,
-        })
+        }))
     }
 
     fn stamp(published: Micros) -> Stamp {

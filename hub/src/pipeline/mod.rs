@@ -11,6 +11,7 @@
 //! [`start`] then starts the threads. The event loop is `Writer::run`. On a node of a cluster that follows, `WaitingReaders`
 //! has the readers that wait for what this node does not have yet.
 
+mod clock_steps;
 mod delays;
 mod documents;
 mod handle;

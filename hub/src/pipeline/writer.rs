@@ -29,12 +29,13 @@ use self::{
 };
 use super::{
     ClusterInput, HubReceivers, Input, Request,
+    clock_steps::ClockSteps,
     delays::FeedDelays,
     documents::{DocumentReaders, DocumentRequest, PendingImage},
     waiting::{Reader, WaitingReaders},
 };
 use crate::{
-    clock::{self, now},
+    clock::now,
     commit::{Answer, FollowedTurns, WriterOutput},
     forward::LegacyUse,
     hub::{
@@ -145,7 +146,7 @@ impl Writer {
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         // Creates `feeds` before any request can reach it.
         self.tick();
-        let mut stepped = clock::stepped();
+        let mut clock_steps = ClockSteps::new();
         loop {
             let mut question = None;
             let hub = &self.builder.hub;
@@ -167,8 +168,7 @@ impl Writer {
             let ready = || inputs.try_recv().ok();
             iter::from_fn(ready).take(INPUTS_PER_TURN).for_each(|input| self.input(input));
             // A jump of the clock is not silence of a source.
-            let total = clock::stepped();
-            let by = total - mem::replace(&mut stepped, total);
+            let by = clock_steps.report();
             if by > 0 && self.leads {
                 let now = self.time();
                 self.builder.take(HubInput::ClockJumped { by, now });

@@ -16,6 +16,7 @@ fn limits() -> Limits {
         outbox_age_ms: 2_000,
         write_bytes_max: 1 << 18,
         channels_max: 8,
+        channels_max_per_payer: usize::MAX,
         patterns_max: 8,
         command_bytes_max: 1 << 14,
         command_fragments_max: 16,

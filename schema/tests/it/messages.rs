@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use fanout::{
     Classes, Epoch, Pattern, Position,
     catch_up::{Gap, Verdict},
-    channel::{Channel, ChannelId},
+    channel::{Channel, ChannelId, ChannelInfo},
     encode::payload,
     protocol::{
         self, BatchAnswer, Code, Coverage, Hello, HelloLimits, Lag, Refusal, StreamCommand,
@@ -36,7 +36,7 @@ fn picking(events: &str) -> SubscribeOptions {
 
 fn channel() -> Channel {
     let (name, epoch) = (ChannelId::new("football/7"), Epoch(4_711));
-    Channel { number: 1, name, epoch, deliver_last: false, needs: Classes::NONE }
+    ChannelInfo { number: 1, name, epoch, deliver_last: false, needs: Classes::NONE }.into()
 }
 
 #[test]

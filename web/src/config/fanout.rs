@@ -26,9 +26,13 @@ pub struct FanoutConfig {
     /// overtaken by a suspension. 0: as much as the send buffer.
     pub unsent_bytes: usize,
     /// Channels that one socket subscribes to at a time, by name or by pattern. Default 10000,
-    /// about 200 bytes each. Further channels that a pattern matches are left out, and the client
+    /// about 100 bytes each. Further channels that a pattern matches are left out, and the client
     /// is notified.
     pub channels_max: usize,
+    /// Channels that all sockets of one account subscribe to together, with all keys and in all
+    /// dialects, at least `channels_max`. Default 250000, some 25 MB. Beyond that as with
+    /// `channels_max`.
+    pub channels_max_per_account: usize,
     /// Patterns that one socket subscribes to at a time. Default 1000, about 300 bytes each, shared
     /// by sockets with the same pattern. A command for more is refused.
     pub patterns_max: usize,
@@ -75,6 +79,7 @@ impl Default for FanoutConfig {
             send_buffer_bytes: 256 * 1024,
             unsent_bytes: 16 * 1024,
             channels_max: 10_000,
+            channels_max_per_account: 250_000,
             patterns_max: 1_000,
             from_bytes_max: 256 * 1024,
             deflate: true,

@@ -18,7 +18,7 @@ use std::{
 
 use hyper::{
     StatusCode, Version,
-    body::{Body as _, Incoming},
+    body::Incoming,
     header::{CONNECTION, HeaderName, HeaderValue},
     service::service_fn,
 };
@@ -40,7 +40,7 @@ use super::{
     activity::{Activity, Expiry},
     connections::{ConnectionPermit, WriteProgress},
     error::log_failure,
-    head::{self, Head, Upgrade},
+    head::{self, Head, LineVersion, Upgrade},
     holders::{HeldConnection, Stage},
     peer::Peer,
     service::HttpService,
@@ -277,8 +277,7 @@ impl Acceptor {
         let Some(router_permit) = router_permit else {
             return connection.refuse(FULL).await;
         };
-        // hyper refuses later versions, so such a connection has this one request.
-        let stays = !(head::lower_version(&mut bytes) || router_permit.is_extra);
+        let stays = !router_permit.is_extra;
         drop(permit);
         let progress = WriteProgress::new(connections.clone());
         let activity = Activity::new(held.handle.clone(), begun, Instant::now());
@@ -344,21 +343,24 @@ impl Acceptor {
         (activity, held): (&Activity, &HeldConnection),
     ) -> io::Result<()> {
         let service = service_fn(async |request: hyper::Request<Incoming>| {
-            let may_stay = stays && keeps_alive(&request);
+            // hyper refuses other versions later on, so such a connection has this one request.
+            let version = activity.version();
+            let is_usual = version == LineVersion::Usual;
+            let may_stay = stays && is_usual && keeps_alive(&request);
             let mut request = request.map(|body| activity.begin(body));
             request.extensions_mut().insert(held.handle.clone());
+            request.extensions_mut().insert(version);
             let mut response = Box::pin(self.service.answer(from, request)).await;
             let status = response.status();
-            if status.as_u16() >= 400 && activity.owes_bytes() {
+            let is_last = !is_usual && status != StatusCode::SWITCHING_PROTOCOLS;
+            if is_last || status.as_u16() >= 400 && activity.owes_bytes() {
                 // hyper closes it, unless the rest has come already.
                 response.headers_mut().append(CONNECTION, HeaderValue::from_static("close"));
             } else if may_stay && status != StatusCode::SWITCHING_PROTOCOLS {
                 let (name, value) = keep_alive(self.shared.connections.idle_time());
                 response.headers_mut().insert(name, value);
             }
-            let is_whole = response.body().size_hint().exact().is_some();
-            activity.answered(Instant::now(), is_whole);
-            Ok::<_, Infallible>(response)
+            Ok::<_, Infallible>(activity.answered(Instant::now(), response))
         });
         // Without a timer it has no time limits of its own.
         let mut connection = hyper::server::conn::http1::Builder::new()

@@ -8,14 +8,17 @@ use std::{
     time::Duration,
 };
 
-use axum::body::{Body, HttpBody};
+use axum::{
+    body::{Body, HttpBody},
+    response::Response,
+};
 use bytes::Bytes;
 use hyper::body::{Frame, Incoming};
 use tokio::time::{Instant, sleep_until};
 
 use super::{
     connections::Connections,
-    head,
+    head::{self, FirstLine, LineVersion},
     holders::{ConnectionHandle, Holders, Stage},
 };
 
@@ -35,6 +38,7 @@ pub(super) struct Activity {
 struct State {
     /// No request has come yet.
     is_first: bool,
+    first_line: FirstLine,
     /// A handler has not returned its response yet.
     is_answering: bool,
     /// The client has not sent the whole body of its last request, or hyper has refused what it sent as a head.
@@ -72,6 +76,7 @@ impl Activity {
     pub(super) fn new(handle: ConnectionHandle, accepted: Instant, now: Instant) -> Self {
         let state = State {
             is_first: true,
+            first_line: FirstLine::default(),
             is_answering: false,
             owes_bytes: false,
             head_begun: Some(accepted),
@@ -82,9 +87,20 @@ impl Activity {
         Self { state: Arc::new(Mutex::new(state)), handle }
     }
 
-    /// Something was read.
-    pub(super) fn read(&self, bytes: usize, now: Instant) {
-        let mut state = self.state();
+    /// The first bytes of a connection, which may be changed so that hyper reads its version.
+    pub(super) fn read_first(&self, bytes: &mut [u8]) {
+        self.state().first_line.read(bytes);
+    }
+
+    /// Which version of HTTP the first line had.
+    pub(super) fn version(&self) -> LineVersion {
+        self.state().first_line.version
+    }
+
+    /// Something was read; as with [`Self::read_first`].
+    pub(super) fn read(&self, part: &mut [u8], now: Instant) {
+        let (mut state, bytes) = (self.state(), part.len());
+        state.first_line.read(part);
         state.last = now;
         if !state.is_answering {
             state.head_begun.get_or_insert(now);
@@ -113,11 +129,10 @@ impl Activity {
         (state.head_bytes, state.is_ending) = (0, false);
         drop(state);
         self.enter(if owes_bytes { Stage::Body } else { Stage::Answering });
-        if owes_bytes {
-            Body::new(OwedBody { body, activity: self.clone() })
-        } else {
-            Body::empty()
+        if !owes_bytes {
+            return Body::empty();
         }
+        Body::new(WatchedBody { body, activity: self.clone(), is_response: false })
     }
 
     /// Whether no request has come yet.
@@ -125,10 +140,17 @@ impl Activity {
         self.state().is_first
     }
 
-    /// A handler has returned the response. `is_whole`: its body is not made while it is written.
-    pub(super) fn answered(&self, now: Instant, is_whole: bool) {
+    /// A handler has returned the response. One whose body is made while it is written ends with that.
+    pub(super) fn answered(&self, now: Instant, response: Response) -> Response {
+        let is_whole = response.body().size_hint().exact().is_some();
         let mut state = self.state();
         (state.is_answering, state.last, state.is_ending) = (false, now, is_whole);
+        drop(state);
+        if is_whole {
+            return response;
+        }
+        let activity = self.clone();
+        response.map(|body| Body::new(WatchedBody { body, activity, is_response: true }))
     }
 
     /// All that there is has been written.
@@ -166,24 +188,31 @@ impl Activity {
     }
 }
 
-/// The body of a request, which tells when it has come.
-struct OwedBody {
-    body: Incoming,
+/// The body of a request, which tells when it has come, or of a response, which tells when it is used up.
+struct WatchedBody<B> {
+    body: B,
     activity: Activity,
+    is_response: bool,
 }
 
-impl HttpBody for OwedBody {
+impl<B> Drop for WatchedBody<B> {
+    fn drop(&mut self) {
+        self.activity.state().is_ending |= self.is_response;
+    }
+}
+
+impl<B: HttpBody<Data = Bytes> + Unpin> HttpBody for WatchedBody<B> {
     type Data = Bytes;
-    type Error = hyper::Error;
+    type Error = B::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
         let polled = Pin::new(&mut self.body).poll_frame(cx);
         let is_end =
             matches!(polled, Poll::Ready(None)) || polled.is_ready() && self.body.is_end_stream();
-        if is_end && std::mem::take(&mut self.activity.state().owes_bytes) {
+        if is_end && !self.is_response && std::mem::take(&mut self.activity.state().owes_bytes) {
             self.activity.enter(Stage::Answering);
         }
         polled
@@ -200,6 +229,8 @@ impl HttpBody for OwedBody {
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+
     use base::work::Payer;
 
     use super::*;
@@ -220,16 +251,42 @@ mod tests {
         activity.written(now);
         assert!(activity.owes_bytes(), "the first head");
         activity.state().owes_bytes = false;
-        activity.read(1, now);
+        activity.read(&mut [b'x'], now);
         activity.state().is_answering = true;
         activity.written(now);
         assert!(!activity.owes_bytes(), "an interim response");
-        activity.answered(now, true);
+        let response = activity.answered(now, Response::default());
+        assert_eq!(response.body().size_hint().exact(), Some(0));
         activity.written(now);
         assert!(!activity.owes_bytes(), "a response");
-        activity.read(1, now);
+        activity.read(&mut [b'x'], now);
         activity.written(now);
         assert!(activity.owes_bytes(), "a later head");
+    }
+
+    /// One of server-sent events left its connection in the stage that is closed last.
+    #[tokio::test]
+    async fn connection_is_idle_after_each_kind_of_response() {
+        let (table, now) = (HolderTable::new(1), Instant::now());
+        let held = table.add(Payer::Hub, false);
+        let activity = Activity::new(held.handle.clone(), now, now);
+        let stage = || held.handle.update(|holders, id| holders.stage(id));
+        let part = b"data: 1\n\n".as_slice();
+        let parts = futures_util::stream::iter([Ok::<_, Infallible>(part)]);
+        let events = Body::from_stream(parts);
+        for (body, is_whole) in [(Body::from("all"), true), (events, false), (Body::empty(), true)]
+        {
+            activity.enter(Stage::Answering);
+            let response = activity.answered(now, Response::new(body));
+            if !is_whole {
+                activity.flushed();
+                assert_eq!(stage(), Some(Stage::Answering), "the stream goes on");
+                let all = axum::body::to_bytes(response.into_body(), 99).await;
+                assert_eq!(all.expect("a body").as_ref(), part);
+            }
+            activity.flushed();
+            assert_eq!(stage(), Some(Stage::Idle));
+        }
     }
 
     #[test]
@@ -238,8 +295,8 @@ mod tests {
         let held: Vec<_> = (0..100).map(|_| table.add(Payer::Hub, false)).collect();
         for connection in &held {
             let activity = Activity::new(connection.handle.clone(), now, now);
-            activity.read(head::BYTES_MAX, now);
-            activity.read(1, now);
+            activity.read(&mut [b'x'; head::BYTES_MAX], now);
+            activity.read(&mut [b'x'], now);
         }
         let is_closing = |at: usize| held[at].handle.update(|holders, id| holders.is_closing(id));
         assert!(is_closing(0));
@@ -256,18 +313,18 @@ mod tests {
             assert_eq!(activity.state().expiry(HEAD, IDLE), expected, "{what}");
         };
         check(Some((10, Expiry::Head)), "the first head counts from the connection");
-        activity.read(1, at(4));
+        activity.read(&mut [b'x'], at(4));
         check(Some((10, Expiry::Head)), "a slow head gets no more time");
         activity.state().is_answering = true;
-        activity.read(1, at(20));
+        activity.read(&mut [b'x'], at(20));
         check(None, "a request is answered");
         activity.written(at(30));
-        activity.answered(at(31), true);
+        activity.answered(at(31), Response::default());
         check(Some((111, Expiry::Idle)), "it is idle, and closed later than announced");
         activity.written(at(40));
         check(Some((120, Expiry::Idle)), "the body of the response goes on");
-        activity.read(1, at(50));
-        activity.read(1, at(55));
+        activity.read(&mut [b'x'], at(50));
+        activity.read(&mut [b'x'], at(55));
         check(Some((60, Expiry::Head)), "the next head has begun");
     }
 }

@@ -10,7 +10,7 @@ use hyper::{
     header::{ALLOW, HOST, HeaderValue, TRANSFER_ENCODING},
 };
 
-use super::{cors::METHODS, error::HttpError};
+use super::{cors::METHODS, error::HttpError, head::LineVersion};
 use crate::api::base::{is_host, is_scheme};
 
 /// Maximum bytes of a path, and of a query. The names and values of all filters together take a few hundred.
@@ -45,7 +45,9 @@ pub(super) fn answer_head(request: &Request) -> Option<Response> {
     let (uri, headers) = (request.uri(), request.headers());
     let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
     let is_chunked = |coding: &HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"chunked");
-    let refused = if !has_host(request.version(), headers) {
+    let refused = if request.extensions().get() == Some(&LineVersion::Unsupported) {
+        HttpError::Refused(StatusCode::HTTP_VERSION_NOT_SUPPORTED, "the hub speaks HTTP/1.1")
+    } else if !has_host(request.version(), headers) {
         HttpError::BadRequest("the request needs one valid Host header")
     } else if uri.scheme_str().is_some_and(|scheme| !is_scheme(scheme)) {
         HttpError::BadRequest("the address is not one of http or https")
@@ -134,6 +136,14 @@ mod tests {
             let answer = answer_head(&request(method, target, &fields));
             let status = answer.map(|answer| answer.status().as_u16());
             assert_eq!(status, expected, "{method} {target} {fields:?}");
+        }
+        let mut request = request("GET", "/healthz", &[host]);
+        for (version, expected) in
+            [(LineVersion::Later, None), (LineVersion::Unsupported, Some(505))]
+        {
+            request.extensions_mut().insert(version);
+            let status = answer_head(&request).map(|answer| answer.status().as_u16());
+            assert_eq!(status, expected, "{version:?}");
         }
     }
 

@@ -81,16 +81,53 @@ fn parse(bytes: &[u8]) -> Head {
     }
 }
 
-/// Makes a request of a later minor version of HTTP/1 one of HTTP/1.1, as which it is to be read (RFC 9110, 2.5), if its first line
-/// is complete. Returns whether it is one.
-pub(super) fn lower_version(bytes: &mut [u8]) -> bool {
-    let end = bytes.windows(2).position(|pair| pair == b"\r\n").unwrap_or_default();
-    match &mut bytes[..end] {
-        [.., b'H', b'T', b'T', b'P', b'/', b'1', b'.', minor @ b'2'..=b'9'] => {
-            *minor = b'1';
-            true
+/// The version of HTTP in the first line of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum LineVersion {
+    /// One that hyper reads, something else that it refuses, or not known yet.
+    #[default]
+    Usual,
+    /// A later minor version of HTTP/1, which is to be read as HTTP/1.1 (RFC 9110, 2.5).
+    Later,
+    /// Another major version.
+    Unsupported,
+}
+
+/// Reads the first line of a connection in the parts in which it comes, and makes its version one that hyper reads.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct FirstLine {
+    spaces: u8,
+    /// Bytes read after the second space: `HTTP/1.1`.
+    version_bytes: u8,
+    pub(super) version: LineVersion,
+    is_over: bool,
+}
+
+impl FirstLine {
+    pub(super) fn read(&mut self, part: &mut [u8]) {
+        for byte in part {
+            if self.is_over {
+                return;
+            }
+            self.read_byte(byte);
         }
-        _ => false,
+    }
+
+    fn read_byte(&mut self, byte: &mut u8) {
+        match (self.spaces, self.version_bytes, *byte) {
+            // Empty lines may come before it.
+            (spaces, _, b'\n') => return self.is_over = spaces > 0,
+            (0 | 1, _, other) => return self.spaces += u8::from(other == b' '),
+            (_, 5, b'0' | b'2'..=b'9') => self.version = LineVersion::Unsupported,
+            (_, 7, b'2'..=b'9') if self.version == LineVersion::Usual => {
+                self.version = LineVersion::Later;
+            }
+            (_, 7, b'0'..=b'9') if self.version == LineVersion::Unsupported => {}
+            (_, 8.., _) => return self.is_over = true,
+            _ => return self.version_bytes += 1,
+        }
+        *byte = b'1';
+        self.version_bytes += 1;
     }
 }
 
@@ -178,19 +215,26 @@ mod tests {
     }
 
     #[test]
-    fn later_minor_versions_are_read_as_the_latest_one() {
-        for (line, expected) in [
-            ("GET / HTTP/1.2\r\nhost: x\r\n\r\n", "GET / HTTP/1.1\r\nhost: x\r\n\r\n"),
-            ("GET / HTTP/1.9\r\n", "GET / HTTP/1.1\r\n"),
-            ("GET / HTTP/1.1\r\nx: HTTP/1.2\r\n", "GET / HTTP/1.1\r\nx: HTTP/1.2\r\n"),
-            ("GET / HTTP/1.2", "GET / HTTP/1.2"),
-            ("GET / HTTP/2.2\r\n", "GET / HTTP/2.2\r\n"),
-            ("GET / HTTP/1.22\r\n", "GET / HTTP/1.22\r\n"),
-            ("", ""),
+    fn other_versions_are_read_as_the_latest_one_in_whatever_parts_they_come() {
+        use LineVersion::{Later, Unsupported, Usual};
+        for (line, read, version) in [
+            ("GET / HTTP/1.2\r\nx: 1 2 HTTP/1.2", "GET / HTTP/1.1\r\nx: 1 2 HTTP/1.2", Later),
+            ("\r\nGET / HTTP/1.9\r\n", "\r\nGET / HTTP/1.1\r\n", Later),
+            ("GET / HTTP/1.1\r\nx: HTTP/1.2\r\n", "GET / HTTP/1.1\r\nx: HTTP/1.2\r\n", Usual),
+            ("GET / HTTP/1.0\r\n", "GET / HTTP/1.0\r\n", Usual),
+            ("PRI * HTTP/2.0\r\n\r\nSM 2 2\r\n", "PRI * HTTP/1.1\r\n\r\nSM 2 2\r\n", Unsupported),
+            ("GET / HTTP/0.9\r\n", "GET / HTTP/1.1\r\n", Unsupported),
+            ("GET / HTTP/3.7\r\n", "GET / HTTP/1.1\r\n", Unsupported),
+            ("GET / HTTP/x.y\r\n", "GET / HTTP/x.y\r\n", Usual),
+            ("GET /\r\nx: 2 2 22222222", "GET /\r\nx: 2 2 22222222", Usual),
+            ("", "", Usual),
         ] {
-            let mut bytes = line.as_bytes().to_vec();
-            assert_eq!(lower_version(&mut bytes), line != expected, "{line:?}");
-            assert_eq!(bytes, expected.as_bytes(), "{line:?}");
+            for part_bytes in 1..=line.len().max(1) {
+                let (mut bytes, mut first) = (line.as_bytes().to_vec(), FirstLine::default());
+                bytes.chunks_mut(part_bytes).for_each(|part| first.read(part));
+                assert_eq!(bytes, read.as_bytes(), "{line:?} in parts of {part_bytes}");
+                assert_eq!(first.version, version, "{line:?} in parts of {part_bytes}");
+            }
         }
     }
 

@@ -96,7 +96,7 @@ impl RawConnection {
     /// that it refuses, unless the first write takes all of it.
     pub(super) async fn into_preread(
         self,
-        ahead: Vec<u8>,
+        mut ahead: Vec<u8>,
         options: SocketOptions,
         (progress, activity): (WriteProgress, Activity),
     ) -> io::Result<Preread> {
@@ -104,6 +104,7 @@ impl RawConnection {
             Self::Tcp(tcp) => Io::Tcp(TcpStream::from_std(tcp)?),
             Self::Tls(tls) => Io::Tls(tls),
         };
+        activity.read_first(&mut ahead);
         let preread = Preread { ahead: ahead.into(), io, progress, activity, rest: None };
         set_up(preread.tcp(), options)?;
         preread.tcp().writable().await?;
@@ -264,7 +265,7 @@ impl AsyncRead for Preread {
             let filled = buffer.filled().len();
             let read = self.io().poll_read(cx, buffer);
             if buffer.filled().len() > filled {
-                self.activity.read(buffer.filled().len() - filled, Instant::now());
+                self.activity.read(&mut buffer.filled_mut()[filled..], Instant::now());
             }
             return read;
         }

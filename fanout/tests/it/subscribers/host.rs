@@ -8,7 +8,7 @@ use fanout::{
         CatchUp, CatchUpFrame, DocumentHash, Gap, HostRequest, HostResponse, Lease, Located,
         Verdict, check,
     },
-    channel::{Channel, Rate},
+    channel::{Channel, ChannelInfo, Rate},
     encode::{Encode, text_frame},
 };
 
@@ -55,13 +55,14 @@ impl Host {
     pub(crate) fn channel(number: u32) -> Channel {
         let name = ChannelId::new(format!("c/{number}"));
         // Each change of the last channel reports on all changes of the others before it.
-        Channel {
+        ChannelInfo {
             number,
             name,
             epoch: EPOCH,
             deliver_last: number == CHANNELS - 1,
             needs: fanout::Classes::NONE,
         }
+        .into()
     }
 
     pub(crate) fn update(&self, number: u32, prev: Seq, seq: Seq) -> Arc<Publication> {

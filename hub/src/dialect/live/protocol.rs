@@ -148,8 +148,12 @@ impl HostDialect for Sports {
             Notice::BinaryMessage { .. } => {
                 (Refusal::new(Code::BadAction, "commands are text messages"), None)
             }
-            Notice::TooManyGroups { channel } => {
+            Notice::TooManyGroups { channel, of_socket: true } => {
                 let message = format!("At most {EVENTS_MAX} matches at a time on one socket");
+                (Refusal::new(Code::Limit, message), Some(channel))
+            }
+            Notice::TooManyGroups { channel, of_socket: false } => {
+                let message = "The sockets of the account follow as many channels as they may";
                 (Refusal::new(Code::Limit, message), Some(channel))
             }
             Notice::NotEntitled { channel, offers } => {

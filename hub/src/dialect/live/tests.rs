@@ -11,7 +11,7 @@ use bytes::Bytes;
 use fanout::{
     ChannelId, Dialect, Epoch, Position, Publication, Seq,
     catch_up::{CatchUp, CatchUpFrame, HostRequest, HostResponse, Lease, Verdict},
-    channel::{Channel, Rate},
+    channel::{Channel, ChannelInfo, Rate},
     dialect::HostDialect,
     encode::text_frame,
     outbox::Budget,
@@ -53,13 +53,14 @@ struct World {
 }
 
 fn channel(number: u32, name: &str) -> Channel {
-    Channel {
+    ChannelInfo {
         number,
         name: ChannelId::new(name),
         epoch: EPOCH,
         deliver_last: false,
         needs: fanout::Classes::NONE,
     }
+    .into()
 }
 
 fn frame(text: &str) -> Bytes {

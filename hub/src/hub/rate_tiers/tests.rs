@@ -1,7 +1,11 @@
 use std::collections::BTreeSet;
 
 use bytes::Bytes;
-use fanout::{ChannelId, Epoch, channel::Channel, encode::payload};
+use fanout::{
+    ChannelId, Epoch,
+    channel::{Channel, ChannelInfo},
+    encode::payload,
+};
 use proptest::{prelude::*, sample::select};
 use serde_json::{Value, json};
 
@@ -90,13 +94,13 @@ fn events(frame: &Value) -> impl Iterator<Item = Value> + use<> {
 impl Stage {
     fn new() -> Self {
         let name = ChannelId::new("football/1");
-        let channel = Channel {
+        let channel = Channel::from(ChannelInfo {
             number: 1,
             name,
             epoch: Epoch(7),
             deliver_last: false,
             needs: fanout::Classes::NONE,
-        };
+        });
         Self {
             now: 1_000_000,
             sequence: Sequence::new(channel),

@@ -7,7 +7,7 @@ use facts::event::{Id, Sport};
 use fanout::{
     ChannelId, Classes, Epoch, Micros, Position, Seq,
     catch_up::{CatchUp, CatchUpFrame, HostResponse, Verdict},
-    channel::Channel,
+    channel::{Channel, ChannelInfo},
     encode::{Encode, text_frame},
 };
 
@@ -270,7 +270,7 @@ fn new_channel(
     name: ChannelId,
     (epoch, needs): (Epoch, Classes),
 ) -> Channel {
-    Channel { number: channels.next_number(), name, epoch, deliver_last: false, needs }
+    ChannelInfo { number: channels.next_number(), name, epoch, deliver_last: false, needs }.into()
 }
 
 fn numbered(frame: Object, epoch: Epoch, seq: Seq) -> Bytes {

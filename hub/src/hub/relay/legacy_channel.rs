@@ -11,7 +11,7 @@ use bytes::Bytes;
 use fanout::{
     Change, ChannelId, Classes, Epoch, Micros, Position, Publication, Seq,
     catch_up::{CatchUpFrame, Gap, Lease, check},
-    channel::{Channel, Rate},
+    channel::{Channel, ChannelInfo, Rate},
 };
 
 use super::{CHANGED, EVENT_EVERY_US, PRICES_EVERY_US, TIME_EVERY_US};
@@ -121,7 +121,7 @@ impl SavedFrame {
 }
 
 fn write_channel<W: Write>(channel: &Channel, writer: &mut W) -> io::Result<()> {
-    let Channel { number, name, epoch, deliver_last, needs } = channel;
+    let ChannelInfo { number, name, epoch, deliver_last, needs } = &**channel;
     (number, name.as_str(), epoch.0, deliver_last, needs.0).serialize(writer)
 }
 
@@ -129,7 +129,7 @@ fn read_channel<R: Read>(reader: &mut R) -> io::Result<Channel> {
     let (number, name, epoch, deliver_last, needs) =
         <(u32, Arc<str>, u32, bool, u8)>::deserialize_reader(reader)?;
     let (name, epoch, needs) = (ChannelId::new(name), Epoch(epoch), Classes(needs));
-    Ok(Channel { number, name, epoch, deliver_last, needs })
+    Ok(ChannelInfo { number, name, epoch, deliver_last, needs }.into())
 }
 
 /// Without its followers and the shared snapshot.

@@ -23,7 +23,7 @@ use fanout::{
     catch_up::{
         CatchUp, CatchUpFrame, Cost, Host, HostRequest, HostResponse, ShardRequest, Verdict,
     },
-    channel::{Channel, Rate},
+    channel::{Channel, ChannelInfo, Rate},
     encode::text_frame,
     replay::ReplayOutcome,
     socket::{SocketOptions, Stream},
@@ -98,13 +98,14 @@ impl Host for LiveHost {
 
 fn live_channel(name: &str) -> Channel {
     let index = NAMES.iter().position(|listed| *listed == name).expect("one of the names");
-    Channel {
+    ChannelInfo {
         number: u32::try_from(index).expect("few"),
         name: ChannelId::new(name),
         epoch: Epoch(99),
         deliver_last: false,
         needs: needs(&ChannelId::new(name)),
     }
+    .into()
 }
 
 fn frame(value: &Value) -> Bytes {
@@ -274,6 +275,7 @@ fn limits() -> Limits {
         outbox_age_ms: 1_000,
         write_bytes_max: 64 * 1024,
         channels_max: 100,
+        channels_max_per_payer: usize::MAX,
         patterns_max: 10,
         from_bytes_max: 64 * 1024,
         catch_up_burst: 10_000,

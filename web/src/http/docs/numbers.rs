@@ -12,6 +12,7 @@ use crate::{
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Numbers {
     channels_max: usize,
+    channels_max_per_account: usize,
     patterns_max: usize,
     from_bytes_max: usize,
     command_bytes_max: usize,
@@ -50,6 +51,7 @@ impl Numbers {
     ) -> Self {
         let numbers = Self {
             channels_max: fanout.channels_max,
+            channels_max_per_account: fanout.channels_max_per_account,
             patterns_max: fanout.patterns_max,
             from_bytes_max: fanout.from_bytes_max,
             command_bytes_max: server.command_bytes_max,
@@ -133,6 +135,10 @@ impl Numbers {
         let mut limits = vec![
             limit("Sockets per account", grouped(self.sockets_max_per_account as u64)),
             limit("Channels per socket", grouped(self.channels_max as u64)),
+            limit(
+                "Channels of all sockets of an account",
+                grouped(self.channels_max_per_account as u64),
+            ),
             limit("Patterns per socket", grouped(self.patterns_max as u64)),
             limit("Size of a command", bytes(self.command_bytes_max)),
             limit(

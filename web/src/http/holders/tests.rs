@@ -2,6 +2,12 @@ use std::net::Ipv4Addr;
 
 use super::*;
 
+impl Holders {
+    pub(in crate::http) fn stage(&self, id: u64) -> Option<Stage> {
+        self.entries.get(&id).map(|entry| entry.stage)
+    }
+}
+
 fn stranger(number: u32) -> Payer {
     Payer::address(Ipv4Addr::from_bits(number).into())
 }

@@ -7,7 +7,7 @@ use facts::event::{Batch, Fact, Id, Sport};
 use fanout::{
     Change, ChannelId, Epoch, Micros, Pattern, Publication,
     catch_up::{CatchUp, HostRequest, HostResponse, Lease},
-    channel::{Channel, Rate},
+    channel::{Channel, ChannelInfo, Rate},
 };
 use record::ids::PublicIds;
 
@@ -267,7 +267,7 @@ fn is_same_publication(kept: &Publication, restored: &Publication) -> bool {
 }
 
 fn is_same_channel(kept: &Channel, restored: &Channel) -> bool {
-    let Channel { number, name, epoch, deliver_last, needs } = kept;
+    let ChannelInfo { number, name, epoch, deliver_last, needs } = &**kept;
     (number, name, epoch, deliver_last, needs)
         == (
             &restored.number,
