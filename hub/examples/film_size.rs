@@ -109,6 +109,8 @@ fn output(change: Change) -> Option<Output> {
             }
         }
         Change::Published(..) => return None,
-        Change::Closed(channel) => Output::Closed { channel: channel.name, epoch: channel.epoch },
+        Change::Closed(channel) => {
+            Output::Closed { channel: channel.name.clone(), epoch: channel.epoch }
+        }
     })
 }

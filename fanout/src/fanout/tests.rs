@@ -9,7 +9,7 @@ use base::work::{Pool, WorkLimits};
 
 use super::*;
 use crate::{
-    ChannelId, Classes, Epoch, Seq,
+    ChannelId, ChannelInfo, Classes, Epoch, Seq,
     catch_up::{CatchUp, ShardRequest, Verdict},
     encode::binary_frame,
     inspect::{Explanation, JournalEntry, JournalEvent, SocketId, SocketQuery},
@@ -68,7 +68,7 @@ impl Host for OneChannel {
 
 fn channel() -> Channel {
     let (name, epoch, needs) = (ChannelId::new("a"), Epoch(0), Classes::NONE);
-    Channel { number: 1, name, epoch, deliver_last: false, needs }
+    ChannelInfo { number: 1, name, epoch, deliver_last: false, needs }.into()
 }
 
 /// The change of the channel with this number, which is so many bytes long.
