@@ -2,6 +2,7 @@
 """Writes what the pages of docs/ say that the code says already:
 
 - each setting, in `docs/SETTINGS.md` and in the comments of `matchwire.toml.example`, from the doc comments of its field;
+- each command with its options, in `docs/COMMANDS.md`, from the comments of `src/cli`;
 - fields and events of the stream protocol, in the tables of `docs/PROTOCOL.md`, from `schema/documents.schema.json`;
 - those of the older sockets there, from `docs/asyncapi.json`.
 
@@ -359,6 +360,78 @@ class Frames:
         return ["| field | type | meaning |", "|---|---|---|", *self.rows(self.schemas[name])]
 
 
+# -------------------------------------------------------------------------------- the command line
+
+CLI = TOP / "src" / "cli.rs"
+COMMANDS = DOCS / "COMMANDS.md"
+ITEM = re.compile(r"((?:^(?:///|#\[).*\n)*)^pub (?:struct|enum) (\w+) \{\n((?:(?!\}).*\n)*)", re.MULTILINE)
+ATTRIBUTES = r"((?:^    (?:///.*|#\[(?:[^\]\[]|\[[^\]]*\])*\])\n)*)"
+VARIANT = re.compile(ATTRIBUTES + r"^    (\w+)(?:\((?:\w+::)*(\w+)\))?,\n", re.MULTILINE)
+ARGUMENT = re.compile(ATTRIBUTES + r"^    (?:pub )?(\w+): (?:\w+<)*(?:\w+::)*(\w+)>*,\n", re.MULTILINE)
+
+
+class Commands:
+    """The commands and their options, from the comments of `src/cli`."""
+
+    def __init__(self):
+        self.items = {}
+        for path in (CLI, *sorted((TOP / "src" / "cli").glob("*.rs"))):
+            self.items |= {name: (doc_text(block), body) for block, name, body in ITEM.findall(path.read_text())}
+
+    def leaves(self, enum, prefix):
+        """Each command of an enum with its text and the struct of its arguments."""
+        for attributes, variant, kind in VARIANT.findall(self.items[enum][1]):
+            if "command(flatten)" in attributes:
+                yield from self.leaves(kind, prefix)
+                continue
+            renamed = re.search(r'name = "([\w-]+)"', attributes)
+            name = f"{prefix} {renamed[1] if renamed else re.sub(r'(?<!^)(?=[A-Z])', '-', variant).lower()}"
+            if "command(subcommand)" in attributes:
+                yield from self.leaves(kind, name)
+            else:
+                yield name, doc_text(attributes) or self.items[kind][0], kind
+
+    def arguments(self, struct):
+        for attributes, name, kind in ARGUMENT.findall(self.items[struct][1]):
+            if "command(flatten)" in attributes:
+                yield from self.arguments(kind)
+                continue
+            value = re.search(r'value_name = "([^"]+)"', attributes)
+            long = re.search(r'\blong(?: = "([\w-]+)")?', attributes)
+            default = re.search(r'default_value(?:_t)? = "?([^",)]+)', attributes)
+            usage = [f"--{long[1] or name.replace('_', '-')}"] if long else []
+            usage += [value[1].replace("|", "\\|")] if value else []
+            text = cell(doc_text(attributes)) + (f" Default `{default[1]}`." if default else "")
+            yield f"| `{' '.join(usage) or name.upper()}` | {text} |"
+
+    def table(self):
+        lines = []
+        for name, text, struct in self.leaves("Command", "matchwire"):
+            options = list(self.arguments(struct))
+            lines += [f"## {name}", "", cell(text), ""]
+            lines += ["| argument | meaning |", "|---|---|", *options, ""] if options else []
+        return lines[:-1]
+
+
+# The settings that clients of the stream meet.
+LIMITS = (
+    "fanout.channels_max", "fanout.patterns_max", "server.command_bytes_max", "server.command_fragments_max", "fanout.from_bytes_max", "fanout.catch_up_burst",
+    "fanout.catch_ups_per_second", "fanout.outbox_bytes", "fanout.outbox_age_ms", "fanout.send_buffer_bytes", "fanout.unsent_bytes", "fanout.idle_ms",
+    "fanout.stall_ms", "fanout.sockets_max_per_account", "fanout.sockets_max", "hub.tail_bytes", "hub.tail_ms", "hub.matches_max", "hub.matches_max_per_source",
+    "hub.ended_keep_ms",
+)
+
+
+def limits_table(named, values):
+    """The first sentence of each of these settings."""
+    lines = ["| limit | default | setting |", "|---|---|---|"]
+    for name in LIMITS:
+        title, _, setting = name.partition(".")
+        first = re.split(r"(?<=\.) (?=[A-Z])", named[title].settings[setting].text)[0]
+        lines.append(f"| {cell(first)} | {values[title][setting]:,} | [`{name}`](SETTINGS.md#{title}) |")
+    return lines
+
+
 # ------------------------------------------------------------------------------------- the markers
 
 MARKERS = re.compile(r"(<!-- ([^\n]+): made by docs/generate\.py -->\n).*?(<!-- end of [^\n]+ -->)", re.DOTALL)
@@ -373,12 +446,14 @@ def files():
     """What each generated file must contain."""
     named, kinds = sections()
     text = example(EXAMPLE.read_text(), named, kinds)
-    tables = settings_tables(named, kinds, tomllib.loads(text))
+    values = tomllib.loads(text)
+    settings, limits = settings_tables(named, kinds, values), limits_table(named, values)
     schema, frames = Schema(SCHEMA.read_text()), Frames(ASYNCAPI.read_text())
     return {
         EXAMPLE: text,
-        SETTINGS: with_tables(SETTINGS.read_text(), lambda _: tables),
-        PROTOCOL: with_tables(PROTOCOL.read_text(), lambda name: frames.table(name) if name in frames.schemas else schema.table(name)),
+        SETTINGS: with_tables(SETTINGS.read_text(), lambda _: settings),
+        COMMANDS: with_tables(COMMANDS.read_text(), lambda _: Commands().table()),
+        PROTOCOL: with_tables(PROTOCOL.read_text(), lambda name: limits if name == "limits" else (frames if name in frames.schemas else schema).table(name)),
     }
 
 
