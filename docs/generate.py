@@ -62,7 +62,8 @@ def doc_text(block):
     return " ".join(" ".join(line[3:].strip() for line in lines if line.startswith("///")).split())
 
 
-def section(block, body):
+def read_section(block, body):
+    """The section of a struct: its attributes and comments, and its fields."""
     text = doc_text(block)
     title = TITLE.match(text)
     fields = {}
@@ -81,7 +82,7 @@ def structs():
     found = {}
     for path in sorted([*TOP.glob("src/config/*.rs"), *TOP.glob("*/src/config.rs"), *TOP.glob("*/src/config/*.rs")]):
         source = path.read_text()
-        found |= {name: section(block, body) for block, name, body in STRUCT.findall(source)}
+        found |= {name: read_section(block, body) for block, name, body in STRUCT.findall(source)}
         found |= {alias: found[name] for alias, name in ALIAS.findall(source) if name in found}
     return found
 
@@ -91,8 +92,10 @@ def sections():
     found = structs()
     [body] = re.findall(r"^pub struct Config \{\n(.*?)^\}", CONFIG.read_text(), re.MULTILINE | re.DOTALL)
     fields = re.findall(r"^    pub (\w+): (?:Vec<)?(\w+)>?,$", body, re.MULTILINE)
+    if unknown := {kind for _, kind in fields} - set(found):
+        raise Wrong(f"no public struct of settings is named {', '.join(sorted(unknown))}")
     named = {SOURCES if name == "sources" else name: found[kind] for name, kind in fields}
-    kinds = {it.title: it for it in found.values() if it.title and it.title not in named and "." not in it.title}
+    kinds = {kind.title: kind for kind in found.values() if kind.title and kind.title not in named and "." not in kind.title}
     return named, kinds
 
 
@@ -157,28 +160,28 @@ def shown(value):
 
 def settings_tables(named, kinds, values):
     lines = []
-    for title, it in named.items():
-        lines += [f"## {title}", "", cell(it.text), ""]
+    for title, section in named.items():
+        lines += [f"## {title}", "", cell(section.text), ""]
         if title in values:
             lines += ["| setting | default | meaning |", "|---|---|---|"]
-            if missing := {name for name, its in it.settings.items() if not its.is_optional} - set(values[title]):
+            if missing := {name for name, setting in section.settings.items() if not setting.is_optional} - set(values[title]):
                 raise Wrong(f"{EXAMPLE.name} has no {', '.join(sorted(missing))} in [{title}]: add it with its default")
         else:
             lines += ["| setting | meaning |", "|---|---|"]
-        for name, its in it.settings.items():
-            if not its.text:
+        for name, setting in section.settings.items():
+            if not setting.text:
                 raise Wrong(f"{title}.{name} has no doc comment")
             default = values.get(title, {}).get(name)
-            check_default(f"{title}.{name}", its.text, default)
+            check_default(f"{title}.{name}", setting.text, default)
             middle = [shown(default) if default is not None else "none"] if title in values else []
-            lines.append(f"| {' | '.join([f'`{title}.{name}`', *middle, cell(its.text)])} |")
+            lines.append(f"| {' | '.join([f'`{title}.{name}`', *middle, cell(setting.text)])} |")
         lines.append("")
-    for title, it in kinds.items():
-        lines += [f"### {title}", "", cell(it.text), "", "| setting | meaning |", "|---|---|"]
-        for name, its in it.settings.items():
-            if not its.text:
+    for title, section in kinds.items():
+        lines += [f"### {title}", "", cell(section.text), "", "| setting | meaning |", "|---|---|"]
+        for name, setting in section.settings.items():
+            if not setting.text:
                 raise Wrong(f"{name} of {title} has no doc comment")
-            lines.append(f"| `{name}` | {'' if its.is_optional else 'Required. '}{cell(its.text)} |")
+            lines.append(f"| `{name}` | {'' if setting.is_optional else 'Required. '}{cell(setting.text)} |")
         lines.append("")
     return lines[:-1]
 
@@ -205,8 +208,8 @@ class Schema:
 
     def __init__(self, text):
         self.definitions = json.loads(text)["$defs"]
-        properties = (its for name in (*MATCHES, *WITH_TABLE) for its in self.definitions[name]["properties"].values())
-        self.in_documents = {self.named(its)[0] for its in properties}
+        properties = (value for name in (*MATCHES, *WITH_TABLE) for value in self.definitions[name]["properties"].values())
+        self.in_documents = {self.named(value)[0] for value in properties}
 
     def named(self, value):
         """The name and the definition that a value refers to, if it does."""
@@ -239,14 +242,14 @@ class Schema:
         if "enum" in definition:
             parts.append(f"{', '.join(f'`{word}`' for word in definition['enum'])}.")
         properties = definition.get("properties", {})
-        targets = {self.named(its)[0] for its in properties.values()}
+        targets = {self.named(inside)[0] for inside in properties.values()}
         if len(targets) == 1 and "" not in targets and (target := self.definitions[targets.pop()]).get("properties") and len(target["properties"]) > FEW:
             definition, properties = target, target["properties"]
             parts.append(definition["description"])
         if len(properties) > FEW:
             parts.append(f"{', '.join(f'`{field}`' for field in properties)}.")
         else:
-            parts += [f"`{field}`{self.optional(definition, field)}: {self.meaning(its, known)}" for field, its in properties.items()]
+            parts += [f"`{field}`{self.optional(definition, field)}: {self.meaning(inside, known)}" for field, inside in properties.items()]
         return " ".join(dict.fromkeys(parts))
 
     def optional(self, definition, field):
@@ -263,7 +266,7 @@ class Schema:
         lines = ["| field | type | meaning |", "|---|---|---|"]
         for field in order:
             is_optional, value = rows[field][0]
-            words = list(dict.fromkeys(its["const"] for _, its in rows[field] if "const" in its))
+            words = list(dict.fromkeys(other["const"] for _, other in rows[field] if "const" in other))
             meaning = f"One of {', '.join(f'`{word}`' for word in words)}." if len(words) > 1 else self.meaning(value)
             lines.append(f"| `{field}` | {self.kind(value)}{', opt' if is_optional else ''} | {cell(meaning)} |")
         return lines
@@ -281,8 +284,8 @@ class Schema:
         known, shown_already = self.definitions["Incident"]["properties"], set()
         lines = ["| channel | `kind` | what happened | fields |", "|---|---|---|---|"]
         for channel, union in EVENTS.items():
-            for it in self.definitions[union]["anyOf"]:
-                name, definition = self.named(it)
+            for reference in self.definitions[union]["anyOf"]:
+                name, definition = self.named(reference)
                 word = definition["properties"]["kind"]["const"]
                 fields = "as above" if name in shown_already else self.list_of_fields(definition, known, ("kind", "eid"))
                 shown_already.add(name)
@@ -291,9 +294,9 @@ class Schema:
         return lines
 
     def signals(self):
-        kinds = [self.named(it)[1] for it in self.definitions["Signal"]["anyOf"]]
+        kinds = [self.named(reference)[1] for reference in self.definitions["Signal"]["anyOf"]]
         common = set.intersection(*({*definition["properties"]} for definition in kinds))
-        first = kinds[0] | {"properties": {name: its for name, its in kinds[0]["properties"].items() if name in common}}
+        first = kinds[0] | {"properties": {name: value for name, value in kinds[0]["properties"].items() if name in common}}
         lines = ["| `kind` | what it says | fields |", "|---|---|---|", f"| all | | {cell(self.list_of_fields(first, {}, ('kind',)))} |"]
         for definition in kinds:
             fields = self.list_of_fields(definition, {}, common)
@@ -328,7 +331,7 @@ class Frames:
 
     def __init__(self, text):
         components = json.loads(text)["components"]
-        self.schemas = components["schemas"] | {name: its["payload"] for name, its in components["messages"].items() if "payload" in its}
+        self.schemas = components["schemas"] | {name: message["payload"] for name, message in components["messages"].items() if "payload" in message}
 
     def kind(self, value):
         if "$ref" in value:
@@ -353,7 +356,7 @@ class Frames:
             inner = value.get("properties") or value.get("items", {}).get("properties", {})
             if "description" in value:
                 yield f"| `{prefix}{field}` | {self.kind(value)} | {cell(value['description'])} |"
-            if len({its.get("description") for its in inner.values()}) > 1:
+            if len({inside.get("description") for inside in inner.values()}) > 1:
                 yield from self.rows({"properties": inner}, f"{prefix}{field}.")
 
     def table(self, name):
