@@ -5,14 +5,16 @@ use std::path::PathBuf;
 use base::config::{SecretError, SecretRef};
 use serde::{Deserialize, Serialize};
 
-/// `[cluster]`: several machines that serve the same channels. Needs NATS servers with JetStream, 2.9 or newer.
+/// `[cluster]`: several machines that serve the same channels: docs/CLUSTER.md. Needs the features `cluster` and
+/// `postgres`, and NATS servers with JetStream, 2.9 or newer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ClusterConfig {
     /// The name of the cluster: letters, digits and dashes, at most 32. It is part of every subject and of the name of the
     /// stream. Default: empty, which is a single machine without a cluster.
     pub name: String,
-    /// What this node does. Default `all`.
+    /// What this node does: `all` may lead and serves clients, `writer` may lead, `edge` serves clients. Default
+    /// `all`.
     pub role: Role,
     /// The name of this node, unique in the cluster: letters, digits and dashes, at most 64. Default: empty, which is the
     /// name of the host, with a dash for every other character.

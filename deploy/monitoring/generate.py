@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what operators see from metrics.toml: the tables in docs/OPERATING.md, Grafana's dashboards and Prometheus' alerts; and
+"""Writes what operators see from metrics.toml: the tables of docs/METRICS.md, Grafana's dashboards and Prometheus' alerts; and
 what `/metrics` says of each metric.
 
 Without options it writes the files; with --check it says which ones differ, and fails. It needs Python 3.11 alone.
@@ -15,7 +15,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 TOP = HERE.parent.parent
 DOCS = TOP / "docs"
-PAGE = DOCS / "OPERATING.md"
+# The page of the tables, and the one to which `#...` of texts leads.
+PAGE, GUIDE = DOCS / "METRICS.md", DOCS / "OPERATING.md"
 DESCRIPTIONS = TOP / "src" / "telemetry" / "metrics.txt"
 
 # The variables of the dashboards, with the label that each limits.
@@ -218,7 +219,7 @@ def json_text(value, indent=0):
 
 
 def annotations(alert):
-    place = alert["doc"] if not alert["doc"].startswith("#") else f"{PAGE.name}{alert['doc']}"
+    place = alert["doc"] if not alert["doc"].startswith("#") else f"{GUIDE.name}{alert['doc']}"
     return {"summary": alert["summary"], "description": alert["action"].replace("`", ""), "runbook_url": DOCS_URL + place}
 
 
@@ -257,6 +258,7 @@ def alerts_table(table, settings):
 
 def between_markers(page, name, lines):
     """The page with these lines between the markers of this name."""
+    lines = [line.replace("](#", f"]({GUIDE.name}#") for line in lines]
     begin, end = f"<!-- {name}: made by deploy/monitoring/generate.py -->", f"<!-- end of {name} -->"
     before, found, rest = page.partition(begin)
     _, found_end, after = rest.partition(end)
@@ -274,7 +276,7 @@ def anchors(page):
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-def check_table(table, page):
+def check_table(table):
     """Raises `Wrong` if the table names something that does not exist, or leaves something out."""
     sections = [section["id"] for it in table["dashboard"] for section in it["sections"]]
     shown = {name for panel in table["panel"] for expr, _ in panel["targets"] for name in metrics_in(table, expr)}
@@ -296,8 +298,8 @@ def check_table(table, page):
         raise Wrong("two alerts have one name")
     for alert in table["alert"]:
         file, _, anchor = alert["doc"].partition("#")
-        target = DOCS / file if file else PAGE
-        if not target.exists() or (anchor and anchor not in anchors(page if not file else target.read_text())):
+        target = DOCS / file if file else GUIDE
+        if not target.exists() or (anchor and anchor not in anchors(target.read_text())):
             raise Wrong(f"{alert['name']}: there is no {alert['doc']} in docs/")
         if alert["severity"] not in ("critical", "warning"):
             raise Wrong(f"{alert['name']}: no severity {alert['severity']}")
@@ -319,7 +321,7 @@ def files():
     """What each generated file must contain."""
     table, settings = read()
     page = PAGE.read_text()
-    check_table(table, page)
+    check_table(table)
     page = between_markers(page, "metrics", metrics_table(table))
     made = {
         PAGE: between_markers(page, "alerts", alerts_table(table, settings)),

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// `[log]`: the log of what the hub applied and published.
+/// `[log]`: the log of what the hub applied and published. docs/OPERATING.md#the-log
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LogConfig {
-    /// Where records are stored. Default `files`.
+    /// Where records are stored: `files`, or `memory`, which is lost on restart. Default `files`.
     pub engine: LogEngine,
     /// The folder of the log. Default: empty, which is the path of the database with `-log` after it.
     pub folder: PathBuf,
@@ -27,8 +27,9 @@ pub struct LogConfig {
     pub films_keep_ms: u64,
     /// Bytes of all films at most. Default 34359738368, 32 GiB. Beyond it the oldest are deleted.
     pub films_bytes_max: u64,
-    /// Free bytes of a disk below which what can wait pauses: films and snapshots, if it is the disk of the log, and the
-    /// archive, if it is that of the database. Default 268435456, 256 MiB. 0: they never pause.
+    /// Free bytes of a disk below which what can wait pauses: films and snapshots (but one in 10 min, for cutting the
+    /// log), if it is the disk of the log, and the archive, if it is that of the database. Default 268435456, 256
+    /// MiB. 0: they never pause.
     pub disk_free_min_bytes: u64,
     /// Replays at a time. Default 200. Further ones are refused. Each takes memory for a part of its films.
     pub replays_max: usize,

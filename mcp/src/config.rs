@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// `[mcp]`: the MCP servers at `/mcp` and `/{sport}/mcp`.
+/// `[mcp]`: the MCP servers at `/mcp` and `/{sport}/mcp`: docs/MCP.md.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct McpConfig {

@@ -15,13 +15,16 @@ pub struct DemoConfig {
     pub enabled: bool,
     /// Seed of the day; the same seed gives the same day. Default 1.
     pub seed: u64,
-    /// Whether two weeks of results of the leagues that play and the fixtures of the next days are written to the archive.
-    /// Default true; about 12 MB, and some seconds of one core at the first start.
+    /// Whether two weeks of results (in football of the leagues that play on the day) and the fixtures of three days
+    /// are written to the archive. Default true; about 12 MB, in the first seconds of the first start, until which
+    /// REST answers with `X-Matchwire-Partial`. Those of other leagues follow on the day on which they play.
     pub past: bool,
     /// Minutes that the demo has already played when it starts, from 0 to 600. Default 70, so that
     /// some matches are in their second half. Fewer start faster.
     pub head_start_minutes: u32,
-    /// Speed of the demo relative to real matches: 0.1 to 100. Default 1.
+    /// Speed of the demo relative to real matches: 0.1 to 100. Default 1. Match clocks tick in real time between two
+    /// events. A restart within the simulated day continues at the same speed; another speed starts a new run in the
+    /// same world, and clients get new images. Flag: `--demo-speed`.
     pub speed: DemoSpeed,
 }
 
@@ -35,9 +38,10 @@ impl Default for DemoConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BenchConfig {
-    /// Price changes per second, in total. Default 0: none.
+    /// Price changes per second, in total. Default 0: none. docs/OPERATING.md#a-steady-load Flag: `--bench-rate`.
     pub rate: u32,
-    /// Channels that change in turn. Default 20. Each may fill its tail (`hub.tail_bytes`).
+    /// Channels that change in turn, at most `hub.matches_max_per_source`. Default 20. Each may fill its tail
+    /// (`hub.tail_bytes`). Flag: `--bench-channels`.
     pub channels: u32,
 }
 
@@ -47,7 +51,7 @@ impl Default for BenchConfig {
     }
 }
 
-/// `[logging]`: what is written to standard error, and how.
+/// `[logging]`: what is written to standard error, and how. docs/OPERATING.md#logs
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LoggingConfig {
@@ -65,6 +69,7 @@ impl Default for LoggingConfig {
 }
 
 /// `[traces]`: the way of single messages of sources through the hub, for a collector that takes OTLP.
+/// docs/OPERATING.md#traces
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TracesConfig {

@@ -171,24 +171,9 @@ fn every_setting_that_is_named_exists() {
         let part = EXAMPLE.split(&format!("\n[{section}]\n")).nth(1).expect("the section");
         let part = format!("\n{}", part.split("\n[").next().unwrap_or(part));
         // A table has no default, so it is a comment.
-        let lines = [format!("\n{knob} = "), format!("\n# {knob} = {{")];
+        let lines = [format!("\n{knob} = "), format!("\n#{knob} = {{")];
         assert!(lines.iter().any(|line| part.contains(line)), "{name} is no setting");
     }
-}
-
-#[test]
-fn every_setting_is_described() {
-    let (mut section, mut count) = ("", 0);
-    for line in EXAMPLE.lines() {
-        if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
-            section = name;
-        } else if let Some((name, _)) = line.split_once(" = ").filter(|_| !line.starts_with('#')) {
-            count += 1;
-            let name = format!("`{section}.{name}`");
-            assert!(OPERATING.contains(&name), "{name} is missing in OPERATING.md");
-        }
-    }
-    assert!(count > 200, "only {count} settings were found");
 }
 
 #[test]

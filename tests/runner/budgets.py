@@ -58,7 +58,7 @@ def count(top=TOP):
         "packages_default": len(packages()),
         "packages_full": len(packages(*FEATURES)),
         "process_tests": process_tests(top),
-        "docs_words": sum(len(path.read_text().split()) for path in (top / "docs").rglob("*.md")),
+        "docs_words": sum(hand_written_words(path.read_text()) for path in (top / "README.md", *(top / "docs").rglob("*.md"))),
         "cargo_toml_lines": len((top / "Cargo.toml").read_text().splitlines()),
         "lines.all": sum(lines.values()),
     }
@@ -69,6 +69,16 @@ def crates(top):
     """The folders of the workspace's crates by name, which is the folder's own except for the package at the top."""
     members = tomllib.loads((top / "Cargo.toml").read_text())["workspace"]["members"]
     return {ROOT: "."} | {member: member for member in sorted(members)}
+
+
+# ---------------------------------------------------------------------------------------- words
+
+# What a script writes into a page.
+GENERATED = re.compile(r"<!-- (.+): made by .+ -->\n(?:.*\n)*?<!-- end of \1 -->")
+
+
+def hand_written_words(page):
+    return len(GENERATED.sub("", page).split())
 
 
 # ---------------------------------------------------------------------------------- lines of Rust

@@ -4,7 +4,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from runner.budgets import FILE, Budget, budgets, code_lines, crates, integration_tests, is_of_tests, limits, lowered, process_tests, production_lines
+from runner.budgets import FILE, Budget, budgets, code_lines, crates, hand_written_words, integration_tests, is_of_tests, limits, lowered, process_tests, production_lines
 from runner.environment import TOP
 from runner.measure import record
 
@@ -53,6 +53,10 @@ commit = "abc"
 class Counts(unittest.TestCase):
     def test_lines_are_neither_empty_nor_comments_nor_of_tests(self):
         self.assertEqual(code_lines(SOURCE), 7)
+
+    def test_words_that_scripts_write_do_not_count(self):
+        page = "one\n<!-- a b: made by x.py -->\n| two |\n<!-- end of a b -->\nthree\n<!-- c: made by y.py -->\n<!-- end of c -->\n"
+        self.assertEqual(hand_written_words(page), 2)
 
     def test_files_of_tests_are_known_by_their_name(self):
         of_tests = ("src/a/tests.rs", "src/tests/b.rs", "src/life_tests/mod.rs")

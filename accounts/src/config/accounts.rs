@@ -20,9 +20,9 @@ pub struct AccountsConfig {
     /// Milliseconds between two checks for changes by other programs, such as `matchwire key
     /// revoke`. Default 100. A check takes microseconds.
     pub watch_ms: u64,
-    /// The secret of the keyed hash under which keys are stored, and of the signatures in links.
-    /// Default empty: a random one, stored in the database. It cannot be changed while there are
-    /// keys. Set it in the environment, where `matchwire key` finds it too.
+    /// The secret of the keyed hash under which keys are stored, and of the signatures in links. Default empty: a
+    /// random one, stored in the database. It cannot be changed while there are keys. Set it in the environment,
+    /// where `matchwire key` finds it too. Variable: `MATCHWIRE_ACCOUNTS_PEPPER`.
     pub pepper: PepperSetting,
     /// Minimum length of a new password in characters. Default 10. Existing passwords are not
     /// affected.
@@ -52,8 +52,8 @@ pub struct AccountsConfig {
     /// Additional mails with a link per hour that the owner can request from a browser that the
     /// account knows. Default 3.
     pub mails_reserved_per_hour: u32,
-    /// Days for which an account knows a browser that logged in. Default 180. A known browser has
-    /// its own limits, which strangers cannot use up.
+    /// Days for which an account knows a browser that logged in. Default 180. A known browser has its own limits,
+    /// which strangers cannot use up. docs/OPERATING.md#guessing-and-flooding
     pub device_days: u32,
     /// Days after which an account with an unconfirmed address is removed. Default 7.
     pub unconfirmed_days: u32,
@@ -65,8 +65,8 @@ pub struct AccountsConfig {
     pub admin_session_hours: u32,
     /// Sessions of one account. Default 20. A further one ends the oldest.
     pub sessions_max_per_account: u32,
-    /// Named keys of one account. Default 50. Revoked ones do not count, and ended ones give
-    /// their place to new ones.
+    /// Named keys of one account. Default 50. Revoked ones do not count, and ended ones give their place to new ones.
+    /// docs/ACCOUNTS.md#named-keys
     pub named_keys_max: u32,
     /// Minutes for which a key that was created when an address was confirmed can still be shown in
     /// full. Default 60. Until then it is held in memory only.

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// `[limits]`: 0 means unlimited where a setting is a number of requests. An IPv6 address counts by
-/// its /64, which is what a provider gives to one customer.
+/// `[limits]`: 0 means unlimited where a setting is a number of requests. An IPv6 address counts by its /64, which is
+/// what a provider gives to one customer. docs/OPERATING.md#limits
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LimitsConfig {
@@ -13,8 +13,8 @@ pub struct LimitsConfig {
     pub address_per_second: u32,
     /// Requests that an address may make at once after it was idle. Default 110.
     pub address_burst: u32,
-    /// Sustained processor time of one account's requests, in hundredths of a core. Default 25.
-    /// Beyond it, its requests are queued: a client that sends one request after the other is
+    /// Sustained processor time of the requests of one account, or of an address without a key, in hundredths of a
+    /// core. Default 25. Beyond it, its requests are queued: a client that sends one request after the other is
     /// slowed down and gets no errors.
     pub account_cpu_percent: u32,
     /// Processor time that an account may use before its requests are queued, in milliseconds.

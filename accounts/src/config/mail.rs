@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::mail::{Sender, SmtpServer};
 use base::config::SecretRef;
 
-/// `[mail]`: mail to customers. With neither `smtp_url` nor `folder` it stays in the database,
-/// except in the demo, which writes it to a folder next to the database and prints its links.
+/// `[mail]`: mail to customers. With neither `smtp_url` nor `folder` it stays in the database, except in the demo,
+/// which writes it to a folder next to the database and prints its links. docs/OPERATING.md#mail
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MailConfig {

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 const MINUTE_US: i64 = 60 * 1_000_000;
 
-/// `[oauth]`: the lifetime of codes and tokens, and the metadata documents of clients.
+/// `[oauth]`: applications that customers connect to the MCP servers (docs/ACCOUNTS.md#connected-applications): the
+/// lifetime of codes and tokens, and the metadata documents of clients.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OAuthConfig {

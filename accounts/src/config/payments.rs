@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use base::{Micros, config::SecretRef};
 
-/// `[payments]`: a payment method is offered if its keys are set. Secrets are `env:NAME`,
+/// `[payments]`: a payment method is offered if its keys are set: docs/PAYMENTS.md. Secrets are `env:NAME`,
 /// `file:PATH`, or the secret itself, and are read at startup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -14,15 +14,15 @@ pub struct PaymentsConfig {
     pub stripe_url: String,
     /// The secret key of the Stripe account. Default empty: cards are not offered.
     pub stripe_key: SecretRef,
-    /// The secret that signs Stripe's webhooks; required with the key.
+    /// The secret that signs Stripe's webhooks. Default empty; required with the key.
     pub stripe_webhook_secret: SecretRef,
     /// Base URL of PayPal's API. Default `https://api-m.paypal.com`.
     pub paypal_url: String,
     /// The client id of the PayPal application. Default empty: PayPal is not offered.
     pub paypal_client_id: String,
-    /// Its secret; required with the client id.
+    /// The secret of the PayPal application. Default empty; required with the client id.
     pub paypal_client_secret: SecretRef,
-    /// PayPal's id of the webhook, which its signature check needs; required with the client id.
+    /// PayPal's id of the webhook, which its signature check needs. Default empty; required with the client id.
     pub paypal_webhook_id: String,
     /// Milliseconds for one request to a provider. Default 10000. A customer waits for as long.
     pub timeout_ms: u64,
@@ -40,7 +40,7 @@ pub struct PaymentsConfig {
     /// account; only PayPal can verify them. Default 60. The same limit applies to all unknown orders
     /// together. Further webhooks get 503, and PayPal sends them again.
     pub webhook_checks_per_minute: u32,
-    /// Orders of one account that are neither paid nor closed. Default 20.
+    /// Orders of one account that are neither paid nor closed. Default 20. One more is refused.
     pub orders_open_max: usize,
     /// Milliseconds between two sweeps for open orders without news from the provider. Default
     /// 60000.
@@ -50,7 +50,8 @@ pub struct PaymentsConfig {
     /// Age in milliseconds after which the state of an open order is requested. Default 300000;
     /// further requests are increasingly rare.
     pub sweep_after_ms: u64,
-    /// Who sells, for receipts: name, address and tax number, in lines. Default empty.
+    /// Who sells, for receipts: name, address and tax number, in lines, such as `Matchwire Ltd\nLondon\nGB123456789`.
+    /// Default empty.
     pub seller: String,
     /// The tax that prices include, in percent, which receipts then show. Default 0: none.
     pub tax_percent: Decimal,

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::products::{Catalogue, Country, end_of_day};
 
-/// `[products]`: monthly prices, as exact decimals in text. Every displayed price and every charge
-/// uses these values.
+/// `[products]`: monthly prices, as exact decimals in text. Every displayed price and every charge uses these values.
+/// A paid month is 30 days.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProductsConfig {
@@ -21,10 +21,12 @@ pub struct ProductsConfig {
     pub sports: String,
     /// The Odds API. Default `5.00`.
     pub odds: String,
-    /// Prices for accounts with the Founder badge; empty for no discount. Defaults `1.50` and
-    /// `2.50`, and none for the odds, which were free when the badge was granted.
+    /// The WebSocket add-on for accounts with the Founder badge. Default `1.50`. Empty: the same price.
     pub websocket_founder: String,
+    /// The Sports add-on for accounts with the Founder badge. Default `2.50`. Empty: the same price.
     pub sports_founder: String,
+    /// The Odds add-on for accounts with the Founder badge. Default empty: the same price, since the odds were free
+    /// when the badge was granted.
     pub odds_founder: String,
     /// The last day on which the odds are free for everyone; afterwards they require the Odds
     /// add-on. Default `2026-08-17`, a date in the past, so they are not free. Empty: they are
@@ -32,8 +34,8 @@ pub struct ProductsConfig {
     pub odds_free_until: String,
     /// The time zone in which that day ends: an IANA name. Default `UTC`.
     pub zone: String,
-    /// Other prices for customers of some countries, by the code of the country (ISO 3166-1, two
-    /// capital letters). Default none.
+    /// Other prices for customers of some countries, by the code of the country (ISO 3166-1, two capital letters).
+    /// Default none. docs/PAYMENTS.md#prices-by-country
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub countries: BTreeMap<String, CountryConfig>,
 }

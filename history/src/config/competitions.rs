@@ -10,24 +10,32 @@ use crate::query::{Ranking, SplitPoints};
 /// By `Country/Name`, as in `England/Championship`, or by the name alone. Spelling counts only in its letters.
 pub type CompetitionsConfig = BTreeMap<String, CompetitionConfig>;
 
-/// `[competitions."England/Championship"]`: a football competition. What is absent is built in.
+/// `[competitions."England/Championship"]`: how the tables of a football competition are ranked, by its country and
+/// name or by its name alone, as REST has them. What is absent is built in. In the file only.
+/// docs/OPERATING.md#tables
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CompetitionConfig {
-    /// What decides between teams with equal points.
+    /// What decides between teams with equal points: `goal_difference`, `head_to_head`, `wins_first` or `split`.
     pub rule: Option<Ranking>,
     /// Points for a win.
     pub win: Option<u32>,
-    /// With `rule = "split"` or halved points: the matches of each team before the split, and the teams of the upper part.
+    /// With `rule = "split"` or halved points: the matches of each team before the split. Default 33.
     pub split_after: Option<u32>,
+    /// The teams of the upper part after the split. Default 6.
     pub split_top: Option<usize>,
-    /// The teams of a second part; a third one keeps all its points.
+    /// The teams of a second part; a third one keeps all its points. Default: all others.
     pub split_second: Option<usize>,
-    /// What teams keep of their points at the split.
+    /// What teams keep of their points at the split: `all`, or half of them, `half_down` or `half_up` to a whole one.
+    /// With another `rule` than the built-in one: `all`.
     pub split_points: Option<SplitPoints>,
-    /// Conferences: the names of their teams by the name of each. All matches count in them.
+    /// Conferences that no feed reports, with the names of their teams: `{ East = ["Red Stars", "Blue Stars"], West =
+    /// ["..."] }`. Each is a table of its own, in which all matches count.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub groups: BTreeMap<String, Vec<String>>,
+    /// Points that the competition deducted: a list of tables with `season` and `team` as the feed names them,
+    /// `points`, and optional `date` and `reason`. Only the first year of the season counts; whole words of the name
+    /// of the team are enough if no other team has them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deductions: Vec<Deduction>,
 }

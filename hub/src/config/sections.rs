@@ -20,13 +20,14 @@ pub struct HubConfig {
     /// Matches of one source. Default 10000. A match beyond the limit evicts an ended match of the
     /// same source; if there is none, it is refused and counted.
     pub matches_max_per_source: usize,
-    /// Milliseconds for which an ended match stays in memory. Default 7200000, two hours.
+    /// Milliseconds for which an ended match stays in memory. Default 7200000, two hours. Then its channels are
+    /// removed. 0: at once.
     pub ended_keep_ms: u64,
     /// Batches from the feeds that wait for the hub. Default 4096. While the queue is full, feeds
     /// wait.
     pub inbox_batches: usize,
-    /// Public ids that can ever be assigned. Default 20000000, about 30 bytes of memory each.
-    /// Entities beyond the limit are dropped and counted.
+    /// Public ids that can ever be assigned: matches, teams, players, leagues and others. Default 20000000, about 30
+    /// bytes of memory each. Entities beyond the limit are dropped and counted (`matchwire_ids_refused_total`).
     pub ids_max: usize,
 }
 
@@ -48,11 +49,11 @@ impl Default for HubConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FeedsConfig {
-    /// Bytes of refused messages that are kept for inspection. Default 8 MiB; the oldest are
-    /// removed first.
+    /// Bytes of refused messages that are kept for inspection (docs/OPERATING.md#rejected-messages). Default 8 MiB;
+    /// the oldest are removed first.
     pub quarantine_bytes_max: usize,
-    /// Milliseconds for which they are kept. Default 604800000, seven days. They contain the feed's
-    /// original data.
+    /// Milliseconds for which they are kept at most, and at least for half of it while there is room. Default
+    /// 604800000, seven days. They contain the feed's original data.
     pub quarantine_age_ms: u64,
     /// Bytes of one message. Default 16 MiB, which is also the memory that a feed uses for it. A
     /// longer message is refused.
@@ -60,10 +61,10 @@ pub struct FeedsConfig {
     /// Milliseconds without a frame or a heartbeat after which clients should treat a document as
     /// stale. Default 15000, three heartbeats. Every document contains the value.
     pub stale_after_ms: u64,
-    /// Milliseconds after a goal, a red card or the start of a VAR check during which prices may
-    /// still date from before it. Default 10000. A book that does not suspend itself is held back
-    /// until one of its markets reopens, or until a price arrives after that time. 0: the hub never
-    /// holds a book back because of play.
+    /// Milliseconds after a goal, a red card or the start of a VAR check during which prices may still date from
+    /// before it. Default 10000. A book that does not suspend itself is held back until one of its markets reopens,
+    /// or until a price arrives after that time. 0: the hub never holds a book back because of play.
+    /// docs/PROTOCOL.md#holds
     pub hold_ms: u64,
 }
 
@@ -79,7 +80,7 @@ impl Default for FeedsConfig {
     }
 }
 
-/// `[ingest]`: limits for sources that push.
+/// `[ingest]`: limits for sources that push: docs/INGEST.md.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct IngestConfig {

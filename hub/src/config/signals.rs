@@ -8,19 +8,21 @@ use serde::{Deserialize, Serialize};
 use crate::signals::SignalSettings;
 use base::config::{BoundExceeded, at_most};
 
-/// `[signals]`: settings that end with `_bp` are in basis points, hundredths of a percent.
+/// `[signals]`: thresholds of signals (docs/SIGNALS.md). Settings that end with `_bp` are in basis points, hundredths
+/// of a percent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SignalsConfig {
-    /// Bookmakers that must quote an outcome before price gaps and values are reported, or trade in
-    /// a market before suspensions are. Default 3.
+    /// Bookmakers that must quote an outcome before price gaps and values are reported, or trade in a market before
+    /// suspensions are. Default 3, at most 1000.
     pub bookmakers_min: usize,
-    /// How far the best price must be above the next best, in basis points. Default 500: 5 %.
+    /// How far the best price must be above the next best, in basis points. Default 500: 5 %; at most 100000.
     pub price_gap_bp: u32,
-    /// The expected profit of a bet at the best price, by the medians' fair probability, in basis
-    /// points. Default 500: 5 %.
+    /// The expected profit of a bet at the best price, by the medians' fair probability, in basis points. Default
+    /// 500: 5 %; at most 100000.
     pub value_bp: u32,
-    /// How far each bookmaker has to move a price, in basis points of it. Default 200: 2 %.
+    /// How far each bookmaker has to move a price in one direction, in basis points of it. Default 200: 2 %; at most
+    /// 10000.
     pub steam_bp: u32,
     /// Bookmakers that have to move the price. Default 3.
     pub steam_bookmakers_min: usize,
@@ -30,8 +32,9 @@ pub struct SignalsConfig {
     /// The least profit of an arbitrage after commission, as a fraction of all that is staked, to four places. A number or
     /// text. Default 0.001: 0.1 %.
     pub profit_min: Decimal,
-    /// What bookmakers take of what a bet wins, as a fraction by slug: `betfair_ex_uk = 0.02`. Of those that are not in it,
-    /// exchanges take their published base rate and others nothing; see [`SignalSettings::commission`].
+    /// What bookmakers take of what a bet wins, as a fraction by slug. Without an entry: the rate that the feed
+    /// states for the market, else the published base rate of an exchange (`betfair`, `betfair_ex_au`,
+    /// `betfair_ex_eu`, `betfair_ex_uk` 0.05, `matchbook` 0.04, `betdaq`, `smarkets` 0.02), else 0.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub commission: BTreeMap<String, Decimal>,
 }

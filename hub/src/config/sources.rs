@@ -11,18 +11,21 @@ use toml::{Table, Value};
 use crate::hub::feeds::FactKind;
 use base::config::SecretRef;
 
-/// One live feed.
+/// `[[source]]`: a live source, one table each, in the file alone. With at least one, the demo does not run. A secret
+/// is `env:NAME`, `file:PATH`, or the value itself. docs/SOURCES.md describes the kinds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SourceConfig {
     /// Its name in the channel `feeds`, in logs, metrics and paths: letters, digits, `.`, `_`, `-`.
     pub name: String,
-    /// Milliseconds of silence after which the source is late and its books are held back. The
-    /// default depends on the kind.
+    /// Milliseconds of silence after which the source is late and its books are held back. The default depends on the
+    /// kind: docs/SOURCES.md#the-state-of-a-source.
     pub deadline_ms: Option<u64>,
-    /// Priority among sources that report the same fact; the highest wins. Default 100.
+    /// Priority among sources that report the same match, 0 to 255; the live one with the highest leads. Default 100.
     pub rank: u8,
     /// The rank for one kind of fact: `fixture`, `score`, `incidents`, `stats`, `ball`, `odds`.
     pub ranks: BTreeMap<String, u8>,
+    /// `betfair-stream`, `the-odds-api`, `api-football`, `sportradar-uof`, `websocket` or `matchwire`. Each has
+    /// further settings.
     pub kind: SourceKind,
 }
 
@@ -84,39 +87,43 @@ impl SourceKind {
     }
 }
 
-/// `betfair-stream`: the Exchange Stream API. Its book is `betfair`.
+/// `betfair-stream`: the Exchange Stream API over TLS. Its book is `betfair`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BetfairStreamConfig {
+    /// The application key.
     pub app_key: SecretRef,
     /// The session token. With `file:`, the file is read at each connection, so that a program that
     /// renews the token only has to write the file.
     pub session: SecretRef,
-    /// Betfair's `marketFilter`. Default empty: all markets, which is more than most accounts may
-    /// subscribe to.
+    /// Betfair's own `marketFilter`. Default empty: all markets, of which Betfair allows 200 unless arranged
+    /// otherwise.
     #[serde(default)]
     pub market_filter: Table,
-    /// Where the names of matches, markets and runners are requested, which the stream does not have. Default Betfair's
-    /// Betting API. Empty: nowhere.
+    /// The address of Betfair's Betting API, for the names of matches, markets and runners, which the stream does not
+    /// have. Default `https://api.betfair.com/exchange/betting/rest/v1.0`; Italy, Spain and Australia have others.
+    /// Empty: no names.
     #[serde(default = "BetfairStreamConfig::catalogue")]
     pub catalogue: String,
+    /// Default `stream-api.betfair.com`.
     #[serde(default = "BetfairStreamConfig::host")]
     pub host: String,
+    /// Default 443.
     #[serde(default = "BetfairStreamConfig::port")]
     pub port: u16,
     /// CA certificates, PEM, trusted in addition to the system's. Default none.
     pub authority: Option<PathBuf>,
-    /// Milliseconds over which Betfair conflates changes. Default 0: no conflation.
+    /// Milliseconds over which Betfair conflates changes, at most 120000. Default 0: no conflation.
     #[serde(default)]
     pub conflate_ms: u64,
     /// Milliseconds of quiet after which Betfair sends a heartbeat, 500 to 5000. Default 500, the
     /// minimum.
     #[serde(default = "BetfairStreamConfig::heartbeat_ms")]
     pub heartbeat_ms: u64,
-    /// Milliseconds of silence after which the connection is replaced by a new one that resumes.
-    /// Default nine tenths of the deadline: a book that is held back because of silence is released
-    /// once the source has proved that no message is missing. With a value above the deadline, it
-    /// is also released if the connection was merely slow.
+    /// Milliseconds of silence after which the connection is replaced by a new one that resumes; more than
+    /// `heartbeat_ms`. Default nine tenths of the deadline: a book that is held back because of silence is released
+    /// once the source has proved that no message is missing. With a value above the deadline, it is also released if
+    /// the connection was merely slow.
     pub silence_ms: Option<u64>,
 }
 
@@ -138,10 +145,11 @@ impl BetfairStreamConfig {
     }
 }
 
-/// `the-odds-api`: odds and scores of The Odds API v4, polled.
+/// `the-odds-api`: odds of The Odds API v4, polled, and scores if configured.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TheOddsApiConfig {
+    /// The API key.
     pub key: SecretRef,
     /// The provider's sport keys: `soccer_epl`, `tennis_atp_french_open`, `upcoming`.
     pub sports: Vec<String>,
@@ -160,6 +168,7 @@ pub struct TheOddsApiConfig {
     /// Requests of the quota below which polling slows down. Default 100.
     #[serde(default = "TheOddsApiConfig::reserve")]
     pub reserve: u64,
+    /// Default `https://api.the-odds-api.com`.
     #[serde(default = "TheOddsApiConfig::url")]
     pub url: String,
     /// CA certificates, PEM, trusted in addition to the system's. Default none.
@@ -192,8 +201,9 @@ impl TheOddsApiConfig {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ApiFootballConfig {
+    /// The API key.
     pub key: SecretRef,
-    /// The endpoints to poll, each with its parameters: `fixtures?live=all`. Default only that one.
+    /// The endpoints to poll, each with its parameters. Default only `fixtures?live=all`.
     #[serde(default = "ApiFootballConfig::queries")]
     pub queries: Vec<String>,
     /// Milliseconds between two polls of each. Default 15000, the provider's own refresh interval.
@@ -202,6 +212,7 @@ pub struct ApiFootballConfig {
     /// Requests of the quota below which polling slows down. Default 100.
     #[serde(default = "TheOddsApiConfig::reserve")]
     pub reserve: u64,
+    /// Default `https://v3.football.api-sports.io`.
     #[serde(default = "ApiFootballConfig::url")]
     pub url: String,
     /// CA certificates, PEM, trusted in addition to the system's. Default none.
@@ -222,10 +233,11 @@ impl ApiFootballConfig {
     }
 }
 
-/// `websocket`: lines in the normalised format over a WebSocket of another server.
+/// `websocket`: lines in the normalised format (docs/INGEST.md) over a WebSocket that another program serves.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WebSocketConfig {
+    /// The address, `ws://` or `wss://`.
     pub url: String,
     /// Headers of the request, by name. Default none.
     #[serde(default)]
@@ -247,14 +259,15 @@ impl WebSocketConfig {
     }
 }
 
-/// `matchwire`: channels of another hub.
+/// `matchwire`: channels of another hub, so that hubs can be chained.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MatchwireConfig {
     /// The hub's socket: `wss://hub.example.org/stream/v1`.
     pub url: String,
+    /// A key of that hub, whose account needs the WebSocket add-on there.
     pub key: SecretRef,
-    /// Channel patterns. Default all matches and all bookmakers' books.
+    /// Channel patterns. Default all football and tennis matches and their books.
     #[serde(default = "MatchwireConfig::channels")]
     pub channels: Vec<String>,
     /// Milliseconds of silence after which the socket is closed. Default 15000, three heartbeats.
@@ -270,14 +283,13 @@ impl MatchwireConfig {
     }
 }
 
-/// `sportradar-uof`: the Unified Odds Feed over AMQP. Its book is `sportradar`.
+/// `sportradar-uof`: the Unified Odds Feed over AMQP. Its book is `sportradar`. Needs the feature `amqp`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SportradarUofConfig {
     /// The access token, which is the broker's user name.
     pub token: SecretRef,
-    /// Default none: the provider requires only the token. A self-hosted broker may require a
-    /// password.
+    /// The password of a self-hosted broker. Default none: the provider requires only the token.
     pub password: Option<SecretRef>,
     /// The bookmaker's id, which names the virtual host.
     pub bookmaker: u64,
@@ -287,13 +299,15 @@ pub struct SportradarUofConfig {
     /// Routing keys. Default all messages.
     #[serde(default = "SportradarUofConfig::keys")]
     pub keys: Vec<String>,
+    /// Default `mq.betradar.com`.
     #[serde(default = "SportradarUofConfig::host")]
     pub host: String,
-    /// Default 5671, or 5672 without TLS.
+    /// The port of the broker. Default 5671, or 5672 without TLS.
     pub port: Option<u16>,
-    /// Default true. Without TLS the token is sent in plain text.
+    /// Whether the broker is reached over TLS. Default true. Without it the token is sent in plain text.
     #[serde(default = "SportradarUofConfig::tls")]
     pub tls: bool,
+    /// Where recoveries, fixtures and descriptions are requested. Default `https://api.betradar.com`.
     #[serde(default = "SportradarUofConfig::api")]
     pub api: String,
     /// Whether the fixtures of events are requested at `api`, with the names of their sides. Default true.

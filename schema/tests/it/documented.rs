@@ -1,5 +1,5 @@
-//! `docs/PROTOCOL.md` says what the schema says: its tables have the same fields, its examples conform, and it uses no words
-//! that the schema does not have.
+//! `docs/PROTOCOL.md` says what the schema says: it names the same fields, its examples conform, and it uses no words that the
+//! schema does not have. `docs/generate.py` makes its tables from the schema.
 
 use std::collections::BTreeSet;
 
@@ -7,38 +7,6 @@ use schema::Contract;
 use serde_json::{Deserializer, Value};
 
 const PROTOCOL: &str = include_str!("../../../docs/PROTOCOL.md");
-
-/// The tables of documents: a text shortly before the table, and the definitions whose fields it has, with tables that have
-/// others of their fields.
-const TABLES: [(&str, &[&str]); 12] = [
-    ("Every document has these fields", &[]),
-    ("### A match", &[]),
-    ("**Football** also has:", &["FootballMatch"]),
-    ("An incident stays in the document", &["Incident"]),
-    ("**Tennis** also has:", &["TennisMatch"]),
-    (
-        "are followed by their scoreboard, and also have:",
-        &["Cs2Match", "DartsMatch", "HockeyMatch", "BasketballMatch"],
-    ),
-    ("**Horse racing** (`horseracing`) also has:", &["HorseRace"]),
-    ("the book of one bookmaker:", &["Odds"]),
-    ("| field of a market |", &["Market"]),
-    ("| field of a selection |", &["Selection"]),
-    (
-        "below 0 it is an arbitrage before commission), and is absent unless",
-        &["ConsensusSelection"],
-    ),
-    ("at most one update a second, and one at once", &["Source"]),
-];
-
-/// Fields of matches that a sport does not have.
-const OF_OTHER_SPORTS: [&str; 4] = ["home", "away", "p1", "p2"];
-
-/// A row of a table of fields.
-struct Row<'a> {
-    fields: Vec<&'a str>,
-    is_optional: bool,
-}
 
 /// The part of the page between two headings.
 fn section(start: &str, end: &str) -> &'static str {
@@ -49,25 +17,6 @@ fn section(start: &str, end: &str) -> &'static str {
 /// The texts in backquotes.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
-}
-
-/// The rows of the first table after a text.
-fn rows(mark: &str) -> Vec<Row<'static>> {
-    let (_, rest) = PROTOCOL.split_once(mark).unwrap_or_else(|| panic!("no {mark}"));
-    let lines = rest
-        .lines()
-        .skip(1)
-        .skip_while(|line| !line.starts_with("|--") && !line.starts_with("|---"));
-    let lines = lines.skip(1).take_while(|line| line.starts_with('|'));
-    let row = |line: &'static str| {
-        let mut cells = line.trim_matches('|').split(" | ");
-        let fields = quoted(cells.next()?).collect();
-        let kind = cells.next()?;
-        Some(Row { fields, is_optional: kind.contains("opt") })
-    };
-    let rows: Vec<_> = lines.filter_map(row).collect();
-    assert!(!rows.is_empty(), "no table after {mark:?}");
-    rows
 }
 
 fn definition<'a>(schema: &'a Value, name: &str) -> &'a Value {
@@ -83,47 +32,6 @@ fn fields(definition: &Value) -> BTreeSet<&str> {
         .flatten()
         .map(|(name, _)| name.as_str())
         .collect()
-}
-
-fn is_required(definition: &Value, field: &str) -> bool {
-    definition["required"].as_array().into_iter().flatten().any(|it| it == field)
-}
-
-#[test]
-fn tables_have_the_fields_of_the_schema() {
-    let schema = schema::document();
-    let header = rows(TABLES[0].0);
-    let fixture = rows(TABLES[1].0);
-    let mut wrong = Vec::new();
-    for (mark, names) in &TABLES[2..] {
-        let marked = rows(mark);
-        for name in *names {
-            let definition = definition(&schema, name);
-            let declared = fields(definition);
-            let mut all: Vec<&Row<'_>> = marked.iter().collect();
-            if declared.contains("life") {
-                all.extend(&header);
-            }
-            if declared.contains("refs") {
-                // A sport has its own words for the status.
-                all.extend(fixture.iter().filter(|row| row.fields != ["status"]));
-            }
-            let documented: BTreeSet<&str> =
-                all.iter().flat_map(|row| row.fields.iter().copied()).collect();
-            let extra = documented.difference(&declared).filter(|it| !OF_OTHER_SPORTS.contains(it));
-            wrong.extend(extra.map(|field| format!("{name}.{field} is only in the page")));
-            let missing = declared.difference(&documented);
-            wrong.extend(missing.map(|field| format!("{name}.{field} is only in the schema")));
-            for row in all {
-                for field in row.fields.iter().filter(|it| declared.contains(*it)) {
-                    if row.is_optional == is_required(definition, field) {
-                        wrong.push(format!("{name}.{field} is optional in only one of them"));
-                    }
-                }
-            }
-        }
-    }
-    assert_eq!(wrong, [""; 0]);
 }
 
 /// Definitions that are described in running text: each field of each is named in the section.
@@ -284,22 +192,17 @@ fn page_has_every_word_of_the_schema() {
     }
 }
 
-/// Words in the sections of documents and events that are values of open sets: names and formats of sources, kinds of
-/// markets, parts of matches; and those of JSON and of channels.
-const OTHER_WORDS: [&str; 13] = [
+/// Words in the sections of documents and events that are values of open sets: names of sources, kinds of markets, parts of
+/// matches; and those of channels.
+const OTHER_WORDS: [&str; 8] = [
     "asian_handicap",
     "both_teams_to_score",
     "feeds",
     "match_winner",
-    "matchwire",
     "over_under",
     "overtime",
     "simulator",
-    "statsbomb",
-    "statsperform",
     "steady",
-    "true",
-    "wyscout",
 ];
 
 #[test]

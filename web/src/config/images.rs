@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// `[images]`: own files, and generated images where there is no file.
+/// `[images]`: own files, and generated images where there is no file. docs/OPERATING.md#images
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ImagesConfig {

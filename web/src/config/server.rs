@@ -14,31 +14,34 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ServerConfig {
-    /// Address and port. Default 127.0.0.1:8080. Port 0 takes a free port, which is printed.
+    /// Address and port. Default 127.0.0.1:8080. Port 0 takes a free port, which is printed; a port in use is fatal
+    /// at startup. A socket that the service manager passes (`LISTEN_FDS`) comes before it:
+    /// docs/OPERATING.md#a-restart-that-refuses-no-connection. Flag: `--listen`.
     pub listen: SocketAddr,
     /// Base URL under which clients reach the hub, without a trailing slash, for links in responses
     /// and mails. Default empty: the address that the hub listens on.
     pub public_url: String,
-    /// The database: an SQLite file, created if missing, or `postgres://user@host/database`, which
-    /// must exist. Default `matchwire.db` in the working directory. Set PostgreSQL's password in
-    /// the variable `PGPASSWORD`, where other commands find it too.
+    /// The database: an SQLite file, created if missing, or `postgres://user@host/database`, which must exist.
+    /// Default `matchwire.db` in the working directory. Set PostgreSQL's password in the variable `PGPASSWORD`, where
+    /// other commands find it too. Flag: `--db`.
     pub db: DatabaseName,
     /// Milliseconds that sockets have at shutdown to read pending messages and their `bye`. Default
     /// 5000, which is also the longest that it delays a restart. 0 disconnects everyone
     /// immediately.
     pub drain_ms: u64,
-    /// Milliseconds within which the process exits after a component fails, for example when a
-    /// thread panics. Default 10000, which is also the longest that it delays a restart. Half of
-    /// it, but at most `drain_ms`, is for draining sockets.
+    /// Milliseconds within which the process exits after a component fails, for example when a thread panics. Default
+    /// 10000, which is also the longest that it delays a restart. Half of it, but at most `drain_ms`, is for draining
+    /// sockets. docs/OPERATING.md#when-a-part-fails
     pub failure_exit_ms: u64,
-    /// Bytes of one client command, including the headers of its WebSocket fragments after the
-    /// first. Default 16384. A socket uses as much memory while it sends a command.
+    /// Bytes of one client command, including the headers of its WebSocket fragments after the first. Default 16384.
+    /// A socket uses as much memory while it sends a command. A longer command closes the socket with 4413.
     pub command_bytes_max: usize,
-    /// WebSocket fragments of one command. Default 1024. Each fragment costs time, even an empty
-    /// one.
+    /// WebSocket fragments of one command. Default 1024. Each fragment costs time, even an empty one. More close the
+    /// socket with 4413.
     pub command_fragments_max: u32,
-    /// Milliseconds from the connection to the end of the request's head, and from the first byte of a
-    /// later head to its end. Default 10000.
+    /// Milliseconds from the connection to the end of the request's head, including the TLS handshake, and from the
+    /// first byte of a later head to its end. Default 10000. Then the connection is closed, with 408 if it is the
+    /// first head.
     pub handshake_timeout_ms: u64,
     /// Milliseconds that the body of a request may take; then it gets 408. Default 10000. Pushes have `ingest.body_ms`.
     pub body_timeout_ms: u64,
@@ -46,9 +49,9 @@ pub struct ServerConfig {
     /// `handshake_timeout_ms` while more than half of the connections are in use, and a second while
     /// all are.
     pub keep_alive_ms: u64,
-    /// HTTP connections at a time. Default 10000, about 20 KiB each; beyond that, requests get 503.
-    /// Sockets are not included. `/healthz`, `/readyz` and `/metrics` have a few reserved
-    /// connections.
+    /// HTTP connections at a time. Default 10000, about 20 KiB each; beyond that, requests get 503. Sockets are not
+    /// included. `/healthz`, `/readyz` and `/metrics` have a few reserved connections.
+    /// docs/OPERATING.md#slow-readers-over-http
     pub connections_max: usize,
     /// HTTP connections of one address, plus its sockets whose handshake is not complete; an IPv6
     /// address counts by its /64. Default 1000, because offices and mobile networks share an
@@ -70,18 +73,18 @@ pub struct ServerConfig {
     /// Days for which browsers must use TLS (HSTS), if clients reach the hub over TLS. Default 365.
     /// 0 omits the header.
     pub hsts_days: u32,
-    /// The header in which a reverse proxy names the client, such as `x-forwarded-for`: a list of
-    /// addresses, to which each proxy appends one. Default empty: no header is trusted, and limits
-    /// by address use the address of the connection.
+    /// The header in which a reverse proxy names the client, such as `x-forwarded-for`: a list of addresses, to which
+    /// each proxy appends one. Default empty: no header is trusted, and limits by address use the address of the
+    /// connection. docs/OPERATING.md#in-front-of-it
     pub forwarded_header: String,
     /// Whether the front page shows the football and tennis boards of the day to visitors without a
     /// key. Default false. The boards are up to five seconds old and cost one rendering per second
     /// for all visitors.
     pub public_boards: bool,
-    /// Whether there are the channels `test/football`, `test/football/odds` and so on, with a made-up match for
-    /// tests of clients, whose output anyone can fetch below `/test/`. Default true. Nothing runs before the first
+    /// Whether there are the channels `test/football`, `test/football/odds` and so on, with a made-up match for tests
+    /// of clients, whose output anyone can fetch below `/test/`. Default true. Nothing runs before the first
     /// subscription; then they take about 10 MB and 1 % of a core. The output of a round is computed when it is first
-    /// fetched.
+    /// fetched. docs/PROTOCOL.md#test-channels
     pub test_channels: bool,
     /// The proxies whose header is trusted: addresses or networks such as `10.0.0.0/8`, separated
     /// by commas. Default `127.0.0.0/8, ::1`. The client is the last address of the header that is
@@ -147,27 +150,29 @@ impl Default for ServerConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TlsConfig {
-    /// The certificate chain, PEM, with the hub's certificate first. Default empty: no TLS. If set,
-    /// the hub accepts only TLS. A socket takes about 20 KiB more, and the first handshake of a
-    /// client costs a signature.
+    /// The certificate chain, PEM, with the hub's certificate first. Default empty: no TLS. If set, the hub accepts
+    /// only TLS. A socket takes about 20 KiB more, and the first handshake of a client costs a signature. Flag:
+    /// `--tls-certificate`.
     pub certificate: PathBuf,
-    /// The private key of the certificate, PEM.
+    /// The private key of the certificate, PEM. Required with the certificate. Flag: `--tls-key`.
     pub key: PathBuf,
     /// Milliseconds between two looks at both files. A new pair is used for new connections. 0: it is read
     /// at startup and when the settings are reloaded. Default 10000.
     pub watch_ms: u64,
 }
 
-/// `[acme]`: a certificate from an authority that speaks ACME (RFC 8555), which the hub obtains and renews.
+/// `[acme]`: a certificate from an authority that speaks ACME (RFC 8555), which the hub obtains and renews. Needs the
+/// feature `acme`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AcmeConfig {
-    /// The names of the certificate, separated by commas. Default empty: none is obtained. At each name the
-    /// authority must reach the hub on port 443. Setting it means accepting the authority's terms.
+    /// The names of the certificate, separated by commas. Default empty: none is obtained. At each name the authority
+    /// must reach the hub on port 443, without a proxy that ends TLS. Setting it means accepting the authority's
+    /// terms.
     pub domains: String,
     /// Where the authority writes to, an e-mail address. Default empty: nowhere.
     pub email: String,
-    /// The URL of the authority's directory. Default Let's Encrypt.
+    /// The URL of the authority's directory. The default is that of Let's Encrypt.
     pub directory: String,
     /// CA certificates, PEM, by which the directory is trusted in addition to the system's. Default none.
     pub authority: PathBuf,
