@@ -24,7 +24,7 @@ use log::{
 use record::ids::PublicIds;
 use tracing::{info, warn};
 
-use super::{AppError, micros};
+use super::{AppError, part_settings::micros};
 use crate::config::Config;
 use accounts::Accounts;
 use base::clock::{self, monotonic, now};
