@@ -14,7 +14,10 @@ use ingest::recording::Step;
 use serde::{Deserialize, Serialize};
 use simulator::{Simulator, World};
 
-pub use self::{chronicle::Chronicle, pace::WorldClock};
+pub use self::{
+    chronicle::{Chronicle, ChronicleStores},
+    pace::WorldClock,
+};
 
 use crate::config::DemoConfig;
 use accounts::{Accounts, AccountsError};

@@ -23,12 +23,14 @@
 //!
 //! Start (`app::run`): signal handlers, metrics, recordings and certificates, the listening socket, the
 //! database, accounts, public ids, shards, archive, identity, the writer, background tasks, the acceptor,
-//! and last the sources. Invalid settings and unreadable files are fatal; an unreachable source is not.
+//! and last the sources. Invalid settings and unreadable files are fatal; an unreachable source is not. Each part in
+//! `app` has `start` and, if the stop waits for it, `RunningPart::stop` with a deadline.
 //!
-//! Stop: `/readyz` returns 503, the acceptor closes, sockets get a `bye` and `server.drain_ms` to leave,
-//! the writer exports its last records, then the archive, signals, ids, mail and usage write what is
-//! pending. If a part fails, the same stop runs within `server.failure_exit_ms`, and the process exits
-//! with code 70. Sockets then leave before the acceptor closes, so that `/readyz` can report the failure.
+//! Stop: `app::run` lists the running parts, each behind those that must outlive it, and stops them in reverse. A node
+//! of a cluster hands over its lead and its clients. Then `/readyz` returns 503, the acceptor closes, sockets get a `bye`
+//! and `server.drain_ms` to leave, the writer exports its last records, and the archive, signals, ids, mail, webhooks and
+//! usage write what is pending. If a part fails, the same stop runs within `server.failure_exit_ms`, and the process
+//! exits with code 70. Sockets then leave before the acceptor closes, so that `/readyz` can report the failure.
 
 pub mod app;
 pub mod cli;

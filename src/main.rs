@@ -90,7 +90,7 @@ fn serve(origin: ConfigOrigin, replay: Option<ReplayArgs>) -> Result<(), Box<dyn
     supervisor::install(Duration::from_millis(config.server.failure_exit_ms))?;
     let mode = match replay {
         Some(args) => RunMode::Recordings(args),
-        None => RunMode::of(&config),
+        None => RunMode::from_config(&config),
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let ended = runtime.block_on(app::run(config, Reloadable { origin, filter }, mode));

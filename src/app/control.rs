@@ -21,6 +21,7 @@ use tokio::{
 use tracing::warn;
 
 use crate::control::{ANSWER_WITHIN, ControlRequest, ControlResponse, REQUEST_BYTES_MAX};
+use base::supervisor::{self, Lifetime};
 use web::http::Registry;
 
 /// How long shards may take to answer.
@@ -33,7 +34,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 pub(super) type ReloadReply = oneshot::Sender<Result<String, String>>;
 
 /// The socket. Its file is gone when this is dropped.
-pub(super) struct ControlSocket {
+struct ControlSocket {
     listener: UnixListener,
     path: PathBuf,
     /// The user who may use it, besides root.
@@ -47,17 +48,8 @@ impl Drop for ControlSocket {
 }
 
 impl ControlSocket {
-    /// Opens it. Without it the hub works, and commands find no hub.
-    pub(super) fn open(path: &Path) -> Option<Self> {
-        Self::try_open(path.to_owned())
-            .inspect_err(|error| {
-                let (error, path) = (error as &dyn std::error::Error, path.display());
-                warn!(error, %path, "commands that reach the hub while it runs do not work");
-            })
-            .ok()
-    }
-
-    fn try_open(path: PathBuf) -> io::Result<Self> {
+    fn open(path: &Path) -> io::Result<Self> {
+        let path = path.to_owned();
         let bound = match UnixListener::bind(&path) {
             // It was left behind by a process that was killed, or another hub listens.
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
@@ -79,15 +71,29 @@ impl ControlSocket {
 }
 
 /// What commands act on.
-pub(super) struct ControlParts {
+pub(super) struct CommandServer {
     pub fanout: Fanout,
     pub registry: Registry,
     pub reloads: mpsc::Sender<ReloadReply>,
 }
 
-impl ControlParts {
-    /// Answers until `stopped`.
-    pub(super) async fn serve(self, socket: ControlSocket, mut stopped: watch::Receiver<bool>) {
+impl CommandServer {
+    /// Opens the socket at this path, and answers until `stopped`. Without the socket the hub works, and commands find no
+    /// hub.
+    pub(super) fn start(self, path: &Path, stopped: &watch::Receiver<bool>) {
+        match ControlSocket::open(path) {
+            Ok(socket) => {
+                let answering = self.serve(socket, stopped.clone());
+                supervisor::spawn("control", Lifetime::UntilStop, answering);
+            }
+            Err(error) => {
+                let (error, path) = (&error as &dyn std::error::Error, path.display());
+                warn!(error, %path, "commands that reach the hub while it runs do not work");
+            }
+        }
+    }
+
+    async fn serve(self, socket: ControlSocket, mut stopped: watch::Receiver<bool>) {
         loop {
             let accepted = tokio::select! {
                 accepted = socket.listener.accept() => accepted,
@@ -214,7 +220,7 @@ mod tests {
     use hub::pipeline;
     use record::ids::PublicIds;
 
-    fn parts() -> (ControlParts, mpsc::Receiver<ReloadReply>) {
+    fn parts() -> (CommandServer, mpsc::Receiver<ReloadReply>) {
         let (host, _receivers) = pipeline::channel(1, 8, PublicIds::default());
         let limits = fanout::Limits {
             shards: 1,
@@ -222,7 +228,7 @@ mod tests {
         };
         let fanout = Fanout::start(limits, "test", Box::new(host)).expect("it starts");
         let (reloads, requests) = mpsc::channel(1);
-        (ControlParts { fanout, registry: Registry::new(8, 8), reloads }, requests)
+        (CommandServer { fanout, registry: Registry::new(8, 8), reloads }, requests)
     }
 
     #[tokio::test]
@@ -235,7 +241,7 @@ mod tests {
         let socket = ControlSocket::open(&path).expect("a socket");
         let mode = fs::metadata(&path).expect("a file").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        assert!(ControlSocket::open(&path).is_none(), "another hub listens");
+        assert!(ControlSocket::open(&path).is_err(), "another hub listens");
         let ((parts, mut requests), (stop, stopped)) = (parts(), watch::channel(false));
         let serving = tokio::spawn(parts.serve(socket, stopped));
         let reloader = tokio::spawn(async move {
@@ -270,7 +276,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("control");
         drop(std::os::unix::net::UnixListener::bind(&path).expect("a socket"));
-        assert!(path.exists() && ControlSocket::open(&path).is_some());
+        assert!(path.exists() && ControlSocket::open(&path).is_ok());
     }
 
     /// The hub starts without it.
@@ -279,10 +285,10 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let file = folder.path().join("control");
         fs::write(&file, "a file of somebody").expect("it is written");
-        assert!(ControlSocket::open(&file).is_none());
+        assert!(ControlSocket::open(&file).is_err());
         assert_eq!(fs::read_to_string(&file).expect("it is there"), "a file of somebody");
         let long = folder.path().join("d".repeat(120));
-        assert!(ControlSocket::open(&long).is_none());
+        assert!(ControlSocket::open(&long).is_err());
         let unreachable = ask(&long, &ControlRequest::Reload).await;
         assert!(matches!(unreachable, Err(ControlError::NoHub { .. })), "{unreachable:?}");
     }

@@ -1,73 +1,70 @@
 //! Starts the services for customers: mail and payments.
 
-use std::{error::Error, net::SocketAddr, time::Duration};
+use std::{error::Error, path::PathBuf};
 
-use tokio::{sync::watch, task::JoinHandle};
+use tokio::{task::JoinHandle, time::timeout};
 use tracing::{info, warn};
 
-use super::{AppError, RunMode, mail};
+use super::{
+    AppError, RunMode, StartContext,
+    listening::HubAddress,
+    stopping::{RunningPart, StopDeadline},
+    stores::Stores,
+};
 use crate::config::{Config, PaymentsConfig};
 use accounts::{
     Accounts,
     clients::ClientDocuments,
+    mail::{self, MailContext, MailError},
     payments::{Payments, sandbox::Sandbox},
-    products::Prices,
 };
 use base::{
+    clock::wall,
     supervisor::{self, Lifetime},
     tls,
 };
 
 /// The running services.
-pub(super) struct Customers {
-    pub(super) payments: Payments,
+pub(super) struct RunningCustomers {
+    pub payments: Payments,
     /// The tasks to wait for at the stop.
-    pub(super) tasks: Vec<JoinHandle<()>>,
+    tasks: Vec<JoinHandle<()>>,
 }
 
-/// The addresses of the hub.
-#[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
-    pub(super) address: SocketAddr,
-    /// `s` if it serves TLS itself.
-    pub(super) secure: &'a str,
-    /// The URL where customers reach it, without a trailing slash.
-    pub(super) public_url: &'a str,
+impl RunningCustomers {
+    /// Starts the services. In a demo without mail settings, mails go into a folder next to the database and their
+    /// links are printed; without payment settings, payments go to the sandbox.
+    ///
+    /// # Errors
+    ///
+    /// If a secret or a certificate of the settings cannot be loaded, or if the sandbox does not start.
+    pub(super) async fn start(
+        context: StartContext<'_>,
+        Stores { accounts, prices, .. }: &Stores,
+        address: &HubAddress,
+    ) -> Result<Self, AppError> {
+        let settings = payment_settings(context, address).await?;
+        let payments = Payments::new(accounts, prices.clone(), &address.public_url, &settings)?;
+        let mut tasks = start_mail(context, accounts, &address.public_url)?;
+        let sweeping = payments.clone().run(context.stopped.clone());
+        tasks.push(supervisor::spawn("payments", Lifetime::UntilStop, sweeping));
+        Ok(Self { payments, tasks })
+    }
 }
 
-/// Starts the services, until `stopped` turns true. In a demo without mail settings, mails go into
-/// a folder next to the database and their links are printed; without payment settings, payments go
-/// to the sandbox.
-///
-/// # Errors
-///
-/// If a secret or a certificate of the settings cannot be loaded, or if the sandbox does not start.
-pub(super) async fn start(
-    accounts: &Accounts,
-    prices: &Prices,
-    place: Place<'_>,
-    (config, mode): (&Config, &RunMode),
-    stopped: &watch::Receiver<bool>,
-) -> Result<Customers, AppError> {
-    let settings = payment_settings(config, mode, place, stopped).await?;
-    let payments = Payments::new(accounts, prices.clone(), place.public_url, &settings)?;
-    let mut tasks = mail::start(accounts, config, place.public_url, stopped)?;
-    let sweeping = payments.clone().run(stopped.clone());
-    tasks.push(supervisor::spawn("payments", Lifetime::UntilStop, sweeping));
-    Ok(Customers { payments, tasks })
-}
-
-/// Waits for work in progress. A mail that a server has not accepted by then is cut off, and sent
-/// by the next run; an order is checked again.
-pub(super) async fn stop(mut tasks: Vec<JoinHandle<()>>, patience: Duration) {
-    let done = async {
-        for task in &mut tasks {
-            task.await.ok();
+impl RunningPart for RunningCustomers {
+    /// Waits for work in progress. A mail that a server has not accepted in time is cut off, and sent by the next run;
+    /// an order is checked again.
+    async fn stop(mut self, deadline: StopDeadline) {
+        let done = async {
+            for task in &mut self.tasks {
+                task.await.ok();
+            }
+        };
+        if timeout(deadline.patience(), done).await.is_err() {
+            info!("a mail or a payment was interrupted");
+            self.tasks.iter().for_each(JoinHandle::abort);
         }
-    };
-    if tokio::time::timeout(patience, done).await.is_err() {
-        info!("a mail or a payment was interrupted");
-        tasks.iter().for_each(JoinHandle::abort);
     }
 }
 
@@ -83,19 +80,43 @@ pub(super) fn client_documents(config: &Config) -> ClientDocuments {
 
 /// The payment settings; those of the sandbox in a demo without any.
 async fn payment_settings(
-    config: &Config,
-    mode: &RunMode,
-    Place { address, secure, .. }: Place<'_>,
-    stopped: &watch::Receiver<bool>,
+    StartContext { config, mode, stopped, .. }: StartContext<'_>,
+    HubAddress { address, secure, .. }: &HubAddress,
 ) -> Result<PaymentsConfig, AppError> {
-    let own = &config.payments;
-    let has_rails = own.offers_stripe() || own.offers_paypal();
-    if has_rails || !own.sandbox || !matches!(mode, RunMode::Demo) {
-        return Ok(own.clone());
+    let settings = &config.payments;
+    let has_rails = settings.offers_stripe() || settings.offers_paypal();
+    if has_rails || !settings.sandbox || !matches!(mode, RunMode::Demo) {
+        return Ok(settings.clone());
     }
     let certificate = config.tls.certificate.as_path();
     let certificate = Some(certificate).filter(|path| !path.as_os_str().is_empty());
     let hub_url = format!("http{secure}://{address}");
-    let sandbox = Sandbox::start(address, hub_url, certificate, stopped.clone()).await?;
-    Ok(sandbox.settings(own))
+    let sandbox = Sandbox::start(*address, hub_url, certificate, stopped.clone()).await?;
+    Ok(sandbox.settings(settings))
+}
+
+/// The folder for mail in a demo whose settings name no destination.
+pub(super) fn mail_folder(config: &Config) -> Option<PathBuf> {
+    let wanted = config.plays_demo() && config.mail.has_no_transport();
+    wanted.then(|| mail::demo_folder_for(config.server.db.beside()))
+}
+
+/// Starts sending the mails of the outbox.
+fn start_mail(
+    context: StartContext<'_>,
+    accounts: &Accounts,
+    public_url: &str,
+) -> Result<Vec<JoinHandle<()>>, MailError> {
+    let mail_context = MailContext {
+        database: accounts.database().clone(),
+        site: public_url.to_owned(),
+        demo_folder: mail_folder(context.config),
+        clock: wall,
+    };
+    let accounts = accounts.clone();
+    let link = move |link| {
+        let accounts = accounts.clone();
+        async move { accounts.link_text(link).await }
+    };
+    mail::start(&context.config.mail, mail_context, link, context.stopped)
 }

@@ -18,7 +18,7 @@ use accounts::{
     payments::{SetupError, sandbox::SandboxError},
     usage::UsageError,
 };
-use hub::sources::follow::FollowError;
+use hub::{pipeline::HubStopped, sources::follow::FollowError};
 use record::ids::IdsError;
 use web::http::tls::{TlsError, acme::AcmeError};
 
@@ -70,7 +70,7 @@ pub enum AppError {
     #[error("a part of the hub failed")]
     Part,
     #[error("the listener stopped unexpectedly")]
-    Door(#[source] Option<io::Error>),
+    Listener(#[source] Option<io::Error>),
     #[error("the fan-out did not start")]
     Fanout(#[from] StartError),
     #[error(transparent)]
@@ -96,6 +96,12 @@ pub const INVALID_SETTINGS: u8 = 2;
 
 /// The exit code after any other failure of a command.
 pub const FAILED: u8 = 1;
+
+impl From<HubStopped> for AppError {
+    fn from(_: HubStopped) -> Self {
+        Self::Part
+    }
+}
 
 impl AppError {
     /// The exit code of a hub that ends with this error: [`INVALID_SETTINGS`] if only the operator can mend it, by the

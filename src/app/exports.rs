@@ -48,20 +48,25 @@ pub(super) const IDLE_EVERY_US: Micros = 600_000_000;
 /// A snapshot because of the work since the last one is due after so many times the time that saving takes.
 const WORK_PER_SAVE: Micros = 4;
 
-/// The follower's consumers.
+/// Where the follower's exports go.
+pub(super) struct FeedConsumers {
+    pub reader: Reader,
+    pub inbox: Inbox,
+    pub signals: SignalBoard,
+    pub films: Option<FilmWriter>,
+    pub snapshots: Option<SnapshotWriter>,
+    pub decisions: StoredCount,
+    pub hub_handle: HubHandle,
+}
+
+/// Exports what the follower's hub has changed.
 pub(super) struct HistoryFeed {
+    to: FeedConsumers,
     live: LiveRecords,
-    reader: Reader,
-    inbox: Inbox,
-    signals: SignalBoard,
-    films: Option<FilmWriter>,
     films_failed: bool,
-    snapshots: Option<SnapshotWriter>,
     /// Exports of what the hub no longer has, oldest first, until the database has them.
     unwritten: VecDeque<UnwrittenExport>,
-    decisions: StoredCount,
     caught_up: Option<oneshot::Sender<()>>,
-    hub_handle: HubHandle,
     /// Whether it writes to the database: this node led last, as of the last look. One that has given up the lead writes what
     /// it did until then, as there may be no other.
     writes: bool,
@@ -130,45 +135,22 @@ const UNWRITTEN_REMOVED_MAX: usize = 4_096;
 const FOLLOWED_KEEP_US: Micros = 900_000_000;
 
 impl HistoryFeed {
-    /// Also returns the receiver of the news that all records of the time before the start are applied.
-    pub(super) fn new(
-        reader: Reader,
-        inbox: Inbox,
-        signals: SignalBoard,
-        films: Option<FilmWriter>,
-        snapshots: Option<SnapshotWriter>,
-        decisions: StoredCount,
-        hub_handle: HubHandle,
-    ) -> (Self, oneshot::Receiver<()>) {
+    /// Also returns the receiver of the signal that all records of the time before the start are applied.
+    pub(super) fn new(to: FeedConsumers) -> (Self, oneshot::Receiver<()>) {
         let (caught_up, is_caught_up) = oneshot::channel();
         let (live, caught_up) = (LiveRecords::default(), Some(caught_up));
-        let (films_failed, unwritten) = (false, VecDeque::new());
-        let writes = hub_handle.led_last();
-        let own = Self {
-            live,
-            reader,
-            inbox,
-            signals,
-            films,
-            films_failed,
-            snapshots,
-            unwritten,
-            decisions,
-            caught_up,
-            hub_handle,
-            writes,
-        };
-        (own, is_caught_up)
+        let (unwritten, writes) = (VecDeque::new(), to.hub_handle.led_last());
+        (Self { to, live, films_failed: false, unwritten, caught_up, writes }, is_caught_up)
     }
 
     /// Writes what is left of the films, and ends the thread of the snapshots after the one that it is
     /// writing.
     pub(super) fn end(mut self) {
-        if let Some(films) = &mut self.films {
+        if let Some(films) = &mut self.to.films {
             let synced = films.sync();
             self.note_films(synced);
         }
-        if let Some(SnapshotWriter { queue, thread, .. }) = self.snapshots {
+        if let Some(SnapshotWriter { queue, thread, .. }) = self.to.snapshots {
             drop(queue);
             // The supervisor has reported a panic.
             thread.join().ok();
@@ -248,7 +230,7 @@ impl HistoryFeed {
     }
 
     fn exported(&self) -> Exported {
-        let exported = [self.inbox.progress(), self.signals.progress().clone()];
+        let exported = [self.to.inbox.progress(), self.to.signals.progress().clone()];
         Exported(exported.map(|progress| {
             let queued = progress.queued();
             (progress, queued)
@@ -268,20 +250,20 @@ impl Exported {
 
 impl LogConsumer for HistoryFeed {
     fn record(&mut self, record: &Record) {
-        if let Some(films) = &mut self.films {
+        if let Some(films) = &mut self.to.films {
             let recorded = films.record(record);
             self.note_films(recorded);
         }
     }
 
     fn take_lacking(&mut self) -> Vec<ChannelId> {
-        self.films.as_mut().map(FilmWriter::take_lacking).unwrap_or_default()
+        self.to.films.as_mut().map(FilmWriter::take_lacking).unwrap_or_default()
     }
 
     fn image(&mut self, record: &Record, channel: &ChannelId, image: &ChannelImage) {
-        if let Some(films) = &mut self.films {
-            let place = (record.number, record.at);
-            films.image(place, channel, (image.epoch, image.seq), payload(&image.frame));
+        if let Some(films) = &mut self.to.films {
+            let position = (record.number, record.at);
+            films.image(position, channel, (image.epoch, image.seq), payload(&image.frame));
         }
     }
 
@@ -294,12 +276,12 @@ impl LogConsumer for HistoryFeed {
         }
         let changed = self.live.apply(changes);
         if self.writes {
-            self.signals.put(&signals);
-            self.inbox.put(&changed, trail, at);
+            self.to.signals.put(&signals);
+            self.to.inbox.put(&changed, trail, at);
         } else {
-            self.signals.restore(&signals);
+            self.to.signals.restore(&signals);
         }
-        self.reader.update(&changed.records, &changed.gone);
+        self.to.reader.update(&changed.records, &changed.gone);
         self.forget_written(at);
         if !removed.is_empty() || !signals.is_empty() {
             self.note_unwritten(removed, signals, at);
@@ -308,7 +290,7 @@ impl LogConsumer for HistoryFeed {
 
     fn wants_everything(&mut self, at: Micros) -> bool {
         // Looked at once: it may change at any time, and a node that begins to write exports everything.
-        let led_last = self.hub_handle.led_last();
+        let led_last = self.to.hub_handle.led_last();
         let begins = led_last && !self.writes;
         if begins {
             self.begin_to_write(at);
@@ -319,7 +301,7 @@ impl LogConsumer for HistoryFeed {
 
     fn unwritten(&mut self) -> Unwritten {
         // Read first: what is written meanwhile is written again.
-        let decisions_stored = self.decisions.get();
+        let decisions_stored = self.to.decisions.get();
         if self.writes {
             self.forget_written(Micros::MIN);
         }
@@ -330,7 +312,7 @@ impl LogConsumer for HistoryFeed {
     }
 
     fn snapshot(&mut self, position: LogPosition, state: SavedState, saved_us: Micros) {
-        if let Some(snapshots) = &mut self.snapshots {
+        if let Some(snapshots) = &mut self.to.snapshots {
             (snapshots.last, snapshots.saved_us) = (position.at, saved_us);
             snapshots.is_busy.store(true, Ordering::Relaxed);
             // There is room, as none is being written.
@@ -339,11 +321,10 @@ impl LogConsumer for HistoryFeed {
     }
 
     fn wants_snapshot(&self, at: Micros, played_us: Micros, has_changed: bool) -> bool {
-        self.snapshots.as_ref().is_some_and(|it| {
-            let is_low = is_low(Folder::Log);
-            it.timing.is_due(is_low, at - it.last, it.saved_us, played_us, has_changed)
-                && !it.is_busy.load(Ordering::Relaxed)
-        })
+        let Some(writer) = &self.to.snapshots else { return false };
+        let is_low = is_low(Folder::Log);
+        writer.timing.is_due(is_low, at - writer.last, writer.saved_us, played_us, has_changed)
+            && !writer.is_busy.load(Ordering::Relaxed)
     }
 
     fn caught_up(&mut self) {

@@ -1,18 +1,56 @@
-//! The sockets that the hub listens on.
+//! The sockets that the hub listens on, and the addresses at which it is reached.
 
 use std::{
     io::ErrorKind,
     net::{self, SocketAddr},
+    sync::Arc,
 };
 
+use rustls::ServerConfig;
 use tokio::net::{TcpListener, TcpSocket};
 
-use super::{AppError, service_manager};
+use super::{AppError, resolved::ResolvedSettings, service_manager};
 use crate::config::Config;
+use web::http::tls;
 
 /// Connections waiting to be accepted, as far as the system allows: after a restart all clients
 /// reconnect at once.
 const BACKLOG: u32 = 4096;
+
+/// The addresses of the hub.
+#[derive(Debug, Clone)]
+pub(super) struct HubAddress {
+    pub address: SocketAddr,
+    /// `s` if it serves TLS itself.
+    pub secure: &'static str,
+    /// The URL where customers reach it, without a trailing slash.
+    pub public_url: String,
+}
+
+/// What the hub listens with, before it serves.
+pub(super) struct Listener {
+    pub socket: Socket,
+    /// `None` if it does not serve TLS itself.
+    pub tls: Option<Arc<ServerConfig>>,
+    pub address: HubAddress,
+}
+
+impl Listener {
+    pub(super) fn open(config: &Config, resolved: &ResolvedSettings) -> Result<Self, AppError> {
+        let acme = || Some(resolved.acme.as_ref()?.certificate());
+        let certificate = resolved.certificate.clone().or_else(acme);
+        let tls = certificate.map(tls::server_config).transpose()?;
+        let secure = if tls.is_some() { "s" } else { "" };
+        let (socket, address) = Socket::open(config)?;
+        config.check_address(address)?;
+        let public_url = match config.server.public_url.trim_end_matches('/') {
+            "" => format!("http{secure}://{address}"),
+            url => url.to_owned(),
+        };
+        let address = HubAddress { address, secure, public_url };
+        Ok(Self { socket, tls, address })
+    }
+}
 
 /// The socket that clients connect to.
 pub(super) enum Socket {
@@ -24,7 +62,7 @@ pub(super) enum Socket {
 
 impl Socket {
     /// That of the service manager, or else one at `server.listen`; and its address.
-    pub(super) fn open(config: &Config) -> Result<(Self, SocketAddr), AppError> {
+    fn open(config: &Config) -> Result<(Self, SocketAddr), AppError> {
         if let Some(listener) = service_manager::listener()? {
             let address = listener.local_addr().map_err(AppError::PassedSocket)?;
             return Ok((Self::Listening(listener), address));

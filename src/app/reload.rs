@@ -21,7 +21,7 @@ use crate::{
     with_causes,
 };
 use accounts::{limits::Limits, products::Prices};
-use base::clock::wall;
+use base::{clock::wall, supervisor};
 use history::query::Competitions;
 use hub::config::sources::SourceConfig;
 use web::http::tls::{Certificate, CurrentCertificate, TlsError};
@@ -60,6 +60,8 @@ enum ReloadError {
 
 /// Reads the settings again and applies them.
 pub(super) struct Reloader {
+    signals: Signals,
+    requests: mpsc::Receiver<ReloadReply>,
     origin: ConfigOrigin,
     /// The settings in force.
     config: Config,
@@ -68,9 +70,16 @@ pub(super) struct Reloader {
 }
 
 impl Reloader {
-    pub(super) fn new(origin: ConfigOrigin, config: Config, parts: ReloadedParts) -> Self {
+    /// Also returns where commands request a reload.
+    pub(super) fn new(
+        signals: Signals,
+        origin: ConfigOrigin,
+        config: Config,
+        parts: ReloadedParts,
+    ) -> (Self, mpsc::Sender<ReloadReply>) {
         let sources = watch::Sender::new(config.sources.clone().into());
-        Self { origin, config, parts, sources }
+        let (reloads, requests) = mpsc::channel(1);
+        (Self { signals, requests, origin, config, parts, sources }, reloads)
     }
 
     /// The live sources of the settings in force.
@@ -79,24 +88,24 @@ impl Reloader {
     }
 
     /// Reloads the settings at each signal and each request, until a signal stops the hub.
-    pub(super) async fn reload_until_stop(
-        &mut self,
-        signals: &mut Signals,
-        requests: &mut mpsc::Receiver<ReloadReply>,
-    ) {
+    pub(super) async fn reload_until_stop(mut self) {
         loop {
             tokio::select! {
-                request = signals.next() => match request {
+                request = self.signals.next() => match request {
                     // The log says how it went.
                     SignalRequest::Reload => drop(self.reload()),
-                    SignalRequest::Stop => return,
+                    SignalRequest::Stop => break,
                 },
-                Some(reply) = requests.recv() => {
+                Some(reply) = self.requests.recv() => {
                     // The command may no longer wait.
                     reply.send(self.reload()).ok();
                 }
             }
         }
+        // Before the playback is dropped.
+        supervisor::stopping();
+        service_manager::is_stopping();
+        info!("stopping");
     }
 
     /// Applies all changes, or none. Says which settings have changed, or why nothing was applied.

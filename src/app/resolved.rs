@@ -126,7 +126,7 @@ pub(super) fn resolve_for_start(
 /// It must run in a runtime, as the hub does.
 #[must_use]
 pub fn check(config: &Config, now: i64) -> Vec<SettingProblem> {
-    let (_, found) = resolve(config, &RunMode::of(config), now);
+    let (_, found) = resolve(config, &RunMode::from_config(config), now);
     let mut problems = Problems(found);
     problems.take("server.listen", listening::check(config.server.listen));
     for (setting, folder, is_made) in folders(config) {

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use fanout::Micros;
+use fanout::{Epoch, Micros};
 use hub::{
     Epochs, Hub, HubInput, HubSettings,
     pipeline::Startup,
@@ -24,7 +24,7 @@ use log::{
 use record::ids::PublicIds;
 use tracing::{info, warn};
 
-use super::{AppError, micros};
+use super::{AppError, part_settings::micros};
 use crate::config::Config;
 use accounts::Accounts;
 use base::clock::{self, monotonic, now};
@@ -40,6 +40,8 @@ pub(super) struct OpenedLog {
     pub snapshots: Option<SnapshotStore>,
     /// The time of the newest snapshot.
     pub snapshot: Micros,
+    /// Whether the hub leads: always without a cluster, and a node that has begun a generation.
+    pub leads: bool,
 }
 
 /// The file with the name of the database that the log belongs to. With another database, public ids would name
@@ -156,7 +158,7 @@ pub(super) fn open(
         warn!("{finding}");
     }
     let snapshots = SnapshotStore::open(&settings).map_err(AppError::Snapshot)?;
-    let is_same = is_of(&settings.folder, &start.database);
+    let is_same = belongs_to(&settings.folder, &start.database);
     if !is_same && report.last > 0 {
         warn!("the log belongs to another database");
         // Its films and states name matches by the ids of that database.
@@ -164,8 +166,9 @@ pub(super) fn open(
             name == "films" || name.starts_with("snapshot-")
         })?;
     }
-    let opened = (&log, report.last, report.continuity == Continuity::Proven);
-    let restored = (is_same && start.restores).then(|| restore(start, opened, &snapshots));
+    let is_proven = report.continuity == Continuity::Proven;
+    let restored = (is_same && start.restores)
+        .then(|| restore(start, &log, report.last, is_proven, &snapshots));
     let Some(restored) = restored.flatten() else {
         if report.last > 0 {
             warn!("no state is restored from the log; the hub starts empty, in new epochs");
@@ -194,7 +197,7 @@ pub(super) fn open(
         None => {
             let startup = Startup::new(hub, Box::new(log));
             let (snapshot, snapshots) = (snapshot.at, Some(snapshots));
-            OpenedLog { startup, followed, snapshot, snapshots }
+            OpenedLog { startup, followed, snapshot, snapshots, leads: true }
         }
         Some(reason) => {
             warn!("all channels begin new epochs: {reason}");
@@ -262,7 +265,7 @@ pub(super) fn write_database_name(folder: &Path, database: &str) -> io::Result<(
 }
 
 /// Whether the log in this folder belongs to the database of this name.
-pub(super) fn is_of(folder: &Path, database: &str) -> bool {
+pub(super) fn belongs_to(folder: &Path, database: &str) -> bool {
     fs::read_to_string(folder.join(DATABASE_FILE)).is_ok_and(|name| name.trim() == database)
 }
 
@@ -282,11 +285,15 @@ pub(super) fn begin(
     let followed = hub.without_readers();
     let mut startup = Startup::new(hub, log);
     // It also marks where the state does not follow from the records before.
-    let epochs = Epochs { matches: super::random_epoch()?, feeds: super::random_epoch()? };
-    startup.take(HubInput::BeginEpochs { epochs }, now())?;
+    startup.take(HubInput::BeginEpochs { epochs: random_epochs()? }, now())?;
     startup.end_turn(now())?;
     let (followed, snapshot) = ((followed, position), position.at);
-    Ok(OpenedLog { startup, followed, snapshot, snapshots })
+    Ok(OpenedLog { startup, followed, snapshot, snapshots, leads: true })
+}
+
+/// Epochs in which no channel was before.
+pub(super) fn random_epochs() -> Result<Epochs, AppError> {
+    Ok(Epochs { matches: Epoch(getrandom::u32()?), feeds: Epoch(getrandom::u32()?) })
 }
 
 /// What a snapshot and the records after it give.
@@ -313,7 +320,9 @@ impl RestoredState {
 /// later records than it has.
 pub(super) fn restore(
     start: &HubStart<'_>,
-    (log, last, is_proven): (&FileLog, RecordNumber, bool),
+    log: &FileLog,
+    last: RecordNumber,
+    is_proven: bool,
     snapshots: &SnapshotStore,
 ) -> Option<RestoredState> {
     let (listed, damaged) = match snapshots.list() {

@@ -9,14 +9,18 @@ use std::{
     io,
     sync::{Arc, Mutex, PoisonError},
     thread,
-    time::Duration,
 };
 
-use log::RecordSource;
-use tokio::{runtime::Handle, sync::watch, task::JoinHandle, time};
+use tokio::{runtime::Handle, task::JoinHandle, time};
 use tracing::{info, warn};
 
 use self::{follower::WebhookFollower, recipients::Recipients};
+use super::{
+    StartContext,
+    running_hub::HubServices,
+    stopping::{RunningPart, StopDeadline},
+    stores::Stores,
+};
 use crate::config::Config;
 use accounts::{
     Accounts,
@@ -27,29 +31,12 @@ use base::{
     clock::wall,
     supervisor::{self, Lifetime},
     tls,
-    work::Work,
 };
-use database::Database;
-use hub::pipeline::HubHandle;
-use web::entitlement::Entitlement;
 use webhooks::{OnDisabled, Webhooks};
 
 const HOUR_US: Micros = 3_600_000_000;
 /// Mails about disabled webhooks that an account gets per hour: an owner can enable one again and again.
 const MAILS_MAX_PER_HOUR: u32 = 6;
-
-/// What webhooks are connected with.
-pub(super) struct WebhookParts {
-    pub webhooks: Webhooks,
-    /// Charged for deliveries.
-    pub work: Work,
-    pub accounts: Accounts,
-    pub entitlement: Entitlement,
-    pub hub_handle: HubHandle,
-    pub records: Arc<dyn RecordSource>,
-    /// Takes no writes once another node of the cluster leads.
-    pub fenced: Database,
-}
 
 /// The tasks of webhooks.
 pub(super) struct RunningWebhooks {
@@ -98,28 +85,25 @@ impl MailBudget {
 }
 
 impl RunningWebhooks {
-    /// Starts to record and to send, until `stopped` turns true. On a node of a cluster, only while it leads.
+    /// Starts to record and to send. On a node of a cluster, only while it leads.
     ///
     /// # Errors
     ///
     /// If the system refuses a thread.
-    pub(super) fn start(parts: WebhookParts, stopped: &watch::Receiver<bool>) -> io::Result<Self> {
-        let WebhookParts { webhooks, work, accounts, entitlement, hub_handle, records, fenced } =
-            parts;
-        let recipients = Recipients::new(accounts, entitlement);
-        let (may_receive, hub) = (recipients.may_receive(), hub_handle.clone());
-        let leads = move || hub.leads();
-        let sending = webhooks.start_sending(
-            work,
-            may_receive,
-            mail_that_disabled(),
-            leads,
-            wall,
-            stopped,
-        )?;
-        let stopped = stopped.clone();
-        let follower =
-            WebhookFollower::new(webhooks, fenced, recipients, records, hub_handle, stopped);
+    pub(super) fn start(
+        StartContext { stopped, .. }: StartContext<'_>,
+        stores: &Stores,
+        hub: &HubServices,
+    ) -> io::Result<Self> {
+        let recipients = Recipients::new(stores.accounts.clone(), stores.entitlement.clone());
+        // Charged for deliveries.
+        let work = hub.limits.work().clone();
+        let (may_receive, handle) = (recipients.may_receive(), hub.handle.clone());
+        let leads = move || handle.leads();
+        let on_disabled = mail_that_disabled();
+        let sending =
+            stores.webhooks.start_sending(work, may_receive, on_disabled, leads, wall, stopped)?;
+        let follower = WebhookFollower::new(stores, hub, recipients, stopped.clone());
         let runtime = Handle::current();
         let follower = supervisor::thread("webhook-events", Lifetime::UntilStop, move || {
             supervisor::yield_to_others();
@@ -127,16 +111,21 @@ impl RunningWebhooks {
         })?;
         Ok(Self { sending, follower })
     }
+}
 
+impl RunningPart for RunningWebhooks {
     /// Waits for both. A request that was not answered in time is cut off, and sent again by the next run.
-    pub(super) async fn end(self, patience: Duration) {
+    async fn stop(self, deadline: StopDeadline) {
         let Self { mut sending, follower } = self;
-        if time::timeout(patience, &mut sending).await.is_err() {
-            info!("a webhook was interrupted");
-            sending.abort();
-        }
-        // The supervisor has reported a panic.
-        tokio::task::spawn_blocking(move || follower.join().ok()).await.ok();
+        let ended = async {
+            if time::timeout(deadline.patience(), &mut sending).await.is_err() {
+                info!("a webhook was interrupted");
+                sending.abort();
+            }
+            // The supervisor has reported a panic.
+            tokio::task::spawn_blocking(move || follower.join().ok()).await.ok();
+        };
+        deadline.step("webhooks", ended).await;
     }
 }
 

@@ -85,13 +85,19 @@ struct ChronicleProgress {
     past: u64,
 }
 
+/// What is read and written.
+#[derive(Debug)]
+pub struct ChronicleStores {
+    pub accounts: Accounts,
+    pub archive: Archive,
+    pub reader: Reader,
+    pub ids: PublicIds,
+}
+
 #[derive(Debug)]
 pub struct Chronicle {
     run: DemoRun,
-    accounts: Accounts,
-    archive: Archive,
-    reader: Reader,
-    ids: PublicIds,
+    stores: ChronicleStores,
     settings: HubSettings,
     pace: WriteBudget,
     stopped: watch::Receiver<bool>,
@@ -130,8 +136,7 @@ impl Chronicle {
     #[must_use]
     pub fn new(
         run: DemoRun,
-        accounts: &Accounts,
-        (archive, reader, ids): (&Archive, &Reader, &PublicIds),
+        stores: ChronicleStores,
         settings: HubSettings,
         stopped: &watch::Receiver<bool>,
     ) -> Self {
@@ -144,11 +149,9 @@ impl Chronicle {
             hold_us: 0,
             ..settings
         };
-        let (accounts, archive, reader) = (accounts.clone(), archive.clone(), reader.clone());
-        let (ids, stopped) = (ids.clone(), stopped.clone());
-        archive.set_partial(true);
+        stores.archive.set_partial(true);
         let pace = WriteBudget::for_starts();
-        Self { run, accounts, archive, reader, ids, settings, pace, stopped }
+        Self { run, stores, settings, pace, stopped: stopped.clone() }
     }
 
     /// Brings the archive up to date, and repeats that once a day.
@@ -156,7 +159,7 @@ impl Chronicle {
         loop {
             let wait = match self.catch_up().await {
                 Ok(()) => {
-                    self.archive.set_partial(false);
+                    self.stores.archive.set_partial(false);
                     self.pace = WriteBudget::default();
                     self.until_tomorrow()
                 }
@@ -193,7 +196,7 @@ impl Chronicle {
         // Matches that were not over at the first start are so on the next day, and other leagues play then.
         let past = stored.as_ref().map_or(0, |done| done.past);
         if today <= 1 || past <= today.min(ALL_PLAYED) {
-            self.archive.set_partial(true);
+            self.stores.archive.set_partial(true);
             let past = world.past(today);
             played.extend(past.into_iter().filter(|it| !known.contains_key(&self.key(it))));
         }
@@ -221,7 +224,7 @@ impl Chronicle {
                     Some(_) => false,
                     None => day <= today + days_ahead(it.sport()),
                 };
-                is_new && it.start() > soonest && self.reader.get(key).is_none()
+                is_new && it.start() > soonest && self.stores.reader.get(key).is_none()
             });
             count += self.put(matches, RecordScope::Ahead { now: begun, priced }).await?;
             done.fixtures = done.fixtures.max(day + 1);
@@ -251,16 +254,16 @@ impl Chronicle {
     /// The key of a match in the archive; a key that matches nothing if the match has no public id
     /// yet.
     fn key(&self, planned: &ScheduledMatch) -> Key {
-        self.ids.get(planned.id()).map_or(0, |id| id.0)
+        self.stores.ids.get(planned.id()).map_or(0, |id| id.0)
     }
 
     fn known(&self) -> FxHashMap<Key, Status> {
-        let found = self.archive.find(&MatchQuery::default());
+        let found = self.stores.archive.find(&MatchQuery::default());
         found.briefs.iter().map(|brief| (brief.id, brief.status)).collect()
     }
 
     async fn done(&self) -> Result<Option<ChronicleProgress>, ChronicleError> {
-        let stored = self.accounts.meta(META).await?;
+        let stored = self.stores.accounts.meta(META).await?;
         let stored = stored.and_then(|text| serde_json::from_str::<ChronicleProgress>(&text).ok());
         let world = self.run.world();
         Ok(stored.filter(|done| (done.seed, done.start) == (world.seed, world.start)))
@@ -268,7 +271,7 @@ impl Chronicle {
 
     async fn remember(&self, done: &ChronicleProgress) -> Result<(), ChronicleError> {
         let text = serde_json::to_string(done).expect("a struct of numbers is JSON");
-        Ok(self.accounts.set_meta(META, &text).await?)
+        Ok(self.stores.accounts.set_meta(META, &text).await?)
     }
 
     /// Generates the records of these matches and writes them to the archive. Returns their number.
@@ -278,10 +281,10 @@ impl Chronicle {
         scope: RecordScope,
     ) -> Result<usize, ChronicleError> {
         let (settings, clock) = (self.settings, self.run.pace);
-        let ids = self.ids.clone();
+        let ids = self.stores.ids.clone();
         let make = |some: &[ScheduledMatch]| {
             let (some, ids) = (some.to_vec(), ids.clone());
-            tokio::task::spawn_blocking(move || records(&some, scope, (settings, clock), &ids))
+            tokio::task::spawn_blocking(move || records(&some, scope, settings, clock, &ids))
         };
         let mut some = matches.chunks(TOGETHER).map(make);
         let mut making: VecDeque<_> = some.by_ref().take(MADE_AHEAD).collect();
@@ -294,10 +297,10 @@ impl Chronicle {
             // Generate the next batches while this one is written.
             making.extend(some.next());
             // The running hub is responsible for matches in play.
-            records.retain(|record| self.reader.get(record.brief.id).is_none());
+            records.retain(|record| self.stores.reader.get(record.brief.id).is_none());
             // Public ids must be stored before the records that use them.
-            self.ids.flush().await?;
-            self.archive.put_once(&records, &mut self.pace, now()).await?;
+            self.stores.ids.flush().await?;
+            self.stores.archive.put_once(&records, &mut self.pace, now()).await?;
             count += records.len();
         }
         Ok(count)
@@ -308,7 +311,8 @@ impl Chronicle {
 fn records(
     matches: &[ScheduledMatch],
     scope: RecordScope,
-    (settings, pace): (HubSettings, WorldClock),
+    settings: HubSettings,
+    pace: WorldClock,
     ids: &PublicIds,
 ) -> Vec<Arc<MatchRecord>> {
     let epochs = Epochs { matches: Epoch(0), feeds: Epoch(0) };
@@ -373,8 +377,6 @@ mod tests {
     const EVERYTHING: RecordScope =
         RecordScope::Results { until: Micros::MAX, detailed_since: Micros::MIN };
 
-    const PLAYED: (HubSettings, WorldClock) = (SETTINGS, WorldClock::REAL);
-
     /// One in `every` matches of each sport.
     fn some(planned: Vec<ScheduledMatch>, every: usize) -> Vec<ScheduledMatch> {
         planned.into_iter().step_by(every).collect()
@@ -383,7 +385,8 @@ mod tests {
     #[test]
     fn results_have_scores_scorers_and_prices() {
         let planned = some(World::new(1, NOW).past(ALL_PLAYED), 30);
-        let records = records(&planned, EVERYTHING, PLAYED, &PublicIds::default());
+        let records =
+            records(&planned, EVERYTHING, SETTINGS, WorldClock::REAL, &PublicIds::default());
         assert_eq!(records.len(), planned.len());
         for record in &records {
             let MatchRecord { brief, play, prices, .. } = &**record;
@@ -416,7 +419,7 @@ mod tests {
         let mut planned = some(World::new(1, NOW).past(ALL_PLAYED), 25);
         planned.retain(|it| it.sport() == Sport::Football);
         let scope = RecordScope::Results { until: Micros::MAX, detailed_since: Micros::MAX };
-        let records = records(&planned, scope, PLAYED, &PublicIds::default());
+        let records = records(&planned, scope, SETTINGS, WorldClock::REAL, &PublicIds::default());
         assert!(records.len() > 20);
         for record in &records {
             let football = record.play.football().expect("football");
@@ -438,7 +441,8 @@ mod tests {
         // The first days, to keep the test short: each league plays once in three days, and the past keeps to quarters of
         // an hour.
         planned.retain(|it| it.start() <= NOW - 12 * DAY_US - DAY_US / 96);
-        let records = records(&planned, EVERYTHING, PLAYED, &PublicIds::default());
+        let records =
+            records(&planned, EVERYTHING, SETTINGS, WorldClock::REAL, &PublicIds::default());
         let mut played: BTreeMap<Key, BTreeMap<Key, u32>> = BTreeMap::new();
         for MatchSummary { competition, season, sides, .. } in records.iter().map(|it| &*it.brief) {
             assert!(season.is_some());
@@ -460,7 +464,9 @@ mod tests {
     fn figures_of_a_match_agree() {
         let mut planned = World::new(3, NOW).past(ALL_PLAYED);
         planned.retain(|it| it.sport() == Sport::Football && it.start() > NOW - 2 * DAY_US);
-        for record in records(&planned, EVERYTHING, PLAYED, &PublicIds::default()) {
+        for record in
+            records(&planned, EVERYTHING, SETTINGS, WorldClock::REAL, &PublicIds::default())
+        {
             let football = record.play.football().expect("football");
             let analysis = football.analysis.as_deref().expect("shots");
             let (sides, score) = (record.brief.sides.expect("sides"), record.brief.score);
@@ -515,7 +521,7 @@ mod tests {
         let last: Vec<_> = past.into_iter().rev().take(12).collect();
         let records = |until| {
             let scope = RecordScope::Results { until, detailed_since: Micros::MIN };
-            records(&last, scope, PLAYED, &PublicIds::default())
+            records(&last, scope, SETTINGS, WorldClock::REAL, &PublicIds::default())
         };
         assert!(records(NOW - DAY_US).is_empty());
         let until = NOW + DAY_US / 20;
@@ -530,7 +536,7 @@ mod tests {
         for priced in [true, false] {
             let scope = RecordScope::Ahead { now: NOW, priced };
             let numbered = PublicIds::default();
-            let records = records(&planned, scope, PLAYED, &numbered);
+            let records = records(&planned, scope, SETTINGS, WorldClock::REAL, &numbered);
             assert_eq!(records.len(), planned.len());
             let ids: BTreeSet<_> =
                 planned.iter().filter_map(|it| numbered.get(it.id())).map(|id| id.0).collect();

@@ -20,7 +20,7 @@ const EXCEPTIONS: [(&str, &[&str]); 6] = [
 ];
 
 /// Files and folders that have not been renamed yet.
-const NOT_YET: [&str; 13] = [
+const NOT_YET: [&str; 12] = [
     "accounts",
     "cluster",
     "database",
@@ -28,7 +28,6 @@ const NOT_YET: [&str; 13] = [
     "hub",
     "mcp",
     "simulator",
-    "src/app",
     "src/demo",
     "src/telemetry.rs",
     "tests/crash",

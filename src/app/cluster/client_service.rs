@@ -19,8 +19,7 @@ use std::{mem, sync::Arc, time::Duration};
 use accounts::Accounts;
 use cluster::node_log::Lead;
 use database::{LeaderSigns, within};
-use fanout::{Drain, Fanout};
-use hub::log_state::LogState;
+use fanout::Drain;
 use log::RecordSource;
 use metrics::counter;
 use tokio::{
@@ -28,6 +27,11 @@ use tokio::{
     time::{Instant, MissedTickBehavior, interval, sleep},
 };
 use tracing::{debug, info, warn};
+
+use crate::{
+    app::{part_settings::milliseconds, running_hub::HubServices},
+    config::Config,
+};
 
 /// Between two notes of the leader, and between two looks of a node that does not hear it.
 const EVERY: Duration = Duration::from_secs(1);
@@ -73,8 +77,7 @@ fn is_alone(silent: Duration, keys_silent: Duration, isolated_after: Duration) -
 
 /// Whether a node serves clients.
 pub(super) struct ClientService {
-    fanout: Fanout,
-    state: LogState,
+    hub: HubServices,
     signs: LeaderSigns,
     accounts: Accounts,
     isolated_after: Duration,
@@ -89,19 +92,17 @@ pub(super) struct ClientService {
 
 impl ClientService {
     pub(super) fn new(
-        fanout: Fanout,
-        state: LogState,
-        (signs, accounts): (LeaderSigns, Accounts),
-        isolated_after: Duration,
-        window_ms: u32,
+        config: &Config,
+        hub: HubServices,
+        signs: LeaderSigns,
+        accounts: Accounts,
     ) -> Self {
         Self {
-            fanout,
-            state,
+            hub,
             signs,
             accounts,
-            isolated_after,
-            window_ms,
+            isolated_after: Duration::from_millis(config.cluster.isolated_ms),
+            window_ms: milliseconds(config.server.drain_ms),
             look: None,
             next_look: Instant::now(),
             is_isolated: false,
@@ -111,9 +112,9 @@ impl ClientService {
 
     /// An operator drains the node, or ends that.
     pub(super) fn drain(&mut self, ends: bool) {
-        self.state.set_drained(!ends);
+        self.hub.log_state.set_drained(!ends);
         if !ends {
-            let (fanout, window_ms) = (self.fanout.clone(), self.window_ms);
+            let (fanout, window_ms) = (self.hub.fanout.clone(), self.window_ms);
             let drain = || {
                 tokio::spawn(async move {
                     sleep(NOTICE).await;
@@ -132,7 +133,7 @@ impl ClientService {
     /// The node has all that the leader has, or leads itself.
     pub(super) fn is_back(&mut self) {
         if mem::take(&mut self.is_isolated) {
-            self.state.set_isolated(false);
+            self.hub.log_state.set_isolated(false);
             self.take_clients();
             info!("this node hears the cluster again");
         }
@@ -140,22 +141,22 @@ impl ClientService {
 
     /// Takes clients, unless there is another reason not to.
     fn take_clients(&self) {
-        if self.drain.is_none() && !self.is_isolated && !self.state.is_alone() {
-            self.fanout.end_drain();
+        if self.drain.is_none() && !self.is_isolated && !self.hub.log_state.is_alone() {
+            self.hub.fanout.end_drain();
         }
     }
 
     fn send_clients_away(&self) {
-        self.fanout.drain(Drain::AtOnce { window_ms: self.window_ms });
+        self.hub.fanout.drain(Drain::AtOnce { window_ms: self.window_ms });
         counter!("matchwire_cluster_isolated_total").increment(1);
     }
 
     fn look_for_keys(&self, silent: Duration) {
         let is_alone = is_alone(silent, self.accounts.changes_silent(), self.isolated_after);
-        if is_alone == self.state.is_alone() {
+        if is_alone == self.hub.log_state.is_alone() {
             return;
         }
-        self.state.set_alone(is_alone);
+        self.hub.log_state.set_alone(is_alone);
         if is_alone {
             self.send_clients_away();
             warn!("this node reaches neither the cluster nor the database: it accepts no keys");
@@ -172,7 +173,7 @@ impl ClientService {
 
     /// The node leads.
     pub(super) async fn look_as_leader(&mut self) {
-        let refused_since = self.state.refused_since();
+        let refused_since = self.hub.log_state.refused_since();
         let refused = refused_since.map_or(Duration::ZERO, |since| since.elapsed());
         self.look_for_signs(refused, refused_since.is_some()).await;
     }
@@ -193,7 +194,7 @@ impl ClientService {
             self.next_look = Instant::now() + EVERY;
             if look.await.unwrap_or(false) {
                 self.is_isolated = true;
-                self.state.set_isolated(true);
+                self.hub.log_state.set_isolated(true);
                 self.send_clients_away();
                 warn!(
                     "this node is cut off, and another one leads: its clients are sent to other nodes"

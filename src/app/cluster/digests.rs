@@ -16,7 +16,7 @@ pub(super) async fn channels(hub: &HubHandle, after: &str) -> Result<Vec<String>
 }
 
 /// Digests of the documents of channels, `None` where there is no such channel.
-pub(super) async fn of(
+pub(super) async fn digests(
     hub: &HubHandle,
     channels: &[String],
 ) -> Result<Vec<Option<ChannelDigest>>, HubStopped> {

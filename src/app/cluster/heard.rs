@@ -49,9 +49,9 @@ impl Heard {
     }
 
     /// Another message: who sent it leads, or leaves the lead to this node or to any.
-    pub(super) fn read(&mut self, Message { node, body, .. }: &Message, own: &str) {
+    pub(super) fn read(&mut self, Message { node, body, .. }: &Message, local: &str) {
         self.is_called = match body {
-            Body::HandOver { to, .. } => **node != *own && (to.is_empty() || **to == *own),
+            Body::HandOver { to, .. } => **node != *local && (to.is_empty() || **to == *local),
             Body::Term { .. } | Body::Records(_) => false,
         };
         self.leader = Some(node.clone());

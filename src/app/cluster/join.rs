@@ -1,6 +1,6 @@
 //! Brings the node's own log up to the stream, and restores the hub from it.
 //!
-//! The own log is a copy of the stream's records. If it ends at a record that the stream has, the node copies what
+//! The node's log is a copy of the stream's records. If it ends at a record that the stream has, the node copies what
 //! is missing. If not, it takes the snapshot of another node. If there is none, it begins a generation: all channels
 //! get other epochs.
 
@@ -36,7 +36,7 @@ use crate::{
 
 /// Where a node is in the stream.
 #[derive(Debug, Clone, Copy, Default)]
-pub(in crate::app) struct Place {
+pub(super) struct StreamPosition {
     /// The last message that it has applied.
     pub seq: u64,
     /// The last record.
@@ -60,9 +60,9 @@ pub enum HistoryError {
     Malformed { seq: u64, problem: &'static str },
 }
 
-impl Place {
+impl StreamPosition {
     /// Goes on to the next message. Returns its records, if it has any.
-    pub(super) fn go_on(
+    pub(super) fn advance(
         &mut self,
         Followed { seq, message }: &Followed,
     ) -> Result<Option<EncodedRecords>, HistoryError> {
@@ -93,13 +93,8 @@ impl Place {
     }
 }
 
-/// A node that has joined.
-pub(in crate::app) struct Joined {
-    pub opened: OpenedLog,
-    pub place: Place,
-    /// Whether it leads already: it has begun a generation.
-    pub leads: bool,
-}
+/// What a node has when it has joined: the log, and where it is in the stream.
+type Joined = (OpenedLog, StreamPosition);
 
 /// The pause before a node that cannot join yet looks again.
 const RETRY_AFTER: Duration = Duration::from_millis(250);
@@ -113,8 +108,8 @@ const PEERS_WITHIN: Duration = Duration::from_secs(3);
 /// How long PostgreSQL may take to tell which terms there were. Without an answer only the stream tells.
 const DATABASE_WITHIN: Duration = Duration::from_secs(2);
 
-/// The node's own files.
-struct Own {
+/// The node's log and snapshots.
+struct NodeFiles {
     log: FileLog,
     snapshots: SnapshotStore,
     settings: LogSettings,
@@ -122,7 +117,7 @@ struct Own {
     usable: Option<LogPosition>,
 }
 
-impl Own {
+impl NodeFiles {
     fn open(config: &Config, start: &HubStart<'_>) -> Result<Self, AppError> {
         let settings = restart::log_settings(config);
         let (log, report) = restart::open_files(&settings)?;
@@ -130,7 +125,7 @@ impl Own {
             warn!("{finding}");
         }
         let snapshots = SnapshotStore::open(&settings).map_err(AppError::Snapshot)?;
-        let is_ours = restart::is_of(&settings.folder, &start.database);
+        let is_ours = restart::belongs_to(&settings.folder, &start.database);
         let is_whole = report.last > 0 && report.continuity == Continuity::Proven;
         let usable = (is_ours && is_whole).then_some(report.end);
         Ok(Self { log, snapshots, settings, usable })
@@ -153,15 +148,14 @@ impl Own {
     }
 }
 
-/// Joins the cluster. Waits as long as it takes until NATS answers, and until there is something to join if this node
-/// may not lead.
-pub(in crate::app) async fn join(
+/// See [`Cluster::join`].
+pub(super) async fn join(
     config: &Config,
     cluster: &Cluster,
     start: &HubStart<'_>,
     fresh: impl FnOnce() -> Hub,
 ) -> Result<Joined, AppError> {
-    let found = retry(async || match find_place(config, cluster, start).await {
+    let found = retry(async || match find_position(config, cluster, start).await {
         Ok(found) => Ok(Ok(found)),
         Err(AppError::Cluster(failure)) => Err(failure),
         Err(error) => Ok(Err(error)),
@@ -169,9 +163,9 @@ pub(in crate::app) async fn join(
     match found.await?? {
         JoinOutcome::Joined(joined) => Ok(*joined),
         JoinOutcome::NoState(generation) => {
-            let Generation { own, begun, restored } = *generation;
+            let Generation { files, begun, restored } = *generation;
             let hub = restored.map_or_else(fresh, |state| state.hub.hub);
-            begin_generation(cluster, start, own, begun, hub)
+            begin_generation(cluster, start, files, begun, hub)
         }
     }
 }
@@ -198,7 +192,7 @@ pub(super) async fn retry<T>(
 
 /// How an attempt to join ended.
 enum JoinOutcome {
-    /// A place from which to follow.
+    /// A position from which to follow.
     Joined(Box<Joined>),
     /// No node has the state of the cluster: this one has begun a term without it.
     NoState(Box<Generation>),
@@ -206,19 +200,19 @@ enum JoinOutcome {
 
 /// A term that begins without the state of the cluster.
 struct Generation {
-    own: Own,
+    files: NodeFiles,
     begun: BegunTerm,
-    /// The state of the own log.
+    /// The state of the node's log.
     restored: Option<RestoredState>,
 }
 
-async fn find_place(
+async fn find_position(
     config: &Config,
     cluster: &Cluster,
     start: &HubStart<'_>,
 ) -> Result<JoinOutcome, AppError> {
     let stream = &cluster.stream;
-    let mut own = Own::open(config, start)?;
+    let mut files = NodeFiles::open(config, start)?;
     // Whether a leader is of this version is known when it was heard.
     timeout(2 * BEAT_INTERVAL, leader(&cluster.beats)).await.ok();
     let mut reported = "";
@@ -235,7 +229,7 @@ async fn find_place(
             continue;
         }
         let end = stream.end().await.map_err(ClusterFailure::from)?;
-        let found = match own.usable {
+        let found = match files.usable {
             Some(position) => stream.find(position).await.map_err(ClusterFailure::from)?,
             None => None,
         };
@@ -243,18 +237,14 @@ async fn find_place(
         if let Some(seq) = found {
             let here = stream.read(seq).await.map_err(ClusterFailure::from)?;
             let term = here.map_or(0, |stored| stored.message.term);
-            let mut place = Place { seq, position: own.log.end(), term };
-            let copied = copy(stream, &mut own.log, &mut place, end).await;
-            own.usable = Some(own.log.end());
-            restored = restore(start, &own);
+            let mut reached = StreamPosition { seq, position: files.log.end(), term };
+            let copied = copy(stream, &mut files.log, &mut reached, end).await;
+            files.usable = Some(files.log.end());
+            restored = restore(start, &files);
             match (copied, restored.take()) {
                 (Ok(()), Some(state)) if state.is_as_logged() => {
-                    let opened = follow(cluster, own, state)?;
-                    return Ok(JoinOutcome::Joined(Box::new(Joined {
-                        opened,
-                        place,
-                        leads: false,
-                    })));
+                    let opened = follow(cluster, files, state)?;
+                    return Ok(JoinOutcome::Joined(Box::new((opened, reached))));
                 }
                 // The stream lost records while this node was away, and others went on with theirs.
                 (Ok(()) | Err(AppError::Cluster(ClusterFailure::History(_))), other) => {
@@ -266,8 +256,8 @@ async fn find_place(
         if end.last > 0
             && let Some(node) = peer(cluster).await
         {
-            let taken = take_snapshot(cluster, start, own, &node, end).await;
-            own = Own::open(config, start)?;
+            let taken = take_snapshot(cluster, start, files, &node, end).await;
+            files = NodeFiles::open(config, start)?;
             match taken {
                 Ok(()) => info!(from = node, "took the state of another node"),
                 Err(error) => {
@@ -285,11 +275,11 @@ async fn find_place(
             wait_for("a node of the cluster from which to take the state").await;
             continue;
         }
-        if restored.is_none() && own.usable.is_some() {
-            restored = restore(start, &own);
+        if restored.is_none() && files.usable.is_some() {
+            restored = restore(start, &files);
         }
-        let Some(begun) = begin_term(cluster, &own, end).await? else { continue };
-        return Ok(JoinOutcome::NoState(Box::new(Generation { own, begun, restored })));
+        let Some(begun) = begin_term(cluster, &files, end).await? else { continue };
+        return Ok(JoinOutcome::NoState(Box::new(Generation { files, begun, restored })));
     }
 }
 
@@ -301,41 +291,46 @@ async fn leader(beats: &Beats) {
     }
 }
 
-/// Copies what the stream has after this place, up to its end.
+/// Copies what the stream has after this position, up to its end.
 async fn copy(
     stream: &Stream,
     log: &mut FileLog,
-    place: &mut Place,
+    reached: &mut StreamPosition,
     end: StreamEnd,
 ) -> Result<(), AppError> {
-    if place.seq >= end.last {
+    if reached.seq >= end.last {
         return Ok(());
     }
-    let mut following = stream.follow(place.seq).await.map_err(ClusterFailure::from)?;
+    let mut following = stream.follow(reached.seq).await.map_err(ClusterFailure::from)?;
     // The rest of records in parts may never come.
-    while following.end_behind(place.seq) < end.last {
+    while following.end_behind(reached.seq) < end.last {
         let followed = following.recv_or_read().await.map_err(ClusterFailure::from)?;
         let Some(followed) = followed else { continue };
-        if let Some(records) = place.go_on(&followed).map_err(ClusterFailure::from)? {
+        if let Some(records) = reached.advance(&followed).map_err(ClusterFailure::from)? {
             log.append_encoded(&records)?;
         }
     }
     Ok(())
 }
 
-/// The state at the end of the own log.
-fn restore(start: &HubStart<'_>, own: &Own) -> Option<RestoredState> {
-    let last = own.log.end().number;
-    block_in_place(|| restart::restore(start, (&own.log, last, true), &own.snapshots))
+/// The state at the end of the node's log.
+fn restore(start: &HubStart<'_>, files: &NodeFiles) -> Option<RestoredState> {
+    let last = files.log.end().number;
+    block_in_place(|| restart::restore(start, &files.log, last, true, &files.snapshots))
 }
 
-/// Goes on from the own log as a node that follows.
-fn follow(cluster: &Cluster, own: Own, state: RestoredState) -> Result<OpenedLog, AppError> {
-    let Own { log, snapshots, .. } = own;
+/// Goes on from the node's log as a node that follows.
+fn follow(
+    cluster: &Cluster,
+    files: NodeFiles,
+    state: RestoredState,
+) -> Result<OpenedLog, AppError> {
+    let NodeFiles { log, snapshots, .. } = files;
     let RestoredState { hub, followed, snapshot, .. } = state;
     info!(record = hub.applied, matches = hub.hub.matches(), "follows the cluster");
     let startup = Startup::new(hub.hub, node_log(cluster, log)?);
-    Ok(OpenedLog { startup, followed, snapshot: snapshot.at, snapshots: Some(snapshots) })
+    let (snapshot, snapshots) = (snapshot.at, Some(snapshots));
+    Ok(OpenedLog { startup, followed, snapshot, snapshots, leads: false })
 }
 
 fn node_log(cluster: &Cluster, log: FileLog) -> Result<Box<dyn Log>, AppError> {
@@ -367,7 +362,7 @@ async fn peer(cluster: &Cluster) -> Option<String> {
 async fn take_snapshot(
     cluster: &Cluster,
     start: &HubStart<'_>,
-    own: Own,
+    files: NodeFiles,
     node: &str,
     end: StreamEnd,
 ) -> Result<(), AppError> {
@@ -379,36 +374,36 @@ async fn take_snapshot(
         return Err(ClusterFailure::NoSnapshot(node.to_owned()).into());
     };
     let since = at - start.settings.window.age_us;
-    let (after, before) = place_at(stream, since, end.first, seq).await?;
+    let (after, before) = position_at(stream, since, end.first, seq).await?;
     let before = before.unwrap_or(position);
-    let mut own = own.begin_after(before, start, "of-another-history")?;
-    let mut place = Place { seq: after, position: before, term: 0 };
+    let mut files = files.begin_after(before, start, "of-another-history")?;
+    let mut reached = StreamPosition { seq: after, position: before, term: 0 };
     loop {
-        match copy(stream, &mut own.log, &mut place, end).await {
+        match copy(stream, &mut files.log, &mut reached, end).await {
             Ok(()) => break,
             Err(AppError::Cluster(ClusterFailure::History(HistoryError::Generation {
                 seq: begins,
                 position,
                 ..
             }))) if begins <= seq => {
-                own = own.begin_after(position, start, "of-another-generation")?;
-                place = Place { seq: begins, position, term: 0 };
+                files = files.begin_after(position, start, "of-another-generation")?;
+                reached = StreamPosition { seq: begins, position, term: 0 };
             }
             Err(error) => return Err(error),
         }
     }
-    let file = own.snapshots.begin_receiving().map_err(AppError::Snapshot)?;
+    let file = files.snapshots.begin_receiving().map_err(AppError::Snapshot)?;
     let mut file = File::from_std(file);
     peers.download(node, &snapshot, &mut file).await.map_err(ClusterFailure::from)?;
-    let received = own.snapshots.receive(number, &file.into_std().await);
+    let received = files.snapshots.receive(number, &file.into_std().await);
     received.map_err(|error| AppError::Snapshot(std::io::Error::other(error)))?;
-    own.log.close()?;
+    files.log.close()?;
     Ok(())
 }
 
 /// The first message with records that were made at this time or later, of those up to `last`: the message before it,
 /// and the record. If there are none, the records begin after `last`.
-async fn place_at(
+async fn position_at(
     stream: &Stream,
     since: Micros,
     first: u64,
@@ -446,7 +441,7 @@ struct BegunTerm {
 /// Begins a term behind the end of the stream. `None` if another node was faster.
 async fn begin_term(
     cluster: &Cluster,
-    own: &Own,
+    files: &NodeFiles,
     end: StreamEnd,
 ) -> Result<Option<BegunTerm>, AppError> {
     let Cluster { stream, node, database, .. } = cluster;
@@ -455,7 +450,7 @@ async fn begin_term(
     let stored = timeout(DATABASE_WITHIN, database.stored_term(&stream.identity())).await;
     let stored = stored.ok().and_then(Result::ok).unwrap_or(0);
     // What this node has beyond the stream's end was published, so its numbers are not used again.
-    let position = own.usable.filter(|own| own.number >= last.number).unwrap_or(last);
+    let position = files.usable.filter(|end| end.number >= last.number).unwrap_or(last);
     let term = newest.max(stored) + 1;
     match append_term(stream, end.last, term, node, position).await {
         Ok(seq) => Ok(Some(BegunTerm { held: HeldTerm { term, seq }, position })),
@@ -506,7 +501,7 @@ pub(super) async fn append_term(
 fn begin_generation(
     cluster: &Cluster,
     start: &HubStart<'_>,
-    mut own: Own,
+    mut files: NodeFiles,
     BegunTerm { held, position }: BegunTerm,
     hub: Hub,
 ) -> Result<Joined, AppError> {
@@ -514,17 +509,17 @@ fn begin_generation(
         term = held.term,
         "no node has the state of the stream's end: all channels begin new epochs"
     );
-    let end = own.log.end();
+    let end = files.log.end();
     if (end.number, end.chain) != (position.number, position.chain) {
-        own = own.begin_after(position, start, "of-another-history")?;
+        files = files.begin_after(position, start, "of-another-history")?;
     }
-    restart::write_database_name(&own.settings.folder, &start.database)?;
+    restart::write_database_name(&files.settings.folder, &start.database)?;
     cluster.lead.take(held);
     cluster.fence.lead(&cluster.stream.identity(), held.term, true);
-    let Own { log, snapshots, .. } = own;
+    let NodeFiles { log, snapshots, .. } = files;
     let log = node_log(cluster, log)?;
     let opened = block_in_place(|| restart::begin(hub, log, Some(snapshots)))?;
     let position = opened.startup.records().end();
     let seq = cluster.lead.get().map_or(held.seq, |held| held.seq);
-    Ok(Joined { opened, place: Place { seq, position, term: held.term }, leads: true })
+    Ok((opened, StreamPosition { seq, position, term: held.term }))
 }

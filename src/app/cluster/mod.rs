@@ -23,12 +23,11 @@ use cluster::{
     StreamError, node_log::Lead,
 };
 use database::{Database, Fence, LeaderSigns};
-use fanout::{Drain, Fanout};
+use fanout::Drain;
 use hub::{
-    HubSettings, STATE_FORMAT, forward::LeaderRequest, log_state::LogState, pipeline::HubHandle,
-    recovery::DOCUMENT_FORMAT, signals::SignalSettings, turn::INPUTS_FORMAT,
+    Hub, STATE_FORMAT, forward::LeaderRequest, recovery::DOCUMENT_FORMAT, turn::INPUTS_FORMAT,
 };
-use log::{RecordSource, files::SnapshotStore};
+use log::files::SnapshotStore;
 use metrics::gauge;
 use tokio::{
     sync::{mpsc, oneshot, watch},
@@ -38,16 +37,22 @@ use tokio::{
 use tracing::error;
 
 use self::{
-    join::Place,
+    client_service::ClientService,
+    join::StreamPosition,
     node::{Node, NodeOrder},
 };
-use super::stopping::{StopDeadline, wait_for_sockets};
+use super::{
+    AppError,
+    restart::{HubStart, OpenedLog},
+    running_hub::HubServices,
+    serving::wait_for_sockets,
+    stopping::{RunningPart, StopDeadline},
+};
 use crate::config::Config;
 use base::supervisor::{self, Lifetime};
 use web::http::{ClusterNode, ClusterState, NodeState, Registry, ViewCluster};
 
 pub use self::join::HistoryError;
-pub(super) use self::join::join;
 
 /// What this program reads and writes. Nodes whose formats differ cannot follow one another.
 pub(crate) const FORMATS: Formats =
@@ -126,24 +131,26 @@ impl Cluster {
         let database = database.clone();
         Ok(Some(Self { config, node, stream, beats, peers, lead, fence, database }))
     }
+
+    /// Joins the cluster. Waits as long as it takes until NATS answers, and until there is something to join if this
+    /// node may not lead.
+    pub(super) async fn join(
+        self,
+        config: &Config,
+        start: &HubStart<'_>,
+        fresh: impl FnOnce() -> Hub,
+    ) -> Result<(OpenedLog, JoinedNode), AppError> {
+        let (opened, reached) = join::join(config, &self, start, fresh).await?;
+        let leads = opened.leads;
+        Ok((opened, JoinedNode { cluster: self, reached, leads }))
+    }
 }
 
-/// The parts of the process that a node works with.
-pub(super) struct NodeParts {
-    pub hub: HubHandle,
-    pub fanout: Fanout,
-    pub state: LogState,
-    /// The node's own copy of the log.
-    pub records: Arc<dyn RecordSource>,
-    pub snapshots: Option<SnapshotStore>,
-    /// The open sockets of this node.
-    pub registry: Registry,
-    pub limits: Limits,
-    pub accounts: Accounts,
-    /// In which clients that are sent away reconnect, in milliseconds.
-    pub drain_ms: u32,
-    /// The hub's settings from the moment it leads.
-    pub settings: (HubSettings, SignalSettings),
+/// A node that has joined, before it runs.
+pub(super) struct JoinedNode {
+    cluster: Cluster,
+    reached: StreamPosition,
+    leads: bool,
 }
 
 /// `term`: of the leader. Of a node that was deposed, and ends, an older beat may still say that it leads.
@@ -183,10 +190,10 @@ async fn watch_stream(stream: Stream, shown: watch::Sender<String>) {
 
 /// Exchanges with other nodes how many sockets accounts have.
 async fn count_sockets(stream: Stream, node: Arc<str>, registry: Registry) {
-    let own = || registry.accounts_with_many();
-    let others = |sockets| registry.set_at_others(sockets);
+    let local = || registry.accounts_with_many();
+    let remote = |sockets| registry.set_at_others(sockets);
     // It ends with the client, and then the node does too.
-    cluster::sockets::exchange(&stream, &node, own, others).await.ok();
+    cluster::sockets::exchange(&stream, &node, local, remote).await.ok();
 }
 
 /// Exchanges with other nodes what was used of limits.
@@ -203,10 +210,13 @@ async fn share_limits(stream: Stream, node: Arc<str>, limits: Limits) {
     cluster::limits::exchange(&stream, &node, here, elsewhere).await.ok();
 }
 
+fn spawn(part: &'static str, task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
+    supervisor::spawn(part, Lifetime::UntilStop, task)
+}
+
 /// A node at work.
 pub(super) struct RunningNode {
-    fanout: Fanout,
-    state: LogState,
+    hub: HubServices,
     leading: watch::Receiver<bool>,
     beats: Beats,
     /// The stream, in words.
@@ -221,49 +231,46 @@ pub(super) struct RunningNode {
 impl RunningNode {
     /// `requests`: what the hub asks of the leader's.
     pub(super) fn start(
-        cluster: Cluster,
-        (place, leads): (Place, bool),
-        parts: NodeParts,
+        config: &Config,
+        joined: JoinedNode,
+        accounts: &Accounts,
+        hub: HubServices,
+        snapshots: Option<SnapshotStore>,
         requests: mpsc::Receiver<LeaderRequest>,
     ) -> Self {
-        let (told, leading) = watch::channel(leads);
+        let (tells_leading, leading) = watch::channel(joined.leads);
+        let (tells_caught_up, caught_up) = oneshot::channel();
         let (orders, waiting) = mpsc::channel(ORDERS_MAX);
-        let (peers, hub) = (&cluster.peers, &parts.hub);
-        let answering = peers::answer(peers.clone(), hub.clone(), parts.snapshots.clone(), &orders);
-        let answering = supervisor::spawn("cluster-peers", Lifetime::UntilStop, answering);
-        let forwarding =
-            peers::forward(peers.clone(), cluster.beats.clone(), hub.clone(), requests);
-        let forwarding = supervisor::spawn("cluster-requests", Lifetime::UntilStop, forwarding);
-        let counting =
-            count_sockets(cluster.stream.clone(), cluster.node.clone(), parts.registry.clone());
-        let counting = supervisor::spawn("cluster-sockets", Lifetime::UntilStop, counting);
-        let limiting =
-            share_limits(cluster.stream.clone(), cluster.node.clone(), parts.limits.clone());
-        let limiting = supervisor::spawn("cluster-limits", Lifetime::UntilStop, limiting);
-        let (shown, view) = watch::channel("not known yet".to_owned());
-        let watching = watch_stream(cluster.stream.clone(), shown);
-        let watching = supervisor::spawn("cluster-stream", Lifetime::UntilStop, watching);
-        let signs = LeaderSigns::new(
-            parts.accounts.database(),
-            cluster.stream.identity(),
-            cluster.node.to_string(),
-        );
-        let records = Arc::clone(&parts.records);
-        let noting = client_service::note_commits(cluster.lead.clone(), records, signs.clone());
-        let noting = supervisor::spawn("cluster-signs", Lifetime::UntilStop, noting);
-        let beats = cluster.beats.clone();
-        let (catches_up, caught_up) = oneshot::channel();
-        let (fanout, state) = (parts.fanout.clone(), parts.state.clone());
-        let node = Node::new(cluster, place, leads, parts, told, signs, catches_up);
-        let node = supervisor::spawn("cluster", Lifetime::UntilStop, async move {
+        let (shown, stream_view) = watch::channel("not known yet".to_owned());
+        let Cluster { stream, node, beats, peers, lead, .. } = &joined.cluster;
+        let signs = LeaderSigns::new(accounts.database(), stream.identity(), node.to_string());
+        let answering = peers::answer(peers.clone(), hub.handle.clone(), snapshots, &orders);
+        let forwarding = peers::forward(peers.clone(), beats.clone(), hub.handle.clone(), requests);
+        let counting = count_sockets(stream.clone(), node.clone(), hub.registry.clone());
+        let limiting = share_limits(stream.clone(), node.clone(), hub.limits.clone());
+        let watching = watch_stream(stream.clone(), shown);
+        let noting =
+            client_service::note_commits(lead.clone(), Arc::clone(&hub.records), signs.clone());
+        let talking = [
+            spawn("cluster-peers", answering),
+            spawn("cluster-requests", forwarding),
+            spawn("cluster-sockets", counting),
+            spawn("cluster-limits", limiting),
+            spawn("cluster-stream", watching),
+            spawn("cluster-signs", noting),
+        ];
+        let beats = beats.clone();
+        let clients = ClientService::new(config, hub.clone(), signs, accounts.clone());
+        let node = Node::new(config, joined, hub.clone(), clients, tells_leading, tells_caught_up);
+        let node = async move {
             if let Err(error) = node.run(waiting).await {
                 let error = &error as &dyn std::error::Error;
                 error!(error, "this node cannot go on; it joins again when it starts again");
             }
-        });
-        let talking = [answering, forwarding, counting, limiting, watching, noting];
-        let caught_up = Some(caught_up);
-        Self { fanout, state, leading, beats, stream: view, orders, caught_up, node, talking }
+        };
+        let node = spawn("cluster", node);
+        let (stream, caught_up) = (stream_view, Some(caught_up));
+        Self { hub, leading, beats, stream, orders, caught_up, node, talking }
     }
 
     /// Waits until the node has what the stream had after it had restored its state, or has ended.
@@ -290,31 +297,39 @@ impl RunningNode {
 
     /// Hands the lead over, if the node has it, and sends its clients to other nodes, one after the other. It serves the rest
     /// meanwhile. Returns when they are gone, or the time of the drain is over.
-    pub(super) async fn leave(&self, deadline: StopDeadline) {
+    async fn leave(&self, deadline: StopDeadline) {
         let (reply, handed_over) = oneshot::channel();
         let to = String::new();
         if self.orders.send(NodeOrder::HandOver { to, reply }).await.is_ok() {
             // A node that follows has nothing to hand over.
             timeout(HAND_OVER_WITHIN, handed_over).await.ok();
         }
-        self.state.set_drained(true);
+        self.hub.log_state.set_drained(true);
         // What the leader's end has left. A quarter of it is for the closing handshakes of the last.
         let patience = deadline.patience();
         let over_ms = u32::try_from((patience / 4 * 3).as_millis()).unwrap_or(u32::MAX);
-        self.fanout.drain(Drain::Spread { over_ms });
-        wait_for_sockets(&self.fanout, patience).await;
+        self.hub.fanout.drain(Drain::Spread { over_ms });
+        wait_for_sockets(&self.hub.fanout, patience).await;
     }
+}
 
-    /// Hands the lead over, if the node has it, and ends the node.
-    pub(super) async fn stop(self) {
-        let Self { orders, node, talking, .. } = self;
-        for task in talking {
-            task.abort();
-            task.await.ok();
+impl RunningPart for RunningNode {
+    /// Hands the lead over, if the node has it, sends the clients to other nodes, and ends the node.
+    async fn stop(self, deadline: StopDeadline) {
+        if !supervisor::has_failed() {
+            timeout(deadline.patience(), self.leave(deadline)).await.ok();
         }
-        drop(orders);
-        // The supervisor has reported a panic.
-        timeout(HAND_OVER_WITHIN, node).await.ok();
+        let Self { orders, node, talking, .. } = self;
+        let ended = async {
+            for task in talking {
+                task.abort();
+                task.await.ok();
+            }
+            drop(orders);
+            // The supervisor has reported a panic.
+            timeout(HAND_OVER_WITHIN, node).await.ok();
+        };
+        deadline.step("cluster", ended).await;
     }
 }
 

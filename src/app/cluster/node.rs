@@ -13,13 +13,11 @@ use cluster::{
     PeerRequest, StreamError,
     node_log::{HeldTerm, Lead},
 };
-use database::LeaderSigns;
-use fanout::Fanout;
 use hub::{
-    log_state::LogState,
+    HubSettings,
     pipeline::{ClusterInput, HubStopped},
+    signals::SignalSettings,
 };
-use log::RecordSource;
 use metrics::{counter, gauge};
 use tokio::{
     sync::{mpsc, oneshot, watch},
@@ -29,11 +27,15 @@ use tokio::{
 use tracing::{info, warn};
 
 use super::{
-    Cluster, FORMATS, NodeParts,
+    Cluster, FORMATS, JoinedNode,
     client_service::ClientService,
     heard::Heard,
-    join::{HistoryError, Place, append_term},
+    join::{HistoryError, StreamPosition, append_term},
     readers::ReadIndex,
+};
+use crate::{
+    app::{part_settings, running_hub::HubServices},
+    config::Config,
 };
 use base::{Micros, clock::now};
 
@@ -85,47 +87,55 @@ pub(super) enum NodeOrder {
     Drain { ends: bool },
 }
 
-/// A node that has joined.
+/// A node that runs.
 pub(super) struct Node {
     cluster: Cluster,
-    place: Place,
+    reached: StreamPosition,
     leads: bool,
-    parts: NodeParts,
-    /// Told whether the node leads, and its sources run.
+    hub: HubServices,
+    /// The hub's settings from the moment it leads.
+    settings: HubSettings,
+    signals: SignalSettings,
+    /// Tells whether the node leads, and its sources run.
     leading: watch::Sender<bool>,
     is_clock_wrong: bool,
     shown: Arc<Mutex<Shown>>,
     clients: ClientService,
-    /// Told once the node has what the stream had when it began to follow, or leads.
+    /// Tells that the node has what the stream had when it began to follow, or leads.
     caught_up: Option<oneshot::Sender<()>>,
 }
 
 /// What the node's beats say of it.
 #[derive(Debug, Clone, Copy, Default)]
 struct Shown {
-    place: Place,
+    reached: StreamPosition,
     leads: bool,
     is_stale: bool,
 }
 
 impl Node {
     pub(super) fn new(
-        cluster: Cluster,
-        place: Place,
-        leads: bool,
-        parts: NodeParts,
+        config: &Config,
+        joined: JoinedNode,
+        hub: HubServices,
+        clients: ClientService,
         leading: watch::Sender<bool>,
-        signs: LeaderSigns,
         caught_up: oneshot::Sender<()>,
     ) -> Self {
-        let caught_up = Some(caught_up);
-        let shown = Arc::default();
-        let after = Duration::from_millis(cluster.config.isolated_ms);
-        let (fanout, state) = (parts.fanout.clone(), parts.state.clone());
-        let told = (signs, parts.accounts.clone());
-        let clients = ClientService::new(fanout, state, told, after, parts.drain_ms);
-        let is_clock_wrong = false;
-        Self { cluster, place, leads, parts, leading, is_clock_wrong, shown, clients, caught_up }
+        let JoinedNode { cluster, reached, leads } = joined;
+        Self {
+            cluster,
+            reached,
+            leads,
+            hub,
+            settings: part_settings::settings(config),
+            signals: config.signals.settings(),
+            leading,
+            is_clock_wrong: false,
+            shown: Arc::default(),
+            clients,
+            caught_up: Some(caught_up),
+        }
     }
 
     /// Runs until the process stops or the node cannot go on.
@@ -149,12 +159,12 @@ impl Node {
 
     /// Feeds the hub from the stream until the node leads. Returns true when the process stops.
     async fn follow(&mut self, orders: &mut mpsc::Receiver<NodeOrder>) -> Result<bool, NodeError> {
-        let mut following = self.cluster.stream.follow(self.place.seq).await?;
+        let mut following = self.cluster.stream.follow(self.reached.seq).await?;
         let mut look = interval(LOOK_EVERY);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut heard = self.last_heard().await;
         let mut probing: Option<JoinHandle<bool>> = None;
-        let waiting = self.parts.hub.waiting_readers.clone();
+        let waiting = self.hub.handle.waiting_readers.clone();
         let mut readers = ReadIndex::new(following.end_reader(), waiting);
         // What was made while the node restored its state.
         let mut end = None;
@@ -170,9 +180,9 @@ impl Node {
                         return Err(NodeError::OtherFormats { leader: followed.message.node });
                     }
                     heard.read(&followed.message, &self.cluster.node);
-                    if let Some(records) = self.place.go_on(&followed)? {
+                    if let Some(records) = self.reached.advance(&followed)? {
                         let input = ClusterInput::Records(records);
-                        self.parts.hub.cluster.send(input).await.map_err(|_| HubStopped)?;
+                        self.hub.handle.cluster.send(input).await.map_err(|_| HubStopped)?;
                     }
                     // The answer to its append was lost.
                     if matches!(followed.message.body, Body::Term { .. })
@@ -181,11 +191,11 @@ impl Node {
                         self.take_lead().await?;
                         return Ok(false);
                     }
-                    heard.has(self.place.seq);
+                    heard.has(self.reached.seq);
                     self.answer(&mut readers, &following).await?;
                 }
                 awaited = readers.next() => {
-                    if awaited.seq > self.place.seq {
+                    if awaited.seq > self.reached.seq {
                         following.note_end(awaited.seq);
                     }
                     self.answer(&mut readers, &following).await?;
@@ -193,17 +203,17 @@ impl Node {
                 () = self.cluster.beats.changed() => {
                     self.compare_clocks();
                     let beats = self.cluster.beats.all();
-                    let own = beats.iter().find(|heard| *heard.beat.node == *self.cluster.node);
-                    heard.echo_at = own.map(|heard| heard.beat.at).or(heard.echo_at);
+                    let echo = beats.iter().find(|heard| *heard.beat.node == *self.cluster.node);
+                    heard.echo_at = echo.map(|heard| heard.beat.at).or(heard.echo_at);
                     if let Some(leader) = self.cluster.beats.leader()
-                        && leader.beat.term >= self.place.term
+                        && leader.beat.term >= self.reached.term
                     {
                         if leader.beat.formats != FORMATS {
                             return Err(NodeError::OtherFormats { leader: leader.beat.node });
                         }
                         heard.note(leader.at);
                         heard.told(leader.beat.seq, leader.at);
-                        heard.has(self.place.seq);
+                        heard.has(self.reached.seq);
                         following.note_end(leader.beat.seq);
                     }
                 }
@@ -243,17 +253,17 @@ impl Node {
         readers: &mut ReadIndex,
         following: &Following,
     ) -> Result<(), HubStopped> {
-        let seq = following.end_behind(self.place.seq);
+        let seq = following.end_behind(self.reached.seq);
         let Some(last) = readers.take_answered(seq) else { return Ok(()) };
         let input = ClusterInput::CaughtUp(last);
-        self.parts.hub.cluster.send(input).await.map_err(|_| HubStopped)
+        self.hub.handle.cluster.send(input).await.map_err(|_| HubStopped)
     }
 
     /// What the last message says that the node has: perhaps its leader has left while the node joined.
     async fn last_heard(&self) -> Heard {
         let Cluster { stream, node, .. } = &self.cluster;
         let mut heard = Heard::new();
-        if let Ok(Ok(Some(last))) = timeout(ANSWER_WITHIN, stream.read(self.place.seq)).await {
+        if let Ok(Ok(Some(last))) = timeout(ANSWER_WITHIN, stream.read(self.reached.seq)).await {
             heard.read(&last.message, node);
         }
         heard
@@ -266,7 +276,7 @@ impl Node {
         {
             *last = Some(end.last);
         }
-        if last.is_some_and(|last| following.end_behind(self.place.seq) >= last) {
+        if last.is_some_and(|last| following.end_behind(self.reached.seq) >= last) {
             self.tell_caught_up();
         }
     }
@@ -288,7 +298,7 @@ impl Node {
         if is_stale != heard.is_stale {
             heard.is_stale = is_stale;
             let since = is_stale.then(|| now() - micros(silent));
-            self.parts.fanout.set_stale(since);
+            self.hub.fanout.set_stale(since);
             gauge!("matchwire_cluster_stale").set(f64::from(u8::from(is_stale)));
         }
     }
@@ -344,23 +354,23 @@ impl Node {
         let Cluster { stream, node, .. } = &self.cluster;
         let Ok(Ok(end)) = timeout(ANSWER_WITHIN, stream.end()).await else { return Ok(false) };
         // Parts of records whose leader ended before it appended the rest.
-        let seq = following.end_behind(self.place.seq);
+        let seq = following.end_behind(self.reached.seq);
         if end.last > seq {
             // There is something to apply first, and perhaps the leader lives.
             following.note_end(end.last);
             return Ok(false);
         }
-        let term = self.place.term + 1;
-        match append_term(stream, seq, term, node, self.place.position).await {
+        let term = self.reached.term + 1;
+        match append_term(stream, seq, term, node, self.reached.position).await {
             Ok(seq) => {
-                (self.place.seq, self.place.term) = (seq, term);
+                (self.reached.seq, self.reached.term) = (seq, term);
                 let silent_ms = heard.at.elapsed().as_millis();
                 info!(term, silent_ms, "this node leads");
                 self.take_lead().await?;
                 Ok(true)
             }
-            Err(AppendError::Refused { last, .. }) if last < self.place.seq => {
-                Err(NodeError::Lost { seq: self.place.seq, last })
+            Err(AppendError::Refused { last, .. }) if last < self.reached.seq => {
+                Err(NodeError::Lost { seq: self.reached.seq, last })
             }
             // Another node was faster, or the answer was lost. The stream tells which.
             Err(AppendError::Refused { last, .. }) => {
@@ -373,16 +383,16 @@ impl Node {
 
     /// The stream has the node's term at its end.
     async fn take_lead(&mut self) -> Result<(), NodeError> {
-        let Place { seq, term, .. } = self.place;
+        let StreamPosition { seq, term, .. } = self.reached;
         self.cluster.lead.take(HeldTerm { term, seq });
         self.cluster.fence.lead(&self.cluster.stream.identity(), term, false);
         let (reply, leads) = oneshot::channel();
-        let (settings, signals) = self.parts.settings.clone();
+        let (settings, signals) = (self.settings, self.signals.clone());
         let lead = ClusterInput::Lead { settings, signals, reply };
-        self.parts.hub.cluster.send(lead).await.map_err(|_| HubStopped)?;
+        self.hub.handle.cluster.send(lead).await.map_err(|_| HubStopped)?;
         leads.await.map_err(|_| HubStopped)?;
         self.leads = true;
-        self.parts.fanout.set_stale(None);
+        self.hub.fanout.set_stale(None);
         self.clients.is_back();
         self.leading.send_replace(true);
         counter!("matchwire_cluster_takeovers_total").increment(1);
@@ -420,17 +430,17 @@ impl Node {
     async fn hand_over(&mut self, to: String) -> Result<(), NodeError> {
         self.leading.send_replace(false);
         let (reply, yielded) = oneshot::channel();
-        self.parts.hub.cluster.send(ClusterInput::Yield(reply)).await.map_err(|_| HubStopped)?;
+        self.hub.handle.cluster.send(ClusterInput::Yield(reply)).await.map_err(|_| HubStopped)?;
         yielded.await.map_err(|_| HubStopped)?;
         let Some(HeldTerm { term, seq }) = self.cluster.lead.give_up() else { return Ok(()) };
         self.leads = false;
-        self.place = Place { seq, term, position: self.parts.records.end() };
+        self.reached = StreamPosition { seq, term, position: self.hub.records.end() };
         info!(term, to, "this node hands the lead over");
         let Cluster { stream, node, .. } = &self.cluster;
-        let body = Body::HandOver { position: self.place.position, to };
+        let body = Body::HandOver { position: self.reached.position, to };
         let message = Message { term, node: node.to_string(), body };
         match stream.append(seq, &message, &format!("{node}-{term}-hand-over")).await {
-            Ok(seq) => self.place.seq = seq,
+            Ok(seq) => self.reached.seq = seq,
             // The others notice that nobody leads.
             Err(error) => {
                 warn!(error = &error as &dyn std::error::Error, "the others are not told of it");
@@ -441,7 +451,7 @@ impl Node {
 
     /// Notes what the node's beats say.
     fn show(&self, is_stale: bool) {
-        let shown = Shown { place: self.place, leads: self.leads, is_stale };
+        let shown = Shown { reached: self.reached, leads: self.leads, is_stale };
         *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = shown;
     }
 
@@ -451,9 +461,7 @@ impl Node {
             node: self.cluster.node.to_string(),
             role: self.cluster.config.role,
             lead: self.cluster.lead.clone(),
-            records: Arc::clone(&self.parts.records),
-            fanout: self.parts.fanout.clone(),
-            state: self.parts.state.clone(),
+            hub: self.hub.clone(),
             shown: Arc::clone(&self.shown),
         };
         move || maker.beat()
@@ -464,19 +472,17 @@ struct BeatMaker {
     node: String,
     role: cluster::Role,
     lead: Lead,
-    records: Arc<dyn RecordSource>,
-    fanout: Fanout,
-    state: LogState,
+    hub: HubServices,
     shown: Arc<Mutex<Shown>>,
 }
 
 impl BeatMaker {
     fn beat(&self) -> Beat {
-        let Shown { place, leads, is_stale } =
+        let Shown { reached, leads, is_stale } =
             *self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        let (end, held) = (self.records.end(), self.lead.get());
-        let term = held.map_or(place.term, |held| held.term);
-        self.state.set_behind(is_stale);
+        let (end, held) = (self.hub.records.end(), self.lead.get());
+        let term = held.map_or(reached.term, |held| held.term);
+        self.hub.log_state.set_behind(is_stale);
         let lag_ms = if leads { 0 } else { u64::try_from((now() - end.at) / 1000).unwrap_or(0) };
         gauge!("matchwire_cluster_leads").set(f64::from(u8::from(leads)));
         #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
@@ -490,14 +496,14 @@ impl BeatMaker {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             term,
             leads,
-            ready: !is_stale && !self.state.is_drained(),
-            drained: self.state.is_drained(),
+            ready: !is_stale && !self.hub.log_state.is_drained(),
+            drained: self.hub.log_state.is_drained(),
             in_sync: true,
-            seq: held.map_or(place.seq, |held| held.seq),
+            seq: held.map_or(reached.seq, |held| held.seq),
             number: end.number,
             chain: end.chain,
             lag_ms,
-            sockets: self.fanout.sockets() as u64,
+            sockets: self.hub.fanout.sockets() as u64,
             formats: FORMATS,
             at: now(),
         }

@@ -172,7 +172,8 @@ impl PeerHandler for Handler {
                 Ok(names) => PeerReply::Channels(names),
                 Err(HubStopped) => refused("it stops"),
             },
-            PeerRequest::Digests { channels } => match digests::of(&self.hub, &channels).await {
+            PeerRequest::Digests { channels } => match digests::digests(&self.hub, &channels).await
+            {
                 Ok(digests) => PeerReply::Digests(digests),
                 Err(HubStopped) => refused("it stops"),
             },

@@ -10,7 +10,7 @@ fn problems(text: &str) -> Vec<(String, String, bool)> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let _guard = runtime.as_ref().expect("a runtime").enter();
     let config: Config = toml::from_str(text).expect("settings");
-    let (_, problems) = resolve(&config, &RunMode::of(&config), NOW);
+    let (_, problems) = resolve(&config, &RunMode::from_config(&config), NOW);
     let shown = |problem: SettingProblem| {
         (problem.setting, crate::with_causes(&problem.error), problem.is_fatal)
     };

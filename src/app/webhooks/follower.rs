@@ -14,13 +14,13 @@ use metrics::counter;
 use tokio::{runtime::Handle, sync::watch, time};
 use tracing::{error, info, warn};
 
-use super::recipients::Recipients;
+use super::{HubServices, Stores, recipients::Recipients};
 use accounts::AccountsError;
 use base::{
     Micros,
     clock::{monotonic, wall},
 };
-use database::{Database, is_deposed};
+use database::is_deposed;
 use fanout::ChannelId;
 use hub::pipeline::HubHandle;
 use webhooks::{EventKind, Extractor, MetConditions, Position, PriceCrossing, Recorder, Webhooks};
@@ -108,21 +108,18 @@ enum FollowError {
 }
 
 impl WebhookFollower {
-    /// `fenced`: the database of the recorder.
     pub(super) fn new(
-        webhooks: Webhooks,
-        fenced: Database,
+        stores: &Stores,
+        hub: &HubServices,
         recipients: Recipients,
-        records: Arc<dyn RecordSource>,
-        hub: HubHandle,
         stopped: watch::Receiver<bool>,
     ) -> Self {
         Self {
-            recorder: webhooks.recorder(fenced),
-            webhooks,
+            recorder: stores.webhooks.recorder(stores.fenced.clone()),
+            webhooks: stores.webhooks.clone(),
             recipients,
-            records,
-            hub,
+            records: Arc::clone(&hub.records),
+            hub: hub.handle.clone(),
             stopped,
             refreshed: None,
             changes: 0,

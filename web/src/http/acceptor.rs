@@ -245,7 +245,7 @@ impl Acceptor {
         fault::point();
         let begun = Instant::now();
         let mut bytes = Vec::new();
-        let patience = self.shared.parts.handshake_timeout;
+        let patience = Duration::from_millis(self.shared.parts.server.handshake_timeout_ms);
         let (mut connection, upgrade) =
             timeout(patience, self.first_upgrade(tcp, &mut bytes)).await??;
         if let Some(Upgrade { uri, mut request, length }) = upgrade

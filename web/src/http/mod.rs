@@ -61,7 +61,6 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
 };
 
 use axum::{
@@ -71,7 +70,6 @@ use axum::{
 use fanout::{Fanout, socket::SocketOptions};
 use hyper::HeaderMap;
 use metrics_exporter_prometheus::PrometheusHandle;
-use rustls::ServerConfig;
 use tokio::{sync::watch, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
@@ -90,6 +88,7 @@ pub use self::{
 use crate::{
     api::{self, ApiParts},
     clock,
+    config::ServerConfig,
     entitlement::Entitlement,
     images::Images,
     limits::Limits,
@@ -141,26 +140,20 @@ pub struct ServerParts {
     pub signals: SignalBoard,
     /// Recordings of matches that can be replayed, if they are kept.
     pub films: Option<Films>,
-    /// Where clients reach the hub, without a trailing slash.
+    /// Where clients reach the hub, without a trailing slash: `server.public_url`, or derived from the listen address.
     pub public_url: String,
-    /// Whether `public_url` is a setting, not derived from the listen address.
-    pub configured_url: bool,
     /// Shown on the page of a demo, to requests for a loopback host only.
     pub demo_key: Option<String>,
     /// Interrupts the source of a demo, on request of a page on this machine.
     pub demo_feed: Option<PlaybackControl>,
     /// What the test channels publish, if there are any.
     pub test_truth: Option<TestTruth>,
-    /// Whether visitors without a key see the day's boards on the home page.
-    pub public_boards: bool,
     /// TLS, if the hub itself terminates it.
-    pub tls: Option<Arc<ServerConfig>>,
-    /// The number of connections of which nothing has been read yet, and the time each has to send the head
-    /// of a request.
+    pub tls: Option<Arc<rustls::ServerConfig>>,
+    /// Settings for requests.
+    pub server: ServerConfig,
+    /// The number of connections of which nothing has been read yet.
     pub handshakes_max: usize,
-    pub handshake_timeout: Duration,
-    /// The time that each request has to send its body; pushes have `ingest.body_ms`.
-    pub body_timeout: Duration,
     /// Whether sockets may agree to compressed messages.
     pub deflate: bool,
     /// Connections whose file descriptor is not below this are closed: the others are for the log and the database.
@@ -169,8 +162,6 @@ pub struct ServerParts {
     pub connections: ConnectionLimits,
     /// Limits on what the kernel buffers for a reader.
     pub socket_options: SocketOptions,
-    /// Days for which browsers must use TLS only; 0 omits the header.
-    pub hsts_days: u32,
     /// The file of refused messages.
     pub quarantine: PathBuf,
     /// Settings for pushed messages.
@@ -212,7 +203,8 @@ impl Shared {
     /// The address of the hub as the client of a request with these headers knows it, without a trailing
     /// slash. It is also the issuer of OAuth.
     fn base_url(&self, headers: &HeaderMap) -> String {
-        api::base::of(headers, &self.parts.public_url, self.parts.configured_url)
+        let ServerParts { public_url, server, .. } = &self.parts;
+        api::base::of(headers, public_url, !server.public_url.is_empty())
     }
 
     /// Whether browsers reach the hub over TLS, its own or a proxy's.
@@ -317,7 +309,7 @@ fn router(shared: Arc<Shared>) -> Router {
                 signals: shared.parts.signals.clone(),
                 predictor: shared.parts.predictor.clone(),
                 public_url: shared.parts.public_url.as_str().into(),
-                configured_url: shared.parts.configured_url,
+                configured_url: !shared.parts.server.public_url.is_empty(),
                 prices: shared.parts.prices.clone(),
             }
             .into(),

@@ -124,7 +124,7 @@ pub(super) async fn home(visit: Visit, request: Request) -> Result<Response, Sit
     }
     visit.show(&LandingPage {
         shell: visit.shell("/"),
-        boards: parts.public_boards,
+        boards: parts.server.public_boards,
         offers: pricing::offers(&visit),
     })
 }
@@ -185,7 +185,7 @@ pub(super) async fn board(
     State(shared): State<Arc<Shared>>,
     Path(sport): Path<String>,
 ) -> Result<Response, HttpError> {
-    if !shared.parts.public_boards || !["football", "tennis"].contains(&&*sport) {
+    if !shared.parts.server.public_boards || !["football", "tennis"].contains(&&*sport) {
         return Err(HttpError::NotFound);
     }
     let body = match rest::image(&shared, &sport, 0).await {

@@ -157,7 +157,7 @@ impl HttpService {
         let parts = &self.shared.parts;
         let body_time = match is_push(request.uri()) {
             true => Duration::from_millis(parts.ingest.body_ms),
-            false => parts.body_timeout,
+            false => Duration::from_millis(parts.server.body_timeout_ms),
         };
         let (request, deadline) = body_deadline::limit(request, body_time);
         match self.router.call(request).await {
@@ -190,10 +190,10 @@ fn hsts(parts: &ServerParts) -> Option<HeaderValue> {
     let is_loopback = name == "localhost"
         || name.ends_with(".localhost")
         || name.parse().is_ok_and(|address: IpAddr| address.is_loopback());
-    if is_loopback || parts.hsts_days == 0 {
+    if is_loopback || parts.server.hsts_days == 0 {
         return None;
     }
-    let seconds = u64::from(parts.hsts_days) * 24 * 60 * 60;
+    let seconds = u64::from(parts.server.hsts_days) * 24 * 60 * 60;
     HeaderValue::try_from(format!("max-age={seconds}")).ok()
 }
 

@@ -217,12 +217,12 @@ impl Texts {
         let make = async { Ok::<_, HttpError>(SharedBody::of(filled())) };
         let body = shared.documents.get_or_make(&name, make).await?;
         let mut response = CacheControl::REFERENCE.answer_shared(&request.headers, &body);
-        if shared.parts.configured_url {
-            response.extensions_mut().insert(Permanent);
-            response.headers_mut().insert(CACHE_CONTROL, PUBLIC);
-        } else {
+        if shared.parts.server.public_url.is_empty() {
             response.headers_mut().insert(CACHE_CONTROL, OWN);
             response.headers_mut().insert(VARY, ADDRESS_FIELDS);
+        } else {
+            response.extensions_mut().insert(Permanent);
+            response.headers_mut().insert(CACHE_CONTROL, PUBLIC);
         }
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
         Ok(response)

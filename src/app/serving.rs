@@ -1,0 +1,183 @@
+//! The HTTP server: starts it with all that requests are answered from, and stops it with all sockets.
+
+use std::{future, io, time::Duration};
+
+use fanout::{Drain, Fanout};
+use tokio::{
+    sync::watch,
+    task::{JoinError, JoinHandle, JoinSet},
+    time::timeout,
+};
+use tracing::info;
+
+use super::{
+    AppError, StartContext,
+    cluster::RunningNode,
+    customers,
+    listening::Listener,
+    milliseconds,
+    part_settings::{connection_limits, proxies, socket_options},
+    running_hub::StartedHub,
+    stopping::{RunningPart, StopDeadline},
+    stores::Stores,
+};
+use crate::{config::ServerConfig, test_match::test_match};
+use accounts::{OAuth, payments::Payments, usage::Meter};
+use base::supervisor::{self, Lifetime, fault};
+use history::query::History;
+use hub::{quarantine, test_channels::TestTruth};
+use web::{
+    http::{self, ServerParts},
+    images::Images,
+};
+
+/// How the HTTP server ended. If it stopped as it should, it leaves the requests that are not answered yet.
+type Served = io::Result<JoinSet<()>>;
+
+/// What requests are answered from.
+pub(super) fn parts(
+    StartContext { config, metrics, open_files, .. }: StartContext<'_>,
+    listener: &Listener,
+    stores: &Stores,
+    started: &StartedHub,
+    payments: &Payments,
+    meter: &Meter,
+) -> ServerParts {
+    let hub = &started.services;
+    let history = History::new(stores.history.reader.clone(), stores.history.archive.clone());
+    ServerParts {
+        accounts: stores.accounts.clone(),
+        prices: stores.prices.clone(),
+        entitlement: stores.entitlement.clone(),
+        payments: payments.clone(),
+        webhooks: stores.webhooks.clone(),
+        oauth: OAuth::new(stores.accounts.clone(), config.oauth.clone()),
+        clients: customers::client_documents(config),
+        limits: hub.limits.clone(),
+        proxies: proxies(config),
+        fanout: hub.fanout.clone(),
+        hub_handle: hub.handle.clone(),
+        cluster: started.node.as_ref().map(RunningNode::view),
+        log_state: hub.log_state.clone(),
+        registry: hub.registry.clone(),
+        meter: meter.clone(),
+        metrics: metrics.clone(),
+        history: history.with_competitions(stores.history.competitions.clone()),
+        predictor: stores.history.predictor.clone(),
+        signals: stores.history.signals.clone(),
+        films: hub.films.clone(),
+        public_url: listener.address.public_url.clone(),
+        demo_key: stores.demo_key.clone(),
+        demo_feed: started.sources.demo_control(),
+        test_truth: config.server.test_channels.then(|| TestTruth::new(test_match())),
+        quarantine: quarantine::path_beside(config.server.db.beside()),
+        tls: listener.tls.clone(),
+        handshakes_max: config.fanout.sockets_max,
+        descriptors_max: open_files.for_connections(),
+        connections: connection_limits(&config.server, open_files),
+        socket_options: socket_options(&config.fanout),
+        deflate: config.fanout.deflate,
+        server: config.server.clone(),
+        ingest: config.ingest.clone(),
+        numbers: http::Numbers::of(&config.server, &config.fanout, &config.hub, &config.limits),
+        images: Images::new(&config.images),
+        mcp: config.mcp.clone(),
+        stale_after_ms: milliseconds(config.feeds.stale_after_ms),
+    }
+}
+
+/// The HTTP server with the open sockets.
+pub(super) struct RunningServer {
+    fanout: Fanout,
+    /// `None` once it has ended.
+    serving: Option<JoinHandle<Served>>,
+    settings: ServerConfig,
+    /// Tells all parts to stop.
+    stop: watch::Sender<bool>,
+}
+
+impl RunningServer {
+    /// Starts to accept connections, until [`RunningPart::stop`] makes `stop` true.
+    ///
+    /// # Errors
+    ///
+    /// If the system refuses to listen.
+    pub(super) fn start(
+        StartContext { config, stopped, .. }: StartContext<'_>,
+        listener: Listener,
+        parts: ServerParts,
+        stop: watch::Sender<bool>,
+    ) -> Result<Self, AppError> {
+        let fanout = parts.fanout.clone();
+        let Listener { socket, address, .. } = listener;
+        let serving = http::serve(socket.listen(address.address)?, parts, stopped.clone());
+        let serving = Some(supervisor::spawn("http", Lifetime::Finite, serving));
+        Ok(Self { fanout, serving, settings: config.server.clone(), stop })
+    }
+
+    /// Waits until the server ends although nobody has stopped it.
+    pub(super) async fn ended(&mut self) -> AppError {
+        let served = match &mut self.serving {
+            Some(serving) => serving.await,
+            None => future::pending().await,
+        };
+        self.serving = None;
+        supervisor::stopping();
+        AppError::Listener(flatten(served).err())
+    }
+}
+
+impl RunningPart for RunningServer {
+    /// Closes the acceptor and all sockets, and waits until open requests are answered, up to the configured time.
+    async fn stop(self, deadline: StopDeadline) {
+        let Self { fanout, serving, settings, stop } = self;
+        supervisor::stopping();
+        let drain_ms = if supervisor::has_failed() {
+            fault::hang_if_wanted().await;
+            // The acceptor stays meanwhile, so that probes learn from `/readyz` why they should not
+            // connect.
+            drain(&fanout, settings.drain_ms.min(settings.failure_exit_ms / 2)).await;
+            0
+        } else {
+            settings.drain_ms
+        };
+        stop.send_replace(true);
+        // The acceptor is closed first, so that closed clients do not reconnect to this process.
+        let serving = async { flatten(serving?.await).ok() };
+        let answering = deadline.step("http", serving).await;
+        let mut answering = answering.flatten().unwrap_or_default();
+        deadline.step("sockets", drain(&fanout, drain_ms)).await;
+        let answered = async { while answering.join_next().await.is_some() {} };
+        if timeout(deadline.patience(), answered).await.is_err() {
+            info!("open requests were dropped at the drain deadline");
+        }
+    }
+}
+
+/// Treats a panic of the HTTP server as a failure like others.
+fn flatten(served: Result<Served, JoinError>) -> Served {
+    served.unwrap_or_else(|panic| Err(io::Error::other(panic)))
+}
+
+/// Closes all sockets and waits until they are gone, up to the configured time.
+async fn drain(fanout: &Fanout, drain_ms: u64) {
+    fanout.drain(Drain::AtOnce { window_ms: milliseconds(drain_ms) });
+    wait_for_sockets(fanout, Duration::from_millis(drain_ms)).await;
+    let fanout = fanout.clone();
+    tokio::task::spawn_blocking(move || fanout.stop()).await.ok();
+}
+
+/// Waits until all sockets are gone, up to this time.
+pub(super) async fn wait_for_sockets(fanout: &Fanout, patience: Duration) {
+    let deadline = tokio::time::sleep(patience);
+    let mut look = tokio::time::interval(Duration::from_millis(20));
+    let gone = async {
+        while fanout.sockets() > 0 {
+            look.tick().await;
+        }
+    };
+    tokio::select! {
+        () = gone => {}
+        () = deadline => info!(sockets = fanout.sockets(), "sockets were dropped at the deadline"),
+    }
+}
