@@ -182,7 +182,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
     let restored = archive::signals::restore(accounts.database(), &board).await;
     restored.map_err(AppError::Archive)?;
     let (inbox, worker) = Inbox::new(archive.clone(), reader.clone(), &config.archive);
-    let identities = IdentityStore::of(accounts.database());
+    let identities = IdentityStore::new(accounts.database());
     let remembered = identities.load().await.map_err(AppError::Identity)?;
     let hub_start = restart::HubStart {
         ids: &ids,
