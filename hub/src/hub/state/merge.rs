@@ -84,8 +84,8 @@ impl Match {
     /// stream this only changes documents of races, which show their title.
     fn apply_about(&mut self, about: &About, origin: Origin<'_>, delta: &mut MatchDelta) {
         let title = |about: &About| {
-            let About { round_name, venue, country, distance, .. } = about.clone();
-            (round_name, venue, country, distance)
+            let About { round_name, venue, country, distance, .. } = about;
+            (round_name.clone(), venue.clone(), country.clone(), distance.clone())
         };
         let titled = title(&self.about);
         if self.primaries.get(FactKind::Fixture) == Some(origin.source) {
