@@ -528,7 +528,7 @@ impl FromRow<'_, AnyRow> for Doubt {
     }
 }
 
-fn description(row: &AnyRow, id: &str, prefix: &str) -> Result<MatchDescription, sqlx::Error> {
+fn description(row: &AnyRow, column: &str, prefix: &str) -> Result<MatchDescription, sqlx::Error> {
     let text = |name: &str| row.try_get::<String, _>(format!("{prefix}{name}").as_str());
     Ok(MatchDescription {
         id: id_of(row.try_get(column)?),
