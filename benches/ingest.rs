@@ -136,7 +136,7 @@ fn matches_after(lines: &[&[u8]]) -> Vec<Match> {
             let found = find_or_add(&mut matches, &event);
             let Some(found) = found else { continue };
             let (source, id) = (SourceNumber(0), event.match_id);
-            let origin = Origin { source, own: id, moment, sources: &sources };
+            let origin = Origin { source, local_id: id, moment, sources: &sources };
             let mut delta = MatchDelta::default();
             found.apply(&event.fact, origin, &mut delta);
         }

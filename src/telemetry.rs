@@ -85,8 +85,10 @@ pub fn start_logging(config: &LoggingConfig) -> Result<LogFilter, TelemetryError
 /// answer as an error; metrics count requests and refusals. The NATS library logs each of twenty attempts a second to
 /// connect; the cluster reports that the connection is lost and made.
 fn of_the_hub() -> FilterFn<fn(&Metadata<'_>) -> bool> {
-    let is_logged: fn(&Metadata<'_>) -> bool = |it| {
-        !["lapin", "rmcp", "async_nats"].iter().any(|library| it.target().starts_with(library))
+    let is_logged: fn(&Metadata<'_>) -> bool = |metadata| {
+        !["lapin", "rmcp", "async_nats"]
+            .iter()
+            .any(|library| metadata.target().starts_with(library))
     };
     filter_fn(is_logged)
 }

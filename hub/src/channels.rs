@@ -104,7 +104,7 @@ pub struct Channels {
 /// The channels of one match.
 #[derive(Debug, Default)]
 pub struct MatchChannels {
-    own: Option<Box<ChannelEntry>>,
+    match_channel: Option<Box<ChannelEntry>>,
     consensus: Option<Box<ChannelEntry>>,
     /// By the book's index in the match.
     books: Vec<Option<Box<ChannelEntry>>>,
@@ -296,15 +296,15 @@ impl MatchChannels {
         let copy = |entry: &Option<Box<ChannelEntry>>| {
             entry.as_deref().map(|entry| Box::new(entry.without_readers()))
         };
-        let (own, consensus) = (copy(&self.own), copy(&self.consensus));
-        Self { own, consensus, books: self.books.iter().map(copy).collect() }
+        let (match_channel, consensus) = (copy(&self.match_channel), copy(&self.consensus));
+        Self { match_channel, consensus, books: self.books.iter().map(copy).collect() }
     }
 
     /// The channel of this subject, if it is one of this match.
     #[must_use]
     pub fn get(&self, subject: Subject) -> Option<&ChannelEntry> {
         match subject {
-            Subject::Match(_) => self.own.as_deref(),
+            Subject::Match(_) => self.match_channel.as_deref(),
             Subject::Consensus(_) => self.consensus.as_deref(),
             Subject::Book(_, book) => self.books.get(book)?.as_deref(),
             Subject::Board(_) | Subject::Feeds | Subject::Signals => None,
@@ -312,7 +312,7 @@ impl MatchChannels {
     }
 
     pub fn get_mut(&mut self, subject: Subject) -> Option<&mut ChannelEntry> {
-        self.place(subject)?.as_deref_mut()
+        self.slot(subject)?.as_deref_mut()
     }
 
     /// Opens a channel of this match.
@@ -322,42 +322,42 @@ impl MatchChannels {
         {
             self.books.resize_with(book + 1, || None);
         }
-        if let Some(place) = self.place(entry.subject) {
-            *place = Some(Box::new(entry));
+        if let Some(slot) = self.slot(entry.subject) {
+            *slot = Some(Box::new(entry));
         }
     }
 
     /// Closes a channel.
     pub fn close(&mut self, subject: Subject) -> Option<ChannelEntry> {
-        self.place(subject)?.take().map(|entry| *entry)
+        self.slot(subject)?.take().map(|entry| *entry)
     }
 
     /// Closes all channels: those of books, the consensus, the match.
     pub fn into_all(self) -> impl Iterator<Item = ChannelEntry> {
         let books = self.books.into_iter().flatten();
-        books.chain(self.consensus).chain(self.own).map(|entry| *entry)
+        books.chain(self.consensus).chain(self.match_channel).map(|entry| *entry)
     }
 
     /// All channels.
     pub fn iter(&self) -> impl Iterator<Item = &ChannelEntry> {
         let books = self.books.iter().flatten();
-        books.chain(&self.consensus).chain(&self.own).map(|entry| &**entry)
+        books.chain(&self.consensus).chain(&self.match_channel).map(|entry| &**entry)
     }
 
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut ChannelEntry> {
         let books = self.books.iter_mut().flatten();
-        books.chain(&mut self.consensus).chain(&mut self.own).map(|entry| &mut **entry)
+        books.chain(&mut self.consensus).chain(&mut self.match_channel).map(|entry| &mut **entry)
     }
 
     /// The sequence of the match's own channel, which its prices reflect.
     #[must_use]
     pub fn match_seq(&self) -> Option<Seq> {
-        self.own.as_ref().map(|entry| entry.sequence.head())
+        self.match_channel.as_ref().map(|entry| entry.sequence.head())
     }
 
-    fn place(&mut self, subject: Subject) -> Option<&mut Option<Box<ChannelEntry>>> {
+    fn slot(&mut self, subject: Subject) -> Option<&mut Option<Box<ChannelEntry>>> {
         match subject {
-            Subject::Match(_) => Some(&mut self.own),
+            Subject::Match(_) => Some(&mut self.match_channel),
             Subject::Consensus(_) => Some(&mut self.consensus),
             Subject::Book(_, book) => self.books.get_mut(book),
             Subject::Board(_) | Subject::Feeds | Subject::Signals => None,

@@ -191,8 +191,8 @@ impl Committer {
         let mut records = records.into_iter();
         let mut changes: Vec<Change> = Vec::new();
         let mut oldest: Option<Micros> = None;
-        let mut traced: Vec<TracedMessage> = Vec::new();
-        for WaitingTurn { turn, oldest: received, decisions, traced: mut own } in turns.drain(..) {
+        let mut all_traced: Vec<TracedMessage> = Vec::new();
+        for WaitingTurn { turn, oldest: received, decisions, mut traced } in turns.drain(..) {
             let is_logged = turn.is_logged();
             let changed = turn.changes.len();
             changes.extend(turn.changes);
@@ -202,13 +202,13 @@ impl Committer {
             }
             if is_logged {
                 let record = records.next().expect("each logged turn has a record");
-                own.iter_mut().for_each(|message| message.logged(record.number, changed));
+                traced.iter_mut().for_each(|message| message.logged(record.number, changed));
                 let position = (record.number == end.number).then_some(end);
                 self.follower.put(LoggedTurn { record, inputs: turn.inputs, position });
             }
-            traced.append(&mut own);
+            all_traced.append(&mut traced);
         }
-        self.publish(&changes, oldest, traced);
+        self.publish(&changes, oldest, all_traced);
         true
     }
 

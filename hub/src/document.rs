@@ -63,7 +63,7 @@ impl PartialEq for FieldKey {
                 (Some(one), Some(other)) => one == other,
                 (Some(text), None) => other.is_written(text),
                 (None, Some(text)) => one.is_written(text),
-                (None, None) => Digits::of(one).text() == Digits::of(other).text(),
+                (None, None) => Digits::new(one).text() == Digits::new(other).text(),
             },
         }
     }
@@ -98,7 +98,7 @@ impl Object {
 
     #[must_use]
     pub fn get(&self, key: &FieldKey) -> Option<&Node> {
-        self.0.iter().find(|(own, _)| own == key).map(|(_, node)| node)
+        self.0.iter().find(|(name, _)| name == key).map(|(_, node)| node)
     }
 
     /// The fields, in order.
@@ -161,7 +161,7 @@ impl Object {
     }
 
     fn slot(&mut self, key: FieldKey) -> &mut Node {
-        let index = self.0.iter().position(|(own, _)| *own == key).unwrap_or_else(|| {
+        let index = self.0.iter().position(|(name, _)| *name == key).unwrap_or_else(|| {
             if self.0.is_empty() {
                 // Most objects of a patch only lead to the next one. The usual first room for four
                 // fields would be most of what a tail holds.
@@ -188,7 +188,7 @@ impl Object {
 
     fn composes(&self, later: &Self) -> bool {
         later.0.iter().all(|(key, node)| match (self.get(key), node) {
-            (Some(Node::Object(own)), Node::Object(its)) => own.composes(its),
+            (Some(Node::Object(object)), Node::Object(other)) => object.composes(other),
             (Some(_), Node::Object(_)) => false,
             _ => true,
         })
@@ -197,7 +197,7 @@ impl Object {
     fn overlay(&mut self, later: &Self) {
         for (key, node) in &later.0 {
             match (self.slot(key.clone()), node) {
-                (Node::Object(own), Node::Object(its)) => own.overlay(its),
+                (Node::Object(object), Node::Object(other)) => object.overlay(other),
                 (slot, node) => *slot = node.clone(),
             }
         }
@@ -302,7 +302,7 @@ impl FieldKey {
     /// Whether a key that is a number has this text.
     fn is_written(&self, text: &str) -> bool {
         text.starts_with(|first: char| first.is_ascii_digit() || first == '-')
-            && Digits::of(self).text() == text.as_bytes()
+            && Digits::new(self).text() == text.as_bytes()
     }
 
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
@@ -322,7 +322,7 @@ struct Digits {
 }
 
 impl Digits {
-    fn of(key: &FieldKey) -> Self {
+    fn new(key: &FieldKey) -> Self {
         let mut digits = Self { bytes: [0; 40], len: 0 };
         match key {
             FieldKey::Int(number) => write!(digits, "{number}"),

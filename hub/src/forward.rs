@@ -44,8 +44,8 @@ pub struct ForwardedLine {
 }
 
 impl From<PushedLine> for ForwardedLine {
-    fn from(PushedLine { batch, place, fingerprint, .. }: PushedLine) -> Self {
-        Self { number: place.line, fingerprint, batch }
+    fn from(PushedLine { batch, location, fingerprint, .. }: PushedLine) -> Self {
+        Self { number: location.line, fingerprint, batch }
     }
 }
 
@@ -93,9 +93,9 @@ impl Forwarded {
                 let file = Arc::clone(&source);
                 let lines =
                     lines.into_iter().map(|ForwardedLine { number, fingerprint, batch }| {
-                        let place = Place { file: Arc::clone(&file), line: number };
+                        let location = Place { file: Arc::clone(&file), line: number };
                         // The node that has read the lines has their bytes.
-                        PushedLine { batch, place, bytes: Bytes::new(), fingerprint }
+                        PushedLine { batch, location, bytes: Bytes::new(), fingerprint }
                     });
                 let (lines, refusals) = (lines.collect(), Vec::new());
                 let (reply, answer) = oneshot::channel();

@@ -90,7 +90,7 @@ impl LoadSource {
     /// A change of one price, always to a different one.
     fn change(&self, number: u64, start: Micros) -> Batch {
         let matches = self.matches.len() as u64;
-        let place = usize::try_from(number % matches).expect("less than the length of a list");
+        let index = usize::try_from(number % matches).expect("less than the length of a list");
         let cents = i64::try_from(number / matches % 900).expect("a small number");
         let selection = SelectionChange {
             id: Arc::clone(&self.selection),
@@ -98,7 +98,7 @@ impl LoadSource {
             ..SelectionChange::default()
         };
         let change = MarketChange::Prices { selections: vec![selection], volume: None };
-        let events = vec![self.odds(self.matches[place], change)];
+        let events = vec![self.odds(self.matches[index], change)];
         Batch { at: Some(start + self.intended(number)), price_changes: 1, events }
     }
 

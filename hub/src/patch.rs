@@ -44,10 +44,10 @@ impl Patch {
         if let Self::List(fields) = self {
             *self = Self::Tree(fields.to_object());
         }
-        let Self::Tree(own) = self else { unreachable!("it was made a tree above") };
+        let Self::Tree(tree) = self else { unreachable!("it was made a tree above") };
         match later {
-            Self::Tree(later) => own.merge(later),
-            Self::List(later) => own.merge(&later.to_object()),
+            Self::Tree(later) => tree.merge(later),
+            Self::List(later) => tree.merge(&later.to_object()),
         }
     }
 
@@ -117,8 +117,8 @@ impl FieldList {
     pub fn set(&mut self, depth: u8, key: impl Into<FieldKey>, value: impl Into<Node>) {
         let (key, node) = (key.into(), value.into());
         debug_assert!(!matches!(node, Node::Object(_) | Node::List(_)), "it is a plain value");
-        let mut own = self.0.iter_mut().rev().take_while(|field| field.depth >= depth);
-        match own.find(|field| field.depth == depth && field.key == key) {
+        let mut fields = self.0.iter_mut().rev().take_while(|field| field.depth >= depth);
+        match fields.find(|field| field.depth == depth && field.key == key) {
             Some(field) => field.node = node,
             None => self.0.push(Field { depth, key, node }),
         }

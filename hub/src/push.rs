@@ -81,7 +81,7 @@ pub struct PushAnswer {
 #[derive(Debug)]
 pub struct PushedLine {
     pub batch: Batch,
-    pub place: Place,
+    pub location: Place,
     pub bytes: Bytes,
     /// `None` if the same line may be news when it comes again.
     pub fingerprint: Option<Fingerprint>,
@@ -109,7 +109,7 @@ pub(crate) struct PushOrder {
 #[derive(Debug)]
 struct TakenLines {
     /// By this node, while it led.
-    own: RecentFingerprints,
+    local: RecentFingerprints,
     /// By other leaders. The log has their facts, but neither their ids nor their text.
     followed: RecentFingerprints,
     /// The latest time of a line, by the source's clock.
@@ -118,8 +118,8 @@ struct TakenLines {
 
 impl Default for TakenLines {
     fn default() -> Self {
-        let [own, followed] = [(); 2].map(|()| RecentFingerprints::new(LINES_REMEMBERED));
-        Self { own, followed, newest_at: Micros::MIN }
+        let [local, followed] = [(); 2].map(|()| RecentFingerprints::new(LINES_REMEMBERED));
+        Self { local, followed, newest_at: Micros::MIN }
     }
 }
 
@@ -143,7 +143,7 @@ impl PushOrder {
     /// Whether a line was taken before.
     pub(crate) fn has_taken(&self, source: SourceNumber, line: &PushedLine) -> bool {
         self.taken.get(&source).is_some_and(|taken| {
-            line.fingerprint.is_some_and(|line| taken.own.holds(line))
+            line.fingerprint.is_some_and(|line| taken.local.holds(line))
                 || taken.has_followed(&line.batch)
         })
     }
@@ -159,7 +159,7 @@ impl PushOrder {
             return;
         }
         let taken = self.taken.entry(source).or_default();
-        line.into_iter().for_each(|line| taken.own.remember(line));
+        line.into_iter().for_each(|line| taken.local.remember(line));
         taken.newest_at = taken.newest_at.max(at.unwrap_or(Micros::MIN));
     }
 
@@ -276,9 +276,9 @@ impl PushSources {
         all_matches: bool,
         deadline_us: Option<Micros>,
     ) -> Result<PushReport, (PushError, PushReport)> {
-        let own = Interpreter::new(Arc::clone(&source.name));
+        let interpreter = Interpreter::new(Arc::clone(&source.name));
         let mut reader = BodyReader {
-            interpreter: if all_matches { own.of_all_matches() } else { own },
+            interpreter: if all_matches { interpreter.of_all_matches() } else { interpreter },
             line_bytes_max: self.settings.line_bytes_max,
             // Another node of a cluster may have taken one in between.
             is_repeated: !self.hub_handle.is_in_cluster()
@@ -335,7 +335,7 @@ impl PushSources {
         reader: &mut BodyReader,
     ) -> Result<(), PushError> {
         let LineBatch { lines, refusals } = line_batch;
-        let numbers: Vec<u64> = lines.iter().map(|line| line.place.line).collect();
+        let numbers: Vec<u64> = lines.iter().map(|line| line.location.line).collect();
         let fingerprints: Vec<_> = lines.iter().map(|line| line.fingerprint).collect();
         let source_name = Arc::clone(&source.name);
         let BodyReader { received, deadline_us, .. } = *reader;
@@ -438,17 +438,17 @@ impl BodyReader {
     ) -> LineBatch {
         let mut line_batch = LineBatch::default();
         for (number, bytes) in lines {
-            let place = Place { file: Arc::clone(&source.name), line: number };
+            let location = Place { file: Arc::clone(&source.name), line: number };
             match self.line(&bytes) {
                 Ok((fingerprint, _)) if self.is_duplicate(fingerprint, source, &line_batch) => {
                     self.answer.duplicate += 1
                 }
                 Ok((fingerprint, batch)) => {
-                    line_batch.lines.push(PushedLine { batch, place, bytes, fingerprint });
+                    line_batch.lines.push(PushedLine { batch, location, bytes, fingerprint });
                 }
                 Err(error) => {
                     self.refused(number, error.kind, error.reason.clone());
-                    line_batch.refusals.push(Refusal::new(error, place, &bytes));
+                    line_batch.refusals.push(Refusal::new(error, location, &bytes));
                 }
             }
         }

@@ -56,33 +56,33 @@ impl Slice {
         updates_max: usize,
     ) -> Option<(Self, RecordNumber)> {
         let mut reader = records.read_since(since);
-        let (mut own, mut first, mut read) = (Self::default(), last + 1, 0);
-        while own.updates <= updates_max {
+        let (mut slice, mut first, mut read) = (Self::default(), last + 1, 0);
+        while slice.updates <= updates_max {
             let record = match reader.next() {
                 Ok(Some(record)) => record,
-                Ok(None) => return Some((own, first)),
+                Ok(None) => return Some((slice, first)),
                 Err(error) => {
                     let (ReadError::Damaged { number, .. } | ReadError::Gone(number)) = error
                     else {
-                        own.problem.get_or_insert(error);
-                        return Some((own, first));
+                        slice.problem.get_or_insert(error);
+                        return Some((slice, first));
                     };
-                    own.problem.get_or_insert(error);
+                    slice.problem.get_or_insert(error);
                     if number <= read || number >= last {
-                        return Some((own, first));
+                        return Some((slice, first));
                     }
                     (reader, read) = (records.read_after(number), number);
                     continue;
                 }
             };
             if record.number > last {
-                return Some((own, first));
+                return Some((slice, first));
             }
             read = record.number;
             // After damage, the reader may be before the time.
             if record.at >= since {
                 first = first.min(record.number);
-                own.add(record);
+                slice.add(record);
             }
         }
         None
@@ -95,12 +95,12 @@ impl Slice {
             };
             // A tail keeps single payloads, and not the record that they are part of.
             let payload = Bytes::copy_from_slice(&payload);
-            let own = self.channels.entry(channel);
-            let own = own.or_insert_with(|| SliceTail { epoch, frames: Vec::new() });
-            if own.epoch != epoch {
-                *own = SliceTail { epoch, frames: Vec::new() };
+            let tail = self.channels.entry(channel);
+            let tail = tail.or_insert_with(|| SliceTail { epoch, frames: Vec::new() });
+            if tail.epoch != epoch {
+                *tail = SliceTail { epoch, frames: Vec::new() };
             }
-            own.frames.push(TailFrame { prev, seq, payload });
+            tail.frames.push(TailFrame { prev, seq, payload });
             self.updates += 1;
         }
     }
@@ -124,19 +124,19 @@ impl Tails {
         updates_max: usize,
     ) -> Self {
         let oldest = snapshot.at.saturating_sub(window.age_us);
-        let (mut own, mut last, mut back) = (Self::default(), snapshot.number, FIRST_SLICE_US);
+        let (mut tails, mut last, mut back) = (Self::default(), snapshot.number, FIRST_SLICE_US);
         let (mut room, mut left) = (usize::MAX, updates_max);
         loop {
             let since = snapshot.at.saturating_sub(back).max(oldest);
             let Some((slice, first)) = Slice::read(since, last, records, room) else {
-                return own;
+                return tails;
             };
             if room < usize::MAX {
                 left -= slice.updates;
             }
-            own.put_before(slice, window);
+            tails.put_before(slice, window);
             if since == oldest || first == 1 {
-                return own;
+                return tails;
             }
             (last, back, room) = (first - 1, back.saturating_mul(3), left);
         }
@@ -145,20 +145,20 @@ impl Tails {
     /// Puts the updates of an earlier time before the others.
     fn put_before(&mut self, slice: Slice, window: TailWindow) {
         for (channel, earlier) in slice.channels {
-            let own = self.channels.entry(channel).or_insert_with(|| ChannelTail {
+            let tail = self.channels.entry(channel).or_insert_with(|| ChannelTail {
                 epoch: earlier.epoch,
                 frames: VecDeque::new(),
                 bytes: 0,
             });
-            if own.epoch != earlier.epoch {
+            if tail.epoch != earlier.epoch {
                 continue;
             }
             for frame in earlier.frames.into_iter().rev() {
-                own.bytes += frame.payload.len();
-                if own.bytes > window.bytes {
+                tail.bytes += frame.payload.len();
+                if tail.bytes > window.bytes {
                     break;
                 }
-                own.frames.push_front(frame);
+                tail.frames.push_front(frame);
             }
         }
         if let Some(problem) = slice.problem {

@@ -129,7 +129,7 @@ impl Import {
     async fn begin(database: &Database, ids_max: usize) -> Result<Self, ImportError> {
         let ids = PublicIds::open(database, ids_max).await?;
         archive::adopt(database, &ids, now()).await?;
-        let identities = IdentityStore::of(database);
+        let identities = IdentityStore::new(database);
         let identity = Identity::new(identities.load().await?);
         let settings = HubSettings {
             // No client resumes.

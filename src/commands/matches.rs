@@ -58,7 +58,7 @@ pub async fn run(
     | MatchesCommand::Join(MatchesJoinArgs { db, .. })
     | MatchesCommand::Split(MatchesSplitArgs { db, .. })) = &command;
     let accounts = Accounts::open_existing(db, config).await?;
-    let store = IdentityStore::of(accounts.database());
+    let store = IdentityStore::new(accounts.database());
     let done = match command {
         MatchesCommand::List(args) => list(&store, args.output.format(), out).await,
         MatchesCommand::Doubtful(args) => doubtful(&store, args.output.format(), out).await,
@@ -179,13 +179,14 @@ async fn join(
             store.key_of(id).await?.ok_or(MatchesCommandError::UnknownMatch { id })?
         }
     };
-    let id = ids.number(identity::own(&provider, &key)).ok_or(MatchesCommandError::NoId)?;
+    let id = ids.number(identity::local_id(&provider, &key)).ok_or(MatchesCommandError::NoId)?;
     let (other, with) = match MatchRef::read(&args.other)? {
         MatchRef::Key(other, _) if other == provider => {
             return Err(MatchesCommandError::OneProvider { provider });
         }
         MatchRef::Key(other, key) => {
-            let id = ids.number(identity::own(&other, &key)).ok_or(MatchesCommandError::NoId)?;
+            let id =
+                ids.number(identity::local_id(&other, &key)).ok_or(MatchesCommandError::NoId)?;
             (id, Some((other, key)))
         }
         MatchRef::Id(id) => (id, None),

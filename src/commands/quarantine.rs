@@ -62,7 +62,7 @@ fn list(args: &QuarantineListArgs, out: &mut impl Write) -> Result<(), Quarantin
             Some(&entry.kind),
             Some(&entry.source),
             Some(&entry.format),
-            Some(&entry.place),
+            Some(&entry.location),
             Some(&format!("{bytes}{more}")),
             Some(&entry.reason),
         ])?;

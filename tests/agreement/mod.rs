@@ -92,7 +92,7 @@ pub(crate) fn by_id(rows: Vec<Value>, id: &str) -> BTreeMap<u64, Value> {
 }
 
 /// A match of football, as `events/` has it, and what leaders add up of its players.
-pub(crate) struct Checked {
+pub(crate) struct CheckedMatch {
     pub(crate) event: Value,
     pub(crate) players: PlayerCounts,
     /// Whether its incidents are known.
@@ -100,7 +100,7 @@ pub(crate) struct Checked {
 }
 
 /// What the interfaces say about a match.
-struct Told<'a> {
+struct MatchAnswers<'a> {
     event: &'a Value,
     incidents: Vec<Value>,
     stats: Value,
@@ -120,7 +120,7 @@ pub(crate) fn score_on_board(event: &Value) -> Value {
 }
 
 /// Checks every match of football.
-pub(crate) async fn check_football(rest: &impl Rest) -> Vec<Checked> {
+pub(crate) async fn check_football(rest: &impl Rest) -> Vec<CheckedMatch> {
     let events = rest.all("/api/v2/events/?").await;
     let first = by_id(rest.all("/api/events/?").await, "id");
     let of_odds = by_id(rest.all("/odds/api/events/?sport=football&").await, "event_id");
@@ -139,11 +139,11 @@ pub(crate) async fn check_football(rest: &impl Rest) -> Vec<Checked> {
             let is_detailed = !array(&rows[&id]["incidents"]["incidents"]).is_empty();
             let mut players = PlayerCounts::new();
             if is_detailed {
-                let told = Told::read(rest, event, &rows[&id]).await;
-                told.check(rest).await;
-                players = seasons::player_counts(&told.players, &told.incidents);
+                let answers = MatchAnswers::read(rest, event, &rows[&id]).await;
+                answers.check(rest).await;
+                players = seasons::player_counts(&answers.players, &answers.incidents);
             }
-            checked.push(Checked { event: event.clone(), players, is_detailed });
+            checked.push(CheckedMatch { event: event.clone(), players, is_detailed });
         }
     }
     checked
@@ -181,20 +181,20 @@ pub(crate) async fn check_document(rest: &impl Rest, document: &Value, event: &V
     assert_eq!(board, score_on_board(event), "{event}");
     let half_time = SIDES.map(|(side, _)| event[format!("{side}_score_ht").as_str()].clone());
     assert_eq!(on_stream(&score["ht"]), half_time, "half time: {event}");
-    for (streamed, told) in [("et", "extra_time_score"), ("pens", "penalty_shootout")] {
-        assert_eq!(on_stream(&score[streamed]), on_stream(&event[told]), "{told}: {event}");
+    for (streamed, field) in [("et", "extra_time_score"), ("pens", "penalty_shootout")] {
+        assert_eq!(on_stream(&score[streamed]), on_stream(&event[field]), "{field}: {event}");
     }
     let stats = rest.get(&format!("/api/v2/events/{}/stats/", event["id"])).await;
     for (side, _) in SIDES {
         for (counter, in_rest) in COUNTERS {
-            let (streamed, told) =
+            let (streamed, reported) =
                 (&document["stats"][side][counter], &stats["stats"][side][in_rest]);
-            assert_eq!(streamed, told, "{counter} of {side}: {event}");
+            assert_eq!(streamed, reported, "{counter} of {side}: {event}");
         }
     }
 }
 
-impl<'a> Told<'a> {
+impl<'a> MatchAnswers<'a> {
     async fn read(rest: &impl Rest, event: &'a Value, with_parts: &Value) -> Self {
         let id = &event["id"];
         let part = async |name: &str| rest.get(&format!("/api/v2/events/{id}/{name}/")).await;
@@ -252,18 +252,18 @@ impl<'a> Told<'a> {
             let of_version_2 = &stats["stats"][side];
             if first["live_stats"].is_object() {
                 for (_, counter) in COUNTERS {
-                    let told = &first["live_stats"][side][counter];
+                    let reported = &first["live_stats"][side][counter];
                     // It has no other name, and not all of them.
-                    if !told.is_null() {
-                        assert_eq!(told, &of_version_2[counter], "{counter}: {event}");
+                    if !reported.is_null() {
+                        assert_eq!(reported, &of_version_2[counter], "{counter}: {event}");
                     }
                 }
             }
             let (live, over) = (format!("{side}_xg_live"), format!("actual_{side}_xg"));
             for name in [live, over] {
                 if let Some(expected) = first[name.as_str()].as_f64() {
-                    let told = of_version_2["expected_goals"].as_f64();
-                    assert_eq!(Some(expected), told, "{name}: {event}");
+                    let reported = of_version_2["expected_goals"].as_f64();
+                    assert_eq!(Some(expected), reported, "{name}: {event}");
                 }
             }
             let count = |rows: &[Value], kind: &str| {

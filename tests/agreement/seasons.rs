@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{Checked, Rest, SIDES, array, is_card, number, score_on_board};
+use super::{CheckedMatch, Rest, SIDES, array, is_card, number, score_on_board};
 
 /// The league and the season of a match.
 type Season = (u64, u64);
@@ -46,7 +46,7 @@ pub(crate) fn player_counts(players: &[Value], incidents: &[Value]) -> PlayerCou
 }
 
 /// Checks all that is added up over these matches, which are all that there are.
-pub(crate) async fn check_seasons(rest: &impl Rest, checked: &[Checked]) {
+pub(crate) async fn check_seasons(rest: &impl Rest, checked: &[CheckedMatch]) {
     let events: Vec<&Value> = checked.iter().map(|it| &it.event).collect();
     check_leaders(rest, checked).await;
     check_tables(rest, &events).await;
@@ -54,9 +54,9 @@ pub(crate) async fn check_seasons(rest: &impl Rest, checked: &[Checked]) {
 }
 
 /// Leaders have the sums of their matches.
-async fn check_leaders(rest: &impl Rest, checked: &[Checked]) {
+async fn check_leaders(rest: &impl Rest, checked: &[CheckedMatch]) {
     let mut sums: BTreeMap<Season, PlayerCounts> = BTreeMap::new();
-    for Checked { event, players, .. } in checked {
+    for CheckedMatch { event, players, .. } in checked {
         let Some(season) = season(event) else { continue };
         let of_season = sums.entry(season).or_default();
         for (player, counts) in players {
@@ -176,8 +176,9 @@ async fn check_meetings(rest: &impl Rest, events: &[&Value]) {
         let scored = earlier.iter().filter(|it| !score_on_board(it).is_null()).count() as u64;
         let counted = [scored, goals(&event["home_team_id"]), goals(&event["away_team_id"])];
         let record = rest.get(&format!("/api/v2/events/{}/h2h/", event["id"])).await;
-        let told = ["total_matches", "home_goals", "away_goals"].map(|name| record[name].as_u64());
-        assert_eq!(told, counted.map(|it| (scored > 0).then_some(it)), "{event}");
+        let reported =
+            ["total_matches", "home_goals", "away_goals"].map(|name| record[name].as_u64());
+        assert_eq!(reported, counted.map(|it| (scored > 0).then_some(it)), "{event}");
     }
 }
 

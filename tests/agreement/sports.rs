@@ -54,8 +54,8 @@ fn check_sets(row: &Value) {
     let won = |player: &str, other: &str| {
         sets.iter().filter(|set| number(&set[player]) > number(&set[other])).count() as u64
     };
-    let told = ["player1_sets", "player2_sets"].map(|name| number(&row[name]));
-    assert_eq!([won("p1", "p2"), won("p2", "p1")], told, "{row}");
+    let reported = ["player1_sets", "player2_sets"].map(|name| number(&row[name]));
+    assert_eq!([won("p1", "p2"), won("p2", "p1")], reported, "{row}");
 }
 
 /// The stream's document tells the score that REST tells.

@@ -18,14 +18,14 @@ use crate::{
         report::{Report, Rule},
     },
     http::Response,
-    hub::Place,
+    hub::Site,
     load::{Generator, PushCounters},
     rest::CallCounters,
 };
 
 /// Checks a hub that was stopped in order.
 pub(crate) async fn check(
-    place: &Place,
+    site: &Site,
     log: &LogContent,
     account: Option<Response>,
     calls: &CallCounters,
@@ -33,7 +33,7 @@ pub(crate) async fn check(
 ) {
     let account = account.filter(|response| response.status == 200);
     check_calls(account.and_then(|it| serde_json::from_str(&it.body).ok()), calls, report);
-    let url = format!("sqlite:{}", place.database().display());
+    let url = format!("sqlite:{}", site.database().display());
     check_archive(&url, log, TICK_LIMITS, true, report).await;
 }
 
@@ -275,17 +275,16 @@ async fn check_tick_prices(
         for (at, price) in archived.iter().filter(|(_, price)| price.is_some()) {
             compared += 1;
             // The document has the price of an update with the same time, or of a later one.
-            if !prices
-                .iter()
-                .any(|(since, of)| of == price && (since - at).abs() < limits.distance_us)
-            {
+            if !prices.iter().any(|(since, published)| {
+                published == price && (since - at).abs() < limits.distance_us
+            }) {
                 wrong.push(format!("{key:?}: {price:?} at {at}"));
             }
         }
         for pair in prices.windows(2) {
             let [(since, price), (until, _)] = pair else { continue };
             let is_long = until - since > limits.stood_us;
-            let has_tick = archived.iter().any(|(_, of)| of == price);
+            let has_tick = archived.iter().any(|(_, published)| published == price);
             if is_long && price.is_some() && !has_tick {
                 holes.push(format!("{key:?}: {price:?} from {since} to {until}"));
             }
@@ -410,8 +409,8 @@ async fn check_signals(database: &mut AnyConnection, log: &LogContent, report: &
     let mut published: BTreeMap<String, SignalKey> = BTreeMap::new();
     for event in log.events("signals") {
         if event["kind"] == "signal_end" {
-            let of = event["of"].as_str().unwrap_or_default();
-            match published.get_mut(of) {
+            let ended = event["of"].as_str().unwrap_or_default();
+            match published.get_mut(ended) {
                 Some(signal) => signal.3 = event["at"].as_i64(),
                 None => {
                     let what = format_args!("the end of a signal that never began: {event}");
@@ -421,7 +420,7 @@ async fn check_signals(database: &mut AnyConnection, log: &LogContent, report: &
             continue;
         }
         let signal = &event["signal"];
-        let (Some(kind), Some(of), Some(began)) =
+        let (Some(kind), Some(match_id), Some(began)) =
             (signal["kind"].as_str(), signal["match"].as_i64(), signal["began"].as_i64())
         else {
             report.add(
@@ -432,7 +431,7 @@ async fn check_signals(database: &mut AnyConnection, log: &LogContent, report: &
             continue;
         };
         let id = event["id"].as_str().unwrap_or_default();
-        published.insert(id.to_owned(), (kind.to_owned(), of, began, None));
+        published.insert(id.to_owned(), (kind.to_owned(), match_id, began, None));
     }
     let mut balance: BTreeMap<SignalKey, i64> = BTreeMap::new();
     for key in published.values() {
@@ -443,10 +442,10 @@ async fn check_signals(database: &mut AnyConnection, log: &LogContent, report: &
     for row in &rows {
         *balance.entry((row.get(0), row.get(1), row.get(2), row.get(3))).or_default() -= 1;
     }
-    let of = |sign: i64| -> Vec<_> {
+    let keys_with_sign = |sign: i64| -> Vec<_> {
         balance.iter().filter(|(_, count)| count.signum() == sign).map(|(key, _)| key).collect()
     };
-    let (missing, extra) = (of(1), of(-1));
+    let (missing, extra) = (keys_with_sign(1), keys_with_sign(-1));
     if !missing.is_empty() || !extra.is_empty() {
         report.add(Rule::Accounts, "signals", format_args!(
             "{} were published and {} archived; {} are not archived, such as {:?}, and {} not published, such as {:?}",

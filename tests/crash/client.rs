@@ -32,14 +32,14 @@ use crate::{
     checker::stream::UpdateHead,
     history::{Closing, Dialect, Entry, History, Interner},
     http,
-    hub::Place,
+    hub::Site,
     rng::Rng,
 };
 
 /// What all clients share.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    pub(crate) place: Place,
+    pub(crate) site: Site,
     pub(crate) interner: Interner,
     /// The names of all channels, as of a moment ago.
     pub(crate) channels: Mutex<Vec<String>>,
@@ -50,9 +50,9 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(place: Place) -> Self {
+    pub(crate) fn new(site: Site) -> Self {
         Self {
-            place,
+            site,
             interner: Interner::new(),
             channels: Mutex::new(Vec::new()),
             frames: AtomicU64::new(0),
@@ -235,16 +235,16 @@ pub(crate) async fn buy_ticket(address: &str, key: &str) -> Option<String> {
 impl Client {
     /// The socket, and the number of the start of the hub at its other end.
     async fn connect(&mut self) -> Option<(Socket, usize)> {
-        let start = self.shared.place.start_number();
+        let start = self.shared.site.start_number();
         let path = self.behaviour.live.unwrap_or("/stream/v1");
         let credential = if self.rng.once_in(4) {
             format!("ticket={}", self.buy_ticket().await?)
         } else {
             format!("token={}", self.behaviour.key)
         };
-        let url = format!("ws://{}{path}?{credential}", self.shared.place.address);
+        let url = format!("ws://{}{path}?{credential}", self.shared.site.address);
         let request = url.into_client_request().expect("a URL");
-        let address: SocketAddr = self.shared.place.address.parse().expect("an address");
+        let address: SocketAddr = self.shared.site.address.parse().expect("an address");
         let socket = TcpSocket::new_v4().expect("a socket");
         if self.behaviour.is_slow {
             socket.set_recv_buffer_size(8192).expect("a small buffer");
@@ -255,7 +255,7 @@ impl Client {
         };
         let (socket, _) = timeout(Duration::from_secs(30), connecting).await.ok()??;
         // Otherwise it is not certain which of two it is connected to.
-        if self.shared.place.start_number() != start {
+        if self.shared.site.start_number() != start {
             return None;
         }
         self.history.entries.push(Entry::Connected);
@@ -265,7 +265,7 @@ impl Client {
 
     /// Behind a balancer, often at another node than the one that the socket will be at.
     async fn buy_ticket(&self) -> Option<String> {
-        let ticket = buy_ticket(&self.shared.place.address, &self.behaviour.key).await?;
+        let ticket = buy_ticket(&self.shared.site.address, &self.behaviour.key).await?;
         self.shared.tickets.fetch_add(1, Ordering::Relaxed);
         Some(ticket)
     }
@@ -359,10 +359,11 @@ impl Client {
         let Some(pending) = &mut self.pending else { return };
         pending.retain(|name| {
             let (epoch, head) = &heads[name];
-            let known = positions.get(name.trim_start_matches('~'));
+            let reached = positions.get(name.trim_start_matches('~'));
             // On the older sockets, a match that nobody followed begins another epoch when it is followed again.
             !confirmed.contains(name)
-                || known.is_none_or(|(own, seq)| if own == epoch { seq < head } else { !is_live })
+                || reached
+                    .is_none_or(|(before, seq)| if before == epoch { seq < head } else { !is_live })
         });
     }
 
@@ -414,8 +415,8 @@ impl Client {
             if from.as_object().is_some_and(|from| !from.is_empty()) {
                 command["from"] = from;
             }
-        } else if let Some(known) = self.positions.get(channel) {
-            command["from"] = position(known);
+        } else if let Some(client_position) = self.positions.get(channel) {
+            command["from"] = position(client_position);
         }
         self.send(socket, &command).await
     }

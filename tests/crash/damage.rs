@@ -174,10 +174,10 @@ impl Damage {
                 let (name, path) = newest(log, "segment-")?;
                 let mut bytes = fs::read(&path).ok()?;
                 (bytes.len() > SEGMENT_HEADER_BYTES).then_some(())?;
-                let place = rng.index(SEGMENT_HEADER_BYTES);
-                bytes[place] ^= 1 << rng.below(8);
+                let offset = rng.index(SEGMENT_HEADER_BYTES);
+                bytes[offset] ^= 1 << rng.below(8);
                 fs::write(path, bytes).ok()?;
-                Some(format!("byte {place} of the header changed in {name}"))
+                Some(format!("byte {offset} of the header changed in {name}"))
             }
             Self::Snapshot => {
                 let all = named(log, "snapshot-");
@@ -266,11 +266,11 @@ fn crc32(bytes: &[u8]) -> u32 {
 /// Changes one bit behind the first bytes of a file.
 fn change_byte(path: &Path, from: usize, rng: &mut Rng) -> Option<String> {
     let mut bytes = fs::read(path).ok()?;
-    let place = from + rng.index(bytes.len().checked_sub(from + 1)?);
-    bytes[place] ^= 1 << rng.below(8);
+    let offset = from + rng.index(bytes.len().checked_sub(from + 1)?);
+    bytes[offset] ^= 1 << rng.below(8);
     let (length, name) = (bytes.len(), path.file_name()?.to_string_lossy().into_owned());
     fs::write(path, bytes).ok()?;
-    Some(format!("byte {place} of {length} changed in {name}"))
+    Some(format!("byte {offset} of {length} changed in {name}"))
 }
 
 fn append(path: &Path, bytes: &[u8]) -> Option<()> {

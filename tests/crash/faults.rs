@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::{
     checker::report::time_of_day,
     damage::{AppliedDamage, Damage, Repair, UnfinishedWrite},
-    hub::{Hub, Place},
+    hub::{Hub, Site},
     observer::{Observer, files},
     rng::{Deck, Rng},
     run::Plan,
@@ -127,7 +127,7 @@ impl fmt::Display for FaultLog {
 /// Ends and starts the hub until the time is over and each kind of fault happened, or it was killed as often
 /// as the plan allows. Returns it running.
 pub(crate) async fn inject_faults<'a>(
-    place: &'a Place,
+    site: &'a Site,
     mut hub: Hub<'a>,
     disk: Option<&Disk>,
     observer: &mut Observer,
@@ -140,7 +140,7 @@ pub(crate) async fn inject_faults<'a>(
     let mut damages = Deck::new(&Damage::ALL);
     let mut writes = Deck::new(&UnfinishedWrite::ALL);
     let mut repair: Option<Repair> = None;
-    let log = place.log_folder();
+    let log = site.log_folder();
     loop {
         let missing = faults.missing(plan, disk.is_some());
         if faults.kills >= plan.kills_max || (Instant::now() >= until && missing.is_empty()) {
@@ -148,7 +148,7 @@ pub(crate) async fn inject_faults<'a>(
             return (hub, faults);
         }
         let fault = deck.deal(&mut rng);
-        let older_head = end(fault, place, hub, disk, observer, &mut rng, &mut faults).await;
+        let older_head = end(fault, site, hub, disk, observer, &mut rng, &mut faults).await;
         if let Some(disk) = disk {
             disk.free();
         }
@@ -172,7 +172,7 @@ pub(crate) async fn inject_faults<'a>(
                 faults.steps.push(what);
                 if rng.once_in(3) {
                     // Killed while it repairs the log.
-                    let short = place.start();
+                    let short = site.start();
                     sleep(rng.millis(0, 600)).await;
                     faults.note(short.kill().await);
                     faults.kills += 1;
@@ -190,7 +190,7 @@ pub(crate) async fn inject_faults<'a>(
                 faults.steps.push(what);
             }
         }
-        hub = place.start();
+        hub = site.start();
         faults.ready.push(hub.until_ready().await);
     }
 }
@@ -198,15 +198,15 @@ pub(crate) async fn inject_faults<'a>(
 /// Ends the hub. Returns a head of its log from shortly before.
 async fn end(
     fault: Fault,
-    place: &Place,
+    site: &Site,
     hub: Hub<'_>,
     disk: Option<&Disk>,
     observer: &mut Observer,
     rng: &mut Rng,
     faults: &mut FaultLog,
 ) -> Option<Vec<u8>> {
-    let log = place.log_folder();
-    let start = place.start_number();
+    let log = site.log_folder();
+    let start = site.start_number();
     let head = || fs::read(log.join("head")).ok();
     match fault {
         Fault::Stop => {
@@ -232,7 +232,7 @@ async fn end(
             sleep(rng.millis(100, 1_500)).await;
             faults.note(hub.kill().await);
             observer.copy_left(&log);
-            let short = place.start();
+            let short = site.start();
             sleep(rng.millis(0, 600)).await;
             faults.note(short.kill().await);
             faults.kills += 2;

@@ -22,10 +22,10 @@ impl Interner {
     }
 
     pub(crate) fn intern(&self, text: &str) -> Arc<str> {
-        let place = (FxBuildHasher.hash_one(text) >> 32) as usize % self.parts.len();
-        let mut part = self.parts[place].lock().expect("no panic while it is held");
-        if let Some(known) = part.get(text) {
-            return Arc::clone(known);
+        let index = (FxBuildHasher.hash_one(text) >> 32) as usize % self.parts.len();
+        let mut part = self.parts[index].lock().expect("no panic while it is held");
+        if let Some(interned) = part.get(text) {
+            return Arc::clone(interned);
         }
         let text: Arc<str> = text.into();
         part.insert(Arc::clone(&text));

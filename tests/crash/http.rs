@@ -21,7 +21,7 @@ pub(crate) struct Response {
 impl Response {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let mut fields = self.head.lines().filter_map(|line| line.split_once(": "));
-        fields.find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+        fields.find(|(field, _)| field.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
 }
 

@@ -26,7 +26,7 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Where the hub runs: its folder, its address and its settings.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct Site {
     folder: TempDir,
     pub(crate) address: String,
     /// A file or a URL.
@@ -71,7 +71,7 @@ const SETTINGS: &[(&str, &str)] = &[
     ("SERVER_DRAIN_MS", "1000"),
 ];
 
-impl Place {
+impl Site {
     pub(crate) fn new(rng: &mut Rng) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let database = folder.path().join("matchwire.db").display().to_string();
@@ -156,7 +156,7 @@ impl Place {
             .kill_on_drop(true)
             .spawn()
             .expect("the program starts");
-        Hub { place: self, process, started: Instant::now() }
+        Hub { site: self, process, started: Instant::now() }
     }
 
     #[expect(clippy::disallowed_methods, reason = "no setting is read here, they are taken away")]
@@ -242,7 +242,7 @@ pub(crate) fn free_address(rng: &mut Rng) -> String {
 /// A running hub. It is killed on drop.
 #[derive(Debug)]
 pub(crate) struct Hub<'a> {
-    place: &'a Place,
+    site: &'a Site,
     process: Child,
     started: Instant,
 }
@@ -269,13 +269,13 @@ impl Hub<'_> {
     pub(crate) async fn ended(mut self) -> Result<(), String> {
         match timeout(TIMEOUT, self.process.wait()).await {
             Ok(_) => Ok(()),
-            Err(_) => Err(format!("the hub does not end: {}", self.place.last_output())),
+            Err(_) => Err(format!("the hub does not end: {}", self.site.last_output())),
         }
     }
 
     /// Waits until it serves, and returns how long that took.
     pub(crate) async fn until_ready(&mut self) -> Duration {
-        let address = &self.place.address;
+        let address = &self.site.address;
         let ready = async {
             loop {
                 let ready = http::get(address, "/readyz", &[]).await;
@@ -288,10 +288,10 @@ impl Hub<'_> {
         tokio::select! {
             () = ready => self.started.elapsed(),
             ended = self.process.wait() => {
-                panic!("the hub ended ({ended:?}): {}", self.place.last_output())
+                panic!("the hub ended ({ended:?}): {}", self.site.last_output())
             }
             () = sleep(TIMEOUT) => {
-                panic!("the hub does not get ready: {}", self.place.last_output())
+                panic!("the hub does not get ready: {}", self.site.last_output())
             }
         }
     }
@@ -303,7 +303,7 @@ impl Hub<'_> {
     /// If it had ended by itself.
     pub(crate) async fn kill(mut self) -> Result<(), String> {
         if let Some(status) = self.process.try_wait().expect("its state is known") {
-            return Err(format!("the hub ended by itself, {status}: {}", self.place.last_output()));
+            return Err(format!("the hub ended by itself, {status}: {}", self.site.last_output()));
         }
         self.process.kill().await.expect("it is killed");
         Ok(())
@@ -318,7 +318,7 @@ impl Hub<'_> {
         self.terminate()?;
         match timeout(TIMEOUT, self.process.wait()).await {
             Ok(status) => self.check_exit(status.expect("its state is known")),
-            Err(_) => Err(format!("the hub does not stop: {}", self.place.last_output())),
+            Err(_) => Err(format!("the hub does not stop: {}", self.site.last_output())),
         }
     }
 
@@ -340,7 +340,7 @@ impl Hub<'_> {
 
     fn terminate(&mut self) -> Result<(), String> {
         if let Some(status) = self.process.try_wait().expect("its state is known") {
-            return Err(format!("the hub ended by itself, {status}: {}", self.place.last_output()));
+            return Err(format!("the hub ended by itself, {status}: {}", self.site.last_output()));
         }
         let pid = self.process.id().expect("it runs");
         let pid = Pid::from_raw(pid.cast_signed()).expect("an id of a process");
@@ -352,6 +352,6 @@ impl Hub<'_> {
         if status.success() {
             return Ok(());
         }
-        Err(format!("the hub stopped with {status}: {}", self.place.last_output()))
+        Err(format!("the hub stopped with {status}: {}", self.site.last_output()))
     }
 }

@@ -132,11 +132,11 @@ fn cluster_rounds(damages: bool, kind: impl Fn(RoundNumber) -> RoundKind) {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.expect("a runtime");
-    let (mut findings, of) = (String::new(), programs.len());
+    let (mut findings, count) = (String::new(), programs.len());
     for (number, program) in programs.into_iter().enumerate() {
         println!("cluster: {}", program.display());
         let Some(database) = cluster::Database::start_or_skipped() else { return };
-        let round = cluster::round(plan, kind(RoundNumber { number, of }), program, database);
+        let round = cluster::round(plan, kind(RoundNumber { number, count }), program, database);
         let outcome = runtime.block_on(async { tokio::spawn(round).await });
         findings += &print(&outcome.expect("a round does not panic"));
     }

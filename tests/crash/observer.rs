@@ -234,15 +234,17 @@ impl LogReader {
         let opened = FileLog::open(LogSettings::new(copy), boot, now());
         let (files, found) = opened.expect("a copy can be opened");
         let Self { log, report, .. } = self;
-        let known = log.last;
+        let last_number = log.last;
         let oldest = found.oldest.saturating_sub(1);
         // After a damage, the next record that is kept can be much later than the last one that is known.
-        let from = if again { oldest } else { known.max(oldest) };
+        let from = if again { oldest } else { last_number.max(oldest) };
         let mut reader = files.read_after(from);
         loop {
             match reader.next() {
                 Ok(None) => break,
-                Ok(Some(record)) if record.number <= known => log.check_again(&record, report),
+                Ok(Some(record)) if record.number <= last_number => {
+                    log.check_again(&record, report)
+                }
                 Ok(Some(record)) => log.add(&record, report),
                 Err(problem) => {
                     report.add(Rule::Log, "log", problem);

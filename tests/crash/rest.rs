@@ -55,13 +55,13 @@ pub(crate) async fn poll(
     phase: watch::Receiver<Phase>,
 ) -> History {
     let mut rng = Rng::new(seed, 10_000 + number);
-    let mut known: BTreeMap<String, (Arc<str>, u64)> = BTreeMap::new();
+    let mut tags: BTreeMap<String, (Arc<str>, u64)> = BTreeMap::new();
     let mut history = History::new(format!("REST client {number}"), Dialect::Rest);
     let token = format!("Token {key}");
     while matches!(*phase.borrow(), Phase::Running) {
         sleep(rng.millis(5, 150)).await;
-        let Some(channel) = choose(&shared, &mut rng, &known) else { continue };
-        let (tag, seq) = known.get(&channel).cloned().unzip();
+        let Some(channel) = choose(&shared, &mut rng, &tags) else { continue };
+        let (tag, seq) = tags.get(&channel).cloned().unzip();
         let at_least = seq.filter(|_| rng.once_in(3)).map(|seq| seq + rng.below(4));
         let tag = tag.filter(|_| at_least.is_none());
         let mut path = format!("/stream/v1/channels/{channel}");
@@ -83,9 +83,9 @@ pub(crate) async fn poll(
             && let Some(seq) = response.body.split_once(r#","seq":"#)
             && let Some((seq, _)) = seq.1.split_once(',')
         {
-            known.insert(channel.clone(), (Arc::clone(new_tag), seq.parse().unwrap_or_default()));
+            tags.insert(channel.clone(), (Arc::clone(new_tag), seq.parse().unwrap_or_default()));
         } else if response.status == 404 {
-            known.remove(&channel);
+            tags.remove(&channel);
         }
         history.entries.push(Entry::ImageRequest(Box::new(ImageRequest {
             channel: channel.into(),
@@ -106,11 +106,11 @@ pub(crate) async fn poll(
 fn choose(
     shared: &Shared,
     rng: &mut Rng,
-    known: &BTreeMap<String, (Arc<str>, u64)>,
+    tags: &BTreeMap<String, (Arc<str>, u64)>,
 ) -> Option<String> {
-    if known.len() > 5 && !rng.once_in(10) {
-        let place = rng.index(known.len());
-        return known.keys().nth(place).cloned();
+    if tags.len() > 5 && !rng.once_in(10) {
+        let index = rng.index(tags.len());
+        return tags.keys().nth(index).cloned();
     }
     let all = shared.channels.lock().expect("no panic");
     if all.is_empty() { None } else { Some(rng.pick(&all).clone()) }
@@ -141,7 +141,7 @@ pub(crate) async fn wait_for_changes(
         if !since.is_null() {
             arguments["since"] = since.clone();
         }
-        let Some(result) = call(&shared.place.address, &key, "wait_for_change", &arguments).await
+        let Some(result) = call(&shared.site.address, &key, "wait_for_change", &arguments).await
         else {
             // The hub is down: the next call continues from the same positions.
             followed = Some((id, since));

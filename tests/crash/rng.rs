@@ -61,8 +61,8 @@ impl<T: Copy + PartialEq> Deck<T> {
         if self.rest.is_empty() {
             self.rest.clone_from(&self.all);
         }
-        let place = rng.index(self.rest.len());
-        self.rest.swap_remove(place)
+        let index = rng.index(self.rest.len());
+        self.rest.swap_remove(index)
     }
 
     /// Deals the first value that can be used now. The others stay in the deck.

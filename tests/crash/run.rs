@@ -29,7 +29,7 @@ use crate::{
     faults::{Disk, FaultLog, OtherBoot, inject_faults},
     history::{Closing, Dialect, Entry, History},
     http,
-    hub::Place,
+    hub::Site,
     load::{Generator, PushCounters, push_over_http, push_over_socket},
     observer::Observer,
     rest::{self, CallCounters},
@@ -71,19 +71,19 @@ pub(crate) const CLIENTS_MAX: Duration = Duration::from_secs(240);
 
 pub(crate) async fn round(plan: Plan) -> Outcome {
     let mut rng = Rng::new(plan.seed, 30_000);
-    let place = Place::new(&mut rng);
-    let disk = Disk::mount(&place.log_folder());
-    let shared = Arc::new(client::Shared::new(place));
-    let place = &shared.place;
-    let mut hub = place.start();
+    let site = Site::new(&mut rng);
+    let disk = Disk::mount(&site.log_folder());
+    let shared = Arc::new(client::Shared::new(site));
+    let site = &shared.site;
+    let mut hub = site.start();
     let ready = hub.until_ready().await;
     let mut keys = Vec::new();
     for _ in 0..3 {
-        keys.push(place.customer_key().await);
+        keys.push(site.customer_key().await);
     }
 
     let (pushes, calls) = (Arc::new(PushCounters::default()), Arc::new(CallCounters::default()));
-    let sources = start_sources(&plan, place, &pushes).await;
+    let sources = start_sources(&plan, site, &pushes).await;
     let (phase, of_phase) = watch::channel(Phase::Running);
     let mut clients = JoinSet::new();
     for number in 0..plan.clients.saturating_sub(REST_CLIENTS + 1) {
@@ -92,8 +92,8 @@ pub(crate) async fn round(plan: Plan) -> Outcome {
     }
     for number in 0..REST_CLIENTS {
         let (shared, calls, key) = (Arc::clone(&shared), Arc::clone(&calls), keys[2].clone());
-        let place = Arc::clone(&shared);
-        let address = move || Some(place.place.address.clone());
+        let hub_address = shared.site.address.clone();
+        let address = move || Some(hub_address.clone());
         clients.spawn(rest::poll(shared, number, plan.seed, key, calls, address, of_phase.clone()));
     }
     let waiting =
@@ -104,14 +104,14 @@ pub(crate) async fn round(plan: Plan) -> Outcome {
     let mut observer = Observer::start();
     let until = Instant::now() + plan.duration;
     let (hub, mut faults) =
-        inject_faults(place, hub, disk.as_ref(), &mut observer, rng, until, &plan).await;
+        inject_faults(site, hub, disk.as_ref(), &mut observer, rng, until, &plan).await;
     faults.ready.insert(0, ready);
 
     phase.send_replace(Phase::Quiet);
     pushes.stops.store(true, Ordering::Relaxed);
     let generators = sources.join_all().await;
     let settled_at = now();
-    let log_folder = place.log_folder();
+    let log_folder = site.log_folder();
     let heads = tokio::task::block_in_place(|| observer.heads(&log_folder));
     phase.send_replace(Phase::Settling(Arc::new(heads)));
     let mut histories: Vec<History> = Vec::new();
@@ -120,34 +120,34 @@ pub(crate) async fn round(plan: Plan) -> Outcome {
     }
     discovery.await.expect("the discovery does not panic");
     let account = http::get(
-        &place.address,
+        &site.address,
         "/api/v2/account/",
         &[("authorization", &format!("Token {}", keys[2]))],
     )
     .await;
-    faults.stopped.push(place.start_number());
+    faults.stopped.push(site.start_number());
     faults.failures.extend(hub.stop().await.err());
-    if place.output().contains("panicked") {
+    if site.output().contains("panicked") {
         faults.failures.push("the hub panicked".to_owned());
     }
     if !plan.damages {
-        faults.failures.extend(place.verify_log().await.err());
+        faults.failures.extend(site.verify_log().await.err());
     }
     let (mut log, mut report) =
         tokio::task::block_in_place(|| observer.finish(&log_folder, plan.damages));
     log.settled_at = settled_at;
     report.merge(tokio::task::block_in_place(|| checker::check(&histories, &log, 2)));
     check_closings(&histories, &faults, &mut report);
-    afterwards::check(place, &log, account.ok(), &calls, &mut report).await;
+    afterwards::check(site, &log, account.ok(), &calls, &mut report).await;
     let has_all = !log.was_damaged();
     afterwards::check_pushes(&generators, &log, &pushes, has_all, &mut report);
     let tickets = shared.tickets.load(Ordering::Relaxed);
     check_coverage(&plan, &histories, &log, tickets, u64::from(!plan.damages), &mut report);
     if !plan.damages {
-        faults.failures.extend(check_other_boot(place, &log, &keys[0]).await.err());
+        faults.failures.extend(check_other_boot(site, &log, &keys[0]).await.err());
     }
     let connections = shared.connections.load(Ordering::Relaxed);
-    let output = interesting(&place.output());
+    let output = interesting(&site.output());
     drop(disk);
     let clients = histories.len();
     Outcome { plan, faults, report, log, pushes, clients, connections, output }
@@ -156,7 +156,7 @@ pub(crate) async fn round(plan: Plan) -> Outcome {
 /// Starts sources with matches of their own.
 pub(crate) async fn start_sources(
     plan: &Plan,
-    place: &Place,
+    site: &Site,
     counters: &Arc<PushCounters>,
 ) -> JoinSet<Generator> {
     let mut sources = JoinSet::new();
@@ -164,7 +164,7 @@ pub(crate) async fn start_sources(
     for (name, percent, football, tennis) in
         [("acme", 50, 12, 0), ("beta", 30, 0, 8), ("gamma", 20, 5, 2)]
     {
-        let (address, key) = (place.address.clone(), place.feed_key(name).await);
+        let (address, key) = (site.address.clone(), site.feed_key(name).await);
         let generator = Generator::new(plan.seed, name, football, tennis);
         let (rate, counters) = (plan.rate * percent / 100, Arc::clone(counters));
         if name == "gamma" {
@@ -250,7 +250,7 @@ pub(crate) fn check_coverage(
 /// After another boot of the machine, a log that was closed in order is continued, and one that was not
 /// has other epochs.
 #[expect(clippy::print_stdout, reason = "what is skipped is said")]
-async fn check_other_boot(place: &Place, log: &LogContent, key: &str) -> Result<(), String> {
+async fn check_other_boot(site: &Site, log: &LogContent, key: &str) -> Result<(), String> {
     let open = |epoch_of: &dyn Fn(&str) -> Option<String>| {
         let all = log.current().filter(|(name, it)| it.is_open() && !name.starts_with('~'));
         all.filter(|(name, it)| epoch_of(name).is_some_and(|epoch| epoch == it.epoch)).count()
@@ -258,21 +258,21 @@ async fn check_other_boot(place: &Place, log: &LogContent, key: &str) -> Result<
     for is_clean in [true, false] {
         if !is_clean {
             // Starts and is killed in the boot of before.
-            let mut hub = place.start();
+            let mut hub = site.start();
             hub.until_ready().await;
             hub.kill().await?;
         }
-        let Some(other) = OtherBoot::begin(place.folder()) else {
+        let Some(other) = OtherBoot::begin(site.folder()) else {
             println!("skipped: another boot, as its id cannot be covered here");
             return Ok(());
         };
-        let mut hub = place.start();
+        let mut hub = site.start();
         hub.until_ready().await;
         let mut epochs = BTreeMap::new();
         for (name, _) in log.current().filter(|(name, it)| it.is_open() && !name.starts_with('~')) {
             let path = format!("/stream/v1/channels/{name}");
             let token = format!("Token {key}");
-            let image = http::get(&place.address, &path, &[("authorization", &token)]).await;
+            let image = http::get(&site.address, &path, &[("authorization", &token)]).await;
             let image = image.map_err(|_| format!("no image of {name} after another boot"))?;
             let image: Value = serde_json::from_str(&image.body).unwrap_or_default();
             if let Some(epoch) = image["epoch"].as_str() {
@@ -317,7 +317,7 @@ pub(crate) async fn discover(
         let mut found = vec!["football".to_owned(), "tennis".to_owned(), "feeds".to_owned()];
         for sport in ["football", "tennis"] {
             let path = format!("/stream/v1/channels/{sport}");
-            let board = http::get(&shared.place.address, &path, &[("authorization", &token)]).await;
+            let board = http::get(&shared.site.address, &path, &[("authorization", &token)]).await;
             let Ok(board) = board else { continue };
             let board: Value = serde_json::from_str(&board.body).unwrap_or_default();
             for id in board["data"]["matches"].as_object().into_iter().flat_map(|all| all.keys()) {
@@ -341,7 +341,7 @@ impl fmt::Display for Outcome {
         let mut ready = faults.ready.clone();
         ready.sort_unstable();
         let seen = report.counts;
-        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         write!(
             f,
             "seed {}: {} kills, {} stops, {} damages, {} unfinished writes, {} full disks; {clients} clients \
@@ -370,10 +370,10 @@ impl fmt::Display for Outcome {
             log.counts.updates,
             log.counts.events,
             log.counts.closed,
-            of(&pushes.lines),
-            of(&pushes.duplicates),
-            of(&pushes.refused),
-            of(&pushes.refused_after_end),
+            count(&pushes.lines),
+            count(&pushes.duplicates),
+            count(&pushes.refused),
+            count(&pushes.refused_after_end),
             ready.get(ready.len() / 2).map_or(0, Duration::as_millis),
             ready.last().map_or(0, Duration::as_millis),
             faults.revoked.len(),

@@ -119,7 +119,7 @@ impl Rest for Demo {
 }
 
 #[tokio::test]
-async fn every_match_of_the_demo_tells_each_figure_in_one_way() {
+async fn figures_of_every_demo_match_agree() {
     let (world, ids) = (World::new(1, START), PublicIds::default());
     let (mut past, mut current) = (Matches::default(), Matches::default());
     for planned in world.past(0) {

@@ -46,7 +46,7 @@ const CSV: ProviderFixture = ProviderFixture {
 
 impl ProviderFixture {
     fn id(&self) -> Id {
-        identity::own(self.provider, self.key)
+        identity::local_id(self.provider, self.key)
     }
 
     fn event(&self, fact: Fact) -> Event {

@@ -186,8 +186,8 @@ fn check_tennis(data: &Value, events: &[Value], truth: &TennisTruth) {
     });
     assert_eq!(data["sets"], sets.collect::<Value>());
     let count = |kind: &str| events.iter().filter(|event| event["kind"] == kind).count();
-    let points_told = truth.points as usize + truth.retracted.len();
-    assert_eq!(count("point"), points_told);
+    let points_reported = truth.points as usize + truth.retracted.len();
+    assert_eq!(count("point"), points_reported);
     let taken_back: Vec<&str> = events
         .iter()
         .filter(|event| event["kind"] == "retract")

@@ -37,7 +37,7 @@ struct Authority {
     management: u16,
     /// Where it checks names.
     checked: u16,
-    own: CertificateDer<'static>,
+    management_certificate: CertificateDer<'static>,
     processes: Vec<Child>,
 }
 
@@ -60,10 +60,10 @@ impl Authority {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let [dns, port, management, checked] = free_ports();
         let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];
-        let own = rcgen::generate_simple_self_signed(names).expect("a certificate");
+        let certificate = rcgen::generate_simple_self_signed(names).expect("a certificate");
         let path = |name: &str| folder.path().join(name);
-        fs::write(path("own.pem"), own.cert.pem()).expect("a file");
-        fs::write(path("own.key"), own.signing_key.serialize_pem()).expect("a file");
+        fs::write(path("own.pem"), certificate.cert.pem()).expect("a file");
+        fs::write(path("own.key"), certificate.signing_key.serialize_pem()).expect("a file");
         let settings = serde_json::json!({ "pebble": {
             "listenAddress": format!("127.0.0.1:{port}"),
             "managementListenAddress": format!("127.0.0.1:{management}"),
@@ -78,9 +78,16 @@ impl Authority {
                 .args(["-dns01", &format!("127.0.0.1:{dns}"), "-defaultIPv6", ""])
                 .args(["-http01", "", "-https01", "", "-tlsalpn01", "", "-management", ""]),
         );
-        let own = own.cert.der().clone();
-        let mut authority =
-            Self { folder, dns, port, management, checked, own, processes: vec![resolver] };
+        let management_certificate = certificate.cert.der().clone();
+        let mut authority = Self {
+            folder,
+            dns,
+            port,
+            management,
+            checked,
+            management_certificate,
+            processes: vec![resolver],
+        };
         authority.start_pebble().await;
         Some(authority)
     }
@@ -111,7 +118,7 @@ impl Authority {
 
     /// The root of what it signs.
     async fn root(&self) -> CertificateDer<'static> {
-        let stream = connect(self.management, "localhost", &self.own).await;
+        let stream = connect(self.management, "localhost", &self.management_certificate).await;
         let mut stream = stream.expect("a handshake");
         let request = b"GET /roots/0 HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
         stream.write_all(request).await.expect("it takes a request");

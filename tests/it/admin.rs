@@ -33,8 +33,8 @@ fn hub() -> Arc<Hub> {
     Hub::shared(&["serve"], &QUICK)
 }
 
-fn hub_on(place: &TestDatabase) -> Hub {
-    Hub::start_on(place, &["serve"], &QUICK)
+fn hub_on(database: &TestDatabase) -> Hub {
+    Hub::start_on(database, &["serve"], &QUICK)
 }
 
 /// Runs a command on the hub's database, with this as standard input.

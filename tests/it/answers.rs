@@ -93,9 +93,9 @@ impl RecordedHub {
         while let Some(path) = next {
             let page = self.get(&path).await;
             rows.extend(array(&page["results"]).iter().cloned());
-            let own =
+            let path_of =
                 |url: &str| url.split_once(&*self.hub.address).map(|(_, path)| path.to_owned());
-            next = page["next"].as_str().and_then(own);
+            next = page["next"].as_str().and_then(path_of);
         }
         rows
     }
@@ -104,10 +104,10 @@ impl RecordedHub {
     async fn event(&self, home: &Value, away: &Value) -> Value {
         let name = home.as_str().expect("a name").replace(' ', "%20");
         let rows = self.all(&format!("/api/v2/events/?limit=200&team_name={name}")).await;
-        let mut own =
+        let mut found =
             rows.iter().filter(|row| row["home_team"] == *home && row["away_team"] == *away);
-        let event = own.next().unwrap_or_else(|| panic!("{home} v {away} is not among {rows:?}"));
-        assert!(own.next().is_none(), "{home} v {away} is there twice");
+        let event = found.next().unwrap_or_else(|| panic!("{home} v {away} is not among {rows:?}"));
+        assert!(found.next().is_none(), "{home} v {away} is there twice");
         let detail = self.get(&format!("/api/v2/events/{}/", event["id"])).await;
         assert_eq!(detail, *event, "a match is the same in a list and alone");
         detail

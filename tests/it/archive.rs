@@ -21,8 +21,8 @@ async fn count(pool: &AnyPool, question: &'static str) -> i64 {
     sqlx::query_scalar(question).fetch_one(pool).await.expect("it answers")
 }
 
-pub(crate) async fn open_archive(place: &TestDatabase) -> Archive {
-    let name = DatabaseName::from(&*place.db());
+pub(crate) async fn open_archive(database: &TestDatabase) -> Archive {
+    let name = DatabaseName::from(&*database.db());
     let database = Database::open_existing(&name).await.expect("the database opens");
     Archive::open(&database).await.expect("the archive is read")
 }
@@ -71,7 +71,7 @@ async fn check_consistent(pool: &AnyPool, when: &str) {
 async fn item_counts(archive: &Archive) -> BTreeMap<u64, usize> {
     archive.reload().await.expect("the archive is read");
     let all = archive.find(&MatchQuery::default()).briefs;
-    let ids: Vec<_> = all.iter().map(|brief| brief.id).collect();
+    let ids: Vec<_> = all.iter().map(|summary| summary.id).collect();
     let records = archive.records_without_detail(&ids).await.expect("they are read");
     let size = |play: &PlayRecord| match play {
         PlayRecord::Football(football) => football.incidents.len(),
@@ -88,18 +88,18 @@ async fn openings(archive: &Archive) -> BTreeMap<u64, (String, i64)> {
 
 #[tokio::test]
 async fn archive_survives_a_crash() {
-    on_sqlite(async |place| {
-        let mut hub = Hub::start_on(&place, &["serve"], &[WRITES]);
+    on_sqlite(async |database| {
+        let mut hub = Hub::start_on(&database, &["serve"], &[WRITES]);
         hub.until_counted_to(WRITTEN, 100.0).await;
         hub.kill();
-        let pool = place.pool().await;
-        let archive = open_archive(&place).await;
+        let pool = database.pool().await;
+        let archive = open_archive(&database).await;
         check_consistent(&pool, "after the crash").await;
         check_prices(&archive, "after the crash").await;
         let (before, opened) = (item_counts(&archive).await, openings(&archive).await);
         assert!(!before.is_empty() && !opened.is_empty(), "the demo has matches and prices");
 
-        let mut hub = Hub::start_on(&place, &["serve"], &[WRITES]);
+        let mut hub = Hub::start_on(&database, &["serve"], &[WRITES]);
         hub.until_counted_to(WRITTEN, 100.0).await;
         assert_eq!(hub.stop(), Some(0));
         check_consistent(&pool, "after the stop").await;
@@ -152,11 +152,11 @@ async fn until(hub: &Hub, path: &str, is_so: impl Fn(&Value) -> bool) -> Value {
 /// has no invented result, and is not settled. A source that reports it again is believed.
 #[tokio::test]
 async fn match_in_play_at_a_crash_is_unresolved_until_a_source_reports_it() {
-    on_sqlite(async |place| {
+    on_sqlite(async |database| {
         // With a log on the disk, the hub itself knows the match after the crash.
         let settings =
             [QUIET, WRITES, ("ARCHIVE_UNTOLD_AFTER_MS", "300"), ("LOG_ENGINE", "memory")];
-        let mut hub = Hub::start_on(&place, &["serve"], &settings);
+        let mut hub = Hub::start_on(&database, &["serve"], &settings);
         let (key, feed) = (hub.key(&["odds"]), hub.feed_key("acme", &[]));
         push_in_play(&hub, &feed).await;
         let odds = |id: &Value| format!("/odds/api/events/{id}/?token={key}");
@@ -167,7 +167,7 @@ async fn match_in_play_at_a_crash_is_unresolved_until_a_source_reports_it() {
         let event = format!("/api/v2/events/{id}/?token={key}");
         until(&hub, &odds(id), |odds| price(odds)["suspended"] == false).await;
         // The hub knows it, however old the report is.
-        let archive = open_archive(&place).await;
+        let archive = open_archive(&database).await;
         while open_prices(&archive).await == 0 {
             pause().await;
         }
@@ -175,7 +175,7 @@ async fn match_in_play_at_a_crash_is_unresolved_until_a_source_reports_it() {
         hub.kill();
         assert!(open_prices(&archive).await > 0, "as it stood");
 
-        let mut hub = Hub::start_on(&place, &["serve"], &settings);
+        let mut hub = Hub::start_on(&database, &["serve"], &settings);
         let unresolved = until(&hub, &event, |event| event["status"] == "unresolved").await;
         assert_eq!(
             json!([unresolved["home_score"], unresolved["away_score"]]),
@@ -218,11 +218,11 @@ async fn accounts_are_written_while_the_archive_is_filled() {
     let files = files.iter().map(|path| path.to_str().expect("a path of text"));
     let arguments: Vec<_> = ["replay", "--speed", "max"].into_iter().chain(files).collect();
     let hub = Hub::start(&arguments);
-    let place = hub.place.clone();
+    let database = hub.database.clone();
     let (mut keys, mut before) = (Vec::new(), 0);
     // Until everything has been written.
     while hub.metric(WRITTEN).await < 760.0 {
-        let now = place.program().args(["key", "create", "--db", &place.db()]).output();
+        let now = database.program().args(["key", "create", "--db", &database.db()]).output();
         let made = now.expect("the command runs");
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
         keys.push(String::from_utf8(made.stdout).expect("a key is text").trim().to_owned());

@@ -51,14 +51,14 @@ impl Playback {
         let text = fs::read_to_string(path).unwrap_or_default();
         let quarantined: Vec<Value> =
             text.lines().map(|line| serde_json::from_str(line).expect("a JSON line")).collect();
-        let place = |line: &u64| {
+        let location = |line: &u64| {
             let file = self.hub.folder.path().join(name);
             format!("{}:{line}", file.display())
         };
         let found: Vec<_> =
             quarantined.iter().map(|it| (text_of(it, "place"), text_of(it, "kind"))).collect();
         let wanted: Vec<_> =
-            expected.iter().map(|(line, kind)| (place(line), (*kind).to_owned())).collect();
+            expected.iter().map(|(line, kind)| (location(line), (*kind).to_owned())).collect();
         assert_eq!(found, wanted, "{text}");
         for line in &quarantined {
             assert!(!text_of(line, "reason").is_empty(), "{line}");
@@ -165,8 +165,8 @@ async fn truncated_archive_counts_up_to_the_cut() {
     let quarantined = fs::read_to_string(played.hub.folder.path().join("hub.db.quarantine.ndjson"));
     let quarantined: Value =
         serde_json::from_str(&quarantined.expect("a quarantine")).expect("one line");
-    let place = text_of(&quarantined, "place");
-    let (_, line) = place.rsplit_once(':').expect("a place has a line");
+    let location = text_of(&quarantined, "place");
+    let (_, line) = location.rsplit_once(':').expect("a place has a line");
     let line: u64 = line.parse().expect("a number");
     assert!((100..5_000).contains(&line), "the cut is at half the file, not at line {line}");
     played.check("feed.json.gz", &[(line, "truncated")]).await;

@@ -45,8 +45,8 @@ async fn long_text_is_compressed_and_short_is_not() {
             }
         }
         assert_eq!(again, plain, "{coding}");
-        let known = [("accept-encoding", coding), ("if-none-match", tag.as_str())];
-        assert_eq!(ask(&hub, "GET", "/api/schema/", &known).await.status, 304, "{coding}");
+        let headers = [("accept-encoding", coding), ("if-none-match", tag.as_str())];
+        assert_eq!(ask(&hub, "GET", "/api/schema/", &headers).await.status, 304, "{coding}");
     }
     for path in ["/healthz", "/api/nothing/", "/"] {
         let answer = ask(&hub, "GET", path, &[("accept-encoding", "br, gzip")]).await;
@@ -95,7 +95,10 @@ async fn cross_origin_requests_are_allowed_for_the_api_and_no_page() {
             "retry-after",
             "x-matchwire-seq",
         ] {
-            assert!(exposed.split(", ").any(|own| own == name), "{path}: {name} in {exposed}");
+            assert!(
+                exposed.split(", ").any(|exposed_name| exposed_name == name),
+                "{path}: {name} in {exposed}"
+            );
         }
     }
     for path in ["/", "/dashboard/", "/docs/", "/healthz"] {

@@ -31,13 +31,13 @@ fn start_and_check_fail_with_the_reason() {
         (format!("{NO_DEMO}[hub]\nmatches_max = 0\n"), "hub.matches_max must not be 0"),
         (format!("{NO_DEMO}[hub]\ncolour = 1\n"), "unknown field `colour`"),
     ] {
-        let place = TestDatabase::file();
+        let database = TestDatabase::file();
         let folder = tempfile::tempdir().expect("a temporary folder");
         let file = folder.path().join("matchwire.toml");
         fs::write(&file, &text).expect("a file");
         for command in ["serve", "check"] {
             let mut program = program();
-            program.args([command, "--listen", "127.0.0.1:0", "--db", &place.db(), "--config"]);
+            program.args([command, "--listen", "127.0.0.1:0", "--db", &database.db(), "--config"]);
             let output = program.arg(&file).output().expect("it runs");
             let said = said(&output);
             assert_eq!(output.status.code(), Some(2), "{command}: {text}: {said}");

@@ -25,26 +25,26 @@ const OFTEN: Setting = ("FANOUT_BEAT_MS", "50");
 
 /// Runs a test from this moment on.
 async fn from(moment: &str, test: impl AsyncFn(TestDatabase, &Clock)) {
-    on_sqlite(async |place| {
-        let Some(clock) = Clock::at_or_skipped(moment, place.folder.path()) else { return };
+    on_sqlite(async |database| {
+        let Some(clock) = Clock::at_or_skipped(moment, database.folder.path()) else { return };
         let clock = Arc::new(clock);
-        test(place.by(&clock), &clock).await;
+        test(database.by(&clock), &clock).await;
     })
     .await;
 }
 
 /// The output of `key list` for the account with this address.
-fn listed(place: &TestDatabase, email: &str) -> String {
-    let mut command = place.program();
-    let output = command.args(["key", "list", "--db", &place.db()]).output().expect("it runs");
+fn listed(database: &TestDatabase, email: &str) -> String {
+    let mut command = database.program();
+    let output = command.args(["key", "list", "--db", &database.db()]).output().expect("it runs");
     let said = String::from_utf8(output.stdout).expect("text");
     said.lines().rfind(|line| line.contains(email)).expect("the account has a key").to_owned()
 }
 
-fn give(place: &TestDatabase, email: &str, addon: &str) -> String {
+fn give(database: &TestDatabase, email: &str, addon: &str) -> String {
     let arguments = ["--email", email, "--addon", addon];
-    let mut command = place.program();
-    let output = command.args(["key", "create", "--db", &place.db()]).args(arguments).output();
+    let mut command = database.program();
+    let output = command.args(["key", "create", "--db", &database.db()]).args(arguments).output();
     String::from_utf8(output.expect("it runs").stdout).expect("text").trim().to_owned()
 }
 
@@ -63,10 +63,10 @@ async fn buy_month(browser: &mut Browser<'_>, bank: &Bank) {
 /// days. SPEC section 5, rule 3. After the expiry, they count from now.
 #[tokio::test]
 async fn bought_month_with_twelve_days_left_ends_in_forty_two() {
-    from("2026-09-01T12:00:00Z", async |place, clock| {
+    from("2026-09-01T12:00:00Z", async |database, clock| {
         let (bank, _webhooks) = Bank::open().await;
-        let (settings, folder) = with_mail(&place);
-        let hub = Hub::start_on(&place, &["serve"], &[settings, bank.settings()].concat());
+        let (settings, folder) = with_mail(&database);
+        let hub = Hub::start_on(&database, &["serve"], &[settings, bank.settings()].concat());
         customer(&hub, &folder).await;
         for (moment, until) in [
             ("2026-09-01T12:00:00Z", "2026-10-01T12:0"),
@@ -77,7 +77,7 @@ async fn bought_month_with_twelve_days_left_ends_in_forty_two() {
             // The session has expired in the meantime.
             let mut browser = log_in(&hub, "me@x.org", PASSWORD).await;
             buy_month(&mut browser, &bank).await;
-            let listed = listed(&place, "me@x.org");
+            let listed = listed(&database, "me@x.org");
             assert!(listed.contains(&format!("websocket until {until}")), "{moment}: {listed}");
         }
     })
@@ -87,12 +87,12 @@ async fn bought_month_with_twelve_days_left_ends_in_forty_two() {
 /// The same for an operator's grant.
 #[tokio::test]
 async fn granted_month_with_twelve_days_left_ends_in_forty_two() {
-    from("2026-09-01T12:00:00Z", async |place, clock| {
-        give(&place, "me@x.org", "sports");
-        assert!(listed(&place, "me@x.org").contains("sports until 2026-10-01T12:0"));
+    from("2026-09-01T12:00:00Z", async |database, clock| {
+        give(&database, "me@x.org", "sports");
+        assert!(listed(&database, "me@x.org").contains("sports until 2026-10-01T12:0"));
         clock.set("2026-09-19T12:00:00Z");
-        give(&place, "me@x.org", "sports");
-        let listed = listed(&place, "me@x.org");
+        give(&database, "me@x.org", "sports");
+        let listed = listed(&database, "me@x.org");
         assert!(listed.contains("sports until 2026-10-31T12:0"), "{listed}");
     })
     .await;
@@ -101,9 +101,9 @@ async fn granted_month_with_twelve_days_left_ends_in_forty_two() {
 /// A named key ends at its time, for REST and for an open socket, whatever add-ons are left.
 #[tokio::test]
 async fn sockets_end_with_their_named_key() {
-    from("2026-09-01T12:00:00Z", async |place, clock| {
-        let hub = Hub::start_on(&place, &["serve"], &[QUIET, PATIENT, OFTEN]);
-        give(&place, "me@x.org", "websocket");
+    from("2026-09-01T12:00:00Z", async |database, clock| {
+        let hub = Hub::start_on(&database, &["serve"], &[QUIET, PATIENT, OFTEN]);
+        give(&database, "me@x.org", "websocket");
         let limits = ["--scope", "stream", "--scope", "account", "--ends-after-days", "2"];
         let named = ["--email", "me@x.org", "--name", "ci"];
         // The clock goes on while programs start.
@@ -119,7 +119,7 @@ async fn sockets_end_with_their_named_key() {
         let closed = client.until_closed().await;
         assert_eq!(closed, Closed(Some((4410, "token_revoked".to_owned()))));
         assert_eq!(hub.get_as(&key, "/api/v2/account/").await.status, 401);
-        assert!(listed(&place, "me@x.org").contains("ended 2026-09-03T12:0"));
+        assert!(listed(&database, "me@x.org").contains("ended 2026-09-03T12:0"));
     })
     .await;
 }
@@ -128,9 +128,9 @@ async fn sockets_end_with_their_named_key() {
 /// bought again. SPEC section 6: the channels are gated by the WebSocket add-on.
 #[tokio::test]
 async fn sockets_end_with_their_addon() {
-    from("2026-09-01T12:00:00Z", async |place, clock| {
-        let hub = Hub::start_on(&place, &["serve"], &[QUIET, PATIENT, OFTEN]);
-        let key = give(&place, "me@x.org", "websocket");
+    from("2026-09-01T12:00:00Z", async |database, clock| {
+        let hub = Hub::start_on(&database, &["serve"], &[QUIET, PATIENT, OFTEN]);
+        let key = give(&database, "me@x.org", "websocket");
         let mut client = Client::connect(&hub.address, &key).await;
         client.subscribe("feeds").await;
         client.next_of("image").await;
@@ -157,7 +157,7 @@ async fn sockets_end_with_their_addon() {
         let path = format!("/stream/v1/channels/feeds?token={key}");
         assert_eq!(hub.get(&path).await.status, 402);
 
-        give(&place, "me@x.org", "websocket");
+        give(&database, "me@x.org", "websocket");
         // Another program granted it, so the hub notices with a delay.
         until("the grant", async || hub.get(&path).await.status == 200).await;
         Client::connect(&hub.address, &key).await.next_of("hello").await;
@@ -175,9 +175,9 @@ async fn sockets_end_with_their_addon() {
 /// rule 2: without the add-on it is 402 afterwards.
 #[tokio::test]
 async fn odds_need_their_addon_after_the_last_free_day() {
-    from("2026-08-16T12:00:00Z", async |place, clock| {
-        let hub = Hub::start_on(&place, &["serve"], &[QUIET]);
-        let (without, with) = (hub.key(&[]), give(&place, "me@x.org", "odds"));
+    from("2026-08-16T12:00:00Z", async |database, clock| {
+        let hub = Hub::start_on(&database, &["serve"], &[QUIET]);
+        let (without, with) = (hub.key(&[]), give(&database, "me@x.org", "odds"));
         let status = async |key: &str| hub.get_as(key, "/odds/api/").await.status;
         let both = async || (status(&without).await, status(&with).await);
         let let_in = both().await;
@@ -256,14 +256,14 @@ async fn silent_socket_is_closed(hub: &Hub, key: &str, moment: &str) {
 /// A virtual machine that resumes, NTP, an operator: scheduling is not affected.
 #[tokio::test]
 async fn hub_keeps_publishing_when_its_clock_jumps() {
-    let place = TestDatabase::file();
-    let Some(clock) = Clock::at_or_skipped("2026-09-01T12:00:00Z", place.folder.path()) else {
+    let database = TestDatabase::file();
+    let Some(clock) = Clock::at_or_skipped("2026-09-01T12:00:00Z", database.folder.path()) else {
         return;
     };
     let clock = Arc::new(clock);
-    let place = place.by(&clock);
+    let database = database.by(&clock);
     let steady = [OFTEN, PATIENT, ("BENCH_RATE", "200")];
-    let hub = Hub::start_on(&place, &["serve"], &steady);
+    let hub = Hub::start_on(&database, &["serve"], &steady);
     let strict = [QUIET, OFTEN, ("FANOUT_IDLE_MS", "300")];
     let strict = Hub::start_on(&TestDatabase::file().by(&clock), &["serve"], &strict);
     let strict_key = strict.key(&crate::support::ALL_ADDONS);
@@ -293,9 +293,9 @@ async fn hub_keeps_publishing_when_its_clock_jumps() {
 /// Days of quotas and of usage are UTC days.
 #[tokio::test]
 async fn quota_and_usage_reset_at_midnight() {
-    from("2026-09-01T23:58:00Z", async |place, clock| {
+    from("2026-09-01T23:58:00Z", async |database, clock| {
         let settings = [QUIET, ("LIMITS_FOOTBALL_PER_DAY", "2")];
-        let hub = Hub::start_on(&place, &["serve"], &settings);
+        let hub = Hub::start_on(&database, &["serve"], &settings);
         let key = hub.key(&[]);
         let football = async || hub.get_as(&key, "/api/v2/events/").await;
         let let_in = football().await.status;
@@ -353,8 +353,8 @@ async fn customer<'a>(hub: &'a Hub, mails: &std::path::Path) -> Browser<'a> {
 }
 
 /// The settings of a hub that writes its mails to a folder, and the folder.
-fn with_mail(place: &TestDatabase) -> (Vec<Setting>, std::path::PathBuf) {
-    let folder = place.folder.path().join("mails");
+fn with_mail(database: &TestDatabase) -> (Vec<Setting>, std::path::PathBuf) {
+    let folder = database.folder.path().join("mails");
     let path: &str = folder.to_str().expect("text").to_owned().leak();
     ([&QUICK[..], &[QUIET, ("MAIL_FOLDER", path)]].concat(), folder)
 }
@@ -363,12 +363,12 @@ fn with_mail(place: &TestDatabase) -> (Vec<Setting>, std::path::PathBuf) {
 /// account is inactive.
 #[tokio::test]
 async fn mailed_link_is_valid_for_a_day() {
-    from("2026-09-01T12:00:00Z", async |place, clock| {
+    from("2026-09-01T12:00:00Z", async |database, clock| {
         for (later, good) in [("2026-09-02T11:59:00Z", true), ("2026-09-02T12:01:00Z", false)] {
             clock.set("2026-09-01T12:00:00Z");
-            let (settings, folder) = with_mail(&place);
+            let (settings, folder) = with_mail(&database);
             fs::remove_dir_all(&folder).ok();
-            let hub = Hub::start_on(&place, &["serve"], &settings);
+            let hub = Hub::start_on(&database, &["serve"], &settings);
             let email = if good { "early@x.org" } else { "late@x.org" };
             let mut browser = Browser::new(&hub);
             let fields = [("email", email), ("password", PASSWORD)];
@@ -387,9 +387,9 @@ async fn mailed_link_is_valid_for_a_day() {
 /// Issue 5, point 2: sessions are stored and expire; each visit extends them.
 #[tokio::test]
 async fn session_ends_two_weeks_after_the_last_visit() {
-    from("2026-09-01T12:00:00Z", async |place, clock| {
-        let (settings, folder) = with_mail(&place);
-        let hub = Hub::start_on(&place, &["serve"], &settings);
+    from("2026-09-01T12:00:00Z", async |database, clock| {
+        let (settings, folder) = with_mail(&database);
+        let hub = Hub::start_on(&database, &["serve"], &settings);
         let mut browser = customer(&hub, &folder).await;
         for (moment, status) in [
             ("2026-09-14T12:00:00Z", 200),

@@ -23,8 +23,8 @@ async fn image(hub: &Hub, key: &str) -> Answer {
 /// SPEC section 3: the old key stops working immediately.
 #[tokio::test]
 async fn key_works_until_another_program_revokes_it() {
-    on_each(async |place| {
-        let hub = Hub::start_on(&place, &["serve"], &[QUIET]);
+    on_each(async |database| {
+        let hub = Hub::start_on(&database, &["serve"], &[QUIET]);
         let (key, other) = (hub.key(&["websocket"]), hub.key(&["websocket"]));
         let mut client = Client::connect(&hub.address, &key).await;
         let mut stays = Client::connect(&hub.address, &other).await;
@@ -48,9 +48,9 @@ async fn key_works_until_another_program_revokes_it() {
 async fn postgresql_notifies_of_a_revocation() {
     const AT_ONCE: Duration = Duration::from_secs(60);
     let Some(server) = postgres_or_skipped() else { return };
-    let place = TestDatabase::postgres(&server);
+    let database = TestDatabase::postgres(&server);
     let settings = [QUIET, ("ACCOUNTS_WATCH_MS", "3600000")];
-    let hub = Hub::start_on(&place, &["serve"], &settings);
+    let hub = Hub::start_on(&database, &["serve"], &settings);
     let key = hub.key(&["websocket"]);
     let mut client = Client::connect(&hub.address, &key).await;
     client.next_of("hello").await;
@@ -60,8 +60,8 @@ async fn postgresql_notifies_of_a_revocation() {
 
 #[tokio::test]
 async fn feed_keys_work_until_they_are_revoked() {
-    on_each(async |place| {
-        let hub = Hub::start_on(&place, &["serve"], &[QUIET]);
+    on_each(async |database| {
+        let hub = Hub::start_on(&database, &["serve"], &[QUIET]);
         let key = hub.feed_key("acme", &[]);
         let header = format!("Token {key}");
         let push = async || {
@@ -78,10 +78,10 @@ async fn feed_keys_work_until_they_are_revoked() {
 
 #[tokio::test]
 async fn match_commands_reach_the_running_hub() {
-    on_each(async |place| {
-        let hub = Hub::start_on(&place, &["serve"], &[QUIET]);
+    on_each(async |database| {
+        let hub = Hub::start_on(&database, &["serve"], &[QUIET]);
         let matches = |words: &[&str]| {
-            let mut command = place.program();
+            let mut command = database.program();
             let output = command.args(["matches", words[0], "--db", &hub.db()]).args(&words[1..]);
             let output = output.output().expect("it runs");
             assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -102,12 +102,12 @@ async fn match_commands_reach_the_running_hub() {
 
 #[tokio::test]
 async fn demo_keeps_its_key_over_a_restart() {
-    on_each(async |place| {
-        let mut hub = Hub::start_on(&place, &["serve"], &[]);
+    on_each(async |database| {
+        let mut hub = Hub::start_on(&database, &["serve"], &[]);
         let key = hub.said("demo key").await;
         assert_eq!(image(&hub, &key).await.status, 200);
         assert_eq!(hub.stop(), Some(0));
-        let hub = Hub::start_on(&place, &["serve"], &[]);
+        let hub = Hub::start_on(&database, &["serve"], &[]);
         assert_eq!(hub.said("demo key").await, key);
         assert_eq!(image(&hub, &key).await.status, 200);
     })
@@ -120,13 +120,13 @@ async fn demo_keeps_its_key_over_a_restart() {
 #[ignore = "needs PostgreSQL: make test-systems runs it"]
 async fn hub_outlives_its_database() {
     let Some(mut cluster) = Cluster::start_or_skipped() else { return };
-    let place = TestDatabase::postgres(&cluster.url());
+    let database = TestDatabase::postgres(&cluster.url());
     // So that the responses below come from the cache for as long as the test may take.
     let settings = [QUIET, ("DATABASE_ACQUIRE_MS", "3000"), ("ACCOUNTS_CACHE_MS", "600000")];
-    let hub = Hub::start_on(&place, &["serve"], &settings);
-    let (known, other) = (hub.key(&["websocket"]), hub.key(&["websocket"]));
-    assert_eq!(image(&hub, &known).await.status, 200);
-    let mut client = Client::connect(&hub.address, &known).await;
+    let hub = Hub::start_on(&database, &["serve"], &settings);
+    let (used_key, other) = (hub.key(&["websocket"]), hub.key(&["websocket"]));
+    assert_eq!(image(&hub, &used_key).await.status, 200);
+    let mut client = Client::connect(&hub.address, &used_key).await;
     client.next_of("hello").await;
     // A change that does not concern the known key.
     let revoked = hub.key(&["websocket"]);
@@ -142,12 +142,12 @@ async fn hub_outlives_its_database() {
     assert_eq!(push(&feed).await, 200);
 
     cluster.stop();
-    assert_eq!(image(&hub, &known).await.status, 200);
+    assert_eq!(image(&hub, &used_key).await.status, 200);
     assert_eq!((push(&feed).await, push(&new_feed).await), (200, 503));
     let url = format!("ws://{}/ingest/v1/acme?token={feed}", hub.address);
     let (mut pushing, _) = connect_async(url).await.expect("a key that works opens a socket");
     client.ask(&json!({"op": "ping", "id": 1})).await;
-    let mut second = Client::connect(&hub.address, &known).await;
+    let mut second = Client::connect(&hub.address, &used_key).await;
     second.next_of("hello").await;
     for key in [&*other, WRONG] {
         let answer = image(&hub, key).await;
@@ -168,9 +168,9 @@ async fn hub_outlives_its_database() {
     cluster.start();
     hub.revoke_feed_keys("acme");
     until("the revocation of the feed", async || push(&feed).await == 401).await;
-    hub.revoke(&known);
+    hub.revoke(&used_key);
     assert_eq!(client.next_of("bye").await["why"], "token_revoked");
-    assert_eq!(image(&hub, &known).await.status, 401);
+    assert_eq!(image(&hub, &used_key).await.status, 401);
     assert_eq!(image(&hub, &other).await.status, 200);
     let mut again = Client::connect(&hub.address, &other).await;
     hub.revoke(&other);
@@ -180,9 +180,9 @@ async fn hub_outlives_its_database() {
 /// A hub with one connection answers all clients, one after the other.
 #[tokio::test]
 async fn one_connection_is_enough() {
-    on_each(async |place| {
+    on_each(async |database| {
         let settings = [QUIET, ("DATABASE_CONNECTIONS_MAX", "1"), ("DATABASE_ACQUIRE_MS", "60000")];
-        let hub = Hub::start_on(&place, &["serve"], &settings);
+        let hub = Hub::start_on(&database, &["serve"], &settings);
         let keys: Vec<String> = (0..10).map(|_| hub.key(&["websocket"])).collect();
         let asking = futures_util::stream::iter(&keys).map(|key| image(&hub, key));
         let answers: Vec<Answer> = asking.buffer_unordered(10).collect().await;
@@ -195,13 +195,13 @@ async fn one_connection_is_enough() {
 #[ignore = "needs PostgreSQL: make test-systems runs it"]
 async fn password_of_the_database_is_shown_nowhere() {
     let Some(server) = postgres_or_skipped() else { return };
-    let place = TestDatabase::postgres(&server);
+    let database = TestDatabase::postgres(&server);
     let Some((user, _)) = server.split_once("://").and_then(|(_, rest)| rest.split_once('@'))
     else {
         panic!("the test's server has a user")
     };
     let password = user.split_once(':').map_or("none was given", |(_, password)| password);
-    let mut hub = Hub::start_on(&place, &["serve"], &[]);
+    let mut hub = Hub::start_on(&database, &["serve"], &[]);
     hub.said("demo key").await;
     assert_eq!(hub.stop(), Some(0));
     let printed = hub.printed();

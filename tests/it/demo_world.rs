@@ -54,12 +54,12 @@ async fn count(pool: &AnyPool, condition: &'static str) -> BTreeMap<String, i64>
 #[tokio::test]
 #[ignore = "needs the demo's past: make test-systems runs it"]
 async fn database_has_a_past_and_a_future_and_a_restart_adds_nothing() {
-    let place = TestDatabase::file();
+    let database = TestDatabase::file();
     if let Some(written) = written() {
-        fs::copy(written, place.db()).expect("it is copied");
+        fs::copy(written, database.db()).expect("it is copied");
     }
-    let hub = Hub::start_on(&place, &["serve"], &[PAST]);
-    let pool = place.pool().await;
+    let hub = Hub::start_on(&database, &["serve"], &[PAST]);
+    let pool = database.pool().await;
     let first = done(&pool).await;
     let played = count(&pool, "status IN ('finished', 'retired', 'walkover')").await;
     let to_come = count(&pool, "status = 'not_started'").await;
@@ -68,11 +68,11 @@ async fn database_has_a_past_and_a_future_and_a_restart_adds_nothing() {
         assert!(to_come[sport] > 80, "{sport} to come: {to_come:?}");
         assert!((36..1_200).contains(&played[sport]), "{sport} played: {played:?}");
     }
-    check_tables(&place).await;
+    check_tables(&database).await;
     check_results(&hub).await;
     let again = {
         drop(hub);
-        let hub = Hub::start_on(&place, &["serve"], &[PAST]);
+        let hub = Hub::start_on(&database, &["serve"], &[PAST]);
         // It listens only after it has resumed its run.
         let again = done(&pool).await;
         drop(hub);
@@ -84,17 +84,17 @@ async fn database_has_a_past_and_a_future_and_a_restart_adds_nothing() {
 /// Before the demo's own days each league that plays on the first of them has played five rounds, but for matches that were in
 /// play when the demo began, and so have two others. On those days it plays at most once more, and a database of another day
 /// may have some more.
-async fn check_tables(place: &TestDatabase) {
-    let archive = open_archive(place).await;
+async fn check_tables(database: &TestDatabase) {
+    let archive = open_archive(database).await;
     let query = MatchQuery {
         statuses: Some(vec![Status::Finished]),
         ..MatchQuery::of_sport(Sport::Football)
     };
     let mut tables: BTreeMap<u64, BTreeMap<u64, u32>> = BTreeMap::new();
     let mut goals: BTreeMap<u64, i64> = BTreeMap::new();
-    for brief in archive.find(&query).briefs {
-        let league = brief.competition.expect("a league");
-        let (sides, score) = (brief.sides.expect("two sides"), brief.score.expect("a score"));
+    for summary in archive.find(&query).briefs {
+        let league = summary.competition.expect("a league");
+        let (sides, score) = (summary.sides.expect("two sides"), summary.score.expect("a score"));
         for side in 0..2 {
             let table = tables.entry(league).or_default();
             *table.entry(sides[side]).or_default() += 1;

@@ -132,13 +132,14 @@ async fn key_of_a_demo_is_shown_on_loopback_only() {
             let rest = page.split("Bearer ").nth(1).expect("a header");
             rest.trim_start_matches("<span>").chars().take(51).collect::<String>()
         };
-        let own = key(&hub.get(path).await.body);
+        let shown_key = key(&hub.get(path).await.body);
         assert!(
-            own.starts_with("mw_") && own.chars().skip(3).all(|it| it.is_ascii_hexdigit()),
-            "{own}"
+            shown_key.starts_with("mw_")
+                && shown_key.chars().skip(3).all(|it| it.is_ascii_hexdigit()),
+            "{shown_key}"
         );
         let foreign = get_as(&hub, "evil.test", path).await;
-        assert!(!foreign.contains(&own) && foreign.contains("YOUR_KEY"), "{path}");
+        assert!(!foreign.contains(&shown_key) && foreign.contains("YOUR_KEY"), "{path}");
     }
 }
 

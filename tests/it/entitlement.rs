@@ -44,10 +44,10 @@ async fn hub_of_all_sports(settings: &[Setting]) -> (Arc<Hub>, BTreeMap<&'static
     let mut client = Client::connect(&hub.address, &hub.key(&ALL_ADDONS)).await;
     client.subscribe("*/*").await;
     let expected = SPORTS.len();
-    client.until(|known| known.channels.len() == expected).await;
+    client.until(|client| client.channels.len() == expected).await;
     let ids = client.channels.keys().map(|name| {
         let (sport, id) = name.split_once('/').expect("a match has an id");
-        let sport = SPORTS.into_iter().find(|own| *own == sport).expect("one of the sports");
+        let sport = SPORTS.into_iter().find(|name| *name == sport).expect("one of the sports");
         (sport, id.parse().expect("a number"))
     });
     let ids = ids.collect();
@@ -134,7 +134,7 @@ async fn channels_require_the_same_addons_as_rest() {
 
 /// As an operator does, from another program, so the hub notices with a delay.
 pub(crate) fn command(hub: &Hub, arguments: &[&str]) -> String {
-    let mut program = hub.place.program();
+    let mut program = hub.database.program();
     let done = program.args(arguments).args(["--db", &hub.db()]).output().expect("it runs");
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     String::from_utf8(done.stdout).expect("text").trim().to_owned()
@@ -154,10 +154,11 @@ async fn purchase_while_connected_takes_effect_at_once() {
     command(&hub, &gift("sports"));
     let frame = client.next_of("entitlement").await;
     assert_eq!(frame["addons"], json!(["websocket", "sports"]), "{frame}");
-    let own = format!("darts/{darts}");
-    let is_there = |known: &Client| known.channels.get(&own).is_some_and(|it| !it.data.is_null());
+    let name = format!("darts/{darts}");
+    let is_there =
+        |client: &Client| client.channels.get(&name).is_some_and(|it| !it.data.is_null());
     // Images of the other sports arrive one after the other.
-    client.until(|known| known.channels.len() == 7 && is_there(known)).await;
+    client.until(|client| client.channels.len() == 7 && is_there(client)).await;
 
     let book = format!("darts/{darts}/odds/alpha");
     assert_eq!(lacks(&hub, &mut client, &key, &book).await, ["odds"]);

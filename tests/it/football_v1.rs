@@ -106,8 +106,8 @@ async fn matches_leagues_and_teams_have_their_shapes() {
             assert_eq!(differences(shape, row), [""; 0], "{list}");
         }
     }
-    let own = hub.json(&key, &format!("/api/teams/{team}/matches/")).await;
-    assert!(own["results"].as_array().unwrap().iter().any(|row| row["id"] == *id), "{own}");
+    let matches = hub.json(&key, &format!("/api/teams/{team}/matches/")).await;
+    assert!(matches["results"].as_array().unwrap().iter().any(|row| row["id"] == *id), "{matches}");
     for path in ["/api/player-stats/", "/api/odds/", "/api/odds/bookmakers/"] {
         assert!(hub.json(&key, path).await["results"].is_array(), "{path}");
     }
@@ -134,8 +134,9 @@ async fn player_stats_have_their_rows() {
         // The same row as in the other version.
         let path = format!("/api/v2/events/{}/player-stats/", row["event_id"]);
         let all = hub.json(&key, &path).await;
-        let own = all["player_stats"].as_array().unwrap().iter().find(|it| it["id"] == row["id"]);
-        assert!(own.is_none_or(|own| own["player_id"] == row["player_id"]), "{all}");
+        let listed =
+            all["player_stats"].as_array().unwrap().iter().find(|it| it["id"] == row["id"]);
+        assert!(listed.is_none_or(|listed| listed["player_id"] == row["player_id"]), "{all}");
     }
     for path in ["/api/player-stats/1/", "/api/player-stats/x/"] {
         assert_eq!(hub.get_as(&key, path).await.status, 404, "{path}");

@@ -50,9 +50,9 @@ async fn every_path_of_the_demo_answers() {
     ] {
         let list = format!("/api/v2/{list}/");
         assert_eq!(hub.get_as(&key, &list).await.status, 200, "{list}");
-        let own = first_id(&hub, &key, &list).await;
+        let listed_id = first_id(&hub, &key, &list).await;
         for part in parts {
-            if let Some(id) = own {
+            if let Some(id) = listed_id {
                 let answer = hub.get_as(&key, &format!("{list}{id}/{part}")).await;
                 assert_eq!(answer.status, 200, "{list}{part}: {}", answer.body);
             }
@@ -187,15 +187,15 @@ async fn match_in_play_matches_its_channel() {
     client.subscribe(&format!("football/{event}")).await;
     client.next_of("image").await;
     let (name, channel) = client.channels.iter().next().expect("the channel of the match");
-    let known = (name.clone(), channel.epoch.clone(), channel.seq);
+    let joined_at = (name.clone(), channel.epoch.clone(), channel.seq);
     let reached = async {
         loop {
             let answer = hub.get_as(&key, &format!("/api/v2/events/{event}/")).await;
-            let place = answer.header("x-matchwire-seq").expect("a place in the stream");
-            let (epoch, seq) = place.split_once(':').expect("an epoch and a sequence");
-            assert_eq!(epoch, known.1, "another run of {}", known.0);
+            let position = answer.header("x-matchwire-seq").expect("a place in the stream");
+            let (epoch, seq) = position.split_once(':').expect("an epoch and a sequence");
+            assert_eq!(epoch, joined_at.1, "another run of {}", joined_at.0);
             let seq: u64 = seq.parse().expect("a number");
-            if seq >= known.2 {
+            if seq >= joined_at.2 {
                 return answer.json();
             }
             pause().await;

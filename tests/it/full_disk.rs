@@ -75,7 +75,7 @@ impl Drop for Disk {
 }
 
 /// A hub, one customer, and an order that awaits payment.
-struct Shop {
+struct PendingOrder {
     hub: Hub,
     bank: Bank,
     webhooks: mpsc::Receiver<Event>,
@@ -85,10 +85,10 @@ struct Shop {
 const EMAIL: &str = "me@x.org";
 const FIELDS: [(&str, &str); 2] = [("email", EMAIL), ("password", PASSWORD)];
 
-impl Shop {
+impl PendingOrder {
     async fn open(folder: &Arc<TempDir>) -> Self {
         let (bank, webhooks) = Bank::open().await;
-        let own: [Setting; 5] = [
+        let order_settings: [Setting; 5] = [
             QUIET,
             ("LIMITS_LOG_INS_PER_HOUR_BY_ADDRESS", "0"),
             ("LIMITS_LOG_INS_PER_HOUR_BY_EMAIL", "0"),
@@ -96,22 +96,23 @@ impl Shop {
             // The payment must arrive by the webhook only.
             ("PAYMENTS_SWEEP_AFTER_MS", "600000"),
         ];
-        let settings = [&QUICK[..], &own, &bank.settings()].concat();
+        let settings = [&QUICK[..], &order_settings, &bank.settings()].concat();
         let hub = Hub::start_in_with(Arc::clone(folder), &["serve"], &settings);
-        let mut create = hub.place.program();
+        let mut create = hub.database.program();
         let made = create.args(["key", "create", "--db", &hub.db(), "--email", EMAIL]).output();
         assert!(made.expect("it runs").status.success());
-        let mut shop = Self { hub, bank, webhooks, order: String::new() };
-        shop.set_password().await;
-        let mut browser = Browser::new(&shop.hub);
+        let mut pending_order = Self { hub, bank, webhooks, order: String::new() };
+        pending_order.set_password().await;
+        let mut browser = Browser::new(&pending_order.hub);
         let answer = browser.fill("/login/", "/login/", &FIELDS).await;
         assert_eq!(answer.status, 303, "{answer:?}");
         let wish = [("addon", "websocket"), ("months", "1"), ("rail", "card")];
         let answer = browser.fill("/addons/", "/addons/", &wish).await;
         let location = answer.header("location").expect("it leads to the checkout").to_owned();
         drop(browser);
-        shop.order = location.trim_matches('/').rsplit('/').next().expect("an order").to_owned();
-        shop
+        pending_order.order =
+            location.trim_matches('/').rsplit('/').next().expect("an order").to_owned();
+        pending_order
     }
 
     /// Registers another address with the customer's password.
@@ -183,31 +184,31 @@ impl Shop {
 #[tokio::test]
 async fn writes_work_again_after_a_full_disk() {
     let Some(disk) = Disk::mount_or_skipped() else { return };
-    let shop = Shop::open(&disk.folder).await;
+    let pending_order = PendingOrder::open(&disk.folder).await;
     // Every connection of the pool meets the full disk, more than once.
     for _ in 0..2 {
         disk.fill();
-        shop.refuses().await;
+        pending_order.refuses().await;
         disk.free();
-        assert_eq!(shop.log_in().await.status, 303, "{}", shop.hub.printed());
+        assert_eq!(pending_order.log_in().await.status, 303, "{}", pending_order.hub.printed());
     }
     disk.fill();
-    shop.refuses().await;
-    shop.bank.agree(&shop.order).await;
+    pending_order.refuses().await;
+    pending_order.bank.agree(&pending_order.order).await;
     disk.free();
-    shop.works_again().await;
+    pending_order.works_again().await;
 }
 
 /// Another program holds the database for longer than a writer waits.
 #[tokio::test]
 async fn writes_work_again_after_a_lock() {
     let folder = Arc::new(tempfile::tempdir().expect("a temporary folder"));
-    let shop = Shop::open(&folder).await;
-    let mut holder = shop.connection().await;
+    let pending_order = PendingOrder::open(&folder).await;
+    let mut holder = pending_order.connection().await;
     holder.execute("BEGIN EXCLUSIVE").await.expect("it is locked");
-    shop.bank.agree(&shop.order).await;
-    shop.refuses().await;
+    pending_order.bank.agree(&pending_order.order).await;
+    pending_order.refuses().await;
     holder.execute("ROLLBACK").await.expect("it is free");
     holder.close().await.expect("it closes");
-    shop.works_again().await;
+    pending_order.works_again().await;
 }

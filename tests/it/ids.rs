@@ -64,18 +64,18 @@ async fn every_id_of_every_answer_of_the_demo_fits_32_bits() {
     let paths = paths.iter().filter(|(path, item)| !item["get"].is_null() && !path.contains("img"));
     let paths: Vec<&String> = paths.map(|(path, _)| path).collect();
     let mut counts = BTreeMap::new();
-    let mut known: BTreeMap<String, i64> = BTreeMap::new();
+    let mut ids: BTreeMap<String, i64> = BTreeMap::new();
     for path in paths.iter().filter(|path| !path.contains('{')) {
         let Some(answer) = ask(&hub, &key, path).await else { continue };
         counts.insert((*path).clone(), check(&answer, path));
         if let Some(id) = rows(&answer).first().and_then(|row| row["id"].as_i64()) {
-            known.insert((*path).clone(), id);
+            ids.insert((*path).clone(), id);
         }
     }
     for path in paths.iter().filter(|path| path.matches('{').count() == 1) {
         let (list, more) = path.split_once('{').expect("it has one");
         let more = more.split_once('}').expect("it ends").1;
-        let Some(id) = known.get(list) else { continue };
+        let Some(id) = ids.get(list) else { continue };
         let address = format!("{list}{id}{more}");
         let Some(answer) = ask(&hub, &key, &address).await else { continue };
         counts.insert(address.clone(), check(&answer, &address));

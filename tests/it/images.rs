@@ -97,8 +97,8 @@ async fn own_file_replaces_the_drawing_and_drawing_can_be_disabled() {
     let folder = Arc::new(tempfile::tempdir().expect("a folder"));
     let images = folder.path().join("images");
     fs::create_dir_all(images.join("team")).expect("a folder");
-    let own: &'static str = images.to_str().expect("text").to_owned().leak();
-    let settings = [("IMAGES_FOLDER", own), ("IMAGES_DRAW", "false")];
+    let images_path: &'static str = images.to_str().expect("text").to_owned().leak();
+    let settings = [("IMAGES_FOLDER", images_path), ("IMAGES_DRAW", "false")];
     let hub = Hub::start_in_with(folder, &["serve"], &settings);
     let [team, league, _] = demo(&hub).await;
     let path = format!("/img/team/{team}/?format=png");

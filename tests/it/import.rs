@@ -49,12 +49,12 @@ const IMPORTED: [&str; 11] = [
 ];
 
 /// A database that the program has written, for tests that read it.
-pub(crate) struct Imported {
+pub(crate) struct ImportedDatabase {
     database: Vec<u8>,
     printed: String,
 }
 
-impl Imported {
+impl ImportedDatabase {
     /// The hub on a copy that tests share.
     pub(crate) fn hub(&self) -> Arc<Hub> {
         Hub::shared_from("imported", || Hub::start_on(&self.copy(), &["serve"], &[QUIET]))
@@ -62,9 +62,9 @@ impl Imported {
 
     /// A copy that the test may change.
     pub(crate) fn copy(&self) -> TestDatabase {
-        let place = TestDatabase::file();
-        fs::write(place.db(), &self.database).expect("a file in a folder of our own");
-        place
+        let database = TestDatabase::file();
+        fs::write(database.db(), &self.database).expect("a file in a folder of our own");
+        database
     }
 }
 
@@ -74,17 +74,17 @@ fn recordings() -> Option<Vec<PathBuf>> {
 
 /// One import for all tests, because it takes ten seconds of processor time. `None`, with a message,
 /// if the recordings are missing.
-pub(crate) fn imported() -> Option<&'static Imported> {
-    static ONCE: OnceLock<Option<Imported>> = OnceLock::new();
+pub(crate) fn imported() -> Option<&'static ImportedDatabase> {
+    static ONCE: OnceLock<Option<ImportedDatabase>> = OnceLock::new();
     let write = || {
         let files = recordings()?;
-        let place = TestDatabase::file();
-        let (code, printed) = import(Path::new(&place.db()), &files);
+        let test_database = TestDatabase::file();
+        let (code, printed) = import(Path::new(&test_database.db()), &files);
         assert_eq!(code, Some(0), "{printed}");
         assert_eq!(printed.matches(", 0 messages refused").count(), files.len(), "{printed}");
         // The last connection has written the whole log into the file.
-        let database = fs::read(place.db()).expect("the database is written");
-        Some(Imported { database, printed })
+        let database = fs::read(test_database.db()).expect("the database is written");
+        Some(ImportedDatabase { database, printed })
     };
     ONCE.get_or_init(write).as_ref()
 }
@@ -101,7 +101,7 @@ async fn archived_matches(db: &Path) -> Vec<Arc<MatchRecord>> {
     let database = Database::open_existing(&DatabaseName::from(db)).await.expect("a database");
     let archive = Archive::open(&database).await.expect("an archive");
     let found = archive.find(&MatchQuery::default());
-    let mut ids: Vec<_> = found.briefs.iter().map(|brief| brief.id).collect();
+    let mut ids: Vec<_> = found.briefs.iter().map(|summary| summary.id).collect();
     ids.sort_unstable();
     let records = archive.records(&ids).await.expect("records");
     assert_eq!(records.len(), found.count, "a record for each brief");
@@ -110,11 +110,11 @@ async fn archived_matches(db: &Path) -> Vec<Arc<MatchRecord>> {
 }
 
 /// The one match of a provider under this key.
-fn of<'a>(records: &'a [Arc<MatchRecord>], provider: &str, key: &str) -> &'a MatchRecord {
+fn find_record<'a>(records: &'a [Arc<MatchRecord>], provider: &str, key: &str) -> &'a MatchRecord {
     let is = |record: &&Arc<MatchRecord>| record.refs.get(provider).is_some_and(|it| &**it == key);
-    let mut own = records.iter().filter(is);
-    let record = own.next().unwrap_or_else(|| panic!("{provider}/{key} was not archived"));
-    assert!(own.next().is_none(), "{provider}/{key} is archived twice");
+    let mut found = records.iter().filter(is);
+    let record = found.next().unwrap_or_else(|| panic!("{provider}/{key} was not archived"));
+    assert!(found.next().is_none(), "{provider}/{key} is archived twice");
     record
 }
 
@@ -145,9 +145,11 @@ async fn history_has_every_price_of_the_file() {
         let price = json!([{"id": "1", "price": price(change).to_string()}]);
         lines += &line(change * 10, odds(json!({"prices": {"selections": price}})));
     }
-    let place = TestDatabase::file();
-    let (db, file) =
-        (PathBuf::from(place.db()), PathBuf::from(place.db()).with_extension("ndjson"));
+    let test_database = TestDatabase::file();
+    let (db, file) = (
+        PathBuf::from(test_database.db()),
+        PathBuf::from(test_database.db()).with_extension("ndjson"),
+    );
     fs::write(&file, lines).expect("a folder of our own");
     for _ in 0..2 {
         let (code, printed) = import(&db, std::slice::from_ref(&file));
@@ -172,8 +174,8 @@ async fn history_has_every_price_of_the_file() {
 async fn archive_matches_the_answer_sheets_after_repeated_imports() {
     let (Some(files), Some(imported)) = (recordings(), imported()) else { return };
     assert_eq!(imported.printed.matches("380 matches").count(), 2, "{}", imported.printed);
-    let place = imported.copy();
-    let db = PathBuf::from(place.db());
+    let database = imported.copy();
+    let db = PathBuf::from(database.db());
     let first = archived_matches(&db).await;
     check_all(&first);
 
@@ -195,11 +197,11 @@ fn check_all(records: &[Arc<MatchRecord>]) {
     for (season, bookmaker, columns) in SEASONS {
         check_season(records, season, bookmaker, columns);
     }
-    check_events(of(records, "statsbomb", "15986"), STATSBOMB);
-    check_events(of(records, "wyscout", "2058017"), WYSCOUT);
+    check_events(find_record(records, "statsbomb", "15986"), STATSBOMB);
+    check_events(find_record(records, "wyscout", "2058017"), WYSCOUT);
     let hamburg = sheet(STATSPERFORM)["provider_match_id"].as_str().expect("an id").to_owned();
-    check_events(of(records, "statsperform", &hamburg), STATSPERFORM);
-    let shootout = of(records, "wyscout", "2058009");
+    check_events(find_record(records, "statsperform", &hamburg), STATSPERFORM);
+    let shootout = find_record(records, "wyscout", "2058009");
     check_events(shootout, SHOOTOUT);
     assert_eq!(shootout.brief.penalties, Some([3, 4]));
     check_line_ups(records);
@@ -211,14 +213,14 @@ fn check_all(records: &[Arc<MatchRecord>]) {
 fn check_season(records: &[Arc<MatchRecord>], season: &str, bookmaker: &str, columns: &str) {
     let sheet = sheet(&format!("football-data-couk/{season}.csv.gz"));
     let name = season.replace("E0-", "").replace("-20", "/");
-    let own = |record: &&Arc<MatchRecord>| {
+    let is_of_season = |record: &&Arc<MatchRecord>| {
         let of_season = record.names.season.as_ref().is_some_and(|it| *it.name == *name);
         of_season && record.refs.contains_key("football-data-couk")
     };
-    let own: Vec<_> = records.iter().filter(own).collect();
-    assert_eq!(json!(own.len()), sheet["rows"], "matches of {name}");
+    let played: Vec<_> = records.iter().filter(is_of_season).collect();
+    assert_eq!(json!(played.len()), sheet["rows"], "matches of {name}");
     let (mut goals, mut cards, mut prices) = ([0; 2], [0; 2], [0.0; 3]);
-    for record in own {
+    for record in played {
         assert_eq!(record.brief.status, Status::Finished, "{:?}", record.refs);
         assert!(record.brief.referee.is_some(), "a referee of {:?}", record.refs);
         let score = record.brief.score.expect("a score");
@@ -226,7 +228,7 @@ fn check_season(records: &[Arc<MatchRecord>], season: &str, bookmaker: &str, col
             goals[side] += score[side];
             cards[side] += football(record).stats[side]["yellow_cards"];
         }
-        for (place, outcome) in ["home", "draw", "away"].into_iter().enumerate() {
+        for (index, outcome) in ["home", "draw", "away"].into_iter().enumerate() {
             let mut closing = record.prices.iter().filter(|price| {
                 *price.bookmaker == *bookmaker
                     && &*price.market == "match_winner"
@@ -234,15 +236,15 @@ fn check_season(records: &[Arc<MatchRecord>], season: &str, bookmaker: &str, col
             });
             let closing = closing.next().expect("a closing price");
             assert!(!closing.in_play && !closing.open, "a price of a match that is over");
-            prices[place] +=
+            prices[index] +=
                 closing.price.expect("a price").to_string().parse::<f64>().expect("it");
         }
     }
     assert_eq!(json!({ "home": goals[0], "away": goals[1] }), sheet["goals"], "goals of {name}");
     assert_eq!(json!(cards), json!([sheet["cards"]["HY"], sheet["cards"]["AY"]]), "{name}");
-    for (place, sum) in ["sum_home", "sum_draw", "sum_away"].into_iter().enumerate() {
+    for (index, sum) in ["sum_home", "sum_draw", "sum_away"].into_iter().enumerate() {
         let expected = sheet["odds_1x2"][columns][sum].as_f64().expect("a sum");
-        assert!((prices[place] - expected).abs() < 0.005, "{sum} {} of {name}", prices[place]);
+        assert!((prices[index] - expected).abs() < 0.005, "{sum} {} of {name}", prices[index]);
     }
 }
 
@@ -254,8 +256,8 @@ fn check_events(record: &MatchRecord, file: &str) {
     assert_eq!(sides, [sheet["home"].clone(), sheet["away"].clone()], "{file}");
     let rows = |kinds: &[&str], row: &dyn Fn(&IncidentRecord) -> Value| {
         let incidents = football(record).incidents.iter();
-        let own = incidents.filter(|it| kinds.contains(&&*it.kind) && it.retracted.is_none());
-        own.map(row).collect::<Vec<_>>()
+        let of_kinds = incidents.filter(|it| kinds.contains(&&*it.kind) && it.retracted.is_none());
+        of_kinds.map(row).collect::<Vec<_>>()
     };
     let team = |it: &IncidentRecord| json!(it.side.map(|side| &*names[usize::from(side)].name));
     let player = |it: &IncidentRecord| json!(it.player.as_ref().map(|player| &*player.name));
@@ -263,9 +265,9 @@ fn check_events(record: &MatchRecord, file: &str) {
     let all = |rows: &Value| rows.as_array().expect("rows").clone();
     let played = |row: &Value| row["minute"].as_u64().expect("a minute") + 1;
 
-    let goals = rows(&["goal"], &|it| {
-        let score = it.score.map(|[home, away]| format!("{home}-{away}"));
-        json!([minute(it), team(it), player(it), it.detail, score])
+    let goals = rows(&["goal"], &|incident| {
+        let score = incident.score.map(|[home, away]| format!("{home}-{away}"));
+        json!([minute(incident), team(incident), player(incident), incident.detail, score])
     });
     let expected: Vec<_> = all(&sheet["goals"])
         .iter()
@@ -285,8 +287,12 @@ fn check_events(record: &MatchRecord, file: &str) {
         all(&sheet["cards"]).iter().map(|card| json!([card["team"], card["player"]])).collect();
     assert_eq!(cards, expected, "cards of {file}");
 
-    let substitutions = rows(&["substitution"], &|it| {
-        json!([team(it), player(it), it.assist.as_ref().map(|player| &*player.name)])
+    let substitutions = rows(&["substitution"], &|incident| {
+        json!([
+            team(incident),
+            player(incident),
+            incident.assist.as_ref().map(|player| &*player.name)
+        ])
     });
     let mut substitutions: Vec<_> = substitutions.iter().map(Value::to_string).collect();
     substitutions.sort_unstable();
@@ -304,7 +310,7 @@ fn check_events(record: &MatchRecord, file: &str) {
 }
 
 fn check_line_ups(records: &[Arc<MatchRecord>]) {
-    let record = of(records, "statsbomb", "15986");
+    let record = find_record(records, "statsbomb", "15986");
     let lineups = sheet("statsbomb/15986.lineups.json");
     for (side, line_up) in football(record).line_ups.iter().enumerate() {
         let line_up = line_up.as_ref().expect("a line-up");
@@ -319,14 +325,14 @@ fn check_line_ups(records: &[Arc<MatchRecord>]) {
 
 fn check_answer(records: &[Arc<MatchRecord>]) {
     for fixture in sheet(ANSWER)["fixtures"].as_array().expect("fixtures") {
-        let record = of(records, "api-football", &fixture["id"].to_string());
+        let record = find_record(records, "api-football", &fixture["id"].to_string());
         let pair = |score: &Value| json!([score["home"], score["away"]]);
-        let brief = &record.brief;
-        assert_eq!(json!(brief.score), pair(&fixture["goals"]));
-        assert_eq!(json!(brief.penalties), pair(&fixture["score"]["penalty"]));
-        assert_eq!(json!(brief.half_time), pair(&fixture["score"]["halftime"]));
-        assert_eq!(json!(brief.round_name), fixture["round"]);
-        let start = brief.start.expect("a start") / 1_000_000;
+        let summary = &record.brief;
+        assert_eq!(json!(summary.score), pair(&fixture["goals"]));
+        assert_eq!(json!(summary.penalties), pair(&fixture["score"]["penalty"]));
+        assert_eq!(json!(summary.half_time), pair(&fixture["score"]["halftime"]));
+        assert_eq!(json!(summary.round_name), fixture["round"]);
+        let start = summary.start.expect("a start") / 1_000_000;
         assert_eq!(json!(start), fixture["timestamp"]);
         let kicks = football(record).incidents.iter().filter(|it| &*it.kind == "shootout").count();
         assert_eq!(Some(kicks), fixture["shootout"].as_array().map(Vec::len));
@@ -335,7 +341,8 @@ fn check_answer(records: &[Arc<MatchRecord>]) {
 
 fn check_tennis(records: &[Arc<MatchRecord>]) {
     let slam = sheet(SLAM);
-    let record = of(records, "slam-pointbypoint", slam["match_id"].as_str().expect("an id"));
+    let record =
+        find_record(records, "slam-pointbypoint", slam["match_id"].as_str().expect("an id"));
     let PlayRecord::Tennis(tennis) = &record.play else { panic!("{:?}", record.play) };
     let sets: Vec<_> = tennis.sets.iter().map(|set| json!(set.games)).collect();
     let expected = slam["sets_by_replay"].as_array().expect("sets").iter();
@@ -343,7 +350,7 @@ fn check_tennis(records: &[Arc<MatchRecord>]) {
     assert_eq!(json!(tennis.points.len()), slam["points"]);
     assert_eq!(record.brief.winner.map(|winner| json!(winner + 1)), Some(slam["winner"].clone()));
     for row in sheet(STRINGS)["matches"].as_array().expect("matches") {
-        let record = of(records, "pointbypoint-strings", &row["pbp_id"].to_string());
+        let record = find_record(records, "pointbypoint-strings", &row["pbp_id"].to_string());
         let PlayRecord::Tennis(tennis) = &record.play else { panic!("{:?}", record.play) };
         assert_eq!(json!(tennis.points.len()), row["points"], "points of {}", row["pbp_id"]);
         let sets: Vec<_> = tennis.sets.iter().map(|set| json!(set.games)).collect();

@@ -360,9 +360,9 @@ async fn slow_reader_misses_no_action() {
     let (mut seq, mut left_out) = (0, 0);
     loop {
         let frame = slow.next().await.expect("it is not cut off");
-        let own = frame["seq"].as_u64().expect("a number");
-        left_out += own - seq - 1;
-        seq = own;
+        let next_seq = frame["seq"].as_u64().expect("a number");
+        left_out += next_seq - seq - 1;
+        seq = next_seq;
         match frame["type"].as_str() {
             Some("action") => names.push(frame["player"]["name"].clone()),
             // It was further behind than the tail reaches.

@@ -361,7 +361,7 @@ async fn refusals_say_what_to_do() {
 }
 
 #[tokio::test]
-async fn lines_that_are_no_message_are_answered_and_the_bridge_goes_on() {
+async fn invalid_lines_are_answered_and_the_bridge_continues() {
     let (_server, url) = Server::start().await;
     let mut bridge = Bridge::start(&url, &[]);
     bridge.send_text("nonsense").await;

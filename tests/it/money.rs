@@ -107,8 +107,8 @@ async fn buy(hub: String, bank: &Bank, number: usize) {
         Ok(answer)
     })
     .await;
-    for (place, (addon, months)) in BASKET.into_iter().enumerate() {
-        let rail = if (number + place).is_multiple_of(2) {
+    for (index, (addon, months)) in BASKET.into_iter().enumerate() {
+        let rail = if (number + index).is_multiple_of(2) {
             PaymentMethod::Card
         } else {
             PaymentMethod::Paypal
@@ -192,14 +192,14 @@ async fn check(pool: &AnyPool, bank: &Bank) {
 /// customers log in and buy, and every webhook is repeated.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn paid_days_are_granted_exactly_once() {
-    on_sqlite(async |place: TestDatabase| {
+    on_sqlite(async |database: TestDatabase| {
         let purchases = buyers() * BASKET.len();
         let (bank, waiting) = Bank::open().await;
         let settings = [&SETTINGS[..], &bank.settings()].concat();
         let [port] = free_ports();
         let address = format!("127.0.0.1:{port}");
-        let mut hub = Hub::start_at_place(&address, &place, &["serve"], &settings);
-        let pool = place.pool().await;
+        let mut hub = Hub::start_listening(&address, &database, &["serve"], &settings);
+        let pool = database.pool().await;
         fill(&hub, &pool).await;
 
         let sent = Arc::default();
@@ -211,7 +211,7 @@ async fn paid_days_are_granted_exactly_once() {
                 let agreed = (purchases * percent / 100).max(1);
                 bank.agreed(agreed).await;
                 hub.kill();
-                hub = Hub::start_at_place(&address, &place, &["serve"], &settings);
+                hub = Hub::start_listening(&address, &database, &["serve"], &settings);
             }
         };
         timeout(6 * PATIENCE, join(buying, killing)).await.expect("all have bought");

@@ -37,7 +37,7 @@ async fn is_admitted(hub: &Hub, token: &str, path: &str) -> bool {
 /// Gives an add-on, as an operator does. The hub notices with a delay.
 fn gift(hub: &Hub, email: &str, addon: &str) {
     let gift = ["addon", "gift", email, addon, "--days", "30", "--note", "a test"];
-    let mut command = hub.place.program();
+    let mut command = hub.database.program();
     let given = command.args(gift).args(["--db", &hub.db()]).output().expect("it runs");
     assert!(given.status.success(), "{}", String::from_utf8_lossy(&given.stderr));
 }
@@ -104,8 +104,8 @@ async fn challenge_leads_to_the_authorization_server() {
 /// The whole way: log-in, consent, code, tokens, a new pair of tokens, the dashboard.
 #[tokio::test]
 async fn customer_connects_an_application() {
-    on_each(async |place| {
-        let hub = Hub::start_on(&place, &["serve"], &QUICK);
+    on_each(async |database| {
+        let hub = Hub::start_on(&database, &["serve"], &QUICK);
         let (_, key) = customer(&hub, "ann@example.org").await;
         let client = TestClient::start(&hub).await;
         let path = client.authorize_path(&[("scope", "football odds offline_access")]);

@@ -128,9 +128,9 @@ async fn odds_api_shows_all_prices_and_their_history() {
     let price = text.split(r#""price":"#).nth(1).unwrap();
     let digits = price.split([',', '}']).next().unwrap();
     assert!(digits.contains('.') && !digits.contains('"'), "a price is {digits}");
-    let own = &event["markets"][0]["outcomes"][0]["bookmakers"][0];
+    let bookmaker = &event["markets"][0]["outcomes"][0]["bookmakers"][0];
     for name in ["opening", "opening_at", "source_at", "received_at", "suspended", "movement"] {
-        assert!(!own[name].is_null(), "{name} of {own}");
+        assert!(!bookmaker[name].is_null(), "{name} of {bookmaker}");
     }
 
     let market = event["markets"][0]["market"].as_str().unwrap();
@@ -153,8 +153,8 @@ async fn odds_api_shows_all_prices_and_their_history() {
         let unknown = hub.get_as(&key, &format!("{path}?market=1x2&outcome=over")).await;
         assert_eq!(unknown.status, 400, "{path}: {}", unknown.body);
         for same in ["1x2", "match_winner", "Moneyline"] {
-            let known = hub.get_as(&key, &format!("{path}?market={same}&outcome=1")).await;
-            assert_eq!(known.status, 200, "{same}: {}", known.body);
+            let response = hub.get_as(&key, &format!("{path}?market={same}&outcome=1")).await;
+            assert_eq!(response.status, 200, "{same}: {}", response.body);
         }
     }
     assert_eq!(hub.get_as(&key, "/odds/api/events/1/").await.status, 404);

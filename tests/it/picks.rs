@@ -76,15 +76,15 @@ async fn picked_reader_has_its_part_and_proves_it() {
 
     // What leads to the document comes before its hash.
     picking.send(&json!({"op": "hash", "id": 2, "ch": name})).await;
-    let (mut own, mut seq, mut kinds) = (Value::Null, 0, Vec::new());
+    let (mut picked, mut seq, mut kinds) = (Value::Null, 0, Vec::new());
     let proof = loop {
         let frame = next(&mut picking).await;
         match frame["type"].as_str() {
-            Some("image") => own = frame["data"].clone(),
+            Some("image") => picked = frame["data"].clone(),
             Some("update") => {
                 assert!(frame["prev"].as_u64() <= Some(seq), "a gap before {frame}, at {seq}");
                 if let Some(patch) = frame.get("patch") {
-                    merge(&mut own, patch);
+                    merge(&mut picked, patch);
                 }
                 let events = frame["events"].as_array().into_iter().flatten();
                 kinds.extend(events.map(|event| event["kind"].as_str().unwrap_or("").to_owned()));
@@ -95,7 +95,7 @@ async fn picked_reader_has_its_part_and_proves_it() {
         seq = frame["seq"].as_u64().expect("a sequence");
     };
     let expected = prices(&whole.channels[&name].data);
-    assert_eq!(own, expected);
+    assert_eq!(picked, expected);
     assert!(kinds.iter().all(|kind| kind == "suspend" || kind == "resume"), "{kinds:?}");
     let suspensions = kinds.iter().filter(|kind| *kind == "suspend").count();
     assert!(suspensions >= 4, "suspensions always come: {kinds:?}");

@@ -98,10 +98,12 @@ async fn pushed_lines_are_published() {
     client.subscribe("hockey/*").await;
     let shown = |client: &Client, score: Value| {
         client.channels.len() == 3
-            && client.channels.iter().filter(|(name, _)| *name != "feeds").all(|(name, it)| {
+            && client.channels.iter().filter(|(name, _)| *name != "feeds").all(|(name, channel)| {
                 let document = match name.as_str() {
-                    "hockey" => it.data["matches"].as_object().and_then(|all| all.values().next()),
-                    _ => Some(&it.data),
+                    "hockey" => {
+                        channel.data["matches"].as_object().and_then(|all| all.values().next())
+                    }
+                    _ => Some(&channel.data),
                 };
                 document.is_some_and(|it| it["score"] == score && it["home"]["name"] == "Bears")
             })
@@ -434,9 +436,9 @@ async fn socket_answers_each_message() {
 #[ignore = "needs PostgreSQL: make test-systems runs it"]
 async fn push_socket_outlives_the_database() {
     let Some(mut cluster) = Cluster::start_or_skipped() else { return };
-    let place = TestDatabase::postgres(&cluster.url());
+    let database = TestDatabase::postgres(&cluster.url());
     // A query takes longer than the test.
-    let hub = Hub::start_on(&place, &["serve"], &[QUIET, ("DATABASE_ACQUIRE_MS", "600000")]);
+    let hub = Hub::start_on(&database, &["serve"], &[QUIET, ("DATABASE_ACQUIRE_MS", "600000")]);
     let key = hub.feed_key("acme", &[]);
     let url = format!("ws://{}/ingest/v1/acme?token={key}", hub.address);
     let (mut socket, _) = connect_async(url).await.expect("it connects");

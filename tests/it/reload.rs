@@ -88,15 +88,17 @@ async fn customer_sees_the_prices_of_its_country() {
 /// What is logged after a reload shows that it has taken effect.
 #[test]
 fn filter_of_the_log_changes_at_once() {
-    let place = TestDatabase::file();
-    let file = place.folder.path().join("matchwire.toml");
+    let database = TestDatabase::file();
+    let file = database.folder.path().join("matchwire.toml");
     let settings = |filter: &str| {
         let text = format!("[demo]\nenabled = false\n[logging]\nfilter = {filter:?}\n");
         fs::write(&file, text).expect("a file of settings");
     };
     settings("off");
-    let mut command = place.program();
-    command.args(["serve", "--listen", "127.0.0.1:0", "--db", &place.db(), "--config"]).arg(&file);
+    let mut command = database.program();
+    command
+        .args(["serve", "--listen", "127.0.0.1:0", "--db", &database.db(), "--config"])
+        .arg(&file);
     let mut hub = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
     let mut line = String::new();
     let mut printed = BufReader::new(hub.stdout.take().expect("its output is piped"));

@@ -20,14 +20,14 @@ use crate::support::{
 const PATTERNS: [&str; 3] = ["football/*", "football/*/odds", "football/*/odds/*"];
 
 /// A hub to which a test pushes matches.
-struct Stadium {
+struct PushHub {
     hub: Arc<Hub>,
     feed_key: String,
     key: String,
     lines: AtomicU64,
 }
 
-impl Stadium {
+impl PushHub {
     fn start() -> Self {
         let hub = Arc::new(Hub::start_with(&["serve"], &[QUIET]));
         let (feed_key, key) = (hub.feed_key("acme", &[]), hub.key(&ALL_ADDONS));
@@ -36,18 +36,18 @@ impl Stadium {
 
     /// One with a film on disk of a running match, and the match's channel. Tests share it.
     async fn with_film() -> &'static (Self, String) {
-        static FILMED: OnceCell<(Stadium, String)> = OnceCell::const_new();
+        static FILMED: OnceCell<(PushHub, String)> = OnceCell::const_new();
         let film = async || {
-            let mut stadium = Self::start();
-            let mut client = stadium.follow_all().await;
-            stadium.push("derby", kick_off("derby")).await;
-            stadium.push("derby", play(1..=5)).await;
-            let name = first_match(&mut client, &mut Texts::default()).await;
+            let mut push_hub = Self::start();
+            let mut client = push_hub.follow_all().await;
+            push_hub.push("derby", kick_off("derby")).await;
+            push_hub.push("derby", play(1..=5)).await;
+            let name = first_match(&mut client, &mut FrameTexts::default()).await;
             // Ends all films on disk.
-            stadium.own_hub().stop();
-            let hub = Hub::start_in_with(Arc::clone(&stadium.hub.folder), &["serve"], &[QUIET]);
-            stadium.hub = hub.into_shared();
-            (stadium, name)
+            push_hub.own_hub().stop();
+            let hub = Hub::start_in_with(Arc::clone(&push_hub.hub.folder), &["serve"], &[QUIET]);
+            push_hub.hub = hub.into_shared();
+            (push_hub, name)
         };
         FILMED.get_or_init(film).await
     }
@@ -179,9 +179,9 @@ fn is_data(frame: &Value) -> bool {
 
 /// The texts of frames with data, by channel.
 #[derive(Debug, Default)]
-struct Texts(BTreeMap<String, Vec<String>>);
+struct FrameTexts(BTreeMap<String, Vec<String>>);
 
-impl Texts {
+impl FrameTexts {
     fn add(&mut self, text: &str) {
         let frame = parse(text);
         if is_data(&frame) {
@@ -190,13 +190,13 @@ impl Texts {
         }
     }
 
-    fn of(&self, ch: &str) -> &[String] {
+    fn channel(&self, ch: &str) -> &[String] {
         self.0.get(ch).map_or(&[], Vec::as_slice)
     }
 }
 
 /// Reads live frames until one satisfies the condition.
-async fn read_until(client: &mut Client, texts: &mut Texts, is_last: impl Fn(&Value) -> bool) {
+async fn read_until(client: &mut Client, texts: &mut FrameTexts, is_last: impl Fn(&Value) -> bool) {
     loop {
         let text = client.next_text().await.expect("the connection lasts");
         texts.add(&text);
@@ -207,8 +207,8 @@ async fn read_until(client: &mut Client, texts: &mut Texts, is_last: impl Fn(&Va
 }
 
 /// Reads a replay to its end. Returns its frames without the field `replay`, and the reason for the end.
-async fn read_replay(client: &mut Client, replay: &str) -> (Texts, Value) {
-    let mut texts = Texts::default();
+async fn read_replay(client: &mut Client, replay: &str) -> (FrameTexts, Value) {
+    let mut texts = FrameTexts::default();
     let field = format!(r#","replay":"{replay}"}}"#);
     loop {
         let text = client.next_text().await.expect("the connection lasts");
@@ -224,7 +224,7 @@ async fn read_replay(client: &mut Client, replay: &str) -> (Texts, Value) {
 }
 
 /// The id of the first match that a client of the patterns hears of.
-async fn first_match(client: &mut Client, texts: &mut Texts) -> String {
+async fn first_match(client: &mut Client, texts: &mut FrameTexts) -> String {
     let is_match = |frame: &Value| {
         let ch = frame["ch"].as_str().unwrap_or_default();
         frame["type"] == "image" && ch.split('/').count() == 2
@@ -242,16 +242,16 @@ fn ends(name: &str) -> impl Fn(&Value) -> bool {
 
 #[tokio::test]
 async fn finished_match_is_listed_and_played_byte_for_byte_as_it_was_live() {
-    let stadium = Stadium::start();
-    let mut client = stadium.follow_all().await;
-    stadium.push("derby", kick_off("derby")).await;
-    stadium.push("derby", play(1..=5)).await;
-    stadium.push("derby", [status("finished")]).await;
-    let mut live = Texts::default();
+    let push_hub = PushHub::start();
+    let mut client = push_hub.follow_all().await;
+    push_hub.push("derby", kick_off("derby")).await;
+    push_hub.push("derby", play(1..=5)).await;
+    push_hub.push("derby", [status("finished")]).await;
+    let mut live = FrameTexts::default();
     let name = first_match(&mut client, &mut live).await;
     read_until(&mut client, &mut live, ends(&name)).await;
-    let ended_at = parse(live.of(&name).last().expect("frames"))["seq"].as_u64();
-    let film = stadium.film_until(&name, |film| last_seq(film, &name) >= ended_at).await;
+    let ended_at = parse(live.channel(&name).last().expect("frames"))["seq"].as_u64();
+    let film = push_hub.film_until(&name, |film| last_seq(film, &name) >= ended_at).await;
     let channels = channels_of(&film);
     let odds = format!("{name}/odds");
     for ch in [&name, &odds, &format!("{odds}/acmebet")] {
@@ -261,7 +261,7 @@ async fn finished_match_is_listed_and_played_byte_for_byte_as_it_was_live() {
 
     let command = json!({"op": "subscribe", "id": 9, "chs": channels,
         "replay": {"from": "start", "speed": "max"}});
-    let mut reader = stadium.connect().await;
+    let mut reader = push_hub.connect().await;
     assert_eq!(
         reader.next_of("hello").await["features"],
         json!(["batch", "hash", "pick", "replay"])
@@ -273,19 +273,19 @@ async fn finished_match_is_listed_and_played_byte_for_byte_as_it_was_live() {
     assert_eq!(played.0.len(), channels.len());
     for (ch, frames) in &played.0 {
         // The live reader still may have frames to read.
-        while live.of(ch).len() < frames.len() {
+        while live.channel(ch).len() < frames.len() {
             live.add(&client.next_text().await.expect("the connection lasts"));
         }
-        assert_eq!(frames, &live.of(ch)[..frames.len()], "{ch}");
+        assert_eq!(frames, &live.channel(ch)[..frames.len()], "{ch}");
     }
-    let events = played.of(&name).iter().filter(|text| text.contains(r#""kind":"goal""#));
+    let events = played.channel(&name).iter().filter(|text| text.contains(r#""kind":"goal""#));
     assert!(events.count() >= 5, "{played:#?}");
 }
 
 #[tokio::test]
 async fn paused_and_sought_next_to_a_live_subscription() {
-    let (stadium, name) = Stadium::with_film().await;
-    let mut client = stadium.connect().await;
+    let (push_hub, name) = PushHub::with_film().await;
+    let mut client = push_hub.connect().await;
     client.subscribe(name).await;
     client.next_of("image").await;
     let live = client.channels[name].clone();
@@ -322,18 +322,18 @@ async fn paused_and_sought_next_to_a_live_subscription() {
     assert_eq!((&image["type"], &image["seq"]), (&json!("image"), &json!(6)));
 
     // A live change arrives in the middle of it, without the name of the replay.
-    stadium.push("derby", [goal(6)]).await;
+    push_hub.push("derby", [goal(6)]).await;
     let is_live = |frame: &Value| is_data(frame) && frame["replay"].is_null();
-    let mut texts = Texts::default();
+    let mut texts = FrameTexts::default();
     read_until(&mut client, &mut texts, is_live).await;
-    let change = parse(&texts.of(name)[0]);
+    let change = parse(&texts.channel(name)[0]);
     assert!(change["seq"].as_u64() > Some(live.seq), "{change}");
 
     let on = json!({"op": "replay", "id": 5, "replay": "r1", "pause": false, "speed": "max"});
     client.send(&on).await;
     let (rest, why) = read_replay(&mut client, "r1").await;
     assert_eq!(why, "end");
-    let rest: Vec<Value> = rest.of(name).iter().map(|text| parse(text)).collect();
+    let rest: Vec<Value> = rest.channel(name).iter().map(|text| parse(text)).collect();
     for (update, seq) in iter::zip(&rest, 7_u64..) {
         assert_eq!((&update["seq"], &update["prev"]), (&json!(seq), &json!(seq - 1)), "{update}");
     }
@@ -348,42 +348,42 @@ fn is_image(frame: &Value) -> bool {
 
 #[tokio::test]
 async fn film_survives_a_kill_without_a_gap_or_a_doubled_frame() {
-    let mut stadium = Stadium::start();
-    let mut client = stadium.follow_all().await;
-    stadium.push("derby", kick_off("derby")).await;
-    stadium.push("derby", play(1..=3)).await;
-    let mut live = Texts::default();
+    let mut push_hub = PushHub::start();
+    let mut client = push_hub.follow_all().await;
+    push_hub.push("derby", kick_off("derby")).await;
+    push_hub.push("derby", play(1..=3)).await;
+    let mut live = FrameTexts::default();
     let name = first_match(&mut client, &mut live).await;
     // A part of the film is on disk, and a part is only in the log.
-    stadium.film_until(&name, |film| last_seq(film, &name) > Some(1)).await;
-    stadium.push("derby", play(4..=6)).await;
+    push_hub.film_until(&name, |film| last_seq(film, &name) > Some(1)).await;
+    push_hub.push("derby", play(4..=6)).await;
     let is_sixth = |frame: &Value| {
         let events = frame["events"].as_array().into_iter().flatten();
         frame["ch"] == name && events.into_iter().any(|event| event["eid"] == "g6")
     };
     read_until(&mut client, &mut live, is_sixth).await;
-    stadium.own_hub().kill();
-    stadium.restart();
-    stadium.push("derby", play(7..=9)).await;
-    stadium.push("derby", [status("finished")]).await;
+    push_hub.own_hub().kill();
+    push_hub.restart();
+    push_hub.push("derby", play(7..=9)).await;
+    push_hub.push("derby", [status("finished")]).await;
     let is_over = |document: &Value| document["data"]["life"] == "ended";
     let path = format!("/stream/v1/channels/{name}");
-    let document = stadium.hub.json_until(&stadium.key, &path, is_over).await;
+    let document = push_hub.hub.json_until(&push_hub.key, &path, is_over).await;
     let end = document["seq"].as_u64();
-    let film = stadium.film_until(&name, |film| last_seq(film, &name) >= end).await;
+    let film = push_hub.film_until(&name, |film| last_seq(film, &name) >= end).await;
     let channels = film["channels"].as_array().expect("channels");
     let epochs = channels.iter().filter(|channel| channel["ch"] == *name).count();
     assert_eq!(epochs, 1, "it goes on as the same channel: {film}");
 
     let replay = json!({"from": "start", "speed": "max"});
     let command = json!({"op": "subscribe", "id": 1, "chs": channels_of(&film), "replay": replay});
-    let mut reader = stadium.connect().await;
+    let mut reader = push_hub.connect().await;
     let answer = reader.ask(&command).await;
     assert_eq!(answer["replay"], "r1", "{answer}");
     let (played, why) = read_replay(&mut reader, "r1").await;
     assert_eq!(why, "end");
     for (ch, frames) in &played.0 {
-        let seen = live.of(ch);
+        let seen = live.channel(ch);
         assert_eq!(&frames[..seen.len()], seen, "{ch} before the kill");
         let frames: Vec<Value> = frames.iter().map(|text| parse(text)).collect();
         assert_eq!(frames[0]["type"], "image", "{ch}");
@@ -392,7 +392,7 @@ async fn film_survives_a_kill_without_a_gap_or_a_doubled_frame() {
             assert_eq!(pair[0]["seq"], pair[1]["prev"], "{ch}: {}", pair[1]);
         }
     }
-    let goals = played.of(&name).iter().flat_map(|text| {
+    let goals = played.channel(&name).iter().flat_map(|text| {
         let frame = parse(text);
         let events = frame["events"].as_array().cloned().unwrap_or_default();
         events.into_iter().filter(|event| event["kind"] == "goal").map(|it| it["eid"].clone())
@@ -403,22 +403,22 @@ async fn film_survives_a_kill_without_a_gap_or_a_doubled_frame() {
 
 #[tokio::test]
 async fn film_that_was_lost_begins_again_with_images_of_all_channels() {
-    let mut stadium = Stadium::start();
-    let mut client = stadium.follow_all().await;
-    stadium.push("derby", kick_off("derby")).await;
-    stadium.push("derby", play(1..=3)).await;
-    let mut live = Texts::default();
+    let mut push_hub = PushHub::start();
+    let mut client = push_hub.follow_all().await;
+    push_hub.push("derby", kick_off("derby")).await;
+    push_hub.push("derby", play(1..=3)).await;
+    let mut live = FrameTexts::default();
     let name = first_match(&mut client, &mut live).await;
-    stadium.own_hub().stop();
-    let folders = std::fs::read_dir(stadium.hub.folder.path()).expect("a folder");
+    push_hub.own_hub().stop();
+    let folders = std::fs::read_dir(push_hub.hub.folder.path()).expect("a folder");
     let mut folders = folders.map(|entry| entry.expect("an entry").path());
     let log = folders.find(|path| path.to_string_lossy().ends_with("-log")).expect("the log");
     std::fs::remove_dir_all(log.join("films/football")).expect("there are films");
-    stadium.restart();
+    push_hub.restart();
 
-    stadium.push("derby", [goal(4)]).await;
-    let film = stadium.film_until(&name, |film| channels_of(film).len() == 3).await;
-    let mut reader = stadium.connect().await;
+    push_hub.push("derby", [goal(4)]).await;
+    let film = push_hub.film_until(&name, |film| channels_of(film).len() == 3).await;
+    let mut reader = push_hub.connect().await;
     let replay = json!({"from": "start", "speed": "max"});
     let command = json!({"op": "subscribe", "id": 1, "chs": channels_of(&film), "replay": replay});
     assert_eq!(reader.ask(&command).await["replay"], "r1");
@@ -427,7 +427,7 @@ async fn film_that_was_lost_begins_again_with_images_of_all_channels() {
     for (ch, frames) in &played.0 {
         let image = parse(&frames[0]);
         let path = format!("/stream/v1/channels/{ch}");
-        let document = stadium.hub.json(&stadium.key, &path).await;
+        let document = push_hub.hub.json(&push_hub.key, &path).await;
         assert_eq!(
             (&image["type"], &image["epoch"]),
             (&json!("image"), &document["epoch"]),
@@ -441,16 +441,16 @@ async fn film_that_was_lost_begins_again_with_images_of_all_channels() {
 
 #[tokio::test]
 async fn running_match_is_played_from_the_kick_off_and_resumed_live() {
-    let stadium = Stadium::start();
-    let mut client = stadium.follow_all().await;
-    stadium.push("derby", kick_off("derby")).await;
-    stadium.push("derby", play(1..=3)).await;
-    let name = first_match(&mut client, &mut Texts::default()).await;
-    let film = stadium.film_until(&name, |film| last_seq(film, &name) > Some(1)).await;
+    let push_hub = PushHub::start();
+    let mut client = push_hub.follow_all().await;
+    push_hub.push("derby", kick_off("derby")).await;
+    push_hub.push("derby", play(1..=3)).await;
+    let name = first_match(&mut client, &mut FrameTexts::default()).await;
+    let film = push_hub.film_until(&name, |film| last_seq(film, &name) > Some(1)).await;
     assert_eq!(film["running"], true);
-    stadium.push("derby", play(4..=6)).await;
+    push_hub.push("derby", play(4..=6)).await;
 
-    let mut client = stadium.connect().await;
+    let mut client = push_hub.connect().await;
     let replay = json!({"from": "start", "speed": "max"});
     let command = json!({"op": "subscribe", "id": 1, "ch": name, "replay": replay});
     client.send(&command).await;
@@ -462,14 +462,14 @@ async fn running_match_is_played_from_the_kick_off_and_resumed_live() {
     client.until(|client| client.others.iter().any(|it| is_live(&it))).await;
     let answer = client.others.iter().find(is_live).expect("a response");
     assert_eq!(answer["resumed"], true, "{answer}");
-    stadium.push("derby", [goal(7)]).await;
+    push_hub.push("derby", [goal(7)]).await;
     let eids = |client: &Client| {
         let goals = client.channels[&name].events.iter().filter(|it| it["kind"] == "goal");
         goals.map(|goal| goal["eid"].clone()).collect::<Vec<_>>()
     };
     client.until(|client| eids(client).contains(&json!("g7"))).await;
     assert_eq!(eids(&client), (1..=7).map(|it| json!(format!("g{it}"))).collect::<Vec<_>>());
-    let mut whole = stadium.connect().await;
+    let mut whole = push_hub.connect().await;
     whole.subscribe(&name).await;
     whole.next_of("image").await;
     assert_eq!(client.channels[&name].data, whole.channels[&name].data);
@@ -477,13 +477,13 @@ async fn running_match_is_played_from_the_kick_off_and_resumed_live() {
 
 #[tokio::test]
 async fn replay_frames_match_the_document() {
-    let (stadium, name) = Stadium::with_film().await;
-    let document = stadium.hub.get("/api/asyncapi/").await.json();
+    let (push_hub, name) = PushHub::with_film().await;
+    let document = push_hub.hub.get("/api/asyncapi/").await.json();
     let check = |message: &str, value: &Value| {
         let schema = &document["components"]["messages"][message]["payload"];
         assert_eq!(problems(&document, schema, value), [""; 0], "{message}: {value}");
     };
-    let mut client = stadium.connect().await;
+    let mut client = push_hub.connect().await;
     let hello = client.next_of("hello").await;
     check("hello", &hello);
     assert_eq!(hello["features"], json!(["batch", "hash", "pick", "replay"]));
@@ -529,8 +529,8 @@ async fn replay_frames_match_the_document() {
 
 #[tokio::test]
 async fn replays_need_the_add_ons_of_the_live_channels() {
-    let (stadium, name) = Stadium::with_film().await;
-    let hub = &stadium.hub;
+    let (push_hub, name) = PushHub::with_film().await;
+    let hub = &push_hub.hub;
 
     let without = hub.key(&["sports", "odds"]);
     let mut client = Client::connect(&hub.address, &without).await;

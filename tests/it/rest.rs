@@ -71,12 +71,12 @@ async fn image_is_the_same_as_on_the_socket() {
     assert_eq!(names.len(), 2, "{names:?}");
     for name in &names {
         let answer = hub.get(&format!("/stream/v1/channels/{name}?token={key}")).await;
-        let known = &client.channels[name];
+        let followed = &client.channels[name];
         let image = answer.json();
         assert_eq!(answer.header("content-type"), Some("application/json"));
-        assert_eq!(image["seq"], known.seq, "{name}");
-        assert_eq!(image["data"], known.data, "{name}: the updates lead elsewhere");
-        let tag = format!("\"{}-{}\"", known.epoch, known.seq);
+        assert_eq!(image["seq"], followed.seq, "{name}");
+        assert_eq!(image["data"], followed.data, "{name}: the updates lead elsewhere");
+        let tag = format!("\"{}-{}\"", followed.epoch, followed.seq);
         assert_eq!(answer.header("etag"), Some(tag.as_str()), "{name}");
         client.send(&json!({"op": "subscribe", "id": name, "ch": name})).await;
         assert_eq!(client.next_of("image").await, image, "{name}");

@@ -38,19 +38,19 @@ async fn board(hub: &Hub, key: &str) -> Value {
 }
 
 /// Starts a hub without sources of its own, and pushes the beginning of a match.
-async fn pushed(place: &TestDatabase, settings: &[Setting]) -> (Hub, String, String) {
-    let hub = Hub::start_on(place, &["serve"], &[&[QUIET], settings].concat());
+async fn pushed(database: &TestDatabase, settings: &[Setting]) -> (Hub, String, String) {
+    let hub = Hub::start_on(database, &["serve"], &[&[QUIET], settings].concat());
     let (feed, key) = (hub.feed_key("acme", &[]), hub.key(&ADDONS));
     hub.push(&feed, &kick_off()).await;
     (hub, feed, key)
 }
 
-fn log_folder(place: &TestDatabase) -> PathBuf {
-    format!("{}-log", place.db()).into()
+fn log_folder(database: &TestDatabase) -> PathBuf {
+    format!("{}-log", database.db()).into()
 }
 
-fn verify(place: &TestDatabase) -> String {
-    let output = place.program().args(["log", "verify", "--db", &place.db()]).output();
+fn verify(database: &TestDatabase) -> String {
+    let output = database.program().args(["log", "verify", "--db", &database.db()]).output();
     let output = output.expect("it runs");
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
@@ -59,12 +59,12 @@ fn verify(place: &TestDatabase) -> String {
 
 #[tokio::test]
 async fn unproven_log_keeps_the_matches_and_begins_epochs_that_it_has_itself() {
-    let place = TestDatabase::file();
-    let (mut hub, feed, key) = pushed(&place, &[]).await;
+    let database = TestDatabase::file();
+    let (mut hub, feed, key) = pushed(&database, &[]).await;
     let before = board(&hub, &key).await;
     hub.kill();
-    fs::remove_file(log_folder(&place).join("head")).expect("there is a head");
-    let mut hub = Hub::start_on(&place, &["serve"], &[QUIET]);
+    fs::remove_file(log_folder(&database).join("head")).expect("there is a head");
+    let mut hub = Hub::start_on(&database, &["serve"], &[QUIET]);
     hub.until_printed("all channels begin new epochs").await;
     let after = board(&hub, &key).await;
     assert_ne!(after["epoch"], before["epoch"]);
@@ -75,9 +75,9 @@ async fn unproven_log_keeps_the_matches_and_begins_epochs_that_it_has_itself() {
     assert_eq!(latest["epoch"], after["epoch"]);
     assert!(latest["seq"].as_u64() > after["seq"].as_u64(), "{latest} after {after}");
     assert_eq!(hub.stop(), Some(0));
-    let printed = verify(&place);
+    let printed = verify(&database);
     assert!(printed.contains("replayed"), "{printed}");
-    let hub = Hub::start_on(&place, &["serve"], &[QUIET]);
+    let hub = Hub::start_on(&database, &["serve"], &[QUIET]);
     assert_eq!(board(&hub, &key).await, latest);
     let replays = hub.json(&key, "/stream/v1/replays/?sport=football").await;
     let channels = replays["replays"][0]["channels"].as_array().expect("a film");
@@ -107,18 +107,19 @@ async fn log_of_another_database_is_not_used() {
 
 #[tokio::test]
 async fn clock_that_was_set_back_before_a_start_is_followed() {
-    on_sqlite(async |place| {
-        let Some(clock) = Clock::at_or_skipped("2026-09-05T12:00:00Z", place.folder.path()) else {
+    on_sqlite(async |database| {
+        let Some(clock) = Clock::at_or_skipped("2026-09-05T12:00:00Z", database.folder.path())
+        else {
             return;
         };
         let clock = Arc::new(clock);
-        let place = place.by(&clock);
-        let (mut hub, feed, key) = pushed(&place, &[]).await;
+        let database = database.by(&clock);
+        let (mut hub, feed, key) = pushed(&database, &[]).await;
         let before = board(&hub, &key).await;
         hub.kill();
         // A minute is made up for slowly, as in a process that runs.
         clock.set("2026-09-05T11:59:00Z");
-        let mut hub = Hub::start_on(&place, &["serve"], &[QUIET]);
+        let mut hub = Hub::start_on(&database, &["serve"], &[QUIET]);
         assert_eq!(board(&hub, &key).await, before);
         let mut client = Client::connect(&hub.address, &key).await;
         client.ask(&json!({ "op": "subscribe", "id": 1, "ch": "football", "every_ms": 100 })).await;
@@ -130,7 +131,7 @@ async fn clock_that_was_set_back_before_a_start_is_followed() {
         hub.kill();
         // Hours are not, so the log is set aside.
         clock.set("2026-09-05T08:00:00Z");
-        let hub = Hub::start_on(&place, &["serve"], &[QUIET]);
+        let hub = Hub::start_on(&database, &["serve"], &[QUIET]);
         hub.until_printed("the log is ahead of the clock").await;
         hub.push(&feed, &kick_off()).await;
         let after = board(&hub, &key).await;
@@ -141,7 +142,7 @@ async fn clock_that_was_set_back_before_a_start_is_followed() {
 }
 
 #[tokio::test]
-async fn full_disk_is_told_and_does_not_hold_up_the_stop() {
+async fn full_disk_is_reported_and_does_not_delay_the_stop() {
     let Some(disk) = Disk::mount_or_skipped() else { return };
     let path: &'static str = disk.path().display().to_string().leak();
     let settings =

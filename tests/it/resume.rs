@@ -35,9 +35,9 @@ async fn cut_a_hundred_times_with_wildcards() {
 #[tokio::test]
 async fn cut_a_hundred_times_with_batches() {
     // The books by their pattern, the others by their names.
-    let channels = |known: &BTreeMap<String, ChannelState>| {
+    let channels = |followed: &BTreeMap<String, ChannelState>| {
         let books = Pattern::parse("*/*/odds/*").expect("a good pattern");
-        let by_name = known.keys().filter(|name| !books.matches(&ChannelId::new(name.as_str())));
+        let by_name = followed.keys().filter(|name| !books.matches(&ChannelId::new(name.as_str())));
         by_name.cloned().chain([books.as_str().to_owned()]).collect()
     };
     check(3, channels, Command::Batch).await;
@@ -45,7 +45,7 @@ async fn cut_a_hundred_times_with_batches() {
 
 #[tokio::test]
 async fn cut_a_hundred_times_with_exact_channels() {
-    check(2, |known| known.keys().cloned().collect(), Command::Each).await;
+    check(2, |followed| followed.keys().cloned().collect(), Command::Each).await;
 }
 
 fn patterns(_known: &BTreeMap<String, ChannelState>) -> Vec<String> {
@@ -85,7 +85,7 @@ async fn check(seed: u64, channels: ChooseChannels, command: Command) {
     };
     let cut = async {
         first.until(|client| client.channels.len() == CHANNELS).await;
-        cut_off(&hub, &key, first, &mut Chance(seed), (channels, command)).await
+        cut_off(&hub, &key, first, &mut Rng(seed), (channels, command)).await
     };
     let (whole, mut cut) = tokio::join!(whole, cut);
     let has_all =
@@ -94,10 +94,10 @@ async fn check(seed: u64, channels: ChooseChannels, command: Command) {
     check_nothing_left_out(&cut);
     assert_eq!(cut.channels.len(), CHANNELS);
     for (name, whole) in &whole {
-        let own = &cut.channels[name];
-        assert_eq!((&own.epoch, own.seq), (&whole.epoch, whole.seq), "{name}");
-        assert_eq!(own.data, whole.data, "{name}");
-        assert_eq!(own.events, whole.events, "{name}");
+        let resumed = &cut.channels[name];
+        assert_eq!((&resumed.epoch, resumed.seq), (&whole.epoch, whole.seq), "{name}");
+        assert_eq!(resumed.data, whole.data, "{name}");
+        assert_eq!(resumed.events, whole.events, "{name}");
         let proof = cut.ask(&json!({"op": "hash", "id": name, "ch": name})).await;
         let expected = json!({
             "type": "hash",
@@ -130,13 +130,13 @@ async fn cut_off(
     hub: &Hub,
     key: &str,
     mut client: Client,
-    chance: &mut Chance,
+    rng: &mut Rng,
     (channels, command): (ChooseChannels, Command),
 ) -> Client {
     let mut cuts_in_play = 0;
     for _ in 0..CUTS {
-        let frames = chance.below(200);
-        let until = Instant::now() + Duration::from_millis(chance.below(70));
+        let frames = rng.below(200);
+        let until = Instant::now() + Duration::from_millis(rng.below(70));
         for _ in 0..frames {
             match timeout_at(until, client.next()).await {
                 Ok(frame) => drop(frame.expect("only the test closes it")),
@@ -145,8 +145,8 @@ async fn cut_off(
         }
         check_nothing_left_out(&client);
         cuts_in_play += u32::from(!ended(&client));
-        let known = client.channels;
-        client = Client::connect(&hub.address, key).await.knowing(known);
+        let followed = client.channels;
+        client = Client::connect(&hub.address, key).await.knowing(followed);
         let channels = channels(&client.channels);
         match command {
             Command::Each => {
@@ -169,8 +169,8 @@ async fn cut_off(
 /// Reads on to the responses; each position was honoured.
 async fn check_resumed(client: &mut Client, channels: usize) {
     let answers = |client: &Client| {
-        let own = client.others.iter().filter(|frame| frame["type"] == "subscribed");
-        own.cloned().collect::<Vec<_>>()
+        let subscribed = client.others.iter().filter(|frame| frame["type"] == "subscribed");
+        subscribed.cloned().collect::<Vec<_>>()
     };
     client.until(|client| answers(client).len() == channels).await;
     for answer in answers(client) {
@@ -200,9 +200,9 @@ fn check_nothing_left_out(client: &Client) {
 }
 
 /// Pseudo-random numbers: the same ones for the same seed.
-struct Chance(u64);
+struct Rng(u64);
 
-impl Chance {
+impl Rng {
     fn below(&mut self, end: u64) -> u64 {
         // Knuth's constants; the low bits are the weak ones.
         self.0 =
@@ -316,9 +316,9 @@ async fn check_image(client: &mut Client, name: &str, now: &ChannelState) {
 async fn position_at_the_head_or_just_before_it_resumes() {
     let Some((hub, name, now)) = forgetful().await else { return };
     for behind in [0, 1, 2] {
-        let mut known = now.clone();
-        known.seq -= behind;
-        let mut client = connect(&hub).await.knowing(BTreeMap::from([(name.clone(), known)]));
+        let mut earlier = now.clone();
+        earlier.seq -= behind;
+        let mut client = connect(&hub).await.knowing(BTreeMap::from([(name.clone(), earlier)]));
         client.subscribe(&name).await;
         let answer = client.next_of("subscribed").await;
         assert_eq!((&answer["resumed"], answer.get("why")), (&json!(true), None), "{behind}");

@@ -23,8 +23,8 @@ async fn openapi_document_is_public_in_each_format() {
     assert_eq!(json.header("access-control-allow-origin"), Some("*"));
     let document = json.json();
     assert_eq!(document["openapi"], "3.1.0");
-    let own = json!([{"url": format!("http://{}", hub.address)}]);
-    assert_eq!(document["servers"], own, "the request's own host");
+    let servers = json!([{"url": format!("http://{}", hub.address)}]);
+    assert_eq!(document["servers"], servers, "the request's own host");
     for same in ["/api/schema", "/api/schema/?format=json", "/api/schema/?format=openapi-json"] {
         assert_eq!(hub.get(same).await.json(), document, "{same}");
     }
@@ -184,8 +184,8 @@ async fn schema_of_the_stream_protocol_is_public() {
 
     let asyncapi = hub.get("/api/asyncapi/").await.json();
     for (name, definition) in schema["$defs"].as_object().expect("definitions") {
-        let own = definition.to_string().replace("#/$defs/", "#/components/schemas/");
-        assert_eq!(asyncapi["components"]["schemas"][name].to_string(), own, "{name}");
+        let expected = definition.to_string().replace("#/$defs/", "#/components/schemas/");
+        assert_eq!(asyncapi["components"]["schemas"][name].to_string(), expected, "{name}");
     }
 }
 

@@ -151,7 +151,8 @@ async fn keys_appear_in_no_output() {
     assert_eq!(hub.stop(), Some(0));
     let printed = hub.printed();
     assert!(printed.contains("DEBUG"), "nothing was logged, so nothing was shown: {printed}");
-    let mut places = vec![("what was printed".to_owned(), printed), ("an answer".to_owned(), seen)];
+    let mut locations =
+        vec![("what was printed".to_owned(), printed), ("an answer".to_owned(), seen)];
     let mut folders = vec![folder.path().to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).expect("a folder") {
@@ -161,17 +162,18 @@ async fn keys_appear_in_no_output() {
                 continue;
             }
             let bytes = fs::read(&path).expect("a file");
-            places.push((path.display().to_string(), String::from_utf8_lossy(&bytes).into_owned()));
+            locations
+                .push((path.display().to_string(), String::from_utf8_lossy(&bytes).into_owned()));
         }
     }
-    let files = places.iter().filter(|(name, _)| name.contains("hub.db")).count();
+    let files = locations.iter().filter(|(name, _)| name.contains("hub.db")).count();
     assert!(files >= 2, "the database or the quarantine is missing");
-    for (place, text) in &places {
+    for (location, text) in &locations {
         let secrets = keys.map(Key::secret).into_iter();
         for secret in secrets.chain([bought.as_str(), pushes.secret()]) {
             if let Some(at) = text.find(secret) {
                 let line = text[..at].lines().next_back().unwrap_or_default();
-                panic!("a secret is in {place}, behind {line:?}");
+                panic!("a secret is in {location}, behind {line:?}");
             }
         }
     }
@@ -179,7 +181,7 @@ async fn keys_appear_in_no_output() {
 
 /// Whatever the mask of the process that starts the program.
 #[test]
-fn files_of_the_hub_are_its_owners_alone() {
+fn files_of_the_hub_are_readable_by_its_owner_only() {
     let mut hub = Hub::start(&["serve"]);
     assert_eq!(hub.stop(), Some(0));
     let mut folders = vec![hub.folder.path().to_owned()];

@@ -153,15 +153,15 @@ fn most_won(books: &BTreeMap<&str, [u64; 3]>) -> Option<u64> {
 fn won_by_hand(file: &str) -> BTreeMap<(String, String), u64> {
     let mut rows = file.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let head = rows.next().expect("a head");
-    let column = |name: &str| head.iter().position(|own| *own == name).expect("a column");
+    let column = |name: &str| head.iter().position(|title| *title == name).expect("a column");
     let triple = |row: &[&str], name: &str| {
         let price = |letter: &str| hundredths(row.get(column(&format!("{name}{letter}")))?);
         Some([price("H")?, price("D")?, price("A")?])
     };
     let rows = rows.filter(|row| row.len() > column("PSCA"));
     let won = rows.filter_map(|row| {
-        let own = |(name, slug): (&str, &'static str)| Some((slug, triple(&row, name)?));
-        let mut books: BTreeMap<_, _> = BOOKMAKERS.into_iter().filter_map(own).collect();
+        let opening_prices = |(name, slug): (&str, &'static str)| Some((slug, triple(&row, name)?));
+        let mut books: BTreeMap<_, _> = BOOKMAKERS.into_iter().filter_map(opening_prices).collect();
         let opened = most_won(&books);
         // One bookmaker's closing prices replace its first prices.
         books.extend(triple(&row, "PSC").map(|closing| ("pinnacle", closing)));
@@ -211,10 +211,10 @@ async fn arbitrages_of_a_recording_match_an_independent_calculation() {
         found.insert((name("home"), name("away")), gain);
         // The payout of each bet for a total stake of one.
         for bet in details["legs"].as_array().expect("the bets") {
-            let of = |field: &str| bet[field].as_f64().expect("a number");
-            let pays = of("decimal_odds") * of("stake");
+            let number = |field: &str| bet[field].as_f64().expect("a number");
+            let pays = number("decimal_odds") * number("stake");
             // Three stakes are rounded to a millionth, and the profit is rounded down.
-            let tolerance = of("decimal_odds") * 3e-6 + 1e-4;
+            let tolerance = number("decimal_odds") * 3e-6 + 1e-4;
             assert!(pays >= 1.0 && (pays - 1.0 - profit).abs() <= tolerance, "{signal}");
         }
     }
@@ -223,15 +223,16 @@ async fn arbitrages_of_a_recording_match_an_independent_calculation() {
 
     let ids = listed.iter().map(|it| it["id"].to_string()).collect::<BTreeSet<_>>();
     let channel = &client.channels["signals"];
-    let of = |kind: &str, field: &str| {
+    let ids_of = |kind: &str, field: &str| {
         let events = channel.events.iter().filter(|it| it["kind"] == kind);
-        let of = events.filter(|it| kind == "signal_end" || it["signal"]["kind"] == "arbitrage");
-        of.map(|it| it[field].as_str().expect("an id").to_owned()).collect::<Vec<_>>()
+        let events =
+            events.filter(|it| kind == "signal_end" || it["signal"]["kind"] == "arbitrage");
+        events.map(|it| it[field].as_str().expect("an id").to_owned()).collect::<Vec<_>>()
     };
-    let mut began = of("signal", "id");
+    let mut began = ids_of("signal", "id");
     began.sort();
     assert_eq!(began, ids.iter().cloned().collect::<Vec<_>>(), "each begins once on the channel");
-    let over = of("signal_end", "of");
+    let over = ids_of("signal_end", "of");
     assert!(ids.iter().all(|id| over.contains(id)), "each ends with its match, if not before");
     assert_eq!(channel.data["signals"], json!({}), "nothing stands of matches that are over");
 }

@@ -121,10 +121,10 @@ async fn follow(
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn restarts_refuse_no_connection_and_lose_no_event() {
-    let (socket, place) = (listening_socket(), TestDatabase::file());
+    let (socket, database) = (listening_socket(), TestDatabase::file());
     // Longer than a client may take to send its request after the stop.
     let settings = [QUIET, ("SERVER_DRAIN_MS", "3000")];
-    let start = || Hub::start_on_socket(&socket, &place, &["serve"], &settings);
+    let start = || Hub::start_on_socket(&socket, &database, &["serve"], &settings);
     let mut hub = start();
     let address = hub.address.clone();
     assert_eq!(Ok(address.clone()), socket.local_addr().map(|it| it.to_string()).map_err(drop));
@@ -175,9 +175,9 @@ async fn restarts_refuse_no_connection_and_lose_no_event() {
 #[test]
 fn demo_does_not_serve_a_socket_for_all() {
     let socket = net::TcpListener::bind("0.0.0.0:0").expect("a free port");
-    let place = TestDatabase::file();
-    let mut command = place.program();
-    command.args(["serve", "--db", &place.db()]).env("MATCHWIRE_DEMO_PAST", "false");
+    let database = TestDatabase::file();
+    let mut command = database.program();
+    command.args(["serve", "--db", &database.db()]).env("MATCHWIRE_DEMO_PAST", "false");
     command.env("LISTEN_FDS", "1").env("LISTEN_FDS_FIRST_FD", "0");
     let output = command.stdin(OwnedFd::from(socket)).output().expect("it runs");
     let said = String::from_utf8_lossy(&output.stderr);
@@ -188,10 +188,10 @@ fn demo_does_not_serve_a_socket_for_all() {
 /// What is not a listening socket is refused at the start, rather than ignored.
 #[test]
 fn other_files_are_refused_at_the_start() {
-    let place = TestDatabase::file();
+    let database = TestDatabase::file();
     let serve = |count: &str| {
-        let mut command = place.program();
-        command.args(["serve", "--listen", "127.0.0.1:0", "--db", &place.db()]);
+        let mut command = database.program();
+        command.args(["serve", "--listen", "127.0.0.1:0", "--db", &database.db()]);
         // Standard input is no socket here.
         command.env("LISTEN_FDS", count).env("LISTEN_FDS_FIRST_FD", "0");
         let output = command.stdin(std::process::Stdio::null()).output().expect("it runs");

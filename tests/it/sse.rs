@@ -156,20 +156,20 @@ async fn cut_streams_resume_by_their_last_event_id() {
     };
     let (whole, mut cut) = tokio::join!(whole, cut);
     cut.until(|stream| {
-        whole
-            .iter()
-            .all(|(name, it)| stream.channels.get(name).is_some_and(|own| own.seq >= it.seq))
+        whole.iter().all(|(name, last)| {
+            stream.channels.get(name).is_some_and(|resumed| resumed.seq >= last.seq)
+        })
     })
     .await;
     let mut compared = 0;
     for (name, whole) in &whole {
-        let own = &cut.channels[name];
-        assert_eq!((&own.epoch, own.seq), (&whole.epoch, whole.seq), "{name}");
-        assert_eq!(own.data, whole.data, "{name}");
+        let resumed = &cut.channels[name];
+        assert_eq!((&resumed.epoch, resumed.seq), (&whole.epoch, whole.seq), "{name}");
+        assert_eq!(resumed.data, whole.data, "{name}");
         // Each has the events since its own first image.
-        let both = own.events.len().min(whole.events.len());
+        let both = resumed.events.len().min(whole.events.len());
         let since = |events: &[Value]| events[events.len() - both..].to_vec();
-        assert_eq!(since(&own.events), since(&whole.events), "{name}");
+        assert_eq!(since(&resumed.events), since(&whole.events), "{name}");
         compared += both;
     }
     assert!(compared > 300, "{compared} events were compared");

@@ -134,9 +134,9 @@ fn exit_code_distinguishes_wrong_usage_from_failure() {
         assert!(said.contains(word), "{arguments:?}: {said}");
     };
     let replay = ["replay", "--listen", "127.0.0.1:0", "--db", db.as_str()];
-    let of = |file: &str| [&replay[..], &[file]].concat().join("\u{0}");
+    let with_file = |file: &str| [&replay[..], &[file]].concat().join("\u{0}");
     for (file, word) in [(&missing, "missing"), (&empty, "empty"), (&text, "format")] {
-        check(&of(file).split('\u{0}').collect::<Vec<_>>(), 1, word);
+        check(&with_file(file).split('\u{0}').collect::<Vec<_>>(), 1, word);
     }
     check(&["dance"], 2, "dance");
     check(&["replay"], 2, "FILE");

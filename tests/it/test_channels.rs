@@ -80,9 +80,9 @@ async fn compare(
 }
 
 #[tokio::test]
-async fn test_match_is_what_its_list_says_also_after_the_hub_was_killed() {
-    let place = TestDatabase::file();
-    let mut hub = Hub::start_on(&place, &["serve"], &[QUIET]);
+async fn test_match_matches_its_list_also_after_a_kill() {
+    let database = TestDatabase::file();
+    let mut hub = Hub::start_on(&database, &["serve"], &[QUIET]);
     // Without any add-on but the socket.
     let key = hub.key(&["websocket"]);
     let mut client = Client::connect(&hub.address, &key).await;
@@ -98,14 +98,18 @@ async fn test_match_is_what_its_list_says_also_after_the_hub_was_killed() {
     assert_eq!(proof["sha256"], truth[&("test/football".to_owned(), seq)].0);
 
     hub.kill();
-    let hub = Hub::start_on(&place, &["serve"], &[QUIET]);
+    let hub = Hub::start_on(&database, &["serve"], &[QUIET]);
     let channels = client.channels;
     let before = channels["test/football"].seq;
     let mut client = Client::connect(&hub.address, &key).await.knowing(channels);
     client.subscribe_batch(1, &["test/football".to_owned(), "feeds".to_owned()]).await;
     let answer = client.next_of("subscribed").await;
-    let own = &answer["chs"]["test/football"];
-    assert_eq!((&own["epoch"], &own["resumed"]), (&json!(epoch), &json!(true)), "{answer}");
+    let confirmed = &answer["chs"]["test/football"];
+    assert_eq!(
+        (&confirmed["epoch"], &confirmed["resumed"]),
+        (&json!(epoch), &json!(true)),
+        "{answer}"
+    );
     assert!(answer["chs"]["feeds"]["epoch"].is_string(), "one of the hub's own: {answer}");
     compare(&mut client, &truth, 5).await;
     assert!(client.channels["test/football"].seq > before);
@@ -129,8 +133,8 @@ async fn patterns_of_real_channels_do_not_cover_test_channels() {
 
 #[tokio::test]
 async fn hub_without_test_channels_says_so() {
-    let place = TestDatabase::file();
-    let hub = Hub::start_on(&place, &["serve"], &[QUIET, ("SERVER_TEST_CHANNELS", "false")]);
+    let database = TestDatabase::file();
+    let hub = Hub::start_on(&database, &["serve"], &[QUIET, ("SERVER_TEST_CHANNELS", "false")]);
     let mut client = Client::connect(&hub.address, &hub.key(&ALL_ADDONS)).await;
     let command = json!({"op": "subscribe", "id": 1, "ch": "test/football"});
     let answer = client.ask(&command).await;

@@ -103,13 +103,13 @@ async fn socket(stream: TlsStream<TcpStream>, key: &str) {
 #[tokio::test]
 async fn page_and_sockets_are_served_over_tls() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let own = identity(folder.path(), "own");
-    let arguments = ["serve", "--tls-certificate", &own.certificate, "--tls-key", &own.key];
+    let pair = identity(folder.path(), "own");
+    let arguments = ["serve", "--tls-certificate", &pair.certificate, "--tls-key", &pair.key];
     let hub = Hub::start_with(&arguments, &[QUIET]);
     let key = hub.key(&["websocket"]);
 
-    socket(connect(&hub, &own).await, &key).await;
-    let mut stream = connect(&hub, &own).await;
+    socket(connect(&hub, &pair).await, &key).await;
+    let mut stream = connect(&hub, &pair).await;
     assert!(page(&mut stream).await.ends_with(r#"{"status":"ok"}"#));
     socket(stream, &key).await;
 
@@ -122,7 +122,7 @@ async fn page_and_sockets_are_served_over_tls() {
 
     // The certificate is not for this address, which the hub's own probe does not mind.
     let options =
-        ["--listen", &hub.address, "--tls-certificate", &own.certificate, "--tls-key", &own.key];
+        ["--listen", &hub.address, "--tls-certificate", &pair.certificate, "--tls-key", &pair.key];
     let probe = program().arg("probe").args(options).output().expect("it runs");
     assert!(probe.status.success(), "{}", String::from_utf8_lossy(&probe.stderr));
 }
@@ -130,11 +130,11 @@ async fn page_and_sockets_are_served_over_tls() {
 #[tokio::test]
 async fn reader_over_tls_follows_at_a_rate() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let own = identity(folder.path(), "own");
+    let pair = identity(folder.path(), "own");
     let load = ["serve", "--bench-rate", "1000", "--bench-channels", "2"];
-    let tls = ["--tls-certificate", &own.certificate, "--tls-key", &own.key];
+    let tls = ["--tls-certificate", &pair.certificate, "--tls-key", &pair.key];
     let hub = Hub::start(&[&load[..], &tls].concat());
-    let mut socket = upgrade(connect(&hub, &own).await, &hub.said("demo key").await).await;
+    let mut socket = upgrade(connect(&hub, &pair).await, &hub.said("demo key").await).await;
     let pattern = hub.said("channels").await;
     send(&mut socket, json!({"op": "subscribe", "id": 1, "ch": pattern, "every_ms": 100})).await;
     let mut merged = 0;
@@ -151,7 +151,7 @@ async fn reader_over_tls_follows_at_a_rate() {
 #[test]
 fn unusable_certificate_fails_the_start() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let (own, other) = (identity(folder.path(), "own"), identity(folder.path(), "other"));
+    let (pair, other) = (identity(folder.path(), "own"), identity(folder.path(), "other"));
     let db = folder.path().join("hub.db");
     let check = |certificate: &str, key: &str, words: &str| {
         let output = program()
@@ -164,11 +164,11 @@ fn unusable_certificate_fails_the_start() {
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.contains(words), "{said}");
     };
-    check("missing.pem", &own.key, "no certificate can be read from missing.pem");
-    check(&own.key, &own.key, "no certificate can be read from");
-    check(&own.certificate, "missing.key", "no private key can be read from missing.key");
-    check(&own.certificate, &own.certificate, "no private key can be read from");
-    check(&own.certificate, &other.key, "cannot be used with the key");
+    check("missing.pem", &pair.key, "no certificate can be read from missing.pem");
+    check(&pair.key, &pair.key, "no certificate can be read from");
+    check(&pair.certificate, "missing.key", "no private key can be read from missing.key");
+    check(&pair.certificate, &pair.certificate, "no private key can be read from");
+    check(&pair.certificate, &other.key, "cannot be used with the key");
 }
 
 /// The certificate that a new connection is shown.
@@ -181,24 +181,24 @@ async fn shown(hub: &Hub, roots: &[&Identity]) -> CertificateDer<'static> {
 /// Replaces the certificate files of a hub, the key first. `signal`: whether a signal makes the hub read them.
 async fn renew(watch_ms: &'static str, signal: bool) {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let [own, renewed] = ["own", "renewed"].map(|name| identity(folder.path(), name));
-    let roots = [&own, &renewed];
-    let arguments = ["serve", "--tls-certificate", &own.certificate, "--tls-key", &own.key];
+    let [pair, renewed] = ["own", "renewed"].map(|name| identity(folder.path(), name));
+    let roots = [&pair, &renewed];
+    let arguments = ["serve", "--tls-certificate", &pair.certificate, "--tls-key", &pair.key];
     let hub = Hub::start_with(&arguments, &[QUIET, ("TLS_WATCH_MS", watch_ms)]);
-    let mut open = connect(&hub, &own).await;
+    let mut open = connect(&hub, &pair).await;
     page(&mut open).await;
 
     // A key without its certificate is not used.
-    fs::copy(&renewed.key, &own.key).expect("a copy");
+    fs::copy(&renewed.key, &pair.key).expect("a copy");
     if signal {
         hub.signal("-HUP");
         hub.until_printed("not reloaded: all settings stay as they are").await;
     } else {
         hub.until_printed("the one before stays in use").await;
     }
-    assert_eq!(shown(&hub, &roots).await, own.der);
+    assert_eq!(shown(&hub, &roots).await, pair.der);
 
-    fs::copy(&renewed.certificate, &own.certificate).expect("a copy");
+    fs::copy(&renewed.certificate, &pair.certificate).expect("a copy");
     if signal {
         hub.signal("-HUP");
     }

@@ -26,8 +26,8 @@ async fn call(hub: &Hub, key: &str) {
 }
 
 /// The number of calls in the database.
-async fn stored_calls(place: &TestDatabase) -> i64 {
-    let pool = place.pool().await;
+async fn stored_calls(database: &TestDatabase) -> i64 {
+    let pool = database.pool().await;
     let calls = sqlx::query_scalar("SELECT CAST(coalesce(sum(calls), 0) AS BIGINT) FROM usage");
     let calls = calls.fetch_one(&pool).await.expect("the database answers");
     pool.close().await;
@@ -38,12 +38,13 @@ async fn stored_calls(place: &TestDatabase) -> i64 {
 /// once; other frames do not count.
 #[tokio::test]
 async fn messages_of_a_socket_are_counted_once_each() {
-    on_sqlite(async |place| {
+    on_sqlite(async |database| {
         let path =
-            feed::write(place.folder.path(), "feed.json", &Market { event: 30 }.busy(300, 100));
+            feed::write(database.folder.path(), "feed.json", &Market { event: 30 }.busy(300, 100));
         let path = path.to_str().expect("a path of text");
         let settings = [UNLIMITED, ("FANOUT_BEAT_MS", "50")];
-        let hub = Hub::start_on(&place, &["replay", "--speed", "max", "--hold", path], &settings);
+        let hub =
+            Hub::start_on(&database, &["replay", "--speed", "max", "--hold", path], &settings);
         let key = hub.key(&crate::support::ALL_ADDONS);
         let mut client = Client::connect(&hub.address, &key).await;
         client.subscribe("tennis/*/odds/*").await;
@@ -81,9 +82,9 @@ async fn open_socket_is_counted_while_it_is_open() {
 /// since the last write.
 #[tokio::test]
 async fn stop_writes_all_usage_and_kill_loses_what_was_unwritten() {
-    on_sqlite(async |place| {
+    on_sqlite(async |database| {
         let settings = [QUIET, ("USAGE_FLUSH_MS", "10000")];
-        let mut hub = Hub::start_on(&place, &["serve"], &settings);
+        let mut hub = Hub::start_on(&database, &["serve"], &settings);
         let key = hub.key(&["websocket"]);
         Client::connect(&hub.address, &key).await.next_of("hello").await;
         for _ in 0..5 {
@@ -91,17 +92,17 @@ async fn stop_writes_all_usage_and_kill_loses_what_was_unwritten() {
         }
         assert_eq!(account(&hub, &key).await["usage"]["total"]["calls"], 5);
         assert_eq!(hub.stop(), Some(0));
-        assert_eq!(stored_calls(&place).await, 5, "a stop writes everything");
+        assert_eq!(stored_calls(&database).await, 5, "a stop writes everything");
 
-        let mut hub = Hub::start_on(&place, &["serve"], &[QUIET, ("USAGE_FLUSH_MS", "50")]);
+        let mut hub = Hub::start_on(&database, &["serve"], &[QUIET, ("USAGE_FLUSH_MS", "50")]);
         Client::connect(&hub.address, &key).await.next_of("hello").await;
         for _ in 0..3 {
             call(&hub, &key).await;
         }
-        until("the write", async || stored_calls(&place).await == 8).await;
+        until("the write", async || stored_calls(&database).await == 8).await;
         hub.kill();
 
-        let mut hub = Hub::start_on(&place, &["serve"], &settings);
+        let mut hub = Hub::start_on(&database, &["serve"], &settings);
         Client::connect(&hub.address, &key).await.next_of("hello").await;
         assert_eq!(
             account(&hub, &key).await["usage"]["total"]["calls"],
@@ -112,7 +113,7 @@ async fn stop_writes_all_usage_and_kill_loses_what_was_unwritten() {
             call(&hub, &key).await;
         }
         hub.kill();
-        assert!((8..=10).contains(&stored_calls(&place).await));
+        assert!((8..=10).contains(&stored_calls(&database).await));
     })
     .await;
 }

@@ -39,14 +39,14 @@ const SETTINGS: [Setting; 5] = [
 
 /// A request that a receiver got.
 #[derive(Debug, Clone)]
-struct Received {
+struct WebhookRequest {
     id: String,
     timestamp: String,
     signatures: Vec<String>,
     text: String,
 }
 
-impl Received {
+impl WebhookRequest {
     fn body(&self) -> Value {
         serde_json::from_str(&self.text).expect("a body is JSON")
     }
@@ -71,7 +71,7 @@ struct Receiver {
 
 #[derive(Default)]
 struct ReceiverState {
-    received: Mutex<Vec<Received>>,
+    received: Mutex<Vec<WebhookRequest>>,
     /// Its answer to everything.
     status: AtomicU16,
 }
@@ -97,12 +97,12 @@ impl Receiver {
         self.shared.status.store(status, Ordering::SeqCst);
     }
 
-    fn received(&self) -> Vec<Received> {
+    fn received(&self) -> Vec<WebhookRequest> {
         self.shared.received.lock().expect("no panic").clone()
     }
 
     /// The requests about an event, once there are as many.
-    async fn until_received(&self, eid: &str, count: usize) -> Vec<Received> {
+    async fn until_received(&self, eid: &str, count: usize) -> Vec<WebhookRequest> {
         let of_event = || {
             let received = self.received().into_iter();
             received.filter(|it| it.body()["data"]["eid"] == eid).collect::<Vec<_>>()
@@ -124,7 +124,7 @@ async fn take(
     body: Bytes,
 ) -> StatusCode {
     let header = |name| headers[name].to_str().expect("a header is text").to_owned();
-    let received = Received {
+    let received = WebhookRequest {
         id: header("webhook-id"),
         timestamp: header("webhook-timestamp"),
         signatures: header("webhook-signature").split(' ').map(str::to_owned).collect(),
@@ -542,9 +542,9 @@ async fn customer_manages_webhooks_on_the_dashboard() {
     let received = receiver.received().remove(0);
     assert!(received.is_signed_by(&format!("whsec_{secret}")), "{received:?}");
     let deliveries = page.replace("/dashboard/webhooks/", HOOKS) + "deliveries/";
-    let own =
+    let delivered =
         hub.json_until(&key, &deliveries, |list| list["deliveries"][0]["state"] == "delivered");
-    let id = own.await["deliveries"][0]["id"].as_str().expect("an id").to_owned();
+    let id = delivered.await["deliveries"][0]["id"].as_str().expect("an id").to_owned();
     assert!(ann.get(&page).await.body.contains("delivered"));
     ann.send(&page, &[("do", "resend"), ("message", &id)]).await;
     until("it once more", async || receiver.received().len() == 2).await;

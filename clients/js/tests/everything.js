@@ -1,6 +1,6 @@
 // The client against a running hub: follows a pattern, disconnects and
 // reconnects on command, and reports whether each channel got both missed events, once and in order.
-// Started by tests/it/everything.rs: node everything.js URL KEY PATTERN CHANNELS
+// Started by tests/it/many_channels.rs: node everything.js URL KEY PATTERN CHANNELS
 
 import { createInterface } from "node:readline";
 import { Stream } from "../src/stream.js";

@@ -71,7 +71,7 @@ impl SourceKind {
         }
     }
 
-    fn of(kind: &str, rest: Table) -> Result<Self, String> {
+    fn from_table(kind: &str, rest: Table) -> Result<Self, String> {
         fn read<'de, T: Deserialize<'de>>(rest: Table) -> Result<T, String> {
             T::deserialize(Value::Table(rest)).map_err(|error| error.message().to_owned())
         }
@@ -434,7 +434,7 @@ impl<'de> Deserialize<'de> for SourceConfig {
             .collect();
         let Common { name, kind, deadline_ms, rank, ranks } =
             Common::deserialize(Value::Table(common)).map_err(D::Error::custom)?;
-        let kind = SourceKind::of(&kind, rest)
+        let kind = SourceKind::from_table(&kind, rest)
             .map_err(|error| D::Error::custom(format!("source {name:?}: {error}")))?;
         Ok(Self { name, deadline_ms, rank: rank.unwrap_or(Self::RANK), ranks, kind })
     }

@@ -114,8 +114,8 @@ mod tests {
 
         #[test]
         fn trailing_zeros_are_cut_as_by_normalize(value in decimals()) {
-            let (own, theirs) = (without_trailing_zeros(value), value.normalize());
-            prop_assert_eq!(own.serialize(), theirs.serialize(), "{} and {}", own, theirs);
+            let (ours, theirs) = (without_trailing_zeros(value), value.normalize());
+            prop_assert_eq!(ours.serialize(), theirs.serialize(), "{} and {}", ours, theirs);
         }
 
         #[test]

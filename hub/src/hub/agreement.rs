@@ -17,7 +17,7 @@ impl Hub {
     pub fn agreements(&self) -> Vec<Agreement> {
         let mut all = vec![Agreement::default(); self.sources.len()];
         for (source, is_same) in
-            self.matches.values().flat_map(|known| known.state.compared_sources())
+            self.matches.values().flat_map(|entry| entry.state.compared_sources())
         {
             let agreement = &mut all[source.0];
             agreement.compared += 1;

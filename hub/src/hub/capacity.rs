@@ -16,9 +16,9 @@ use super::{
 impl Hub {
     /// Checks whether there may be capacity for one more match of this source.
     pub(super) fn check_capacity(&self, source: SourceNumber, id: Id) -> Result<(), ApplyError> {
-        let own = &self.sources[source.0];
-        if own.matches >= self.settings.matches_max_per_source && own.over.is_empty() {
-            return Err(ApplyError::TooManyOfSource(id, own.matches));
+        let entry = &self.sources[source.0];
+        if entry.matches >= self.settings.matches_max_per_source && entry.over.is_empty() {
+            return Err(ApplyError::TooManyOfSource(id, entry.matches));
         }
         let has_ended_match = || self.sources.iter().any(|source| !source.over.is_empty());
         if self.matches.len() >= self.settings.matches_max && !has_ended_match() {
@@ -43,29 +43,29 @@ impl Hub {
             let slot = self.matches.slot(ended);
             self.remove(ended, stamp, changes);
             // Drops the changes of the same batch to the evicted match.
-            deltas.retain(|(own, _)| Some(*own) != slot);
+            deltas.retain(|(other, _)| Some(*other) != slot);
         }
         let state = Match::new(id, event.sport, event.match_id, fixture.clone(), source);
         Ok(self.put_match(MatchEntry::new(state, source)))
     }
 
-    pub(super) fn put_match(&mut self, known: MatchEntry) -> MatchSlot {
-        self.sources[known.source.0].matches += 1;
-        self.matches.insert(known)
+    pub(super) fn put_match(&mut self, entry: MatchEntry) -> MatchSlot {
+        self.sources[entry.source.0].matches += 1;
+        self.matches.insert(entry)
     }
 
     pub(super) fn take_match(&mut self, id: Id) -> Option<MatchEntry> {
-        let known = self.matches.remove(id)?;
-        self.sources[known.source.0].matches -= 1;
-        Some(known)
+        let entry = self.matches.remove(id)?;
+        self.sources[entry.source.0].matches -= 1;
+        Some(entry)
     }
 
     /// The match to evict before this match of a source can be added; `None` if there is capacity.
     fn match_to_evict(&mut self, source: SourceNumber, id: Id) -> Result<Option<Id>, ApplyError> {
-        let own = self.sources[source.0].matches;
-        if own >= self.settings.matches_max_per_source {
+        let count = self.sources[source.0].matches;
+        if count >= self.settings.matches_max_per_source {
             let ended = self.first_ended_of(source.0);
-            return ended.map(Some).ok_or(ApplyError::TooManyOfSource(id, own));
+            return ended.map(Some).ok_or(ApplyError::TooManyOfSource(id, count));
         }
         if self.matches.len() >= self.settings.matches_max {
             let ended = self.first_ended();
@@ -106,7 +106,7 @@ impl Hub {
 
     /// Whether a match ended at this time and has not continued since.
     fn is_over_since(&self, id: Id, ended: Micros) -> bool {
-        self.matches.get(id).is_some_and(|known| known.state.ended_at == Some(ended))
+        self.matches.get(id).is_some_and(|entry| entry.state.ended_at == Some(ended))
     }
 
     /// Evicts matches that a source ended long ago, by the source's clock, so that a replay evicts

@@ -80,7 +80,7 @@ impl Hub {
         let mut changes = Vec::new();
         for id in mem::take(&mut self.changed) {
             // One that was removed, and perhaps came back, may be here twice.
-            if self.matches.get(id).is_some_and(|known| known.is_changed) {
+            if self.matches.get(id).is_some_and(|entry| entry.is_changed) {
                 changes.extend(self.match_update(id, now).map(MatchChange::Updated));
             }
         }
@@ -90,10 +90,10 @@ impl Hub {
     /// Makes the next export one of everything, for a history that begins.
     pub fn export_everything(&mut self) {
         self.changed.clear();
-        for known in self.matches.values_mut() {
-            known.is_changed = true;
-            known.state.touched = Touched::all();
-            self.changed.push(known.state.id);
+        for entry in self.matches.values_mut() {
+            entry.is_changed = true;
+            entry.state.touched = Touched::all();
+            self.changed.push(entry.state.id);
         }
     }
 
@@ -103,29 +103,29 @@ impl Hub {
         self.removed.clear();
         self.changed.clear();
         self.signals.changed.clear();
-        for known in self.matches.values_mut() {
-            known.is_changed = false;
-            known.state.touched = Touched::default();
+        for entry in self.matches.values_mut() {
+            entry.is_changed = false;
+            entry.state.touched = Touched::default();
         }
     }
 
     /// Saves the state as [`Self::save`] does, with exports that a hub restored from it makes again.
     pub fn save_with(&mut self, unwritten: &Unwritten, out: &mut Vec<u8>) {
-        let own = (self.removed.clone(), self.signals.changed.clone());
+        let unsaved = (self.removed.clone(), self.signals.changed.clone());
         self.removed.splice(..0, unwritten.removed.iter().cloned());
         for (id, record) in &unwritten.signals {
             self.signals.changed.entry(*id).or_insert_with(|| Arc::clone(record));
         }
         self.save(out);
-        (self.removed, self.signals.changed) = own;
+        (self.removed, self.signals.changed) = unsaved;
     }
 
     /// Notes for the export that a match is removed, with all of its last state: a match that ends and is
     /// evicted within one message leaves its result, and a start may export nothing else of it.
     pub(super) fn export_removal(&mut self, id: Id, now: Micros) {
-        let known = self.matches.get_mut(id).filter(|_| self.makes_exports);
-        let Some(known) = known else { return };
-        known.state.touched = Touched::all();
+        let entry = self.matches.get_mut(id).filter(|_| self.makes_exports);
+        let Some(entry) = entry else { return };
+        entry.state.touched = Touched::all();
         let last = self.match_update(id, now).map(MatchChange::Updated);
         self.removed.extend(last);
         self.removed.push(MatchChange::Gone(id.0));
@@ -141,20 +141,20 @@ impl Hub {
 
     fn match_update(&mut self, id: Id, now: Micros) -> Option<Box<MatchUpdate>> {
         let freshness = self.freshness(self.matches.get(id)?);
-        let known = self.matches.get_mut(id)?;
-        known.is_changed = false;
-        let state = &mut known.state;
+        let entry = self.matches.get_mut(id)?;
+        entry.is_changed = false;
+        let state = &mut entry.state;
         let touched = mem::take(&mut state.touched);
         let update = update(state, &touched, &self.ids, now);
         Some(Box::new(MatchUpdate { freshness, ..update }))
     }
 
-    fn freshness(&self, known: &MatchEntry) -> Option<Freshness> {
-        let entry = known.channels.get(Subject::Match(known.state.id))?;
+    fn freshness(&self, match_entry: &MatchEntry) -> Option<Freshness> {
+        let entry = match_entry.channels.get(Subject::Match(match_entry.state.id))?;
         let sequence = &entry.sequence;
         Some(Freshness {
             position: Position { epoch: sequence.channel.epoch.0, seq: sequence.head() },
-            feed: self.match_header(known).feed.as_str(),
+            feed: self.match_header(match_entry).feed.as_str(),
             source_at: entry.stamp.and_then(|stamp| stamp.source),
             received_at: entry.stamp.map(|stamp| stamp.received),
         })
@@ -163,7 +163,7 @@ impl Hub {
 
 fn update(state: &Match, touched: &Touched, ids: &PublicIds, now: Micros) -> MatchUpdate {
     let names = names(state, ids);
-    let mut summary = brief(state, &names, now);
+    let mut summary = summarize(state, &names, now);
     summarize_play(state, &mut summary);
     let refs = state.members.iter();
     let refs = refs.map(|member| (Arc::clone(&member.provider), Arc::clone(&member.key)));
@@ -185,9 +185,9 @@ fn named(participant: &Participant) -> EntityRef {
 fn names(state: &Match, ids: &PublicIds) -> Names {
     let Fixture { competition, sides, .. } = &state.fixture;
     let about = &state.about;
-    let season = |it: &Competition| {
-        let name = it.season.clone()?;
-        Some(EntityRef { id: ids.number(season(it.id, &name))?.0, name })
+    let season = |competition: &Competition| {
+        let name = competition.season.clone()?;
+        Some(EntityRef { id: ids.number(season(competition.id, &name))?.0, name })
     };
     Names {
         competition: competition
@@ -206,7 +206,7 @@ fn names(state: &Match, ids: &PublicIds) -> Names {
     }
 }
 
-fn brief(state: &Match, names: &Names, now: Micros) -> MatchSummary {
+fn summarize(state: &Match, names: &Names, now: Micros) -> MatchSummary {
     let id = |named: &Option<EntityRef>| named.as_ref().map(|named| named.id);
     let about = &state.about;
     let noon = || {
@@ -255,38 +255,38 @@ fn life_status(life: Life) -> Status {
 }
 
 /// Adds what the summary has of the play.
-fn summarize_play(state: &Match, brief: &mut MatchSummary) {
+fn summarize_play(state: &Match, summary: &mut MatchSummary) {
     match &state.play {
         Play::Football(it) => {
             if let Some(status) = state.football_status(it) {
-                brief.status = status.into();
+                summary.status = status.into();
             }
             if let Some(score) = it.reported_score() {
-                brief.score = Some(wide(score.goals));
-                brief.half_time = score.half_time;
-                brief.extra_time = score.extra_time;
-                brief.penalties = score.penalties;
+                summary.score = Some(wide(score.goals));
+                summary.half_time = score.half_time;
+                summary.extra_time = score.extra_time;
+                summary.penalties = score.penalties;
             }
             let starts = Some(&it.period_starts).filter(|starts| !starts.is_empty());
-            brief.period_starts = starts.cloned().map(Box::new);
+            summary.period_starts = starts.cloned().map(Box::new);
         }
         Play::Tennis(it) => {
-            brief.status = state.tennis_status(it).into();
+            summary.status = state.tennis_status(it).into();
             if let Some(score) = it.reported_score() {
-                brief.score = Some(wide(score.sets_won()));
-                brief.parts = score.sets.iter().map(|set| wide(set.games)).collect();
-                brief.winner = score.winner.map(number);
+                summary.score = Some(wide(score.sets_won()));
+                summary.parts = score.sets.iter().map(|set| wide(set.games)).collect();
+                summary.winner = score.winner.map(number);
             }
         }
         Play::Scoreboard(it) => {
-            brief.status = state.scoreboard_status(it).into();
+            summary.status = state.scoreboard_status(it).into();
             if let Some(board) = &it.board {
-                brief.score = it.reported_score();
-                brief.parts.clone_from(&board.periods);
-                brief.winner = board.winner.map(number);
+                summary.score = it.reported_score();
+                summary.parts.clone_from(&board.periods);
+                summary.winner = board.winner.map(number);
             }
         }
-        Play::Race(it) => brief.status = state.race_status(it).into(),
+        Play::Race(it) => summary.status = state.race_status(it).into(),
         Play::None => {}
     }
 }
@@ -365,7 +365,7 @@ fn analysis(state: &MatchAnalysis) -> AnalysisRecord {
         body_part: it.body_part,
         expected_goals: it.expected_goals,
         expected_on_target: it.expected_on_target,
-        place: it.location.map(|place| [place.x, place.y]),
+        place: it.location.map(|point| [point.x, point.y]),
         goal_mouth: it.goal_mouth.map(|mouth| [mouth.y, mouth.z]),
     };
     let momentum = state.momentum.iter();
@@ -391,12 +391,12 @@ fn players(state: &Football) -> Vec<PlayerRecord> {
         state.players.iter().map(|(id, tally)| (*id, player(tally))).collect();
     let Some(analysis) = state.analysis.as_deref() else { return players.into_values().collect() };
     let mut add = |who: &Participant, side: Side, name: &'static str, value: u32| {
-        let own = players.entry(who.id).or_insert_with(|| PlayerRecord {
+        let record = players.entry(who.id).or_insert_with(|| PlayerRecord {
             player: named(who),
             side: number(side),
             values: BTreeMap::new(),
         });
-        *own.values.entry(name.into()).or_default() += value;
+        *record.values.entry(name.into()).or_default() += value;
     };
     for (side, who, rating) in analysis.ratings.values() {
         add(who, *side, "rating", u32::from(*rating));
@@ -422,17 +422,17 @@ fn player(tally: &PlayerTally) -> PlayerRecord {
 }
 
 fn incident(entry: &IncidentEntry) -> IncidentRecord {
-    let it = &entry.incident;
+    let incident = &entry.incident;
     IncidentRecord {
-        eid: Arc::clone(&it.eid),
-        kind: it.kind.as_str().into(),
-        detail: it.kind.detail().map(Into::into),
-        minute: it.minute,
-        added: it.added,
-        side: it.side.map(number),
-        player: it.player.as_ref().map(named),
-        assist: it.assist.as_ref().map(named),
-        score: it.score,
+        eid: Arc::clone(&incident.eid),
+        kind: incident.kind.as_str().into(),
+        detail: incident.kind.detail().map(Into::into),
+        minute: incident.minute,
+        added: incident.added,
+        side: incident.side.map(number),
+        player: incident.player.as_ref().map(named),
+        assist: incident.assist.as_ref().map(named),
+        score: incident.score,
         retracted: entry.retracted.clone(),
     }
 }
@@ -492,8 +492,8 @@ fn markets(state: &Match, touched: &Touched, ids: &PublicIds) -> Vec<MarketUpdat
     if touched.all {
         let books = state.books.iter().enumerate();
         let places =
-            books.flat_map(|(place, book)| (0..book.markets.len()).map(move |it| (place, it)));
-        let books = places.filter_map(|place| of_book(&place));
+            books.flat_map(|(index, book)| (0..book.markets.len()).map(move |it| (index, it)));
+        let books = places.filter_map(|index| of_book(&index));
         return books.chain(state.consensus.markets.keys().map(of_consensus)).collect();
     }
     let books = touched.markets.iter().filter_map(of_book);
@@ -502,17 +502,17 @@ fn markets(state: &Match, touched: &Touched, ids: &PublicIds) -> Vec<MarketUpdat
 
 fn market_update(
     state: &Match,
-    (place, market_place): (usize, usize),
+    (book_index, market_index): (usize, usize),
     ids: &PublicIds,
 ) -> Option<MarketUpdate> {
-    let book = state.books.get(place)?;
-    let market = book.markets.get(market_place)?;
+    let book = state.books.get(book_index)?;
+    let market = book.markets.get(market_index)?;
     let runners = match &state.play {
         Play::Race(_) => runner_prices(state.id, book, market, ids),
         Play::Football(_) | Play::Tennis(_) | Play::Scoreboard(_) | Play::None => Vec::new(),
     };
     Some(MarketUpdate {
-        place: MarketPlace::Book(place, market_place),
+        place: MarketPlace::Book(book_index, market_index),
         prices: market_prices(state.sport, book, market),
         runners,
     })
@@ -525,8 +525,8 @@ fn runner_prices(
     ids: &PublicIds,
 ) -> Vec<RunnerPriceRecord> {
     let open = book.status(market) == MarketStatus::Open;
-    let own = market.selections.iter().filter(|selection| selection.outcome.is_none());
-    let prices = own.map(|selection| {
+    let unnamed = market.selections.iter().filter(|selection| selection.outcome.is_none());
+    let prices = unnamed.map(|selection| {
         let key = runner_key(&book.slug, &selection.id, selection.name.as_deref());
         let horse = derived(ids, "horse", &key).unwrap_or_default();
         let terms = selection.extras().map(|extras| &extras.terms);

@@ -90,7 +90,7 @@ impl Ranks {
     pub const DEFAULT: u8 = 100;
 
     #[must_use]
-    pub fn of(self, kind: FactKind) -> u8 {
+    pub fn get(self, kind: FactKind) -> u8 {
         self.0[kind as usize]
     }
 }

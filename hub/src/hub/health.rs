@@ -94,7 +94,7 @@ impl Hub {
     /// The matches that a source reports, in the order of their ids.
     fn matches_of(&self, source: SourceNumber) -> Vec<Id> {
         let is_reported =
-            |known: &&MatchEntry| known.source == source || known.state.has_source(source);
+            |entry: &&MatchEntry| entry.source == source || entry.state.has_source(source);
         let mut ids: Vec<Id> =
             self.matches.values().filter(is_reported).map(|it| it.state.id).collect();
         ids.sort_unstable();
@@ -146,11 +146,11 @@ impl Hub {
 
     /// Marks sources as late that have been silent for longer than their deadline.
     pub fn check_feeds(&mut self, now: Micros, changes: &mut Vec<Change>) {
-        for place in 0..self.sources.len() {
-            let source = &mut self.sources[place];
+        for index in 0..self.sources.len() {
+            let source = &mut self.sources[index];
             let is_late = source.late_at().is_some_and(|late| late <= now);
             if is_late && source.mark_silent(now) {
-                self.refresh_source(SourceNumber(place), now, changes);
+                self.refresh_source(SourceNumber(index), now, changes);
             }
         }
     }
@@ -184,17 +184,17 @@ impl Hub {
         let moment = Moment { source: None, received: now };
         let mut delta = MatchDelta::default();
         let Some(slot) = self.matches.slot(id) else { return };
-        let known = &mut self.matches[slot];
-        known.state.reconsider(moment, &self.sources, &mut delta);
-        known.state.hold_for_feed(source, self.sources[source.0].is_sick(), &mut delta);
+        let entry = &mut self.matches[slot];
+        entry.state.reconsider(moment, &self.sources, &mut delta);
+        entry.state.hold_for_feed(source, self.sources[source.0].is_sick(), &mut delta);
         self.publish_match(slot, &delta, moment, stamp, changes);
         self.refresh_headers(id, stamp, changes);
     }
 
     /// Publishes header changes of channels without other changes.
     pub(super) fn refresh_headers(&mut self, id: Id, stamp: Stamp, changes: &mut Vec<Change>) {
-        let Some(known) = self.matches.get(id) else { return };
-        let books = (0..known.state.books.len()).map(|book| Subject::Book(id, book));
+        let Some(entry) = self.matches.get(id) else { return };
+        let books = (0..entry.state.books.len()).map(|book| Subject::Book(id, book));
         let subjects: Vec<_> = [Subject::Match(id)].into_iter().chain(books).collect();
         for subject in subjects {
             if let Some(after) = self.header_now(subject) {
@@ -279,7 +279,7 @@ impl Hub {
         let window = self.settings.window;
         let mut pack_max = PACKED_PER_TICK;
         self.tiers_open = 0;
-        let of_matches = self.matches.values_mut().flat_map(|known| known.channels.iter_mut());
+        let of_matches = self.matches.values_mut().flat_map(|entry| entry.channels.iter_mut());
         for entry in of_matches.chain(self.channels.all_shared_mut()) {
             pack_max -= entry.sequence.tick(now, window, pack_max);
             entry.tiers.close_unfollowed();

@@ -34,10 +34,11 @@ impl Hub {
         wire::set_header(&mut image, header);
         image.set("stale_after_ms", self.settings.stale_after_ms);
         let matches = image.object("matches");
-        let mut known: Vec<_> = self.matches.values().filter(|k| k.state.sport == sport).collect();
-        known.sort_by_key(|known| known.state.id);
-        for known in known {
-            wire::board::line(matches, &known.state, self.match_header(known));
+        let mut entries: Vec<_> =
+            self.matches.values().filter(|it| it.state.sport == sport).collect();
+        entries.sort_by_key(|entry| entry.state.id);
+        for entry in entries {
+            wire::board::line(matches, &entry.state, self.match_header(entry));
         }
         image
     }

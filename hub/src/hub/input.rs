@@ -109,8 +109,8 @@ impl Hub {
     /// The number of a source by its name and kind.
     #[must_use]
     pub fn source_number(&self, name: &str, kind: &str) -> Option<SourceNumber> {
-        let place = self.sources.iter().position(|it| *it.name == *name && *it.kind == *kind);
-        place.map(SourceNumber)
+        let index = self.sources.iter().position(|it| *it.name == *name && *it.kind == *kind);
+        index.map(SourceNumber)
     }
 
     /// Applies other settings.

@@ -55,9 +55,9 @@ impl Matches {
 
     /// Finds the matches again, after they were restored in their slots.
     fn reindex(&mut self) {
-        let known = self.entries.iter().enumerate();
-        let known = known.filter_map(|(slot, it)| Some((it.as_ref()?.state.id, MatchSlot(slot))));
-        self.slots = known.collect();
+        let slots = self.entries.iter().enumerate();
+        let slots = slots.filter_map(|(slot, it)| Some((it.as_ref()?.state.id, MatchSlot(slot))));
+        self.slots = slots.collect();
     }
 
     /// Whether each match has a slot of its own, and the vacant slots are those without a match.

@@ -272,8 +272,8 @@ impl Hub {
     /// All matches as facts of this moment, one batch each.
     pub fn facts(&self, now: Micros) -> impl Iterator<Item = Batch> {
         let moment = Moment { source: None, received: now };
-        self.matches.values().map(move |known| {
-            let state = &known.state;
+        self.matches.values().map(move |entry| {
+            let state = &entry.state;
             let (sport, match_id) = (state.sport, state.id);
             let facts = state.facts(moment).into_iter();
             let events = facts.map(|fact| Event { sport, match_id, fact }).collect();
@@ -289,7 +289,7 @@ impl Hub {
     /// The number of ladder levels in all books, which take most of the memory.
     #[must_use]
     pub fn rungs(&self) -> usize {
-        let books = self.matches.values().flat_map(|known| &known.state.books);
+        let books = self.matches.values().flat_map(|entry| &entry.state.books);
         let selections = books.flat_map(|book| &book.markets).flat_map(|market| &market.selections);
         let ladders = selections.flat_map(|it| LadderKind::ALL.map(|kind| it.ladder(kind)));
         ladders.map(|ladder| ladder.levels().len()).sum()
@@ -335,12 +335,12 @@ impl Hub {
 
     /// The open channels of a match.
     pub(crate) fn channels_of_match(&self, id: Id) -> impl Iterator<Item = &ChannelEntry> {
-        self.matches.get(id).into_iter().flat_map(|known| known.channels.iter())
+        self.matches.get(id).into_iter().flat_map(|entry| entry.channels.iter())
     }
 
     /// All open channels.
     pub(crate) fn all_channels(&self) -> impl Iterator<Item = &ChannelEntry> {
-        let of_matches = self.matches.values().flat_map(|known| known.channels.iter());
+        let of_matches = self.matches.values().flat_map(|entry| entry.channels.iter());
         of_matches.chain(self.channels.all_shared())
     }
 
@@ -403,15 +403,15 @@ impl Hub {
             Some(slot) => slot,
             None => self.introduce(source, id, event, moment, changes, deltas)?,
         };
-        let index = deltas.iter().position(|(own, _)| *own == slot).unwrap_or_else(|| {
+        let index = deltas.iter().position(|(other, _)| *other == slot).unwrap_or_else(|| {
             deltas.push((slot, MatchDelta::default()));
             deltas.len() - 1
         });
-        let known = &mut self.matches[slot];
-        let origin = Origin { source, own: event.match_id, moment, sources: &self.sources };
+        let entry = &mut self.matches[slot];
+        let origin = Origin { source, local_id: event.match_id, moment, sources: &self.sources };
         let fact = Self::orient_sides(&event.fact, swapped);
         let fact = self.identity.with_public_ids(event.match_id, fact);
-        if known.state.apply(&fact, origin, &mut deltas[index].1) {
+        if entry.state.apply(&fact, origin, &mut deltas[index].1) {
             Ok(())
         } else {
             Err(ApplyError::OtherSport(id))
@@ -423,10 +423,10 @@ impl Hub {
     fn remove(&mut self, id: Id, stamp: Stamp, changes: &mut Vec<Change>) {
         self.end_signals(id, stamp, changes);
         self.export_removal(id, stamp.received);
-        let Some(known) = self.take_match(id) else { return };
+        let Some(entry) = self.take_match(id) else { return };
         self.identity.forget(id);
         self.mappings.retain(|_, mapping| mapping.id != id);
-        self.close_channels(known, stamp, changes);
+        self.close_channels(entry, stamp, changes);
     }
 
     fn leave_board(&mut self, state: &Match, stamp: Stamp, changes: &mut Vec<Change>) {

@@ -35,19 +35,19 @@ impl Hub {
         stamp: Stamp,
         changes: &mut Vec<Change>,
     ) {
-        let known = &mut self.matches[slot];
+        let entry = &mut self.matches[slot];
         if !self.makes_exports {
-            known.state.touched = Touched::default();
-        } else if !known.is_changed {
-            known.is_changed = true;
-            self.changed.push(known.state.id);
+            entry.state.touched = Touched::default();
+        } else if !entry.is_changed {
+            entry.is_changed = true;
+            self.changed.push(entry.state.id);
         }
-        let known = &self.matches[slot];
-        let id = known.state.id;
-        let has_channel = !matches!(known.state.play, Play::None);
-        let header = known.channels.get(Subject::Match(id)).map(|entry| entry.header);
+        let entry = &self.matches[slot];
+        let id = entry.state.id;
+        let has_channel = !matches!(entry.state.play, Play::None);
+        let header = entry.channels.get(Subject::Match(id)).map(|entry| entry.header);
         // Prices change the match itself only by its header, such as when the last market closes.
-        if has_channel && (delta.changes_play() || header != Some(self.match_header(known))) {
+        if has_channel && (delta.changes_play() || header != Some(self.match_header(entry))) {
             self.publish_play(slot, delta, moment, stamp, changes);
         }
         for book in &delta.replaced {
@@ -74,10 +74,10 @@ impl Hub {
         let subject = Subject::Match(id);
         let is_new = self.ensure_of_match(slot, subject, None, changes);
         let board_is_new = self.ensure(Subject::Board(sport), sport, changes);
-        let known = &self.matches[slot];
-        let state = &known.state;
-        let before = known.header(subject);
-        let after = self.match_header(known);
+        let entry = &self.matches[slot];
+        let state = &entry.state;
+        let before = entry.header(subject);
+        let after = self.match_header(entry);
         let (patch, mut board) = if is_new {
             let mut board = Object::default();
             wire::board::line(board.object("matches"), state, after);
@@ -105,17 +105,17 @@ impl Hub {
         stamp: Stamp,
         changes: &mut Vec<Change>,
     ) {
-        let known = &mut self.matches[slot];
-        let match_seq = known.channels.match_seq();
-        let book = &mut known.state.books[delta.book];
+        let entry = &mut self.matches[slot];
+        let match_seq = entry.channels.match_seq();
+        let book = &mut entry.state.books[delta.book];
         book.match_seq = match_seq;
         let slug = Arc::clone(&book.slug);
-        let subject = Subject::Book(known.state.id, delta.book);
+        let subject = Subject::Book(entry.state.id, delta.book);
         let is_new = self.ensure_of_match(slot, subject, Some(&slug), changes);
-        let known = &self.matches[slot];
-        let book = &known.state.books[delta.book];
-        let before = known.header(subject);
-        let after = self.book_header(known, book);
+        let entry = &self.matches[slot];
+        let book = &entry.state.books[delta.book];
+        let before = entry.header(subject);
+        let after = self.book_header(entry, book);
         let patch = if is_new {
             wire::book::image(book, after, self.settings.stale_after_ms).into()
         } else {
@@ -133,14 +133,14 @@ impl Hub {
         stamp: Stamp,
         changes: &mut Vec<Change>,
     ) -> BTreeSet<ConsensusKey> {
-        let known = &mut self.matches[slot];
-        let markets = markets_in(delta, &known.state.books);
+        let entry = &mut self.matches[slot];
+        let markets = markets_in(delta, &entry.state.books);
         if markets.is_empty() && delta.replaced.is_empty() {
             return BTreeSet::new();
         }
-        let subject = Subject::Consensus(known.state.id);
-        let number = known.channels.get(subject).map_or(0, |entry| entry.sequence.head()) + 1;
-        let Match { books, consensus, touched, .. } = &mut known.state;
+        let subject = Subject::Consensus(entry.state.id);
+        let number = entry.channels.get(subject).map_or(0, |entry| entry.sequence.head()) + 1;
+        let Match { books, consensus, touched, .. } = &mut entry.state;
         let keys = consensus.keys_touched_by(&markets);
         let changed = consensus.refresh(books, &keys, number);
         touched.consensus.extend(changed.iter().map(|it| it.key.clone()));
@@ -148,10 +148,10 @@ impl Hub {
             return keys;
         }
         let is_new = self.ensure_of_match(slot, subject, None, changes);
-        let known = &self.matches[slot];
-        let state = &known.state;
-        let before = known.header(subject);
-        let after = self.consensus_header(known);
+        let entry = &self.matches[slot];
+        let state = &entry.state;
+        let before = entry.header(subject);
+        let after = self.consensus_header(entry);
         let patch = if is_new {
             wire::consensus::image(&state.consensus, after, self.settings.stale_after_ms).into()
         } else {
@@ -164,8 +164,8 @@ impl Hub {
 
     /// Closes the channel of a book that another source has taken over; it reopens with an image.
     pub(super) fn close_book(&mut self, id: Id, book: usize, changes: &mut Vec<Change>) {
-        let known = self.matches.get_mut(id);
-        if let Some(entry) = known.and_then(|it| it.channels.close(Subject::Book(id, book))) {
+        let match_entry = self.matches.get_mut(id);
+        if let Some(entry) = match_entry.and_then(|it| it.channels.close(Subject::Book(id, book))) {
             self.epochs.matches.0 = self.epochs.matches.0.wrapping_add(1);
             changes.push(Change::Closed(self.channels.unregister(entry)));
         }
@@ -324,8 +324,8 @@ fn markets_in(delta: &MatchDelta, books: &[Book]) -> Vec<(usize, usize)> {
     let whole = whole.flat_map(|book| (0..books[book].markets.len()).map(move |it| (book, it)));
     let counts = |part: &&BookPart| matches!(part, BookPart::Definition(_) | BookPart::Price(..));
     let places = delta.books.iter().flat_map(|book| {
-        let place = book.book;
-        book.parts.iter().filter(counts).map(move |part| (place, part.market()))
+        let index = book.book;
+        book.parts.iter().filter(counts).map(move |part| (index, part.market()))
     });
     let mut markets: Vec<(usize, usize)> = places.chain(whole).collect();
     markets.sort_unstable();

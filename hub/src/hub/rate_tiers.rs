@@ -61,11 +61,11 @@ impl RateTiers {
         if rate == Rate::Each {
             return None;
         }
-        let place = self.0.iter().position(|tier| tier.rate == rate).unwrap_or_else(|| {
+        let index = self.0.iter().position(|tier| tier.rate == rate).unwrap_or_else(|| {
             self.0.push(RateTier::new(rate));
             self.0.len() - 1
         });
-        Some(self.0[place].lease.clone())
+        Some(self.0[index].lease.clone())
     }
 
     /// Passes the channel's next change to all tiers. Frames due at once are pushed in order.

@@ -24,7 +24,7 @@ impl Hub {
         let matches = self.matches.values().filter_map(|entry| {
             let state = &entry.state;
             let member = state.members.iter().find(|member| member.source == source)?;
-            let swapped = self.mapping(member.own).swapped;
+            let swapped = self.mapping(member.id).swapped;
             let markets = state.open_markets(source).map(|(market, definition)| {
                 let definition = if swapped { swap(definition) } else { definition };
                 (market, definition)

@@ -312,10 +312,11 @@ impl Sequence {
     /// Tells it the publication of the update that was pushed last. Its frame takes the place of the value some seconds
     /// later.
     pub fn set_publication(&mut self, publication: &Arc<Publication>) {
-        if let Some(TailEntry { update: TailUpdate::Value(update, of), .. }) = self.tail.back_mut()
+        if let Some(TailEntry { update: TailUpdate::Value(update, sent), .. }) =
+            self.tail.back_mut()
         {
             let now = update.stamp.published;
-            *of = Some(Arc::clone(publication));
+            *sent = Some(Arc::clone(publication));
             self.pack(now, PACKED_PER_PUSH);
         }
     }
@@ -385,21 +386,21 @@ impl Sequence {
             }
         }
         // The block may have had a frame that cannot be read.
-        let place = (from >= self.oldest()).then(|| self.place(from))?;
-        let entry = self.read(place)?;
+        let index = (from >= self.oldest()).then(|| self.index_after(from))?;
+        let entry = self.read(index)?;
         let update = Arc::clone(entry.update.value()?);
         Some(TailStep::Update(update, entry.weight))
     }
 
     /// The entry at this place of the tail, with its value. One that cannot be read is dropped with all before it, so that
     /// readers from there get an image.
-    fn read(&mut self, place: usize) -> Option<&TailEntry> {
-        let entry = self.tail.get_mut(place)?;
+    fn read(&mut self, index: usize) -> Option<&TailEntry> {
+        let entry = self.tail.get_mut(index)?;
         let before = entry.weight;
         if !entry.read(&self.channel.name) {
-            let dropped = self.tail.drain(..=place);
+            let dropped = self.tail.drain(..=index);
             self.bytes -= dropped.map(|entry| entry.weight).sum::<usize>();
-            self.packed = self.packed.saturating_sub(place + 1);
+            self.packed = self.packed.saturating_sub(index + 1);
             self.blocks.trim(self.oldest());
             return None;
         }
@@ -407,14 +408,14 @@ impl Sequence {
             self.unread_ticks = Some(0);
         }
         self.bytes = self.bytes - before + entry.weight;
-        self.tail.get(place)
+        self.tail.get(index)
     }
 
     fn make_block(&mut self, from: Seq, work: &mut usize) -> Option<Arc<Block>> {
-        let skip = self.place(from);
+        let skip = self.index_after(from);
         let block = usize::try_from(BLOCK).unwrap_or(usize::MAX);
-        for place in skip..skip + block {
-            self.read(place)?;
+        for index in skip..skip + block {
+            self.read(index)?;
         }
         let updates = || self.tail.range(skip..skip + block);
         let weight: usize = updates().map(|entry| entry.weight).sum();
@@ -424,7 +425,7 @@ impl Sequence {
     }
 
     /// The index of the update after `from` in the tail.
-    fn place(&self, from: Seq) -> usize {
+    fn index_after(&self, from: Seq) -> usize {
         usize::try_from(from.saturating_sub(self.oldest())).unwrap_or(usize::MAX)
     }
 }

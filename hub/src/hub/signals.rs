@@ -152,7 +152,7 @@ impl Hub {
         if signal_changes.is_empty() {
             return;
         }
-        let state = self.matches.get(id).map(|known| &known.state);
+        let state = self.matches.get(id).map(|entry| &entry.state);
         let sport = state.map_or(Sport::Other, |state| state.sport);
         let sides = state.and_then(|state| state.fixture.sides.as_ref()).map(|sides| {
             sides.each_ref().map(|it| EntityRef { id: it.id.0, name: Arc::clone(&it.name) })

@@ -30,7 +30,7 @@ pub struct Resolution {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Move {
     /// The id derived from the provider's key, which its facts carry.
-    pub own: Id,
+    pub id: Id,
     pub from: Id,
     pub to: Id,
     /// Whether the provider has the sides in the opposite order of `to`.
@@ -41,11 +41,11 @@ pub struct Move {
 #[derive(Debug, Clone, PartialEq, BorshSerialize, BorshDeserialize)]
 pub enum Decision {
     Bind(Box<NewBinding>),
-    /// The match of this own id, which is bound already, is mapped to another one.
+    /// The match of this local id, which is bound already, is mapped to another one.
     Rebind(Id, MatchMapping),
-    /// The match is mapped to its own id again.
+    /// The match is mapped to its local id again.
     Unbind(Id),
-    /// These two are never one match, by their own ids, the smaller one first.
+    /// These two are never one match, by their local ids, the smaller one first.
     Split(Id, Id),
     Doubt(Box<Doubt>),
     /// What the operator says of two competitions.
@@ -61,7 +61,7 @@ pub enum Decision {
     },
 }
 
-/// A binding of a match to another id than its own.
+/// A binding of a match to another id than its local one.
 #[derive(Debug, Clone, PartialEq, BorshSerialize, BorshDeserialize)]
 pub struct NewBinding {
     pub description: MatchDescription,
@@ -92,7 +92,7 @@ pub struct Doubt {
 /// A human-readable description of a provider's match.
 #[derive(Debug, Clone, PartialEq, BorshSerialize, BorshDeserialize)]
 pub struct MatchDescription {
-    pub own: Id,
+    pub id: Id,
     pub provider: Arc<str>,
     pub key: Arc<str>,
     /// `A v B`, the start and the competition; empty if unknown.
@@ -182,18 +182,18 @@ impl Doubt {
     /// What the operator may say of its competitions; `None` if one of them is not known.
     #[must_use]
     pub fn competitions(&self, relation: Option<DecidedRelation>) -> Option<CompetitionsOrder> {
-        let competition = |it: &MatchDescription| {
-            let (provider, name) = (it.provider.to_string(), it.competition.clone());
-            Some(ProviderCompetition { id: it.competition_id?, provider, name })
+        let competition = |side: &MatchDescription| {
+            let (provider, name) = (side.provider.to_string(), side.competition.clone());
+            Some(ProviderCompetition { id: side.competition_id?, provider, name })
         };
         let (one, other) = (competition(&self.one)?, competition(&self.other)?);
         Some(CompetitionsOrder { one, other, relation })
     }
 
-    /// Whether it is about these two, by their own ids.
+    /// Whether it is about these two, by their local ids.
     #[must_use]
     pub fn is_of(&self, one: Id, other: Id) -> bool {
-        pair(self.one.own, self.other.own) == pair(one, other)
+        pair(self.one.id, self.other.id) == pair(one, other)
     }
 }
 
@@ -209,7 +209,7 @@ impl DecidedBy {
 
 impl MatchDescription {
     #[must_use]
-    pub fn of(own: Id, fixture: &Fixture) -> Self {
+    pub fn new(id: Id, fixture: &Fixture) -> Self {
         let sides =
             fixture.sides.as_ref().map(|[one, other]| format!("{} v {}", one.name, other.name));
         let start = fixture.start.and_then(|at| jiff::Timestamp::from_microsecond(at).ok());
@@ -217,7 +217,7 @@ impl MatchDescription {
         let start = start.or_else(|| fixture.date.map(|date| date.to_string()));
         let competition = fixture.competition.as_ref();
         Self {
-            own,
+            id,
             provider: fixture.provider.clone(),
             key: fixture.provider_key.clone(),
             sides: sides.unwrap_or_default(),
@@ -231,7 +231,7 @@ impl MatchDescription {
     #[must_use]
     pub fn by_key(provider: &str, key: &str) -> Self {
         Self {
-            own: own(provider, key),
+            id: local_id(provider, key),
             provider: provider.into(),
             key: key.into(),
             sides: String::new(),
@@ -244,7 +244,7 @@ impl MatchDescription {
 
 /// The id derived from a provider's key of a match, as normalisers derive it.
 #[must_use]
-pub fn own(provider: &str, key: &str) -> Id {
+pub fn local_id(provider: &str, key: &str) -> Id {
     Id::derive(provider, "match", key)
 }
 

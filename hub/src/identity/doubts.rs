@@ -43,8 +43,8 @@ impl Doubts {
         self.order.iter().copied()
     }
 
-    pub(super) fn of(&self, own: Id) -> impl Iterator<Item = (Id, Id)> {
-        self.order.iter().copied().filter(move |(one, other)| *one == own || *other == own)
+    pub(super) fn pairs_with(&self, id: Id) -> impl Iterator<Item = (Id, Id)> {
+        self.order.iter().copied().filter(move |(one, other)| *one == id || *other == id)
     }
 }
 

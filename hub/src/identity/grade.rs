@@ -47,8 +47,8 @@ impl Grade {
             }),
             reserve: class.reserve == Some(true),
             simulated: class.simulated == Some(true),
-            discipline: class.discipline.filter(|it| {
-                !matches!(it, Discipline::Usual | Discipline::Singles | Discipline::Doubles)
+            discipline: class.discipline.filter(|discipline| {
+                !matches!(discipline, Discipline::Usual | Discipline::Singles | Discipline::Doubles)
             }),
         }
     }

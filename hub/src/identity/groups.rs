@@ -17,32 +17,32 @@ pub(super) struct Groups {
 
 #[derive(Debug, Clone, BorshSerialize, BorshDeserialize)]
 pub(super) struct GroupMember {
-    pub(super) own: Id,
+    pub(super) id: Id,
     pub(super) provider: Arc<str>,
 }
 
 impl Groups {
-    pub(super) fn of(&self, id: Id) -> &[GroupMember] {
+    pub(super) fn members(&self, id: Id) -> &[GroupMember] {
         self.members.get(&id).map_or(&[], Vec::as_slice)
     }
 
-    pub(super) fn add(&mut self, id: Id, own: Id, provider: &Arc<str>) {
+    pub(super) fn add(&mut self, id: Id, local_id: Id, provider: &Arc<str>) {
         let members = self.members.entry(id).or_default();
-        if members.iter().all(|member| member.own != own) {
-            members.push(GroupMember { own, provider: provider.clone() });
+        if members.iter().all(|member| member.id != local_id) {
+            members.push(GroupMember { id: local_id, provider: provider.clone() });
         }
     }
 
-    pub(super) fn remove(&mut self, id: Id, own: Id) {
+    pub(super) fn remove(&mut self, id: Id, local_id: Id) {
         let Some(members) = self.members.get_mut(&id) else { return };
-        members.retain(|member| member.own != own);
+        members.retain(|member| member.id != local_id);
         if members.is_empty() {
             self.members.remove(&id);
         }
     }
 
     /// Whether any other match is mapped to the id of this one.
-    pub(super) fn follow(&self, own: Id) -> bool {
-        self.of(own).iter().any(|member| member.own != own)
+    pub(super) fn follow(&self, local_id: Id) -> bool {
+        self.members(local_id).iter().any(|member| member.id != local_id)
     }
 }

@@ -20,22 +20,21 @@ pub(super) struct NameIndex {
 }
 
 impl NameIndex {
-    pub(super) fn insert(&mut self, own: Id, reading: &Reading) {
+    pub(super) fn insert(&mut self, local_id: Id, reading: &Reading) {
         for word in reading.words() {
-            let place =
-                self.places.entry(digest(reading.sport(), reading.day(), word)).or_default();
-            if !place.contains(&own) {
-                place.push(own);
+            let ids = self.places.entry(digest(reading.sport(), reading.day(), word)).or_default();
+            if !ids.contains(&local_id) {
+                ids.push(local_id);
             }
         }
     }
 
-    pub(super) fn remove(&mut self, own: Id, reading: &Reading) {
+    pub(super) fn remove(&mut self, local_id: Id, reading: &Reading) {
         for word in reading.words() {
             let digest = digest(reading.sport(), reading.day(), word);
-            let Some(place) = self.places.get_mut(&digest) else { continue };
-            place.retain(|id| *id != own);
-            if place.is_empty() {
+            let Some(ids) = self.places.get_mut(&digest) else { continue };
+            ids.retain(|id| *id != local_id);
+            if ids.is_empty() {
                 self.places.remove(&digest);
             }
         }
@@ -46,8 +45,8 @@ impl NameIndex {
         let mut found = Vec::new();
         for word in reading.words() {
             for day in reading.day() - DAYS..=reading.day() + DAYS {
-                let place = self.places.get(&digest(reading.sport(), day, word));
-                found.extend(place.into_iter().flatten().take(CANDIDATES_MAX + 1));
+                let ids = self.places.get(&digest(reading.sport(), day, word));
+                found.extend(ids.into_iter().flatten().take(CANDIDATES_MAX + 1));
             }
         }
         found.sort_unstable();

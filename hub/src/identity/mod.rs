@@ -43,7 +43,7 @@ pub use self::{
     decision::{
         CompetitionsOrder, DecidedBy, DecidedRelation, Decision, Doubt, MatchDescription,
         MatchMapping, MatchOrder, Move, NewBinding, NumberedOrder, ProviderCompetition, Resolution,
-        own,
+        local_id,
     },
     doubts::DOUBTS_MAX,
     grade::Grade,
@@ -63,19 +63,19 @@ const BOTH_HAD_IDS: &str = "it fits, but both had ids before it did";
 #[derive(Debug, Clone, Default, BorshSerialize, BorshDeserialize)]
 #[borsh(init = reindex)]
 pub struct Identity {
-    /// By own id, all matches that were ever mapped to another id: 40 bytes each.
+    /// By local id, all matches that were ever mapped to another id: 40 bytes each.
     bindings: FxHashMap<Id, MatchMapping>,
-    /// By own id, the ids of sides and competition that the match shows under other ids.
+    /// By local id, the ids of sides and competition that the match shows under other ids.
     aliases: FxHashMap<Id, Vec<Alias>>,
-    /// The public ids of own ids, which are digests without it.
+    /// The public ids of local ids, which are digests without it.
     #[borsh(skip)]
     ids: Option<PublicIds>,
     groups: Groups,
     splits: FxHashSet<(Id, Id)>,
     /// What the operator said of pairs of competitions, the smaller id first.
     competitions: FxHashMap<(Id, Id), DecidedRelation>,
-    /// The present provider matches, by own id.
-    known: FxHashMap<Id, ProviderMatch>,
+    /// The present provider matches, by local id.
+    matches: FxHashMap<Id, ProviderMatch>,
     #[borsh(skip)]
     index: NameIndex,
     doubts: Doubts,
@@ -114,10 +114,10 @@ pub struct StoredDecisions {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Binding {
-    pub own: Id,
+    pub local_id: Id,
     pub provider: Arc<str>,
     pub mapping: MatchMapping,
-    /// The own id and the provider of the match that it was joined with, if known.
+    /// The local id and the provider of the match that it was joined with, if known.
     pub with: Option<(Id, Arc<str>)>,
     pub aliases: Vec<Alias>,
 }
@@ -125,16 +125,16 @@ pub struct Binding {
 impl ProviderMatch {
     /// Reads the names again, after the match was restored.
     fn read(&mut self) {
-        self.reading = Reading::of(self.sport, &self.fixture);
+        self.reading = Reading::from_fixture(self.sport, &self.fixture);
     }
 }
 
 impl Identity {
     /// Finds candidates by name again, after the matches were restored.
     fn reindex(&mut self) {
-        for (own, known) in &self.known {
-            if let Some(reading) = &known.reading {
-                self.index.insert(*own, reading);
+        for (local_id, entry) in &self.matches {
+            if let Some(reading) = &entry.reading {
+                self.index.insert(*local_id, reading);
             }
         }
     }
@@ -142,10 +142,10 @@ impl Identity {
     #[must_use]
     pub fn new(stored: StoredDecisions) -> Self {
         let mut identity = Self::default();
-        for Binding { own, provider, mapping, with, aliases } in stored.bindings {
-            identity.bindings.insert(own, mapping);
-            identity.alias(own, aliases);
-            identity.groups.add(mapping.id, own, &provider);
+        for Binding { local_id, provider, mapping, with, aliases } in stored.bindings {
+            identity.bindings.insert(local_id, mapping);
+            identity.alias(local_id, aliases);
+            identity.groups.add(mapping.id, local_id, &provider);
             // It is in the group unless it was moved away since.
             if let Some((with, provider)) = with.filter(|(with, _)| *with == mapping.id) {
                 identity.groups.add(mapping.id, with, &provider);
@@ -159,22 +159,22 @@ impl Identity {
         identity
     }
 
-    /// Uses these public ids for own ids.
+    /// Uses these public ids for local ids.
     pub fn use_ids(&mut self, ids: PublicIds) {
         self.ids = Some(ids);
     }
 
-    /// The own id of a provider's match.
-    pub(crate) fn own(&self, provider: &str, key: &str) -> Id {
-        let digest = own(provider, key);
+    /// The local id of a provider's match.
+    pub(crate) fn local_id(&self, provider: &str, key: &str) -> Id {
+        let digest = local_id(provider, key);
         self.ids.as_ref().and_then(|ids| ids.number(digest)).unwrap_or(digest)
     }
 
     /// Replaces the ids of sides and competition in a fixture by those that its match shows, which
     /// are those of the first provider.
     #[must_use]
-    pub fn with_public_ids<'a>(&self, own: Id, fact: Cow<'a, Fact>) -> Cow<'a, Fact> {
-        let Some(aliases) = self.aliases.get(&own) else { return fact };
+    pub fn with_public_ids<'a>(&self, local_id: Id, fact: Cow<'a, Fact>) -> Cow<'a, Fact> {
+        let Some(aliases) = self.aliases.get(&local_id) else { return fact };
         if !matches!(*fact, Fact::Fixture(_)) {
             return fact;
         }
@@ -183,43 +183,44 @@ impl Identity {
         fact
     }
 
-    fn alias(&mut self, own: Id, aliases: Vec<Alias>) {
+    fn alias(&mut self, local_id: Id, aliases: Vec<Alias>) {
         if aliases.is_empty() {
-            self.aliases.remove(&own);
+            self.aliases.remove(&local_id);
         } else {
-            self.aliases.insert(own, aliases);
+            self.aliases.insert(local_id, aliases);
         }
     }
 
     /// The aliases of a match for the ids of another present one. Both are the same match, in this
     /// order of the sides.
-    fn aliases_of(&self, own: Id, swapped: bool, with: Id) -> Vec<Alias> {
-        let (Some(one), Some(other)) = (self.known.get(&own), self.known.get(&with)) else {
+    fn aliases_of(&self, local_id: Id, swapped: bool, with: Id) -> Vec<Alias> {
+        let (Some(one), Some(other)) = (self.matches.get(&local_id), self.matches.get(&with))
+        else {
             return Vec::new();
         };
         let before = self.aliases.get(&with).map_or(&[][..], Vec::as_slice);
         let turn = swapped != other.mapping.swapped;
         let mut aliases = Vec::new();
-        if let (Some(own), Some(with)) = (&one.fixture.sides, &other.fixture.sides) {
+        if let (Some(local), Some(with)) = (&one.fixture.sides, &other.fixture.sides) {
             let with = if turn { [&with[1], &with[0]] } else { [&with[0], &with[1]] };
-            aliases.extend(own.iter().zip(with).map(|(own, with)| (own.id, with.id)));
+            aliases.extend(local.iter().zip(with).map(|(local, with)| (local.id, with.id)));
         }
         let competitions = one.fixture.competition.as_ref().zip(other.fixture.competition.as_ref());
-        aliases.extend(competitions.map(|(own, with)| (own.id, with.id)));
-        let aliases = aliases.into_iter().map(|(own, with)| (own, shown(before, with)));
-        aliases.filter(|(own, with)| own != with).collect()
+        aliases.extend(competitions.map(|(local, with)| (local.id, with.id)));
+        let aliases = aliases.into_iter().map(|(local, with)| (local, shown(before, with)));
+        aliases.filter(|(local, with)| local != with).collect()
     }
 
     /// Resolves the match of a fixture. To be called when a match is introduced, and whenever its
     /// fixture changes.
     ///
-    /// `own` is the id derived from the fixture's provider and key. The resolved id is permanent,
+    /// `local_id` is the id derived from the fixture's provider and key. The resolved id is permanent,
     /// with one exception: a match introduced without names gets its final id when they are
     /// reported.
     ///
     /// With 20,000 present matches it takes about 20 microseconds.
-    pub fn resolve(&mut self, sport: Sport, own: Id, fixture: &Fixture) -> Resolution {
-        let before = self.known.get(&own);
+    pub fn resolve(&mut self, sport: Sport, local_id: Id, fixture: &Fixture) -> Resolution {
+        let before = self.matches.get(&local_id);
         if let Some(before) = before
             && (before.sport, &before.fixture) == (sport, fixture)
         {
@@ -227,45 +228,45 @@ impl Identity {
             return Resolution { id, swapped, doubts: 0, from: None };
         }
         let from = before.map(|before| before.mapping.id);
-        let settled = self.settled(own);
-        self.enter(own, sport, fixture);
+        let settled = self.settled(local_id);
+        self.enter(local_id, sport, fixture);
         let doubts = match settled {
-            Some(_) if self.bindings.contains_key(&own) => 0,
-            Some(_) => self.doubt_only(own),
-            None => self.join_or_doubt(own),
+            Some(_) if self.bindings.contains_key(&local_id) => 0,
+            Some(_) => self.doubt_only(local_id),
+            None => self.join_or_doubt(local_id),
         };
-        let MatchMapping { id, swapped } = self.mapping(own);
+        let MatchMapping { id, swapped } = self.mapping(local_id);
         Resolution { id, swapped, doubts, from: from.filter(|from| *from != id) }
     }
 
     /// The match that a provider's match is mapped to.
     #[must_use]
-    pub fn mapping(&self, own: Id) -> MatchMapping {
-        let here = self.known.get(&own).map(|known| known.mapping);
-        here.or_else(|| self.bindings.get(&own).copied())
-            .unwrap_or(MatchMapping { id: own, swapped: false })
+    pub fn mapping(&self, local_id: Id) -> MatchMapping {
+        let here = self.matches.get(&local_id).map(|entry| entry.mapping);
+        here.or_else(|| self.bindings.get(&local_id).copied())
+            .unwrap_or(MatchMapping { id: local_id, swapped: false })
     }
 
-    /// The own ids of all present members of this match.
+    /// The local ids of all present members of this match.
     pub fn members(&self, id: Id) -> impl Iterator<Item = Id> {
-        let members = self.groups.of(id).iter().map(|member| member.own);
-        members.filter(|own| self.known.contains_key(own))
+        let members = self.groups.members(id).iter().map(|member| member.id);
+        members.filter(|local_id| self.matches.contains_key(local_id))
     }
 
     /// A provider's fixture of its match, while it is present.
     #[must_use]
-    pub fn fixture(&self, own: Id) -> Option<&Fixture> {
-        self.known.get(&own).map(|known| &known.fixture)
+    pub fn fixture(&self, local_id: Id) -> Option<&Fixture> {
+        self.matches.get(&local_id).map(|entry| &entry.fixture)
     }
 
     /// Drops a match that the hub removes, with all its members. Decisions about it stay.
     pub fn forget(&mut self, id: Id) {
-        for own in self.members(id).collect::<Vec<_>>() {
-            self.leave(own);
+        for local_id in self.members(id).collect::<Vec<_>>() {
+            self.leave(local_id);
         }
-        let members = self.groups.of(id).iter().map(|member| member.own).collect::<Vec<_>>();
-        if !members.iter().any(|own| self.bindings.contains_key(own)) {
-            members.into_iter().for_each(|own| self.groups.remove(id, own));
+        let members = self.groups.members(id).iter().map(|member| member.id).collect::<Vec<_>>();
+        if !members.iter().any(|local_id| self.bindings.contains_key(local_id)) {
+            members.into_iter().for_each(|local_id| self.groups.remove(id, local_id));
         }
     }
 
@@ -295,47 +296,48 @@ impl Identity {
 
     /// The number of present provider matches.
     #[must_use]
-    pub fn known(&self) -> usize {
-        self.known.len()
+    pub fn match_count(&self) -> usize {
+        self.matches.len()
     }
 
     /// The mapping of a match that the rule may no longer change.
-    fn settled(&self, own: Id) -> Option<MatchMapping> {
-        let judged = self.known.get(&own).filter(|known| known.judged);
-        if let Some(mapping) = self.bindings.get(&own) {
+    fn settled(&self, local_id: Id) -> Option<MatchMapping> {
+        let judged = self.matches.get(&local_id).filter(|entry| entry.judged);
+        if let Some(mapping) = self.bindings.get(&local_id) {
             return Some(*mapping);
         }
-        let followed = self.groups.follow(own).then_some(MatchMapping { id: own, swapped: false });
-        judged.map(|known| known.mapping).or(followed)
+        let followed =
+            self.groups.follow(local_id).then_some(MatchMapping { id: local_id, swapped: false });
+        judged.map(|entry| entry.mapping).or(followed)
     }
 
     /// Adds or updates a match under its current mapping.
-    fn enter(&mut self, own: Id, sport: Sport, fixture: &Fixture) {
-        let mapping = self.mapping(own);
-        let before = self.known.get(&own).is_some_and(|known| known.judged);
-        self.leave(own);
-        let reading = Reading::of(sport, fixture);
+    fn enter(&mut self, local_id: Id, sport: Sport, fixture: &Fixture) {
+        let mapping = self.mapping(local_id);
+        let before = self.matches.get(&local_id).is_some_and(|entry| entry.judged);
+        self.leave(local_id);
+        let reading = Reading::from_fixture(sport, fixture);
         if let Some(reading) = &reading {
-            self.index.insert(own, reading);
+            self.index.insert(local_id, reading);
         }
-        self.groups.add(mapping.id, own, &fixture.provider);
+        self.groups.add(mapping.id, local_id, &fixture.provider);
         let (judged, fixture) = (before || reading.is_some(), fixture.clone());
-        self.known.insert(own, ProviderMatch { sport, fixture, reading, judged, mapping });
+        self.matches.insert(local_id, ProviderMatch { sport, fixture, reading, judged, mapping });
     }
 
-    fn leave(&mut self, own: Id) {
-        let Some(known) = self.known.remove(&own) else { return };
-        if let Some(reading) = &known.reading {
-            self.index.remove(own, reading);
+    fn leave(&mut self, local_id: Id) {
+        let Some(entry) = self.matches.remove(&local_id) else { return };
+        if let Some(reading) = &entry.reading {
+            self.index.remove(local_id, reading);
         }
     }
 
-    fn join_or_doubt(&mut self, own: Id) -> u32 {
-        match self.search(own) {
+    fn join_or_doubt(&mut self, local_id: Id) -> u32 {
+        match self.search(local_id) {
             Ok(Join { with, mapping }) => {
                 let with =
-                    self.known.get(&with).map(|known| MatchDescription::of(with, &known.fixture));
-                self.bind(own, mapping, with, DecidedBy::Rule);
+                    self.matches.get(&with).map(|it| MatchDescription::new(with, &it.fixture));
+                self.bind(local_id, mapping, with, DecidedBy::Rule);
                 0
             }
             Err(doubts) => self.report_doubts(doubts),
@@ -343,10 +345,10 @@ impl Identity {
     }
 
     /// Records doubts only, since the match has a permanent id already.
-    fn doubt_only(&mut self, own: Id) -> u32 {
-        let doubts = match self.search(own) {
-            Ok(Join { with, mapping }) if mapping.id != self.mapping(own).id => {
-                vec![self.doubt(own, with, mapping.swapped, 0.99, BOTH_HAD_IDS.to_owned())]
+    fn doubt_only(&mut self, local_id: Id) -> u32 {
+        let doubts = match self.search(local_id) {
+            Ok(Join { with, mapping }) if mapping.id != self.mapping(local_id).id => {
+                vec![self.doubt(local_id, with, mapping.swapped, 0.99, BOTH_HAD_IDS.to_owned())]
             }
             Ok(_) => Vec::new(),
             Err(doubts) => doubts,
@@ -357,7 +359,7 @@ impl Identity {
     fn report_doubts(&mut self, doubts: Vec<Doubt>) -> u32 {
         let mut new = 0;
         for doubt in doubts {
-            if self.doubts.insert(pair(doubt.one.own, doubt.other.own)) {
+            if self.doubts.insert(pair(doubt.one.id, doubt.other.id)) {
                 self.decide(Decision::Doubt(Box::new(doubt)));
                 new += 1;
             }
@@ -368,20 +370,20 @@ impl Identity {
     /// Maps a present match to an id.
     fn bind(
         &mut self,
-        own: Id,
+        local_id: Id,
         mapping: MatchMapping,
         with: Option<MatchDescription>,
         by: DecidedBy,
     ) {
-        let Some(known) = self.known.get_mut(&own) else { return };
-        self.groups.remove(known.mapping.id, own);
-        known.mapping = mapping;
-        self.groups.add(mapping.id, own, &known.fixture.provider);
-        self.bindings.insert(own, mapping);
-        let description = MatchDescription::of(own, &known.fixture);
-        let aliases = with.as_ref().map(|with| self.aliases_of(own, mapping.swapped, with.own));
+        let Some(entry) = self.matches.get_mut(&local_id) else { return };
+        self.groups.remove(entry.mapping.id, local_id);
+        entry.mapping = mapping;
+        self.groups.add(mapping.id, local_id, &entry.fixture.provider);
+        self.bindings.insert(local_id, mapping);
+        let description = MatchDescription::new(local_id, &entry.fixture);
+        let aliases = with.as_ref().map(|with| self.aliases_of(local_id, mapping.swapped, with.id));
         let aliases = aliases.unwrap_or_default();
-        self.alias(own, aliases.clone());
+        self.alias(local_id, aliases.clone());
         self.decide(Decision::Bind(Box::new(NewBinding {
             description,
             mapping,
@@ -396,10 +398,10 @@ impl Identity {
         Doubt { one, other, swapped, score, why }
     }
 
-    fn describe(&self, own: Id) -> MatchDescription {
-        match self.known.get(&own) {
-            Some(known) => MatchDescription::of(own, &known.fixture),
-            None => MatchDescription { own, ..MatchDescription::by_key("", "") },
+    fn describe(&self, local_id: Id) -> MatchDescription {
+        match self.matches.get(&local_id) {
+            Some(entry) => MatchDescription::new(local_id, &entry.fixture),
+            None => MatchDescription { id: local_id, ..MatchDescription::by_key("", "") },
         }
     }
 
@@ -412,7 +414,7 @@ impl Identity {
 
 /// The id under which this one is shown.
 fn shown(aliases: &[Alias], id: Id) -> Id {
-    aliases.iter().find(|(own, _)| *own == id).map_or(id, |(_, shown)| *shown)
+    aliases.iter().find(|(local, _)| *local == id).map_or(id, |(_, shown)| *shown)
 }
 
 #[cfg(test)]

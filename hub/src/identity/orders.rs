@@ -34,7 +34,9 @@ impl Identity {
                     JoinRequest { description: self.describe_by_key(provider, key), with };
                 self.follow_join(&request, MatchMapping { id: *into, swapped: *swapped })
             }
-            MatchOrder::Split { provider, key } => Ok(self.follow_split(self.own(provider, key))),
+            MatchOrder::Split { provider, key } => {
+                Ok(self.follow_split(self.local_id(provider, key)))
+            }
             MatchOrder::Competitions(order) => self.follow_competitions(order),
         };
         let refused = done.as_ref().err().copied();
@@ -60,7 +62,7 @@ impl Identity {
             return Ok(Vec::new());
         }
         let is_of_both = |identity: &Self, one: Id, other: Id| {
-            let (one, other) = (identity.known.get(&one), identity.known.get(&other));
+            let (one, other) = (identity.matches.get(&one), identity.matches.get(&other));
             one.zip(other).and_then(|(one, other)| competitions(&one.fixture, &other.fixture))
                 == Some(both)
         };
@@ -95,7 +97,8 @@ impl Identity {
     }
 
     fn describe_by_key(&self, provider: &str, key: &str) -> MatchDescription {
-        MatchDescription { own: self.own(provider, key), ..MatchDescription::by_key(provider, key) }
+        let id = self.local_id(provider, key);
+        MatchDescription { id, ..MatchDescription::by_key(provider, key) }
     }
 
     fn follow_join(
@@ -103,31 +106,31 @@ impl Identity {
         request: &JoinRequest,
         into: MatchMapping,
     ) -> Result<Vec<Move>, &'static str> {
-        let own = request.description.own;
-        let here = self.mapping(own);
+        let local_id = request.description.id;
+        let here = self.mapping(local_id);
         // The target may have been joined with another match since.
         let there = self.mapping(into.id);
         let to = MatchMapping { id: there.id, swapped: into.swapped ^ there.swapped };
-        if to == here || to.id == own {
+        if to == here || to.id == local_id {
             return Ok(Vec::new());
         }
-        let movers = self.movers(own, here.id);
+        let movers = self.movers(local_id, here.id);
         if here.id != to.id {
             self.check_providers(&movers, request, to.id)?;
         }
         let moved = movers.into_iter().filter_map(|mover| {
-            let turned = mover != own && self.mapping(mover).swapped;
+            let turned = mover != local_id && self.mapping(mover).swapped;
             self.put(mover, request, MatchMapping { id: to.id, swapped: turned ^ to.swapped })
         });
         Ok(moved.collect())
     }
 
     /// The match itself, and all that are mapped to its id.
-    fn movers(&self, own: Id, here: Id) -> Vec<Id> {
-        let mut movers = vec![own];
-        if here == own {
-            let members = self.groups.of(own).iter().map(|member| member.own);
-            movers.extend(members.filter(|member| *member != own));
+    fn movers(&self, local_id: Id, here: Id) -> Vec<Id> {
+        let mut movers = vec![local_id];
+        if here == local_id {
+            let members = self.groups.members(local_id).iter().map(|member| member.id);
+            movers.extend(members.filter(|member| *member != local_id));
             movers[1..].sort_unstable();
         }
         movers
@@ -141,18 +144,18 @@ impl Identity {
         request: &JoinRequest,
         to: Id,
     ) -> Result<(), &'static str> {
-        let there = self.groups.of(to).iter().map(|member| (member.own, &*member.provider));
-        let with = request.with.iter().map(|with| (with.own, &*with.provider));
+        let there = self.groups.members(to).iter().map(|member| (member.id, &*member.provider));
+        let with = request.with.iter().map(|with| (with.id, &*with.provider));
         let there = there.chain(with).filter(|(member, _)| !movers.contains(member));
         let there = there.collect::<BTreeMap<_, _>>();
         if there.is_empty() {
             return Err(UNKNOWN);
         }
-        let here = self.groups.of(self.mapping(movers[0]).id).iter();
-        let coming = here.filter(|member| movers.contains(&member.own));
+        let here = self.groups.members(self.mapping(movers[0]).id).iter();
+        let coming = here.filter(|member| movers.contains(&member.id));
         let mut all =
-            coming.map(|member| (member.own, &*member.provider)).collect::<BTreeMap<_, _>>();
-        all.insert(request.description.own, &request.description.provider);
+            coming.map(|member| (member.id, &*member.provider)).collect::<BTreeMap<_, _>>();
+        all.insert(request.description.id, &request.description.provider);
         all.extend(there);
         let providers = all.values().collect::<BTreeSet<_>>();
         if providers.len() < all.len() { Err(TWO_OF_ONE) } else { Ok(()) }
@@ -162,23 +165,23 @@ impl Identity {
     fn put(&mut self, mover: Id, request: &JoinRequest, to: MatchMapping) -> Option<Move> {
         let from = self.mapping(mover).id;
         // The named match becomes a member of the target.
-        let with = request.with.as_ref().filter(|with| with.own == to.id);
+        let with = request.with.as_ref().filter(|with| with.id == to.id);
         if let Some(with) = with {
-            self.groups.add(to.id, with.own, &with.provider);
+            self.groups.add(to.id, with.id, &with.provider);
         }
-        let here = self.known.get(&to.id).map(|known| MatchDescription::of(to.id, &known.fixture));
+        let here = self.matches.get(&to.id).map(|it| MatchDescription::new(to.id, &it.fixture));
         let with = here.or_else(|| with.cloned());
-        if self.known.contains_key(&mover) {
+        if self.matches.contains_key(&mover) {
             self.bind(mover, to, with, DecidedBy::Operator);
-            return Some(Move { own: mover, from, to: to.id, swapped: to.swapped });
+            return Some(Move { id: mover, from, to: to.id, swapped: to.swapped });
         }
-        let member = self.groups.of(from).iter().find(|member| member.own == mover);
+        let member = self.groups.members(from).iter().find(|member| member.id == mover);
         let provider =
             member.map_or_else(|| request.description.provider.clone(), |it| it.provider.clone());
         self.groups.remove(from, mover);
         self.groups.add(to.id, mover, &provider);
         let bound = self.bindings.insert(mover, to).is_some();
-        if mover == request.description.own {
+        if mover == request.description.id {
             let (description, aliases) = (request.description.clone(), Vec::new());
             let bound =
                 NewBinding { description, mapping: to, with, by: DecidedBy::Operator, aliases };
@@ -189,72 +192,72 @@ impl Identity {
         None
     }
 
-    fn follow_split(&mut self, own: Id) -> Vec<Move> {
-        let here = self.mapping(own).id;
-        let others = self.groups.of(here).iter().map(|member| member.own);
-        let mut others = others.filter(|other| *other != own).collect::<Vec<_>>();
-        if here != own && !others.contains(&here) {
+    fn follow_split(&mut self, local_id: Id) -> Vec<Move> {
+        let here = self.mapping(local_id).id;
+        let others = self.groups.members(here).iter().map(|member| member.id);
+        let mut others = others.filter(|other| *other != local_id).collect::<Vec<_>>();
+        if here != local_id && !others.contains(&here) {
             others.push(here);
         }
         others.sort_unstable();
         if others.is_empty() {
-            self.reject_doubts(own);
+            self.reject_doubts(local_id);
             return Vec::new();
         }
-        others.iter().for_each(|other| self.split(pair(own, *other)));
-        if here == own {
-            self.give_up_id(own, &others)
+        others.iter().for_each(|other| self.split(pair(local_id, *other)));
+        if here == local_id {
+            self.give_up_id(local_id, &others)
         } else {
-            self.release(own).into_iter().collect()
+            self.release(local_id).into_iter().collect()
         }
     }
 
     /// Splits the match from all that it was suspected to be.
-    fn reject_doubts(&mut self, own: Id) {
-        let pairs = self.doubts.of(own).collect::<Vec<_>>();
+    fn reject_doubts(&mut self, local_id: Id) {
+        let pairs = self.doubts.pairs_with(local_id).collect::<Vec<_>>();
         pairs.into_iter().for_each(|pair| self.split(pair));
     }
 
     /// The match whose id all had keeps it; the others get that of the first of them.
-    fn give_up_id(&mut self, own: Id, others: &[Id]) -> Vec<Move> {
+    fn give_up_id(&mut self, local_id: Id, others: &[Id]) -> Vec<Move> {
         let first = others[0];
         let turned = self.mapping(first).swapped;
         let mut moves = self.release(first).into_iter().collect::<Vec<_>>();
         for other in &others[1..] {
             let to = MatchMapping { id: first, swapped: self.mapping(*other).swapped ^ turned };
-            moves.extend(self.rebind(*other, own, to));
+            moves.extend(self.rebind(*other, local_id, to));
         }
         moves
     }
 
-    /// Maps a match back to its own id.
-    fn release(&mut self, own: Id) -> Option<Move> {
-        let to = MatchMapping { id: own, swapped: false };
-        let from = self.mapping(own).id;
-        let moved = self.shift(own, from, to);
-        self.bindings.remove(&own);
-        self.aliases.remove(&own);
-        self.decide(Decision::Unbind(own));
+    /// Maps a match back to its local id.
+    fn release(&mut self, local_id: Id) -> Option<Move> {
+        let to = MatchMapping { id: local_id, swapped: false };
+        let from = self.mapping(local_id).id;
+        let moved = self.shift(local_id, from, to);
+        self.bindings.remove(&local_id);
+        self.aliases.remove(&local_id);
+        self.decide(Decision::Unbind(local_id));
         moved
     }
 
-    fn rebind(&mut self, own: Id, from: Id, to: MatchMapping) -> Option<Move> {
-        let moved = self.shift(own, from, to);
-        self.bindings.insert(own, to);
-        self.aliases.remove(&own);
-        self.decide(Decision::Rebind(own, to));
+    fn rebind(&mut self, local_id: Id, from: Id, to: MatchMapping) -> Option<Move> {
+        let moved = self.shift(local_id, from, to);
+        self.bindings.insert(local_id, to);
+        self.aliases.remove(&local_id);
+        self.decide(Decision::Rebind(local_id, to));
         moved
     }
 
-    fn shift(&mut self, own: Id, from: Id, to: MatchMapping) -> Option<Move> {
-        let member = self.groups.of(from).iter().find(|member| member.own == own).cloned();
-        self.groups.remove(from, own);
+    fn shift(&mut self, local_id: Id, from: Id, to: MatchMapping) -> Option<Move> {
+        let member = self.groups.members(from).iter().find(|member| member.id == local_id).cloned();
+        self.groups.remove(from, local_id);
         if let Some(member) = member {
-            self.groups.add(to.id, own, &member.provider);
+            self.groups.add(to.id, local_id, &member.provider);
         }
-        let known = self.known.get_mut(&own)?;
-        known.mapping = to;
-        Some(Move { own, from, to: to.id, swapped: to.swapped })
+        let entry = self.matches.get_mut(&local_id)?;
+        entry.mapping = to;
+        Some(Move { id: local_id, from, to: to.id, swapped: to.swapped })
     }
 
     fn split(&mut self, pair: (Id, Id)) {

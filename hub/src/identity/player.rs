@@ -99,15 +99,15 @@ impl PlayerName {
         if self.has_words_of(other) {
             return Likeness::Same;
         }
-        let known = !self.given.is_empty() && !other.given.is_empty();
+        let given = !self.given.is_empty() && !other.given.is_empty();
         let abbreviated =
             self.given.starts_with(&other.given) || other.given.starts_with(&self.given);
         match (self.shares_surname(other), abbreviated) {
-            (true, true) if known || surname_is_enough => Likeness::Same,
+            (true, true) if given || surname_is_enough => Likeness::Same,
             // Only the surname is known on both sides.
             (true, true) => Likeness::Near(0.9),
             (true, false) => alike(&self.given, &other.given),
-            (false, true) if known => alike(&self.surname.join(" "), &other.surname.join(" ")),
+            (false, true) if given => alike(&self.surname.join(" "), &other.surname.join(" ")),
             (false, _) => Likeness::Other,
         }
     }

@@ -61,7 +61,7 @@ impl Reading {
     /// `None` if the rule cannot compare it: without names, without a start, or of a sport without
     /// two sides.
     #[must_use]
-    pub fn of(sport: Sport, fixture: &Fixture) -> Option<Self> {
+    pub fn from_fixture(sport: Sport, fixture: &Fixture) -> Option<Self> {
         let names = fixture.sides.as_ref()?.each_ref().map(|side| &*side.name);
         if names.iter().any(|name| is_placeholder(name)) {
             return None;
@@ -85,7 +85,7 @@ impl Reading {
         };
         let is_qualification = competition.iter().any(|word| word.starts_with("qualif"));
         let competition = CompetitionName::read(&competition);
-        let when = StartTime::of(fixture)?;
+        let when = StartTime::from_fixture(fixture)?;
         (!sides.is_empty()).then_some(Self {
             sport,
             when,

@@ -45,8 +45,8 @@ struct Fit {
 
 impl Identity {
     /// The match to join with, or else the likeliest doubts.
-    pub(super) fn search(&self, own: Id) -> Result<Join, Vec<Doubt>> {
-        self.search_all(own).map_err(|doubts| self.likeliest(own, doubts))
+    pub(super) fn search(&self, local_id: Id) -> Result<Join, Vec<Doubt>> {
+        self.search_all(local_id).map_err(|doubts| self.likeliest(local_id, doubts))
     }
 
     /// The doubt that is left of two matches in two groups.
@@ -70,14 +70,14 @@ impl Identity {
     }
 
     /// The match to join with, or else all doubts.
-    fn search_all(&self, own: Id) -> Result<Join, Vec<Doubtful>> {
-        let Some(known) = self.known.get(&own) else { return Err(Vec::new()) };
+    fn search_all(&self, local_id: Id) -> Result<Join, Vec<Doubtful>> {
+        let Some(entry) = self.matches.get(&local_id) else { return Err(Vec::new()) };
         let mut fits = Vec::new();
         let mut doubts = Vec::new();
-        for (id, evidence) in self.evidence(own, known) {
+        for (id, evidence) in self.evidence(local_id, entry) {
             doubts.extend(evidence.doubtful);
             let Some(fit) = evidence.same else { continue };
-            if self.has_other_of(id, own, &known.fixture.provider) {
+            if self.has_other_of(id, local_id, &entry.fixture.provider) {
                 let why = "it fits, but another match of the same provider is part of it";
                 doubts.push((fit.with, fit.swapped, 0.7, why.to_owned()));
             } else if evidence.different {
@@ -90,7 +90,7 @@ impl Identity {
         fits.sort_by_key(|fit| (fit.apart, fit.with));
         match fits[..] {
             [fit] => Ok(self.join(fit)),
-            [fit, next, ..] if next.apart >= fit.apart + when::window(known.sport) / 3 => {
+            [fit, next, ..] if next.apart >= fit.apart + when::window(entry.sport) / 3 => {
                 Ok(self.join(fit))
             }
             _ => {
@@ -107,29 +107,29 @@ impl Identity {
         Join { with, mapping: MatchMapping { id, swapped: swapped ^ with_swapped } }
     }
 
-    fn likeliest(&self, own: Id, mut doubts: Vec<Doubtful>) -> Vec<Doubt> {
+    fn likeliest(&self, local_id: Id, mut doubts: Vec<Doubtful>) -> Vec<Doubt> {
         doubts.sort_by(|one, other| other.2.total_cmp(&one.2).then(one.0.cmp(&other.0)));
         doubts.truncate(DOUBTS_OF_ONE_MAX);
         let doubts = doubts.into_iter();
         doubts
-            .map(|(other, swapped, score, why)| self.doubt(own, other, swapped, score, why))
+            .map(|(other, swapped, score, why)| self.doubt(local_id, other, swapped, score, why))
             .collect()
     }
 
     /// The evidence by id of the candidate matches, without its own.
-    fn evidence(&self, own: Id, known: &ProviderMatch) -> BTreeMap<Id, Evidence> {
+    fn evidence(&self, local_id: Id, entry: &ProviderMatch) -> BTreeMap<Id, Evidence> {
         let mut groups = BTreeMap::<Id, Evidence>::new();
-        let Some(reading) = &known.reading else { return groups };
-        let here = known.mapping.id;
+        let Some(reading) = &entry.reading else { return groups };
+        let here = entry.mapping.id;
         for other in self.index.candidates(reading) {
-            let Some(candidate) = self.known.get(&other) else { continue };
-            if candidate.mapping.id == here || self.is_split_from(own, candidate.mapping.id) {
+            let Some(candidate) = self.matches.get(&other) else { continue };
+            if candidate.mapping.id == here || self.is_split_from(local_id, candidate.mapping.id) {
                 continue;
             }
-            if candidate.fixture.provider == known.fixture.provider {
+            if candidate.fixture.provider == entry.fixture.provider {
                 continue;
             }
-            let Some(comparison) = self.compare(known, candidate) else { continue };
+            let Some(comparison) = self.compare(entry, candidate) else { continue };
             let evidence = groups.entry(candidate.mapping.id).or_default();
             evidence.add(other, comparison);
         }
@@ -148,14 +148,14 @@ impl Identity {
         })
     }
 
-    fn has_other_of(&self, id: Id, own: Id, provider: &str) -> bool {
-        self.groups.of(id).iter().any(|member| member.own != own && &*member.provider == provider)
+    fn has_other_of(&self, id: Id, local_id: Id, provider: &str) -> bool {
+        self.groups.members(id).iter().any(|it| it.id != local_id && &*it.provider == provider)
     }
 
-    fn is_split_from(&self, own: Id, id: Id) -> bool {
-        let members = self.groups.of(id).iter().map(|member| member.own);
+    fn is_split_from(&self, local_id: Id, id: Id) -> bool {
+        let members = self.groups.members(id).iter().map(|member| member.id);
         !self.splits.is_empty()
-            && members.chain([id]).any(|other| self.splits.contains(&pair(own, other)))
+            && members.chain([id]).any(|other| self.splits.contains(&pair(local_id, other)))
     }
 }
 

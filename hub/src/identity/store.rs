@@ -43,7 +43,7 @@ pub struct PendingOrder {
 
 impl IdentityStore {
     #[must_use]
-    pub fn of(database: &Database) -> Self {
+    pub fn new(database: &Database) -> Self {
         Self { database: database.clone() }
     }
 
@@ -188,7 +188,7 @@ impl IdentityStore {
         Ok(orders)
     }
 
-    /// All matches that are mapped to another id than their own, by match.
+    /// All matches that are mapped to another id than their local one, by match.
     ///
     /// # Errors
     ///
@@ -199,7 +199,7 @@ impl IdentityStore {
             .await
     }
 
-    /// So many of the matches that were last mapped to another id than their own, the latest first.
+    /// So many of the matches that were last mapped to another id than their local one, the latest first.
     ///
     /// # Errors
     ///
@@ -243,33 +243,33 @@ impl IdentityStore {
         .await
     }
 
-    /// The mapping of a match, unless it is mapped to its own id.
+    /// The mapping of a match, unless it is mapped to its local id.
     ///
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn mapping(&self, own: Id) -> Result<Option<MatchMapping>, sqlx::Error> {
+    pub async fn mapping(&self, local_id: Id) -> Result<Option<MatchMapping>, sqlx::Error> {
         let row: Option<(i64, i64)> =
             sqlx::query_as("SELECT match_id, swapped FROM match_bindings WHERE own = $1")
-                .bind(number(own))
+                .bind(number(local_id))
                 .fetch_optional(self.database.pool())
                 .await?;
         Ok(row.map(|(id, swapped)| MatchMapping { id: id_of(id), swapped: swapped != 0 }))
     }
 
-    /// Provider and key of the match of this own id, if they were ever stored.
+    /// Provider and key of the match of this local id, if they were ever stored.
     ///
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn key_of(&self, own: Id) -> Result<Option<(String, String)>, sqlx::Error> {
+    pub async fn key_of(&self, local_id: Id) -> Result<Option<(String, String)>, sqlx::Error> {
         sqlx::query_as(
             "SELECT provider, key FROM match_bindings WHERE own = $1 \
              UNION ALL SELECT with_provider, with_key FROM match_bindings WHERE with_own = $1 \
              UNION ALL SELECT one_provider, one_key FROM match_doubts WHERE one = $1 \
              UNION ALL SELECT other_provider, other_key FROM match_doubts WHERE other = $1 LIMIT 1",
         )
-        .bind(number(own))
+        .bind(number(local_id))
         .fetch_optional(self.database.pool())
         .await
     }
@@ -289,17 +289,17 @@ async fn write(
         Decision::Bind(bound) => return bind(connection, bound, now).await,
         Decision::Doubt(doubt) => return doubted(connection, doubt, now).await,
         Decision::Competitions(order) => return decided(connection, order, now).await,
-        Decision::Rebind(own, mapping) => sqlx::query(
+        Decision::Rebind(local_id, mapping) => sqlx::query(
             "UPDATE match_bindings SET match_id = $2, swapped = $3, bound_by = 'operator', \
              with_own = NULL, with_provider = NULL, with_key = NULL, bound_us = $4, \
              aliases = '[]' WHERE own = $1",
         )
-        .bind(number(*own))
+        .bind(number(*local_id))
         .bind(number(mapping.id))
         .bind(i64::from(mapping.swapped))
         .bind(now),
-        Decision::Unbind(own) => {
-            sqlx::query("DELETE FROM match_bindings WHERE own = $1").bind(number(*own))
+        Decision::Unbind(local_id) => {
+            sqlx::query("DELETE FROM match_bindings WHERE own = $1").bind(number(*local_id))
         }
         Decision::Split(one, other) => sqlx::query(
             "INSERT INTO match_splits (one, other, split_us) VALUES ($1, $2, $3) \
@@ -332,7 +332,7 @@ async fn bind(
          bound_by = $6, sides = $7, start = $8, competition = $9, with_own = $10, \
          with_provider = $11, with_key = $12, bound_us = $13, aliases = $14",
     )
-    .bind(number(description.own))
+    .bind(number(description.id))
     .bind(&*description.provider)
     .bind(&*description.key)
     .bind(number(mapping.id))
@@ -341,7 +341,7 @@ async fn bind(
     .bind(&description.sides)
     .bind(&description.start)
     .bind(&description.competition)
-    .bind(with.map(|with| number(with.own)))
+    .bind(with.map(|with| number(with.id)))
     .bind(with.map(|with| &*with.provider))
     .bind(with.map(|with| &*with.key))
     .bind(now)
@@ -357,12 +357,11 @@ async fn doubted(
     now: Micros,
 ) -> Result<(), sqlx::Error> {
     // The smaller id first, so that the pair is there once.
-    let [one, other] =
-        if pair(one.own, other.own).0 == one.own { [one, other] } else { [other, one] };
+    let [one, other] = if pair(one.id, other.id).0 == one.id { [one, other] } else { [other, one] };
     // Not updated in place: a recurring doubt counts as new, and goes last.
     sqlx::query("DELETE FROM match_doubts WHERE one = $1 AND other = $2")
-        .bind(number(one.own))
-        .bind(number(other.own))
+        .bind(number(one.id))
+        .bind(number(other.id))
         .execute(&mut *connection)
         .await?;
     let mut query = sqlx::query(
@@ -372,8 +371,8 @@ async fn doubted(
          other_competition, other_competition_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, \
          $11, $12, $13, $14, $15, $16, $17, $18)",
     )
-    .bind(number(one.own))
-    .bind(number(other.own))
+    .bind(number(one.id))
+    .bind(number(other.id))
     .bind(i64::from(*swapped))
     .bind(*score)
     .bind(why)
@@ -436,14 +435,14 @@ async fn drop_oldest_doubts(connection: &mut AnyConnection) -> Result<(), sqlx::
 
 /// Pairs of ids as JSON: `[[1,2],[3,4]]`.
 fn pairs_text(aliases: &[Alias]) -> String {
-    let pairs: Vec<[u64; 2]> = aliases.iter().map(|(own, shown)| [own.0, shown.0]).collect();
+    let pairs: Vec<[u64; 2]> = aliases.iter().map(|(local, shown)| [local.0, shown.0]).collect();
     serde_json::to_string(&pairs).expect("numbers are JSON")
 }
 
 fn pairs_of(text: &str) -> Result<Vec<Alias>, sqlx::Error> {
     let pairs: Vec<[u64; 2]> =
         serde_json::from_str(text).map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
-    Ok(pairs.into_iter().map(|[own, shown]| (Id(own), Id(shown))).collect())
+    Ok(pairs.into_iter().map(|[local, shown]| (Id(local), Id(shown))).collect())
 }
 
 /// An id has 31 bits.
@@ -461,7 +460,7 @@ fn binding(row: &AnyRow) -> Result<Binding, sqlx::Error> {
     let with = with_own.map(id_of).zip(with_provider.map(Arc::from));
     let provider: String = row.try_get("provider")?;
     Ok(Binding {
-        own: id_of(row.try_get("own")?),
+        local_id: id_of(row.try_get("own")?),
         provider: provider.into(),
         mapping: mapping(row)?,
         with,
@@ -529,10 +528,10 @@ impl FromRow<'_, AnyRow> for Doubt {
     }
 }
 
-fn description(row: &AnyRow, own: &str, prefix: &str) -> Result<MatchDescription, sqlx::Error> {
+fn description(row: &AnyRow, column: &str, prefix: &str) -> Result<MatchDescription, sqlx::Error> {
     let text = |name: &str| row.try_get::<String, _>(format!("{prefix}{name}").as_str());
     Ok(MatchDescription {
-        own: id_of(row.try_get(own)?),
+        id: id_of(row.try_get(column)?),
         provider: text("provider")?.into(),
         key: text("key")?.into(),
         sides: text("sides")?,

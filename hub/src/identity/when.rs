@@ -33,7 +33,7 @@ pub(super) enum StartGap {
 }
 
 impl StartTime {
-    pub(super) fn of(fixture: &Fixture) -> Option<Self> {
+    pub(super) fn from_fixture(fixture: &Fixture) -> Option<Self> {
         fixture.start.map(Self::At).or_else(|| fixture.date.and_then(day_of).map(Self::On))
     }
 

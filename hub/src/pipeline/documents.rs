@@ -83,7 +83,7 @@ impl DocumentReaders {
         } else {
             (self.pending.len() >= PENDING_MAX).then_some(0)
         };
-        let oldest = oldest.map(|place| DocumentRequest::from(self.pending.remove(place)));
+        let oldest = oldest.map(|index| DocumentRequest::from(self.pending.remove(index)));
         self.pending.push(pending);
         oldest
     }

@@ -111,7 +111,7 @@ mod tests {
 
     /// What the log tells again at a restart is in the history of sources already.
     #[test]
-    fn only_changes_of_sources_since_the_start_are_told() {
+    fn only_changes_of_sources_since_the_start_are_reported() {
         let settings = HubSettings {
             window: TailWindow { bytes: 1 << 20, age_us: 1 },
             matches_max: 1,

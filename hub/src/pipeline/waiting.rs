@@ -368,7 +368,7 @@ mod tests {
 
     /// The leader closes a channel that nobody has followed for a minute, and hears of followers here every ten seconds only.
     #[test]
-    fn leader_hears_at_once_of_the_first_follower_of_an_older_socket() {
+    fn leader_is_notified_at_once_of_the_first_follower_of_an_older_socket() {
         let ((mut hub, channel), mut readers) = (hub_with_match(), Readers::new());
         open(&mut hub, &channel);
         let start = || HostRequest::StartGroup {
@@ -404,7 +404,7 @@ mod tests {
     fn reader_waits_for_an_epoch_that_the_node_has_not_reached() {
         let (mut hub, mut readers) = (hub(), Readers::new());
         open_feeds(&mut hub);
-        let of = |ahead: u32| {
+        let request = |ahead: u32| {
             let epoch = Some(Epoch(EPOCH_OF_MATCHES.0 + ahead));
             let HostRequest::CatchUp { channel, rate, why, bytes_max, with_hash, .. } =
                 catch_up("feeds", 0)
@@ -414,9 +414,9 @@ mod tests {
             let from = Some(Position { epoch, seq: 0 });
             HostRequest::CatchUp { channel, rate, from, why, bytes_max, with_hash }
         };
-        assert!(readers.waits(&hub, of(1)));
-        assert!(!readers.waits(&hub, of(0)), "it is over");
-        assert!(!readers.waits(&hub, of(EPOCHS_AHEAD_MAX)), "of another generation");
+        assert!(readers.waits(&hub, request(1)));
+        assert!(!readers.waits(&hub, request(0)), "it is over");
+        assert!(!readers.waits(&hub, request(EPOCHS_AHEAD_MAX)), "of another generation");
     }
 
     #[test]

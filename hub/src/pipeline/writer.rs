@@ -344,9 +344,9 @@ impl Writer {
     fn batch(&mut self, source: SourceNumber, batch: Batch, received: Micros) {
         for error in self.apply(source, batch, received) {
             let name = &self.builder.hub.sources()[source.0].name;
-            let place = Place { file: Arc::clone(name), line: 0 };
+            let location = Place { file: Arc::clone(name), line: 0 };
             let error = DecodeError::new(RefusalKind::Unknown, error.to_string());
-            self.refused(source, &Refusal::new(error, place, &[]));
+            self.refused(source, &Refusal::new(error, location, &[]));
         }
     }
 

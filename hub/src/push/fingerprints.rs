@@ -13,34 +13,34 @@ pub struct Fingerprint([u8; 16]);
 
 impl Fingerprint {
     pub(super) fn of_id(id: &str) -> Self {
-        Self::of(b"id", id.as_bytes())
+        Self::new(b"id", id.as_bytes())
     }
 
     pub(super) fn of_content(line: &[u8]) -> Self {
-        Self::of(b"content", line)
+        Self::new(b"content", line)
     }
 
     /// Of the facts of a line and their time, as every node of a cluster has them in the log.
     pub(super) fn of_batch(batch: &Batch) -> Self {
-        Self::of(b"batch", &borsh::to_vec(batch).expect("writing to memory does not fail"))
+        Self::new(b"batch", &borsh::to_vec(batch).expect("writing to memory does not fail"))
     }
 
     pub(super) fn of_body(body: &[u8]) -> Self {
-        Self::of(b"body", body)
+        Self::new(b"body", body)
     }
 
-    fn of(kind: &[u8], bytes: &[u8]) -> Self {
+    fn new(kind: &[u8], bytes: &[u8]) -> Self {
         let mut digest = Sha256::new();
         digest.update([kind, b":", bytes].concat());
         let digest = digest.finalize();
-        Self(std::array::from_fn(|place| digest[place]))
+        Self(std::array::from_fn(|index| digest[index]))
     }
 }
 
 /// The most recent fingerprints, up to a maximum.
 #[derive(Debug)]
 pub(super) struct RecentFingerprints {
-    known: HashSet<Fingerprint>,
+    fingerprints: HashSet<Fingerprint>,
     /// The oldest in front.
     order: VecDeque<Fingerprint>,
     max: usize,
@@ -48,22 +48,22 @@ pub(super) struct RecentFingerprints {
 
 impl RecentFingerprints {
     pub(super) fn new(max: usize) -> Self {
-        Self { known: HashSet::new(), order: VecDeque::new(), max }
+        Self { fingerprints: HashSet::new(), order: VecDeque::new(), max }
     }
 
     pub(super) fn holds(&self, fingerprint: Fingerprint) -> bool {
-        self.known.contains(&fingerprint)
+        self.fingerprints.contains(&fingerprint)
     }
 
     pub(super) fn remember(&mut self, fingerprint: Fingerprint) {
-        if !self.known.insert(fingerprint) {
+        if !self.fingerprints.insert(fingerprint) {
             return;
         }
         self.order.push_back(fingerprint);
         if self.order.len() > self.max
             && let Some(oldest) = self.order.pop_front()
         {
-            self.known.remove(&oldest);
+            self.fingerprints.remove(&oldest);
         }
     }
 }
@@ -80,7 +80,7 @@ mod tests {
             recent.remember(fingerprint);
         }
         assert_eq!([a, b, c].map(|fingerprint| recent.holds(fingerprint)), [false, true, true]);
-        assert_eq!((recent.known.len(), recent.order.len()), (2, 2));
+        assert_eq!((recent.fingerprints.len(), recent.order.len()), (2, 2));
     }
 
     #[test]

@@ -44,7 +44,7 @@ fn sources(wait_ms: u64) -> (PushSources, pipeline::HubReceivers) {
 fn line(id: Option<&str>, at: Option<Micros>) -> PushedLine {
     PushedLine {
         batch: Batch { at, price_changes: 0, events: Vec::new() },
-        place: Place { file: "acme".into(), line: 1 },
+        location: Place { file: "acme".into(), line: 1 },
         bytes: Bytes::new(),
         fingerprint: id.map(Fingerprint::of_id),
     }
@@ -118,7 +118,7 @@ async fn push_to_a_full_hub_waits_until_a_timeout() {
 
 /// The log refuses records: the writer waits.
 #[tokio::test]
-async fn push_that_the_hub_does_not_apply_is_told_so_and_taken_once() {
+async fn refused_push_gets_an_error_and_is_taken_once() {
     let (sources, mut receivers) = sources(20);
     let source = sources.source("acme");
     let mut source = source.lock().await;
@@ -155,7 +155,7 @@ async fn push_is_answered_after_the_hub_has_applied_it() {
     let reader = async {
         let Some(Input::Push(pushed)) = receivers.next_input().await else { panic!("no push") };
         assert_eq!((pushed.lines.len(), pushed.refusals.len()), (1, 1));
-        assert_eq!((pushed.lines[0].place.line, &pushed.lines[0].bytes[..]), (1, LINE));
+        assert_eq!((pushed.lines[0].location.line, &pushed.lines[0].bytes[..]), (1, LINE));
         assert_eq!(pushed.deadline_us, Some(5_000_000));
         let verdicts = vec![Some("no".to_owned())];
         let answer = PushAnswer { verdicts, deadline_us: Some(7_000_000) };
@@ -171,7 +171,7 @@ async fn push_is_answered_after_the_hub_has_applied_it() {
 
 /// The hub hears of each body that is not refused as a whole, once at least, also without anything new.
 #[tokio::test]
-async fn body_without_news_is_a_sign_of_life() {
+async fn unchanged_body_is_a_sign_of_life() {
     let (sources, mut receivers) = sources(60_000);
     // A hub that runs alone.
     drop(receivers.take_leader_requests());

@@ -17,7 +17,8 @@ pub struct QuarantineEntry {
     /// The format of the message, by the names that recordings use.
     #[serde(default)]
     pub format: String,
-    pub place: String,
+    #[serde(rename = "place")]
+    pub location: String,
     pub kind: String,
     pub reason: String,
     /// The message, if it is UTF-8.
@@ -55,7 +56,7 @@ impl QuarantineEntry {
             at,
             source: source.to_owned(),
             format: format.to_owned(),
-            place: refusal.location.to_string(),
+            location: refusal.location.to_string(),
             kind: refusal.kind.as_str().to_owned(),
             reason: String::from_utf8_lossy(&redact_keys(refusal.reason.as_bytes()))
                 .chars()

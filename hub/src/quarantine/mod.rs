@@ -84,7 +84,7 @@ impl Quarantine {
     pub fn keep(&mut self, source: &Arc<str>, format: &str, refusal: &Refusal, now: Micros) {
         if self.logged.insert((Arc::clone(source), refusal.kind)) {
             let kind = refusal.kind.as_str();
-            warn!(%source, place = %refusal.location, kind, reason = refusal.reason,
+            warn!(%source, "place" = %refusal.location, kind, reason = refusal.reason,
                 "message refused; more of this kind are only counted");
         }
         let most = usize::try_from(self.limits.bytes_max / PARTS_OF_BUDGET).unwrap_or(usize::MAX);
@@ -195,12 +195,12 @@ mod tests {
         QuarantineLimits { bytes_max: 8000, age_max_us: 1_000_000_000 };
 
     fn refusal(line: u64, bytes: &[u8]) -> Refusal {
-        let place = Place { file: "feed.json".into(), line };
-        Refusal::new(DecodeError::new(RefusalKind::Syntax, "no JSON"), place, bytes)
+        let location = Place { file: "feed.json".into(), line };
+        Refusal::new(DecodeError::new(RefusalKind::Syntax, "no JSON"), location, bytes)
     }
 
     fn places(path: &Path) -> Vec<String> {
-        read(path).expect("it is read").into_iter().map(|it| it.entry.place).collect()
+        read(path).expect("it is read").into_iter().map(|it| it.entry.location).collect()
     }
 
     #[test]
@@ -228,10 +228,10 @@ mod tests {
         }
         let entries = read(&path).expect("it is read");
         for (stored, message) in entries.iter().zip(messages) {
-            let own = stored.entry.message().expect("a message");
-            assert_eq!(own, message[..own.len()]);
-            assert_eq!(stored.entry.truncated, own.len() < message.len());
-            assert_eq!(own.len(), message.len().min(250));
+            let bytes = stored.entry.message().expect("a message");
+            assert_eq!(bytes, message[..bytes.len()]);
+            assert_eq!(stored.entry.truncated, bytes.len() < message.len());
+            assert_eq!(bytes.len(), message.len().min(250));
         }
     }
 
@@ -282,7 +282,7 @@ mod tests {
         let path = folder.path().join("q.ndjson");
         let check = |source, entries_max, bytes_max, expected: &[u64], has_more: bool| {
             let tail = read_last(&path, source, entries_max, bytes_max).expect("it is read");
-            let lines = tail.entries.iter().map(|entry| entry.place.rsplit(':').next());
+            let lines = tail.entries.iter().map(|entry| entry.location.rsplit(':').next());
             let lines: Vec<u64> = lines.map(|line| line.unwrap().parse().unwrap()).collect();
             assert_eq!((&*lines, tail.has_more), (expected, has_more), "{source:?} {bytes_max}");
         };

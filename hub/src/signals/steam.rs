@@ -52,16 +52,16 @@ impl Steam {
         for quote in quotes.iter().filter(|quote| quote.state == QuoteState::Open) {
             // A price of 1 or less is no price: it pays no profit.
             if let Some(price) = quote.price.filter(|price| *price > Decimal::ONE) {
-                let place = self.place(quote, price, next);
-                self.prices[place].note(price, at);
-                next = place + 1;
+                let index = self.price_index(quote, price, next);
+                self.prices[index].note(price, at);
+                next = index + 1;
             }
         }
         self.moves(market, at, settings)
     }
 
     /// The index of a quote's history, which is most likely `expected`.
-    fn place(&mut self, quote: &Quote, now: Decimal, expected: usize) -> usize {
+    fn price_index(&mut self, quote: &Quote, now: Decimal, expected: usize) -> usize {
         let is_own = |price: &PriceHistory| {
             price.outcome == quote.outcome && price.bookmaker == quote.bookmaker
         };

@@ -21,12 +21,12 @@ fn quote(bookmaker: &str, outcome: Outcome, price: Decimal) -> Quote {
 }
 
 fn of_kind(changes: Vec<SignalChange>, kind: SignalKind) -> Vec<SignalChange> {
-    let own = |change: &SignalChange| match change {
+    let is_of_kind = |change: &SignalChange| match change {
         SignalChange::Began(_, it) | SignalChange::Changed(_, it) | SignalChange::Ended(_, it) => {
             it.topic.kind == kind
         }
     };
-    changes.into_iter().filter(own).collect()
+    changes.into_iter().filter(is_of_kind).collect()
 }
 
 fn evaluate(quotes: &[Quote]) -> Vec<SignalChange> {
@@ -207,18 +207,18 @@ fn american_prices_are_an_arbitrage_only_where_they_pay() {
 #[test]
 fn profit_below_the_minimum_is_no_signal() {
     let quotes = |price| [quote("a", Outcome::Yes, dec!(2)), quote("b", Outcome::No, price)];
-    let of = |price, profit_min| {
+    let profit = |price, profit_min| {
         let settings = SignalSettings { profit_min, ..SignalSettings::default() };
         arbitrage(&quotes(price), &settings).map(|(profit, _)| profit)
     };
     // 2 and 2.004: 1 / (1/2 + 1/2.004) - 1 = 0.000999; 2 and 2.00401: 0.00100150...
     let default = SignalSettings::default().profit_min;
-    assert_eq!(of(dec!(2.004), default), None);
-    assert_eq!(of(dec!(2.00401), default), Some(dec!(10)));
-    assert_eq!(of(dec!(2.004), 9), Some(dec!(9)));
+    assert_eq!(profit(dec!(2.004), default), None);
+    assert_eq!(profit(dec!(2.00401), default), Some(dec!(10)));
+    assert_eq!(profit(dec!(2.004), 9), Some(dec!(9)));
     // What would be shown as 0.0000 is none under any setting.
-    assert_eq!(of(dec!(2.0001), 0), None);
-    assert_eq!(of(dec!(2.05), 124), None, "0.012345");
+    assert_eq!(profit(dec!(2.0001), 0), None);
+    assert_eq!(profit(dec!(2.05), 124), None, "0.012345");
 }
 
 #[test]
@@ -254,8 +254,8 @@ fn commission_is_taken_of_what_a_bet_wins() {
 
 #[test]
 fn commission_is_the_set_one_else_the_market_rate_else_the_published_one() {
-    let own = [("smarkets".into(), 0), ("betfair_ex_uk".into(), 25_000)].into();
-    let settings = SignalSettings { commissions: own, ..SignalSettings::default() };
+    let commissions = [("smarkets".into(), 0), ("betfair_ex_uk".into(), 25_000)].into();
+    let settings = SignalSettings { commissions, ..SignalSettings::default() };
     for (bookmaker, market_base_rate, expected) in [
         ("betfair", None, dec!(0.05)),
         ("betfair", Some(dec!(6.5)), dec!(0.065)),
@@ -276,8 +276,9 @@ fn commission_is_the_set_one_else_the_market_rate_else_the_published_one() {
 /// Whether any choice of one price for each outcome wins a hundredth of a percent or more for every outcome: tries all of them.
 fn any_choice_wins(quotes: &[Quote], outcomes: &[Outcome]) -> bool {
     let prices = |outcome: &Outcome| {
-        let of = quotes.iter().filter(move |quote| quote.outcome == *outcome);
-        of.filter(|quote| quote.state == QuoteState::Open)
+        let offers = quotes.iter().filter(move |quote| quote.outcome == *outcome);
+        offers
+            .filter(|quote| quote.state == QuoteState::Open)
             .filter_map(|it| it.price)
             .collect::<Vec<_>>()
     };

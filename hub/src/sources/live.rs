@@ -67,7 +67,7 @@ mod tests {
     /// A source that is stopped for a change of its settings ends like any other, and nothing is said of it. Its position
     /// follows what it has sent.
     #[tokio::test]
-    async fn end_of_a_source_is_no_news() {
+    async fn end_of_a_source_changes_nothing() {
         on_each(async |database| {
             let (hub_handle, mut receivers) = pipeline::channel(8, 8, PublicIds::default());
             let (reports, messages) = mpsc::channel(8);

@@ -226,7 +226,7 @@ impl TestChannels {
     ) {
         let is_other = |(name, _): &(ChannelId, _)| !is_test(name.as_str());
         let places: Vec<usize> =
-            (0..channels.len()).filter(|place| is_other(&channels[*place])).collect();
+            (0..channels.len()).filter(|index| is_other(&channels[*index])).collect();
         let others: Vec<_> = channels.into_iter().filter(is_other).collect();
         let (fanout, hub) = (self.fanout.clone(), self.hub_handle.clone());
         let respond = move |located, cost| {
@@ -242,11 +242,11 @@ impl TestChannels {
             if hub.requests.send(Request::CatchUp { request, reply }).await.is_err() {
                 return;
             }
-            let Ok((HostResponse::Located(found), own)) = answer.await else { return };
-            for (place, found) in places.into_iter().zip(found) {
-                located[place] = found;
+            let Ok((HostResponse::Located(found), others_cost)) = answer.await else { return };
+            for (index, found) in places.into_iter().zip(found) {
+                located[index] = found;
             }
-            respond(located, cost + own);
+            respond(located, cost + others_cost);
         });
     }
 }

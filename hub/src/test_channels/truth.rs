@@ -76,7 +76,7 @@ impl TestTruth {
     /// The whole output of the round with this epoch, also what is not published yet: a line of JSON for each change of each
     /// channel, in the order of publication, with `sha256`, the hash of the document after it, and `frame`, what a follower
     /// at `every_ms` 0 gets. `None` if it is none of the last rounds. The first call takes part of a second.
-    pub fn of(&self, epoch: Epoch, now: Micros) -> Option<Bytes> {
+    pub fn output(&self, epoch: Epoch, now: Micros) -> Option<Bytes> {
         let running = round_at(now);
         let mut rounds = (0..ROUNDS).filter_map(|back| running.checked_sub(back));
         let round = rounds.find(|round| epoch_of(*round) == epoch)?;

@@ -124,8 +124,8 @@ fn field_count(parts: &[BookPart]) -> usize {
         BookPart::Projected(..) => 2,
         _ => 1,
     };
-    let place = |part: &BookPart| (part.selection(), part.ladder());
-    let places = parts.chunk_by(|part, next| place(part) == place(next));
+    let target = |part: &BookPart| (part.selection(), part.ladder());
+    let places = parts.chunk_by(|part, next| target(part) == target(next));
     // The market, `selections`, and for each ladder its name and perhaps its selection.
     2 + 2 * places.count() + parts.iter().map(of_part).sum::<usize>()
 }
@@ -320,11 +320,11 @@ fn moved(
 }
 
 fn resettled(market: &Market, number: u32, times: u32) -> Object {
-    let of = format!("{}:{number}", market.id);
+    let transition = format!("{}:{number}", market.id);
     let mut out = Object::default();
     out.set("kind", "correct");
-    out.set("eid", format!("correct-{of}-{times}"));
-    out.set("of", of);
+    out.set("eid", format!("correct-{transition}-{times}"));
+    out.set("of", transition);
     out.set("market", &market.id);
     set_results(&mut out, market);
     out
@@ -345,11 +345,11 @@ fn set_results(out: &mut Object, market: &Market) {
 fn guard(change: &GuardChange) -> Object {
     let mut out = Object::default();
     match change {
-        GuardChange::Suspended { number, why, of } => {
+        GuardChange::Suspended { number, why, eid } => {
             out.set("kind", "suspend");
             out.set("eid", format!("hold-{number}"));
             out.set("why", why.as_str());
-            out.set_some("of", of.as_ref());
+            out.set_some("of", eid.as_ref());
         }
         GuardChange::Resumed { number } => {
             out.set("kind", "resume");

@@ -16,8 +16,8 @@ pub(super) fn image(out: &mut Object, state: &Football) {
         out.object("period_starts").set(period.as_str(), *at);
     }
     let incidents = out.object("incidents");
-    for (place, entry) in state.incidents.iter().enumerate() {
-        incidents.set(&entry.incident.eid, incident(place, entry));
+    for (index, entry) in state.incidents.iter().enumerate() {
+        incidents.set(&entry.incident.eid, incident(index, entry));
     }
     for (side, counters) in Side::BOTH.into_iter().zip(state.counters()) {
         let stats = out.object("stats").object(side_name(side));
@@ -45,9 +45,9 @@ pub(super) fn patch(out: &mut Object, state: &Football, parts: &[FootballPart]) 
                 let at = state.period_starts.get(period).copied();
                 out.object("period_starts").set_or_null(period.as_str(), at);
             }
-            FootballPart::Incident(place) => {
-                let entry = &state.incidents[*place];
-                let mut node = incident(*place, entry);
+            FootballPart::Incident(index) => {
+                let entry = &state.incidents[*index];
+                let mut node = incident(*index, entry);
                 absent_incident_fields(&mut node, entry);
                 out.object("incidents").set(&entry.incident.eid, node);
             }
@@ -99,10 +99,10 @@ pub fn side_name(side: Side) -> &'static str {
     }
 }
 
-fn incident(place: usize, entry: &IncidentEntry) -> Object {
+fn incident(index: usize, entry: &IncidentEntry) -> Object {
     let Incident { kind, .. } = &entry.incident;
     let mut out = Object::default();
-    out.set("n", u32::try_from(place + 1).unwrap_or(u32::MAX));
+    out.set("n", u32::try_from(index + 1).unwrap_or(u32::MAX));
     out.set("kind", kind.as_str());
     particulars(&mut out, &entry.incident);
     if let Some(why) = &entry.retracted {
@@ -171,23 +171,23 @@ pub(super) fn events(state: &Football, events: &[FootballEvent]) -> Vec<Node> {
 fn event(state: &Football, event: FootballEvent) -> Object {
     let mut out = Object::default();
     match event {
-        FootballEvent::Happened(place) => {
-            let incident = &state.incidents[place].incident;
+        FootballEvent::Happened(index) => {
+            let incident = &state.incidents[index].incident;
             out.set("kind", event_kind(incident.kind));
             out.set("eid", &incident.eid);
             out.set_some("card", card(incident.kind));
             particulars(&mut out, incident);
         }
-        FootballEvent::Retracted(place) => {
-            let IncidentEntry { incident, retracted, .. } = &state.incidents[place];
+        FootballEvent::Retracted(index) => {
+            let IncidentEntry { incident, retracted, .. } = &state.incidents[index];
             out.set("kind", "retract");
             out.set("eid", format!("retract-{}", incident.eid));
             out.set("of", &incident.eid);
             out.set_some("why", retracted.as_ref());
             out.set_some("score", state.reported_score().map(|it| pair(it.goals)));
         }
-        FootballEvent::Corrected(place, number) => {
-            let incident = &state.incidents[place].incident;
+        FootballEvent::Corrected(index, number) => {
+            let incident = &state.incidents[index].incident;
             out.set("kind", "correct");
             out.set("eid", format!("correct-{}-{number}", incident.eid));
             out.set("of", &incident.eid);

@@ -61,9 +61,9 @@ pub(super) fn events(state: &Racing, events: &[RaceEvent], moment: Moment) -> Ve
                 out.set("order", order(state));
                 out
             }
-            RaceEvent::Correct { eid, of } => {
+            RaceEvent::Correct { eid, corrected } => {
                 let mut out = named("correct", eid);
-                out.set("of", of);
+                out.set("of", corrected);
                 out.set_some("status", state.status.map(|status| status.as_str()));
                 out.set("order", order(state));
                 out

@@ -75,9 +75,9 @@ fn event(
             out.set_some("winner", board.winner.map(football::side_name));
             out
         }
-        ScoreboardEvent::Correct { eid, of } => {
+        ScoreboardEvent::Correct { eid, corrected } => {
             let mut out = named("correct", eid);
-            out.set("of", of);
+            out.set("of", corrected);
             out.set("status", board.status.as_str());
             out.set_some("score", current);
             out

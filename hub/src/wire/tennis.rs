@@ -81,8 +81,8 @@ fn pair(values: Pair<Node>) -> Object {
 #[must_use]
 pub fn game(game: GameScore) -> Object {
     match game {
-        GameScore::Points(points) => pair(points.map(|own| Node::Word(call(own)))),
-        GameScore::TieBreak(points) => pair(points.map(|own| Node::Text(own.to_string().into()))),
+        GameScore::Points(points) => pair(points.map(|won| Node::Word(call(won)))),
+        GameScore::TieBreak(points) => pair(points.map(|won| Node::Text(won.to_string().into()))),
     }
 }
 
@@ -90,8 +90,8 @@ pub fn game(game: GameScore) -> Object {
 #[must_use]
 pub fn calls(game: GameScore) -> Pair<Arc<str>> {
     match game {
-        GameScore::Points(points) => points.map(|own| call(own).into()),
-        GameScore::TieBreak(points) => points.map(|own| own.to_string().into()),
+        GameScore::Points(points) => points.map(|won| call(won).into()),
+        GameScore::TieBreak(points) => points.map(|won| won.to_string().into()),
     }
 }
 
@@ -113,7 +113,7 @@ pub(super) fn events(events: &[TennisEvent], moment: Moment) -> Vec<Node> {
             TennisEvent::Point { point, ended, set } => {
                 self::point(&mut out, point, *ended, *set, moment);
             }
-            TennisEvent::Retracted { of, why, ended } => retracted(&mut out, of, why, *ended),
+            TennisEvent::Retracted { point, why, ended } => retracted(&mut out, point, why, *ended),
             TennisEvent::Corrected(number) => out.push(corrected(*number).into()),
         }
     }
@@ -151,13 +151,13 @@ fn endings(eid: &Arc<str>, ended: PointEndings) -> impl Iterator<Item = Object> 
         .map(move |(kind, _)| named(kind, &format!("{eid}:{kind}").into()))
 }
 
-fn retracted(out: &mut Vec<Node>, of: &Arc<str>, why: &Arc<str>, ended: PointEndings) {
+fn retracted(out: &mut Vec<Node>, point: &Arc<str>, why: &Arc<str>, ended: PointEndings) {
     let kinds = [("match", ended.match_), ("set", ended.set), ("game", ended.game)];
     let endings = kinds.into_iter().filter(|(_, it)| *it);
-    let all = endings.map(|(kind, _)| format!("{of}:{kind}").into()).chain([Arc::clone(of)]);
-    for of in all {
-        let mut event = named("retract", &format!("retract-{of}").into());
-        event.set("of", &of);
+    let all = endings.map(|(kind, _)| format!("{point}:{kind}").into()).chain([Arc::clone(point)]);
+    for point in all {
+        let mut event = named("retract", &format!("retract-{point}").into());
+        event.set("of", &point);
         event.set("why", why);
         out.push(event.into());
     }

@@ -9,7 +9,7 @@ use record::ids::first_choice;
 
 /// The public id of a provider's match, where no other wants the same one.
 fn public(provider: &str, key: &str) -> Id {
-    Id(first_choice(identity::own(provider, key).0))
+    Id(first_choice(identity::local_id(provider, key).0))
 }
 
 const NOW: Micros = 1_788_280_000_000_000;
@@ -47,7 +47,7 @@ struct Running {
 
 impl Running {
     async fn on(db: &DatabaseName) -> Self {
-        let store = IdentityStore::of(&Database::open_existing(db).await.unwrap());
+        let store = IdentityStore::new(&Database::open_existing(db).await.unwrap());
         let mut running = Self { identity: Identity::new(store.load().await.unwrap()), store };
         running.identity.use_ids(PublicIds::default());
         for fixture in [

@@ -37,14 +37,14 @@ pub(super) async fn run(args: RetryArgs, out: &mut impl Write) -> Result<(), Qua
     let mut usable: Vec<(QuarantinedLine, Vec<String>)> = Vec::new();
     let mut unusable = 0;
     for message in all {
-        let QuarantineEntry { source, place, .. } = &message.entry;
+        let QuarantineEntry { source, location, .. } = &message.entry;
         match readers.verdict(&message.entry) {
             RetryVerdict::Usable(lines) => {
-                writeln!(out, "usable\t{source}\t{place}")?;
+                writeln!(out, "usable\t{source}\t{location}")?;
                 usable.push((message, lines));
             }
             RetryVerdict::Unusable(reason) => {
-                writeln!(out, "refused\t{source}\t{place}\t{reason}")?;
+                writeln!(out, "refused\t{source}\t{location}\t{reason}")?;
                 unusable += 1;
             }
         }
@@ -179,7 +179,7 @@ impl<'a> PushClient<'a> {
                     writeln!(
                         out,
                         "refused by the hub\t{source}\t{}\t{reason}",
-                        message.entry.place
+                        message.entry.location
                     )?;
                 }
             }
@@ -217,7 +217,7 @@ mod tests {
             at: 1,
             source: format!("of {format}"),
             format: format.to_owned(),
-            place: String::new(),
+            location: String::new(),
             kind: "syntax".to_owned(),
             reason: String::new(),
             bytes: Some(bytes.to_owned()),

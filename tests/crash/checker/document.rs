@@ -48,12 +48,12 @@ fn change_at(path: u64, target: Option<&Value>, patch: &Value) -> Digest {
     let Value::Object(fields) = patch else {
         return digest_at(path, patch).wrapping_sub(before());
     };
-    let (known, begin) = match target {
-        Some(Value::Object(known)) => (Some(known), 0),
+    let (object, begin) = match target {
+        Some(Value::Object(object)) => (Some(object), 0),
         _ => (None, mix(path, OBJECT).wrapping_sub(before())),
     };
     fields.iter().fold(begin, |sum, (name, value)| {
-        let (path, target) = (below(path, name), known.and_then(|known| known.get(name)));
+        let (path, target) = (below(path, name), object.and_then(|object| object.get(name)));
         sum.wrapping_add(match (value, target) {
             (Value::Null, Some(target)) => digest_at(path, target).wrapping_neg(),
             (Value::Null, None) => 0,

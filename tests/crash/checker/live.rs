@@ -46,9 +46,9 @@ pub(crate) fn check(history: &History, log: &LogContent, report: &mut Report) {
         match entry {
             Entry::Connected => {
                 resuming.clear();
-                for known in followed.values_mut() {
-                    let known: &mut ClientChannel = known;
-                    (known.is_subscribed, known.has_come) = (false, false);
+                for state in followed.values_mut() {
+                    let state: &mut ClientChannel = state;
+                    (state.is_subscribed, state.has_come) = (false, false);
                 }
             }
             Entry::Sent(text) => {
@@ -82,25 +82,25 @@ fn settled(
     followed: &BTreeMap<String, ClientChannel>,
     report: &mut Report,
 ) {
-    for (channel, known) in followed.iter().filter(|(_, known)| known.is_subscribed) {
+    for (channel, state) in followed.iter().filter(|(_, state)| state.is_subscribed) {
         // A match that went on in another epoch meanwhile counts as reached: the client cannot tell which is newer, and may
         // have read neither to its end.
-        if log.has_ended(channel, &known.epoch) {
+        if log.has_ended(channel, &state.epoch) {
             continue;
         }
-        let Some(numbering) = log.find(channel, &known.epoch) else { continue };
+        let Some(numbering) = log.find(channel, &state.epoch) else { continue };
         let head = numbering.head_at(log.settled_at);
-        if known.seq < head {
+        if state.seq < head {
             let what =
-                format_args!("{channel}: at {} in the end, and the log at {head}", known.seq);
+                format_args!("{channel}: at {} in the end, and the log at {head}", state.seq);
             report.add(Rule::Incomplete, &history.client, what);
             continue;
         }
-        for (kind, has) in SUPERSEDED.iter().zip(known.superseding) {
+        for (kind, has) in SUPERSEDED.iter().zip(state.superseding) {
             let missing = numbering.updates(has, head).iter().enumerate();
             let last = missing.filter(|(_, it)| it.payload.starts_with(kind.as_bytes())).last();
-            if let Some((place, last)) = last {
-                let seq = has + 1 + place as Seq;
+            if let Some((index, last)) = last {
+                let seq = has + 1 + index as Seq;
                 let last = String::from_utf8_lossy(&last.payload);
                 let what = format_args!("{channel}: without {seq}, the last of its kind: {last}");
                 report.add(Rule::Incomplete, &history.client, what);
@@ -129,10 +129,10 @@ fn received(
         "error" if frame["code"] == "not_tracked" || frame["code"] == "unknown_bookmaker" => None,
         "unsubscribed" => {
             let gone = live_channel(sport, id?, None);
-            let known = followed.remove(&gone);
+            let state = followed.remove(&gone);
             let books = format!("{gone}/");
             followed.retain(|name, _| !name.starts_with(&books));
-            let ended = known.is_none_or(|known| log.has_ended(&gone, &known.epoch));
+            let ended = state.is_none_or(|state| log.has_ended(&gone, &state.epoch));
             if ended { None } else { unexpected() }
         }
         "subscribed" => {
@@ -170,8 +170,8 @@ fn received(
                     Some((Rule::Epoch, format!("{channel}: resumed in {epoch} from {was}")))
                 }
                 Some(_) => {
-                    if let Some(known) = followed.get_mut(&channel) {
-                        known.is_subscribed = true;
+                    if let Some(state) = followed.get_mut(&channel) {
+                        state.is_subscribed = true;
                     }
                     None
                 }
@@ -183,22 +183,22 @@ fn received(
             let (id, Some(seq)) = (id?, seq) else { return unexpected() };
             let book = (kind == "odds_book").then(|| frame["bookmaker_slug"].as_str()).flatten();
             let channel = live_channel(sport, id, book);
-            let Some(known) = followed.get_mut(&channel) else {
+            let Some(state) = followed.get_mut(&channel) else {
                 // The prices of a bookmaker have numbers of their own, which begin with the first frame.
                 followed.insert(channel.clone(), ClientChannel::at(epoch, seq));
                 return in_log(log, &channel, epoch, seq, text);
             };
-            if known.epoch != epoch {
-                let is_subscribed = known.is_subscribed;
+            if state.epoch != epoch {
+                let is_subscribed = state.is_subscribed;
                 let now = ClientChannel { is_subscribed, ..ClientChannel::at(epoch, seq) };
-                let was = std::mem::replace(known, now);
+                let was = std::mem::replace(state, now);
                 return (book.is_none() && !log.has_ended(&channel, &was.epoch)).then(|| {
                     let was = was.epoch;
                     (Rule::Epoch, format!("{channel}: from {was} to {epoch} without a snapshot"))
                 });
             }
-            let before = std::mem::replace(&mut known.seq, seq);
-            let is_first = !std::mem::replace(&mut known.has_come, true);
+            let before = std::mem::replace(&mut state.seq, seq);
+            let is_first = !std::mem::replace(&mut state.has_come, true);
             // A client has no position for the prices of a bookmaker, so a node that is behind the one before sends
             // the last ones again.
             let is_of_node_behind = is_first && book.is_some() && !log.seen.is_empty();
@@ -206,7 +206,7 @@ fn received(
                 return Some((Rule::Back, format!("{channel}: {seq} after {before}: {text}")));
             }
             if let Some(kind) = SUPERSEDED.iter().position(|kind| text.starts_with(kind)) {
-                known.superseding[kind] = seq;
+                state.superseding[kind] = seq;
             }
             if seq != before + 1 && book.is_none() {
                 let Some(numbering) = log.find(&channel, epoch) else {

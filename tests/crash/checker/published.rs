@@ -205,8 +205,8 @@ impl LogContent {
     pub(crate) fn lose_after(&mut self, record: RecordNumber) {
         self.breaks.push(record);
         let numberings = self.channels.values_mut().flatten();
-        let is_open = |it: &&mut Numbering| {
-            it.survived.is_none() && it.closed.is_none_or(|closed| closed > record)
+        let is_open = |numbering: &&mut Numbering| {
+            numbering.survived.is_none() && numbering.closed.is_none_or(|closed| closed > record)
         };
         for open in numberings.filter(is_open) {
             open.closed = None;
@@ -229,9 +229,9 @@ impl LogContent {
     pub(crate) fn check_again(&self, record: &Record, report: &mut Report) {
         for output in &record.outputs {
             let Output::Published { channel, epoch, seq, payload, .. } = output else { continue };
-            let known = self.find(channel.as_str(), &epoch.to_string());
-            let known = known.and_then(|known| known.update(*seq));
-            if known.is_none_or(|known| known.payload != *payload) {
+            let stored = self.find(channel.as_str(), &epoch.to_string());
+            let stored = stored.and_then(|stored| stored.update(*seq));
+            if stored.is_none_or(|stored| stored.payload != *payload) {
                 report.add(
                     Rule::Log,
                     "log",
@@ -425,14 +425,14 @@ impl Numbering {
     }
 
     pub(crate) fn update(&self, seq: Seq) -> Option<&LoggedUpdate> {
-        let place = seq.checked_sub(self.base + 1)?;
-        self.updates.get(usize::try_from(place).ok()?)
+        let index = seq.checked_sub(self.base + 1)?;
+        self.updates.get(usize::try_from(index).ok()?)
     }
 
     /// The updates after `from` up to `to`.
     pub(crate) fn updates(&self, from: Seq, to: Seq) -> &[LoggedUpdate] {
-        let place = |seq: Seq| usize::try_from(seq.saturating_sub(self.base)).unwrap_or(usize::MAX);
-        self.updates.get(place(from)..place(to)).unwrap_or_default()
+        let index = |seq: Seq| usize::try_from(seq.saturating_sub(self.base)).unwrap_or(usize::MAX);
+        self.updates.get(index(from)..index(to)).unwrap_or_default()
     }
 
     /// The digest of the document at a sequence.

@@ -92,17 +92,17 @@ impl Report {
         for (rule, found) in other.found {
             self.found.entry(rule).or_default().extend(found);
         }
-        let (own, other) = (&mut self.counts, other.counts);
-        own.frames += other.frames;
-        own.events += other.events;
-        own.resumes += other.resumes;
-        own.images += other.images;
-        own.resyncs += other.resyncs;
-        own.epochs += other.epochs;
-        own.merged += other.merged;
-        own.mcp_answers += other.mcp_answers;
-        own.rest_images += other.rest_images;
-        own.not_modified += other.not_modified;
+        let (counts, other) = (&mut self.counts, other.counts);
+        counts.frames += other.frames;
+        counts.events += other.events;
+        counts.resumes += other.resumes;
+        counts.images += other.images;
+        counts.resyncs += other.resyncs;
+        counts.epochs += other.epochs;
+        counts.merged += other.merged;
+        counts.mcp_answers += other.mcp_answers;
+        counts.rest_images += other.rest_images;
+        counts.not_modified += other.not_modified;
     }
 
     pub(crate) fn is_clean(&self) -> bool {

@@ -14,7 +14,7 @@ use crate::history::{Entry, History, ImageRequest};
 
 /// Checks one client.
 pub(crate) fn check(history: &History, log: &LogContent, report: &mut Report) {
-    let mut known: BTreeMap<&str, (String, u64)> = BTreeMap::new();
+    let mut last_seen: BTreeMap<&str, (String, u64)> = BTreeMap::new();
     for entry in &history.entries {
         let Entry::ImageRequest(fetched) = entry else { continue };
         report.counts.frames += 1;
@@ -32,7 +32,7 @@ pub(crate) fn check(history: &History, log: &LogContent, report: &mut Report) {
                 }
                 let epoch = frame["epoch"].as_str().unwrap_or_default().to_owned();
                 let seq = frame["seq"].as_u64().unwrap_or_default();
-                let before = known.insert(&fetched.channel, (epoch.clone(), seq));
+                let before = last_seen.insert(&fetched.channel, (epoch.clone(), seq));
                 match before {
                     Some((was, from)) if was == epoch && seq < from => {
                         find(format!("at {seq} after {from}"));
@@ -69,7 +69,7 @@ pub(crate) fn check(history: &History, log: &LogContent, report: &mut Report) {
                 }
             }
             404 => {
-                if let Some((epoch, _)) = known.remove(&*fetched.channel)
+                if let Some((epoch, _)) = last_seen.remove(&*fetched.channel)
                     && !log.has_ended(&fetched.channel, &epoch)
                 {
                     find(format!("404, and the log says nothing of an end of {epoch}"));

@@ -47,7 +47,7 @@ struct ClientChannel {
 pub(crate) fn check(history: &History, log: &LogContent, claims: &mut Claims, report: &mut Report) {
     let mut check = Check {
         history,
-        place: 0,
+        index: 0,
         log,
         claims,
         report,
@@ -58,8 +58,8 @@ pub(crate) fn check(history: &History, log: &LogContent, claims: &mut Claims, re
         confirmed: BTreeSet::new(),
         beat: BTreeSet::new(),
     };
-    for (place, entry) in history.entries.iter().enumerate() {
-        check.place = place;
+    for (index, entry) in history.entries.iter().enumerate() {
+        check.index = index;
         match entry {
             Entry::Connected => check.connected(),
             Entry::Sent(text) => check.sent(text),
@@ -76,8 +76,8 @@ const SHOWN_CHARS: usize = 200;
 
 struct Check<'a> {
     history: &'a History,
-    /// The place of the current entry.
-    place: usize,
+    /// The index of the current entry.
+    index: usize,
     log: &'a LogContent,
     claims: &'a mut Claims,
     report: &'a mut Report,
@@ -118,7 +118,7 @@ impl Check<'_> {
             }
             other => Some(format!("{other:?}")),
         };
-        let entries = self.history.entries[..self.place].iter().rev();
+        let entries = self.history.entries[..self.index].iter().rev();
         let mut last: Vec<String> = entries.filter_map(shown).take(SHOWN_ENTRIES).collect();
         last.reverse();
         last.join("\n        ")
@@ -148,14 +148,14 @@ impl Check<'_> {
                 .collect::<Vec<_>>(),
         };
         for (name, (epoch, seq)) in positions {
-            if let Some(known) = self.followed.get(&*name).filter(|it| !it.is_broken) {
-                let (known_epoch, known_seq) = (known.epoch.clone(), known.seq);
-                if (&known_epoch, known_seq) != (&epoch, seq) {
+            if let Some(state) = self.followed.get(&*name).filter(|it| !it.is_broken) {
+                let (epoch_before, seq_before) = (state.epoch.clone(), state.seq);
+                if (&epoch_before, seq_before) != (&epoch, seq) {
                     // Then the test's own clients are wrong.
                     self.find(
                         Rule::Unexpected,
                         format_args!(
-                            "{name}: the client sends {epoch} {seq}, and is at {known_epoch} {known_seq}"
+                            "{name}: the client sends {epoch} {seq}, and is at {epoch_before} {seq_before}"
                         ),
                     );
                 }
@@ -262,22 +262,22 @@ impl Check<'_> {
             return self.find(Rule::Unexpected, text);
         };
         let announced = self.announced.remove(channel);
-        let known = self.followed.get(channel).cloned();
-        if let Some(known) = &known {
-            if known.epoch == epoch {
-                if seq < known.seq {
-                    let what = format_args!("{channel}: an image at {seq} after {}", known.seq);
+        let state = self.followed.get(channel).cloned();
+        if let Some(state) = &state {
+            if state.epoch == epoch {
+                if seq < state.seq {
+                    let what = format_args!("{channel}: an image at {seq} after {}", state.seq);
                     self.find(Rule::Back, what);
-                } else if !announced && !known.is_broken {
+                } else if !announced && !state.is_broken {
                     let what = format_args!(
                         "{channel}: an image at {seq} in place of the updates since {}",
-                        known.seq
+                        state.seq
                     );
                     self.find(Rule::Image, what);
                 }
             } else {
                 self.report.counts.epochs += 1;
-                self.check_epoch(channel, &known.epoch, epoch);
+                self.check_epoch(channel, &state.epoch, epoch);
             }
         }
         let followed = ClientChannel { epoch: epoch.to_owned(), seq, is_broken: false };
@@ -338,30 +338,30 @@ impl Check<'_> {
     fn resync(&mut self, channel: &str, frame: &Value) {
         self.report.counts.resyncs += 1;
         self.announced.insert(channel.to_owned());
-        let Some(known) = self.followed.get(channel).cloned() else { return };
+        let Some(state) = self.followed.get(channel).cloned() else { return };
         match frame["why"].as_str().unwrap_or_default() {
             "slow" if self.history.may_skip => {}
             "gap" | "slow" if self.log.has_short_tails => {}
             "epoch" => {
-                if !self.log.has_ended(channel, &known.epoch) {
+                if !self.log.has_ended(channel, &state.epoch) {
                     self.find(
                         Rule::Epoch,
-                        format_args!("{frame}: the log says nothing of an end of {}", known.epoch),
+                        format_args!("{frame}: the log says nothing of an end of {}", state.epoch),
                     );
                 }
             }
-            _ => self.find(Rule::Resync, format_args!("{frame} at {} {}", known.epoch, known.seq)),
+            _ => self.find(Rule::Resync, format_args!("{frame} at {} {}", state.epoch, state.seq)),
         }
     }
 
     fn beat(&mut self, frame: &Value) {
         let heads = frame["heads"].as_object();
         for (channel, head) in heads.into_iter().flatten() {
-            let Some(known) = self.followed.get(&**channel) else {
+            let Some(state) = self.followed.get(&**channel) else {
                 self.find(Rule::Beat, format_args!("{channel}: at {head} without an image"));
                 continue;
             };
-            let (seq, is_broken) = (known.seq, known.is_broken);
+            let (seq, is_broken) = (state.seq, state.is_broken);
             let name = Arc::from(channel.as_str());
             self.beat.insert(Arc::clone(&name));
             self.subscribed.insert(name);
@@ -404,12 +404,12 @@ impl Check<'_> {
     fn gone(&mut self, channel: &str, frame: &Value) {
         self.confirmed.remove(channel);
         self.beat.remove(channel);
-        if let Some(known) = self.followed.remove(channel)
-            && !self.log.has_ended(channel, &known.epoch)
+        if let Some(state) = self.followed.remove(channel)
+            && !self.log.has_ended(channel, &state.epoch)
         {
             self.find(
                 Rule::Epoch,
-                format_args!("{frame}: the log says nothing of an end of {}", known.epoch),
+                format_args!("{frame}: the log says nothing of an end of {}", state.epoch),
             );
         }
     }
@@ -424,14 +424,14 @@ impl Check<'_> {
             }
         }
         for channel in self.subscribed.clone() {
-            let Some(known) = self.followed.get(&channel).cloned() else { continue };
-            let Some(numbering) = self.log.find(&channel, &known.epoch) else { continue };
+            let Some(state) = self.followed.get(&channel).cloned() else { continue };
+            let Some(numbering) = self.log.find(&channel, &state.epoch) else { continue };
             // A channel that is updated at each moment is never settled.
             let expected = numbering.head_at(self.log.settled_at);
-            if !known.is_broken && known.seq < expected {
+            if !state.is_broken && state.seq < expected {
                 let what = format_args!(
                     "{channel}: at {} in the end, and the log at {expected}",
-                    known.seq
+                    state.seq
                 );
                 self.find(Rule::Incomplete, what);
             }

@@ -383,7 +383,7 @@ fn going_back_is_found() {
 }
 
 #[test]
-fn beat_that_knows_more_is_found() {
+fn beat_ahead_of_the_log_is_found() {
     let script = Script::played();
     let mut frames = all(&script);
     frames.insert(3, beat(6));
@@ -505,7 +505,7 @@ fn channel_that_goes_on_in_another_epoch_keeps_its_sequence() {
 }
 
 #[test]
-fn record_that_was_written_anew_is_found() {
+fn rewritten_record_is_found() {
     let script = Script::played();
     let (log, mut report) = script.log();
     log.check_again(&script.records[4], &mut report);

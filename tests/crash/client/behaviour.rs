@@ -23,9 +23,9 @@ impl Behaviour {
     /// The behaviour of a client, by its number. Within 280 clients every rate occurs with every pattern and
     /// every `on_slow`.
     pub(crate) fn new(seed: u64, number: u64, key: &str) -> Self {
-        let (group, place) = (number / 20, number % 20);
+        let (group, index) = (number / 20, number % 20);
         let choose = |number: u64, count: usize| usize::try_from(number).expect("small") % count;
-        let patterns: &[&str] = match place {
+        let patterns: &[&str] = match index {
             0 | 1 => &["football/*", "football"],
             2 => &["tennis/*", "*"],
             3 | 4 => &["*/*/odds"],
@@ -37,7 +37,7 @@ impl Behaviour {
             10 => &["*", "*/*"],
             _ => &[],
         };
-        let live = match place {
+        let live = match index {
             18 => Some("/live/football/"),
             19 => Some("/ws/live/"),
             _ => None,
@@ -47,10 +47,10 @@ impl Behaviour {
             seed,
             key: key.to_owned(),
             patterns: patterns.into(),
-            every_ms: RATES[choose(group + place, RATES.len())],
-            on_slow: ON_SLOW[choose(group + place / 7, ON_SLOW.len())],
+            every_ms: RATES[choose(group + index, RATES.len())],
+            on_slow: ON_SLOW[choose(group + index / 7, ON_SLOW.len())],
             is_slow: number % 11 == 3,
-            disconnects: (group + place) % 4 == 1,
+            disconnects: (group + index) % 4 == 1,
             live,
         }
     }
@@ -79,9 +79,9 @@ fn behaviours_are_combined() {
         for on_slow in ON_SLOW {
             assert!(all.iter().any(|it| (it.every_ms, it.on_slow) == (every_ms, on_slow)));
         }
-        for place in 0..20 {
-            let of_pattern = all.iter().filter(|it| it.number % 20 == place);
-            assert!(of_pattern.into_iter().any(|it| it.every_ms == every_ms), "{place}");
+        for index in 0..20 {
+            let of_pattern = all.iter().filter(|it| it.number % 20 == index);
+            assert!(of_pattern.into_iter().any(|it| it.every_ms == every_ms), "{index}");
         }
     }
     for live in [None, Some("/live/football/"), Some("/ws/live/")] {

@@ -19,15 +19,15 @@ impl TestCluster<'_> {
     ///
     /// If a socket is not closed, or closed for another reason, or a ticket does not open one socket.
     pub(super) async fn revoke_key(&self, faults: &mut FaultLog) -> Result<(), String> {
-        let place = &self.shared.place;
-        let key = place.customer_key().await;
-        let addresses = || self.nodes.iter().map(|node| &*node.place.address);
+        let site = &self.shared.site;
+        let key = site.customer_key().await;
+        let addresses = || self.nodes.iter().map(|node| &*node.site.address);
         let by_key = format!("token={key}");
         let mut sockets = Vec::new();
         for address in addresses() {
             sockets.push(open_client(address, &by_key).await?);
         }
-        let ticket = buy_ticket(&place.address, &key).await.ok_or("no ticket is sold")?;
+        let ticket = buy_ticket(&site.address, &key).await.ok_or("no ticket is sold")?;
         let by_ticket = format!("ticket={ticket}");
         let opened = join_all(addresses().map(|address| open_client(address, &by_ticket))).await;
         let opened: Vec<_> = opened.into_iter().filter_map(Result::ok).collect();
@@ -36,7 +36,7 @@ impl TestCluster<'_> {
         }
         sockets.extend(opened);
 
-        place.revoke_key(&key).await;
+        site.revoke_key(&key).await;
         let revoked = Instant::now();
         for socket in &mut sockets {
             let code = closed_with(socket).await?;

@@ -106,13 +106,13 @@ const OF_ANY_ROUND: [Fault; 15] = [
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RoundNumber {
     pub(crate) number: usize,
-    pub(crate) of: usize,
+    pub(crate) count: usize,
 }
 
 impl RoundNumber {
     /// The faults of this round.
     fn faults(self) -> Vec<Fault> {
-        let of_any = OF_ANY_ROUND.into_iter().skip(self.number).step_by(self.of);
+        let of_any = OF_ANY_ROUND.into_iter().skip(self.number).step_by(self.count);
         OF_EACH_ROUND.into_iter().chain(of_any).collect()
     }
 }
@@ -205,7 +205,7 @@ impl TestCluster<'_> {
                 }
             }
             Fault::HandOver => {
-                self.shared.place.cluster_command(&["hand-over"]).await?;
+                self.shared.site.cluster_command(&["hand-over"]).await?;
             }
             Fault::HangLeader => {
                 if let Some(hub) = &self.nodes[leads].hub {
@@ -301,8 +301,8 @@ impl TestCluster<'_> {
         set_all(Line::Cut);
         let begun = Instant::now();
         let isolated = loop {
-            let is_told = leader.place.output().contains("another one leads: its clients are sent");
-            let takes_clients = takes_client(&leader.place.address, &self.key).await.is_ok();
+            let is_told = leader.site.output().contains("another one leads: its clients are sent");
+            let takes_clients = takes_client(&leader.site.address, &self.key).await.is_ok();
             if is_told && !takes_clients {
                 break Ok(());
             }
@@ -324,7 +324,7 @@ impl TestCluster<'_> {
     async fn cut_database(&self, leads: usize, line: Line, rng: &mut Rng) -> Result<(), String> {
         self.serve_all().await?;
         let leader = &self.nodes[leads];
-        self.quota.database_is_away(Some(&leader.place.address));
+        self.quota.database_is_away(Some(&leader.site.address));
         leader.links.database.set_line(line);
         let goes_on = self.goes_on().await;
         sleep(rng.millis(500, 1_500)).await;
@@ -357,7 +357,7 @@ impl TestCluster<'_> {
     /// Each node takes a client.
     async fn serve_all(&self) -> Result<(), String> {
         for node in &self.nodes {
-            let address = &node.place.address;
+            let address = &node.site.address;
             let Err(problem) = takes_client(address, &self.key).await else { continue };
             // On a busy machine it may have heard nothing of the leader for so long that it sends its clients away.
             if is_ready(address).await {
@@ -374,23 +374,23 @@ impl TestCluster<'_> {
         self.begin_drain(node).await?;
         // Its clients are sent away after 2 s.
         sleep(rng.millis(500, 4_000)).await;
-        let (place, node) = (&self.shared.place, &self.nodes[node]);
-        place.cluster_command(&["drain", &node.name, "--end"]).await?;
+        let (site, node) = (&self.shared.site, &self.nodes[node]);
+        site.cluster_command(&["drain", &node.name, "--end"]).await?;
         until_ready(node, true).await?;
-        takes_client(&node.place.address, &self.key).await
+        takes_client(&node.site.address, &self.key).await
     }
 
     /// Drains a node. It is not ready from then on, and sends its clients away 2 s later.
     pub(super) async fn begin_drain(&self, node: usize) -> Result<(), String> {
         let node = &self.nodes[node];
-        self.shared.place.cluster_command(&["drain", &node.name]).await?;
+        self.shared.site.cluster_command(&["drain", &node.name]).await?;
         until_ready(node, false).await
     }
 }
 
 async fn until_ready(node: &Node<'_>, expected: bool) -> Result<(), String> {
     let begun = Instant::now();
-    while is_ready(&node.place.address).await != expected {
+    while is_ready(&node.site.address).await != expected {
         if begun.elapsed() > WHOLE_WITHIN {
             return Err(format!("node {} is still ready: {}", node.name, !expected));
         }
@@ -415,11 +415,11 @@ async fn disturb(node: &Node<'_>, line: Line, rng: &mut Rng) {
 
 #[test]
 fn rounds_share_what_happens_in_any_of_them() {
-    let [first, second] = [0, 1].map(|number| RoundNumber { number, of: 2 }.faults());
+    let [first, second] = [0, 1].map(|number| RoundNumber { number, count: 2 }.faults());
     let both: Vec<Fault> = first.iter().filter(|it| second.contains(it)).copied().collect();
     assert_eq!(both, OF_EACH_ROUND);
     assert_eq!(
         first.len() + second.len() - both.len(),
-        RoundNumber { number: 0, of: 1 }.faults().len()
+        RoundNumber { number: 0, count: 1 }.faults().len()
     );
 }

@@ -97,7 +97,7 @@ impl TestCluster<'_> {
         steps.say(format_args!("stores are copied; all are ready again after {after_copy:.1?}"));
         if loss != Loss::EmptyStores {
             // So that a term is lost too.
-            self.shared.place.cluster_command(&["hand-over"]).await?;
+            self.shared.site.cluster_command(&["hand-over"]).await?;
         }
         recorder.until(recorder.reached() + LOST_MIN).await?;
         sleep(rng.millis(0, 500)).await;
@@ -112,14 +112,14 @@ impl TestCluster<'_> {
         let last = recorder.reached();
         steps.say(format_args!("the servers are killed at message {last}"));
         let recorder = recorder.stop().await;
-        let starts: Vec<usize> = self.nodes.iter().map(|node| node.place.start_number()).collect();
+        let starts: Vec<usize> = self.nodes.iter().map(|node| node.site.start_number()).collect();
         let replaced = Instant::now();
         tokio::task::block_in_place(|| {
             observer.copy_left(&recorder.folder());
             // Nodes may have the last messages, which the recorder may not.
             for node in &self.nodes {
                 observer.change_log();
-                observer.heads(&node.place.log_folder());
+                observer.heads(&node.site.log_folder());
             }
             for (number, server) in self.servers.iter_mut().enumerate() {
                 let copy = copies.as_ref().map(|copies| copy_of(copies, number));
@@ -131,7 +131,7 @@ impl TestCluster<'_> {
         if loss == Loss::EmptyStores {
             // Nobody but an operator creates a stream.
             sleep(rng.millis(1_000, 4_000)).await;
-            set_up(&self.shared.place).await;
+            set_up(&self.shared.site).await;
             steps.say("the stream is created");
         }
         self.until_joined_again(joining, &starts).await?;
@@ -158,7 +158,7 @@ impl TestCluster<'_> {
     async fn until_compared(&self) -> Result<(), String> {
         let until = Instant::now() + COMPARED_WITHIN;
         loop {
-            match self.shared.place.cluster_command(&["verify"]).await {
+            match self.shared.site.cluster_command(&["verify"]).await {
                 Ok(_) => return Ok(()),
                 // Documents that differ are reported at once.
                 Err(problem) if problem.contains("different\t") || Instant::now() >= until => {
@@ -196,7 +196,7 @@ impl TestCluster<'_> {
         loop {
             self.watcher.until_whole(&mut self.nodes[..count]).await?;
             let mut nodes = self.nodes[..count].iter().zip(starts);
-            let Some((node, _)) = nodes.find(|(node, start)| node.place.start_number() == **start)
+            let Some((node, _)) = nodes.find(|(node, start)| node.site.start_number() == **start)
             else {
                 return Ok(());
             };

@@ -36,7 +36,7 @@ use crate::{
     faults::FaultLog,
     history::History,
     http,
-    hub::{Hub, Place, free_address},
+    hub::{Hub, Site, free_address},
     load::PushCounters,
     observer::Observer,
     rest::{self, CallCounters},
@@ -53,7 +53,7 @@ const TICK_LIMITS: TickLimits = TickLimits { distance_us: 120_000_000, stood_us:
 
 /// A node, its connections, and its process.
 struct Node<'a> {
-    place: &'a Place,
+    site: &'a Site,
     name: String,
     links: &'a Links,
     hub: Option<Hub<'a>>,
@@ -113,7 +113,7 @@ pub(crate) async fn round(
         ClusterConfig { name: "test".to_owned(), nats: urls(&direct), ..ClusterConfig::default() };
 
     // Connections of each node go through relays of its own.
-    let (mut places, mut links) = (Vec::new(), Vec::new());
+    let (mut sites, mut links) = (Vec::new(), Vec::new());
     let all = if plan.duration < ALL_NODES_FROM { &NODES[..NODES.len() - 1] } else { &NODES[..] };
     for &(name, role) in all {
         let mut relays = Vec::new();
@@ -128,41 +128,41 @@ pub(crate) async fn round(
         let relay = Relay::start(plan.seed).await;
         relay.set_targets(vec![database.address]);
         let url = database.url_at(&relay.address);
-        places.push(Place::of_cluster(free_address(&mut rng), &url, settings));
+        sites.push(Site::of_cluster(free_address(&mut rng), &url, settings));
         links.push(Links { nats: relays, database: relay });
     }
     if matches!(kind, RoundKind::Upgrade) {
-        places.iter().for_each(|place| place.set_program(old_program()));
+        sites.iter().for_each(|site| site.set_program(old_program()));
     }
     let balancer = Relay::start(plan.seed).await;
     let front = settings(kind, "front", "edge", &urls(&direct));
-    let front = Place::of_cluster(balancer.address.clone(), &database.url(), front);
+    let front = Site::of_cluster(balancer.address.clone(), &database.url(), front);
     let shared = Arc::new(client::Shared::new(front));
-    set_up(&shared.place).await;
+    set_up(&shared.site).await;
     let mut nodes: Vec<Node<'_>> = Vec::new();
-    for ((place, links), (name, _)) in places.iter().zip(&links).zip(NODES) {
-        nodes.push(Node { place, name: name.to_owned(), links, hub: Some(place.start()) });
+    for ((site, links), (name, _)) in sites.iter().zip(&links).zip(NODES) {
+        nodes.push(Node { site, name: name.to_owned(), links, hub: Some(site.start()) });
         // The first one begins the log.
         if let Some(hub) = nodes.last_mut().and_then(|node| node.hub.as_mut()) {
             hub.until_ready().await;
         }
     }
     let targets: Vec<SocketAddr> =
-        places.iter().map(|place| place.address.parse().expect("an address")).collect();
+        sites.iter().map(|site| site.address.parse().expect("an address")).collect();
     let ready: Arc<Mutex<Vec<String>>> = Arc::default();
     let balancing = tokio::spawn(balance(targets, balancer, Arc::clone(&ready)));
     let mut recorder = Recorder::start(&config).await;
 
     let mut keys = Vec::new();
     for _ in 0..3 {
-        keys.push(shared.place.customer_key().await);
+        keys.push(shared.site.customer_key().await);
     }
     let (pushes, calls) = (Arc::new(PushCounters::default()), Arc::new(CallCounters::default()));
-    let sources = run::start_sources(&plan, &shared.place, &pushes).await;
+    let sources = run::start_sources(&plan, &shared.site, &pushes).await;
     let (phase, of_phase) = watch::channel(Phase::Running);
     let quota = Arc::new(QuotaUse::default());
     let mut free = JoinSet::new();
-    let free_key = shared.place.key().await;
+    let free_key = shared.site.key().await;
     for number in 0..3 {
         let (key, ready) = (free_key.clone(), Arc::clone(&ready));
         let rng = Rng::new(plan.seed, 20_000 + number);
@@ -176,9 +176,9 @@ pub(crate) async fn round(
     for number in 0..run::REST_CLIENTS {
         let (shared, calls, key) = (Arc::clone(&shared), Arc::clone(&calls), keys[2].clone());
         // A client that polls stays at a node, as with a balancer that knows it by a cookie.
-        let node = usize::try_from(number).expect("small") % places.len();
-        let (own, ready) = (places[node].address.clone(), Arc::clone(&ready));
-        let address = move || ready.lock().expect("no panic").contains(&own).then(|| own.clone());
+        let node = usize::try_from(number).expect("small") % sites.len();
+        let (node, ready) = (sites[node].address.clone(), Arc::clone(&ready));
+        let address = move || ready.lock().expect("no panic").contains(&node).then(|| node.clone());
         clients.spawn(rest::poll(shared, number, plan.seed, key, calls, address, of_phase.clone()));
     }
     let waiting =
@@ -212,7 +212,7 @@ pub(crate) async fn round(
         RoundKind::Losses => {
             let lost = cluster.lose_records(recorder, &mut observer, &mut rng, &mut faults).await;
             recorder = lost.unwrap_or_else(|problem| {
-                let outputs = places.iter().map(|place| run::interesting(&place.output()));
+                let outputs = sites.iter().map(|site| run::interesting(&site.output()));
                 panic!("{problem}\n{}", outputs.collect::<Vec<_>>().join("\n--\n"));
             });
         }
@@ -233,17 +233,17 @@ pub(crate) async fn round(
     discovery.await.expect("the discovery does not panic");
     free.join_all().await;
     // After all faults, the nodes have the same documents.
-    faults.failures.extend(shared.place.cluster_command(&["verify"]).await.err());
+    faults.failures.extend(shared.site.cluster_command(&["verify"]).await.err());
     // Sockets are closed in order now and after a node was stopped, all of them through the one balancer.
     faults.stopped.push(0);
     for node in &mut cluster.nodes {
         if let Some(hub) = node.hub.take() {
             faults.note(hub.stop().await);
         }
-        if node.place.output().contains("panicked") {
+        if node.site.output().contains("panicked") {
             faults.failures.push(format!("node {} panicked", node.name));
         }
-        faults.failures.extend(node.place.verify_log().await.err());
+        faults.failures.extend(node.site.verify_log().await.err());
     }
     balancing.abort();
     let (folder, recorded) = recorder.finish().await;
@@ -260,12 +260,12 @@ pub(crate) async fn round(
     // Whether a match ends depends on how fast the machine is. The rounds of a single hub demand it.
     let tickets = shared.tickets.load(Ordering::Relaxed);
     run::check_coverage(&plan, &histories, &log, tickets, 0, &mut report);
-    faults.failures.extend(quota.check(&places).err());
+    faults.failures.extend(quota.check(&sites).err());
     if recorded.terms < 3 {
         faults.failures.push(format!("{} terms", recorded.terms));
     }
     let connections = shared.connections.load(Ordering::Relaxed);
-    let outputs = places.iter().map(|place| run::interesting(&place.output()));
+    let outputs = sites.iter().map(|site| run::interesting(&site.output()));
     let output = outputs.collect::<Vec<_>>().join("\n--\n");
     let clients = histories.len();
     Outcome { plan, faults, report, log, pushes, clients, connections, output }
@@ -306,9 +306,9 @@ fn clock_of(node: &str, folder: &Path) -> Vec<(String, String)> {
 }
 
 /// Creates the stream, once the servers have elected a leader.
-async fn set_up(place: &Place) {
+async fn set_up(site: &Site) {
     let begun = Instant::now();
-    while let Err(problem) = place.cluster_command(&["init"]).await {
+    while let Err(problem) = site.cluster_command(&["init"]).await {
         assert!(begun.elapsed() < WHOLE_WITHIN, "{problem}");
         sleep(Duration::from_millis(200)).await;
     }
@@ -364,7 +364,7 @@ impl Watcher {
             for node in nodes.iter_mut() {
                 let has_ended = node.hub.as_mut().is_none_or(Hub::has_ended);
                 if has_ended {
-                    node.hub = Some(node.place.start());
+                    node.hub = Some(node.site.start());
                 }
             }
             let ready = all_ready(nodes).await;
@@ -386,7 +386,7 @@ impl Watcher {
 /// Whether all nodes say so themselves: beats of one that was killed are still there.
 async fn all_ready(nodes: &[Node<'_>]) -> bool {
     for node in nodes {
-        if !is_ready(&node.place.address).await {
+        if !is_ready(&node.site.address).await {
             return false;
         }
     }

@@ -16,7 +16,7 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use crate::{client::Phase, http, hub::Place, rng::Rng};
+use crate::{client::Phase, http, hub::Site, rng::Rng};
 
 /// The setting `limits.football_per_day` of the nodes.
 pub(crate) const PER_DAY: u64 = 1_000;
@@ -119,15 +119,15 @@ impl QuotaUse {
     }
 
     /// Calls while their node had to wait for PostgreSQL for too long.
-    fn uncounted_by(&self, place: &Place) -> u64 {
-        let output = place.output();
+    fn uncounted_by(&self, site: &Site) -> u64 {
+        let output = site.output();
         let lines = output.lines().filter(|line| line.contains(WAITED));
         let times = lines.filter_map(|line| line.split_once(' ')?.0.parse::<Timestamp>().ok());
         let times: Vec<Micros> = times.map(Timestamp::as_microsecond).collect();
         let is_near = |at: Micros| times.iter().any(|time| (time - at).abs() < WAITED_US);
         let admitted = self.admitted.lock().expect("no panic");
-        let own = admitted.iter().filter(|(at, node)| *node == place.address && is_near(*at));
-        own.count() as u64
+        let uncounted = admitted.iter().filter(|(at, node)| *node == site.address && is_near(*at));
+        uncounted.count() as u64
     }
 
     /// Of all nodes together. Each start may have kept a lease when it was killed, and each node one whose answer it did
@@ -136,13 +136,13 @@ impl QuotaUse {
     /// # Errors
     ///
     /// If there were more answers than the quota has calls, or calls were refused although some were left.
-    pub(crate) fn check(&self, places: &[Place]) -> Result<(), String> {
+    pub(crate) fn check(&self, sites: &[Site]) -> Result<(), String> {
         let [uncounted, refused, unknown] =
             [&self.uncounted, &self.refused, &self.unknown].map(|it| it.load(Ordering::Relaxed));
-        let busy: u64 = places.iter().map(|place| self.uncounted_by(place)).sum();
+        let busy: u64 = sites.iter().map(|site| self.uncounted_by(site)).sum();
         let admitted = self.admitted.lock().expect("no panic").len() as u64 - busy;
         let uncounted = uncounted + busy;
-        let (starts, nodes) = (places.iter().map(Place::start_number).sum::<usize>(), places.len());
+        let (starts, nodes) = (sites.iter().map(Site::start_number).sum::<usize>(), sites.len());
         let outages = self.outages.lock().expect("no panic").len();
         let kept = LEASE_MAX * u64::try_from(starts + outages * nodes).expect("small");
         let is_short = refused > 0 && admitted + uncounted + unknown + kept < PER_DAY;

@@ -188,8 +188,8 @@ impl StoppedRecorder {
         let mut following = stream.follow(0).await.map_err(|error| error.to_string())?;
         let kept = |followed: &Followed| {
             let message = &followed.message;
-            let known = recorded.messages.get(&followed.seq);
-            known.is_some_and(|known| *known == (message.term, message.position().chain))
+            let before = recorded.messages.get(&followed.seq);
+            before.is_some_and(|before| *before == (message.term, message.position().chain))
         };
         let first = loop {
             let next = timeout(PATIENCE, following.recv()).await;
@@ -313,33 +313,33 @@ mod tests {
             let found = messages.check().expect_err(words);
             assert!(found.contains(words), "{found}");
         };
-        finds("records of term 1 in term 2", &|it| {
-            it.term = 1;
-            it.record(4);
+        finds("records of term 1 in term 2", &|messages| {
+            messages.term = 1;
+            messages.record(4);
         });
-        finds("term 1 is handed over in term 2", &|it| {
-            it.term = 1;
-            it.push(Body::HandOver { position: it.end, to: String::new() });
+        finds("term 1 is handed over in term 2", &|messages| {
+            messages.term = 1;
+            messages.push(Body::HandOver { position: messages.end, to: String::new() });
         });
-        finds("term 2 in term 2", &|it| {
-            it.term = 1;
-            it.begin_term();
+        finds("term 2 in term 2", &|messages| {
+            messages.term = 1;
+            messages.begin_term();
         });
         // A node leads that lacks the last record.
-        finds("term 3 at", &|it| {
-            let end = it.end;
-            it.record(4);
-            it.end = end;
-            it.begin_term();
+        finds("term 3 at", &|messages| {
+            let end = messages.end;
+            messages.record(4);
+            messages.end = end;
+            messages.begin_term();
         });
         // Lost, doubled, and of another history with the same numbers.
         finds("record", &|it| drop(it.all.remove(1)));
         finds("record", &|it| it.all.push(it.all[4].clone()));
-        finds("record", &|it| {
-            let mut other = Messages { term: 2, end: it.end, all: Vec::new() };
+        finds("record", &|messages| {
+            let mut other = Messages { term: 2, end: messages.end, all: Vec::new() };
             other.end.chain[0] ^= 1;
             other.record(4);
-            it.all.append(&mut other.all);
+            messages.all.append(&mut other.all);
         });
     }
 }

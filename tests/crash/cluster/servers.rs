@@ -280,10 +280,10 @@ fn signal_all(postgres: &Postgres, signal: Signal) -> Vec<u32> {
     signalled
 }
 
-fn children(of: u32) -> Vec<u32> {
+fn children(parent_id: u32) -> Vec<u32> {
     let all = fs::read_dir("/proc").into_iter().flatten().flatten();
     let all = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    all.filter(|id| stat(*id).is_some_and(|(_, parent)| parent == of)).collect()
+    all.filter(|id| stat(*id).is_some_and(|(_, parent)| parent == parent_id)).collect()
 }
 
 /// The state of a process, and its parent.

@@ -82,7 +82,7 @@ impl TestCluster<'_> {
         }
         faults.did(Step::OtherFormats);
         self.refuse_other_formats(faults).await?;
-        self.shared.place.cluster_command(&["verify"]).await.map(|_| ())
+        self.shared.site.cluster_command(&["verify"]).await.map(|_| ())
     }
 
     /// As an operator does: its clients are at other nodes before it stops.
@@ -94,28 +94,28 @@ impl TestCluster<'_> {
             faults.note(hub.stop().await);
             faults.stops += 1;
         }
-        node.place.set_program(new_program());
+        node.site.set_program(new_program());
         self.until_whole(faults).await
     }
 
     async fn hand_over(&mut self, leads: usize) -> Result<(), String> {
-        self.shared.place.cluster_command(&["hand-over"]).await?;
+        self.shared.site.cluster_command(&["hand-over"]).await?;
         self.watcher.until_other_leads(&self.nodes[leads].name, RECORDS_MIN).await
     }
 
     /// A node of a release with other formats takes the lead. Those that follow end, and all wait until it has gone.
     async fn refuse_other_formats(&mut self, faults: &mut FaultLog) -> Result<(), String> {
-        let known = self.watcher.beats.leader().ok_or("no node leads")?.beat;
+        let leader_beat = self.watcher.beats.leader().ok_or("no node leads")?.beat;
         for node in &mut self.nodes[..2] {
             if let Some(hub) = node.hub.take() {
                 faults.note(hub.kill().await);
                 faults.kills += 1;
             }
         }
-        let formats = Formats { inputs: known.formats.inputs + 1, ..known.formats };
+        let formats = Formats { inputs: leader_beat.formats.inputs + 1, ..leader_beat.formats };
         let (seq, term) = self.append_term(formats).await?;
-        for place in 2..self.nodes.len() {
-            self.until_says(place, "which is of a release with other formats").await?;
+        for index in 2..self.nodes.len() {
+            self.until_says(index, "which is of a release with other formats").await?;
         }
         let beat = move || Beat {
             node: STRANGER.to_owned(),
@@ -124,17 +124,17 @@ impl TestCluster<'_> {
             seq,
             term,
             at: now(),
-            ..known.clone()
+            ..leader_beat.clone()
         };
         let beats = BeatSender::start(&self.stream, beat);
         for node in &mut self.nodes {
             if let Some(hub) = node.hub.take() {
                 hub.ended().await?;
             }
-            node.hub = Some(node.place.start());
+            node.hub = Some(node.site.start());
         }
-        for place in 0..self.nodes.len() {
-            self.until_says(place, "waiting for a leader of this version").await?;
+        for index in 0..self.nodes.len() {
+            self.until_says(index, "waiting for a leader of this version").await?;
         }
         drop(beats);
         self.until_whole(faults).await
@@ -154,9 +154,9 @@ impl TestCluster<'_> {
     }
 
     async fn until_says(&self, node: usize, words: &str) -> Result<(), String> {
-        let Node { name, place, .. } = &self.nodes[node];
+        let Node { name, site, .. } = &self.nodes[node];
         let begun = Instant::now();
-        while !place.output().contains(words) {
+        while !site.output().contains(words) {
             if begun.elapsed() > REFUSED_WITHIN {
                 return Err(format!("node {name} does not say {words:?}"));
             }
@@ -168,8 +168,8 @@ impl TestCluster<'_> {
     /// The place of the node that leads.
     fn leader(&self) -> Result<usize, String> {
         let leader = self.watcher.leader().ok_or("no node leads")?;
-        let place = self.nodes.iter().position(|node| node.name == leader);
-        place.ok_or_else(|| format!("{leader} leads, which is no node"))
+        let index = self.nodes.iter().position(|node| node.name == leader);
+        index.ok_or_else(|| format!("{leader} leads, which is no node"))
     }
 
     async fn until_whole(&mut self, faults: &mut FaultLog) -> Result<(), String> {

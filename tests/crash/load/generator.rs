@@ -161,9 +161,9 @@ impl Generator {
         if !self.first.is_empty() {
             return;
         }
-        for known in &mut self.matches {
-            self.first.extend(known.announcement());
-            known.books.iter_mut().for_each(|book| book.is_open = false);
+        for announced in &mut self.matches {
+            self.first.extend(announced.announcement());
+            announced.books.iter_mut().for_each(|book| book.is_open = false);
         }
     }
 
@@ -324,7 +324,7 @@ impl Match {
     fn football(&mut self, rng: &mut Rng) -> Vec<Value> {
         self.second += 1 + rng.below(3);
         let minute = self.second / 60 + 1;
-        let of = |fact: Value| json!({ "football": fact });
+        let football = |fact: Value| json!({ "football": fact });
         let player = |n: u64| json!({"name": format!("P. {n}"), "key": n.to_string()});
         let side = *rng.pick(&["home", "away"]);
         let facts = match rng.below(100) {
@@ -338,7 +338,7 @@ impl Match {
                     "player": player(rng.below(11)), "score": self.score});
                 let mut facts =
                     vec![json!({"incident": incident}), json!({"score": {"goals": self.score}})];
-                let mut all: Vec<Value> = facts.drain(..).map(of).collect();
+                let mut all: Vec<Value> = facts.drain(..).map(football).collect();
                 // Some bookmakers suspend in the same message.
                 if rng.once_in(2) {
                     let suspended = self.define(0, 0, "suspended");
@@ -352,7 +352,7 @@ impl Match {
                 self.incidents += 1;
                 let card = *rng.pick(&["yellow", "red", "second_yellow"]);
                 let eid = format!("c{}", self.incidents);
-                vec![of(
+                vec![football(
                     json!({"incident": {"eid": eid, "kind": card, "minute": minute, "side": side,
                     "player": player(rng.below(11))}}),
                 )]
@@ -361,30 +361,32 @@ impl Match {
                 Some(eid) => {
                     let side_index = usize::from(self.score[0] == 0);
                     self.score[side_index] = self.score[side_index].saturating_sub(1);
-                    vec![of(
+                    vec![football(
                         json!({"retract": {"of": eid, "why": "offside", "score": {"goals": self.score}}}),
                     )]
                 }
-                None => vec![of(json!({"incident": {"eid": format!("v{}", self.second),
+                None => vec![football(json!({"incident": {"eid": format!("v{}", self.second),
                     "kind": {"var": "checking"}, "minute": minute}}))],
             },
             5 => match self.goals.last() {
-                Some(eid) => vec![of(
+                Some(eid) => vec![football(
                     json!({"correct": {"eid": eid, "kind": {"goal": "penalty"}, "minute": minute,
                     "side": side, "player": player(rng.below(11)), "score": self.score}}),
                 )],
-                None => vec![of(json!({"clock": {"second": self.second, "running": true}}))],
+                None => vec![football(json!({"clock": {"second": self.second, "running": true}}))],
             },
-            6..20 => vec![of(json!({"clock": {"second": self.second, "running": true}}))],
+            6..20 => vec![football(json!({"clock": {"second": self.second, "running": true}}))],
             20..50 => {
                 self.corners += 1;
                 let values = json!({"corner_kicks": self.corners / 20, "passes": self.corners});
-                vec![of(json!({"stats": {"side": side, "values": values}}))]
+                vec![football(json!({"stats": {"side": side, "values": values}}))]
             }
             _ => {
                 let situation = *rng.pick(&["attack", "dangerous", "safe", "possession"]);
                 let (x, y) = (rng.below(1001), rng.below(1001));
-                vec![of(json!({"ball": {"x": x, "y": y, "side": side, "situation": situation}}))]
+                vec![football(
+                    json!({"ball": {"x": x, "y": y, "side": side, "situation": situation}}),
+                )]
             }
         };
         facts.iter().map(|fact| self.fact(fact)).collect()

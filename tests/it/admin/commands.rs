@@ -5,8 +5,8 @@ use crate::support::{Client, Closed, TestDatabase, on_sqlite};
 
 #[tokio::test]
 async fn block_closes_sockets_and_unblock_allows_them_again() {
-    on_sqlite(async |place: TestDatabase| {
-        let hub = hub_on(&place);
+    on_sqlite(async |database: TestDatabase| {
+        let hub = hub_on(&database);
         let key = key(&hub, "ann@example.org", &["websocket"]);
         let mut client = Client::connect(&hub.address, &key).await;
         client.next_of("hello").await;
@@ -35,8 +35,8 @@ async fn deletion_closes_sockets() {
 
 #[tokio::test]
 async fn granted_addon_opens_its_product() {
-    on_sqlite(async |place: TestDatabase| {
-        let hub = hub_on(&place);
+    on_sqlite(async |database: TestDatabase| {
+        let hub = hub_on(&database);
         let key = key(&hub, "ann@example.org", &[]);
         let mut before = Client::connect(&hub.address, &key).await;
         assert_eq!(before.until_closed().await, Closed(Some((4402, "addon_required".to_owned()))));
@@ -66,8 +66,8 @@ async fn granted_addon_opens_its_product() {
 /// SPEC section 3, rule 2: the badge is granted once, and cannot be obtained afterwards.
 #[tokio::test]
 async fn founders_are_granted_once() {
-    on_sqlite(async |place: TestDatabase| {
-        let hub = hub_on(&place);
+    on_sqlite(async |database: TestDatabase| {
+        let hub = hub_on(&database);
         key(&hub, "ann@example.org", &[]);
         let shown = command(&hub, &["account", "show", "ann@example.org"]);
         assert!(shown.contains("\nfounder\t-\n"), "{shown}");

@@ -8,9 +8,9 @@ async fn deductions_are_added_and_removed() {
     let hub = Hub::start_with(&["serve"], &super::QUICK);
     let mut ada = operator(&hub).await;
     let fields = |points: &'static str| {
-        let own = [("competition", "England/Championship"), ("season", "2019/20")];
+        let season = [("competition", "England/Championship"), ("season", "2019/20")];
         let team = [("team", "Wigan"), ("points", points), ("date", "2020-07-14")];
-        [own.to_vec(), team.to_vec(), vec![("reason", "administration")]].concat()
+        [season.to_vec(), team.to_vec(), vec![("reason", "administration")]].concat()
     };
     let refused = ada.fill("/admin/deductions/", "/admin/deductions/add/", &fields("0")).await;
     assert_eq!(refused.status, 400, "{refused:?}");

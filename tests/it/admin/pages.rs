@@ -214,9 +214,9 @@ async fn figures_are_live() {
 
 #[tokio::test]
 async fn accounts_are_searched_a_page_at_a_time() {
-    let place = TestDatabase::file();
-    let hub = hub_on(&place);
-    let pool = place.pool().await;
+    let database = TestDatabase::file();
+    let hub = hub_on(&database);
+    let pool = database.pool().await;
     for number in 0..60 {
         sqlx::query("INSERT INTO accounts (email, created_us, active_us) VALUES ($1, 1, 1)")
             .bind(format!("a{number}@example.org"))
@@ -239,8 +239,8 @@ async fn accounts_are_searched_a_page_at_a_time() {
 
 #[tokio::test]
 async fn granted_days_are_shown_and_their_note_is_escaped() {
-    on_sqlite(async |place: TestDatabase| {
-        let hub = hub_on(&place);
+    on_sqlite(async |database: TestDatabase| {
+        let hub = hub_on(&database);
         key(&hub, "ann@example.org", &[]);
         let page = format!("/admin/accounts/{}/", id(&hub, "ann@example.org"));
         let mut ada = operator(&hub).await;
@@ -293,8 +293,8 @@ async fn block_on_the_page_closes_sockets() {
 
 #[tokio::test]
 async fn failed_refund_is_reported() {
-    let place = TestDatabase::file();
-    let hub = hub_on(&place);
+    let database = TestDatabase::file();
+    let hub = hub_on(&database);
     key(&hub, "ann@example.org", &[]);
     let id = id(&hub, "ann@example.org");
     sqlx::query(
@@ -303,7 +303,7 @@ async fn failed_refund_is_reported() {
          VALUES ('0a0a', $1, 'card', 'odds', 1, 30, '5.00', 'USD', 0, 1, 1, 30)",
     )
     .bind(id.parse::<i64>().expect("a number"))
-    .execute(&place.pool().await)
+    .execute(&database.pool().await)
     .await
     .expect("an order");
     let page = format!("/admin/accounts/{id}/");

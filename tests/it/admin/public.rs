@@ -36,9 +36,9 @@ async fn prices_are_those_of_the_settings() {
 /// SPEC section 3, rule 5: /pricing/ shows the account's own price.
 #[tokio::test]
 async fn founder_sees_the_founder_price() {
-    let place = TestDatabase::file();
-    let hub = hub_on(&place);
-    let pool = place.pool().await;
+    let database = TestDatabase::file();
+    let hub = hub_on(&database);
+    let pool = database.pool().await;
     let session = "0b".repeat(32);
     let mut browser = Browser::new(&hub);
     browser.cookies.insert("mw_session".to_owned(), session.clone());
@@ -82,10 +82,10 @@ async fn documentation_pages_exist_and_their_links_resolve() {
                 let status = hub.get(to).await.status;
                 assert!(matches!(status, 200 | 303), "{path} leads to {link}: {status}");
             }
-            if let Some((to, place)) = link.split_once('#') {
+            if let Some((to, anchor)) = link.split_once('#') {
                 let to = if to.is_empty() { path } else { to };
                 let target = hub.get(to).await.body;
-                assert!(target.contains(&format!("id=\"{place}\"")), "{path} leads to {link}");
+                assert!(target.contains(&format!("id=\"{anchor}\"")), "{path} leads to {link}");
             }
         }
     }

@@ -107,9 +107,9 @@ async fn list_is_filtered_by_account_and_channel() {
     };
     let all = list("").await;
     assert_eq!(listed(&all).len(), 2, "{all}");
-    let own = list(&format!("?account={}", &one[..11])).await;
-    assert_eq!(listed(&own), [&*first_id], "{own}");
-    assert!(own.contains("1 of 2 open sockets match"), "{own}");
+    let of_account = list(&format!("?account={}", &one[..11])).await;
+    assert_eq!(listed(&of_account), [&*first_id], "{of_account}");
+    assert!(of_account.contains("1 of 2 open sockets match"), "{of_account}");
     assert_eq!(listed(&list("?account=nobody%40example.org").await), [""; 0]);
     assert_eq!(listed(&list("?channel=feeds").await), [&*second_id]);
     let both = list(&format!("?account={}&channel=feeds", &one[..11])).await;

@@ -39,8 +39,8 @@ async fn refused_messages_are_listed_escaped_and_bounded() {
     assert!(!all.contains(&"x".repeat(500)), "a message is not cut");
     let order = [all.find("other:3"), all.find("other:2"), all.find("acme:3"), all.find("acme:2")];
     assert!(order.is_sorted() && order[0].is_some(), "not the newest first: {order:?}");
-    let own = ada.get("/admin/sources/?source=acme").await.body;
-    assert!(own.contains("acme:2") && !own.contains("other:2"), "{own}");
+    let of_source = ada.get("/admin/sources/?source=acme").await.body;
+    assert!(of_source.contains("acme:2") && !of_source.contains("other:2"), "{of_source}");
     let none = ada.get("/admin/sources/?source=%3Cb%3E").await.body;
     assert!(none.contains("None.") && !none.contains("<b>"), "{none}");
     // Many long messages make no long page.

@@ -27,7 +27,7 @@ impl Rest for HubRest<'_> {
 }
 
 #[tokio::test]
-async fn every_match_tells_each_figure_in_one_way() {
+async fn figures_of_every_match_agree() {
     let Some(RecordedHub { hub, key }) = RecordedHub::imported() else { return };
     let rest = HubRest { hub: &hub, key: &key };
     let football = check_football(&rest).await;
@@ -48,10 +48,10 @@ async fn every_match_tells_each_figure_in_one_way() {
 async fn check_predictions(rest: &impl Rest) {
     for row in rest.all("/api/v2/predictions/?").await {
         let event = rest.get(&format!("/api/v2/events/{}/", row["id"])).await;
-        for (name, told) in row["event"].as_object().expect("an event") {
+        for (name, reported) in row["event"].as_object().expect("an event") {
             // Rows of matches have the id of the league only.
             if name != "league_name" {
-                assert_eq!(*told, event[name], "{name}: {row}");
+                assert_eq!(*reported, event[name], "{name}: {row}");
             }
         }
     }

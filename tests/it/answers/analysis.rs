@@ -89,20 +89,20 @@ async fn expected_goals_and_ratings_match_the_provider() {
         let sides = ["home", "away"].map(|side| &fixture["teams"][side]["name"]);
         let event = hub.event(sides[0], sides[1]).await;
         let actual = hub.get(&format!("/api/v2/events/{}/stats/", event["id"])).await;
-        let mut told_of_any = false;
+        let mut has_expected_goals = false;
         for (side, name) in ["home", "away"].into_iter().zip(sides) {
             let statistics = array(&fixture["statistics"]);
-            let own = statistics.iter().find(|it| it["team"]["name"] == *name);
-            let Some(own) = own else { continue };
-            let mut values = array(&own["statistics"]).iter();
+            let of_team = statistics.iter().find(|it| it["team"]["name"] == *name);
+            let Some(of_team) = of_team else { continue };
+            let mut values = array(&of_team["statistics"]).iter();
             let expected = values.find(|it| it["type"] == "expected_goals");
             let Some(expected) = expected.and_then(|it| it["value"].as_str()) else { continue };
             let expected: f64 = expected.parse().expect("a number");
             assert_eq!(actual["stats"][side]["expected_goals"], json!(expected), "{name}");
             assert_eq!(actual["stats"][side]["xg"]["actual"], json!(expected), "{name}");
-            told_of_any = true;
+            has_expected_goals = true;
         }
-        assert_eq!(event["has_xg"], json!(told_of_any));
+        assert_eq!(event["has_xg"], json!(has_expected_goals));
         let rows = hub.get(&format!("/api/v2/events/{}/player-stats/", event["id"])).await;
         let mut ratings: Vec<f64> =
             array(&rows["player_stats"]).iter().filter_map(|it| it["rating"].as_f64()).collect();
@@ -155,18 +155,19 @@ fn check_expected_goals(
     home: &impl Fn(&Value) -> bool,
     file: &str,
 ) {
-    let sum = |is_home: bool, of: &dyn Fn(u64) -> bool| -> f64 {
-        let own = shots.iter().filter(|it| home(it) == is_home && of(number(&it["period"])));
-        own.map(|it| decimal(&it["shot"]["statsbomb_xg"])).sum()
+    let sum = |is_home: bool, counts: &dyn Fn(u64) -> bool| -> f64 {
+        let counted =
+            shots.iter().filter(|it| home(it) == is_home && counts(number(&it["period"])));
+        counted.map(|it| decimal(&it["shot"]["statsbomb_xg"])).sum()
     };
     for (is_home, side) in [(true, "home"), (false, "away")] {
         let stats = &actual["stats"];
-        let of = [
+        let parts = [
             ("the match", &stats[side], sum(is_home, &|period| period < 5)),
             ("the first half", &stats["first_half"][side], sum(is_home, &|period| period == 1)),
             ("the second half", &stats["second_half"][side], sum(is_home, &|period| period == 2)),
         ];
-        for (part, actual, expected) in of {
+        for (part, actual, expected) in parts {
             let what = format!("{side} in {part} of {file}");
             check_close(decimal(&actual["expected_goals"]), expected, 1e-3, &what);
             assert_eq!(actual["xg"]["actual"], actual["expected_goals"], "{what}");
@@ -213,12 +214,12 @@ fn check_positions(actual: &Value, events: &[Value], sheet: &Value, file: &str) 
     const ON_THE_BALL: [&str; 7] =
         ["Pass", "Shot", "Carry", "Ball Receipt*", "Dribble", "Ball Recovery", "Clearance"];
     for (side, team) in ["home", "away"].into_iter().zip([&sheet["home"], &sheet["away"]]) {
-        let own = |it: &&Value| it["team"]["name"] == *team;
+        let is_of_team = |it: &&Value| it["team"]["name"] == *team;
         let keeper = array(&actual["average_positions"][side]);
         let keeper = keeper.iter().find(|it| it["pos"] == "G").expect("a goalkeeper");
-        let of_keeper = events.iter().filter(own).filter(|it| {
-            let kind = it["type"]["name"].as_str().unwrap_or_default();
-            it["player"]["name"] == keeper["name"] && ON_THE_BALL.contains(&kind)
+        let of_keeper = events.iter().filter(is_of_team).filter(|event| {
+            let kind = event["type"]["name"].as_str().unwrap_or_default();
+            event["player"]["name"] == keeper["name"] && ON_THE_BALL.contains(&kind)
         });
         let places: Vec<_> = of_keeper
             .filter(|it| number(&it["period"]) < 5)
@@ -238,8 +239,8 @@ fn check_halves(actual: &Value, file: &str) {
     let extra = array(&actual["momentum"]).iter().any(|it| decimal(&it["m"]) > 91.0);
     for side in ["home", "away"] {
         for name in ["passes", "total_shots", "corner_kicks", "fouls"] {
-            let of = |part: &Value| part[side][name].as_u64().unwrap_or(0);
-            let halves = of(&stats["first_half"]) + of(&stats["second_half"]);
+            let count = |part: &Value| part[side][name].as_u64().unwrap_or(0);
+            let halves = count(&stats["first_half"]) + count(&stats["second_half"]);
             let all = stats[side][name].as_u64().unwrap_or(0);
             let fits = if extra { halves <= all } else { halves == all };
             assert!(fits, "{name} of {side} in {file}: {halves} of {all}");
@@ -270,8 +271,8 @@ async fn check_players(hub: &RecordedHub, event: &Value, shots: &[&Value], file:
         .collect();
     let mut expected: BTreeMap<u64, f64> = BTreeMap::new();
     for shot in shots.iter().filter(|it| number(&it["period"]) < 5) {
-        let own = expected.entry(number(&shot["player"]["id"])).or_default();
-        *own += decimal(&shot["shot"]["statsbomb_xg"]);
+        let total = expected.entry(number(&shot["player"]["id"])).or_default();
+        *total += decimal(&shot["shot"]["statsbomb_xg"]);
     }
     let mut expected: Vec<f64> = expected.into_values().collect();
     actual.sort_by(f64::total_cmp);

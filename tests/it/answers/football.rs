@@ -45,28 +45,28 @@ async fn match_agrees_with_its_summary() {
     check_result(&event, &sheet, SUMMARY);
     let incidents = incidents(&hub, &event).await;
     // The sheet has the minute that is displayed, and the clock.
-    let goals = rows(&incidents, "goal", |it| {
-        let score = format!("{}-{}", it["home_score"], it["away_score"]);
-        json!([minute(it), it["is_home"], it["player"], it["goal_type"], score])
+    let goals = rows(&incidents, "goal", |row| {
+        let score = format!("{}-{}", row["home_score"], row["away_score"]);
+        json!([minute(row), row["is_home"], row["player"], row["goal_type"], score])
     });
-    let expected = array(&sheet["goals"]).iter().map(|it| {
-        let score = &it["score_after"];
-        json!([it["minute_display"], is_home(it, &sheet), it["player"], goal_type(it), score])
+    let expected = array(&sheet["goals"]).iter().map(|row| {
+        let score = &row["score_after"];
+        json!([row["minute_display"], is_home(row, &sheet), row["player"], goal_type(row), score])
     });
     assert_eq!(goals, expected.collect::<Vec<_>>());
-    let by_clock = |it: &Value| {
-        let clock = it["clock"].as_str().expect("a clock");
+    let by_clock = |row: &Value| {
+        let clock = row["clock"].as_str().expect("a clock");
         clock.split(':').next().and_then(|it| it.parse::<u64>().ok()).expect("minutes") + 1
     };
-    let cards = rows(&incidents, "card", |it| {
-        json!([minute(it), it["is_home"], it["player"], it["card_type"]])
+    let cards = rows(&incidents, "card", |row| {
+        json!([minute(row), row["is_home"], row["player"], row["card_type"]])
     });
     let expected = array(&sheet["cards"])
         .iter()
         .map(|it| json!([by_clock(it), is_home(it, &sheet), it["player"], card_type(it)]));
     assert_eq!(cards, expected.collect::<Vec<_>>());
-    let changes = rows(&incidents, "substitution", |it| {
-        json!([minute(it), it["is_home"], it["player_out"], it["player_in"]])
+    let changes = rows(&incidents, "substitution", |row| {
+        json!([minute(row), row["is_home"], row["player_out"], row["player_in"]])
     });
     let expected = array(&sheet["substitutions"])
         .iter()
@@ -96,15 +96,21 @@ async fn matches_decided_by_penalties_match_the_response() {
 
         let incidents = incidents(&hub, &event).await;
         let side = |it: &Value| json!(it["team"] == fixture["home"]);
-        let goals = rows(&incidents, "goal", |it| {
-            json!([it["minute"], it["added_time"], it["is_home"], it["player"], it["assist"]])
+        let goals = rows(&incidents, "goal", |row| {
+            json!([row["minute"], row["added_time"], row["is_home"], row["player"], row["assist"]])
         });
         let expected = array(&fixture["goals_list"])
             .iter()
             .map(|it| json!([it["minute"], it["extra"], side(it), it["player"], it["assist"]]));
         assert_eq!(goals, expected.collect::<Vec<_>>());
-        let cards = rows(&incidents, "card", |it| {
-            json!([it["minute"], it["added_time"], it["is_home"], it["player"], it["card_type"]])
+        let cards = rows(&incidents, "card", |row| {
+            json!([
+                row["minute"],
+                row["added_time"],
+                row["is_home"],
+                row["player"],
+                row["card_type"]
+            ])
         });
         let expected = array(&fixture["cards"])
             .iter()
@@ -114,12 +120,12 @@ async fn matches_decided_by_penalties_match_the_response() {
         let away = fixture["away"].as_str().expect("a name");
         for (team, is_home) in [(home, true), (away, false)] {
             let changes = incidents.iter().filter(|it| it["type"] == "substitution");
-            let own = changes.filter(|it| it["is_home"] == is_home).count();
-            assert_eq!(json!(own), fixture["substitutions"][team], "{team}");
+            let count = changes.filter(|it| it["is_home"] == is_home).count();
+            assert_eq!(json!(count), fixture["substitutions"][team], "{team}");
         }
         // The sheet has the kicks in the order of the file, which is not the order of the kicks.
-        let kicks = rows(&incidents, "penaltyShootout", |it| {
-            json!([it["is_home"], it["player"], it["text"] == "scored"])
+        let kicks = rows(&incidents, "penaltyShootout", |row| {
+            json!([row["is_home"], row["player"], row["text"] == "scored"])
         });
         let expected = array(&fixture["shootout"])
             .iter()
@@ -197,8 +203,8 @@ fn check_rows(incidents: &[Value]) {
 }
 
 fn rows(incidents: &[Value], kind: &str, row: impl Fn(&Value) -> Value) -> Vec<Value> {
-    let own = incidents.iter().filter(|it| it["type"] == kind);
-    own.map(row).collect()
+    let of_kind = incidents.iter().filter(|it| it["type"] == kind);
+    of_kind.map(row).collect()
 }
 
 /// For incidents of one minute, which have no order.
@@ -238,8 +244,8 @@ fn card_type(it: &Value) -> &'static str {
 fn part(it: &Value) -> usize {
     match &it["period"] {
         Value::String(name) => {
-            let known = ["1H", "2H", "E1", "E2", "P"].iter().position(|own| own == name);
-            known.unwrap_or_else(|| panic!("a period is {name:?}"))
+            let position = ["1H", "2H", "E1", "E2", "P"].iter().position(|label| label == name);
+            position.unwrap_or_else(|| panic!("a period is {name:?}"))
         }
         period => usize::try_from(number(period)).expect("small") - 1,
     }
@@ -286,39 +292,46 @@ fn check_result(event: &Value, sheet: &Value, file: &str) {
 }
 
 fn check_incidents(incidents: &[Value], sheet: &Value, file: &str) {
-    let goals = rows(incidents, "goal", |it| {
-        let score = format!("{}-{}", it["home_score"], it["away_score"]);
-        json!([it["minute"], it["added_time"], it["is_home"], it["player"], it["goal_type"], score])
+    let goals = rows(incidents, "goal", |row| {
+        let score = format!("{}-{}", row["home_score"], row["away_score"]);
+        json!([
+            row["minute"],
+            row["added_time"],
+            row["is_home"],
+            row["player"],
+            row["goal_type"],
+            score
+        ])
     });
-    let expected = array(&sheet["goals"]).iter().map(|it| {
-        let [minute, added] = shown(it);
-        let score = &it["score_after"];
-        json!([minute, added, is_home(it, sheet), it["player"], goal_type(it), score])
+    let expected = array(&sheet["goals"]).iter().map(|row| {
+        let [minute, added] = shown(row);
+        let score = &row["score_after"];
+        json!([minute, added, is_home(row, sheet), row["player"], goal_type(row), score])
     });
     assert_eq!(goals, expected.collect::<Vec<_>>(), "goals of {file}");
 
-    let cards = rows(incidents, "card", |it| {
-        assert_eq!(it["rescinded"], false, "{it}");
-        json!([it["minute"], it["added_time"], it["is_home"], it["player"], it["card_type"]])
+    let cards = rows(incidents, "card", |row| {
+        assert_eq!(row["rescinded"], false, "{row}");
+        json!([row["minute"], row["added_time"], row["is_home"], row["player"], row["card_type"]])
     });
-    let expected = array(&sheet["cards"]).iter().map(|it| {
-        let [minute, added] = shown(it);
-        json!([minute, added, is_home(it, sheet), it["player"], card_type(it)])
+    let expected = array(&sheet["cards"]).iter().map(|row| {
+        let [minute, added] = shown(row);
+        json!([minute, added, is_home(row, sheet), row["player"], card_type(row)])
     });
     assert_eq!(cards, expected.collect::<Vec<_>>(), "cards of {file}");
 
-    let changes = rows(incidents, "substitution", |it| {
-        json!([minute(it), it["is_home"], it["player_out"], it["player_in"]])
+    let changes = rows(incidents, "substitution", |row| {
+        json!([minute(row), row["is_home"], row["player_out"], row["player_in"]])
     });
-    let expected = array(&sheet["substitutions"]).iter().map(|it| {
+    let expected = array(&sheet["substitutions"]).iter().map(|row| {
         // If the minutes come from the record of the match, they are the displayed ones.
-        let minute = number(&it["minute"]) + u64::from(it.get("period").is_some());
-        json!([minute, is_home(it, sheet), it["off"], it["on"]])
+        let minute = number(&row["minute"]) + u64::from(row.get("period").is_some());
+        json!([minute, is_home(row, sheet), row["off"], row["on"]])
     });
     assert_eq!(sorted(changes), sorted(expected.collect()), "substitutions of {file}");
 
-    let kicks = rows(incidents, "penaltyShootout", |it| {
-        json!([it["is_home"], it["player"], it["text"] == "scored"])
+    let kicks = rows(incidents, "penaltyShootout", |row| {
+        json!([row["is_home"], row["player"], row["text"] == "scored"])
     });
     let none = Vec::new();
     let expected = sheet["shootout"].as_array().unwrap_or(&none).iter();
@@ -356,20 +369,20 @@ fn check_periods(incidents: &[Value], sheet: &Value, file: &str) {
         Some(json!("FT")),
         "the newest of {file}"
     );
-    for it in incidents.iter().filter(|it| it["type"] == "injuryTime") {
-        let is_end = [45, 90, 105, 120].contains(&number(&it["minute"]));
-        assert!(is_end && (1..30).contains(&number(&it["length"])), "{it} of {file}");
+    for row in incidents.iter().filter(|it| it["type"] == "injuryTime") {
+        let is_end = [45, 90, 105, 120].contains(&number(&row["minute"]));
+        assert!(is_end && (1..30).contains(&number(&row["length"])), "{row} of {file}");
     }
 }
 
 /// Each score is the one before it, plus one if the incident counts.
 fn check_running_score(incidents: &[Value], kind: &str, counts: impl Fn(&Value) -> bool) {
     let mut score = [0, 0];
-    for it in incidents.iter().filter(|it| it["type"] == kind) {
-        if counts(it) {
-            score[usize::from(it["is_home"] == false)] += 1;
+    for row in incidents.iter().filter(|it| it["type"] == kind) {
+        if counts(row) {
+            score[usize::from(row["is_home"] == false)] += 1;
         }
-        assert_eq!(json!([it["home_score"], it["away_score"]]), json!(score), "{it}");
+        assert_eq!(json!([row["home_score"], row["away_score"]]), json!(score), "{row}");
     }
 }
 
@@ -377,14 +390,14 @@ fn check_running_score(incidents: &[Value], kind: &str, counts: impl Fn(&Value) 
 /// of one name: Colombia had two J. Cuadrado.)
 async fn check_players(hub: &RecordedHub, event: &Value, incidents: &[Value], file: &str) {
     let mut ids: BTreeMap<&str, u64> = BTreeMap::new();
-    for it in incidents {
+    for row in incidents {
         for (name, id) in [
             ("player", "player_id"),
             ("player_in", "player_in_id"),
             ("player_out", "player_out_id"),
         ] {
-            if let Some(name) = it[name].as_str() {
-                let id = number(&it[id]);
+            if let Some(name) = row[name].as_str() {
+                let id = number(&row[id]);
                 assert_eq!(*ids.entry(name).or_insert(id), id, "{name} is two in {file}");
             }
         }
@@ -399,8 +412,11 @@ async fn check_players(hub: &RecordedHub, event: &Value, incidents: &[Value], fi
     let members: Vec<_> = lists.filter_map(Value::as_array).flatten().collect();
     for (name, id) in ids {
         let is_own = |it: &&&Value| it["name"] == name && it["id"] == id;
-        let own = members.iter().filter(is_own).count();
-        assert!(own == 1 || members.is_empty(), "{name} is {own} times in the line-ups of {file}");
+        let count = members.iter().filter(is_own).count();
+        assert!(
+            count == 1 || members.is_empty(),
+            "{name} is {count} times in the line-ups of {file}"
+        );
     }
 }
 
@@ -417,8 +433,8 @@ async fn check_counters(hub: &RecordedHub, event: &Value, sheet: &Value, file: &
         assert_eq!(of_side(side, "red_cards"), red, "{file}");
     }
     let sum = |names: &[&str]| {
-        let of = |name: &&str| of_side("home", name) + of_side("away", name);
-        names.iter().map(of).sum::<u64>()
+        let both_sides = |name: &&str| of_side("home", name) + of_side("away", name);
+        names.iter().map(both_sides).sum::<u64>()
     };
     let kinds = ["events_by_type", "events_by_name", "events_by_type_id"];
     let kinds = kinds.iter().find_map(|name| sheet[*name].as_object()).expect("counts of events");
@@ -451,9 +467,9 @@ async fn check_line_ups(hub: &RecordedHub, name: &str) {
     assert_eq!(answer["lineup_status"], "confirmed");
     for team in array(&sheet(&format!("{name}.lineups.json"))["teams"]) {
         let side = if team["team"] == events["home"] { "home" } else { "away" };
-        let own = &answer["lineups"][side];
-        assert_eq!(own["team_name"], team["team"]);
-        let [players, bench] = ["players", "substitutes"].map(|list| array(&own[list]).len());
+        let line_up = &answer["lineups"][side];
+        assert_eq!(line_up["team_name"], team["team"]);
+        let [players, bench] = ["players", "substitutes"].map(|list| array(&line_up[list]).len());
         assert_eq!((players, json!(players + bench)), (11, team["players"].clone()), "{team}");
     }
 }

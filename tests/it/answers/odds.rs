@@ -27,9 +27,9 @@ async fn highest_prices_name_their_bookmakers() {
                 row["home_team"]["name"] == expected["home"]
                     && row["away_team"]["name"] == expected["away"]
             };
-            let mut own = array(&page["results"]).iter().filter(is_own);
-            let row = own.next().unwrap_or_else(|| panic!("{expected} is not among {page}"));
-            assert!(own.next().is_none(), "{expected} is there twice");
+            let mut found = array(&page["results"]).iter().filter(is_own);
+            let row = found.next().unwrap_or_else(|| panic!("{expected} is not among {page}"));
+            assert!(found.next().is_none(), "{expected} is there twice");
             let start = expected["commence_time"].as_str().expect("a time").replace('Z', "+00:00");
             assert_eq!(row["match_date"], start);
             let odds = hub.get(&format!("/hockey/api/v2/matches/{}/odds/", row["id"])).await;
@@ -80,8 +80,8 @@ async fn check_odds_api(hub: &RecordedHub, row: &Value, expected: &Value) -> usi
     let mut prices = 0;
     for best in array(&expected["best"]) {
         let outcome = if best["name"] == expected["home"] { "home" } else { "away" };
-        let own = array(&market["outcomes"]).iter().find(|it| it["outcome"] == outcome);
-        let books = array(&own.expect("the outcome")["bookmakers"]);
+        let outcome_row = array(&market["outcomes"]).iter().find(|it| it["outcome"] == outcome);
+        let books = array(&outcome_row.expect("the outcome")["bookmakers"]);
         let named: Vec<_> = books.iter().filter(|it| it["bookmaker_slug"] != "consensus").collect();
         prices += named.len();
         for price in named {
@@ -109,8 +109,8 @@ async fn market_book_matches_its_runners() {
     assert_eq!(array(&market["outcomes"]).len(), priced.len(), "{market}");
     for runner in priced {
         let id = runner["id"].to_string();
-        let own = array(&market["outcomes"]).iter().find(|it| it["outcome"] == *id);
-        let [price] = array(&own.expect("the runner")["bookmakers"]) else {
+        let runner_row = array(&market["outcomes"]).iter().find(|it| it["outcome"] == *id);
+        let [price] = array(&runner_row.expect("the runner")["bookmakers"]) else {
             panic!("one price of {id}")
         };
         assert_eq!(price["bookmaker_slug"], "betfair");
@@ -149,7 +149,7 @@ async fn race_ends_as_its_market_was_settled() {
         );
         let bsp = odds["bsp_win"].as_f64();
         let mut stated = array(&sheet["runners"]).iter().filter_map(|it| it["bsp"].as_f64());
-        assert!(bsp.is_some_and(|bsp| stated.any(|own| (own - bsp).abs() < 1e-9)), "{odds}");
+        assert!(bsp.is_some_and(|bsp| stated.any(|price| (price - bsp).abs() < 1e-9)), "{odds}");
     }
 }
 
@@ -170,9 +170,9 @@ async fn matches_of_many_markets() {
         let closed = |status: &str| markets.iter().all(|it| it["final_status"] == status);
         let expected = if closed("CLOSED") { "finished" } else { "notstarted" };
         let mut starts: BTreeSet<_> = BTreeSet::new();
-        for it in markets {
+        for market in markets {
             starts.insert(
-                it["market_time_last"].as_str().expect("a time").replace(".000Z", "+00:00"),
+                market["market_time_last"].as_str().expect("a time").replace(".000Z", "+00:00"),
             );
         }
         for row in array(&page["results"]) {

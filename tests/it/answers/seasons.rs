@@ -41,13 +41,14 @@ async fn seasons_agree_with_their_tables() {
 
 async fn season(hub: &RecordedHub, name: &str) -> u64 {
     let leagues = hub.all("/api/v2/leagues/?include_inactive=true").await;
-    let own: Vec<_> = leagues.iter().filter(|league| league["name"] == "Premier League").collect();
-    let [league] = own[..] else { panic!("both seasons are of one league: {leagues:?}") };
+    let found: Vec<_> =
+        leagues.iter().filter(|league| league["name"] == "Premier League").collect();
+    let [league] = found[..] else { panic!("both seasons are of one league: {leagues:?}") };
     let seasons = hub.get(&format!("/api/v2/leagues/{}/seasons/", league["id"])).await;
-    let own = array(&seasons["seasons"])
+    let found = array(&seasons["seasons"])
         .iter()
-        .find(|season| season["name"].as_str().is_some_and(|own| own.ends_with(name)));
-    number(&own.unwrap_or_else(|| panic!("{name} is not among {seasons}"))["id"])
+        .find(|season| season["name"].as_str().is_some_and(|full| full.ends_with(name)));
+    number(&found.unwrap_or_else(|| panic!("{name} is not among {seasons}"))["id"])
 }
 
 fn check_results(rows: &[Value], sheet: &Value, name: &str) {
@@ -102,24 +103,25 @@ async fn check_table(hub: &RecordedHub, season: u64, rows: &[Value], sheet: &Val
     assert_eq!((sum("gf"), sum("ga")), (goals, goals));
     assert_eq!(sum("pts"), 3 * (home + away) + 2 * draws);
     let mut order = Vec::new();
-    for (place, row) in table.iter().enumerate() {
-        let own = |side: &str| {
-            let own = rows.iter().filter(|it| it[format!("{side}_team_id")] == row["team_id"]);
+    for (index, row) in table.iter().enumerate() {
+        let goals = |side: &str| {
+            let played = rows.iter().filter(|it| it[format!("{side}_team_id")] == row["team_id"]);
             let other = if side == "home" { "away" } else { "home" };
-            own.map(|it| [side, other].map(|side| number(&it[format!("{side}_score")])))
+            played
+                .map(|it| [side, other].map(|side| number(&it[format!("{side}_score")])))
                 .collect::<Vec<_>>()
         };
-        let all = [own("home"), own("away")].concat();
+        let all = [goals("home"), goals("away")].concat();
         let points: u64 = all
             .iter()
-            .map(|[own, other]| match own.cmp(other) {
+            .map(|[scored, conceded]| match scored.cmp(conceded) {
                 std::cmp::Ordering::Greater => 3,
                 std::cmp::Ordering::Equal => 1,
                 std::cmp::Ordering::Less => 0,
             })
             .sum();
         let [gf, ga] = [0, 1].map(|side: usize| all.iter().map(|it| it[side]).sum::<u64>());
-        assert_eq!(number(&row["position"]), place as u64 + 1);
+        assert_eq!(number(&row["position"]), index as u64 + 1);
         assert_eq!(json!([row["played"], row["pts"]]), json!([all.len(), points]), "{row}");
         assert_eq!(json!([row["gf"], row["ga"]]), json!([gf, ga]), "{row}");
         assert_eq!(row["gd"].as_i64(), Some(gf.cast_signed() - ga.cast_signed()), "{row}");
@@ -165,8 +167,8 @@ async fn check_prices(hub: &RecordedHub, season: u64, sheet: &Value, name: &str)
             let mut inverse = Decimal::ZERO;
             for (outcome, sum) in [("HOME", "sum_home"), ("DRAW", "sum_draw"), ("AWAY", "sum_away")]
             {
-                let own = rows.iter().filter(|row| row["outcome"] == outcome);
-                let prices: Vec<Decimal> = own.map(|row| decimal(&row[column])).collect();
+                let of_outcome = rows.iter().filter(|row| row["outcome"] == outcome);
+                let prices: Vec<Decimal> = of_outcome.map(|row| decimal(&row[column])).collect();
                 let total: Decimal = prices.iter().sum();
                 assert_eq!(total, decimal(&sums[sum]), "{sum} of {column}, {slug}, {name}");
                 inverse += prices.iter().map(|price| Decimal::ONE / price).sum::<Decimal>();

@@ -35,10 +35,10 @@ async fn football_in_play_shows_the_last_state() {
         assert_eq!(half_time, pair(&sheet["half_time"]), "{file}");
         let stats = hub.get(&format!("/api/v2/events/{id}/stats/")).await;
         for side in ["home", "away"] {
-            let own = &stats["stats"][side];
-            assert_eq!(own["yellow_cards"], sheet["yellow_cards"][side], "{side} of {file}");
+            let of_side = &stats["stats"][side];
+            assert_eq!(of_side["yellow_cards"], sheet["yellow_cards"][side], "{side} of {file}");
             if let Some(corners) = sheet.get("corners") {
-                assert_eq!(own["corner_kicks"], corners[side], "{side} of {file}");
+                assert_eq!(of_side["corner_kicks"], corners[side], "{side} of {file}");
             }
         }
         if file == TIMELINE {
@@ -53,15 +53,15 @@ async fn check_timeline(hub: &RecordedHub, id: &Value, sheet: &Value) {
     let incidents = || array(&answer["incidents"]).iter().rev();
     let actual: Vec<_> = incidents()
         .filter(|it| it["type"] != "injuryTime")
-        .map(|it| {
-            let what = if it["type"] == "period" { &it["text"] } else { &it["type"] };
-            json!([what, it["minute"], it["added_time"], it["is_home"]])
+        .map(|row| {
+            let what = if row["type"] == "period" { &row["text"] } else { &row["type"] };
+            json!([what, row["minute"], row["added_time"], row["is_home"]])
         })
         .collect();
     let expected: Vec<_> = array(&sheet["updates"])
         .iter()
-        .map(|it| {
-            let what = match it["type"].as_str() {
+        .map(|row| {
+            let what = match row["type"].as_str() {
                 Some("KickOff") => "First half",
                 Some("FirstHalfEnd") => "HT",
                 Some("SecondHalfKickOff") => "Second half",
@@ -69,8 +69,8 @@ async fn check_timeline(hub: &RecordedHub, id: &Value, sheet: &Value) {
                 Some("YellowCard") => "card",
                 other => panic!("{other:?} in the sheet"),
             };
-            let side = it["team"].as_str().map(|team| team == "home");
-            json!([what, it["elapsedRegularTime"], it["elapsedAddedTime"], side])
+            let side = row["team"].as_str().map(|team| team == "home");
+            json!([what, row["elapsedRegularTime"], row["elapsedAddedTime"], side])
         })
         .collect();
     assert_eq!(actual, expected);
@@ -79,9 +79,9 @@ async fn check_timeline(hub: &RecordedHub, id: &Value, sheet: &Value) {
     assert_eq!([period["home_score"].clone(), period["away_score"].clone()], pair(&sheet["score"]));
     let goals = incidents().filter(|it| it["type"] == "goal");
     let goals: Vec<_> = goals
-        .map(|it| {
-            let team = if it["is_home"] == true { "home" } else { "away" };
-            json!({"minute": it["minute"], "team": team})
+        .map(|row| {
+            let team = if row["is_home"] == true { "home" } else { "away" };
+            json!({"minute": row["minute"], "team": team})
         })
         .collect();
     assert_eq!(json!(goals), sheet["goals"]);
@@ -141,8 +141,8 @@ async fn tennis_in_play_shows_the_last_state() {
     assert_eq!(row["is_serving_p1"], state["server"] == "1");
     let (aces, faults) = (&sheet["by_type"]["ace"], &sheet["by_type"]["doublefault"]);
     let sum = |name: &str| {
-        let of = |player: usize| row[format!("p{player}_{name}")].as_u64().unwrap_or(0);
-        json!(of(1) + of(2))
+        let of_player = |player: usize| row[format!("p{player}_{name}")].as_u64().unwrap_or(0);
+        json!(of_player(1) + of_player(2))
     };
     assert_eq!((&sum("aces"), &sum("double_faults")), (aces, faults));
 }
@@ -158,9 +158,9 @@ async fn tennis_score_matches_the_recording() {
     assert_eq!(row["match_date"], start);
     let text = |value: &Value| json!(value.to_string());
     for player in [1, 2] {
-        let own = |name: &str| &values[format!("player{player}{name}")];
-        assert_eq!(text(&row["sets_detail"][0][format!("p{player}")]), *own("GamesWon"));
-        assert_eq!(text(&row[format!("player{player}_sets")]), *own("SetsWon"));
+        let recorded = |name: &str| &values[format!("player{player}{name}")];
+        assert_eq!(text(&row["sets_detail"][0][format!("p{player}")]), *recorded("GamesWon"));
+        assert_eq!(text(&row[format!("player{player}_sets")]), *recorded("SetsWon"));
     }
     let point =
         ["player1PointsWon", "player2PointsWon"].map(|name| values[name].as_str().expect("a call"));
@@ -211,17 +211,17 @@ async fn state_and_fixture_of_the_unified_feed() {
     for recorded in array(&change["market_list"]).iter().filter(|it| it["outcomes"] == 2) {
         let id = format!("uof-{}", recorded["id"].as_str().expect("an id"));
         // Specifiers arrive in any order, and are shown in a fixed one.
-        let specifiers = recorded["specifiers"].as_str().map(|it| {
-            let mut all: Vec<_> = it.split('|').collect();
+        let specifiers = recorded["specifiers"].as_str().map(|specifiers| {
+            let mut all: Vec<_> = specifiers.split('|').collect();
             all.sort_unstable();
             all.join("|")
         });
         let name = specifiers.map_or_else(|| id.clone(), |it| format!("{id} {it}"));
-        let own = markets.iter().find(|market| market["market"] == name);
-        let own = own.unwrap_or_else(|| panic!("{name} is not among {odds}"));
-        assert_eq!(json!(array(&own["outcomes"]).len()), recorded["outcomes"], "{name}");
+        let market = markets.iter().find(|market| market["market"] == name);
+        let market = market.unwrap_or_else(|| panic!("{name} is not among {odds}"));
+        assert_eq!(json!(array(&market["outcomes"]).len()), recorded["outcomes"], "{name}");
         let suspended = recorded["status"].as_str().is_some_and(|status| status != "1");
-        for outcome in array(&own["outcomes"]) {
+        for outcome in array(&market["outcomes"]) {
             assert_eq!(outcome["bookmakers"][0]["suspended"], suspended, "{name}");
         }
     }

@@ -28,7 +28,7 @@ async fn subscribed_frame_states_the_options() {
 #[tokio::test]
 async fn unusable_position_is_refused_with_its_reason() {
     let (_hub, mut client) = quiet().await;
-    let known = client.ask(&json!({"op": "subscribe", "id": 0, "ch": "feeds"})).await;
+    let first_answer = client.ask(&json!({"op": "subscribe", "id": 0, "ch": "feeds"})).await;
     client.next_of("image").await;
     let mut check = async |epoch: &Value, seq: u64, resumed: bool, why: Option<&str>| {
         let from = json!({"epoch": epoch, "seq": seq});
@@ -40,9 +40,9 @@ async fn unusable_position_is_refused_with_its_reason() {
             client.next_of("image").await;
         }
     };
-    let seq = known["seq"].as_u64().expect("a number");
-    check(&known["epoch"], seq, true, None).await;
-    check(&known["epoch"], seq + 1, false, Some("ahead")).await;
+    let seq = first_answer["seq"].as_u64().expect("a number");
+    check(&first_answer["epoch"], seq, true, None).await;
+    check(&first_answer["epoch"], seq + 1, false, Some("ahead")).await;
     check(&json!("0"), seq, false, Some("epoch")).await;
     check(&json!("not an epoch"), seq, false, Some("epoch")).await;
 }

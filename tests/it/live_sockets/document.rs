@@ -22,7 +22,7 @@ struct Messages<'a> {
 
 impl<'a> Messages<'a> {
     /// `does` as in the document: the hub's action, `send` or `receive`.
-    fn of(document: &'a Value, channel: &str, does: &str) -> Self {
+    fn new(document: &'a Value, channel: &str, does: &str) -> Self {
         let mut operations = document["operations"].as_object().expect("operations").values();
         let of_channel = json!({"$ref": format!("#/channels/{channel}")});
         let operation = operations.find(|it| it["action"] == does && it["channel"] == of_channel);
@@ -155,8 +155,8 @@ async fn frames_match_the_document() {
     let mut checked = Vec::new();
     let mut codes = BTreeSet::new();
     for (channel, sports) in CHANNELS {
-        let mut sent = Messages::of(&document, channel, "send");
-        let mut received = Messages::of(&document, channel, "receive");
+        let mut sent = Messages::new(&document, channel, "send");
+        let mut received = Messages::new(&document, channel, "receive");
         let path = document["channels"][channel]["address"].as_str().expect("an address");
         codes.extend(connect_unauthorized(&feed, path, &mut sent).await);
 

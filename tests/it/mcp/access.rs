@@ -81,7 +81,7 @@ async fn servers_need_a_key_and_those_of_sports_their_addon() {
     for era in ERAS {
         for path in ["/mcp", "/mcp/", "/api/mcp", "/api/mcp/"].iter().chain(&SERVERS) {
             for method in ["tools/list", "server/discover", "initialize", "tools/call"] {
-                let wrong = McpClient::new(&hub, WRONG).at(path).of(era);
+                let wrong = McpClient::new(&hub, WRONG).at(path).with_era(era);
                 for request in [
                     wrong.request(method, &json!({})),
                     wrong.request(method, &json!({})).without("authorization"),
@@ -99,7 +99,7 @@ async fn servers_need_a_key_and_those_of_sports_their_addon() {
                     assert!(schemes.iter().any(|it| it.starts_with("Bearer")), "{schemes:?}");
                 }
             }
-            let free = McpClient::new(&hub, &key).at(path).of(era);
+            let free = McpClient::new(&hub, &key).at(path).with_era(era);
             let answer = free.request("tools/list", &json!({})).send(&hub).await;
             if !path.contains("mcp") || SERVERS.contains(path) {
                 let body = answer.json();
@@ -112,7 +112,7 @@ async fn servers_need_a_key_and_those_of_sports_their_addon() {
                 let refused = refusal(&free.call("find", json!({"q": "anybody"})).await);
                 assert_eq!(refused["code"], "addon_required", "{path}: {refused}");
                 assert_eq!(refused["pricing_url"], pricing, "{path}: {refused}");
-                let paid = McpClient::new(&hub, &paid).at(path).of(era);
+                let paid = McpClient::new(&hub, &paid).at(path).with_era(era);
                 assert!(!paid.tools().await.is_empty(), "{path}");
             } else {
                 assert_eq!(answer.status, 200, "{path}: {answer:?}");
@@ -153,7 +153,7 @@ async fn quota_is_spent_by_calls_and_not_by_lists() {
     let hub = Hub::start_with(&["serve"], &[QUIET, ("LIMITS_FOOTBALL_PER_DAY", "6")]);
     for era in ERAS {
         let key = hub.key(&[]);
-        let client = McpClient::new(&hub, &key).of(era);
+        let client = McpClient::new(&hub, &key).with_era(era);
         let lists = async || {
             for method in
                 ["tools/list", "prompts/list", "resources/list", "resources/templates/list"]
@@ -199,9 +199,9 @@ async fn quota_is_spent_by_calls_and_not_by_lists() {
         };
         until("six calls", is_counted).await;
         let answer = account(&hub, &key).await;
-        let own = |it: &Value| it["product"] == "football" && it["mcp_calls"] == 6;
+        let is_football = |it: &Value| it["product"] == "football" && it["mcp_calls"] == 6;
         assert!(
-            answer["usage"]["products"].as_array().expect("a list").iter().any(own),
+            answer["usage"]["products"].as_array().expect("a list").iter().any(is_football),
             "{answer}"
         );
     }
@@ -282,14 +282,14 @@ async fn odds_of_bookmakers_need_their_addon() {
     }
     for era in ERAS {
         let uri = json!({"uri": format!("matchwire://{book}")});
-        let (_, error) = free.clone().of(era).error("resources/read", uri.clone()).await;
+        let (_, error) = free.clone().with_era(era).error("resources/read", uri.clone()).await;
         assert_eq!(
             (&error["code"], &error["data"]["code"]),
             (&json!(-32000), &json!("addon_required"))
         );
-        paid.clone().of(era).result("resources/read", uri).await;
+        paid.clone().with_era(era).result("resources/read", uri).await;
         let signals = json!({"uri": "matchwire://signals"});
-        let (_, error) = free.clone().of(era).error("resources/read", signals).await;
+        let (_, error) = free.clone().with_era(era).error("resources/read", signals).await;
         assert_eq!(error["data"]["code"], "addon_required");
     }
     let filter =

@@ -54,13 +54,13 @@ pub(super) struct Outgoing {
 impl Outgoing {
     /// Replaces a header, or adds it.
     pub(super) fn header(mut self, name: &str, value: &str) -> Self {
-        self.headers.retain(|(own, _)| !own.eq_ignore_ascii_case(name));
+        self.headers.retain(|(existing, _)| !existing.eq_ignore_ascii_case(name));
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
     pub(super) fn without(mut self, name: &str) -> Self {
-        self.headers.retain(|(own, _)| !own.eq_ignore_ascii_case(name));
+        self.headers.retain(|(existing, _)| !existing.eq_ignore_ascii_case(name));
         self
     }
 
@@ -88,7 +88,7 @@ impl McpClient {
         Self { path: path.to_owned(), ..self }
     }
 
-    pub(super) fn of(self, era: Era) -> Self {
+    pub(super) fn with_era(self, era: Era) -> Self {
         Self { era, ..self }
     }
 
@@ -249,7 +249,7 @@ impl EventStream {
 
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         let mut fields = self.head.lines().filter_map(|line| line.split_once(": "));
-        fields.find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+        fields.find(|(existing, _)| existing.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
 
     pub(super) fn is_stream(&self) -> bool {

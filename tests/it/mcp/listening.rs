@@ -62,22 +62,22 @@ async fn head(stage: &Stage, channel: &str) -> u64 {
 }
 
 #[tokio::test]
-async fn events_are_told_at_once_with_their_position() {
+async fn events_are_sent_at_once_with_their_position() {
     // Values would take an hour.
     let stage = Stage::new(&[("MCP_NOTIFY_MS", "3600000")]);
     let id = stage.football("m", ["Home", "Away"]).await;
     let channel = format!("football/{id}");
-    let own = uri(&channel);
-    let wanted = [own.clone(), uri("tennis/1"), uri("nothing"), "file:///x".to_owned()];
+    let channel_uri = uri(&channel);
+    let wanted = [channel_uri.clone(), uri("tennis/1"), uri("nothing"), "file:///x".to_owned()];
     let (mut stream, honoured) = listen(&stage.client(), &filter(&wanted)).await;
-    assert_eq!(honoured["resourceSubscriptions"], json!([own]), "only what is followed");
+    assert_eq!(honoured["resourceSubscriptions"], json!([channel_uri]), "only what is followed");
     assert_eq!(stream.header("x-accel-buffering"), Some("no"));
     assert_eq!(stream.header("content-encoding"), None);
-    for (place, eid) in ["g1", "g2", "g3"].into_iter().enumerate() {
-        let score = u32::try_from(place + 1).expect("a few");
+    for (index, eid) in ["g1", "g2", "g3"].into_iter().enumerate() {
+        let score = u32::try_from(index + 1).expect("a few");
         stage.push("football", "m", &[goal(eid, score, [score, 0])[0].clone()]).await;
         let sent = stream.next().await.expect("a message");
-        assert_eq!(sent["params"]["uri"], own, "{sent}");
+        assert_eq!(sent["params"]["uri"], channel_uri, "{sent}");
         assert_eq!(meta(&sent)["org.matchwire/events"], true, "{sent}");
         let image = stage.hub.json(&stage.key, &format!("/stream/v1/channels/{channel}")).await;
         assert_eq!(meta(&sent)["org.matchwire/epoch"], image["epoch"], "{sent}");
@@ -95,7 +95,7 @@ async fn events_are_told_at_once_with_their_position() {
 }
 
 #[tokio::test]
-async fn values_are_coalesced_and_the_last_one_is_told() {
+async fn values_are_coalesced_to_the_last_one() {
     const NOTIFY_MS: u64 = 200;
     let stage = Stage::new(&[("MCP_NOTIFY_MS", "200")]);
     let id = stage.football("m", ["Home", "Away"]).await;
@@ -146,7 +146,7 @@ async fn beginning_and_end_of_matches_change_the_list() {
 }
 
 #[tokio::test]
-async fn account_has_so_many_streams_and_gets_its_places_back() {
+async fn streams_of_an_account_are_limited_and_released() {
     let stage = Stage::new(&[("MCP_LISTENS_MAX_PER_ACCOUNT", "4")]);
     let id = stage.football("m", ["Home", "Away"]).await;
     let wanted = filter(&[uri(&format!("football/{id}"))]);
@@ -158,10 +158,10 @@ async fn account_has_so_many_streams_and_gets_its_places_back() {
         open.push(listen(&client, &wanted).await.0);
     }
     let messages = open.iter_mut().map(|stream| Box::pin(stream.next_within(PATIENCE)));
-    let (refused, place, _) = select_all(messages).await;
+    let (refused, index, _) = select_all(messages).await;
     let refused = refused.expect("a refusal");
     assert_eq!(refused["error"]["data"]["code"], "too_many_streams", "{refused}");
-    open.remove(place);
+    open.remove(index);
     // The code with which a further stream is refused.
     let refusal = async |within: Duration| {
         let mut fifth = EventStream::open(&client, LISTEN, &wanted).await;
@@ -266,9 +266,9 @@ async fn stream_follows_so_many_resources() {
 
 /// An older client has no such method: it calls `wait_for_change`.
 #[tokio::test]
-async fn older_clients_are_not_promised_what_they_would_not_hear() {
+async fn older_clients_cannot_subscribe_to_resources() {
     let stage = Stage::shared();
-    let legacy = stage.client().of(super::client::Era::Legacy);
+    let legacy = stage.client().with_era(super::client::Era::Legacy);
     let (_, error) = legacy.error("resources/subscribe", json!({"uri": uri("football")})).await;
     assert_eq!(error["code"], -32601, "{error}");
 }

@@ -57,16 +57,17 @@ async fn lists_of_tools_are_stable_complete_and_short_on_request() {
     let other_key = other.key(&["sports"]);
     for (path, count) in SERVERS {
         for era in ERAS {
-            let client = McpClient::new(&hub, &key).at(path).of(era);
+            let client = McpClient::new(&hub, &key).at(path).with_era(era);
             let full = client.tools().await;
             assert_eq!(full.len(), count, "{path}");
             assert_eq!(full, client.tools().await, "{path}: another order");
-            let elsewhere = McpClient::new(&other, &other_key).at(path).of(era).tools().await;
+            let elsewhere = McpClient::new(&other, &other_key).at(path).with_era(era).tools().await;
             assert_eq!(full, elsewhere, "{path}: other in another process");
-            let explicit = McpClient::new(&hub, &key).at(&format!("{path}?tools=full")).of(era);
+            let explicit =
+                McpClient::new(&hub, &key).at(&format!("{path}?tools=full")).with_era(era);
             assert_eq!(full, explicit.tools().await);
 
-            let core = McpClient::new(&hub, &key).at(&format!("{path}?tools=core")).of(era);
+            let core = McpClient::new(&hub, &key).at(&format!("{path}?tools=core")).with_era(era);
             let core = core.result("tools/list", json!({})).await;
             let bytes = core.to_string().len();
             assert!(bytes < CORE_BYTES_MAX, "{path}: {bytes} bytes");
@@ -134,7 +135,7 @@ async fn tools_are_described_as_the_specification_demands() {
             );
         }
         // A client of 2025-11-25 gets fields of its time.
-        let legacy = client.of(Era::Legacy).result("tools/list", json!({})).await;
+        let legacy = client.with_era(Era::Legacy).result("tools/list", json!({})).await;
         assert_eq!(names(legacy["tools"].as_array().expect("a list")), names(tools));
     }
 }
@@ -144,11 +145,11 @@ async fn tools_are_described_as_the_specification_demands() {
 async fn names_differ_between_servers_and_old_ones_answer() {
     let hub = Hub::quiet();
     let key = hub.key(&["sports"]);
-    let (mut own, mut prefixed) = (BTreeSet::new(), BTreeSet::new());
+    let (mut plain, mut prefixed) = (BTreeSet::new(), BTreeSet::new());
     for (path, count) in SERVERS {
         let client = McpClient::new(&hub, &key).at(path);
         for name in ["find", "check_matches", "wait_for_change"] {
-            assert!(own.insert(own_name(path, name)), "{path}: {name}");
+            assert!(plain.insert(own_name(path, name)), "{path}: {name}");
         }
         let found = client.answer(&own_name(path, "find"), json!({"q": "nobody"})).await;
         let by_its_old_name = client.answer("find", json!({"q": "nobody"})).await;

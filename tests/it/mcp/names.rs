@@ -22,12 +22,12 @@ const HOSTILE: [&str; 5] = [
 async fn hidden_characters_of_names_reach_no_client() {
     let stage = Stage::new(&[]);
     let mut ids = Vec::new();
-    for (place, name) in HOSTILE.into_iter().enumerate() {
+    for (index, name) in HOSTILE.into_iter().enumerate() {
         let away = format!("{name}{}", "x".repeat(150));
-        ids.push(stage.football(&format!("m{place}"), [name, &away]).await);
+        ids.push(stage.football(&format!("m{index}"), [name, &away]).await);
     }
     for era in ERAS {
-        let client = stage.client().of(era);
+        let client = stage.client().with_era(era);
         check_all(&stage, &client, &ids).await;
     }
     let detail = stage.client().answer("get_match_detail", json!({"match_id": ids[0]})).await;
@@ -36,7 +36,7 @@ async fn hidden_characters_of_names_reach_no_client() {
 
 async fn check_all(stage: &Stage, client: &McpClient, ids: &[u64]) {
     let checker = Checker::new(client.clone()).await;
-    for (place, id) in ids.iter().enumerate() {
+    for (index, id) in ids.iter().enumerate() {
         for tool in [
             "get_match_detail",
             "get_match_h2h",
@@ -56,7 +56,7 @@ async fn check_all(stage: &Stage, client: &McpClient, ids: &[u64]) {
             assert!(answer.is_ok(), "{tool}: {answer:?}");
         }
         // The refusals repeat what they were given.
-        let hostile = HOSTILE[place];
+        let hostile = HOSTILE[index];
         for (tool, arguments) in [
             ("get_team_detail", json!({"team_id": hostile})),
             ("get_team_detail", json!({"team_id": format!("{hostile}none")})),
@@ -91,14 +91,14 @@ async fn check_all(stage: &Stage, client: &McpClient, ids: &[u64]) {
     check_text("completion", &client.result("completion/complete", completed).await);
     // A goal by somebody with such a name, while a call waits.
     let player = json!({"name": HOSTILE[0], "key": "p"});
-    let place = if client.era == Era::Modern { 0 } else { 1 };
+    let index = if client.era == Era::Modern { 0 } else { 1 };
     let goal = json!({"football": {"incident": {
-        "eid": format!("g{place}"), "kind": {"goal": "regular"}, "minute": 3, "side": "home", "player": player,
+        "eid": format!("g{index}"), "kind": {"goal": "regular"}, "minute": 3, "side": "home", "player": player,
     }}});
-    let waiting = json!({"match_id": ids[place], "timeout_s": 30});
+    let waiting = json!({"match_id": ids[index], "timeout_s": 30});
     let pushing = async {
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-        stage.hub.push(&stage.feed_key, &[line("football", &format!("m{place}"), &goal)]).await;
+        stage.hub.push(&stage.feed_key, &[line("football", &format!("m{index}"), &goal)]).await;
     };
     let (answer, ()) = tokio::join!(checker.call("wait_for_change", &waiting), pushing);
     assert_eq!(answer.expect("an answer")["data"]["changed"], true);

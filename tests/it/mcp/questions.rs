@@ -263,7 +263,7 @@ impl World {
     }
 
     fn game(&self, id: u64) -> &Game {
-        &self.games.iter().find(|(own, _)| *own == id).expect("a match").1
+        &self.games.iter().find(|(other_id, _)| *other_id == id).expect("a match").1
     }
 
     /// A figure of the season.
@@ -302,8 +302,8 @@ impl World {
                 let club =
                     name.strip_prefix("wins of ").unwrap_or_else(|| panic!("no figure {name}"));
                 let has_won = |game: &&Game| {
-                    let own = usize::from(game.sides[1] == club);
-                    game.goals[own] > game.goals[1 - own]
+                    let side = usize::from(game.sides[1] == club);
+                    game.goals[side] > game.goals[1 - side]
                 };
                 json!(games.filter(has_won).count())
             }
@@ -326,16 +326,16 @@ impl World {
         match kind {
             "rows" => rows(data) == self.select(&parts),
             "set" => {
-                let (mut own, mut expected) = (rows(data), self.select(&parts));
-                own.sort_unstable();
+                let (mut actual, mut expected) = (rows(data), self.select(&parts));
+                actual.sort_unstable();
                 expected.sort_unstable();
-                own == expected
+                actual == expected
             }
             "match" => {
                 let id = self.select(&parts)[0];
-                let own =
+                let actual =
                     ["id", "event_id", "match_id"].iter().find_map(|name| data[*name].as_u64());
-                own == Some(id) || !data["positions"][format!("football/{id}")].is_null()
+                actual == Some(id) || !data["positions"][format!("football/{id}")].is_null()
             }
             kind => {
                 let (pointer, expected) =
@@ -344,7 +344,7 @@ impl World {
                     Some(literal) => serde_json::from_str(literal).expect("JSON"),
                     None => self.figure(expected, &parts),
                 };
-                data.pointer(pointer).is_some_and(|own| is_equal(own, &expected))
+                data.pointer(pointer).is_some_and(|actual| is_equal(actual, &expected))
             }
         }
     }
@@ -378,12 +378,12 @@ fn rows(data: &Value) -> Vec<u64> {
     rows.filter_map(id).collect()
 }
 
-fn is_equal(own: &Value, expected: &Value) -> bool {
+fn is_equal(actual: &Value, expected: &Value) -> bool {
     let number = |value: &Value| match value {
         Value::String(text) => text.parse().ok(),
         value => value.as_f64(),
     };
-    own == expected || number(own).is_some_and(|own: f64| number(expected) == Some(own))
+    actual == expected || number(actual).is_some_and(|actual: f64| number(expected) == Some(actual))
 }
 
 #[expect(clippy::print_stdout, reason = "the share is a measurement")]

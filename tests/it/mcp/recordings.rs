@@ -60,7 +60,7 @@ const IDS: [(&str, &[&str]); 12] = [
 ];
 
 /// A server whose tools are called for all that a hub has of its sport.
-struct Subject<'a> {
+struct TestedServer<'a> {
     hub: &'a Hub,
     key: String,
     checker: Checker,
@@ -73,7 +73,7 @@ struct Subject<'a> {
     refused: BTreeMap<String, BTreeSet<String>>,
 }
 
-impl<'a> Subject<'a> {
+impl<'a> TestedServer<'a> {
     async fn new(
         hub: &'a Hub,
         path: &str,
@@ -120,8 +120,8 @@ impl<'a> Subject<'a> {
             }
             Err(refusal) => {
                 let code = refusal["code"].as_str().expect("a code").to_owned();
-                let known = ["not_available", "ended", "not_live"];
-                assert!(known.contains(&&*code), "{tool} {arguments}: {refusal}");
+                let allowed = ["not_available", "ended", "not_live"];
+                assert!(allowed.contains(&&*code), "{tool} {arguments}: {refusal}");
                 self.refused.entry(tool.to_owned()).or_default().insert(code);
             }
         }
@@ -139,16 +139,16 @@ impl<'a> Subject<'a> {
                 let found = places.iter().filter_map(|at| row.pointer(at)?.as_u64());
                 ids.entry(name).or_default().extend(found);
             }
-            let own = row["id"].as_u64().expect("an id");
-            ids.entry("match_id").or_default().insert(own);
-            ids.entry("race_id").or_default().insert(own);
+            let id = row["id"].as_u64().expect("an id");
+            ids.entry("match_id").or_default().insert(id);
+            ids.entry("race_id").or_default().insert(id);
         }
         for (name, path) in self.lists {
             let path = path.replace("{}", &rows[0]["id"].to_string());
             let rows = self.hub.json(&self.key, &path).await;
             let rows = rows["results"].as_array().expect("rows").clone();
-            let own = rows.iter().filter_map(|row| row["id"].as_u64());
-            ids.entry(name).or_default().extend(own.take(8));
+            let listed = rows.iter().filter_map(|row| row["id"].as_u64());
+            ids.entry(name).or_default().extend(listed.take(8));
         }
         let matches: Vec<u64> = ids["match_id"].iter().copied().collect();
         for tool in &tools {
@@ -191,8 +191,8 @@ impl<'a> Subject<'a> {
             let one = match self.checker.call(name, &json!({})).await {
                 Err(refusal) if refusal["code"] == "bad_argument" => {
                     let message = refusal["message"].as_str().expect("a text");
-                    let mut known = IDS.iter().map(|(name, _)| *name);
-                    let required = known.find(|it| message.starts_with(it));
+                    let mut id_names = IDS.iter().map(|(name, _)| *name);
+                    let required = id_names.find(|it| message.starts_with(it));
                     Some(required.unwrap_or_else(|| panic!("{name}: {refusal}")))
                 }
                 Ok(_) | Err(_) => None,
@@ -256,9 +256,9 @@ pub(crate) async fn check_boards(
         let answer = client.answer("check_matches", json!({"match_ids": ids})).await;
         let checked = answer["data"]["matches"].as_array().expect("matches");
         for row in some {
-            let own = checked.iter().find(|it| it["match_id"] == row["id"]);
-            let own = own.unwrap_or_else(|| panic!("{row} is not in {answer}"));
-            assert_eq!(own["score"], score(row), "{row}");
+            let match_row = checked.iter().find(|it| it["match_id"] == row["id"]);
+            let match_row = match_row.unwrap_or_else(|| panic!("{row} is not in {answer}"));
+            assert_eq!(match_row["score"], score(row), "{row}");
         }
     }
 }
@@ -267,7 +267,7 @@ pub(crate) async fn check_boards(
 async fn every_tool_answers_what_rest_answers_about_archived_matches() {
     let Some(imported) = imported() else { return };
     let hub = imported.hub();
-    let mut football = Subject::new(
+    let mut football = TestedServer::new(
         &hub,
         "/mcp",
         "/api/v2/events/?date_from=2000-01-01&",
@@ -281,7 +281,7 @@ async fn every_tool_answers_what_rest_answers_about_archived_matches() {
     .await;
     football.run().await;
     football.check_answered(&["wait_for_change", "get_money"]);
-    let mut tennis = Subject::new(
+    let mut tennis = TestedServer::new(
         &hub,
         "/tennis/mcp",
         "/tennis/api/v2/matches/?date_from=2000-01-01&",
@@ -316,7 +316,7 @@ async fn every_tool_answers_what_rest_answers_about_replayed_matches() {
     client.subscribe("feeds").await;
     client.until(ended).await;
     let mut football =
-        Subject::new(&hub, "/mcp", "/api/v2/events/?date_from=2000-01-01&", &[]).await;
+        TestedServer::new(&hub, "/mcp", "/api/v2/events/?date_from=2000-01-01&", &[]).await;
     football.run().await;
     let mut streamed = 0;
     for row in football.all("/api/v2/events/?").await {
@@ -327,14 +327,14 @@ async fn every_tool_answers_what_rest_answers_about_replayed_matches() {
         assert!(football.answered.contains_key(name), "{name}: {:?}", football.refused);
     }
     let matches = "/tennis/api/v2/matches/?date_from=2000-01-01&";
-    let mut tennis = Subject::new(&hub, "/tennis/mcp", matches, &[]).await;
+    let mut tennis = TestedServer::new(&hub, "/tennis/mcp", matches, &[]).await;
     tennis.run().await;
     tennis.check_answered(&["wait_for_change", "get_predictions"]);
     for row in tennis.all(matches).await {
         check_stream(&hub, &tennis.key, "tennis", &row).await;
     }
     let matches = "/hockey/api/v2/matches/?date_from=2000-01-01&";
-    let mut hockey = Subject::new(&hub, "/hockey/mcp", matches, &[]).await;
+    let mut hockey = TestedServer::new(&hub, "/hockey/mcp", matches, &[]).await;
     hockey.run().await;
     hockey.check_answered(&["wait_for_change", "get_predictions"]);
     for row in hockey.all(matches).await {
@@ -342,7 +342,7 @@ async fn every_tool_answers_what_rest_answers_about_replayed_matches() {
     }
     let runners = &[("runner_id", "/horseracing/api/v2/runners/?race={}")];
     let matches = "/horseracing/api/v2/races/?date_from=2000-01-01&";
-    let mut racing = Subject::new(&hub, "/horseracing/mcp", matches, runners).await;
+    let mut racing = TestedServer::new(&hub, "/horseracing/mcp", matches, runners).await;
     racing.run().await;
     racing.check_races_by_name().await;
     racing.check_answered(&["get_horse", "get_jockey", "wait_for_change"]);

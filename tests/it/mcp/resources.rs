@@ -27,10 +27,13 @@ async fn documents_of_channels_are_resources() {
     let odds = format!("/stream/v1/channels/football/{id}/odds/alpha");
     stage.hub.json_until(&stage.key, &odds, |image| image["seq"].is_u64()).await;
     stage.push("football", "m", &goal("g1", 4, [1, 0])).await;
-    let own = format!("/stream/v1/channels/football/{id}");
-    stage.hub.json_until(&stage.key, &own, |image| image["data"]["score"]["home"] == 1).await;
+    let channel_path = format!("/stream/v1/channels/football/{id}");
+    stage
+        .hub
+        .json_until(&stage.key, &channel_path, |image| image["data"]["score"]["home"] == 1)
+        .await;
     for era in ERAS {
-        let client = stage.client().of(era);
+        let client = stage.client().with_era(era);
         let read = async |path: &str| {
             client.result("resources/read", json!({"uri": format!("matchwire://{path}")})).await
         };
@@ -59,7 +62,7 @@ async fn documents_of_channels_are_resources() {
         let value = document(&of_match);
         assert_eq!(value["data"]["score"], json!({"home": 1, "away": 0}), "{value}");
         assert_eq!(value["feed"], "live", "{value}");
-        let image = stage.hub.json(&stage.key, &own).await;
+        let image = stage.hub.json(&stage.key, &channel_path).await;
         assert_eq!(value["position"], json!({"epoch": image["epoch"], "seq": image["seq"]}));
         if era == Era::Modern {
             assert_eq!(
@@ -154,7 +157,7 @@ async fn arguments_of_templates_and_prompts_are_completed() {
     let is_known = |page: &Value| page.to_string().contains("alpha");
     stage.hub.json_until(&stage.key, "/api/v2/bookmakers/", is_known).await;
     for era in ERAS {
-        let client = stage.client().of(era);
+        let client = stage.client().with_era(era);
         let complete = async |reference: Value, name: &str, value: &str| -> Vec<String> {
             let params = json!({"ref": reference, "argument": {"name": name, "value": value}});
             let completed = client.result("completion/complete", params).await;
@@ -185,7 +188,7 @@ async fn prompts_need_their_arguments() {
     let hub = Hub::quiet();
     let key = hub.key(&[]);
     for era in ERAS {
-        let client = super::client::McpClient::new(&hub, &key).of(era);
+        let client = super::client::McpClient::new(&hub, &key).with_era(era);
         let listed = client.result("prompts/list", json!({})).await;
         let listed = listed["prompts"].as_array().expect("a list");
         let names: Vec<&str> = listed.iter().filter_map(|it| it["name"].as_str()).collect();
@@ -193,9 +196,9 @@ async fn prompts_need_their_arguments() {
         for prompt in listed {
             let name = &prompt["name"];
             let arguments = prompt["arguments"].as_array().expect("arguments");
-            let given = arguments.iter().map(|it| {
-                assert_eq!(it["required"], true, "{name}");
-                (it["name"].as_str().expect("a name").to_owned(), json!("Alpha v Beta (7)"))
+            let given = arguments.iter().map(|argument| {
+                assert_eq!(argument["required"], true, "{name}");
+                (argument["name"].as_str().expect("a name").to_owned(), json!("Alpha v Beta (7)"))
             });
             let given: Value = given.collect::<serde_json::Map<_, _>>().into();
             let got = client.result("prompts/get", json!({"name": name, "arguments": given})).await;

@@ -121,9 +121,13 @@ pub(super) async fn compare_with_rest(hub: &Hub, key: &str, what: &str, answer: 
     let rest = hub.get_as(key, path).await;
     assert_eq!(rest.status, 200, "{what}: {path}: {}", rest.body);
     if let Some(position) = rest.header("x-matchwire-seq") {
-        let own = &answer["position"];
-        let own = format!("{}:{}", own["epoch"].as_str().unwrap_or_default(), own["seq"]);
-        assert_eq!(own, position, "{what}");
+        let tool_position = &answer["position"];
+        let tool_position = format!(
+            "{}:{}",
+            tool_position["epoch"].as_str().unwrap_or_default(),
+            tool_position["seq"]
+        );
+        assert_eq!(tool_position, position, "{what}");
     }
     let cuts = answer["truncated"].as_array().into_iter().flatten();
     let cuts = cuts.map(|cut| (cut["at"].as_str().expect("a pointer").to_owned(), cut.clone()));
@@ -152,21 +156,21 @@ pub(super) async fn compare_lines_with_rest(hub: &Hub, key: &str, what: &str, an
     let lines = rows(&answer["data"]);
     let rest = rows(&hub.json(key, path).await);
     assert!(lines.len() <= rest.len(), "{what}: {} lines of {}", lines.len(), rest.len());
-    let mut places = Vec::new();
+    let mut indexes = Vec::new();
     for line in &lines {
-        let place = rest.iter().position(|row| row["id"] == line["id"]);
-        let place = place.unwrap_or_else(|| panic!("{what}: {line} is not at {path}"));
-        places.push(place);
+        let index = rest.iter().position(|row| row["id"] == line["id"]);
+        let index = index.unwrap_or_else(|| panic!("{what}: {line} is not at {path}"));
+        indexes.push(index);
         for (name, value) in line.as_object().expect("a line") {
             // A team of another sport is its name and its id.
-            let id_of = name.strip_suffix("_id").map(|base| &rest[place][base]["id"]);
-            let of_rest = [Some(&rest[place][name]), Some(&rest[place][name]["name"]), id_of];
+            let id_of = name.strip_suffix("_id").map(|base| &rest[index][base]["id"]);
+            let of_rest = [Some(&rest[index][name]), Some(&rest[index][name]["name"]), id_of];
             let is_equal =
                 ADDED.contains(&&**name) || of_rest.into_iter().flatten().any(|it| it == value);
-            assert!(is_equal, "{what}: {name} is {value}, not {}", rest[place][name]);
+            assert!(is_equal, "{what}: {name} is {value}, not {}", rest[index][name]);
         }
     }
-    assert!(places.is_sorted(), "{what}: {places:?}");
+    assert!(indexes.is_sorted(), "{what}: {indexes:?}");
 }
 
 struct Comparison {
@@ -174,38 +178,40 @@ struct Comparison {
 }
 
 impl Comparison {
-    fn check(&self, own: &Value, rest: &Value, at: &str, is_root: bool) -> Result<(), String> {
-        let differs = || Err(format!("at {at:?}: {own} is not {rest}"));
+    fn check(&self, tool: &Value, rest: &Value, at: &str, is_root: bool) -> Result<(), String> {
+        let differs = || Err(format!("at {at:?}: {tool} is not {rest}"));
         let shown = |len: usize, total: usize| {
             let Some(cut) = self.cuts.get(at) else { return len == total };
             cut["shown"].as_u64() == Some(len as u64) && len <= total
         };
-        match (own, rest) {
-            (Value::Array(own), Value::Array(rest)) => {
-                if !shown(own.len(), rest.len()) {
-                    return Err(format!("at {at:?}: {} rows are not {}", own.len(), rest.len()));
+        match (tool, rest) {
+            (Value::Array(tool), Value::Array(rest)) => {
+                if !shown(tool.len(), rest.len()) {
+                    return Err(format!("at {at:?}: {} rows are not {}", tool.len(), rest.len()));
                 }
-                let pairs = own.iter().zip(rest).enumerate();
-                for (place, (own, rest)) in pairs {
-                    self.check(own, rest, &format!("{at}/{place}"), false)?;
+                let pairs = tool.iter().zip(rest).enumerate();
+                for (index, (tool, rest)) in pairs {
+                    self.check(tool, rest, &format!("{at}/{index}"), false)?;
                 }
                 Ok(())
             }
-            (Value::Object(own), Value::Object(rest)) => self.check_fields(own, rest, at, is_root),
+            (Value::Object(tool), Value::Object(rest)) => {
+                self.check_fields(tool, rest, at, is_root)
+            }
             (Value::String(text), Value::String(rest)) => {
                 let rest: String = rest.chars().filter(|letter| !is_hidden(*letter)).collect();
                 let begin = text.strip_suffix('…').filter(|_| text.chars().count() >= 200);
                 let is_same = *text == rest || begin.is_some_and(|begin| rest.starts_with(begin));
                 if is_same { Ok(()) } else { differs() }
             }
-            _ if own == rest => Ok(()),
+            _ if tool == rest => Ok(()),
             _ => differs(),
         }
     }
 
     fn check_fields(
         &self,
-        own: &Map<String, Value>,
+        tool: &Map<String, Value>,
         rest: &Map<String, Value>,
         at: &str,
         is_root: bool,
@@ -220,13 +226,13 @@ impl Comparison {
         let is_cut = self.cuts.contains_key(at);
         for (name, value) in rest.iter().filter(|(name, value)| !is_left_out(name, value)) {
             let at = format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"));
-            match own.get(name) {
-                Some(own) => self.check(own, value, &at, false)?,
+            match tool.get(name) {
+                Some(tool) => self.check(tool, value, &at, false)?,
                 None if is_cut => {}
                 None => return Err(format!("{at:?} is missing: {value}")),
             }
         }
-        let added = own.keys().find(|name| rest.get(*name).is_none_or(Value::is_null));
+        let added = tool.keys().find(|name| rest.get(*name).is_none_or(Value::is_null));
         added.map_or(Ok(()), |name| Err(format!("{at}/{name} is not in REST")))
     }
 }

@@ -103,7 +103,7 @@ async fn two_thousand_matches_stay_within_every_bound() {
     // Ten names in 4 KiB, and the one that was asked for is the first.
     let found = checker.call("find", &json!({"q": club(1234)})).await.expect("an answer");
     // A match of the team fits as well as the team.
-    let best: Vec<&Value> = (0..2).map(|place| &found["data"]["results"][place]["name"]).collect();
+    let best: Vec<&Value> = (0..2).map(|index| &found["data"]["results"][index]["name"]).collect();
     assert!(best.contains(&&json!(club(1234))), "{found}");
     assert!(found.to_string().len() <= 4 * 1024);
     let found = checker.call("find", &json!({"q": format!("{} v {}", club(600), club(601))})).await;

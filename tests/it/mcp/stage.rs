@@ -81,14 +81,14 @@ impl Stage {
     /// The id of the match with this home side, once REST lists it.
     pub(super) async fn id(&self, path: &str, home: &str) -> u64 {
         let rows = |page: &Value| page.get("results").or_else(|| page.get("events")).cloned();
-        let own = |page: &Value| -> Option<u64> {
+        let id_in = |page: &Value| -> Option<u64> {
             let rows = rows(page).unwrap_or_else(|| page.clone());
             let mut rows = rows.as_array()?.iter();
             rows.find(|row| row["home_team"] == home || row["home_team"]["name"] == home)?["id"]
                 .as_u64()
         };
-        let page = self.hub.json_until(&self.key, path, |page| own(page).is_some()).await;
-        own(&page).expect("it is there")
+        let page = self.hub.json_until(&self.key, path, |page| id_in(page).is_some()).await;
+        id_in(&page).expect("it is there")
     }
 }
 

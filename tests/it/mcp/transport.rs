@@ -28,15 +28,15 @@ fn quiet() -> (Arc<Hub>, McpClient) {
 #[tokio::test]
 async fn foreign_hosts_and_origins_are_403() {
     let (hub, client) = quiet();
-    let own = format!("http://{}", hub.address);
+    let hub_origin = format!("http://{}", hub.address);
     let port = hub.address.rsplit_once(':').expect("a port").1;
     for era in ERAS {
-        let request = client.clone().of(era).request("tools/list", &json!({}));
+        let request = client.clone().with_era(era).request("tools/list", &json!({}));
         let origin =
             async |origin: &str| request.clone().header("origin", origin).send(&hub).await.status;
         assert_eq!(request.send(&hub).await.status, 200, "without an origin");
         for allowed in [
-            own.as_str(),
+            hub_origin.as_str(),
             &format!("http://localhost:{port}"),
             "http://localhost:6274",
             "http://[::1]:80",
@@ -108,14 +108,14 @@ async fn only_post_is_served() {
 #[tokio::test]
 async fn wrong_messages_are_refused_with_the_codes_of_the_specification() {
     let (hub, client) = quiet();
-    let legacy = client.clone().of(Era::Legacy);
+    let legacy = client.clone().with_era(Era::Legacy);
 
     let (status, error) = client.error("nothing/at/all", json!({})).await;
     assert_eq!((status, &error["code"]), (404, &json!(-32601)), "{error}");
     let (_, error) = legacy.error("nothing/at/all", json!({})).await;
     assert_eq!(error["code"], -32601, "{error}");
     for era in ERAS {
-        let client = client.clone().of(era);
+        let client = client.clone().with_era(era);
         let (_, error) =
             client.error("tools/call", json!({"name": "get_match_detials", "arguments": {}})).await;
         assert_eq!(
@@ -184,7 +184,7 @@ async fn headers_that_contradict_the_body_are_refused() {
 #[tokio::test]
 async fn older_clients_are_served_without_a_session() {
     let (hub, client) = quiet();
-    let legacy = client.clone().of(Era::Legacy);
+    let legacy = client.clone().with_era(Era::Legacy);
     let answer = initialize(&legacy).await;
     assert_eq!(answer["protocolVersion"], "2025-11-25", "{answer}");
     assert_eq!(answer["serverInfo"]["name"], "matchwire-football", "{answer}");
@@ -241,7 +241,7 @@ async fn browsers_may_send_the_headers_of_the_protocol() {
 async fn usual_calls_are_answered_like_unusual_ones() {
     let (hub, client) = quiet();
     for era in ERAS {
-        let client = client.clone().of(era);
+        let client = client.clone().with_era(era);
         for (tool, arguments) in [
             ("list_leagues", json!({})),
             ("list_leagues", json!({"limit": 3})),

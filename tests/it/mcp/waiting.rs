@@ -34,7 +34,7 @@ async fn waiting_calls_return_on_what_happens_and_miss_nothing_between() {
         let name = format!("m{era:?}");
         let home = format!("Home {era:?}");
         let id = stage.football(&name, [&home, "Away"]).await;
-        follow(&stage, &stage.client().of(era), &name, id).await;
+        follow(&stage, &stage.client().with_era(era), &name, id).await;
     }
 }
 
@@ -179,7 +179,7 @@ async fn many_events_come_in_several_answers_each_once() {
 }
 
 #[tokio::test]
-async fn position_of_another_epoch_is_told_as_missed() {
+async fn position_of_another_epoch_is_reported_as_missed() {
     let stage = Stage::shared();
     let id = stage.football("m", ["Home", "Away"]).await;
     let channel = format!("football/{id}");
@@ -212,11 +212,11 @@ async fn position_of_another_epoch_is_told_as_missed() {
 
 /// A place is free again when its call ends, also when the client leaves in the middle.
 #[tokio::test]
-async fn account_has_so_many_waiting_calls_and_gets_its_places_back() {
+async fn waiting_calls_of_an_account_are_limited_and_released() {
     let stage = Stage::new(&[("MCP_WAITS_MAX_PER_ACCOUNT", "2")]);
     let id = stage.football("m", ["Home", "Away"]).await;
     for era in ERAS {
-        let client = stage.client().of(era);
+        let client = stage.client().with_era(era);
         let is_full = async || {
             let probe =
                 client.call("wait_for_change", json!({"match_id": id, "timeout_s": 0})).await;
@@ -241,7 +241,7 @@ async fn account_has_so_many_waiting_calls_and_gets_its_places_back() {
 
 /// A client that asks for progress gets a stream, and the answer as its last message.
 #[tokio::test]
-async fn progress_is_told_to_those_who_ask() {
+async fn progress_is_sent_on_request() {
     let stage = Stage::shared();
     let id = stage.football("m", ["Home", "Away"]).await;
     let check = async |era: Era| {
@@ -249,7 +249,8 @@ async fn progress_is_told_to_those_who_ask() {
             "name": "wait_for_change", "arguments": {"match_id": id, "timeout_s": 12},
             "_meta": {"progressToken": "p1"},
         });
-        let mut stream = EventStream::open(&stage.client().of(era), "tools/call", &params).await;
+        let mut stream =
+            EventStream::open(&stage.client().with_era(era), "tools/call", &params).await;
         let mut progresses = 0;
         let answer = loop {
             let message = stream.next().await.expect("a message");
@@ -293,7 +294,7 @@ async fn stop_answers_waiting_calls() {
     let id = stage.football("m", ["Home", "Away"]).await;
     let mut open = Vec::new();
     for era in ERAS {
-        let client = stage.client().of(era);
+        let client = stage.client().with_era(era);
         let waiting =
             json!({"name": "wait_for_change", "arguments": {"match_id": id, "timeout_s": 50}});
         open.push(tokio::spawn(async move {

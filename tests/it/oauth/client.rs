@@ -129,7 +129,7 @@ pub(super) async fn publish(document: impl FnOnce(&str) -> Value) -> (String, St
 fn changed(usual: &[(&str, &str)], changes: &[(&str, &str)]) -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> = Vec::new();
     for (name, value) in usual.iter().chain(changes) {
-        all.retain(|(own, _)| own != name);
+        all.retain(|(other, _)| other != name);
         if !value.is_empty() {
             all.push(((*name).to_owned(), (*value).to_owned()));
         }
@@ -147,6 +147,6 @@ pub(super) async fn post(hub: &Hub, path: &str, fields: &[(String, String)]) -> 
 /// A parameter of a URL.
 pub(super) fn parameter(url: &str, name: &str) -> Option<String> {
     let url = reqwest::Url::parse(url).expect("a URL");
-    let found = url.query_pairs().find(|(own, _)| own == name);
+    let found = url.query_pairs().find(|(other, _)| other == name);
     found.map(|(_, value)| value.into_owned())
 }

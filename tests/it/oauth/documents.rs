@@ -51,17 +51,17 @@ async fn unusable_documents_are_refused() {
         get(async move || ([(header::CONTENT_TYPE, kind)], body).into_response())
     };
     let json = "application/json";
-    let of = |name: &str| document(id(name)).to_string();
+    let document_of = |name: &str| document(id(name)).to_string();
     let moved = [(header::LOCATION, id("good"))];
     let padding = " ".repeat(5_120);
     let named = format!("http://localhost:{}/named", address.port());
     let router = Router::new()
         .route("/named", answer(json, document(named.clone()).to_string()))
-        .route("/good", answer(json, of("good")))
-        .route("/charset", answer("application/json; charset=utf-8", of("charset")))
-        .route("/other", answer(json, of("good")))
-        .route("/html", answer("text/html", of("html")))
-        .route("/long", answer(json, format!("{}{padding}", of("long"))))
+        .route("/good", answer(json, document_of("good")))
+        .route("/charset", answer("application/json; charset=utf-8", document_of("charset")))
+        .route("/other", answer(json, document_of("good")))
+        .route("/html", answer("text/html", document_of("html")))
+        .route("/long", answer(json, format!("{}{padding}", document_of("long"))))
         .route("/broken", answer(json, "{".to_owned()))
         .route("/moved", get(async move || (StatusCode::FOUND, moved).into_response()));
     tokio::spawn(async move { axum::serve(listener, router).await });

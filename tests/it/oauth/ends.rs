@@ -51,8 +51,8 @@ async fn reuse_of_a_refresh_token_ends_the_grant() {
 /// Regenerate, a new password and deletion end all connections at once, and others' go on.
 #[tokio::test]
 async fn customer_ends_all_connections_at_once() {
-    on_each(async |place| {
-        let hub = Hub::start_on(&place, &["serve"], &QUICK);
+    on_each(async |database| {
+        let hub = Hub::start_on(&database, &["serve"], &QUICK);
         let (mut other, _) = customer(&hub, "bob@example.org").await;
         let (mut browser, _) = customer(&hub, "ann@example.org").await;
         let client = TestClient::start(&hub).await;
@@ -93,7 +93,7 @@ async fn blocked_account_has_no_access() {
     let tokens = client.connect(&hub, &mut browser, &[]).await;
     let access = text(&tokens, "access_token");
     assert!(is_admitted(&hub, access, "/mcp").await);
-    let mut command = hub.place.program();
+    let mut command = hub.database.program();
     let blocked =
         command.args(["account", "block", "ann@blocked.example.org", "--db", &hub.db()]).output();
     let blocked = blocked.expect("it runs");
@@ -140,7 +140,7 @@ async fn connections_of_an_account_are_bounded() {
     for _ in 0..3 {
         all.push(client.connect(&hub, &mut browser, &[]).await);
     }
-    let access = |place: usize| text(&all[place], "access_token");
+    let access = |index: usize| text(&all[index], "access_token");
     assert_eq!(bearer(&hub, access(0), "/mcp").await.status, 401);
     assert!(is_admitted(&hub, access(1), "/mcp").await);
     assert!(is_admitted(&hub, access(2), "/mcp").await);

@@ -161,12 +161,12 @@ async fn requests_for_tokens_and_documents_are_limited() {
         assert_eq!(answer.header("retry-after").is_some(), status == 429);
     }
     let (mut browser, _) = customer(&hub, "ann@example.org").await;
-    for (place, status) in [200, 200, 429].into_iter().enumerate() {
+    for (index, status) in [200, 200, 429].into_iter().enumerate() {
         let client = TestClient::start(&hub).await;
         let path = client.authorize_path(&[]);
         for _ in 0..3 {
             let page = browser.get(&path).await;
-            assert_eq!(page.status, status, "client {place}: {page:?}");
+            assert_eq!(page.status, status, "client {index}: {page:?}");
         }
     }
 }

@@ -56,7 +56,7 @@ impl Stage {
 
     /// A market with the name and price of each selection.
     fn market(&mut self, sport: &str, name: &str, book: &str, kind: &str, prices: &[(&str, &str)]) {
-        let selection = |(place, (own, _)): (usize, &(&str, &str))| json!({"id": format!("s{place}"), "name": own, "status": "active"});
+        let selection = |(index, (name, _)): (usize, &(&str, &str))| json!({"id": format!("s{index}"), "name": name, "status": "active"});
         let selections: Vec<_> = prices.iter().enumerate().map(selection).collect();
         let define =
             json!({"kind": kind, "status": "open", "in_play": false, "selections": selections});
@@ -66,7 +66,7 @@ impl Stage {
     }
 
     fn prices(&mut self, sport: &str, name: &str, book: &str, kind: &str, prices: &[(&str, &str)]) {
-        let price = |(place, (_, price)): (usize, &(&str, &str))| json!({"id": format!("s{place}"), "price": price});
+        let price = |(index, (_, price)): (usize, &(&str, &str))| json!({"id": format!("s{index}"), "price": price});
         let selections: Vec<_> = prices.iter().enumerate().map(price).collect();
         let change = json!({"prices": {"selections": selections}});
         let odds = json!({"book": book, "market": kind, "change": change});
@@ -168,8 +168,12 @@ async fn with_enough_results_there_is_a_prediction() {
 
     // How good the model is stands beside it. Prices make a second figure for those who may see them.
     let quality = &row["model"]["quality"];
-    let [own, closing] = ["log_loss", "closing_odds_log_loss"].map(|field| number(&quality[field]));
-    assert!(closing < own && own < 1.0 && quality["matches"].as_u64() > Some(1_000), "{row}");
+    let [log_loss, closing] =
+        ["log_loss", "closing_odds_log_loss"].map(|field| number(&quality[field]));
+    assert!(
+        closing < log_loss && log_loss < 1.0 && quality["matches"].as_u64() > Some(1_000),
+        "{row}"
+    );
     assert_eq!(row.get("blend"), None, "without prices");
     let selection =
         |(id, outcome): (&str, &str)| json!({"id": id, "status": "active", "outcome": outcome});
@@ -193,7 +197,7 @@ async fn with_enough_results_there_is_a_prediction() {
         assert!((found - 0.05 * model - 0.95 * chance).abs() < 0.1, "{field}: {row}");
     }
     assert_eq!((&blend["model_weight"], &blend["prices"]), (&json!(0.05), &json!("consensus")));
-    assert!(number(&blend["quality"]["log_loss"]) < own, "{row}");
+    assert!(number(&blend["quality"]["log_loss"]) < log_loss, "{row}");
     let page = stage.hub.json(&stage.key, "/api/v2/predictions/").await;
     assert_eq!(page["results"][0]["blend"], *blend, "{page}");
     let free = stage.hub.key(&[]);
@@ -250,8 +254,11 @@ async fn markets_whose_outcomes_bookmakers_name_themselves() {
     assert_eq!((&compared["bookmakers_count"], &compared["total_odds"]), (&json!(2), &json!(10)));
     let markets = &compared["markets"];
     let best = |market: &str, outcome: &str| {
-        let own = &markets[market][outcome];
-        (own["best_odds"].to_string(), own["best_bookmaker_slug"].as_str().map(ToOwned::to_owned))
+        let outcome_row = &markets[market][outcome];
+        (
+            outcome_row["best_odds"].to_string(),
+            outcome_row["best_bookmaker_slug"].as_str().map(ToOwned::to_owned),
+        )
     };
     assert_eq!(best("double_chance", "1X"), ("1.32".to_owned(), Some("two".to_owned())));
     assert_eq!(best("double_chance", "12"), ("1.25".to_owned(), Some("one".to_owned())));

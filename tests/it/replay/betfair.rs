@@ -60,16 +60,18 @@ async fn check(file: &str, speed: &str) {
         let market = &book.data["markets"][id];
         check_definition(market, expected);
         check_transitions(market, expected);
-        let own = book.events.iter().filter(|event| event["market"] == id);
-        check_events(&own.collect::<Vec<_>>(), expected);
-        let own = seen.iter().filter(|(event, it)| {
-            event["market"] == id && event["kind"] != "correct" && it.get("transitions").is_some()
+        let events = book.events.iter().filter(|event| event["market"] == id);
+        check_events(&events.collect::<Vec<_>>(), expected);
+        let images = seen.iter().filter(|(event, transition)| {
+            event["market"] == id
+                && event["kind"] != "correct"
+                && transition.get("transitions").is_some()
         });
-        check_snapshots(&own.collect::<Vec<_>>(), expected);
+        check_snapshots(&images.collect::<Vec<_>>(), expected);
         check_end(market, expected);
     }
-    let known = books.keys().map(|name| super::count(&client.channels[*name].data["markets"]));
-    assert_eq!(known.sum::<usize>(), markets.len());
+    let counts = books.keys().map(|name| super::count(&client.channels[*name].data["markets"]));
+    assert_eq!(counts.sum::<usize>(), markets.len());
     let all = client.channels.keys().filter(|name| name.contains("/odds/")).count();
     assert_eq!(all, books.len());
     played.check_end();
@@ -80,9 +82,9 @@ fn book_of<'a>(
     market: &str,
 ) -> (&'a str, &'a ChannelState) {
     let has = |it: &ChannelState| it.data["markets"].get(market).is_some();
-    let mut own = channels.iter().filter(|(name, it)| name.contains("/odds/") && has(it));
-    let (name, book) = own.next().unwrap_or_else(|| panic!("no match has market {market}"));
-    assert!(own.next().is_none(), "market {market} is in one book");
+    let mut found = channels.iter().filter(|(name, it)| name.contains("/odds/") && has(it));
+    let (name, book) = found.next().unwrap_or_else(|| panic!("no match has market {market}"));
+    assert!(found.next().is_none(), "market {market} is in one book");
     (name, book)
 }
 
@@ -108,22 +110,22 @@ fn check_definition(market: &Value, expected: &Value) {
     assert_eq!(sorted(won), sorted(expected_won), "{id}");
     // The sheet omits the runners of very large markets.
     for runner in list(&expected["runners"]) {
-        let own = &selections[&runner_id(runner)];
-        assert_eq!(own["status"], lower(&runner["status"]), "{id} {runner}");
+        let selection = &selections[&runner_id(runner)];
+        assert_eq!(selection["status"], lower(&runner["status"]), "{id} {runner}");
         let name = runner.get("name").map(|name| json!(text(name).trim()));
-        assert_eq!(own.get("name"), name.as_ref(), "{id} {runner}");
+        assert_eq!(selection.get("name"), name.as_ref(), "{id} {runner}");
     }
 }
 
-fn transition(of: &Value) -> (i64, Value, Value) {
-    let at = of["at"].as_i64().expect("a moment");
-    (at, of["status"].clone(), of["in_play"].clone())
+fn transition(definition: &Value) -> (i64, Value, Value) {
+    let at = definition["at"].as_i64().expect("a moment");
+    (at, definition["status"].clone(), definition["in_play"].clone())
 }
 
 fn expected_transitions(expected: &Value) -> Vec<(i64, Value, Value)> {
-    let each = |it: &Value| {
-        let at = it["pt"].as_i64().expect("a moment") * 1_000;
-        (at, lower(&it["status"]), it["in_play"].clone())
+    let each = |transition: &Value| {
+        let at = transition["pt"].as_i64().expect("a moment") * 1_000;
+        (at, lower(&transition["status"]), transition["in_play"].clone())
     };
     list(&expected["status_transitions"]).map(each).collect()
 }
@@ -136,7 +138,7 @@ fn check_transitions(market: &Value, expected: &Value) {
         .map(|(number, it)| (number.parse().expect("they are numbered"), it))
         .collect();
     shown.sort_by_key(|(number, _)| *number);
-    assert!(shown.iter().zip(1..).all(|((number, _), place)| *number == place));
+    assert!(shown.iter().zip(1..).all(|((number, _), expected_number)| *number == expected_number));
     let shown: Vec<_> = shown.into_iter().map(|(_, it)| transition(it)).collect();
     assert_eq!(shown, expected_transitions(expected), "{}", expected["market_id"]);
 }
@@ -217,26 +219,37 @@ fn check_end(market: &Value, expected: &Value) {
     let id = &expected["market_id"];
     let selections = &market["selections"];
     for runner in list(&expected["ltp_at_end"]) {
-        let own = runner_id(runner);
-        let last = last_with_meaning(&own, runner, expected);
-        assert_eq!(selections[&own].get("last").map(decimal), last, "{own} of {id}");
+        let selection_id = runner_id(runner);
+        let last = last_with_meaning(&selection_id, runner, expected);
+        assert_eq!(
+            selections[&selection_id].get("last").map(decimal),
+            last,
+            "{selection_id} of {id}"
+        );
     }
     let priced =
         selections.as_object().into_iter().flatten().filter(|(_, it)| it.get("last").is_some());
     let traded = list(&expected["ltp_at_end"]).map(runner_id);
-    assert_eq!(sorted(priced.map(|(own, _)| own.clone())), sorted(traded), "{id}");
+    assert_eq!(
+        sorted(priced.map(|(selection_id, _)| selection_id.clone())),
+        sorted(traded),
+        "{id}"
+    );
     for runner in list(&expected["runner_tv_at_end"]) {
-        let own = runner_id(runner);
-        let volume = selections[&own].get("volume").map(decimal);
+        let selection_id = runner_id(runner);
+        let volume = selections[&selection_id].get("volume").map(decimal);
         let tv = decimal(&runner["tv"]);
         if tv.is_zero() {
             // The wipe before the close: what was traded until then stays.
-            let traded = selections[&own]["traded"].as_object();
+            let traded = selections[&selection_id]["traded"].as_object();
             let sum: Decimal = traded.into_iter().flat_map(|all| all.values()).map(decimal).sum();
             let apart = volume.unwrap_or_default() - sum;
-            assert!(!sum.is_zero() && apart.abs() <= Decimal::new(5, 2), "{own}: {volume:?} {sum}");
+            assert!(
+                !sum.is_zero() && apart.abs() <= Decimal::new(5, 2),
+                "{selection_id}: {volume:?} {sum}"
+            );
         } else {
-            assert_eq!(volume, Some(tv), "{own} of {id}");
+            assert_eq!(volume, Some(tv), "{selection_id} of {id}");
         }
     }
     let volume = market.get("volume").map(decimal);

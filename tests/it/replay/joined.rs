@@ -13,7 +13,7 @@ async fn betfair_and_season_results_join_in_one_match() {
     let Some(paths) = files.map(shared).into_iter().collect::<Option<Vec<_>>>() else { return };
     // In either order: the id is that of the first, and everything else is the same.
     for order in [[0, 1], [1, 0]] {
-        check(&order.map(|place| paths[place].to_str().expect("a path of text"))).await;
+        check(&order.map(|index| paths[index].to_str().expect("a path of text"))).await;
     }
 }
 

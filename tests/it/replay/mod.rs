@@ -52,7 +52,8 @@ async fn play(file: &str, speed: &str) -> Option<Playback> {
     // `ended` may preempt the queued frames of a slow client.
     let late = latecomer(&hub).await;
     let has_all = |client: &Client| {
-        late.iter().all(|(name, it)| client.channels.get(name).is_some_and(|own| own.seq >= it.seq))
+        late.iter()
+            .all(|(name, it)| client.channels.get(name).is_some_and(|early| early.seq >= it.seq))
     };
     while !has_all(&client) {
         let frame = client.next().await.expect("the hub stays up after the end");
@@ -148,10 +149,10 @@ impl Playback {
     fn check_latecomer(&self) {
         assert_eq!(self.late.len(), self.client.channels.len());
         for (name, followed) in &self.client.channels {
-            let own = &self.late[name];
-            assert_eq!((&own.epoch, own.seq), (&followed.epoch, followed.seq), "{name}");
-            assert_eq!(own.data, followed.data, "{name}");
-            assert!(own.events.is_empty(), "{name}: an image is no event");
+            let late = &self.late[name];
+            assert_eq!((&late.epoch, late.seq), (&followed.epoch, followed.seq), "{name}");
+            assert_eq!(late.data, followed.data, "{name}");
+            assert!(late.events.is_empty(), "{name}: an image is no event");
         }
     }
 }
@@ -188,8 +189,8 @@ async fn documents_are_the_same_without_a_follower() {
         let Some(unseen) = unseen(file).await else { return };
         let Some(played) = play(file, "max").await else { return };
         let documents = |channels: &BTreeMap<String, ChannelState>| {
-            let own = channels.iter().filter(|(name, _)| *name != "feeds");
-            own.map(|(name, it)| (name.clone(), it.seq, it.data.clone())).collect::<Vec<_>>()
+            let followed = channels.iter().filter(|(name, _)| *name != "feeds");
+            followed.map(|(name, it)| (name.clone(), it.seq, it.data.clone())).collect::<Vec<_>>()
         };
         assert_eq!(documents(&unseen), documents(&played.client.channels), "{file}");
     }

@@ -71,7 +71,7 @@ fn check_result(data: &Value, sheet: &Value) {
     assert_eq!((&data["status"], &data["life"]), (&json!(status), &json!("ended")));
     assert_eq!(data["winner"], sheet["winner"]);
     assert_eq!(data["points"], sheet["points"]);
-    let pair = |of: &Value| json!({"p1": of[0], "p2": of[1]});
+    let pair = |values: &Value| json!({"p1": values[0], "p2": values[1]});
     let mut sets = json!({});
     let played = sheet["sets_by_replay"].as_array().expect("a list of sets");
     for (number, set) in (1..).zip(played) {
@@ -115,11 +115,11 @@ fn check_points(events: &[Value], sheet: &Value) {
     assert_eq!(each(&fault), sheet["double_faults"]);
     let served = sheet["points_by_point_server"].as_object().expect("counts by server");
     let served = |side: u64| {
-        let own = served.iter().filter(|(server, _)| {
+        let of_side = served.iter().filter(|(server, _)| {
             let server: u64 = server.parse().expect("a number");
             (server - 1) % 2 + 1 == side
         });
-        own.filter_map(|(_, count)| count.as_u64()).sum::<u64>()
+        of_side.filter_map(|(_, count)| count.as_u64()).sum::<u64>()
     };
     let expected = json!({"1": served(1), "2": served(2)});
     assert_eq!(each(&|point, side| point["server"] == side), expected);
@@ -148,7 +148,9 @@ fn check_endings(events: &[Value], data: &Value, sheet: &Value) {
         let eid = event["eid"].as_str().expect("an event has an eid");
         match (event["kind"].as_str(), eid.split_once(':')) {
             (Some("point"), None) => point = Some(eid),
-            (Some("game" | "set" | "match"), Some((of, _))) => assert_eq!(Some(of), point),
+            (Some("game" | "set" | "match"), Some((point_eid, _))) => {
+                assert_eq!(Some(point_eid), point)
+            }
             _ => panic!("an event of no tennis match: {event}"),
         }
     }

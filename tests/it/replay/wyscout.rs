@@ -128,7 +128,7 @@ fn common(row: &Value, sheet: &Value) -> Value {
 }
 
 /// An incident without the fields that the sheets lack: ids of players, and the assist.
-fn known(incident: &Value) -> Value {
+fn as_in_sheets(incident: &Value) -> Value {
     let mut out = incident.clone();
     out["player"] = incident["player"]["name"].clone();
     out.as_object_mut().expect("an incident is an object").remove("assist");
@@ -149,7 +149,7 @@ fn check_goals(incidents: &[Value], sheet: &Value) {
         out["score"] = json!({"home": goals(home), "away": goals(away)});
         out
     });
-    let goals: Vec<_> = of_kinds(incidents, &["goal"]).into_iter().map(known).collect();
+    let goals: Vec<_> = of_kinds(incidents, &["goal"]).into_iter().map(as_in_sheets).collect();
     assert_eq!(goals, expected.collect::<Vec<_>>());
 }
 
@@ -160,7 +160,7 @@ fn check_cards(incidents: &[Value], sheet: &Value) {
         out
     });
     let cards = of_kinds(incidents, &["yellow", "second_yellow", "red"]);
-    let cards: Vec<_> = cards.into_iter().map(known).collect();
+    let cards: Vec<_> = cards.into_iter().map(as_in_sheets).collect();
     assert_eq!(cards, expected.collect::<Vec<_>>());
 }
 
@@ -170,13 +170,13 @@ fn check_substitutions(incidents: &[Value], sheet: &Value) {
     let key = |row: &Value| (row["minute"].as_u64(), row["off"].to_string());
     let mut ours: Vec<_> = of_kinds(incidents, &["substitution"])
         .into_iter()
-        .map(|it| {
-            let minute = it["minute"].as_u64().expect("a minute");
+        .map(|incident| {
+            let minute = incident["minute"].as_u64().expect("a minute");
             json!({
-                "minute": minute + it["added"].as_u64().unwrap_or(0),
-                "side": it["side"],
-                "off": it["player"]["name"],
-                "on": it["assist"]["name"],
+                "minute": minute + incident["added"].as_u64().unwrap_or(0),
+                "side": incident["side"],
+                "off": incident["player"]["name"],
+                "on": incident["assist"]["name"],
             })
         })
         .collect();

@@ -323,7 +323,7 @@ async fn overlong_or_non_form_body_is_refused_with_a_page() {
 async fn pages_are_not_cached_and_load_nothing_from_other_origins() {
     let hub = demo();
     let (mut ann, _) = customer(&hub, "ann@cached.example.org").await;
-    let own = [
+    let of_customer = [
         "/dashboard/",
         "/dashboard/settings/",
         "/dashboard/keys/",
@@ -331,7 +331,9 @@ async fn pages_are_not_cached_and_load_nothing_from_other_origins() {
         "/addons/",
         "/checkout/0a/",
     ];
-    for path in own.into_iter().chain(["/register/", "/register/sent/", "/login/", "/reset/"]) {
+    for path in
+        of_customer.into_iter().chain(["/register/", "/register/sent/", "/login/", "/reset/"])
+    {
         let answer = ann.get(path).await;
         assert_eq!(answer.header("cache-control"), Some("no-store"), "{path}");
         assert_eq!(answer.header("referrer-policy"), Some("no-referrer"), "{path}");

@@ -68,7 +68,7 @@ async fn owners_click_never_sets_an_attackers_password() {
     }
 
     // E: the operator made the account, with a paid add-on and a key.
-    let mut command = hub.place.program();
+    let mut command = hub.database.program();
     let made = command.args(["key", "create", "--email", "e@example.org", "--addon", "websocket"]);
     let made = made.args(["--db", &hub.db()]).output().expect("it runs");
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
@@ -83,7 +83,7 @@ async fn owners_click_never_sets_an_attackers_password() {
 /// The attacker requests mails without end; the owner requests one in a browser that she has used
 /// before.
 #[tokio::test]
-async fn reset_mails_requested_by_an_attacker_leave_the_owner_hers() {
+async fn reset_mails_requested_by_an_attacker_keep_earlier_links_valid() {
     const ANN: &str = "ann@mails.example.org";
     let hub = demo();
     let (mut owner, _) = customer(&hub, ANN).await;
@@ -126,8 +126,8 @@ async fn guesses_do_not_lock_out_a_known_browser_or_a_mailed_link() {
     let unknown = Browser::new(&hub).fill("/login/", "/login/", &right).await;
     assert_eq!(unknown.status, 429, "a new browser waits as well: {unknown:?}");
 
-    let known = owner.fill("/login/", "/login/", &right).await;
-    assert_eq!(known.header("location"), Some("/dashboard/"), "{known:?}");
+    let response = owner.fill("/login/", "/login/", &right).await;
+    assert_eq!(response.header("location"), Some("/dashboard/"), "{response:?}");
     let mut thief = Browser::new(&hub);
     let device = owner.cookies["mw_device"].clone();
     thief.cookies.insert("mw_device".to_owned(), device);

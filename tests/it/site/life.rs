@@ -96,7 +96,7 @@ async fn regenerate_shows_the_new_key_once_and_ends_the_old_one() {
 /// As an operator does, from another program, so the hub notices with a delay.
 async fn give_websocket(hub: &Hub, email: &str, key: &str) {
     let gift = ["addon", "gift", email, "websocket", "--days", "30", "--note", "a test"];
-    let mut command = hub.place.program();
+    let mut command = hub.database.program();
     let given = command.args(gift).args(["--db", &hub.db()]).output().expect("it runs");
     assert!(given.status.success(), "{}", String::from_utf8_lossy(&given.stderr));
     let path = format!("/stream/v1/channels/feeds?token={key}");

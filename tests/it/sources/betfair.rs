@@ -198,12 +198,12 @@ fn recorded(file: &str) -> Option<Vec<String>> {
 }
 
 #[tokio::test]
-async fn own_stream_recovers_from_a_disconnect_by_a_resume() {
+async fn exchange_stream_recovers_from_a_disconnect_by_a_resume() {
     check_cut(&own_stream(), true).await;
 }
 
 #[tokio::test]
-async fn own_stream_recovers_from_a_disconnect_by_an_image() {
+async fn exchange_stream_recovers_from_a_disconnect_by_an_image() {
     check_cut(&own_stream(), false).await;
 }
 
@@ -261,8 +261,8 @@ async fn check_cut(lines: &[String], resumes: bool) {
 
     provider.restart().await;
     let (mut caller, request) = provider.subscribed().await;
-    let known = Stream::resumed(&request);
-    assert!(known.is_some_and(|at| at <= middle), "{request}");
+    let resumed_at = Stream::resumed(&request);
+    assert!(resumed_at.is_some_and(|at| at <= middle), "{request}");
     let request = if resumes {
         request
     } else {
@@ -275,8 +275,8 @@ async fn check_cut(lines: &[String], resumes: bool) {
     let attended = HeartbeatConnection::new(&stream, caller, &request, at);
     until(&mut client, "exchange", "live").await;
     for (name, book) in held.keys().map(|name| (name, &client.channels[name])) {
-        let of = &held[name]["eid"];
-        let lifted = book.events.iter().any(|it| it["kind"] == "resume" && it["of"] == *of);
+        let suspension = &held[name]["eid"];
+        let lifted = book.events.iter().any(|it| it["kind"] == "resume" && it["of"] == *suspension);
         assert!(lifted, "{name}: {:?}", book.events.last());
         assert_eq!(book.data["feed"], "live", "{name}");
     }
@@ -336,17 +336,17 @@ fn check_same(client: &Client, expected: &BTreeMap<String, ChannelState>, with_h
     };
     assert_eq!(names(&client.channels), names(expected));
     for (name, expected) in expected.iter().filter(|(name, _)| name.ends_with("/odds/betfair")) {
-        let own = markets(&client.channels[name].data, with_history);
-        assert_eq!(own, markets(&expected.data, with_history), "{name}");
+        let actual = markets(&client.channels[name].data, with_history);
+        assert_eq!(actual, markets(&expected.data, with_history), "{name}");
     }
     for (name, expected) in expected.iter().filter(|(name, _)| name.split('/').count() == 2) {
-        let [own, expected] = [&client.channels[name], expected].map(|game| {
+        let [actual, expected] = [&client.channels[name], expected].map(|game| {
             let mut game = game.data.clone();
             // The final state of the source differs.
             ["feed", "life"].iter().for_each(|field| without(&mut game, field));
             game
         });
-        assert_eq!(own, expected, "{name}");
+        assert_eq!(actual, expected, "{name}");
     }
 }
 

@@ -29,7 +29,7 @@ fn table(address: &str, key: &str) -> String {
 
 /// The state that must be equal in both hubs, by the first hub's own match id: the score and the
 /// books.
-fn known(client: &Client, is_first: bool) -> BTreeMap<String, Value> {
+fn comparable_state(client: &Client, is_first: bool) -> BTreeMap<String, Value> {
     // From another hub, a hub takes football and tennis.
     let is_taken = |name: &str| {
         name.split_once('/').is_some_and(|(sport, id)| {
@@ -37,19 +37,19 @@ fn known(client: &Client, is_first: bool) -> BTreeMap<String, Value> {
         })
     };
     let matches = client.channels.iter().filter(|(name, _)| is_taken(name));
-    let mut known = BTreeMap::new();
+    let mut by_id = BTreeMap::new();
     for (name, game) in matches.filter(|(_, it)| it.data["life"] != "ended") {
         let id = if is_first { &game.data["id"] } else { &game.data["refs"]["matchwire"] };
         let id = id.as_str().map_or_else(|| id.to_string(), str::to_owned);
-        let fields = ["status", "score", "sets", "game", "home", "away", "p1", "p2"];
-        let own = fields.map(|field| without_ids(&game.data[field]));
+        let names = ["status", "score", "sets", "game", "home", "away", "p1", "p2"];
+        let fields = names.map(|field| without_ids(&game.data[field]));
         let prefix = format!("{name}/odds/");
         let books = client.channels.iter().filter_map(|(name, book)| {
             Some((name.strip_prefix(&prefix)?.to_owned(), markets(&book.data)))
         });
-        known.insert(id, json!([own, books.collect::<BTreeMap<_, _>>()]));
+        by_id.insert(id, json!([fields, books.collect::<BTreeMap<_, _>>()]));
     }
-    known
+    by_id
 }
 
 /// Each hub has its own ids.
@@ -84,9 +84,12 @@ async fn until_same(first: &mut Client, second: &mut Client) {
             while let Some(frame) = second.next().now_or_never() {
                 drop(frame.expect("the second hub stays up"));
             }
-            let (theirs, own) = (known(first, true), known(second, false));
-            same.extend(theirs.iter().filter(|(id, it)| own.get(*id) == Some(it)).map(key));
-            if !theirs.is_empty() && theirs.keys().all(|id| same.contains(id)) {
+            let (first_state, second_state) =
+                (comparable_state(first, true), comparable_state(second, false));
+            same.extend(
+                first_state.iter().filter(|(id, it)| second_state.get(*id) == Some(it)).map(key),
+            );
+            if !first_state.is_empty() && first_state.keys().all(|id| same.contains(id)) {
                 return;
             }
             select! {
@@ -96,10 +99,16 @@ async fn until_same(first: &mut Client, second: &mut Client) {
         }
     };
     if timeout(PATIENCE, reading).await.is_err() {
-        let (theirs, own) = (known(first, true), known(second, false));
-        let other = theirs.iter().find(|(id, _)| !same.contains(*id));
-        let other = other.map(|(id, it)| format!("{it}\nand not {:?}", own.get(id)));
-        panic!("{} and {} matches: {}", theirs.len(), own.len(), other.unwrap_or_default());
+        let (first_state, second_state) =
+            (comparable_state(first, true), comparable_state(second, false));
+        let other = first_state.iter().find(|(id, _)| !same.contains(*id));
+        let other = other.map(|(id, it)| format!("{it}\nand not {:?}", second_state.get(id)));
+        panic!(
+            "{} and {} matches: {}",
+            first_state.len(),
+            second_state.len(),
+            other.unwrap_or_default()
+        );
     }
 }
 

@@ -117,32 +117,33 @@ fn check_held(client: &Client, state: &str) {
 
 /// The metric says the same as `feeds`.
 async fn check_metric(hub: &Hub, name: &str, state: &str) {
-    let of = |state: &str| format!("matchwire_feed_state{{source=\"{name}\",state=\"{state}\"}}");
-    hub.until_counted(&of(state)).await;
+    let metric =
+        |state: &str| format!("matchwire_feed_state{{source=\"{name}\",state=\"{state}\"}}");
+    hub.until_counted(&metric(state)).await;
     let text = hub.get("/metrics").await.body;
     for other in STATES {
-        let expected = format!("{} {}", of(other), u8::from(other == state));
+        let expected = format!("{} {}", metric(other), u8::from(other == state));
         assert!(text.lines().any(|line| line == expected), "{expected} is not in {text}");
     }
 }
 
 /// Stops the hub, and searches all its output and files for the secrets of its sources.
 async fn check_secrets(mut hub: Hub, client: &Client, secrets: &[&str]) {
-    let mut places = vec![("metrics".to_owned(), hub.get("/metrics").await.body)];
+    let mut locations = vec![("metrics".to_owned(), hub.get("/metrics").await.body)];
     assert_eq!(hub.stop(), Some(0));
     let shown = client.channels.values().map(|it| format!("{} {:?}", it.data, it.events));
-    places.push(("a frame".to_owned(), shown.chain([format!("{:?}", client.others)]).collect()));
-    places.push(("what was printed".to_owned(), hub.printed()));
+    locations.push(("a frame".to_owned(), shown.chain([format!("{:?}", client.others)]).collect()));
+    locations.push(("what was printed".to_owned(), hub.printed()));
     for entry in fs::read_dir(hub.folder.path()).expect("the folder") {
         let path = entry.expect("an entry").path();
         let text = fs::read(&path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        places.extend(text.ok().map(|text| (path.display().to_string(), text)));
+        locations.extend(text.ok().map(|text| (path.display().to_string(), text)));
     }
-    for (place, text) in &places {
+    for (location, text) in &locations {
         for secret in secrets.iter().copied().chain([SECRET]) {
             if let Some(at) = text.find(secret) {
                 let line = text[..at].lines().next_back().unwrap_or_default();
-                panic!("a secret is in {place}, behind {line:?}");
+                panic!("a secret is in {location}, behind {line:?}");
             }
         }
     }

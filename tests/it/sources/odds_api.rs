@@ -41,15 +41,15 @@ pub(super) fn table(url: &str) -> String {
 }
 
 /// The price currently offered, and its ETag.
-type Offer = Arc<Mutex<&'static str>>;
+type CurrentPrice = Arc<Mutex<&'static str>>;
 
 /// Responds like the provider: not modified for a client that has the current version.
-fn answer(offer: &Offer) -> impl Fn(&ReceivedRequest) -> Reply + Send + Sync + use<> {
-    let offer = Arc::clone(offer);
+fn answer(price: &CurrentPrice) -> impl Fn(&ReceivedRequest) -> Reply + Send + Sync + use<> {
+    let price = Arc::clone(price);
     move |request| {
-        let home = *offer.lock().expect("no handler panicked");
-        let known = request.headers.get("if-none-match").is_some_and(|etag| *etag == *home);
-        let reply = if known { Reply::status(304) } else { Reply::ok(&odds(home)) };
+        let home = *price.lock().expect("no handler panicked");
+        let is_unchanged = request.headers.get("if-none-match").is_some_and(|etag| *etag == *home);
+        let reply = if is_unchanged { Reply::status(304) } else { Reply::ok(&odds(home)) };
         reply.with("etag", home).with("x-requests-remaining", "4999").with("x-requests-used", "1")
     }
 }
@@ -61,8 +61,8 @@ fn home_price(client: &Client) -> Option<&str> {
 
 #[tokio::test]
 async fn polled_odds_are_held_while_their_provider_is_down() {
-    let offer: Offer = Arc::new(Mutex::new("2.1"));
-    let mut server = Server::start(answer(&offer)).await;
+    let price: CurrentPrice = Arc::new(Mutex::new("2.1"));
+    let mut server = Server::start(answer(&price)).await;
     let port = server.addr.port();
     let hub = serve(&table(&server.url("")));
     let mut client = follower(&hub).await;
@@ -78,7 +78,7 @@ async fn polled_odds_are_held_while_their_provider_is_down() {
     while server.next_request().await.headers.get("if-none-match").is_none_or(|etag| etag != "2.1")
     {
     }
-    *offer.lock().expect("no handler panicked") = "2.2";
+    *price.lock().expect("no handler panicked") = "2.2";
     client.until(|client| home_price(client) == Some("2.2")).await;
     check_metric(&hub, "odds", "live").await;
 
@@ -88,8 +88,8 @@ async fn polled_odds_are_held_while_their_provider_is_down() {
     check_held(&client, "down");
     check_metric(&hub, "odds", "down").await;
 
-    *offer.lock().expect("no handler panicked") = "2.3";
-    let server = Server::start_on(port, answer(&offer)).await;
+    *price.lock().expect("no handler panicked") = "2.3";
+    let server = Server::start_on(port, answer(&price)).await;
     until(&mut client, "odds", "live").await;
     client.until(|client| home_price(client) == Some("2.3")).await;
     for book in ["/odds/larkodds", "/odds/quillbook", "/odds"] {

@@ -82,8 +82,8 @@ async fn check_slam(name: &str) {
     if sheet.get("partner1").is_none() {
         // A game that the server lost was won by a break point.
         let lost = |player: &str| {
-            let of = |name: &str| row[format!("{player}_{name}")].as_u64().expect("a count");
-            of("service_games") - of("service_games_won")
+            let count = |name: &str| row[format!("{player}_{name}")].as_u64().expect("a count");
+            count("service_games") - count("service_games_won")
         };
         assert_eq!(json!({"1": lost("p2"), "2": lost("p1")}), sheet["break_points_won"], "{row}");
         for (player, breaks) in [("p1", lost("p2")), ("p2", lost("p1"))] {

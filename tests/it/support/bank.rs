@@ -326,7 +326,7 @@ async fn answer(
 fn of_form(body: &str) -> (PaymentMethod, String, i64) {
     let form = reqwest::Url::parse(&format!("http://form/?{body}")).expect("a form");
     let field = |name: &str| {
-        let value = form.query_pairs().find(|(own, _)| own == name).map(|(_, value)| value);
+        let value = form.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value);
         value.unwrap_or_else(|| panic!("{name} is missing: {body}")).into_owned()
     };
     let number = |name: &str| field(name).parse::<i64>().expect("a number");

@@ -42,8 +42,9 @@ impl<'a> Browser<'a> {
         headers: &[(&str, &str)],
     ) -> Answer {
         let (cookie, body) = (self.cookie(), encoded(fields));
-        let own = [("cookie", &*cookie), ("content-type", "application/x-www-form-urlencoded")];
-        let answer = self.hub.post(path, &[&own, headers].concat(), body.as_bytes()).await;
+        let required =
+            [("cookie", &*cookie), ("content-type", "application/x-www-form-urlencoded")];
+        let answer = self.hub.post(path, &[&required, headers].concat(), body.as_bytes()).await;
         self.take_in(&answer);
         answer
     }

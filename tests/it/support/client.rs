@@ -67,7 +67,7 @@ impl Client {
     /// Connects with this request.
     pub(crate) async fn connect_with(request: impl IntoClientRequest + Unpin) -> Self {
         let connecting = timeout(PATIENCE, connect_async(request)).await;
-        Self::of(connecting.expect("it connects in time").expect("it connects"))
+        Self::from_handshake(connecting.expect("it connects in time").expect("it connects"))
     }
 
     /// Connects with minimal network buffers, so that unread frames queue in the hub.
@@ -78,10 +78,10 @@ impl Client {
         let stream = socket.connect(address).await.expect("it connects");
         let request = request(&address.to_string(), key);
         let stream = MaybeTlsStream::Plain(stream);
-        Self::of(client_async(request, stream).await.expect("it is upgraded"))
+        Self::from_handshake(client_async(request, stream).await.expect("it is upgraded"))
     }
 
-    fn of((socket, handshake): (Socket, Response)) -> Self {
+    fn from_handshake((socket, handshake): (Socket, Response)) -> Self {
         Self { socket, handshake, channels: BTreeMap::new(), others: Vec::new(), data_frames: 0 }
     }
 
@@ -145,9 +145,12 @@ impl Client {
     /// The `from` of a channel, or of a pattern.
     fn known_position(&self, channel: &str) -> Option<Value> {
         let position = |it: &ChannelState| json!({"epoch": it.epoch, "seq": it.seq});
-        let known = self.channels.iter().filter(|(_, followed)| !followed.epoch.is_empty());
+        let followed_channels =
+            self.channels.iter().filter(|(_, followed)| !followed.epoch.is_empty());
         if channel.contains('*') {
-            Some(known.map(|(name, it)| (name.clone(), position(it))).collect::<Value>())
+            Some(
+                followed_channels.map(|(name, it)| (name.clone(), position(it))).collect::<Value>(),
+            )
         } else {
             self.channels.get(channel).filter(|it| !it.epoch.is_empty()).map(position)
         }
@@ -245,8 +248,8 @@ impl Client {
     /// A beat states the positions that the frames before it lead to.
     fn beat(&mut self, frame: &Value) {
         for (name, head) in frame["heads"].as_object().expect("a beat has heads") {
-            let known = self.channels.get(name).map(|followed| followed.seq);
-            assert_eq!(head.as_u64(), known, "{name}: the beat knows better");
+            let followed_seq = self.channels.get(name).map(|followed| followed.seq);
+            assert_eq!(head.as_u64(), followed_seq, "{name}: the beat knows better");
         }
         self.others.push(frame.clone());
     }

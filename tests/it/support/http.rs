@@ -43,7 +43,7 @@ impl Answer {
 
 fn headers<'a>(head: &'a str, name: &str) -> impl Iterator<Item = &'a str> {
     let fields = head.lines().filter_map(|line| line.split_once(": "));
-    fields.filter(move |(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    fields.filter(move |(field, _)| field.eq_ignore_ascii_case(name)).map(|(_, value)| value)
 }
 
 pub(crate) async fn request(

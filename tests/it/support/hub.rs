@@ -31,7 +31,7 @@ pub(crate) struct Hub {
     process: Child,
     pub(crate) address: String,
     pub(crate) folder: Arc<TempDir>,
-    pub(crate) place: TestDatabase,
+    pub(crate) database: TestDatabase,
     /// All its output so far, on both streams, and the thread that collects it.
     printed: Arc<Mutex<String>>,
     collectors: Vec<JoinHandle<()>>,
@@ -63,8 +63,12 @@ impl Hub {
     }
 
     /// The same on a database of any kind that outlives it.
-    pub(crate) fn start_on(place: &TestDatabase, arguments: &[&str], settings: &[Setting]) -> Self {
-        Self::start_at_place("127.0.0.1:0", place, arguments, settings)
+    pub(crate) fn start_on(
+        database: &TestDatabase,
+        arguments: &[&str],
+        settings: &[Setting],
+    ) -> Self {
+        Self::start_listening("127.0.0.1:0", database, arguments, settings)
     }
 
     /// The same in a folder that may contain the database of an earlier run.
@@ -87,59 +91,59 @@ impl Hub {
         arguments: &[&str],
         settings: &[Setting],
     ) -> Self {
-        Self::start_at_place(listen, &TestDatabase::in_folder(folder), arguments, settings)
+        Self::start_listening(listen, &TestDatabase::in_folder(folder), arguments, settings)
     }
 
-    pub(crate) fn start_at_place(
+    pub(crate) fn start_listening(
         listen: &str,
-        place: &TestDatabase,
+        database: &TestDatabase,
         arguments: &[&str],
         settings: &[Setting],
     ) -> Self {
-        Self::spawn(&mut Self::command(listen, place, arguments, settings), place)
+        Self::spawn(&mut Self::command(listen, database, arguments, settings), database)
     }
 
     /// The same on a socket that outlives it, as a service manager passes it.
     pub(crate) fn start_on_socket(
         socket: &TcpListener,
-        place: &TestDatabase,
+        database: &TestDatabase,
         arguments: &[&str],
         settings: &[Setting],
     ) -> Self {
         // Nothing listens there: the address of the socket counts.
-        let mut command = Self::command("127.0.0.1:1", place, arguments, settings);
+        let mut command = Self::command("127.0.0.1:1", database, arguments, settings);
         let socket = socket.try_clone().expect("another handle");
         command.stdin(OwnedFd::from(socket));
         command.env("LISTEN_FDS", "1").env("LISTEN_FDS_FIRST_FD", "0");
-        Self::spawn(&mut command, place)
+        Self::spawn(&mut command, database)
     }
 
     /// `serve` with this many file descriptors at most, and these settings.
     pub(crate) fn start_with_descriptors(limit: u32, settings: &[Setting]) -> Self {
-        let place = TestDatabase::file();
-        let own = Self::command("127.0.0.1:0", &place, &["serve"], settings);
+        let database = TestDatabase::file();
+        let limited = Self::command("127.0.0.1:0", &database, &["serve"], settings);
         let mut command = Command::new("sh");
         command.arg("-c").arg(format!("ulimit -n {limit}; exec \"$0\" \"$@\""));
-        command.arg(own.get_program()).args(own.get_args());
-        for (name, value) in own.get_envs() {
+        command.arg(limited.get_program()).args(limited.get_args());
+        for (name, value) in limited.get_envs() {
             match value {
                 Some(value) => command.env(name, value),
                 None => command.env_remove(name),
             };
         }
-        Self::spawn(command.stdout(Stdio::piped()).stderr(Stdio::piped()), &place)
+        Self::spawn(command.stdout(Stdio::piped()).stderr(Stdio::piped()), &database)
     }
 
     fn command(
         listen: &str,
-        place: &TestDatabase,
+        database: &TestDatabase,
         arguments: &[&str],
         settings: &[Setting],
     ) -> Command {
-        let mut command = place.program();
+        let mut command = database.program();
         command
             .args(&arguments[..1])
-            .args(["--listen", listen, "--db", &place.db()])
+            .args(["--listen", listen, "--db", &database.db()])
             .args(&arguments[1..])
             .env("MATCHWIRE_LOGGING_FILTER", "trace")
             // All tests share one address, and some poll.
@@ -156,7 +160,7 @@ impl Hub {
         command
     }
 
-    fn spawn(command: &mut Command, place: &TestDatabase) -> Self {
+    fn spawn(command: &mut Command, database: &TestDatabase) -> Self {
         shared_hub::end_unused();
         let mut process = command.spawn().expect("the program starts");
         let printed = Arc::new(Mutex::new(String::new()));
@@ -177,8 +181,8 @@ impl Hub {
         };
         let address = address.to_owned();
         let collectors = vec![errors, collect(stdout, Arc::clone(&printed))];
-        let (folder, place) = (Arc::clone(&place.folder), place.clone());
-        Self { process, address, folder, place, printed, collectors, watchdog: None }
+        let (folder, database) = (Arc::clone(&database.folder), database.clone());
+        Self { process, address, folder, database, printed, collectors, watchdog: None }
     }
 
     /// Makes a key of a new account in the hub's database, with these add-ons.
@@ -186,7 +190,7 @@ impl Hub {
     /// As `matchwire key create` does, from another process than the hub: from this one, since starting the program once more
     /// takes much longer. With a clock of the hub's own it has to be the program, whose clock can be set.
     pub(crate) fn key(&self, addons: &[&str]) -> String {
-        if self.place.has_own_clock() {
+        if self.database.has_own_clock() {
             return self.key_command("create", addons.iter().flat_map(|addon| ["--addon", addon]));
         }
         let addons = addons.iter().map(|addon| addon.parse().expect("an add-on"));
@@ -232,7 +236,7 @@ impl Hub {
         word: &str,
         more: impl IntoIterator<Item = &'a str>,
     ) -> String {
-        let mut command = self.place.program();
+        let mut command = self.database.program();
         let output = command.args(["key", word, "--db", &self.db()]).args(more).output();
         let Output { status, stdout, stderr } = output.expect("the key command runs");
         assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
@@ -311,7 +315,7 @@ impl Hub {
 
     /// Makes a key for a pushing source.
     pub(crate) fn feed_key(&self, source: &str, more: &[&str]) -> String {
-        if !more.is_empty() || self.place.has_own_clock() {
+        if !more.is_empty() || self.database.has_own_clock() {
             return self.feeds_key_command("create", source, more);
         }
         let source = source.to_owned();
@@ -327,7 +331,7 @@ impl Hub {
     }
 
     fn feeds_key_command(&self, word: &str, source: &str, more: &[&str]) -> String {
-        let mut command = self.place.program();
+        let mut command = self.database.program();
         let command = command.args(["feeds", "key", word, source, "--db", &self.db()]);
         let Output { status, stdout, stderr } = command.args(more).output().expect("it runs");
         assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
@@ -376,7 +380,7 @@ impl Hub {
 
     /// Its database as `--db` takes it.
     pub(crate) fn db(&self) -> String {
-        self.place.db()
+        self.database.db()
     }
 
     pub(crate) fn printed(&self) -> String {

@@ -65,8 +65,8 @@ impl Reading<'_> {
                 }
                 "properties" => {
                     for (name, schema) in spec.as_object().expect("properties") {
-                        if let Some(own) = value.get(name) {
-                            self.check(schema, own, &format!("{way}/{name}"), found);
+                        if let Some(field) = value.get(name) {
+                            self.check(schema, field, &format!("{way}/{name}"), found);
                         }
                     }
                     if !rules.contains_key("additionalProperties") {
@@ -77,22 +77,22 @@ impl Reading<'_> {
                     }
                 }
                 "additionalProperties" => {
-                    let known = rules.get("properties");
-                    for (name, own) in value.as_object().into_iter().flatten() {
-                        if known.is_none_or(|known| known.get(name).is_none()) {
-                            self.check(spec, own, &format!("{way}/{name}"), found);
+                    let properties = rules.get("properties");
+                    for (name, field) in value.as_object().into_iter().flatten() {
+                        if properties.is_none_or(|properties| properties.get(name).is_none()) {
+                            self.check(spec, field, &format!("{way}/{name}"), found);
                         }
                     }
                 }
                 "items" => {
-                    for (at, own) in value.as_array().into_iter().flatten().enumerate() {
-                        self.check(spec, own, &format!("{way}/{at}"), found);
+                    for (at, field) in value.as_array().into_iter().flatten().enumerate() {
+                        self.check(spec, field, &format!("{way}/{at}"), found);
                     }
                 }
                 "anyOf" => {
-                    let tries = list().map(|it| {
+                    let tries = list().map(|schema| {
                         let mut found = Vec::new();
-                        self.check(it, value, "", &mut found);
+                        self.check(schema, value, "", &mut found);
                         found
                     });
                     let tries: Vec<_> = tries.collect();

@@ -19,8 +19,8 @@ impl ReloadedHub {
         let file = folder.path().join("matchwire.toml");
         fs::write(&file, settings).expect("a file of settings");
         let path = file.to_str().expect("a path of text");
-        let place = Arc::new(tempfile::tempdir().expect("a temporary folder"));
-        let hub = Hub::start_in(place, &["serve", "--config", path]);
+        let data_folder = Arc::new(tempfile::tempdir().expect("a temporary folder"));
+        let hub = Hub::start_in(data_folder, &["serve", "--config", path]);
         Self { hub, file, _folder: folder }
     }
 

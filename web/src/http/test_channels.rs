@@ -83,7 +83,7 @@ pub(super) async fn output(
 ) -> Result<Response, HttpError> {
     let epoch = Epoch::parse(&epoch).ok_or(HttpError::NotFound)?;
     let state = Arc::clone(&shared);
-    let compute = move || state.parts.test_truth.as_ref()?.of(epoch, now());
+    let compute = move || state.parts.test_truth.as_ref()?.output(epoch, now());
     let make = async {
         let lines = work::run_blocking(Pool::Blocking, compute).await;
         let lines = lines.map_err(|_| HttpError::Unavailable)?.ok_or(HttpError::NotFound)?;

@@ -31,7 +31,7 @@ pub struct MatchTime {
 impl MatchTime {
     /// `until`: the time up to which the clock is known to have run.
     #[must_use]
-    pub fn of(state: &Football, until: Micros) -> Self {
+    pub fn new(state: &Football, until: Micros) -> Self {
         let period = state.status.and_then(period);
         let Some(clock) = state.clock.filter(|_| period.is_some()) else {
             return Self { period, ..Self::default() };
@@ -89,7 +89,7 @@ fn status(scene: &MatchScene<'_>, state: &Football) -> &'static str {
 pub(super) fn event(out: &mut Object, scene: &MatchScene<'_>, state: &Football) {
     let reported = state.reported_score();
     out.set("score", score(reported.map(|it| it.goals)));
-    let time = MatchTime::of(state, scene.until);
+    let time = MatchTime::new(state, scene.until);
     let time_out = out.object("time");
     time_out.set_or_null("minute", time.minute);
     time_out.set_or_null("second", time.second);
@@ -228,7 +228,7 @@ pub fn ball_action(
     let act = ActionFrame {
         kind,
         tid: BALLS_FROM + moved.number,
-        place: Some(moved.ball),
+        ball: Some(moved.ball),
         side: Some(moved.ball.side),
         player: shooter.filter(|_| kind == "shot"),
         score: football.reported_score().map(|it| it.goals),
@@ -245,7 +245,7 @@ pub fn ball_action(
 struct ActionFrame<'a> {
     kind: &'static str,
     tid: u32,
-    place: Option<Ball>,
+    ball: Option<Ball>,
     side: Option<Side>,
     player: Option<&'a Participant>,
     score: Option<Pair<u16>>,
@@ -260,22 +260,22 @@ impl<'a> ActionFrame<'a> {
     /// What all frames of an incident have: whose it is and when it was, and the current score.
     fn of_incident(
         kind: &'static str,
-        (place, incident): (usize, &'a Incident),
+        (index, incident): (usize, &'a Incident),
         football: &Football,
         at: Micros,
         until: Micros,
     ) -> Self {
         Self {
             kind,
-            tid: tid(place),
-            place: None,
+            tid: tid(index),
+            ball: None,
             side: incident.side,
             player: incident.player.as_ref(),
             score: football.reported_score().map(|it| it.goals),
             qualifiers: Vec::new(),
             minute: Some(incident.minute.into()),
             second: None,
-            period: MatchTime::of(football, until).period,
+            period: MatchTime::new(football, until).period,
             at,
         }
     }
@@ -285,8 +285,8 @@ fn action(state: &Match, act: &ActionFrame<'_>) -> Object {
     let mut out = frame("action", state);
     out.set("action_type", act.kind);
     out.set("tid", act.tid);
-    out.set_or_null("x", act.place.map(|ball| percent(ball.x)));
-    out.set_or_null("y", act.place.map(|ball| percent(ball.y)));
+    out.set_or_null("x", act.ball.map(|ball| percent(ball.x)));
+    out.set_or_null("y", act.ball.map(|ball| percent(ball.y)));
     out.set_or_null("team", act.side.map(side_name));
     out.set_or_null("player", act.player.map(named));
     out.set("score", score(act.score));
@@ -307,23 +307,23 @@ fn named(player: &Participant) -> Object {
 }
 
 /// The `action` frame of an incident; `None` for incidents that the `event` frame contains, and for
-/// kinds that clients do not know. `place` is the index of the incident in its match.
+/// kinds that clients do not know. `index` is that of the incident in its match.
 #[must_use]
 pub fn incident_action(
     state: &Match,
     football: &Football,
-    place: usize,
+    index: usize,
     at: Micros,
     until: Micros,
 ) -> Option<Object> {
-    let IncidentEntry { incident, .. } = football.incidents.get(place)?;
+    let IncidentEntry { incident, .. } = football.incidents.get(index)?;
     let (kind, qualifiers) = incident_kind(incident.kind)?;
     // A kick of the shoot-out does not count in the score.
-    let own = incident.score.filter(|_| !matches!(incident.kind, IncidentKind::Shootout { .. }));
-    let at_incident = ActionFrame::of_incident(kind, (place, incident), football, at, until);
+    let score = incident.score.filter(|_| !matches!(incident.kind, IncidentKind::Shootout { .. }));
+    let at_incident = ActionFrame::of_incident(kind, (index, incident), football, at, until);
     let act = ActionFrame {
-        place: football.ball.and_then(|ball| incident_place(incident, ball)),
-        score: own.or(at_incident.score),
+        ball: football.ball.and_then(|ball| incident_place(incident, ball)),
+        score: score.or(at_incident.score),
         qualifiers,
         ..at_incident
     };
@@ -367,20 +367,20 @@ fn incident_place(incident: &Incident, ball: Ball) -> Option<Ball> {
 pub fn deleted_action(
     state: &Match,
     football: &Football,
-    place: usize,
+    index: usize,
     at: Micros,
     until: Micros,
 ) -> Option<Object> {
-    let IncidentEntry { incident, retracted, .. } = football.incidents.get(place)?;
+    let IncidentEntry { incident, retracted, .. } = football.incidents.get(index)?;
     incident_kind(incident.kind)?;
-    let act = ActionFrame::of_incident("deleted_event", (place, incident), football, at, until);
+    let act = ActionFrame::of_incident("deleted_event", (index, incident), football, at, until);
     let mut out = action(state, &act);
     out.set_some("reason", retracted.as_ref());
     Some(out)
 }
 
-fn tid(place: usize) -> u32 {
-    u32::try_from(place + 1).unwrap_or(BALLS_FROM - 1).min(BALLS_FROM - 1)
+fn tid(index: usize) -> u32 {
+    u32::try_from(index + 1).unwrap_or(BALLS_FROM - 1).min(BALLS_FROM - 1)
 }
 
 fn incident_kind(kind: IncidentKind) -> Option<(&'static str, Vec<&'static str>)> {

@@ -134,7 +134,7 @@ fn handicap(rows: &mut Vec<(Decimal, Object)>, quote: &OutcomePrice<'_>) {
     let (Some(line), Some(price)) = (quote.line.map(|line| line.normalize()), quote.price) else {
         return;
     };
-    let place = rows.iter().position(|(own, _)| *own == line).unwrap_or_else(|| {
+    let index = rows.iter().position(|(other, _)| *other == line).unwrap_or_else(|| {
         let mut row = Object::default();
         row.set("line", Node::Number(line));
         row.set("push", push(line));
@@ -144,7 +144,7 @@ fn handicap(rows: &mut Vec<(Decimal, Object)>, quote: &OutcomePrice<'_>) {
         rows.push((line, row));
         rows.len() - 1
     });
-    let row = &mut rows[place].1;
+    let row = &mut rows[index].1;
     match quote.outcome {
         Outcome::Home => put(row, "home", Some(price)),
         Outcome::Away => put(row, "away", Some(price)),

@@ -47,11 +47,11 @@ fn score(out: &mut Object, score: Option<&TennisScore>) {
     out.set("sets", Node::List(sets.iter().map(|set| games(set.games)).collect()));
     let won = score.map(TennisScore::sets_won);
     let current = score.map(|_| sets.last().map_or([0, 0], |set| set.games));
-    for (place, [sets_name, games_name]) in
+    for (index, [sets_name, games_name]) in
         [["home_sets", "home_games"], ["away_sets", "away_games"]].into_iter().enumerate()
     {
-        out.set_or_null(sets_name, won.map(|won| won[place]));
-        out.set_or_null(games_name, current.map(|games| games[place]));
+        out.set_or_null(sets_name, won.map(|won| won[index]));
+        out.set_or_null(games_name, current.map(|games| games[index]));
     }
     let point = score.map(|score| {
         let [home, away] = calls(score.game);

@@ -82,22 +82,22 @@ mod tests {
 
     #[test]
     fn spellings_of_a_selection_get_one_name() {
-        for (name, own) in [
+        for (name, expected) in [
             ("Home or Draw", Some("1x")),
             ("1X", Some("1x")),
             ("Home or Away", Some("12")),
             ("Draw or Away", Some("x2")),
             ("Arsenal or Draw", None),
         ] {
-            assert_eq!(double_chance(name), own, "{name}");
+            assert_eq!(double_chance(name), expected, "{name}");
         }
-        for (name, own) in [
+        for (name, expected) in [
             ("1 - 0", Some("1-0")),
             ("0:3", Some("0-3")),
             ("Any Other Home Win", None),
             ("2-1-1", None),
         ] {
-            assert_eq!(score(name).as_deref(), own, "{name}");
+            assert_eq!(score(name).as_deref(), expected, "{name}");
         }
         assert_eq!(letters("Half Time/Full Time"), letters("half_time_full_time"));
     }

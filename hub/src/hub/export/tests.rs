@@ -18,7 +18,7 @@ use crate::{
         sequence::TailWindow,
         state::Touched,
     },
-    identity::{Identity, MatchOrder, NumberedOrder, own},
+    identity::{Identity, MatchOrder, NumberedOrder, local_id},
     ids::PublicIds,
 };
 
@@ -153,7 +153,7 @@ fn lines_with_arbitrage(sides: [&str; 2], books: [&str; 2]) -> Vec<String> {
 fn joined_match_has_no_record_until_it_is_split_again() {
     let (mut hub, first) = new_hub(0);
     let second = hub.source("second".into(), "events", SourcePolicy::default());
-    let [stays, dropped] = ["one", "two"].map(|provider| own(provider, "m"));
+    let [stays, dropped] = ["one", "two"].map(|provider| local_id(provider, "m"));
     let mut exported = ExportedRecords::default();
     for (source, provider, sides, books) in
         [(first, "one", ["A", "B"], ["x", "y"]), (second, "two", ["C", "D"], ["x", "z"])]
@@ -277,9 +277,9 @@ fn records_of_a_simulated_day_survive_json() {
     for record in &records {
         check_json(record);
     }
-    let of = |wanted: fn(&PlayRecord) -> bool| records.iter().any(|it| wanted(&it.play));
-    assert!(of(|play| matches!(play, PlayRecord::Football(it) if !it.incidents.is_empty())));
-    assert!(of(|play| matches!(play, PlayRecord::Tennis(it) if !it.points.is_empty())));
+    let any = |wanted: fn(&PlayRecord) -> bool| records.iter().any(|it| wanted(&it.play));
+    assert!(any(|play| matches!(play, PlayRecord::Football(it) if !it.incidents.is_empty())));
+    assert!(any(|play| matches!(play, PlayRecord::Tennis(it) if !it.points.is_empty())));
     assert!(records.iter().any(|it| !it.prices.is_empty()), "no prices");
 }
 
@@ -440,13 +440,13 @@ fn older_record_fills_missing_values() {
         )
     };
     let price = |at: i64, price: &str| {
-        let of = |change: &str| {
+        let event = |change: &str| {
             let odds = format!(r#"{{"book":"b","market":"1","change":{change}}}"#);
             format!(r#"{{"at":{at},"sport":"football","match":"m","fact":{{"odds":{odds}}}}}"#)
         };
         let define = r#"{"define":{"kind":"match_winner","status":"open","selections":[{"id":"h","status":"active","outcome":"home"}]}}"#;
         let prices = format!(r#"{{"prices":{{"selections":[{{"id":"h","price":"{price}"}}]}}}}"#);
-        [of(define), of(&prices)]
+        [event(define), event(&prices)]
     };
     let [define, late] = price(START + 2, "2.1");
     let earlier = record(&[fixture, about, &status("finished"), score, &define, &late]);
@@ -455,8 +455,12 @@ fn older_record_fills_missing_values() {
     later.fill_from(&earlier);
     assert_eq!((later.brief.status, later.brief.score), (Status::Finished, Some([2, 1])));
     assert_eq!(later.brief.referee, earlier.brief.referee);
-    let own = later.prices.iter().find(|it| &*it.bookmaker == "b").expect("a price");
-    assert_eq!(own.price.map(|it| it.to_string()).as_deref(), Some("2.1"), "the later one stays");
+    let price_before = later.prices.iter().find(|it| &*it.bookmaker == "b").expect("a price");
+    assert_eq!(
+        price_before.price.map(|it| it.to_string()).as_deref(),
+        Some("2.1"),
+        "the later one stays"
+    );
     let before = later.clone();
     later.fill_from(&earlier);
     assert_eq!(later, before, "filling twice changes nothing");

@@ -23,7 +23,7 @@ enum Step {
     Change { patch: Object, kind: Kind },
     Pass { ms: Micros },
     Join { rate: Rate },
-    Leave { place: usize },
+    Leave { index: usize },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -41,7 +41,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         4 => (0..400_i64).prop_map(|ms| Step::Pass { ms }),
         1 => (0..12_000_i64).prop_map(|ms| Step::Pass { ms }),
         2 => select(&Rate::ALL[1..]).prop_map(|rate| Step::Join { rate }),
-        1 => (0..8_usize).prop_map(|place| Step::Leave { place }),
+        1 => (0..8_usize).prop_map(|index| Step::Leave { index }),
     ];
     prop::collection::vec(step, 1..80)
 }
@@ -118,9 +118,9 @@ impl Stage {
             Step::Change { patch, kind } => self.change(patch, kind),
             Step::Pass { ms } => self.pass(ms * 1_000),
             Step::Join { rate } => self.join(rate),
-            Step::Leave { place } => {
+            Step::Leave { index } => {
                 if !self.readers.is_empty() {
-                    self.readers.swap_remove(place % self.readers.len());
+                    self.readers.swap_remove(index % self.readers.len());
                 }
             }
         }
@@ -158,7 +158,7 @@ impl Stage {
         for (rate, seq, at) in before.into_iter().filter(|(rate, ..)| followed.contains(rate)) {
             let at_once = kind != Kind::Values
                 || seq == prev && at.is_none_or(|at| self.now - at >= interval(rate));
-            let came = sent.iter().any(|(own, p)| *own == rate && p.seq == change.update.seq);
+            let came = sent.iter().any(|(other, p)| *other == rate && p.seq == change.update.seq);
             assert!(!at_once || came, "{rate:?}: {} waits without need", change.update.seq);
         }
     }
@@ -185,7 +185,7 @@ impl Stage {
     fn join(&mut self, rate: Rate) {
         let lease = self.tiers.lease(rate).expect("a rate other than each has a tier");
         let head = self.sequence.head();
-        if self.last.iter().all(|(own, ..)| *own != rate) {
+        if self.last.iter().all(|(other, ..)| *other != rate) {
             self.last.push((rate, head, None));
         }
         let data = self.data.clone();
@@ -230,10 +230,11 @@ impl Stage {
     /// Frames of a tier follow each other without a hole, and those of values not sooner than the
     /// interval, unless what came next could not be merged with them.
     fn lane_is_right(&mut self, rate: Rate, publication: &Publication, kind: Option<Kind>) {
-        let own = self.last.iter_mut().find(|(own, ..)| *own == rate).expect("it is followed");
-        let (_, last_seq, last_at) = *own;
+        let entry =
+            self.last.iter_mut().find(|(other, ..)| *other == rate).expect("it is followed");
+        let (_, last_seq, last_at) = *entry;
         assert_eq!(publication.prev, last_seq, "{rate:?}: a hole");
-        *own = (rate, publication.seq, Some(self.now));
+        *entry = (rate, publication.seq, Some(self.now));
         let soon = last_at.is_some_and(|at| self.now - at < interval(rate));
         let last = &self.each[publication.seq as usize - 1];
         if !soon || !last.update.events.is_empty() || last.publication.urgent {

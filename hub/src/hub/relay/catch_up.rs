@@ -40,13 +40,13 @@ impl Hub {
         };
         let now = self.latest;
         let books = &self.matches[&id].state.books;
-        let place = book.map(|slug| books.iter().position(|book| book.slug == *slug));
-        if place == Some(None) {
+        let index = book.map(|slug| books.iter().position(|book| book.slug == *slug));
+        if index == Some(None) {
             return HostResponse::UnknownCompanion;
         }
         let Some(legacy) = self.relay.channels.get(&id) else { return HostResponse::NotTracked };
-        let own_book = book.and_then(|slug| legacy.books.iter().find(|own| own.slug == *slug));
-        let book = own_book.map(|own| (own.channel.clone(), own.head()));
+        let legacy_book = book.and_then(|slug| legacy.books.iter().find(|book| book.slug == *slug));
+        let book = legacy_book.map(|book| (book.channel.clone(), book.head()));
         let (head, epoch) = (legacy.head(), legacy.epoch());
         let verdict = from.map(|from| legacy.verify(from));
         let mut caught_up = CatchUp {
@@ -60,7 +60,7 @@ impl Hub {
         };
         if let Some(Ok(from)) = verdict {
             let state = &self.matches[&id].state;
-            let frame = live::resumed(state, self.book_object(id, place.flatten(), now));
+            let frame = live::resumed(state, self.book_object(id, index.flatten(), now));
             let frame = numbered(frame, epoch, from);
             caught_up.verdict = Verdict::Resumed;
             caught_up.frames.push(CatchUpFrame { frame, to: from });
@@ -73,7 +73,7 @@ impl Hub {
             let plain = why.is_none() && book.is_none();
             let frame = match self.shared_snapshot(id, now).filter(|_| plain) {
                 Some(frame) => frame,
-                None => self.snapshot(id, place.flatten(), why.map(|why| why.as_str()), now),
+                None => self.snapshot(id, index.flatten(), why.map(|why| why.as_str()), now),
             };
             if plain && let Some(legacy) = self.relay.channels.get_mut(&id) {
                 let since = legacy.snapshot.as_ref().filter(|it| it.0 == head).map(|it| it.1);
@@ -101,12 +101,12 @@ impl Hub {
             let Some(book) = legacy.books.iter().find(|book| *book.slug == *slug) else {
                 return HostResponse::NotTracked;
             };
-            let known = from.filter(|from| from.epoch == Some(book.channel.epoch));
+            let resumable = from.filter(|from| from.epoch == Some(book.channel.epoch));
             return HostResponse::CatchUp(CatchUp {
                 channel: book.channel.clone(),
                 head: book.head(),
                 verdict: if from.is_some() { Verdict::Resumed } else { Verdict::Fresh },
-                frames: book.since(known.map(|from| from.seq)),
+                frames: book.since(resumable.map(|from| from.seq)),
                 to: book.head(),
                 lease: Some(book.lease.clone()),
                 hash: None,
@@ -145,14 +145,14 @@ impl Hub {
         book: Option<&Arc<str>>,
     ) -> Option<HubInput> {
         let id = self.relayed_match(channel.as_str())?;
-        let known = self.matches.get(id)?;
-        let has_book = |slug: &Arc<str>| known.state.books.iter().any(|it| it.slug == *slug);
+        let entry = self.matches.get(id)?;
+        let has_book = |slug: &Arc<str>| entry.state.books.iter().any(|it| it.slug == *slug);
         if book.is_some_and(|slug| !has_book(slug)) {
             return None;
         }
         let legacy = self.relay.channels.get(&id);
         let is_open = legacy.is_some_and(|legacy| {
-            book.is_none_or(|slug| legacy.books.iter().any(|own| own.slug == *slug))
+            book.is_none_or(|slug| legacy.books.iter().any(|open| open.slug == *slug))
         });
         let channel = channel.as_str().into();
         let now = self.latest;
@@ -175,9 +175,9 @@ impl Hub {
         let Some(id) = self.relayed_match(channel.as_str()) else { return };
         self.open_channel(id, channel, now);
         let books = &self.matches[&id].state.books;
-        let place = book.and_then(|slug| books.iter().position(|book| book.slug == *slug));
-        if let Some(place) = place {
-            self.open_book(id, channel, place, now);
+        let index = book.and_then(|slug| books.iter().position(|book| book.slug == *slug));
+        if let Some(index) = index {
+            self.open_book(id, channel, index, now);
         }
     }
 
@@ -185,23 +185,23 @@ impl Hub {
         if self.relay.channels.contains_key(&id) {
             return;
         }
-        let known = &self.matches[&id];
-        let scene = self.scene(known, now);
-        let prices = odds::consensus(&known.state, self.consensus_header(known));
+        let entry = &self.matches[&id];
+        let scene = self.scene(entry, now);
+        let prices = odds::consensus(&entry.state, self.consensus_header(entry));
         let channel = new_channel(&mut self.channels, name.clone(), (epoch(now), Classes::NONE));
         self.relay.channels.insert(id, LegacyChannel::open(channel, &scene, prices, now));
     }
 
     /// Opens the channel of a bookmaker's prices, if it is not open.
-    fn open_book(&mut self, id: Id, of: &ChannelId, place: usize, now: Micros) {
-        let known = &self.matches[&id];
-        let book = &known.state.books[place];
+    fn open_book(&mut self, id: Id, channel_name: &ChannelId, index: usize, now: Micros) {
+        let entry = &self.matches[&id];
+        let book = &entry.state.books[index];
         let legacy = &self.relay.channels[&id];
-        if legacy.books.iter().any(|own| own.slug == book.slug) {
+        if legacy.books.iter().any(|open| open.slug == book.slug) {
             return;
         }
-        let prices = odds::of_book(book, self.book_header(known, book), known.state.sport);
-        let name = ChannelId::new(format!("{of}/{}", book.slug));
+        let prices = odds::of_book(book, self.book_header(entry, book), entry.state.sport);
+        let name = ChannelId::new(format!("{channel_name}/{}", book.slug));
         let legacy = self.relay.channels.get_mut(&id).expect("it was opened before");
         // Prices have their own epoch, so that their numbers are never mistaken for those of the match.
         let count = u32::try_from(legacy.books.len()).unwrap_or(u32::MAX);
@@ -223,18 +223,18 @@ impl Hub {
         why: Option<&'static str>,
         now: Micros,
     ) -> Bytes {
-        let known = &self.matches[&id];
-        let (state, scene) = (&known.state, self.scene(known, now));
+        let entry = &self.matches[&id];
+        let (state, scene) = (&entry.state, self.scene(entry, now));
         let recent = self.relay.recent.get(&id);
         let mut livedata = recent.map(|recent| recent.livedata(state)).unwrap_or_default();
         if let Play::Football(football) = &state.play
             && football.ball.is_none()
             && scene.is_in_play()
         {
-            let time = MatchTime::of(football, scene.until);
+            let time = MatchTime::new(football, scene.until);
             livedata.push(football::livedata(state, now, time, None));
         }
-        let header = self.consensus_header(known);
+        let header = self.consensus_header(entry);
         let reason = odds::reason(header, "subscribe");
         let legacy = &self.relay.channels[&id];
         let snapshot = live::subscribed(SubscriptionSnapshot {
@@ -249,11 +249,11 @@ impl Hub {
     }
 
     /// The `odds_book` frame of the book at this index.
-    fn book_object(&self, id: Id, place: Option<usize>, now: Micros) -> Option<Object> {
-        let known = self.matches.get(id)?;
-        let state = &known.state;
-        let book = state.books.get(place?)?;
-        let header = self.book_header(known, book);
+    fn book_object(&self, id: Id, index: Option<usize>, now: Micros) -> Option<Object> {
+        let entry = self.matches.get(id)?;
+        let state = &entry.state;
+        let book = state.books.get(index?)?;
+        let header = self.book_header(entry, book);
         let prices = odds::of_book(book, header, state.sport);
         Some(odds::book_frame(state, book, prices, odds::reason(header, "subscribe"), now))
     }

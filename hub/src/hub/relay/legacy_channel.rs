@@ -108,7 +108,7 @@ struct SavedFrame {
 }
 
 impl SavedFrame {
-    fn of(publication: &Publication) -> Self {
+    fn new(publication: &Publication) -> Self {
         let Publication { prev, seq, urgent, .. } = *publication;
         Self { prev, seq, urgent, frame: publication.frame().to_vec() }
     }
@@ -141,7 +141,7 @@ impl BorshSerialize for LegacyChannel {
         (self.event_due, self.time_due, &self.prices, &self.books).serialize(writer)?;
         (tail.len() as u64).serialize(writer)?;
         tail.iter().try_for_each(|SentFrame { kind, at, publication }| {
-            (kind, at, SavedFrame::of(publication)).serialize(writer)
+            (kind, at, SavedFrame::new(publication)).serialize(writer)
         })
     }
 }
@@ -176,7 +176,7 @@ impl BorshDeserialize for LegacyChannel {
 impl BorshSerialize for LegacyBookChannel {
     fn serialize<W: Write>(&self, writer: &mut W) -> io::Result<()> {
         write_channel(&self.channel, writer)?;
-        let last = self.last.as_deref().map(SavedFrame::of);
+        let last = self.last.as_deref().map(SavedFrame::new);
         (&self.slug, self.head, last, &self.prices).serialize(writer)
     }
 }
@@ -376,7 +376,7 @@ impl LegacyChannel {
         self.time_due = now + TIME_EVERY_US;
         let Play::Football(state) = &scene.state.play else { return };
         if state.ball.is_none() && scene.is_in_play() {
-            let time = MatchTime::of(state, scene.until);
+            let time = MatchTime::new(state, scene.until);
             let frame = football::livedata(scene.state, now, time, None);
             self.push(FrameKind::Livedata, frame, false, now, changes);
         }
@@ -404,16 +404,16 @@ impl LegacyChannel {
         changes: &mut Vec<Change>,
         find: impl Fn(&Arc<str>) -> Option<(&'a Match, &'a Book, Header)>,
     ) {
-        for own in self.books.iter_mut().filter(|book| book.prices.is_due(now, goes_on)) {
-            let Some((state, book, header)) = find(&own.slug) else { continue };
+        for open in self.books.iter_mut().filter(|book| book.prices.is_due(now, goes_on)) {
+            let Some((state, book, header)) = find(&open.slug) else { continue };
             let prices = odds::of_book(book, header, state.sport);
-            let Some(otherwise) = own.prices.due_reason(&prices, now, goes_on) else { continue };
+            let Some(otherwise) = open.prices.due_reason(&prices, now, goes_on) else { continue };
             let reason = odds::reason(header, otherwise);
             let urgent = header.suspended == Some(true) && otherwise == CHANGED;
             let frame = odds::book_frame(state, book, prices, reason, now);
-            let publication = publication(&own.channel, own.head, frame, urgent);
-            own.head += 1;
-            own.last = Some(Arc::clone(&publication));
+            let publication = publication(&open.channel, open.head, frame, urgent);
+            open.head += 1;
+            open.last = Some(Arc::clone(&publication));
             changes.push(Change::Published(Rate::Each, publication));
         }
     }

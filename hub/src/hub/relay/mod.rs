@@ -111,11 +111,11 @@ impl Relay {
 impl Hub {
     /// The state of a match to render at a moment. If the feed is not live, the clock stands at the
     /// time when it last was.
-    fn scene<'a>(&self, known: &'a MatchEntry, now: Micros) -> MatchScene<'a> {
-        let main_source = self.main_source(known);
+    fn scene<'a>(&self, entry: &'a MatchEntry, now: Micros) -> MatchScene<'a> {
+        let main_source = self.main_source(entry);
         let since = main_source.since.filter(|_| !main_source.is_live());
-        let header = self.match_header(known);
-        MatchScene { state: &known.state, header, until: since.map_or(now, |since| now.min(since)) }
+        let header = self.match_header(entry);
+        MatchScene { state: &entry.state, header, until: since.map_or(now, |since| now.min(since)) }
     }
 
     /// Sends what a batch changed in one match.
@@ -126,14 +126,14 @@ impl Hub {
         stamp: Stamp,
         changes: &mut Vec<Change>,
     ) {
-        let known = &self.matches[slot];
-        let id = known.state.id;
-        let is_relayed = matches!(known.state.sport, Sport::Football | Sport::Tennis);
+        let entry = &self.matches[slot];
+        let id = entry.state.id;
+        let is_relayed = matches!(entry.state.sport, Sport::Football | Sport::Tennis);
         let followed = self.relay.channels.contains_key(&id);
         if !is_relayed || !followed && !happens(delta) {
             return;
         }
-        let scene = self.scene(known, stamp.published);
+        let scene = self.scene(entry, stamp.published);
         let frames = self.relay.happened(&scene, delta, moment(stamp));
         let Some(legacy) = self.relay.channels.get_mut(&id) else { return };
         let now = stamp.published;
@@ -200,8 +200,8 @@ impl Hub {
     pub(super) fn relay_due(&mut self, now: Micros, changes: &mut Vec<Change>) {
         let ids: Vec<Id> = self.relay.channels.keys().copied().collect();
         for id in ids {
-            let Some(known) = self.matches.get(id) else { continue };
-            let scene = self.scene(known, now);
+            let Some(entry) = self.matches.get(id) else { continue };
+            let scene = self.scene(entry, now);
             let Some(legacy) = self.relay.channels.get_mut(&id) else { continue };
             let status_changed = legacy.sent_header != Some(scene.header);
             if status_changed {
@@ -225,13 +225,13 @@ impl Hub {
 
     /// Sends the prices of a match that have changed or are due.
     fn relay_prices(&mut self, id: Id, now: Micros, changes: &mut Vec<Change>) {
-        let Some(known) = self.matches.get(id) else { return };
-        let goes_on = self.match_header(known).life != Life::Ended;
+        let Some(entry) = self.matches.get(id) else { return };
+        let goes_on = self.match_header(entry).life != Life::Ended;
         if !self.relay.channels.get(&id).is_some_and(|legacy| legacy.has_prices_due(now, goes_on)) {
             return;
         }
-        let header = self.consensus_header(known);
-        let state = &known.state;
+        let header = self.consensus_header(entry);
+        let state = &entry.state;
         let Some(legacy) = self.relay.channels.get_mut(&id) else { return };
         if legacy.prices.is_due(now, goes_on) {
             let prices = odds::consensus(state, header);
@@ -243,9 +243,9 @@ impl Hub {
             }
         }
         legacy.send_book_prices(now, goes_on, changes, |slug| {
-            let place = state.books.iter().position(|book| book.slug == *slug)?;
-            let header = known.channels.get(Subject::Book(id, place))?.header;
-            Some((state, &state.books[place], header))
+            let index = state.books.iter().position(|book| book.slug == *slug)?;
+            let header = entry.channels.get(Subject::Book(id, index))?.header;
+            Some((state, &state.books[index], header))
         });
     }
 }
@@ -284,11 +284,11 @@ fn football_frames(
     let mut frames = Vec::new();
     for event in &delta.football_events {
         let frame = match *event {
-            FootballEvent::Happened(place) | FootballEvent::Corrected(place, _) => {
-                football::incident_action(scene.state, state, place, at, scene.until)
+            FootballEvent::Happened(index) | FootballEvent::Corrected(index, _) => {
+                football::incident_action(scene.state, state, index, at, scene.until)
             }
-            FootballEvent::Retracted(place) => {
-                football::deleted_action(scene.state, state, place, at, scene.until)
+            FootballEvent::Retracted(index) => {
+                football::deleted_action(scene.state, state, index, at, scene.until)
             }
             // Sent with the `event` frame.
             FootballEvent::ScoreCorrected(_) => None,
@@ -297,7 +297,7 @@ fn football_frames(
     }
     let touched_ball = delta.football.contains(&FootballPart::Ball);
     if let Some(ball) = state.ball.filter(|_| touched_ball) {
-        let moved = recent.moved(at, MatchTime::of(state, scene.until), ball);
+        let moved = recent.moved(at, MatchTime::new(state, scene.until), ball);
         let livedata = football::livedata(scene.state, at, moved.time, Some(&moved));
         frames.push((FrameKind::Livedata, livedata));
         // If two players' counts increased together, the shooter is ambiguous.

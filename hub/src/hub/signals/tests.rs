@@ -61,10 +61,10 @@ fn scaled(price: Decimal) -> i128 {
 /// abc / (S (ab + bc + ca)).
 fn payout(prices: &[i128]) -> (i128, i128) {
     let product = |skip: Option<usize>| {
-        let factors = prices.iter().enumerate().filter(|(place, _)| Some(*place) != skip);
+        let factors = prices.iter().enumerate().filter(|(index, _)| Some(*index) != skip);
         factors.fold(1_i128, |product, (_, price)| product.checked_mul(*price).unwrap())
     };
-    let others: i128 = (0..prices.len()).map(|place| product(Some(place))).sum();
+    let others: i128 = (0..prices.len()).map(|index| product(Some(index))).sum();
     (product(None), others.checked_mul(SCALE).unwrap())
 }
 
@@ -101,8 +101,8 @@ fn check_bets(record: &SignalRecord, quotes: &[Quote], file: &str) -> i128 {
     let bets: Vec<_> = legs.iter().map(|leg| leg.outcome).collect();
     assert_eq!(Some(bets), outcomes(quotes), "{file}: {record:?}");
     for leg in legs {
-        let is_leg = |it: &Quote| {
-            (it.outcome, &it.bookmaker, it.price, it.commission)
+        let is_leg = |quote: &Quote| {
+            (quote.outcome, &quote.bookmaker, quote.price, quote.commission)
                 == (leg.outcome, &leg.bookmaker, Some(leg.price), leg.commission)
         };
         let offered = quotes.iter().any(|it| is_leg(it) && it.state == QuoteState::Open);

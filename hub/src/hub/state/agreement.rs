@@ -6,7 +6,7 @@ use crate::hub::feeds::{FactKind, SourceNumber};
 impl Match {
     /// The sources that report a score while clients see that of another one, and whether it is the same.
     pub fn compared_sources(&self) -> impl Iterator<Item = (SourceNumber, bool)> {
-        let primary = self.primaries.of(FactKind::Score);
+        let primary = self.primaries.get(FactKind::Score);
         let others = self.views.iter().filter(move |view| Some(view.source) != primary);
         others.filter_map(|view| Some((view.source, view.play.has_score_of(&self.play)?)))
     }
@@ -17,14 +17,14 @@ impl Play {
     /// they change every few seconds, and no two feeds are equally fast.
     fn has_score_of(&self, other: &Self) -> Option<bool> {
         match (self, other) {
-            (Self::Football(own), Self::Football(other)) => {
-                Some(own.reported_score()? == other.reported_score()?)
+            (Self::Football(one), Self::Football(other)) => {
+                Some(one.reported_score()? == other.reported_score()?)
             }
-            (Self::Tennis(own), Self::Tennis(other)) => {
-                Some(own.reported_score()?.sets == other.reported_score()?.sets)
+            (Self::Tennis(one), Self::Tennis(other)) => {
+                Some(one.reported_score()?.sets == other.reported_score()?.sets)
             }
-            (Self::Scoreboard(own), Self::Scoreboard(other)) => {
-                Some(own.reported_score()? == other.reported_score()?)
+            (Self::Scoreboard(one), Self::Scoreboard(other)) => {
+                Some(one.reported_score()? == other.reported_score()?)
             }
             _ => None,
         }

@@ -36,7 +36,7 @@ impl MatchAnalysis {
     pub(super) fn apply(&mut self, fact: &Analysis) {
         match fact {
             Analysis::Shot(shot) => match self.shots.iter().position(|it| it.eid == shot.eid) {
-                Some(place) => self.shots[place].clone_from(shot),
+                Some(index) => self.shots[index].clone_from(shot),
                 None if self.shots.len() < SHOTS_MAX => self.shots.push(shot.clone()),
                 None => {}
             },
@@ -83,8 +83,8 @@ impl MatchAnalysis {
             if !players.is_empty() {
                 facts.push(Analysis::AveragePositions { side, players });
             }
-            let own = self.ratings.values().filter(|it| it.0 == side);
-            let players: Vec<_> = own
+            let ratings = self.ratings.values().filter(|it| it.0 == side);
+            let players: Vec<_> = ratings
                 .map(|(_, player, rating)| PlayerRating { player: player.clone(), rating: *rating })
                 .collect();
             if !players.is_empty() {

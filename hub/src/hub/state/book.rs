@@ -167,7 +167,7 @@ impl Book {
     fn reindex(&mut self) {
         self.markets.iter().for_each(|market| self.tally.add(market));
         let ids = self.markets.iter().map(|market| Arc::clone(&market.id));
-        self.places = ids.enumerate().map(|(place, id)| (id, place)).collect();
+        self.places = ids.enumerate().map(|(index, id)| (id, index)).collect();
     }
 
     /// Whether no market can be bet on now, though some may reopen: suspended by the bookmaker or
@@ -218,30 +218,30 @@ impl Book {
         events: &mut Vec<BookEvent>,
     ) -> Option<usize> {
         if let MarketChange::Define(definition) = &fact.change {
-            let place = self.place(&fact.market);
-            self.define(place, definition, moment, parts, events);
-            return Some(place);
+            let index = self.market_index(&fact.market);
+            self.define(index, definition, moment, parts, events);
+            return Some(index);
         }
         // Normalisers drop facts about markets that were never defined.
-        let place = *self.places.get(&fact.market)?;
+        let index = *self.places.get(&fact.market)?;
         match &fact.change {
             MarketChange::Define(_) => {}
-            MarketChange::Clear => self.clear(place, parts),
+            MarketChange::Clear => self.clear(index, parts),
             MarketChange::Prices { selections, volume } => {
                 // Its levels, and rarely more than the price and its neighbours.
                 let room =
                     |it: &SelectionChange| it.back.len() + it.lay.len() + it.traded.len() + 3;
                 parts.reserve(selections.iter().map(room).sum());
-                self.volume(place, *volume, parts);
+                self.volume(index, *volume, parts);
                 for change in selections {
-                    self.change(place, change, moment.best(), parts);
+                    self.change(index, change, moment.best(), parts);
                 }
             }
         }
-        Some(place)
+        Some(index)
     }
 
-    fn place(&mut self, id: &Arc<str>) -> usize {
+    fn market_index(&mut self, id: &Arc<str>) -> usize {
         *self.places.entry(Arc::clone(id)).or_insert_with(|| {
             self.markets.push(Market::new(Arc::clone(id)));
             self.markets.len() - 1
@@ -250,13 +250,13 @@ impl Book {
 
     fn define(
         &mut self,
-        place: usize,
+        market_index: usize,
         definition: &MarketDefinition,
         moment: Moment,
         parts: &mut Vec<BookPart>,
         events: &mut Vec<BookEvent>,
     ) {
-        let market = &mut self.markets[place];
+        let market = &mut self.markets[market_index];
         if market.is_defined_as(definition) {
             return;
         }
@@ -297,26 +297,26 @@ impl Book {
                 selection.status = SelectionStatus::Removed;
             }
         }
-        parts.push(BookPart::Definition(place));
+        parts.push(BookPart::Definition(market_index));
         if before != Some((definition.status, definition.in_play)) {
             let (status, in_play) = (definition.status, definition.in_play);
             let transition = Transition { at: moment.best(), status, in_play };
             let number = market.transition(transition);
-            parts.push(BookPart::Transition(place, number));
+            parts.push(BookPart::Transition(market_index, number));
             let was_closed = before.is_some_and(|(status, _)| status == MarketStatus::Closed);
             if closes && market.settled.is_some() {
                 // Whether it was in play when it closed is no settlement.
                 if !was_closed || are_new(market) {
-                    events.extend(market.resettle(place));
+                    events.extend(market.resettle(market_index));
                 }
             } else {
                 if closes {
                     market.settled = Some(number);
                 }
-                events.push(BookEvent::Moved { market: place, number, transition, before });
+                events.push(BookEvent::Moved { market: market_index, number, transition, before });
             }
         } else if closes && are_new(market) {
-            events.extend(market.resettle(place));
+            events.extend(market.resettle(market_index));
         }
     }
 
@@ -352,9 +352,9 @@ impl Book {
     }
 
     fn volume(&mut self, market: usize, volume: Option<Decimal>, parts: &mut Vec<BookPart>) {
-        let own = &mut self.markets[market].volume;
-        if volume.is_some() && !are_equal(*own, volume) {
-            *own = volume;
+        let old = &mut self.markets[market].volume;
+        if volume.is_some() && !are_equal(*old, volume) {
+            *old = volume;
             parts.push(BookPart::Volume(market));
         }
     }

@@ -104,7 +104,7 @@ pub struct ConsensusChange {
 
 impl ConsensusKey {
     /// The key of a market, if its selections are comparable across bookmakers.
-    fn of(market: &Market) -> Option<Self> {
+    fn for_market(market: &Market) -> Option<Self> {
         market.selections.iter().any(|selection| selection.outcome.is_some()).then(|| Self {
             kind: Arc::clone(&market.kind),
             period: market.period.clone(),
@@ -166,24 +166,24 @@ impl Consensus {
 
     /// Removes all markets of a book that another source has taken over.
     pub(super) fn forget_book(&mut self, book: usize) {
-        for (_, key) in self.keys.extract_if(|(own, _), _| *own == book) {
+        for (_, key) in self.keys.extract_if(|(other, _), _| *other == book) {
             if let Some(members) = self.markets.get_mut(&key) {
-                members.markets.retain(|(own, _)| *own != book);
+                members.markets.retain(|(other, _)| *other != book);
             }
             self.left.insert(key);
         }
     }
 
     /// Records that a market of a book was defined, perhaps with another key than before.
-    pub(super) fn note(&mut self, market: &Market, book: usize, place: usize) {
-        let key = ConsensusKey::of(market);
-        let member = (book, place);
+    pub(super) fn note(&mut self, market: &Market, book: usize, index: usize) {
+        let key = ConsensusKey::for_market(market);
+        let member = (book, index);
         if self.keys.get(&member) == key.as_ref() {
             return;
         }
         if let Some(before) = self.keys.remove(&member) {
             if let Some(members) = self.markets.get_mut(&before) {
-                members.markets.retain(|own| *own != member);
+                members.markets.retain(|other| *other != member);
             }
             self.left.insert(before);
         }
@@ -285,8 +285,8 @@ impl ConsensusEntry {
     fn price(&self, books: &[Book], outcome: Outcome) -> ConsensusPrice {
         let mut status = SelectionStatus::Removed;
         let mut offers: Vec<(Decimal, &Arc<str>, Micros)> = Vec::new();
-        for (book, place) in &self.markets {
-            let (book, market) = (&books[*book], &books[*book].markets[*place]);
+        for (book, index) in &self.markets {
+            let (book, market) = (&books[*book], &books[*book].markets[*index]);
             for selection in market.selections.iter().filter(|s| s.outcome == Some(outcome)) {
                 status = joint_selection(status, selection.status);
                 let open = book.status(market) == MarketStatus::Open

@@ -15,7 +15,7 @@ use crate::hub::feeds::{Source, SourceNumber};
 #[derive(Debug, Clone, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct MatchMember {
     /// The id derived from the provider's key.
-    pub own: Id,
+    pub id: Id,
     pub source: SourceNumber,
     pub provider: Arc<str>,
     pub key: Arc<str>,
@@ -34,17 +34,17 @@ pub struct ProviderContribution {
 }
 
 impl MatchMember {
-    pub(super) fn new(own: Id, fixture: &Fixture, source: SourceNumber) -> Self {
+    pub(super) fn new(id: Id, fixture: &Fixture, source: SourceNumber) -> Self {
         let (provider, key) = (Arc::clone(&fixture.provider), Arc::clone(&fixture.provider_key));
-        Self { own, source, provider, key }
+        Self { id, source, provider, key }
     }
 }
 
 impl Match {
     /// Removes and returns one provider's contribution. `None` if it has none.
-    pub fn take_contribution(&mut self, own: Id) -> Option<ProviderContribution> {
+    pub fn take_contribution(&mut self, local_id: Id) -> Option<ProviderContribution> {
         let (members, stay) =
-            mem::take(&mut self.members).into_iter().partition(|it| it.own == own);
+            mem::take(&mut self.members).into_iter().partition(|it| it.id == local_id);
         let members: Vec<MatchMember> = members;
         self.members = stay;
         let first = members.first()?;
@@ -80,15 +80,15 @@ impl Match {
         sources: &[Source],
         delta: &mut MatchDelta,
     ) {
-        let own = contribution.fixture_own();
+        let local_id = contribution.fixture_id();
         let fixture = Fact::Fixture(contribution.fixture.clone());
         let fixture = if swapped { fixture.swapped() } else { fixture };
         for source in contribution.sources() {
-            self.apply(&fixture, Origin { source, own, moment, sources }, delta);
+            self.apply(&fixture, Origin { source, local_id, moment, sources }, delta);
         }
         for (source, fact) in contribution.facts {
             let fact = if swapped { fact.swapped() } else { fact };
-            self.apply(&fact, Origin { source, own, moment, sources }, delta);
+            self.apply(&fact, Origin { source, local_id, moment, sources }, delta);
         }
         for mut book in contribution.books {
             if swapped {
@@ -100,7 +100,7 @@ impl Match {
 
     fn take_play(&self, source: SourceNumber, contribution: &mut ProviderContribution) {
         let view = self.views.iter().find(|view| view.source == source);
-        let is_primary = PLAY.iter().any(|kind| self.primaries.of(*kind) == Some(source));
+        let is_primary = PLAY.iter().any(|kind| self.primaries.get(*kind) == Some(source));
         let play = match view {
             Some(view) => &view.play,
             None if is_primary => &self.play,
@@ -114,11 +114,11 @@ impl Match {
     }
 
     fn take_books(&mut self, source: SourceNumber, contribution: &mut ProviderContribution) {
-        for (place, book) in self.books.iter_mut().enumerate() {
+        for (index, book) in self.books.iter_mut().enumerate() {
             if book.source == source {
                 let empty = Book::new(Arc::clone(&book.slug), source);
                 contribution.books.push(mem::replace(book, empty));
-                contribution.books_left.push(place);
+                contribution.books_left.push(index);
             }
         }
         let standby_books = mem::take(&mut self.standby_books);
@@ -128,15 +128,15 @@ impl Match {
     }
 
     fn take_book(&mut self, book: Book, sources: &[Source], delta: &mut MatchDelta) {
-        let same = |own: &Book| own.slug == book.slug;
+        let same = |other: &Book| other.slug == book.slug;
         match self.books.iter().position(same) {
-            Some(place) if self.books[place].markets.is_empty() => {
-                self.books[place] = book;
-                self.settle_book(place, delta);
+            Some(index) if self.books[index].markets.is_empty() => {
+                self.books[index] = book;
+                self.settle_book(index, delta);
             }
-            Some(place) => {
+            Some(index) => {
                 self.standby_books.push(book);
-                self.succeed_in_book(place, sources, delta);
+                self.succeed_in_book(index, sources, delta);
             }
             None => {
                 self.books.push(book);
@@ -145,13 +145,13 @@ impl Match {
         }
     }
 
-    fn settle_book(&mut self, place: usize, delta: &mut MatchDelta) {
+    fn settle_book(&mut self, book_index: usize, delta: &mut MatchDelta) {
         self.touched.all = true;
-        for (market, own) in self.books[place].markets.iter().enumerate() {
-            self.consensus.note(own, place, market);
+        for (market_index, market) in self.books[book_index].markets.iter().enumerate() {
+            self.consensus.note(market, book_index, market_index);
         }
-        delta.replaced.push(place);
-        delta.book(place);
+        delta.replaced.push(book_index);
+        delta.book(book_index);
     }
 }
 
@@ -169,8 +169,8 @@ impl ProviderContribution {
         sources
     }
 
-    fn fixture_own(&self) -> Id {
-        self.members[0].own
+    fn fixture_id(&self) -> Id {
+        self.members[0].id
     }
 }
 

@@ -199,7 +199,7 @@ impl Football {
 
     /// A free incident id: the source's own, or with a suffix for the source.
     pub(super) fn free_name(&self, eid: &Eid, source: SourceNumber) -> Eid {
-        match self.place(eid) {
+        match self.incident_index(eid) {
             None => Arc::clone(eid),
             Some(_) => format!("{eid}~{}", source.0).into(),
         }
@@ -294,13 +294,13 @@ impl Football {
             }
             FootballFact::Score(score) => self.put(*score, moment, parts, events),
             FootballFact::Incident(incident) => {
-                if self.place(&incident.eid).is_none() {
+                if self.incident_index(&incident.eid).is_none() {
                     events.push(FootballEvent::Happened(self.incidents.len()));
                     self.incident(incident, parts);
                 }
             }
-            FootballFact::Retract { eid: of, why, score } => {
-                let retracted = self.retract(of, why, parts, events);
+            FootballFact::Retract { eid, why, score } => {
+                let retracted = self.retract(eid, why, parts, events);
                 match (scores, retracted) {
                     (false, _) => {}
                     (true, true) => self.score(*score, parts),
@@ -333,10 +333,10 @@ impl Football {
     /// The player whose shot count this fact increases. To be called before it is applied.
     pub(super) fn shooter(&self, fact: &FootballFact) -> Option<(Side, Participant)> {
         let FootballFact::PlayerStats { side, player, values } = fact else { return None };
-        let known = self.players.get(&player.id);
-        let known = known.and_then(|tally| tally.values.get(&PlayerStat::TotalShots)).copied();
+        let count = self.players.get(&player.id);
+        let count = count.and_then(|tally| tally.values.get(&PlayerStat::TotalShots)).copied();
         let shots = values.iter().find(|(stat, _)| *stat == PlayerStat::TotalShots);
-        let has_shot = shots.is_some_and(|(_, shots)| *shots > known.unwrap_or_default());
+        let has_shot = shots.is_some_and(|(_, shots)| *shots > count.unwrap_or_default());
         has_shot.then(|| (*side, player.clone()))
     }
 
@@ -381,7 +381,7 @@ impl Football {
         }
     }
 
-    fn place(&self, eid: &str) -> Option<usize> {
+    fn incident_index(&self, eid: &str) -> Option<usize> {
         self.incidents.iter().position(|entry| &*entry.incident.eid == eid)
     }
 
@@ -397,19 +397,19 @@ impl Football {
     /// Returns whether there was an incident to retract.
     fn retract(
         &mut self,
-        of: &str,
+        eid: &str,
         why: &Arc<str>,
         parts: &mut Vec<FootballPart>,
         events: &mut Vec<FootballEvent>,
     ) -> bool {
-        let Some(place) = self.place(of) else { return false };
-        let entry = &mut self.incidents[place];
+        let Some(index) = self.incident_index(eid) else { return false };
+        let entry = &mut self.incidents[index];
         if entry.retracted.is_some() {
             return false;
         }
         entry.retracted = Some(Arc::clone(why));
-        parts.push(FootballPart::Incident(place));
-        events.push(FootballEvent::Retracted(place));
+        parts.push(FootballPart::Incident(index));
+        events.push(FootballEvent::Retracted(index));
         true
     }
 
@@ -420,15 +420,15 @@ impl Football {
         parts: &mut Vec<FootballPart>,
         events: &mut Vec<FootballEvent>,
     ) {
-        let Some(place) = self.place(&incident.eid) else {
+        let Some(index) = self.incident_index(&incident.eid) else {
             events.push(FootballEvent::Happened(self.incidents.len()));
             return self.incident(incident, parts);
         };
-        if self.incidents[place].incident != *incident {
-            self.incidents[place].incident = incident.clone();
-            self.incidents[place].corrections += 1;
-            parts.push(FootballPart::Incident(place));
-            events.push(FootballEvent::Corrected(place, self.incidents[place].corrections));
+        if self.incidents[index].incident != *incident {
+            self.incidents[index].incident = incident.clone();
+            self.incidents[index].corrections += 1;
+            parts.push(FootballPart::Incident(index));
+            events.push(FootballEvent::Corrected(index, self.incidents[index].corrections));
         }
     }
 }

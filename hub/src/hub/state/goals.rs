@@ -14,7 +14,7 @@ impl Match {
         let (Fact::Football(fact), Play::Football(public)) = (fact, &self.play) else {
             return false;
         };
-        if self.views.is_empty() || self.primaries.of(FactKind::Score) == Some(source) {
+        if self.views.is_empty() || self.primaries.get(FactKind::Score) == Some(source) {
             return false;
         }
         let is_shown = |eid: &Eid| self.names.contains_key(&(source, eid.clone()));
@@ -22,15 +22,15 @@ impl Match {
             FootballFact::Incident(incident) | FootballFact::Correct(incident) => {
                 !is_shown(&incident.eid) && is_beyond(public, incident)
             }
-            FootballFact::Retract { eid: of, .. } => !is_shown(of),
+            FootballFact::Retract { eid, .. } => !is_shown(eid),
             _ => false,
         }
     }
 
     /// Publishes goals of the primary source of incidents that the changed primary score now includes.
     pub(super) fn confirm_goals(&mut self, moment: Moment, delta: &mut MatchDelta) {
-        let Some(primary) = self.primaries.of(FactKind::Incidents) else { return };
-        if self.primaries.of(FactKind::Score) == Some(primary) {
+        let Some(primary) = self.primaries.get(FactKind::Incidents) else { return };
+        if self.primaries.get(FactKind::Score) == Some(primary) {
             return;
         }
         let Some(view) = self.views.iter().find(|view| view.source == primary) else { return };

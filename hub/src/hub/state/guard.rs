@@ -23,7 +23,7 @@ pub struct Guard {
 pub(super) struct PlayHold {
     pub why: HoldReason,
     /// The incident.
-    pub of: Eid,
+    pub eid: Eid,
     /// Prices from this moment on lift the hold, compared by the sources' clocks, or by the hub's
     /// if either source reports no time.
     pub until: Moment,
@@ -52,7 +52,7 @@ impl HoldReason {
 
     /// The reason of a hold if an incident invalidates earlier prices.
     #[must_use]
-    pub fn of(incident: &Incident) -> Option<Self> {
+    pub fn for_incident(incident: &Incident) -> Option<Self> {
         match incident.kind {
             IncidentKind::Goal(_) => Some(Self::Goal),
             IncidentKind::Red | IncidentKind::SecondYellow => Some(Self::RedCard),
@@ -71,17 +71,17 @@ impl HoldReason {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GuardChange {
     /// The hub suspends the book.
-    Suspended { number: u32, why: HoldReason, of: Option<Eid> },
+    Suspended { number: u32, why: HoldReason, eid: Option<Eid> },
     /// The hub no longer suspends the book.
     Resumed { number: u32 },
 }
 
 impl PlayHold {
     /// `hold_us`: how long prices may predate the incident.
-    pub(super) fn new(why: HoldReason, of: Eid, moment: Moment, hold_us: Micros) -> Self {
+    pub(super) fn new(why: HoldReason, eid: Eid, moment: Moment, hold_us: Micros) -> Self {
         let source = moment.source.map(|at| at.saturating_add(hold_us));
         let until = Moment { source, received: moment.received.saturating_add(hold_us) };
-        Self { why, of, until }
+        Self { why, eid, until }
     }
 
     fn is_over(&self, moment: Moment) -> bool {
@@ -108,9 +108,9 @@ impl Guard {
     /// Starts a hold after an incident.
     pub(super) fn hold_for_play(&mut self, hold: PlayHold) -> Option<GuardChange> {
         let held = self.holds();
-        let (why, of) = (hold.why, hold.of.clone());
+        let (why, eid) = (hold.why, hold.eid.clone());
         self.play = Some(hold);
-        self.change_since(held, why, Some(of))
+        self.change_since(held, why, Some(eid))
     }
 
     /// Lifts the hold if prices of this moment postdate the incident, or if a market was reopened.
@@ -124,12 +124,12 @@ impl Guard {
         &mut self,
         held: bool,
         why: HoldReason,
-        of: Option<Eid>,
+        eid: Option<Eid>,
     ) -> Option<GuardChange> {
         match (held, self.holds()) {
             (false, true) => {
                 self.number += 1;
-                Some(GuardChange::Suspended { number: self.number, why, of })
+                Some(GuardChange::Suspended { number: self.number, why, eid })
             }
             (true, false) => Some(GuardChange::Resumed { number: self.number }),
             _ => None,

@@ -12,12 +12,12 @@ use crate::hub::feeds::SourceNumber;
 impl Match {
     /// Suspends the books of a source while it is not live.
     pub fn hold_for_feed(&mut self, source: SourceNumber, sick: bool, delta: &mut MatchDelta) {
-        for place in 0..self.books.len() {
-            if self.books[place].source == source {
-                let change = self.books[place].guard.set_feed_sick(sick);
+        for index in 0..self.books.len() {
+            if self.books[index].source == source {
+                let change = self.books[index].guard.set_feed_sick(sick);
                 if let Some(change) = change {
                     self.touched.all = true;
-                    delta.book(place).events.push(BookEvent::Guard(change));
+                    delta.book(index).events.push(BookEvent::Guard(change));
                 }
             }
         }
@@ -34,20 +34,21 @@ impl Match {
         }
         let Play::Football(football) = &self.play else { return };
         let happened = delta.football_events.iter().filter_map(|event| match event {
-            FootballEvent::Happened(place) => Some(&football.incidents[*place].incident),
+            FootballEvent::Happened(index) => Some(&football.incidents[*index].incident),
             _ => None,
         });
         let holds: Vec<PlayHold> = happened
-            .filter_map(|it| {
-                Some(PlayHold::new(HoldReason::of(it)?, it.eid.clone(), moment, hold_us))
+            .filter_map(|incident| {
+                let why = HoldReason::for_incident(incident)?;
+                Some(PlayHold::new(why, incident.eid.clone(), moment, hold_us))
             })
             .collect();
         for hold in holds {
-            for (place, book) in self.books.iter_mut().enumerate() {
+            for (index, book) in self.books.iter_mut().enumerate() {
                 if can_be_bet_on(book) {
                     let change = book.guard.hold_for_play(hold.clone());
                     self.touched.all |= change.is_some();
-                    delta.book(place).events.extend(change.map(BookEvent::Guard));
+                    delta.book(index).events.extend(change.map(BookEvent::Guard));
                 }
             }
         }

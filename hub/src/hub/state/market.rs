@@ -192,32 +192,32 @@ impl Market {
     pub(super) fn is_defined_as(&self, definition: &MarketDefinition) -> bool {
         let MarketDefinition { kind, name, line, period, status, in_play, selections, terms } =
             definition;
-        let same = |own: &Selection, new: &SelectionDefinition| {
-            own.id == new.id
-                && own.name == new.name
-                && own.status == new.status
-                && own.outcome == new.outcome
-                && are_same(own.extras.as_ref().map(|it| &it.terms), new.terms.as_deref())
+        let same = |old: &Selection, new: &SelectionDefinition| {
+            old.id == new.id
+                && old.name == new.name
+                && old.status == new.status
+                && old.outcome == new.outcome
+                && are_same(old.extras.as_ref().map(|it| &it.terms), new.terms.as_deref())
         };
         let in_order = self.selections.len() == selections.len()
-            && self.selections.iter().zip(selections).all(|(own, new)| same(own, new));
+            && self.selections.iter().zip(selections).all(|(old, new)| same(old, new));
         !self.transitions.is_empty()
             && (&self.kind, &self.name, &self.line) == (kind, name, line)
             && (&self.period, &self.status, &self.in_play) == (period, status, in_play)
             && are_same(self.terms.as_deref(), terms.as_deref())
             && (in_order
-                || selections.iter().all(|new| self.selections.iter().any(|own| same(own, new)))
-                    && self.selections.iter().all(|own| {
-                        own.status == SelectionStatus::Removed
-                            || selections.iter().any(|new| new.id == own.id)
+                || selections.iter().all(|new| self.selections.iter().any(|old| same(old, new)))
+                    && self.selections.iter().all(|old| {
+                        old.status == SelectionStatus::Removed
+                            || selections.iter().any(|new| new.id == old.id)
                     }))
     }
 
     /// The transition of this number, if it is still stored.
     #[must_use]
     pub fn numbered(&self, number: u32) -> Option<&Transition> {
-        let place = number.checked_sub(self.transitions_dropped + 1)?;
-        self.transitions.get(usize::try_from(place).ok()?)
+        let index = number.checked_sub(self.transitions_dropped + 1)?;
+        self.transitions.get(usize::try_from(index).ok()?)
     }
 
     /// Finds a selection. Markets have few selections, mostly changed in the order of the
@@ -266,18 +266,18 @@ impl Selection {
     }
 
     /// Sets the projected starting prices that are new; returns whether one changed.
-    pub(super) fn set_projected(&mut self, news: [Option<Decimal>; 2]) -> bool {
-        if news == [None, None] {
+    pub(super) fn set_projected(&mut self, prices: [Option<Decimal>; 2]) -> bool {
+        if prices == [None, None] {
             return false;
         }
         let extras = self.extras.get_or_insert_default();
         let mut has_changed = false;
-        for (own, new) in [&mut extras.near_price, &mut extras.far_price].into_iter().zip(news) {
+        for (old, new) in [&mut extras.near_price, &mut extras.far_price].into_iter().zip(prices) {
             let Some(new) = new else { continue };
             let new = Some(new).filter(|price| is_price(*price));
             // An equal price with other digits is unchanged, as in [`Ladder::set`].
-            if !are_equal(*own, new) {
-                *own = new;
+            if !are_equal(*old, new) {
+                *old = new;
                 has_changed = true;
             }
         }
@@ -319,9 +319,9 @@ impl Selection {
 }
 
 /// Whether terms are the same. Absent ones are the same as those that state nothing.
-fn are_same<T: PartialEq + Default>(own: Option<&T>, new: Option<&T>) -> bool {
-    match (own, new) {
-        (Some(own), Some(new)) => own == new,
+fn are_same<T: PartialEq + Default>(old: Option<&T>, new: Option<&T>) -> bool {
+    match (old, new) {
+        (Some(old), Some(new)) => old == new,
         (Some(one), None) | (None, Some(one)) => *one == T::default(),
         (None, None) => true,
     }
@@ -364,19 +364,19 @@ impl Ladder {
     /// Sets or removes a rung; returns whether anything changed.
     pub(super) fn set(&mut self, level: Level) -> bool {
         match self.find(level.price) {
-            Ok(place) if level.size.is_zero() => {
-                self.levels.remove(place);
+            Ok(index) if level.size.is_zero() => {
+                self.levels.remove(index);
                 true
             }
             // An equal size with other digits is unchanged and keeps the digits that readers have.
-            Ok(place) if is_equal(self.levels[place].size, level.size) => false,
-            Ok(place) => {
-                self.levels[place].size = level.size;
+            Ok(index) if is_equal(self.levels[index].size, level.size) => false,
+            Ok(index) => {
+                self.levels[index].size = level.size;
                 true
             }
             Err(_) if level.size.is_zero() => false,
-            Err(place) => {
-                self.levels.insert(place, level);
+            Err(index) => {
+                self.levels.insert(index, level);
                 self.present = true;
                 true
             }

@@ -30,7 +30,7 @@ use crate::{
 pub struct Origin<'a> {
     pub source: SourceNumber,
     /// The id derived from the provider's key of the match.
-    pub own: Id,
+    pub local_id: Id,
     pub moment: Moment,
     pub sources: &'a [Source],
 }
@@ -55,14 +55,14 @@ impl Match {
 
     /// A source of lower rank fills in missing fields; no known field is lost.
     fn apply_fixture(&mut self, fixture: &Fixture, origin: Origin<'_>, delta: &mut MatchDelta) {
-        let member = MatchMember::new(origin.own, fixture, origin.source);
+        let member = MatchMember::new(origin.local_id, fixture, origin.source);
         if !self.members.contains(&member) {
             self.members.push(member);
             delta.fixture = true;
         }
         let rank =
-            |source: SourceNumber| origin.sources[source.0].policy.ranks.of(FactKind::Fixture);
-        let primary = self.primaries.of(FactKind::Fixture).unwrap_or(origin.source);
+            |source: SourceNumber| origin.sources[source.0].policy.ranks.get(FactKind::Fixture);
+        let primary = self.primaries.get(FactKind::Fixture).unwrap_or(origin.source);
         let is_primary = primary == origin.source || rank(origin.source) > rank(primary);
         let mut merged = if is_primary { fixture.clone() } else { self.fixture.clone() };
         if is_primary {
@@ -83,11 +83,12 @@ impl Match {
     /// The primary source of the fixture overwrites fields, others fill in missing ones. In the
     /// stream this only changes documents of races, which show their title.
     fn apply_about(&mut self, about: &About, origin: Origin<'_>, delta: &mut MatchDelta) {
-        let title = |it: &About| {
-            (it.round_name.clone(), it.venue.clone(), it.country.clone(), it.distance.clone())
+        let title = |about: &About| {
+            let About { round_name, venue, country, distance, .. } = about;
+            (round_name.clone(), venue.clone(), country.clone(), distance.clone())
         };
         let titled = title(&self.about);
-        if self.primaries.of(FactKind::Fixture) == Some(origin.source) {
+        if self.primaries.get(FactKind::Fixture) == Some(origin.source) {
             let before = std::mem::replace(&mut self.about, about.clone());
             self.about.fill_from(&before);
         } else {
@@ -147,13 +148,13 @@ impl Match {
     /// Whether no other source has reported the play.
     fn is_alone(&self, source: SourceNumber) -> bool {
         let others =
-            |kind: &FactKind| self.primaries.of(*kind).is_some_and(|primary| primary != source);
+            |kind: &FactKind| self.primaries.get(*kind).is_some_and(|primary| primary != source);
         !PLAY.iter().any(others)
     }
 
     /// Starts views for a second source: the public state so far is the first one's view.
     fn begin_views(&mut self) {
-        let first = PLAY.iter().find_map(|kind| self.primaries.of(*kind));
+        let first = PLAY.iter().find_map(|kind| self.primaries.get(*kind));
         let Some(first) = first else { return };
         if let Play::Football(football) = &self.play {
             let names = football.incidents.iter().map(|entry| &entry.incident.eid);
@@ -167,13 +168,13 @@ impl Match {
     }
 
     fn view(&mut self, source: SourceNumber) -> &mut SourceView {
-        let place = self.views.iter().position(|view| view.source == source);
-        let place = place.unwrap_or_else(|| {
+        let index = self.views.iter().position(|view| view.source == source);
+        let index = index.unwrap_or_else(|| {
             let play = Play::new(self.sport);
             self.views.push(SourceView::new(source, play, [false; FactKind::COUNT]));
             self.views.len() - 1
         });
-        &mut self.views[place]
+        &mut self.views[index]
     }
 
     /// Chooses the primary sources again after sources went down or came back.
@@ -181,8 +182,8 @@ impl Match {
         for kind in PLAY {
             self.succeed(kind, moment, sources, delta);
         }
-        for place in 0..self.books.len() {
-            self.succeed_in_book(place, sources, delta);
+        for index in 0..self.books.len() {
+            self.succeed_in_book(index, sources, delta);
         }
     }
 
@@ -223,9 +224,9 @@ impl Match {
                 FootballFact::Incident(it) | FootballFact::Correct(it) => {
                     it.eid = self.public_name(source, it);
                 }
-                FootballFact::Retract { eid: of, .. } => {
-                    if let Some(name) = self.names.get(&(source, Arc::clone(of))) {
-                        *of = Arc::clone(name);
+                FootballFact::Retract { eid, .. } => {
+                    if let Some(name) = self.names.get(&(source, Arc::clone(eid))) {
+                        *eid = Arc::clone(name);
                     }
                 }
                 FootballFact::Status(_)
@@ -248,7 +249,7 @@ impl Match {
             return Arc::clone(name);
         }
         let Play::Football(football) = &self.play else { return Arc::clone(&incident.eid) };
-        let taken = |eid: &Eid| self.names.iter().any(|((own, _), it)| *own == source && it == eid);
+        let taken = |eid: &Eid| self.names.iter().any(|((by, _), it)| *by == source && it == eid);
         let mut public = football.incidents.iter().filter(|it| it.retracted.is_none());
         let same = public.find(|it| is_same(&it.incident, incident) && !taken(&it.incident.eid));
         let name = same.map(|it| Arc::clone(&it.incident.eid));
@@ -258,38 +259,38 @@ impl Match {
     }
 
     fn apply_odds(&mut self, fact: &OddsFact, origin: Origin<'_>, delta: &mut MatchDelta) {
-        let place = self.books.iter().position(|book| book.slug == fact.book);
-        let place = place.unwrap_or_else(|| {
+        let index = self.books.iter().position(|book| book.slug == fact.book);
+        let index = index.unwrap_or_else(|| {
             self.books.push(Book::new(Arc::clone(&fact.book), origin.source));
             self.books.len() - 1
         });
-        if self.books[place].source != origin.source {
+        if self.books[index].source != origin.source {
             self.keep_standby(fact, origin);
-            return self.succeed_in_book(place, origin.sources, delta);
+            return self.succeed_in_book(index, origin.sources, delta);
         }
         let sick = origin.sources[origin.source.0].is_sick();
-        let delta = delta.book(place);
-        let own = &mut self.books[place];
-        let guarded = own.guard.set_feed_sick(sick);
+        let delta = delta.book(index);
+        let book = &mut self.books[index];
+        let guarded = book.guard.set_feed_sick(sick);
         self.touched.all |= guarded.is_some();
         delta.events.extend(guarded.map(BookEvent::Guard));
-        let market = own.apply(fact, origin.moment, &mut delta.parts, &mut delta.events);
+        let market = book.apply(fact, origin.moment, &mut delta.parts, &mut delta.events);
         let Some(market) = market else { return };
-        self.touched.markets.insert((place, market));
+        self.touched.markets.insert((index, market));
         if let MarketChange::Define(_) = &fact.change {
-            self.consensus.note(&own.markets[market], place, market);
+            self.consensus.note(&book.markets[market], index, market);
         }
     }
 
     /// Stores a fact about a book whose primary source is another one.
     fn keep_standby(&mut self, fact: &OddsFact, origin: Origin<'_>) {
-        let own = |book: &Book| (&book.slug, book.source) == (&fact.book, origin.source);
-        let place = self.standby_books.iter().position(own).unwrap_or_else(|| {
+        let is_same = |book: &Book| (&book.slug, book.source) == (&fact.book, origin.source);
+        let index = self.standby_books.iter().position(is_same).unwrap_or_else(|| {
             self.standby_books.push(Book::new(Arc::clone(&fact.book), origin.source));
             self.standby_books.len() - 1
         });
         let mut ignored = BookDelta::default();
-        self.standby_books[place].apply(
+        self.standby_books[index].apply(
             fact,
             origin.moment,
             &mut ignored.parts,
@@ -299,11 +300,11 @@ impl Match {
 
     pub(super) fn succeed_in_book(
         &mut self,
-        place: usize,
+        book_index: usize,
         sources: &[Source],
         delta: &mut MatchDelta,
     ) {
-        let book = &self.books[place];
+        let book = &self.books[book_index];
         let same = |standby: &&Book| standby.slug == book.slug && !standby.markets.is_empty();
         let candidates = self.standby_books.iter().filter(same).map(|standby| standby.source);
         let Some(next) = best(FactKind::Odds, Some(book.source), candidates, sources) else {
@@ -313,13 +314,13 @@ impl Match {
         let standby = self.standby_books.iter().position(|it| it.source == next && it.slug == slug);
         let Some(standby) = standby else { return };
         self.touched.all = true;
-        std::mem::swap(&mut self.books[place], &mut self.standby_books[standby]);
-        self.consensus.forget_book(place);
-        for (market, own) in self.books[place].markets.iter().enumerate() {
-            self.consensus.note(own, place, market);
+        std::mem::swap(&mut self.books[book_index], &mut self.standby_books[standby]);
+        self.consensus.forget_book(book_index);
+        for (market_index, market) in self.books[book_index].markets.iter().enumerate() {
+            self.consensus.note(market, book_index, market_index);
         }
-        delta.replaced.push(place);
-        let book = delta.book(place);
+        delta.replaced.push(book_index);
+        let book = delta.book(book_index);
         book.parts.clear();
         book.events.clear();
     }
@@ -331,13 +332,13 @@ impl Match {
         self.primaries.vacate(source);
         self.views.retain(|view| view.source != source);
         self.standby_books.retain(|book| book.source != source);
-        self.names.retain(|(own, _), _| *own != source);
-        let own = |place: &usize| self.books[*place].source == source;
-        let books: Vec<usize> = (0..self.books.len()).filter(own).collect();
-        for place in &books {
-            let slug = Arc::clone(&self.books[*place].slug);
-            self.books[*place] = Book::new(slug, source);
-            self.consensus.forget_book(*place);
+        self.names.retain(|(other, _), _| *other != source);
+        let is_of_source = |index: &usize| self.books[*index].source == source;
+        let books: Vec<usize> = (0..self.books.len()).filter(is_of_source).collect();
+        for index in &books {
+            let slug = Arc::clone(&self.books[*index].slug);
+            self.books[*index] = Book::new(slug, source);
+            self.consensus.forget_book(*index);
         }
         books
     }
@@ -346,7 +347,7 @@ impl Match {
     #[must_use]
     pub fn has_other_source(&self, source: SourceNumber) -> bool {
         let primary =
-            |kind: FactKind| self.primaries.of(kind).is_some_and(|primary| primary != source);
+            |kind: FactKind| self.primaries.get(kind).is_some_and(|primary| primary != source);
         FactKind::ALL.into_iter().any(primary)
             || self.views.iter().any(|view| view.source != source)
             || self.books.iter().any(|book| book.source != source)
@@ -360,7 +361,7 @@ impl Match {
 
     /// The sources that contribute to the match, some several times.
     fn sources(&self) -> impl Iterator<Item = SourceNumber> {
-        let primaries = FactKind::ALL.iter().filter_map(|kind| self.primaries.of(*kind));
+        let primaries = FactKind::ALL.iter().filter_map(|kind| self.primaries.get(*kind));
         let views = self.views.iter().map(|view| view.source);
         primaries.chain(views).chain(self.sources_of_books(|_| true))
     }

@@ -184,12 +184,12 @@ impl MatchDelta {
     }
 
     fn book(&mut self, book: usize) -> &mut BookDelta {
-        let place = self.books.iter().position(|delta| delta.book == book);
-        let place = place.unwrap_or_else(|| {
+        let index = self.books.iter().position(|delta| delta.book == book);
+        let index = index.unwrap_or_else(|| {
             self.books.push(BookDelta { book, ..BookDelta::default() });
             self.books.len() - 1
         });
-        &mut self.books[place]
+        &mut self.books[index]
     }
 }
 
@@ -200,7 +200,7 @@ impl Match {
         let named = books.map(|book| book.source);
         let named = named.chain(self.members.iter().map(|member| member.source));
         let named = named.chain(self.views.iter().map(|view| view.source));
-        let named = named.chain(FactKind::ALL.iter().filter_map(|kind| self.primaries.of(*kind)));
+        let named = named.chain(FactKind::ALL.iter().filter_map(|kind| self.primaries.get(*kind)));
         let (mut named, mut touched) = (named, self.touched.markets.iter());
         let has = |(book, market): &(usize, usize)| {
             self.books.get(*book).is_some_and(|book| *market < book.markets.len())
@@ -211,13 +211,13 @@ impl Match {
     }
 
     #[must_use]
-    pub fn new(id: Id, sport: Sport, own: Id, fixture: Fixture, source: SourceNumber) -> Self {
+    pub fn new(id: Id, sport: Sport, local_id: Id, fixture: Fixture, source: SourceNumber) -> Self {
         let mut primaries = PrimarySources::default();
         primaries.set(FactKind::Fixture, source);
         Self {
             id,
             sport,
-            members: vec![MatchMember::new(own, &fixture, source)],
+            members: vec![MatchMember::new(local_id, &fixture, source)],
             fixture,
             about: About::default(),
             play: Play::new(sport),
@@ -359,16 +359,16 @@ impl Play {
                 Fact::Football(FootballFact::PeriodStart { period, .. }),
             ) => football.period_starts.contains_key(period),
             (Self::Football(football), Fact::Football(FootballFact::Score(score))) => {
-                football.reported_score().is_some_and(|own| own.is_ahead_of(score))
+                football.reported_score().is_some_and(|reported| reported.is_ahead_of(score))
             }
             (Self::Tennis(tennis), Fact::Tennis(TennisFact::Score(score))) => {
-                tennis.reported_score().is_some_and(|own| own.is_ahead_of(score))
+                tennis.reported_score().is_some_and(|reported| reported.is_ahead_of(score))
             }
             (Self::Scoreboard(scores), Fact::Scoreboard(board)) => {
-                let own = scores.board.as_ref().and_then(|board| board.score);
+                let reported = scores.board.as_ref().and_then(|board| board.score);
                 let more =
-                    |(own, other): ([u32; 2], [u32; 2])| own[0] > other[0] || own[1] > other[1];
-                own.zip(board.score).is_some_and(more)
+                    |(one, other): ([u32; 2], [u32; 2])| one[0] > other[0] || one[1] > other[1];
+                reported.zip(board.score).is_some_and(more)
             }
             _ => false,
         }

@@ -32,7 +32,7 @@ impl SourceView {
 
 impl PrimarySources {
     #[must_use]
-    pub fn of(&self, kind: FactKind) -> Option<SourceNumber> {
+    pub fn get(&self, kind: FactKind) -> Option<SourceNumber> {
         self.0[kind as usize]
     }
 
@@ -66,7 +66,7 @@ impl PrimarySources {
     ) -> Option<SourceNumber> {
         let candidates =
             views.iter().filter(|view| view.reported[kind as usize]).map(|view| view.source);
-        best(kind, self.of(kind), candidates, sources)
+        best(kind, self.get(kind), candidates, sources)
     }
 }
 
@@ -80,7 +80,7 @@ pub(super) fn best(
 ) -> Option<SourceNumber> {
     let standing = |number: SourceNumber| {
         let source = &sources[number.0];
-        (source.is_live(), source.policy.ranks.of(kind))
+        (source.is_live(), source.policy.ranks.get(kind))
     };
     let mut best = primary;
     for candidate in candidates.filter(|candidate| sources[candidate.0].is_live()) {

@@ -37,7 +37,7 @@ pub enum RaceEvent {
     /// Revokes a finish: the race continues, or the order has changed.
     Correct {
         eid: Arc<str>,
-        of: Arc<str>,
+        corrected: Arc<str>,
     },
 }
 
@@ -65,8 +65,8 @@ impl Racing {
         if had_finished && (!has_finished || order_before != self.order()) {
             self.corrections += 1;
             let eid = format!("correct-{}", self.corrections).into();
-            let of = self.last_finish.clone();
-            events.extend(of.map(|of| RaceEvent::Correct { eid, of }));
+            let corrected = self.last_finish.clone();
+            events.extend(corrected.map(|corrected| RaceEvent::Correct { eid, corrected }));
         }
         if race.status == RaceStatus::Off && before != self.status {
             self.starts += 1;

@@ -48,7 +48,7 @@ pub enum ScoreboardEvent {
     /// Revokes an earlier event: the score was lowered, or the match continues.
     Correct {
         eid: Arc<str>,
-        of: Arc<str>,
+        corrected: Arc<str>,
     },
 }
 
@@ -75,7 +75,7 @@ impl Scores {
         let is_new = before.is_none();
         let differs = |same: bool, part| (is_new || !same).then_some(part);
         let same =
-            |of: fn(&Scoreboard, &Scoreboard) -> bool| before.is_some_and(|it| of(it, board));
+            |eq: fn(&Scoreboard, &Scoreboard) -> bool| before.is_some_and(|it| eq(it, board));
         parts.extend(differs(same(|a, b| a.status == b.status), ScoreboardPart::Status));
         parts.extend(differs(same(|a, b| score_of(a) == score_of(b)), ScoreboardPart::Score));
         parts.extend(differs(same(|a, b| a.period == b.period), ScoreboardPart::Period));
@@ -129,16 +129,16 @@ impl Scores {
             self.last_finish = Some(Arc::clone(&eid));
             events.push(ScoreboardEvent::Finish { eid });
         } else if was && !is {
-            let of = self.last_finish.clone();
-            self.correct(of, events);
+            let corrected = self.last_finish.clone();
+            self.correct(corrected, events);
         }
     }
 
-    fn correct(&mut self, of: Option<Arc<str>>, events: &mut Vec<ScoreboardEvent>) {
+    fn correct(&mut self, corrected: Option<Arc<str>>, events: &mut Vec<ScoreboardEvent>) {
         self.corrections += 1;
-        let Some(of) = of else { return };
+        let Some(corrected) = corrected else { return };
         let eid = format!("correct-{}", self.corrections).into();
-        events.push(ScoreboardEvent::Correct { eid, of });
+        events.push(ScoreboardEvent::Correct { eid, corrected });
     }
 
     /// An event id. After a correction the same event may happen again, under another id.
@@ -155,12 +155,12 @@ fn score_of(board: &Scoreboard) -> Option<Pair<u32>> {
 }
 
 fn parts_of_the_match(before: &[Pair<u32>], after: &[Pair<u32>], parts: &mut Vec<ScoreboardPart>) {
-    for (place, score) in after.iter().enumerate() {
-        if before.get(place) != Some(score) {
-            parts.push(ScoreboardPart::Part(place + 1));
+    for (index, score) in after.iter().enumerate() {
+        if before.get(index) != Some(score) {
+            parts.push(ScoreboardPart::Part(index + 1));
         }
     }
-    parts.extend((after.len()..before.len()).map(|place| ScoreboardPart::PartGone(place + 1)));
+    parts.extend((after.len()..before.len()).map(|index| ScoreboardPart::PartGone(index + 1)));
 }
 
 pub(super) fn life(status: ScoreboardStatus) -> Life {

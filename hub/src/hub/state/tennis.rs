@@ -67,7 +67,7 @@ pub enum TennisEvent {
         set: u8,
     },
     Retracted {
-        of: Eid,
+        point: Eid,
         why: Arc<str>,
         ended: PointEndings,
     },
@@ -101,12 +101,12 @@ impl Tennis {
             }
             TennisFact::Score(score) => self.put(score, moment, parts, events),
             TennisFact::Point(point) => self.point(point, moment, parts, events),
-            TennisFact::Retract { eid: of, why, score } => {
-                match self.last.take_if(|(eid, _)| eid == of) {
-                    Some((of, ended)) => {
-                        self.played.pop_if(|played| played.eid == of);
+            TennisFact::Retract { eid: point, why, score } => {
+                match self.last.take_if(|(eid, _)| eid == point) {
+                    Some((point, ended)) => {
+                        self.played.pop_if(|played| played.eid == point);
                         let why = Arc::clone(why);
-                        events.push(TennisEvent::Retracted { of, why, ended });
+                        events.push(TennisEvent::Retracted { point, why, ended });
                         self.scored_at = self.scored_at.max(moment.source);
                         self.score(score, parts);
                     }

@@ -4,14 +4,14 @@ use facts::event::{Fixture, Participant, Sport};
 use tokio::sync::mpsc;
 
 use super::*;
-use crate::identity::{DecisionWriter, Identity, own, watch};
+use crate::identity::{DecisionWriter, Identity, local_id, watch};
 use database::testing::on_each;
 
 const NOW: Micros = 1_788_280_000_000_000;
 
 /// The same tables as another program sees them.
 async fn another(database: &Database) -> IdentityStore {
-    IdentityStore::of(&Database::open_existing(database.name()).await.unwrap())
+    IdentityStore::new(&Database::open_existing(database.name()).await.unwrap())
 }
 
 fn fixture(provider: &str, sides: [&str; 2]) -> Fixture {
@@ -27,15 +27,15 @@ fn fixture(provider: &str, sides: [&str; 2]) -> Fixture {
 }
 
 fn resolve(identity: &mut Identity, provider: &str, sides: [&str; 2]) -> MatchMapping {
-    let own = own(provider, "1/2 '");
-    let resolution = identity.resolve(Sport::Tennis, own, &fixture(provider, sides));
+    let local_id = local_id(provider, "1/2 '");
+    let resolution = identity.resolve(Sport::Tennis, local_id, &fixture(provider, sides));
     MatchMapping { id: resolution.id, swapped: resolution.swapped }
 }
 
 #[tokio::test]
 async fn decisions_are_loaded_as_stored() {
     on_each(async |database| {
-        let store = IdentityStore::of(&database);
+        let store = IdentityStore::new(&database);
         let mut identity = Identity::default();
         resolve(&mut identity, "a", ["N. Djokovic", "R. Nadal"]);
         let swapped = resolve(&mut identity, "b", ["R. Nadal", "N. Djokovic"]);
@@ -43,10 +43,10 @@ async fn decisions_are_loaded_as_stored() {
         store.write(&identity.take_decisions(), NOW).await.unwrap();
 
         let stored = another(&database).await.load().await.unwrap();
-        let with = Some((own("a", "1/2 '"), Arc::from("a")));
+        let with = Some((local_id("a", "1/2 '"), Arc::from("a")));
         let aliases = Vec::new();
         let binding = Binding {
-            own: own("b", "1/2 '"),
+            local_id: local_id("b", "1/2 '"),
             provider: "b".into(),
             mapping: swapped,
             with,
@@ -59,11 +59,11 @@ async fn decisions_are_loaded_as_stored() {
 
         let doubts = store.doubts().await.unwrap();
         assert!(doubts.iter().all(|doubt| &*doubt.one.key == "1/2 '" && !doubt.why.is_empty()));
-        let (low, high) = pair(doubts[0].one.own, doubts[0].other.own);
+        let (low, high) = pair(doubts[0].one.id, doubts[0].other.id);
         let undone = [
             Decision::Split(low, high),
             Decision::Split(low, high),
-            Decision::Unbind(own("b", "1/2 '")),
+            Decision::Unbind(local_id("b", "1/2 '")),
         ];
         store.write(&undone, NOW).await.unwrap();
         assert_eq!(store.doubts().await.unwrap().len(), 1, "one was decided");
@@ -76,10 +76,10 @@ async fn decisions_are_loaded_as_stored() {
 #[tokio::test]
 async fn oldest_doubts_are_deleted_at_the_limit() {
     on_each(async |database| {
-        let store = IdentityStore::of(&database);
+        let store = IdentityStore::new(&database);
         let doubt = |number: usize| {
             let other = MatchDescription::by_key("b", &number.to_string());
-            let one = MatchDescription { own: Id(1), ..MatchDescription::by_key("a", "1") };
+            let one = MatchDescription { id: Id(1), ..MatchDescription::by_key("a", "1") };
             let why = String::new();
             Decision::Doubt(Box::new(Doubt { one, other, swapped: false, score: 0.5, why }))
         };
@@ -87,7 +87,10 @@ async fn oldest_doubts_are_deleted_at_the_limit() {
         store.write(&doubts, NOW).await.unwrap();
         let left = store.load().await.unwrap().doubts;
         assert_eq!(left.len(), DOUBTS_MAX);
-        assert!(!left.contains(&(Id(1), own("b", "1"))) && left.contains(&(Id(1), own("b", "2"))));
+        assert!(
+            !left.contains(&(Id(1), local_id("b", "1")))
+                && left.contains(&(Id(1), local_id("b", "2")))
+        );
     })
     .await;
 }
@@ -95,7 +98,7 @@ async fn oldest_doubts_are_deleted_at_the_limit() {
 #[tokio::test]
 async fn writer_stores_decisions_in_the_background() {
     on_each(async |database| {
-        let store = IdentityStore::of(&database);
+        let store = IdentityStore::new(&database);
         let (writer, written) = DecisionWriter::start(store.clone());
         let mut identity = Identity::default();
         for provider in ["a", "b"] {
@@ -115,7 +118,7 @@ async fn writer_stores_decisions_in_the_background() {
 #[tokio::test]
 async fn orders_of_other_programs_are_forwarded_until_done() {
     on_each(async |database| {
-        let (ours, other) = (IdentityStore::of(&database), another(&database).await);
+        let (ours, other) = (IdentityStore::new(&database), another(&database).await);
         let split = |key: &str| MatchOrder::Split { provider: "a".to_owned(), key: key.to_owned() };
         other.order(&split("waits"), NOW).await.unwrap();
         let (tx, mut rx) = mpsc::channel(1);
@@ -139,7 +142,7 @@ async fn orders_of_other_programs_are_forwarded_until_done() {
         let waiting = other.orders_after(0).await.unwrap();
         assert_eq!(waiting.into_iter().map(|it| it.order).collect::<Vec<_>>(), [split("waits")]);
         assert_eq!(
-            other.mapping(own("a", "1")).await.unwrap(),
+            other.mapping(local_id("a", "1")).await.unwrap(),
             Some(MatchMapping { id: Id(7), swapped: true })
         );
 
@@ -152,7 +155,7 @@ async fn orders_of_other_programs_are_forwarded_until_done() {
 #[tokio::test]
 async fn competitions_are_ordered_decided_and_taken_back() {
     on_each(async |database| {
-        let store = IdentityStore::of(&database);
+        let store = IdentityStore::new(&database);
         let mut identity = Identity::default();
         let mut introduce = |provider: &str, name: &str| {
             let competition = facts::event::Competition {
@@ -162,7 +165,7 @@ async fn competitions_are_ordered_decided_and_taken_back() {
             };
             let fixture = fixture(provider, ["Ajax", "PSV"]);
             let fixture = Fixture { competition: Some(competition), ..fixture };
-            identity.resolve(Sport::Football, own(provider, "1/2 '"), &fixture);
+            identity.resolve(Sport::Football, local_id(provider, "1/2 '"), &fixture);
         };
         introduce("a", "Eredivisie");
         introduce("b", "KNVB Beker");

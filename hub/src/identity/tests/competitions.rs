@@ -51,8 +51,9 @@ fn what_both_state_must_agree_and_what_one_states_must_be_usual() {
         (in_country("World"), in_country("Scotland"), None),
         (in_country("DE"), in_country("Austria"), Some("country: Germany, Austria")),
     ] {
-        let readings = [&one, &other]
-            .map(|class| Reading::of(Sport::Football, &stating(class.clone())).expect("readable"));
+        let readings = [&one, &other].map(|class| {
+            Reading::from_fixture(Sport::Football, &stating(class.clone())).expect("readable")
+        });
         let why = match readings[0].compare(&readings[1]) {
             Comparison::Same { .. } => None,
             Comparison::Doubtful { why, .. } => Some(why),
@@ -133,7 +134,7 @@ fn competitions_said_to_be_one_settle_present_and_later_doubts() {
     let same = order(&mut identity, Some(DecidedRelation::Same));
     let moves = follow(&mut identity, same);
     assert_eq!(moves.len(), 1);
-    assert_eq!(identity.mapping(own("a", "1")).id, identity.mapping(own("b", "1")).id);
+    assert_eq!(identity.mapping(local_id("a", "1")).id, identity.mapping(local_id("b", "1")).id);
     let decisions = identity.take_decisions();
     assert!(matches!(decisions.last(), Some(Decision::Done { order: 7, refused: None })));
     for mut identity in [identity, Identity::reborn(&decisions)] {
@@ -155,7 +156,7 @@ fn competitions_said_to_be_two_are_never_joined_until_that_is_taken_back() {
         assert_eq!(identity.football(&fixture).doubts, 0);
         let undo = CompetitionsOrder { relation: None, ..(*said).clone() };
         follow(&mut identity, MatchOrder::Competitions(Box::new(undo)));
-        identity.forget(own("b", "2"));
+        identity.forget(local_id("b", "2"));
         assert_eq!(identity.football(&fixture).doubts, 1);
     }
 }
@@ -181,7 +182,7 @@ fn doubt_of_two_matches_that_were_joined_with_others_is_left_to_the_operator() {
         let join = MatchOrder::Join {
             provider: provider.to_owned(),
             key: "1".to_owned(),
-            into: own(with, "1"),
+            into: local_id(with, "1"),
             swapped: false,
             with: Some((with.to_owned(), "1".to_owned())),
         };

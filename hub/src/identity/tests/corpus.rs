@@ -33,7 +33,8 @@ fn matches_of_a_season_are_all_different() {
     for file in ["E0-2016-2017.csv.gz", "E0-2019-2020.csv.gz"] {
         let Some(fixtures) = season(file) else { return };
         assert_eq!(fixtures.len(), 380, "{file}");
-        let readings = fixtures.iter().map(|it| Reading::of(Sport::Football, it).unwrap());
+        let readings =
+            fixtures.iter().map(|it| Reading::from_fixture(Sport::Football, it).unwrap());
         let readings = readings.collect::<Vec<_>>();
         for (at, one) in readings.iter().enumerate() {
             assert!(matches!(one.compare(one), Comparison::Same { swapped: false, .. }));
@@ -52,7 +53,7 @@ fn betfair_event_matches_its_row_of_the_season() {
     let Some(season) = season("E0-2016-2017.csv.gz") else { return };
     let betfair = fixtures("betfair-stream/football-1-event-77-markets.basic.bz2");
     let (sport, event) = betfair.into_iter().find(|(_, it)| it.sides.is_some()).unwrap();
-    assert_eq!(MatchDescription::of(Id(0), &event).sides, "Middlesbrough v Man City");
+    assert_eq!(MatchDescription::new(Id(0), &event).sides, "Middlesbrough v Man City");
     for betfair_first in [true, false] {
         let mut identity = Identity::default();
         let before = betfair_first.then(|| identity.resolve_fixture(sport, &event).id);
@@ -82,9 +83,9 @@ fn recordings_contain_different_matches() {
         "slam-pointbypoint/2023-usopen-4601.points.csv.gz",
     ] {
         for (sport, fixture) in fixtures(file) {
-            let own = own(&fixture.provider, &fixture.provider_key);
+            let local_id = local_id(&fixture.provider, &fixture.provider_key);
             let resolution = identity.resolve_fixture(sport, &fixture);
-            assert_eq!((resolution.id, resolution.doubts), (own, 0), "{fixture:?}");
+            assert_eq!((resolution.id, resolution.doubts), (local_id, 0), "{fixture:?}");
         }
     }
 }
@@ -98,7 +99,7 @@ fn fixtures(file: &str) -> Vec<(Sport, Fixture)> {
         let Step::Batch(timed) = step else { continue };
         for event in timed.batch.events {
             if let Fact::Fixture(fixture) = event.fact {
-                assert_eq!(event.match_id, own(&fixture.provider, &fixture.provider_key));
+                assert_eq!(event.match_id, local_id(&fixture.provider, &fixture.provider_key));
                 fixtures.push((event.sport, fixture));
             }
         }

@@ -41,7 +41,7 @@ pub(super) fn within(fixture: Fixture, competition: &str) -> Fixture {
 
 impl Identity {
     fn resolve_fixture(&mut self, sport: Sport, fixture: &Fixture) -> Resolution {
-        self.resolve(sport, own(&fixture.provider, &fixture.provider_key), fixture)
+        self.resolve(sport, local_id(&fixture.provider, &fixture.provider_key), fixture)
     }
 
     fn football(&mut self, fixture: &Fixture) -> Resolution {
@@ -63,20 +63,24 @@ fn remember(stored: &mut StoredDecisions, decision: &Decision) {
     match decision {
         Decision::Bind(bound) => {
             let NewBinding { description, mapping, with, aliases, .. } = &**bound;
-            let with = with.as_ref().map(|with| (with.own, with.provider.clone()));
-            stored.bindings.retain(|binding| binding.own != description.own);
+            let with = with.as_ref().map(|with| (with.id, with.provider.clone()));
+            stored.bindings.retain(|binding| binding.local_id != description.id);
             let provider = description.provider.clone();
-            let (own, mapping, aliases) = (description.own, *mapping, aliases.clone());
-            stored.bindings.push(Binding { own, provider, mapping, with, aliases });
+            let (local_id, mapping, aliases) = (description.id, *mapping, aliases.clone());
+            stored.bindings.push(Binding { local_id, provider, mapping, with, aliases });
         }
-        Decision::Rebind(own, mapping) => {
-            for binding in stored.bindings.iter_mut().filter(|binding| binding.own == *own) {
+        Decision::Rebind(local_id, mapping) => {
+            for binding in
+                stored.bindings.iter_mut().filter(|binding| binding.local_id == *local_id)
+            {
                 (binding.mapping, binding.with) = (*mapping, None);
             }
         }
-        Decision::Unbind(own) => stored.bindings.retain(|binding| binding.own != *own),
+        Decision::Unbind(local_id) => {
+            stored.bindings.retain(|binding| binding.local_id != *local_id)
+        }
         Decision::Split(one, other) => stored.splits.push((*one, *other)),
-        Decision::Doubt(doubt) => stored.doubts.push(pair(doubt.one.own, doubt.other.own)),
+        Decision::Doubt(doubt) => stored.doubts.push(pair(doubt.one.id, doubt.other.id)),
         Decision::Competitions(order) => {
             stored.competitions.retain(|(both, _)| *both != order.pair());
             stored.competitions.extend(order.relation.map(|relation| (order.pair(), relation)));

@@ -9,7 +9,7 @@ fn join(one: &str, other: &str, swapped: bool) -> MatchOrder {
     MatchOrder::Join {
         provider: one.to_owned(),
         key: "1".to_owned(),
-        into: own(other, "1"),
+        into: local_id(other, "1"),
         swapped,
         with,
     }
@@ -24,7 +24,7 @@ fn follow(identity: &mut Identity, order: MatchOrder) -> Vec<Move> {
 }
 
 fn moved(provider: &str, from: &str, to: &str, swapped: bool) -> Move {
-    Move { own: own(provider, "1"), from: own(from, "1"), to: own(to, "1"), swapped }
+    Move { id: local_id(provider, "1"), from: local_id(from, "1"), to: local_id(to, "1"), swapped }
 }
 
 fn with(matches: &[(&str, &str)]) -> Identity {
@@ -45,8 +45,8 @@ fn check_mappings(mut identity: Identity, before: Vec<Decision>, mappings: &[(&s
     let decisions = before.into_iter().chain(identity.take_decisions()).collect::<Vec<_>>();
     for identity in [identity, Identity::reborn(&decisions)] {
         for (provider, id, swapped) in mappings {
-            let mapping = MatchMapping { id: own(id, "1"), swapped: *swapped };
-            assert_eq!(identity.mapping(own(provider, "1")), mapping, "{provider}");
+            let mapping = MatchMapping { id: local_id(id, "1"), swapped: *swapped };
+            assert_eq!(identity.mapping(local_id(provider, "1")), mapping, "{provider}");
         }
     }
 }
@@ -54,10 +54,10 @@ fn check_mappings(mut identity: Identity, before: Vec<Decision>, mappings: &[(&s
 #[test]
 fn join_moves_a_match_with_all_its_members() {
     let mut identity = with(&[("a", ONE), ("b", OTHER), ("c", "Rafa T. v Nole X."), ("d", OTHER)]);
-    assert_eq!(identity.mapping(own("d", "1")).id, own("b", "1"));
+    assert_eq!(identity.mapping(local_id("d", "1")).id, local_id("b", "1"));
     let moves = follow(&mut identity, join("b", "a", true));
     let mut expected = vec![moved("b", "b", "a", true), moved("d", "b", "a", true)];
-    expected[1..].sort_by_key(|it| it.own);
+    expected[1..].sort_by_key(|it| it.id);
     assert_eq!(moves, expected);
     assert_eq!(follow(&mut identity, join("b", "a", true)), [], "twice");
     assert_eq!(follow(&mut identity, join("d", "b", false)), [], "b is a already");
@@ -80,7 +80,7 @@ fn order_for_later_is_remembered() {
     let mut later = Identity::reborn(&decisions);
     for provider in ["b", "a"] {
         let sides = format!("{provider} v c");
-        assert_eq!(later.football(&fixture(provider, "1", &sides, NOON)).id, own("a", "1"));
+        assert_eq!(later.football(&fixture(provider, "1", &sides, NOON)).id, local_id("a", "1"));
     }
 }
 
@@ -93,18 +93,18 @@ fn order_cannot_join_two_matches_of_one_provider() {
     let order = MatchOrder::Join {
         provider: "b".into(),
         key: "2".into(),
-        into: own("a", "1"),
+        into: local_id("a", "1"),
         swapped: false,
         with: None,
     };
     assert_eq!(follow(&mut identity, order), []);
     let decisions = identity.take_decisions();
     assert!(matches!(&decisions[..], [Decision::Done { refused: Some(_), .. }]), "{decisions:?}");
-    assert_eq!(identity.mapping(own("b", "2")).id, own("b", "2"));
+    assert_eq!(identity.mapping(local_id("b", "2")).id, local_id("b", "2"));
 }
 
 #[test]
-fn split_restores_the_own_id_permanently() {
+fn split_restores_the_local_id_permanently() {
     let mut identity = with(&[("a", ONE), ("b", TURNED), ("c", ONE)]);
     let mut decisions = identity.take_decisions();
     assert_eq!(follow(&mut identity, split("b")), [moved("b", "a", "b", false)]);
@@ -113,14 +113,14 @@ fn split_restores_the_own_id_permanently() {
         for (provider, sides, id) in
             [("a", ONE, "a"), ("c", ONE, "a"), ("b", TURNED, "b"), ("d", ONE, "d")]
         {
-            identity.forget(own(id, "1"));
+            identity.forget(local_id(id, "1"));
             let resolution =
                 identity.resolve_fixture(Sport::Tennis, &fixture(provider, "1", sides, NOON));
             if provider == "d" {
                 // It is similar to a match and to the one split from it: two doubts.
                 assert_eq!(resolution.doubts, 2);
             }
-            assert_eq!(resolution.id, own(id, "1"), "{provider}");
+            assert_eq!(resolution.id, local_id(id, "1"), "{provider}");
         }
     }
 }
@@ -129,7 +129,8 @@ fn split_restores_the_own_id_permanently() {
 fn split_of_the_first_member_keeps_the_others_together() {
     let mut identity = with(&[("a", ONE), ("b", TURNED), ("c", ONE)]);
     let decisions = identity.take_decisions();
-    let [first, second] = if own("b", "1") < own("c", "1") { ["b", "c"] } else { ["c", "b"] };
+    let [first, second] =
+        if local_id("b", "1") < local_id("c", "1") { ["b", "c"] } else { ["c", "b"] };
     let moves = follow(&mut identity, split("a"));
     assert_eq!(moves, [moved(first, "a", first, false), moved(second, "a", first, true)]);
     check_mappings(
@@ -147,7 +148,7 @@ fn split_of_a_single_match_rejects_its_doubts() {
     assert_eq!(identity.football(&fixture("b", "1", other, NOON)).doubts, 1);
     identity.take_decisions();
     assert_eq!(follow(&mut identity, split("b")), []);
-    let (low, high) = pair(own("a", "1"), own("b", "1"));
+    let (low, high) = pair(local_id("a", "1"), local_id("b", "1"));
     let done = Decision::Done { order: 7, refused: None };
     assert_eq!(identity.take_decisions(), [Decision::Split(low, high), done]);
 }

@@ -71,7 +71,7 @@ fn constructed_pairs_are_decided_rightly() {
         rows += 1;
         let one = read("a", &columns[1..6], columns[11]);
         let other = read("b", &columns[6..11], columns[12]);
-        let readings = [&one, &other].map(|fixture| Reading::of(sport, fixture));
+        let readings = [&one, &other].map(|fixture| Reading::from_fixture(sport, fixture));
         let is_joined = match &readings {
             [Some(one), Some(other)] => matches!(one.compare(other), Comparison::Same { .. }),
             _ => false,

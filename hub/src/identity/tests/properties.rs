@@ -77,7 +77,7 @@ proptest! {
         for (provider, key, other, other_key, join) in orders {
             let (provider, key) = (PROVIDERS[provider].to_owned(), key.to_string());
             let with = (PROVIDERS[other].to_owned(), other_key.to_string());
-            let into = own(&with.0, &with.1);
+            let into = local_id(&with.0, &with.1);
             let order = if join {
                 MatchOrder::Join { provider, key, into, swapped: false, with: Some(with) }
             } else {
@@ -86,10 +86,10 @@ proptest! {
             identity.follow(&NumberedOrder { number: 1, order });
             check_groups(&identity)?;
         }
-        let before = identity.known.keys().map(|own| (*own, identity.mapping(*own))).collect::<Vec<_>>();
+        let before = identity.matches.keys().map(|id| (*id, identity.mapping(*id))).collect::<Vec<_>>();
         let later = Identity::reborn(&identity.take_decisions());
-        for (own, mapping) in before {
-            prop_assert_eq!(later.mapping(own), mapping);
+        for (id, mapping) in before {
+            prop_assert_eq!(later.mapping(id), mapping);
         }
     }
 
@@ -110,9 +110,9 @@ proptest! {
 }
 
 fn check_groups(identity: &Identity) -> Result<(), TestCaseError> {
-    for (own, known) in &identity.known {
-        let members = identity.groups.of(known.mapping.id);
-        prop_assert!(members.iter().any(|member| member.own == *own));
+    for (local_id, entry) in &identity.matches {
+        let members = identity.groups.members(entry.mapping.id);
+        prop_assert!(members.iter().any(|member| member.id == *local_id));
         let providers = members.iter().map(|member| &member.provider).collect::<BTreeSet<_>>();
         prop_assert_eq!(providers.len(), members.len(), "two of one provider in {:?}", members);
     }

@@ -12,11 +12,11 @@ fn city(provider: &str) -> Fixture {
 fn first_provider_gives_its_id_to_all() {
     let mut identity = Identity::default();
     let ids = ["a", "b", "c"].map(|provider| identity.football(&city(provider)).id);
-    assert_eq!(ids, [own("a", "1"); 3]);
+    assert_eq!(ids, [local_id("a", "1"); 3]);
     assert_eq!(identity.members(ids[0]).count(), 3);
     let decisions = identity.take_decisions();
     assert!(matches!(&decisions[..], [Decision::Bind(b), Decision::Bind(_)]
-        if b.mapping.id == own("a", "1") && b.description.sides == "Man City v Arsenal" && b.description.start == NOON));
+        if b.mapping.id == local_id("a", "1") && b.description.sides == "Man City v Arsenal" && b.description.start == NOON));
     assert!(!identity.has_decisions());
 }
 
@@ -31,7 +31,7 @@ fn stored_binding_wins_in_any_order_of_providers() {
         for provider in order {
             // Even if the opponent has changed.
             let other = fixture(provider, "1", &format!("{provider} v Arsenal"), NOON);
-            assert_eq!(later.football(&other).id, own("a", "1"), "{provider} of {order:?}");
+            assert_eq!(later.football(&other).id, local_id("a", "1"), "{provider} of {order:?}");
         }
         assert_eq!(later.take_decisions(), []);
     }
@@ -44,7 +44,7 @@ fn match_whose_id_others_use_keeps_its_id() {
     identity.football(&city("b"));
     let mut later = Identity::reborn(&identity.take_decisions());
     later.football(&city("c"));
-    assert_eq!(later.football(&city("a")).id, own("a", "1"), "it was given to b");
+    assert_eq!(later.football(&city("a")).id, local_id("a", "1"), "it was given to b");
 }
 
 #[test]
@@ -53,14 +53,14 @@ fn late_names_resolve_the_final_id_once() {
     identity.football(&city("a"));
     let nameless = Fixture { sides: None, ..city("b") };
     let resolution = identity.football(&nameless);
-    assert_eq!((resolution.id, resolution.from), (own("b", "1"), None));
+    assert_eq!((resolution.id, resolution.from), (local_id("b", "1"), None));
     let resolution = identity.football(&city("b"));
-    assert_eq!((resolution.id, resolution.from), (own("a", "1"), Some(own("b", "1"))));
+    assert_eq!((resolution.id, resolution.from), (local_id("a", "1"), Some(local_id("b", "1"))));
     let moved = fixture("b", "1", "Man City v Arsenal", "2026-05-01T12:00:00Z");
-    assert_eq!(identity.football(&moved).id, own("a", "1"), "an id stays");
+    assert_eq!(identity.football(&moved).id, local_id("a", "1"), "an id stays");
     assert_eq!(
         identity.football(&fixture("b", "1", "X v Y", NOON)).id,
-        own("a", "1"),
+        local_id("a", "1"),
         "an id stays"
     );
 }
@@ -73,7 +73,7 @@ fn match_that_fits_only_after_a_change_is_a_doubt() {
     assert_eq!(identity.football(&late).doubts, 0);
     late.start = city("a").start;
     let resolution = identity.football(&late);
-    assert_eq!((resolution.id, resolution.doubts), (own("b", "1"), 1));
+    assert_eq!((resolution.id, resolution.doubts), (local_id("b", "1"), 1));
     assert_eq!(
         identity.football(&Fixture { competition: None, ..late }).doubts,
         0,
@@ -86,10 +86,10 @@ fn one_provider_never_has_a_match_twice() {
     let mut identity = Identity::default();
     let twice = [city("a"), Fixture { provider_key: "2".into(), ..city("a") }];
     let ids = twice.each_ref().map(|it| identity.football(it).id);
-    assert_eq!(ids, [own("a", "1"), own("a", "2")]);
+    assert_eq!(ids, [local_id("a", "1"), local_id("a", "2")]);
     // Neither is a better fit, so the operator has to decide.
     let resolution = identity.football(&city("b"));
-    assert_eq!((resolution.id, resolution.doubts), (own("b", "1"), 2));
+    assert_eq!((resolution.id, resolution.doubts), (local_id("b", "1"), 2));
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn provider_does_not_have_a_match_twice_after_a_restart() {
     later.football(&city("b"));
     let twin = Fixture { provider_key: "2".into(), ..city("a") };
     let resolution = later.football(&twin);
-    assert_eq!((resolution.id, resolution.doubts), (own("a", "2"), 1));
+    assert_eq!((resolution.id, resolution.doubts), (local_id("a", "2"), 1));
 }
 
 #[test]
@@ -113,10 +113,10 @@ fn two_matches_on_one_day_resolve_by_start_time() {
     }
     for (key, start) in [("20", "2026-03-01T20:05:00Z"), ("10", "2026-03-01T13:00:00Z")] {
         let resolution = identity.resolve_fixture(Sport::Basketball, &game("b", key, start));
-        assert_eq!((resolution.id, resolution.doubts), (own("a", &key[..1]), 0));
+        assert_eq!((resolution.id, resolution.doubts), (local_id("a", &key[..1]), 0));
     }
     let by_day = identity.resolve_fixture(Sport::Basketball, &game("c", "1", "2026-03-01"));
-    assert_eq!((by_day.id, by_day.doubts), (own("c", "1"), 2));
+    assert_eq!((by_day.id, by_day.doubts), (local_id("c", "1"), 2));
 }
 
 #[test]
@@ -130,7 +130,11 @@ fn swapped_is_relative_to_the_match_not_to_the_member_found() {
     ] {
         let resolution =
             identity.resolve_fixture(Sport::Tennis, &fixture(provider, "1", sides, NOON));
-        assert_eq!((resolution.id, resolution.swapped), (own("a", "1"), swapped), "{provider}");
+        assert_eq!(
+            (resolution.id, resolution.swapped),
+            (local_id("a", "1"), swapped),
+            "{provider}"
+        );
     }
 }
 
@@ -144,7 +148,7 @@ fn initial_that_two_players_share_is_a_doubt() {
     }
     let short =
         identity.resolve_fixture(Sport::Tennis, &fixture("b", "1", "K. Pliskova v S. Halep", NOON));
-    assert_eq!((short.id, short.doubts), (own("b", "1"), 2));
+    assert_eq!((short.id, short.doubts), (local_id("b", "1"), 2));
 }
 
 #[test]
@@ -152,13 +156,13 @@ fn forgotten_matches_are_not_found_but_bindings_remain() {
     let mut identity = Identity::default();
     identity.football(&city("a"));
     identity.football(&city("b"));
-    identity.forget(own("a", "1"));
-    assert_eq!(identity.known(), 0);
-    assert_eq!(identity.football(&city("c")).id, own("c", "1"));
-    assert_eq!(identity.football(&city("b")).id, own("a", "1"));
-    identity.forget(own("c", "1"));
-    identity.forget(own("a", "1"));
-    assert_eq!((identity.known(), identity.groups.of(own("c", "1")).len()), (0, 0));
+    identity.forget(local_id("a", "1"));
+    assert_eq!(identity.match_count(), 0);
+    assert_eq!(identity.football(&city("c")).id, local_id("c", "1"));
+    assert_eq!(identity.football(&city("b")).id, local_id("a", "1"));
+    identity.forget(local_id("c", "1"));
+    identity.forget(local_id("a", "1"));
+    assert_eq!((identity.match_count(), identity.groups.members(local_id("c", "1")).len()), (0, 0));
 }
 
 #[test]
@@ -183,7 +187,7 @@ fn too_many_similar_matches_are_not_resolved() {
         identity.football(&fixture("a", &key.to_string(), "Team v Other", NOON));
     }
     let resolution = identity.football(&fixture("b", "1", "Team v Other", NOON));
-    assert_eq!((resolution.id, resolution.doubts), (own("b", "1"), 0));
+    assert_eq!((resolution.id, resolution.doubts), (local_id("b", "1"), 0));
 }
 
 /// A second provider's sides and competition get the ids that the match already shows, even if that
@@ -207,9 +211,9 @@ fn names_of_the_first_provider_are_not_replaced() {
     };
     let (sides, competition) = ids(&first);
     for identity in [identity, Identity::new(stored)] {
-        let own = own("b", "1");
+        let local_id = local_id("b", "1");
         let fact = Fact::Fixture(second.clone()).swapped();
-        let fact = identity.with_public_ids(own, Cow::Owned(fact)).into_owned();
+        let fact = identity.with_public_ids(local_id, Cow::Owned(fact)).into_owned();
         let Fact::Fixture(shown) = fact else { panic!("{fact:?}") };
         assert_eq!(ids(&shown), (sides, competition));
         assert_eq!(&*shown.sides.unwrap()[0].name, "N. Djokovic", "names are its own");

@@ -9,7 +9,7 @@ const DOUBTFUL: &str = "doubtful";
 const DIFFERENT: &str = "different";
 
 fn verdict(sport: Sport, one: &Fixture, other: &Fixture) -> Comparison {
-    let [Some(one), Some(other)] = [one, other].map(|it| Reading::of(sport, it)) else {
+    let [Some(one), Some(other)] = [one, other].map(|it| Reading::from_fixture(sport, it)) else {
         return Comparison::Different;
     };
     one.compare(&other)
@@ -112,7 +112,7 @@ fn derbies_of_one_day_are_different() {
 
 #[test]
 fn competition_counts_where_it_disagrees_strongly() {
-    let of =
+    let played =
         |provider, sides, competition| within(fixture(provider, "1", sides, NOON), competition);
     for (one, other, expected) in [
         ("English Premier League", "England Premier League", SAME),
@@ -121,15 +121,21 @@ fn competition_counts_where_it_disagrees_strongly() {
         ("Women's Super League", "Premier League", DIFFERENT),
         ("UEFA Youth League", "UEFA Champions League", DIFFERENT),
     ] {
-        let (one, other) = (of("a", "Everton v Arsenal", one), of("b", "Everton v Arsenal", other));
+        let (one, other) =
+            (played("a", "Everton v Arsenal", one), played("b", "Everton v Arsenal", other));
         check(Sport::Football, &one, &other, expected);
     }
     let marked = fixture("a", "1", "Arsenal Women v Chelsea Women", NOON);
-    check(Sport::Football, &marked, &of("b", "Arsenal v Chelsea", "FA Women's Super League"), SAME);
+    check(
+        Sport::Football,
+        &marked,
+        &played("b", "Arsenal v Chelsea", "FA Women's Super League"),
+        SAME,
+    );
     let young = fixture("a", "1", "Ajax U19 v Porto U19", NOON);
-    check(Sport::Football, &young, &of("b", "Ajax v Porto", "UEFA Youth League"), SAME);
-    let brazil = of("a", "Inter v Santos", "Brazil Série A");
-    check(Sport::Football, &brazil, &of("b", "Inter Milan v Santos", "Friendlies"), DOUBTFUL);
+    check(Sport::Football, &young, &played("b", "Ajax v Porto", "UEFA Youth League"), SAME);
+    let brazil = played("a", "Inter v Santos", "Brazil Série A");
+    check(Sport::Football, &brazil, &played("b", "Inter Milan v Santos", "Friendlies"), DOUBTFUL);
 }
 
 #[test]

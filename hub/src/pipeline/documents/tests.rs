@@ -189,20 +189,20 @@ fn only_the_oldest_of_too_many_waiting_readers_are_answered_early() {
 
 /// One account that lets many requests wait ends its own.
 #[test]
-fn waiting_readers_of_one_payer_give_up_places_of_their_own() {
+fn waiting_readers_of_one_payer_displace_each_other() {
     let mut world = World::new(cheap);
     let mut other = world.pending_of(BOARD, u64::MAX, 0, Payer::Account(2));
-    let mut own: Vec<_> = (0..PENDING_MAX * 2)
+    let mut readers: Vec<_> = (0..PENDING_MAX * 2)
         .map(|_| world.pending_of(BOARD, u64::MAX, 0, Payer::Account(1)))
         .collect();
     assert!(other.try_recv().is_err(), "it waits");
-    let answered = own.iter_mut().map(|reader| reader.try_recv().is_ok());
+    let answered = readers.iter_mut().map(|reader| reader.try_recv().is_ok());
     let waiting = answered.filter(|answered| !answered).count();
     assert_eq!(waiting, PENDING_MAX_BY_PAYER);
 }
 
 #[test]
-fn readers_that_are_gone_and_unknown_channels_cost_nothing() {
+fn dropped_readers_and_unknown_channels_cost_nothing() {
     let mut world = World::new(cheap);
     drop(world.pending(0));
     let mut image = world.pending_of("football/404", 9, 0, Payer::Hub);

@@ -66,7 +66,7 @@ impl Writer {
                 verdicts.push(None);
                 continue;
             }
-            let PushedLine { batch, place, bytes, fingerprint } = line;
+            let PushedLine { batch, location, bytes, fingerprint } = line;
             let (at, mut ids) = (batch.at, Vec::new());
             // More than a match in play is not to be found.
             if duty < PushDuty::InPlay {
@@ -78,7 +78,7 @@ impl Writer {
             let reason = errors.first().map(ToString::to_string);
             if let Some(reason) = &reason {
                 let error = DecodeError::new(RefusalKind::Unknown, reason.clone());
-                self.refused(number, &Refusal::new(error, place, &bytes));
+                self.refused(number, &Refusal::new(error, location, &bytes));
             } else {
                 self.push_order.take(number, fingerprint, at);
             }

@@ -7,8 +7,8 @@ fn resumed_pattern(script: &Script, frames: &[String]) -> History {
     let mut history = resumed(script, frames);
     let from = json!({CHANNEL: {"epoch": EPOCH.to_string(), "seq": 3}});
     let command = json!({"op": "subscribe", "id": 1, "ch": "football/*", "from": from});
-    let place = history.entries.iter().rposition(|entry| matches!(entry, Entry::Sent(_)));
-    history.entries[place.expect("it subscribed")] = Entry::Sent(command.to_string().into());
+    let index = history.entries.iter().rposition(|entry| matches!(entry, Entry::Sent(_)));
+    history.entries[index.expect("it subscribed")] = Entry::Sent(command.to_string().into());
     history
 }
 
@@ -84,7 +84,7 @@ fn epoch_change_without_a_reason_is_found() {
 }
 
 #[test]
-fn damage_is_told_by_another_epoch() {
+fn damage_begins_another_epoch() {
     let (script, log) = damaged();
     let frames = [subscribed(LATER_EPOCH, 6, false), script.images[6].clone()];
     let report = check(&[resumed(&script, &frames)], &log, 1);

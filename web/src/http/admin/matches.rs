@@ -142,7 +142,7 @@ pub(super) async fn join(
     let mapping = async |own| -> Result<MatchMapping, SiteError> {
         Ok(store.mapping(own).await?.unwrap_or(MatchMapping { id: own, swapped: false }))
     };
-    let MatchMapping { id: into, swapped } = mapping(other.own).await?;
+    let MatchMapping { id: into, swapped } = mapping(other.id).await?;
     let order = MatchOrder::Join {
         provider: one.provider.to_string(),
         key: one.key.to_string(),
@@ -258,7 +258,7 @@ async fn order_it(
 }
 
 fn store(operator: &Operator) -> IdentityStore {
-    IdentityStore::of(operator.shared.parts.accounts.database())
+    IdentityStore::new(operator.shared.parts.accounts.database())
 }
 
 async fn page(

@@ -147,7 +147,7 @@ impl RefusalRow {
             source: entry.source.clone(),
             format: entry.format.clone(),
             kind: entry.kind.clone(),
-            place: excerpt(&entry.place, REASON_MAX),
+            place: excerpt(&entry.location, REASON_MAX),
             reason: excerpt(&entry.reason, REASON_MAX),
             excerpt: excerpt(&String::from_utf8_lossy(&message), EXCERPT_MAX),
             length: format!("{}{more}", bytes(message.len())),

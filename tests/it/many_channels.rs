@@ -62,7 +62,7 @@ async fn two_thousand_channels_resume_without_losing_an_event() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let (feed_key, key) = (hub.feed_key("acme", &[]), hub.key(&ALL_ADDONS));
     push(&hub, &feed_key, 1).await;
-    let known = following(&hub, &key).await;
+    let channels = following(&hub, &key).await;
     let mut script = Script::start(&hub, &key);
     script.expect("following");
     script.say("cut");
@@ -70,12 +70,12 @@ async fn two_thousand_channels_resume_without_losing_an_event() {
     push(&hub, &feed_key, 2).await;
     push(&hub, &feed_key, 3).await;
 
-    let mut by_pattern = Client::connect(&hub.address, &key).await.knowing(known.clone());
+    let mut by_pattern = Client::connect(&hub.address, &key).await.knowing(channels.clone());
     by_pattern.subscribe(PATTERN).await;
     by_pattern.until(at_score(3)).await;
     check_events("by one command", &by_pattern);
 
-    let mut by_name = Client::connect(&hub.address, &key).await.knowing(known);
+    let mut by_name = Client::connect(&hub.address, &key).await.knowing(channels);
     for name in by_name.channels.keys().cloned().collect::<Vec<_>>() {
         by_name.subscribe(&name).await;
     }

@@ -178,11 +178,11 @@ async fn odds_are_free_with_a_key_until_their_date() {
 
 #[tokio::test]
 async fn blocked_account_is_401_at_once_and_unblocked_again() {
-    on_sqlite(async |place| {
-        let hub = Hub::start_on(&place, &["serve"], &[QUIET]);
+    on_sqlite(async |database| {
+        let hub = Hub::start_on(&database, &["serve"], &[QUIET]);
         let (key, other) = (hub.key(&[]), hub.key(&[]));
         assert_eq!(with_key(&hub, "GET", "/api/nothing/", &key).await.status, 404);
-        let pool = place.pool().await;
+        let pool = database.pool().await;
         let set = async |to: &str| {
             let sql = format!(
                 "UPDATE accounts SET blocked_us = {to} WHERE id = \

@@ -75,7 +75,7 @@ async fn sent(hub: &Hub, request: &str) -> TcpStream {
 
 /// RFC 9110 and 9112: what odd requests get, from the first byte on. They go to the router.
 #[tokio::test]
-async fn odd_requests_get_what_http_says() {
+async fn unusual_requests_get_the_status_of_http() {
     let hub = Hub::quiet();
     let check = async |request: &str, status: &str, fields: &[&str], absent: &[&str]| {
         let seen = read_until(&mut sent(&hub, request).await, "\r\n\r\n").await;
@@ -199,7 +199,7 @@ async fn handshakes_are_answered_before_any_frame() {
     let valid = upgrade("/stream/v1", &hub.key(&["websocket"]));
     let with =
         |field: &str, body: &str| valid.replace("\r\n\r\n", &format!("\r\n{field}\r\n\r\n")) + body;
-    let other = |own: &str, other: &str| valid.replace(own, other);
+    let other = |from: &str, to: &str| valid.replace(from, to);
     for (what, request, status, field) in [
         ("a body that is missing", with("content-length: 5", ""), 400, ""),
         ("a body", with("content-length: 5", "hello"), 400, ""),

@@ -160,8 +160,8 @@ async fn connections_leave_descriptors_to_the_log() {
     hub.until_printed("server.connections_max is more than the process may have open").await;
     let feed_key = hub.feed_key("acme", &[]);
     // Those that have sent nothing are closed for others.
-    let mut own = TcpStream::connect(&hub.address).await.expect("it connects");
-    push(&mut own, &feed_key, 0).await;
+    let mut pusher = TcpStream::connect(&hub.address).await.expect("it connects");
+    push(&mut pusher, &feed_key, 0).await;
     let mut strangers = Vec::new();
     for _ in 0..400 {
         let mut stranger = TcpStream::connect(&hub.address).await.expect("it connects");
@@ -172,7 +172,7 @@ async fn connections_leave_descriptors_to_the_log() {
     hub.until_printed("closed a connection: too many files are open").await;
     // The log and its snapshots need new files meanwhile.
     for number in 1..40 {
-        push(&mut own, &feed_key, number).await;
+        push(&mut pusher, &feed_key, number).await;
     }
     assert!(!hub.printed().contains("Too many open files"), "{}", hub.printed());
     drop(strangers);
@@ -319,8 +319,12 @@ async fn forged_host_is_not_cached() {
         assert!(vary.join(", ").contains("x-forwarded-host"), "{path}: {vary:?}");
     }
     let refused = hub.request("GET", "/api/v2/events/", &forged).await;
-    let own = format!("http://{}/register/", hub.address);
-    assert_eq!(refused.json()["register"], own, "401 names the address that is listened on");
+    let register_url = format!("http://{}/register/", hub.address);
+    assert_eq!(
+        refused.json()["register"],
+        register_url,
+        "401 names the address that is listened on"
+    );
 
     let hub = Hub::start_with(&["serve"], &[QUIET, proxy, PUBLIC]);
     // Of two hosts neither is believed.

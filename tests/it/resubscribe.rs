@@ -36,10 +36,10 @@ async fn set_rate(client: &mut Client, every_ms: u64) -> u64 {
     assert_eq!((&answer["every_ms"], &answer["resumed"]), (&json!(every_ms), &json!(true)));
     assert_eq!((&answer["epoch"], &answer["on_slow"]), (&json!(epoch), &json!("merge")));
     let seq = answer["seq"].as_u64().expect("a position");
-    let known = |client: &Client| book(client).map_or(0, |(_, book)| book.seq);
-    assert!(known(client) <= seq, "it went on before the answer");
-    client.until(|client| known(client) >= seq).await;
-    assert_eq!(known(client), seq, "what was missing leads to where the answer said");
+    let seq_of = |client: &Client| book(client).map_or(0, |(_, book)| book.seq);
+    assert!(seq_of(client) <= seq, "it went on before the answer");
+    client.until(|client| seq_of(client) >= seq).await;
+    assert_eq!(seq_of(client), seq, "what was missing leads to where the answer said");
     seq
 }
 
@@ -67,14 +67,14 @@ async fn rate_changes_in_flight() {
         changed.until(ended).await;
     };
     tokio::join!(change, each.until(ended));
-    let (own, all) = (book(&changed).expect("a book"), book(&each).expect("a book"));
-    let image = hub.get(&format!("/stream/v1/channels/{}?token={key}", own.0)).await.json();
-    for (_, it) in [own, all] {
+    let (limited, all) = (book(&changed).expect("a book"), book(&each).expect("a book"));
+    let image = hub.get(&format!("/stream/v1/channels/{}?token={key}", limited.0)).await.json();
+    for (_, it) in [limited, all] {
         assert_eq!((&image["seq"], &image["data"]), (&json!(it.seq), &it.data));
     }
     // The client checks that none arrived twice.
-    assert_eq!(own.1.events, all.1.events);
-    let suspends = own.1.events.iter().filter(|event| event["kind"] == "suspend");
+    assert_eq!(limited.1.events, all.1.events);
+    let suspends = limited.1.events.iter().filter(|event| event["kind"] == "suspend");
     assert_eq!(suspends.count(), 8);
 }
 
@@ -103,8 +103,8 @@ async fn set_of_a_pattern_applies_to_channels_it_alone_covers() {
     assert!(seq.is_some(), "{answer}");
     let answer = client.ask(&json!({"op": "set", "id": 3, "ch": pattern, "every_ms": 500})).await;
     assert_eq!((&answer["every_ms"], &answer["channels"]), (&json!(500), &json!(2)), "{answer}");
-    update_where(&mut client, |it| {
-        it["ch"] == *name && it.get("n").is_none() && it["prev"].as_u64() > seq
+    update_where(&mut client, |frame| {
+        frame["ch"] == *name && frame.get("n").is_none() && frame["prev"].as_u64() > seq
     })
     .await;
 }
