@@ -82,7 +82,7 @@ impl Stores {
         let history =
             HistoryStores { archive, reader, withdrawals, competitions, predictor, signals };
         let entitlement = Entitlement::new(prices.clone());
-        let identities = IdentityStore::of(database);
+        let identities = IdentityStore::new(database);
         let webhooks = webhooks::open(&accounts, config);
         Ok(Self {
             accounts,

@@ -191,14 +191,14 @@ impl Chronicle {
         let begun = self.run.pace.in_world(began_at);
         let today = world.day_at(begun);
         let stored = self.done().await?;
-        let known = self.known();
-        let mut played = self.missed(&known);
+        let stored_by_key = self.stored_statuses();
+        let mut played = self.missed(&stored_by_key);
         // Matches that were not over at the first start are so on the next day, and other leagues play then.
         let past = stored.as_ref().map_or(0, |done| done.past);
         if today <= 1 || past <= today.min(ALL_PLAYED) {
             self.stores.archive.set_partial(true);
             let past = world.past(today);
-            played.extend(past.into_iter().filter(|it| !known.contains_key(&self.key(it))));
+            played.extend(past.into_iter().filter(|it| !stored_by_key.contains_key(&self.key(it))));
         }
         // The latest first: users look at them most.
         played.sort_by_key(|planned| Reverse(planned.start()));
@@ -217,14 +217,14 @@ impl Chronicle {
             let gets_prices = priced && day >= done.priced;
             let soonest = begun + if day < done.fixtures { NOTICE_US } else { 0 };
             let mut matches = world.programme(day);
-            matches.retain(|it| {
-                let key = self.key(it);
-                let is_new = match known.get(&key) {
+            matches.retain(|planned| {
+                let key = self.key(planned);
+                let is_new = match stored_by_key.get(&key) {
                     Some(Status::NotStarted) => gets_prices,
                     Some(_) => false,
-                    None => day <= today + days_ahead(it.sport()),
+                    None => day <= today + days_ahead(planned.sport()),
                 };
-                is_new && it.start() > soonest && self.stores.reader.get(key).is_none()
+                is_new && planned.start() > soonest && self.stores.reader.get(key).is_none()
             });
             count += self.put(matches, RecordScope::Ahead { now: begun, priced }).await?;
             done.fixtures = done.fixtures.max(day + 1);
@@ -239,14 +239,14 @@ impl Chronicle {
     }
 
     /// Matches whose scheduled time passed while the demo was not running.
-    fn missed(&self, known: &FxHashMap<Key, Status>) -> Vec<ScheduledMatch> {
+    fn missed(&self, stored_by_key: &FxHashMap<Key, Status>) -> Vec<ScheduledMatch> {
         let world = self.run.world();
         let last = world.day_at(self.run.from);
         let days = last.saturating_sub(DAYS_MISSED_MAX)..=last;
         let mut missed: Vec<_> = days.flat_map(|day| world.programme(day)).collect();
-        missed.retain(|it| {
-            let over = known.get(&self.key(it)).is_some_and(|status| status.is_over());
-            it.start() < self.run.from && !over
+        missed.retain(|planned| {
+            let over = stored_by_key.get(&self.key(planned)).is_some_and(|status| status.is_over());
+            planned.start() < self.run.from && !over
         });
         missed
     }
@@ -257,9 +257,9 @@ impl Chronicle {
         self.stores.ids.get(planned.id()).map_or(0, |id| id.0)
     }
 
-    fn known(&self) -> FxHashMap<Key, Status> {
+    fn stored_statuses(&self) -> FxHashMap<Key, Status> {
         let found = self.stores.archive.find(&MatchQuery::default());
-        found.briefs.iter().map(|brief| (brief.id, brief.status)).collect()
+        found.briefs.iter().map(|summary| (summary.id, summary.status)).collect()
     }
 
     async fn done(&self) -> Result<Option<ChronicleProgress>, ChronicleError> {
@@ -389,14 +389,19 @@ mod tests {
             records(&planned, EVERYTHING, SETTINGS, WorldClock::REAL, &PublicIds::default());
         assert_eq!(records.len(), planned.len());
         for record in &records {
-            let MatchRecord { brief, play, prices, .. } = &**record;
-            assert!(brief.status.has_result(), "{brief:?}");
-            assert_eq!(brief.season.is_none(), matches!(play, PlayRecord::Race(_)), "{brief:?}");
+            let MatchRecord { play, prices, .. } = &**record;
+            let summary = &record.brief;
+            assert!(summary.status.has_result(), "{summary:?}");
+            assert_eq!(
+                summary.season.is_none(),
+                matches!(play, PlayRecord::Race(_)),
+                "{summary:?}"
+            );
             match play {
                 PlayRecord::Football(football) => {
                     let goals = football.incidents.iter();
                     let goals = goals.filter(|it| &*it.kind == "goal" && it.retracted.is_none());
-                    assert_eq!(goals.count() as u32, brief.score.map_or(99, |it| it[0] + it[1]));
+                    assert_eq!(goals.count() as u32, summary.score.map_or(99, |it| it[0] + it[1]));
                     assert!(football.line_ups.iter().all(Option::is_some));
                     assert!(football.players.len() >= 22, "{}", football.players.len());
                 }
@@ -404,12 +409,12 @@ mod tests {
                     assert!(race.runners.iter().any(|runner| runner.position == Some(1)));
                 }
                 PlayRecord::Tennis(_) | PlayRecord::Scoreboard(_) => {
-                    assert!(brief.winner.is_some() && brief.score.is_some(), "{brief:?}");
+                    assert!(summary.winner.is_some() && summary.score.is_some(), "{summary:?}");
                 }
-                PlayRecord::None => panic!("no play of {brief:?}"),
+                PlayRecord::None => panic!("no play of {summary:?}"),
             }
             let priced = prices.iter().any(|price| &*price.market == "match_winner");
-            assert!(priced || matches!(play, PlayRecord::Race(_)), "no prices in {brief:?}");
+            assert!(priced || matches!(play, PlayRecord::Race(_)), "no prices in {summary:?}");
         }
     }
 
@@ -476,10 +481,10 @@ mod tests {
                 let players = || appearances.values().filter(|it| it.team == sides[side]);
                 let sum =
                     |name: &str| -> u32 { players().filter_map(|it| it.stats.get(name)).sum() };
-                let own_goals = football.incidents.iter().filter(|it| {
-                    it.retracted.is_none()
-                        && it.detail.as_deref() == Some("own_goal")
-                        && it.side.map(usize::from) == Some(side)
+                let own_goals = football.incidents.iter().filter(|incident| {
+                    incident.retracted.is_none()
+                        && incident.detail.as_deref() == Some("own_goal")
+                        && incident.side.map(usize::from) == Some(side)
                 });
                 let goals = players().map(|it| it.goals).sum::<u32>() + own_goals.count() as u32;
                 assert_eq!(Some(goals), score.map(|score| score[side]), "{:?}", record.brief);

@@ -72,7 +72,7 @@ struct SavedChannel {
 }
 
 impl SavedChannel {
-    fn of(entry: &ChannelEntry) -> Self {
+    fn new(entry: &ChannelEntry) -> Self {
         let ChannelInfo { number, epoch, .. } = *entry.sequence.channel;
         let (head, header, stamp) = (entry.sequence.head(), entry.header, entry.stamp);
         Self { number, epoch: epoch.0, head, header, stamp }
@@ -91,7 +91,7 @@ impl BorshSerialize for MatchEntry {
     fn serialize<W: Write>(&self, writer: &mut W) -> io::Result<()> {
         let Self { state, channels, source, is_changed } = self;
         (state, source, is_changed).serialize(writer)?;
-        let saved = |subject| channels.get(subject).map(SavedChannel::of);
+        let saved = |subject| channels.get(subject).map(SavedChannel::new);
         saved(Subject::Match(state.id)).serialize(writer)?;
         saved(Subject::Consensus(state.id)).serialize(writer)?;
         // As many as there are books.
@@ -105,8 +105,8 @@ impl BorshDeserialize for MatchEntry {
         let (state, source, is_changed) = <(Match, _, _)>::deserialize_reader(reader)?;
         let mut channels = MatchChannels::default();
         let books = (0..state.books.len()).map(|book| Subject::Book(state.id, book));
-        let own = [Subject::Match(state.id), Subject::Consensus(state.id)];
-        for subject in own.into_iter().chain(books) {
+        let match_subjects = [Subject::Match(state.id), Subject::Consensus(state.id)];
+        for subject in match_subjects.into_iter().chain(books) {
             if let Some(saved) = Option::<SavedChannel>::deserialize_reader(reader)? {
                 let slug = match subject {
                     Subject::Book(_, book) => Some(&state.books[book].slug),
@@ -190,7 +190,7 @@ impl Hub {
         let Self { epochs, matches, identity, mappings, sources, channels, .. } = self;
         (epochs.matches.0, epochs.feeds.0, self.latest, self.feeds_due).serialize(out)?;
         (sources, &self.feeds_published, matches, identity, mappings).serialize(out)?;
-        let shared = channels.all_shared().map(|entry| (entry.subject, SavedChannel::of(entry)));
+        let shared = channels.all_shared().map(|entry| (entry.subject, SavedChannel::new(entry)));
         let mut shared: Vec<_> = shared.collect();
         shared.sort_by_key(|(subject, _)| *subject);
         (channels.numbers(), shared).serialize(out)?;
@@ -212,7 +212,7 @@ impl Hub {
             Ok(saved.restore(subject, name, Sport::Other))
         });
         let mut channels = Channels::restored(numbers, shared.collect::<io::Result<_>>()?);
-        let of_matches = matches.values().flat_map(|known| known.channels.iter());
+        let of_matches = matches.values().flat_map(|entry| entry.channels.iter());
         let all = of_matches.chain(channels.all_shared());
         let all: Vec<_> = all.map(|it| (it.sequence.channel.name.clone(), it.subject)).collect();
         for (name, subject) in all {
@@ -250,7 +250,7 @@ impl Hub {
     /// called before the hub has readers.
     pub(super) fn begin_epochs(&mut self, epochs: Epochs, changes: &mut Vec<Change>) {
         self.epochs = epochs;
-        let of_matches = self.matches.values_mut().flat_map(|known| known.channels.iter_mut());
+        let of_matches = self.matches.values_mut().flat_map(|entry| entry.channels.iter_mut());
         for entry in of_matches.chain(self.channels.all_shared_mut()) {
             entry.image = None;
             entry.sequence.begin_epoch(match entry.subject {
@@ -306,10 +306,10 @@ impl Hub {
 
 fn check_matches(matches: &Matches, sources: &[Source]) -> io::Result<()> {
     let mut of_source = vec![0; sources.len()];
-    for known in matches.values() {
-        let count = of_source.get_mut(known.source.0);
+    for entry in matches.values() {
+        let count = of_source.get_mut(entry.source.0);
         *count.ok_or_else(|| invalid("a match has no source"))? += 1;
-        if !known.state.is_consistent(sources.len()) {
+        if !entry.state.is_consistent(sources.len()) {
             return Err(invalid("a match names what does not exist"));
         }
     }
