@@ -60,6 +60,7 @@ fn limits() -> Limits {
         outbox_age_ms: 1_000,
         write_bytes_max: 64 * 1024,
         channels_max: 1,
+        channels_max_per_payer: usize::MAX,
         patterns_max: 0,
         command_bytes_max: 16 * 1024 * 1024,
         command_fragments_max: u32::MAX,
@@ -182,13 +183,14 @@ fn catch_up(head: &Head, verdict: Verdict, frames: Vec<CatchUpFrame>) -> CatchUp
 
 fn head(channels: &mut HashMap<u32, Head>, number: u32) -> &mut Head {
     channels.entry(number).or_insert_with(|| Head {
-        channel: Channel {
+        channel: ChannelInfo {
             number,
             name: ChannelId::new(format!("{number:06}")),
             epoch: Epoch(0),
             deliver_last: false,
             needs: Classes::NONE,
-        },
+        }
+        .into(),
         seq: 0,
     })
 }

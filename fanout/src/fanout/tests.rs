@@ -9,8 +9,9 @@ use base::work::{Pool, WorkLimits};
 
 use super::*;
 use crate::{
-    ChannelId, ChannelInfo, Classes, Epoch, Seq,
+    ChannelId, Classes, Epoch, Seq,
     catch_up::{CatchUp, ShardRequest, Verdict},
+    channel::ChannelInfo,
     encode::binary_frame,
     inspect::{Explanation, JournalEntry, JournalEvent, SocketId, SocketQuery},
 };
