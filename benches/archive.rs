@@ -46,7 +46,7 @@ fn lists() -> Vec<(&'static str, MatchQuery)> {
 }
 
 fn pages(c: &mut Criterion) {
-    let index = Index::of((0..MATCHES).map(summary).collect());
+    let index = Index::new((0..MATCHES).map(summary).collect());
     let mut group = c.benchmark_group("archive/page");
     for (name, query) in lists() {
         let count = index.find(&MatchQuery { window: Window::COUNT, ..query.clone() }).count;
@@ -64,7 +64,7 @@ fn pages(c: &mut Criterion) {
 }
 
 fn changes(c: &mut Criterion) {
-    let mut index = Index::of((0..MATCHES).map(summary).collect());
+    let mut index = Index::new((0..MATCHES).map(summary).collect());
     let mut group = c.benchmark_group("archive/extend");
     let mut turn = 0_u64;
     // In ten of them only the status changes, and ten are postponed by a day.

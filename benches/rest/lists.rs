@@ -63,7 +63,7 @@ fn record(number: u64, count: u64) -> Arc<MatchRecord> {
     };
     let (refs, prices) = ([("bench".into(), number.to_string().into())].into(), Vec::new());
     Arc::new(MatchRecord {
-        brief: summary.into(),
+        summary: summary.into(),
         refs,
         names,
         play: PlayRecord::None,

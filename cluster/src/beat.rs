@@ -147,8 +147,8 @@ impl Beats {
     #[must_use]
     pub fn clock_offset(&self, node: &str) -> Option<Micros> {
         let nodes = self.all();
-        let own = nodes.iter().find(|heard| heard.beat.node == node)?.ahead;
-        Some(own - median(nodes.iter().map(|heard| heard.ahead).collect())?)
+        let local = nodes.iter().find(|heard| heard.beat.node == node)?.ahead;
+        Some(local - median(nodes.iter().map(|heard| heard.ahead).collect())?)
     }
 
     /// Waits for the next beat, or until a node is gone. Each clone waits for itself, from its creation or its last

@@ -61,7 +61,7 @@ impl Lead {
 /// The log of a node of a cluster. Appending blocks the thread until the stream has answered; it must not be a
 /// thread of the runtime.
 pub struct NodeLog {
-    own: Box<dyn Log>,
+    local: Box<dyn Log>,
     stream: Stream,
     node: Arc<str>,
     lead: Lead,
@@ -72,19 +72,19 @@ pub struct NodeLog {
 }
 
 impl NodeLog {
-    /// `own`: the copy of this node, at the position that `stream` had when it was read.
+    /// `local`: the copy of this node, at the position that `stream` had when it was read.
     ///
     /// # Errors
     ///
     /// If zstd gets no memory.
     pub fn new(
-        own: Box<dyn Log>,
+        local: Box<dyn Log>,
         stream: Stream,
         node: Arc<str>,
         lead: Lead,
         runtime: Handle,
     ) -> io::Result<Self> {
-        Ok(Self { own, stream, node, lead, runtime, encoder: Encoder::new()?, waiting: None })
+        Ok(Self { local, stream, node, lead, runtime, encoder: Encoder::new()?, waiting: None })
     }
 
     /// Appends records to the stream. They stay the same from try to try, and so does their id.
@@ -132,11 +132,11 @@ impl NodeLog {
 
 impl Log for NodeLog {
     fn end(&self) -> LogPosition {
-        self.own.end()
+        self.local.end()
     }
 
     fn append(&mut self, expected: RecordNumber, records: &[Record]) -> Result<(), AppendError> {
-        let end = self.own.end();
+        let end = self.local.end();
         if expected != end.number {
             return Err(AppendError::OtherEnd { expected, end: end.number });
         }
@@ -151,7 +151,7 @@ impl Log for NodeLog {
         };
         let done = if is_committed { Ok(()) } else { self.commit(&records) };
         let (done, is_committed) = match done {
-            Ok(()) => (self.own.append_encoded(&records), true),
+            Ok(()) => (self.local.append_encoded(&records), true),
             Err(problem) => (Err(problem), false),
         };
         if let Err(AppendError::Storage(_)) = &done {
@@ -161,20 +161,20 @@ impl Log for NodeLog {
     }
 
     fn append_encoded(&mut self, records: &EncodedRecords) -> Result<(), AppendError> {
-        self.own.append_encoded(records)
+        self.local.append_encoded(records)
     }
 
     fn source(&self) -> Arc<dyn RecordSource> {
-        self.own.source()
+        self.local.source()
     }
 
     fn close(self: Box<Self>) -> io::Result<()> {
-        self.own.close()
+        self.local.close()
     }
 }
 
 impl fmt::Debug for NodeLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NodeLog").field("end", &self.own.end()).finish_non_exhaustive()
+        f.debug_struct("NodeLog").field("end", &self.local.end()).finish_non_exhaustive()
     }
 }

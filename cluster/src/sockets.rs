@@ -39,7 +39,7 @@ pub type AccountSockets = Vec<(i64, u32)>;
 pub async fn exchange(
     stream: &Stream,
     node: &str,
-    own: impl Fn() -> AccountSockets,
+    local: impl Fn() -> AccountSockets,
     others: impl Fn(HashMap<i64, usize>),
 ) -> Result<(), StreamError> {
     let client = &stream.connection().client;
@@ -58,7 +58,7 @@ pub async fn exchange(
                 from != node && nodes.hear(from, &report.payload, Instant::now())
             }
             now = ticks.tick() => {
-                let report = encode(own());
+                let report = encode(local());
                 same = if report == told { same + 1 } else { 0 };
                 // Without a connection the client would keep old reports in memory.
                 if (same == 0 || same >= SAME_REPORTS_MAX) && stream.is_connected() {

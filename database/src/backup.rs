@@ -167,7 +167,7 @@ fn variables(url: &PostgresUrl) -> Result<Vec<(&'static str, OsString)>, BackupE
         variables.push((name, percent::decode(text).ok_or(BackupError::Url)?.into()));
     }
     for (parameter, text) in url.query_pairs() {
-        if let Some((_, name)) = PARAMETERS.iter().find(|(own, _)| *own == parameter) {
+        if let Some((_, name)) = PARAMETERS.iter().find(|(listed, _)| *listed == parameter) {
             variables.push((name, text.into_owned().into()));
         }
     }

@@ -29,9 +29,9 @@ struct Term {
 
 /// Another node has written with a term of its own.
 #[derive(Debug, thiserror::Error)]
-#[error("another node has led since: the database has term {stored}, and this node {own}")]
+#[error("another node has led since: the database has term {stored}, and this node {term}")]
 pub struct Deposed {
-    own: u64,
+    term: u64,
     stored: u64,
 }
 
@@ -72,8 +72,8 @@ impl Fence {
         .bind(term.is_new_history)
         .execute(database.pool())
         .await?;
-        if let Some(own) = self.lock().as_mut().filter(|own| **own == term) {
-            own.is_stored = true;
+        if let Some(current) = self.lock().as_mut().filter(|current| **current == term) {
+            current.is_stored = true;
         }
         Ok(())
     }
@@ -84,7 +84,7 @@ impl Fence {
         tx: &mut Transaction<'static, Any>,
         is_sqlite: bool,
     ) -> Result<(), sqlx::Error> {
-        let Some(Term { log, number: own, .. }) = self.lock().clone() else { return Ok(()) };
+        let Some(Term { log, number: term, .. }) = self.lock().clone() else { return Ok(()) };
         // SQLite has one writer at a time.
         let statement = if is_sqlite {
             "SELECT term FROM cluster_terms WHERE log = $1"
@@ -94,8 +94,8 @@ impl Fence {
         let stored: Option<i64> =
             sqlx::query_scalar(statement).bind(&*log).fetch_optional(&mut **tx).await?;
         let stored = stored.unwrap_or(0).cast_unsigned();
-        if stored != own {
-            return Err(sqlx::Error::Encode(Box::new(Deposed { own, stored })));
+        if stored != term {
+            return Err(sqlx::Error::Encode(Box::new(Deposed { term, stored })));
         }
         Ok(())
     }

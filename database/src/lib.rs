@@ -87,10 +87,10 @@ pub enum DatabaseError {
     #[error("cannot create the database {name}")]
     Create { name: DatabaseName, source: std::io::Error },
     #[error(
-        "the database has version {found}, this program knows up to {known}: \
+        "the database has version {found}, this program knows up to {latest}: \
          it was written by a newer matchwire"
     )]
-    Newer { found: i64, known: i64 },
+    Newer { found: i64, latest: i64 },
     #[error("cannot migrate the database")]
     Migrate(#[from] sqlx::migrate::MigrateError),
     #[error(transparent)]
@@ -157,7 +157,7 @@ impl Database {
     ) -> Result<Self, DatabaseError> {
         name.check_feature()?;
         let connections =
-            |own| if config.connections_max == 0 { own } else { config.connections_max };
+            |default| if config.connections_max == 0 { default } else { config.connections_max };
         let options = AnyPoolOptions::new().acquire_timeout(config.acquire());
         let failed = |source| DatabaseError::Open { name: name.clone(), source };
         let pool = match name {

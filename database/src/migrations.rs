@@ -121,7 +121,7 @@ async fn apply_before(
 ) -> Result<(), DatabaseError> {
     let applied = connection.list_applied_migrations(TABLE).await?;
     refuse_newer(&applied)?;
-    let all = ALL.map(|of| migration(of, sqlite)).into_iter();
+    let all = ALL.map(|files| migration(files, sqlite)).into_iter();
     for migration in all.filter(|migration| migration.version < version) {
         match applied.iter().find(|applied| applied.version == migration.version) {
             Some(applied) if is_same(applied, &migration, sqlite) => {}
@@ -173,10 +173,10 @@ pub(super) async fn are_applied(
     let Ok(applied) = connection.list_applied_migrations(TABLE).await else { return Ok(false) };
     refuse_newer(&applied)?;
     let is_applied = |migration: &Migration| {
-        let same = |own: &&AppliedMigration| own.version == migration.version;
-        applied.iter().find(same).is_some_and(|own| is_same(own, migration, sqlite))
+        let same = |existing: &&AppliedMigration| existing.version == migration.version;
+        applied.iter().find(same).is_some_and(|existing| is_same(existing, migration, sqlite))
     };
-    Ok(ALL.iter().all(|of| is_applied(&migration(*of, sqlite))))
+    Ok(ALL.iter().all(|files| is_applied(&migration(*files, sqlite))))
 }
 
 fn is_same(applied: &AppliedMigration, migration: &Migration, sqlite: bool) -> bool {
@@ -197,9 +197,9 @@ fn migration(
 }
 
 fn refuse_newer(applied: &[AppliedMigration]) -> Result<(), DatabaseError> {
-    let (known, ..) = ALL[ALL.len() - 1];
+    let (latest, ..) = ALL[ALL.len() - 1];
     match applied.iter().map(|applied| applied.version).max() {
-        Some(found) if found > known => Err(DatabaseError::Newer { found, known }),
+        Some(found) if found > latest => Err(DatabaseError::Newer { found, latest }),
         _ => Ok(()),
     }
 }

@@ -89,10 +89,10 @@ impl fmt::Display for PostgresUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Everything between the scheme and the last @ of the authority may be a secret, and so may
         // be the parameters.
-        let place = self.0.split_once("://").map_or(self.0.as_str(), |(_, rest)| rest);
-        let place = place.split_once('?').map_or(place, |(place, _)| place);
-        let place = place.rsplit_once('@').map_or(place, |(_, place)| place);
-        write!(f, "postgres://{place}")
+        let location = self.0.split_once("://").map_or(self.0.as_str(), |(_, rest)| rest);
+        let location = location.split_once('?').map_or(location, |(location, _)| location);
+        let location = location.rsplit_once('@').map_or(location, |(_, location)| location);
+        write!(f, "postgres://{location}")
     }
 }
 

@@ -80,7 +80,7 @@ impl Default for Window {
 #[derive(Debug, Clone, PartialEq)]
 pub struct MatchPage {
     pub count: usize,
-    pub briefs: Vec<Arc<MatchSummary>>,
+    pub summaries: Vec<Arc<MatchSummary>>,
 }
 
 impl MatchQuery {
@@ -92,31 +92,31 @@ impl MatchQuery {
 
     /// Whether a match passes all filters.
     #[must_use]
-    pub fn selects(&self, brief: &MatchSummary) -> bool {
-        let plays = |team: &Key| brief.sides.is_some_and(|sides| sides.contains(team));
-        is_or_any(self.sport, Some(brief.sport))
-            && is_among(self.ids.as_deref(), Some(brief.id))
-            && self.is_on_day(brief)
-            && is_or_any(self.competition, brief.competition)
-            && is_among(self.competitions.as_deref(), brief.competition)
-            && is_or_any(self.season, brief.season)
-            && is_among(self.seasons.as_deref(), brief.season)
+    pub fn selects(&self, summary: &MatchSummary) -> bool {
+        let plays = |team: &Key| summary.sides.is_some_and(|sides| sides.contains(team));
+        is_or_any(self.sport, Some(summary.sport))
+            && is_among(self.ids.as_deref(), Some(summary.id))
+            && self.is_on_day(summary)
+            && is_or_any(self.competition, summary.competition)
+            && is_among(self.competitions.as_deref(), summary.competition)
+            && is_or_any(self.season, summary.season)
+            && is_among(self.seasons.as_deref(), summary.season)
             && self.team.as_ref().is_none_or(plays)
             && self.teams.as_ref().is_none_or(|teams| teams.iter().any(plays))
-            && self.meeting.as_ref().is_none_or(|meeting| is_meeting(brief, meeting))
-            && is_among(self.statuses.as_deref(), Some(brief.status))
-            && is_or_any(self.round, brief.round)
-            && self.round_name.as_deref().is_none_or(|name| is_round(brief, name))
-            && self.stage.as_deref().is_none_or(|stage| is_stage(brief, stage))
-            && self.updated_since.is_none_or(|since| since <= brief.updated)
-            && (!self.after_extra_time || brief.extra_time.is_some())
-            && is_or_any(self.venue, brief.venue)
-            && is_or_any(self.referee, brief.referee)
-            && self.manager.is_none_or(|manager| brief.coaches.contains(&Some(manager)))
+            && self.meeting.as_ref().is_none_or(|meeting| is_meeting(summary, meeting))
+            && is_among(self.statuses.as_deref(), Some(summary.status))
+            && is_or_any(self.round, summary.round)
+            && self.round_name.as_deref().is_none_or(|name| is_round(summary, name))
+            && self.stage.as_deref().is_none_or(|stage| is_stage(summary, stage))
+            && self.updated_since.is_none_or(|since| since <= summary.updated)
+            && (!self.after_extra_time || summary.extra_time.is_some())
+            && is_or_any(self.venue, summary.venue)
+            && is_or_any(self.referee, summary.referee)
+            && self.manager.is_none_or(|manager| summary.coaches.contains(&Some(manager)))
     }
 
-    fn is_on_day(&self, brief: &MatchSummary) -> bool {
-        match self.start(brief) {
+    fn is_on_day(&self, summary: &MatchSummary) -> bool {
+        match self.start(summary) {
             Some(start) => {
                 self.from.is_none_or(|from| from <= start)
                     && self.before.is_none_or(|before| start < before)
@@ -126,9 +126,10 @@ impl MatchQuery {
     }
 
     /// When a match starts in the zone of the query.
-    fn start(&self, brief: &MatchSummary) -> Option<Micros> {
-        let start = brief.start?;
-        let Some(zone) = self.zone.as_ref().filter(|_| brief.day_only) else { return Some(start) };
+    fn start(&self, summary: &MatchSummary) -> Option<Micros> {
+        let start = summary.start?;
+        let zone = self.zone.as_ref().filter(|_| summary.day_only);
+        let Some(zone) = zone else { return Some(start) };
         let day = Timestamp::from_microsecond(start).ok()?.to_zoned(TimeZone::UTC).date();
         Some(day.to_zoned(zone.clone()).ok()?.timestamp().as_microsecond())
     }
@@ -160,27 +161,27 @@ impl MatchQuery {
     }
 }
 
-fn is_or_any<T: PartialEq + Copy>(requested: Option<T>, own: Option<T>) -> bool {
-    requested.is_none() || requested == own
+fn is_or_any<T: PartialEq + Copy>(requested: Option<T>, value: Option<T>) -> bool {
+    requested.is_none() || requested == value
 }
 
-fn is_among<T: PartialEq>(requested: Option<&[T]>, own: Option<T>) -> bool {
-    requested.is_none_or(|any| own.is_some_and(|own| any.contains(&own)))
+fn is_among<T: PartialEq>(requested: Option<&[T]>, value: Option<T>) -> bool {
+    requested.is_none_or(|any| value.is_some_and(|value| any.contains(&value)))
 }
 
-fn is_meeting(brief: &MatchSummary, [first, second]: &[Vec<Key>; 2]) -> bool {
-    brief.sides.is_some_and(|[home, away]| {
+fn is_meeting(summary: &MatchSummary, [first, second]: &[Vec<Key>; 2]) -> bool {
+    summary.sides.is_some_and(|[home, away]| {
         first.contains(&home) && second.contains(&away)
             || first.contains(&away) && second.contains(&home)
     })
 }
 
-fn is_round(brief: &MatchSummary, name: &str) -> bool {
-    brief.round_name.as_deref().is_some_and(|own| own.eq_ignore_ascii_case(name))
+fn is_round(summary: &MatchSummary, name: &str) -> bool {
+    summary.round_name.as_deref().is_some_and(|round_name| round_name.eq_ignore_ascii_case(name))
 }
 
-fn is_stage(brief: &MatchSummary, stage: &str) -> bool {
-    let is_groups = brief.group.is_some() && stage.eq_ignore_ascii_case(GROUP_STAGE);
-    let names = [brief.group.as_deref(), brief.round_name.as_deref()];
+fn is_stage(summary: &MatchSummary, stage: &str) -> bool {
+    let is_groups = summary.group.is_some() && stage.eq_ignore_ascii_case(GROUP_STAGE);
+    let names = [summary.group.as_deref(), summary.round_name.as_deref()];
     is_groups || names.into_iter().flatten().any(|name| name.eq_ignore_ascii_case(stage))
 }

@@ -46,7 +46,7 @@ struct CurrentMatches {
 
 impl CurrentMatches {
     fn insert(&mut self, record: &Arc<MatchRecord>) {
-        let id = record.brief.id;
+        let id = record.summary.id;
         self.removed.iter_mut().for_each(|removed| _ = removed.remove(&id));
         let record_now = completed(record, self.earlier.get(&id).map(|it| &**it));
         if Arc::ptr_eq(&record_now, record) {
@@ -91,7 +91,7 @@ impl Reader {
         }
         let mut matches = self.state.matches.write().unwrap_or_else(PoisonError::into_inner);
         for record in earlier {
-            let id = record.brief.id;
+            let id = record.summary.id;
             // The hub may have removed it again.
             if let Some(current) = matches.records.get(&id).map(Arc::clone) {
                 matches.earlier.insert(id, record);
@@ -125,7 +125,7 @@ impl Reader {
     #[must_use]
     pub fn all(&self, sport: Sport) -> Vec<Arc<MatchRecord>> {
         let matches = self.state.matches.read().unwrap_or_else(PoisonError::into_inner);
-        let all = matches.records.values().filter(|it| it.brief.sport == sport);
+        let all = matches.records.values().filter(|it| it.summary.sport == sport);
         all.map(|record| self.withdrawals.masked(record)).collect()
     }
 
@@ -136,10 +136,10 @@ impl Reader {
         let live = matches
             .records
             .values()
-            .filter(|it| it.brief.sport == sport && it.brief.status.is_live());
+            .filter(|it| it.summary.sport == sport && it.summary.status.is_live());
         let mut live: Vec<_> = live.map(|record| self.withdrawals.masked(record)).collect();
         drop(matches);
-        live.sort_by_key(|it| (it.brief.start.is_none(), it.brief.start, it.brief.id));
+        live.sort_by_key(|it| (it.summary.start.is_none(), it.summary.start, it.summary.id));
         live
     }
 }

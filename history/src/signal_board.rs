@@ -108,9 +108,9 @@ impl BoardState {
     /// An ended signal never begins again: an active record of it is an earlier one, repeated after
     /// a crash.
     fn take(&mut self, record: &Arc<SignalRecord>) {
-        let known = self.get(record.id);
+        let existing = self.get(record.id);
         if record.ended.is_none()
-            && known.is_some_and(|it| it.ended.is_some() && it.digest() == record.digest())
+            && existing.is_some_and(|it| it.ended.is_some() && it.digest() == record.digest())
         {
             return;
         }

@@ -18,10 +18,10 @@ use crate::refusal::Refusal;
 const CHECK_EVERY: Duration = Duration::from_secs(60);
 
 /// Waits for a change of this key, or of one that was missed.
-async fn changed(changes: &mut broadcast::Receiver<KeyId>, own: KeyId) {
+async fn changed(changes: &mut broadcast::Receiver<KeyId>, used: KeyId) {
     loop {
         match changes.recv().await {
-            Ok(key) if key != own => {}
+            Ok(key) if key != used => {}
             Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => return,
             Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
         }

@@ -471,8 +471,8 @@ fn unknown(declared: &[Argument], name: &str) -> Refusal {
         .with("accepted", accepted(declared));
     let names = declared
         .iter()
-        .flat_map(|it| it.aliases.iter().chain([&it.name]).map(|own| (it.name, *own)));
-    let like = names.map(|(canonical, own)| (strsim::jaro_winkler(&shown, own), canonical));
+        .flat_map(|it| it.aliases.iter().chain([&it.name]).map(|alias| (it.name, *alias)));
+    let like = names.map(|(canonical, alias)| (strsim::jaro_winkler(&shown, alias), canonical));
     match like.max_by(|a, b| a.0.total_cmp(&b.0)) {
         Some((likeness, canonical)) if likeness > 0.75 => refusal.with("suggestion", canonical),
         _ => refusal,

@@ -199,7 +199,7 @@ impl Call<'_> {
         let shared = &self.server.shared;
         let answer = shared.rest.get(address, self.caller).await;
         answer.map_err(|refusal| match (refusal.code, subject) {
-            ("not_found", Some(id)) if shared.parts.history.brief(id).is_none() => {
+            ("not_found", Some(id)) if shared.parts.history.summary(id).is_none() => {
                 self.server.kind.names.no_match(id)
             }
             ("not_found", Some(_)) => {
@@ -338,10 +338,10 @@ impl Call<'_> {
             };
             let record = self.server.shared.parts.history.record(id).await;
             let record = record.map_err(|_| Refusal::unavailable())?;
-            let record = record.filter(|it| it.brief.sport == self.server.kind.sport);
+            let record = record.filter(|it| it.summary.sport == self.server.kind.sport);
             rows.push(match record {
                 Some(record) => {
-                    checked(&record, self.server.kind.names.title(&record.brief), since)
+                    checked(&record, self.server.kind.names.title(&record.summary), since)
                 }
                 None => json!({"match_id": id, "error": "not_found"}),
             });
@@ -367,11 +367,11 @@ impl Call<'_> {
         };
         let names: Vec<String> = match (arguments.id("match_id"), arguments.text("channel")) {
             (Some(id), None) => {
-                let own = format!("{sport}/{id}");
-                if shared.live.since(&own, None).await?.is_none() {
+                let match_channel = format!("{sport}/{id}");
+                if shared.live.since(&match_channel, None).await?.is_none() {
                     return Err(self.not_followed(id));
                 }
-                vec![own.clone(), format!("{own}/odds")]
+                vec![match_channel.clone(), format!("{match_channel}/odds")]
             }
             (None, Some(channel)) => {
                 self.server.may_follow(channel, self.caller)?;
@@ -417,13 +417,13 @@ impl Call<'_> {
 
     /// Why a match cannot be followed.
     fn not_followed(&self, id: Key) -> Refusal {
-        match self.server.shared.parts.history.brief(id) {
+        match self.server.shared.parts.history.summary(id) {
             None => self.server.kind.names.no_match(id),
-            Some(brief) if brief.status.is_over() => {
+            Some(summary) if summary.status.is_over() => {
                 Refusal::new("ended", "The match is over. `check_matches` has its result.")
             }
             Some(_) => Refusal::new("not_live", "The hub does not follow this match yet.")
-                .with("start", brief_start(self, id)),
+                .with("start", summary_start(self, id)),
         }
     }
 
@@ -473,9 +473,9 @@ impl Call<'_> {
     }
 }
 
-fn brief_start(call: &Call<'_>, id: Key) -> Value {
-    let brief = call.server.shared.parts.history.brief(id);
-    brief.and_then(|brief| brief.start_text(time_format::zulu)).into()
+fn summary_start(call: &Call<'_>, id: Key) -> Value {
+    let summary = call.server.shared.parts.history.summary(id);
+    summary.and_then(|summary| summary.start_text(time_format::zulu)).into()
 }
 
 /// The list of a sport whose names are searched most.
@@ -497,7 +497,7 @@ pub(crate) fn cursor(arguments: &Arguments, list: &str) -> Result<Option<Cursor>
 
 /// The match that an address is about.
 fn subject(rest: &RestPath, arguments: &Arguments, of_one: bool) -> Option<Key> {
-    let in_path = |name: &str| rest.parameters.iter().any(|(own, _, path)| *own == name && *path);
+    let in_path = |name: &str| rest.parameters.iter().any(|(key, _, path)| *key == name && *path);
     if of_one || in_path("match_id") {
         return arguments.id("match_id");
     }
@@ -519,8 +519,8 @@ fn at(state: &DataState, position: &Value) -> DataState {
 }
 
 /// The status in the words of the sport's REST interface.
-pub(crate) fn status_word(brief: &MatchSummary) -> &'static str {
-    brief.status.word(vocabulary(brief.sport))
+pub(crate) fn status_word(summary: &MatchSummary) -> &'static str {
+    summary.status.word(vocabulary(summary.sport))
 }
 
 pub(crate) fn vocabulary(sport: Sport) -> Vocabulary {
@@ -532,21 +532,21 @@ pub(crate) fn vocabulary(sport: Sport) -> Vocabulary {
 
 /// The line of a match in a check.
 fn checked(record: &Arc<MatchRecord>, title: String, since: Option<Micros>) -> Value {
-    let brief = &record.brief;
+    let summary = &record.summary;
     let state = DataState::of_match(Some(record));
     let sides = record.names.sides.as_ref();
     let name = sides.map_or(title, |[home, away]| format!("{} v {}", home.name, away.name));
     let mut row = json!({
-        "match_id": brief.id,
-        "status": status_word(brief),
-        "start": brief.start_text(time_format::zulu),
+        "match_id": summary.id,
+        "status": status_word(summary),
+        "start": summary.start_text(time_format::zulu),
         "name": name,
-        "score": brief.score,
+        "score": summary.score,
         "feed": state.feed,
         "seq": state.position.map(|position| position.seq),
     });
     if let Some(since) = since {
-        row["changed"] = (brief.updated > since).into();
+        row["changed"] = (summary.updated > since).into();
     }
     row
 }

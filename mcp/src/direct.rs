@@ -157,7 +157,7 @@ fn has_usual_headers(headers: &HeaderMap, hosts: &[String]) -> bool {
     });
     let is_served = one(headers, &HOST).is_some_and(|host| {
         let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
-        hosts.iter().any(|own| own == host || own == name)
+        hosts.iter().any(|allowed| allowed == host || allowed == name)
     });
     let is_page = headers.contains_key(ORIGIN);
     let has_parameters = headers.keys().any(|name| name.as_str().starts_with("mcp-param-"));

@@ -54,7 +54,7 @@ impl DataState {
             Some(Freshness { position, feed, source_at, received_at }) => {
                 Self { feed, source_at, received_at, position: Some(position) }
             }
-            None => Self { received_at: Some(record.brief.updated), ..Self::ARCHIVED },
+            None => Self { received_at: Some(record.summary.updated), ..Self::ARCHIVED },
         }
     }
 }
@@ -184,8 +184,8 @@ impl RenderedCache {
 
     fn get(&self, key: &str, tag: &HeaderValue) -> Option<Arc<Rendered>> {
         let entries = self.lock();
-        let (own, rendered) = entries.by_key.get(key)?;
-        (own == tag).then(|| Arc::clone(rendered))
+        let (cached_tag, rendered) = entries.by_key.get(key)?;
+        (cached_tag == tag).then(|| Arc::clone(rendered))
     }
 
     fn put(&self, key: String, tag: HeaderValue, rendered: &Arc<Rendered>) {
@@ -229,9 +229,9 @@ impl Answer {
     ) -> Result<Arc<Rendered>, Refusal> {
         let cursor = self.cursor.as_ref().map(ToString::to_string).unwrap_or_default();
         let key = format!("{} {} {cursor}", self.bytes_max, self.url);
-        let known = answer.tag.as_ref().and_then(|tag| cache.get(&key, tag));
-        if let Some(known) = known {
-            return Ok(known);
+        let cached = answer.tag.as_ref().and_then(|tag| cache.get(&key, tag));
+        if let Some(cached) = cached {
+            return Ok(cached);
         }
         let mut data = answer.value()?;
         if let Some(fields) = data.as_object_mut().filter(|_| self.paged.is_some()) {

@@ -129,11 +129,11 @@ fn truncate(list: &mut Value, len: usize) {
 /// Finds the list or map with more than one entry that has most bytes: the outermost, since it contains the
 /// others. Returns the bytes of the value.
 fn find_largest(value: &Value, at: &mut String, largest: &mut Option<(String, usize)>) -> usize {
-    let mut own = 2;
+    let mut total = 2;
     let is_list = match value {
         Value::Array(items) => {
-            for (place, item) in items.iter().enumerate() {
-                own += 1 + inside(item, at, &place.to_string(), largest);
+            for (index, item) in items.iter().enumerate() {
+                total += 1 + inside(item, at, &index.to_string(), largest);
             }
             items.len() > 1
         }
@@ -141,16 +141,16 @@ fn find_largest(value: &Value, at: &mut String, largest: &mut Option<(String, us
             for (name, field) in fields {
                 let name_bytes = name.len() + 4;
                 let name = name.replace('~', "~0").replace('/', "~1");
-                own += name_bytes + inside(field, at, &name, largest);
+                total += name_bytes + inside(field, at, &name, largest);
             }
             is_map(fields)
         }
         simple => return size(simple),
     };
-    if is_list && largest.as_ref().is_none_or(|(_, bytes)| own >= *bytes) {
-        *largest = Some((at.clone(), own));
+    if is_list && largest.as_ref().is_none_or(|(_, bytes)| total >= *bytes) {
+        *largest = Some((at.clone(), total));
     }
-    own
+    total
 }
 
 fn inside(

@@ -196,10 +196,10 @@ pub fn routes<S: Clone + Send + Sync + 'static>(parts: McpParts, openapi: &Value
 
 /// The hosts and origins that are served: loopback, the configured address, and those of the settings.
 fn mount_options(parts: &McpParts) -> MountOptions {
-    let own = parts.public_url.split_once("://").map_or("", |(_, host)| host);
+    let public_host = parts.public_url.split_once("://").map_or("", |(_, host)| host);
     let loopback = ["localhost", "127.0.0.1", "[::1]"];
     let hosts = loopback.into_iter().map(ToOwned::to_owned);
-    let hosts = hosts.chain([own.to_owned()]).chain(config::entries(&parts.config.hosts));
+    let hosts = hosts.chain([public_host.to_owned()]).chain(config::entries(&parts.config.hosts));
     let own_origin = match parts.public_url.rsplit_once(':') {
         Some((_, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => {
             parts.public_url.to_string()

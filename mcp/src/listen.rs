@@ -86,8 +86,8 @@ impl Watched {
     /// When the client is to be notified, as of `now`; `None` if it knows everything.
     fn due(&self, now: Instant) -> Option<Instant> {
         let latest = self.latest?;
-        let known = self.notified.map_or(0, |notified| notified.last_event);
-        let is_urgent = latest.last_event > known
+        let last_event = self.notified.map_or(0, |notified| notified.last_event);
+        let is_urgent = latest.last_event > last_event
             || latest.is_closed
             || self.notified.is_some_and(|notified| notified.epoch != latest.epoch);
         Some(if is_urgent { now } else { self.next })
@@ -133,8 +133,8 @@ impl Server {
         let caller = Self::caller(context)?;
         let config = &self.shared.parts.config;
         let followed = self.pending.replace(Subscription::default());
-        for it in &followed.watched {
-            if let Some(ResourceName::Channel(channel)) = named(&it.uri) {
+        for watched in &followed.watched {
+            if let Some(ResourceName::Channel(channel)) = named(&watched.uri) {
                 self.may_follow(&channel, &caller).map_err(|refusal| refusal.error())?;
             }
         }
@@ -173,26 +173,26 @@ impl Server {
                 }
             };
             tokio::select! {
-                (head, place) = any_change(&mut watched) => watched[place].latest = Some(head),
+                (head, index) = any_change(&mut watched) => watched[index].latest = Some(head),
                 () = alarm => {}
             }
             let now = Instant::now();
-            for it in watched.iter_mut().filter(|it| it.due(now).is_some_and(|due| due <= now)) {
-                let Some(head) = it.latest.take() else { continue };
-                let notified = it.notified.replace(head);
-                it.next = now + every;
-                let known = notified
+            for one in watched.iter_mut().filter(|it| it.due(now).is_some_and(|due| due <= now)) {
+                let Some(head) = one.latest.take() else { continue };
+                let notified = one.notified.replace(head);
+                one.next = now + every;
+                let seen = notified
                     .filter(|notified| notified.epoch == head.epoch)
                     .map_or(0, |notified| notified.last_event);
-                if sink.send(updated(&it.uri, head, head.last_event > known)).await.is_err() {
+                if sink.send(updated(&one.uri, head, head.last_event > seen)).await.is_err() {
                     return Ok(());
                 }
             }
-            if let Some(known) = generation.filter(|_| now >= list_at) {
+            if let Some(seen) = generation.filter(|_| now >= list_at) {
                 list_at = now + LISTS_EVERY;
                 let current = self.live_list();
                 generation = Some(current);
-                if current != known && sink.notify_resource_list_changed().await.is_err() {
+                if current != seen && sink.notify_resource_list_changed().await.is_err() {
                     return Ok(());
                 }
             }
@@ -203,15 +203,15 @@ impl Server {
     fn live_list(&self) -> u64 {
         let lists = self.shared.live_lists.lists.lock();
         let mut lists = lists.unwrap_or_else(PoisonError::into_inner);
-        let known = lists.get(&self.kind.sport);
-        if let Some(known) = known.filter(|known| known.at.elapsed() < LISTS_EVERY / 2) {
-            return known.generation;
+        let cached = lists.get(&self.kind.sport);
+        if let Some(cached) = cached.filter(|cached| cached.at.elapsed() < LISTS_EVERY / 2) {
+            return cached.generation;
         }
         let live = self.shared.parts.history.live(self.kind.sport);
-        let ids: Vec<_> = live.iter().map(|record| record.brief.id).collect();
-        let generation = match known {
-            Some(known) if known.ids == ids => known.generation,
-            known => known.map_or(1, |known| known.generation + 1),
+        let ids: Vec<_> = live.iter().map(|record| record.summary.id).collect();
+        let generation = match cached {
+            Some(cached) if cached.ids == ids => cached.generation,
+            cached => cached.map_or(1, |cached| cached.generation + 1),
         };
         lists.insert(self.kind.sport, LiveList { at: Instant::now(), ids, generation });
         generation
@@ -222,9 +222,9 @@ async fn any_change(watched: &mut [Watched]) -> (Head, usize) {
     if watched.is_empty() {
         return std::future::pending().await;
     }
-    let (head, place, _) =
+    let (head, index, _) =
         select_all(watched.iter_mut().map(|it| Box::pin(it.watch.changed()))).await;
-    (head, place)
+    (head, index)
 }
 
 /// The notification of a change, with the position that it has reached.

@@ -234,17 +234,17 @@ impl Call<'_> {
             newest_first: true,
             ..MatchQuery::of_sport(kind.sport)
         };
-        let met = self.server.shared.parts.history.find(&query).briefs;
+        let met = self.server.shared.parts.history.find(&query).summaries;
         let is_football = kind.product == Product::Football;
         let rule = if is_football { DecidedBy::Goals } else { DecidedBy::Winner };
-        let meetings = met.iter().filter_map(|it| SideMatch::of(std::sync::Arc::clone(it), home));
-        let record = HeadToHead::of(meetings, rule);
-        let recent = record.meetings.iter().take(MEETINGS_MAX).map(|it| {
-            let brief = &*it.brief;
+        let meetings = met.iter().filter_map(|it| SideMatch::new(std::sync::Arc::clone(it), home));
+        let record = HeadToHead::new(meetings, rule);
+        let recent = record.meetings.iter().take(MEETINGS_MAX).map(|side_match| {
+            let summary = &*side_match.summary;
             json!({
-                "event_id": brief.id, "date": brief.start_text(base::time_format::offset),
-                "match": kind.names.title(brief),
-                "score": brief.score.map(|[home, away]| format!("{home}-{away}")),
+                "event_id": summary.id, "date": summary.start_text(base::time_format::offset),
+                "match": kind.names.title(summary),
+                "score": summary.score.map(|[home, away]| format!("{home}-{away}")),
             })
         });
         let mut data = json!({

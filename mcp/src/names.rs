@@ -75,7 +75,7 @@ pub(crate) const KINDS: [(&str, EntityKind); 8] = [
 ];
 
 fn word(kind: EntityKind) -> &'static str {
-    KINDS.iter().find(|(_, own)| *own == kind).map_or(kind.as_str(), |(word, _)| word)
+    KINDS.iter().find(|(_, candidate)| *candidate == kind).map_or(kind.as_str(), |(word, _)| word)
 }
 
 impl Names {
@@ -177,22 +177,22 @@ impl Names {
             window: Window { offset: 0, limit: 200 },
             ..MatchQuery::of_sport(self.sport)
         };
-        let mut near: Vec<_> = self.history.find(&query).briefs;
-        near.sort_by_key(|brief| brief.start.map_or(Micros::MAX, |start| (start - now).abs()));
-        let fit = |brief: &MatchSummary| -> f64 {
-            let Some(own) = brief.sides else { return 0.0 };
+        let mut near: Vec<_> = self.history.find(&query).summaries;
+        near.sort_by_key(|summary| summary.start.map_or(Micros::MAX, |start| (start - now).abs()));
+        let fit = |summary: &MatchSummary| -> f64 {
+            let Some(side_ids) = summary.sides else { return 0.0 };
             let of_side = |found: &Vec<SearchResult>| {
-                let fitting = found.iter().filter(|team| own.contains(&team.id));
+                let fitting = found.iter().filter(|team| side_ids.contains(&team.id));
                 fitting.map(|team| team.score).fold(0.0, f64::max)
             };
             best.iter().map(of_side).fold(1.0, f64::min)
         };
         let mut found: Vec<SearchResult> = near
             .iter()
-            .filter_map(|brief| {
-                let score = fit(brief);
+            .filter_map(|summary| {
+                let score = fit(summary);
                 (score > 0.0)
-                    .then(|| SearchResult { score: rounded(score), ..self.of_match(brief) })
+                    .then(|| SearchResult { score: rounded(score), ..self.of_match(summary) })
             })
             .collect();
         // Stable: the nearest in time stays first among equals.
@@ -201,27 +201,27 @@ impl Names {
         found
     }
 
-    fn of_match(&self, brief: &MatchSummary) -> SearchResult {
+    fn of_match(&self, summary: &MatchSummary) -> SearchResult {
         let league =
-            brief.competition.and_then(|id| self.history.name(EntityKind::Competition, id));
-        let day = brief.start_text(base::time_format::zulu);
-        let context = [league, day, Some(status_word(brief).to_owned())];
+            summary.competition.and_then(|id| self.history.name(EntityKind::Competition, id));
+        let day = summary.start_text(base::time_format::zulu);
+        let context = [league, day, Some(status_word(summary).to_owned())];
         let context: Vec<String> = context.into_iter().flatten().collect();
         SearchResult {
             kind: "match",
-            id: brief.id,
-            name: self.title(brief),
+            id: summary.id,
+            name: self.title(summary),
             context: Some(context.join(", ")),
             score: 1.0,
         }
     }
 
     /// `Alpha v Beta`, `Ascot 14:30`.
-    pub(crate) fn title(&self, brief: &MatchSummary) -> String {
+    pub(crate) fn title(&self, summary: &MatchSummary) -> String {
         let name = |id| self.history.name(self.side(), id).unwrap_or_else(|| "?".to_owned());
-        match brief.sides {
+        match summary.sides {
             Some([home, away]) => format!("{} v {}", name(home), name(away)),
-            None => self.race_title(brief).unwrap_or_else(|| format!("match {}", brief.id)),
+            None => self.race_title(summary).unwrap_or_else(|| format!("match {}", summary.id)),
         }
     }
 
@@ -283,8 +283,8 @@ impl Names {
 
     /// `Alpha v Beta, Premier League, 2026-11-28T15:00:00Z, finished (204849)`; `None` if there is no such match.
     pub(crate) fn described(&self, id: Key) -> Option<String> {
-        let brief = self.history.brief(id)?;
-        let found = self.of_match(&brief);
+        let summary = self.history.summary(id)?;
+        let found = self.of_match(&summary);
         let context = found.context.map(|context| format!(", {context}")).unwrap_or_default();
         Some(format!("{}{context} ({id})", found.name))
     }
@@ -292,7 +292,7 @@ impl Names {
     /// The index of the side of a match that a name stands for.
     pub(crate) fn side_named(&self, id: Key, asked: &str) -> Option<usize> {
         let asked = FoldedName::new(asked);
-        let fits = self.history.brief(id)?.sides?.map(|side| {
+        let fits = self.history.summary(id)?.sides?.map(|side| {
             let name = self.history.name(self.side(), side);
             name.map_or(0.0, |name| FoldedName::new(&name).score_of_text(&asked))
         });
@@ -326,14 +326,15 @@ impl Names {
             ..MatchQuery::of_sport(self.sport)
         };
         let asked = id.to_string();
-        let mut near = self.history.find(&query).briefs;
-        near.sort_by_key(|brief| {
-            (strsim::levenshtein(&brief.id.to_string(), &asked), !brief.status.is_live(), brief.id)
+        let mut near = self.history.find(&query).summaries;
+        near.sort_by_key(|summary| {
+            let id = summary.id;
+            (strsim::levenshtein(&id.to_string(), &asked), !summary.status.is_live(), id)
         });
         let nearest: Vec<Value> = near
             .iter()
             .take(5)
-            .map(|brief| json!({"id": brief.id, "name": self.title(brief), "status": status_word(brief)}))
+            .map(|summary| json!({"id": summary.id, "name": self.title(summary), "status": status_word(summary)}))
             .collect();
         Refusal::not_found(format!(
             "No {} match has the id {id}. `find` searches by names.",

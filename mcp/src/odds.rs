@@ -59,7 +59,7 @@ impl Call<'_> {
     /// Whether a bookmaker has had prices.
     fn is_bookmaker(&self, slug: &str) -> bool {
         let all = self.server.shared.parts.history.bookmakers();
-        slug == CONSENSUS || all.iter().any(|own| &**own == slug)
+        slug == CONSENSUS || all.iter().any(|bookmaker| &**bookmaker == slug)
     }
 
     fn unknown_bookmaker(&self, slug: &str) -> Refusal {
@@ -156,7 +156,7 @@ impl Call<'_> {
     pub(crate) async fn money(&self, arguments: &Arguments) -> Result<Answer, Refusal> {
         let id = match_id(arguments)?;
         let shared = &self.server.shared;
-        if shared.parts.history.brief(id).is_none() {
+        if shared.parts.history.summary(id).is_none() {
             return Err(self.server.kind.names.no_match(id));
         }
         shared.admission.check(self.caller, Product::Odds)?;
@@ -187,7 +187,7 @@ fn outcome_and_line(market: Market, text: &str) -> Option<(&str, Decimal)> {
     // Where bookmakers name the outcomes, the number is a part of the name.
     let has_outcome =
         market.outcome_names().next().is_some() && market.outcome_named(outcome).is_some();
-    let has_both = has_outcome && market.line.is_none_or(|own| own == line);
+    let has_both = has_outcome && market.line.is_none_or(|market_line| market_line == line);
     has_both.then_some((outcome, line))
 }
 

@@ -24,22 +24,22 @@ pub(crate) fn keep_market(
     };
     let market = named.map_or(asked, |market| market.name);
     let all_lines = named.filter(|market| market.line.is_none());
-    let is_asked = |own: &str| {
-        own.eq_ignore_ascii_case(market)
+    let is_asked = |name: &str| {
+        name.eq_ignore_ascii_case(market)
             || all_lines
-                .is_some_and(|all| Market::named(own).is_some_and(|own| own.kind == all.kind))
+                .is_some_and(|all| Market::named(name).is_some_and(|it| it.kind == all.kind))
     };
-    let open: Vec<Value> = markets.keys().map(|own| own.as_str().into()).collect();
-    markets.retain(|own, _| is_asked(own));
+    let open: Vec<Value> = markets.keys().map(|name| name.as_str().into()).collect();
+    markets.retain(|name, _| is_asked(name));
     for outcomes in markets.values_mut().filter_map(Value::as_object_mut) {
         outcomes.retain(|_, row| {
             let line = || row["line"].as_number().and_then(|line| line.to_string().parse().ok());
-            let outcome = |market: Market| market.selection.and_then(|own| market.outcome(own));
-            let is_at = named.and_then(|it| it.line).is_none_or(|own| line() == Some(own));
-            is_at && named.and_then(outcome).is_none_or(|own| row["outcome"] == own)
+            let outcome = |market: Market| market.selection.and_then(|it| market.outcome(it));
+            let is_at = named.and_then(|it| it.line).is_none_or(|wanted| line() == Some(wanted));
+            is_at && named.and_then(outcome).is_none_or(|outcome| row["outcome"] == outcome)
         });
     }
-    markets.retain(|_, outcomes| outcomes.as_object().is_none_or(|own| !own.is_empty()));
+    markets.retain(|_, outcomes| outcomes.as_object().is_none_or(|rows| !rows.is_empty()));
     if open.is_empty() || !markets.is_empty() {
         return Ok(());
     }
@@ -112,11 +112,11 @@ fn intervals(ticks: &[Tick], points: usize) -> Vec<Value> {
     for tick in ticks {
         intervals.entry((tick.at - first.at) / width).or_default().push(*tick);
     }
-    let one = |(place, ticks): (i64, Vec<Tick>)| {
+    let one = |(index, ticks): (i64, Vec<Tick>)| {
         let prices: Vec<Decimal> = ticks.iter().filter_map(|tick| tick.price).collect();
         let closing = ticks.last().and_then(|tick| tick.price);
         json!({
-            "from": time_format::zulu(first.at + place * width),
+            "from": time_format::zulu(first.at + index * width),
             "open": prices.first().copied().map(shown),
             "high": prices.iter().max().copied().map(shown),
             "low": prices.iter().min().copied().map(shown),

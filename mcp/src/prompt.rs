@@ -121,8 +121,8 @@ impl Server {
                 all.filter(|slug| slug.starts_with(typed)).collect()
             }
             (_, "market") => {
-                let known = MARKETS.iter().filter(|market| market.starts_with(typed));
-                known.map(|market| (*market).to_owned()).collect()
+                let markets = MARKETS.iter().filter(|market| market.starts_with(typed));
+                markets.map(|market| (*market).to_owned()).collect()
             }
             (_, "date") => {
                 let days = (-1..7).filter_map(|day| {
@@ -150,27 +150,27 @@ impl Server {
             window: Window { offset: 0, limit: 1000 },
             ..MatchQuery::of_sport(self.kind.sport)
         };
-        let mut near = self.shared.parts.history.find(&query).briefs;
-        near.sort_by_key(|brief| (!brief.status.is_live(), brief.start));
+        let mut near = self.shared.parts.history.find(&query).summaries;
+        near.sort_by_key(|summary| (!summary.status.is_live(), summary.start));
         let part = NamePart::new(typed);
-        let titled = near.into_iter().map(|brief| {
-            let title = clean(&self.kind.names.title(&brief), 200);
-            (brief, title)
+        let titled = near.into_iter().map(|summary| {
+            let title = clean(&self.kind.names.title(&summary), 200);
+            (summary, title)
         });
-        let fits = |(brief, title): &(std::sync::Arc<MatchSummary>, String)| {
-            brief.id.to_string().starts_with(typed) || part.is_in(title)
+        let fits = |(summary, title): &(std::sync::Arc<MatchSummary>, String)| {
+            summary.id.to_string().starts_with(typed) || part.is_in(title)
         };
         titled.filter(fits).collect()
     }
 
     fn match_ids(&self, typed: &str) -> Vec<String> {
-        self.near(typed).into_iter().map(|(brief, _)| brief.id.to_string()).collect()
+        self.near(typed).into_iter().map(|(summary, _)| summary.id.to_string()).collect()
     }
 
     fn match_titles(&self, typed: &str) -> Vec<String> {
         self.near(typed)
             .into_iter()
-            .map(|(brief, title)| format!("{title} ({})", brief.id))
+            .map(|(summary, title)| format!("{title} ({})", summary.id))
             .collect()
     }
 }

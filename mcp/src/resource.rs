@@ -110,9 +110,9 @@ impl Server {
         }
         let room = LISTED_MAX.saturating_sub(listed.len());
         for record in self.shared.parts.history.live(self.kind.sport).iter().take(room) {
-            let title = crate::text::clean(&self.kind.names.title(&record.brief), 200);
-            let about = format!("{title}, {}", status_word(&record.brief));
-            let of_match = Resource::new(uri(&format!("{sport}/{}", record.brief.id)), title);
+            let title = crate::text::clean(&self.kind.names.title(&record.summary), 200);
+            let about = format!("{title}, {}", status_word(&record.summary));
+            let of_match = Resource::new(uri(&format!("{sport}/{}", record.summary.id)), title);
             listed.push(of_match.with_description(about).with_mime_type(json));
         }
         ListResourcesResult {
@@ -159,7 +159,7 @@ impl Server {
         };
         match named(uri).ok_or_else(missing)? {
             ResourceName::Docs(page) => {
-                let page = self.shared.parts.docs.iter().find(|own| own.name == page);
+                let page = self.shared.parts.docs.iter().find(|document| document.name == page);
                 let page = page.ok_or_else(missing)?;
                 let answer = self.shared.rest.get(&page.path, caller).await;
                 let answer = answer.map_err(|refusal| refusal.error())?;

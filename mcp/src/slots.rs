@@ -33,11 +33,11 @@ impl Slots {
     /// Takes a place; `None` if the account has all of its places.
     pub(crate) fn take(&self, account: AccountId) -> Option<Slot> {
         let mut taken = lock(&self.taken);
-        let own = taken.entry(account).or_default();
-        if *own >= self.max_per_account {
+        let count = taken.entry(account).or_default();
+        if *count >= self.max_per_account {
             return None;
         }
-        *own += 1;
+        *count += 1;
         Some(Slot { taken: Arc::clone(&self.taken), account })
     }
 }
@@ -45,9 +45,9 @@ impl Slots {
 impl Drop for Slot {
     fn drop(&mut self) {
         let mut taken = lock(&self.taken);
-        if let Some(own) = taken.get_mut(&self.account) {
-            *own -= 1;
-            if *own == 0 {
+        if let Some(count) = taken.get_mut(&self.account) {
+            *count -= 1;
+            if *count == 0 {
                 taken.remove(&self.account);
             }
         }

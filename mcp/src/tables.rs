@@ -71,11 +71,11 @@ pub(crate) const ALIASES: [(&str, &str); 3] = [
 ];
 
 const fn rest(name: &'static str, path: &'static str, about: &'static str) -> ToolDeclaration {
-    of(name, path, "", about)
+    get(name, path, "", about)
 }
 
 /// About one thing, by its id.
-const fn of(
+const fn get(
     name: &'static str,
     path: &'static str,
     id: &'static str,
@@ -98,7 +98,7 @@ const fn matches(
     ToolDeclaration { name, about, does: ToolAction::Matches { path, id }, is_core: true }
 }
 
-const fn own(name: &'static str, does: ToolAction, about: &'static str) -> ToolDeclaration {
+const fn hub_tool(name: &'static str, does: ToolAction, about: &'static str) -> ToolDeclaration {
     ToolDeclaration { name, about, does, is_core: true }
 }
 
@@ -124,17 +124,17 @@ impl ToolDeclaration {
     }
 }
 
-const FIND: ToolDeclaration = own(
+const FIND: ToolDeclaration = hub_tool(
     "find",
     ToolAction::Find,
     "Find ids by names: matches (\"A v B\"), teams, players, leagues, venues, people. Start here.",
 );
-const CHECK_MATCHES: ToolDeclaration = own(
+const CHECK_MATCHES: ToolDeclaration = hub_tool(
     "check_matches",
     ToolAction::CheckMatches,
     "Status, start, score and feed state of up to 50 matches in one call.",
 );
-const WAIT_FOR_CHANGE: ToolDeclaration = own(
+const WAIT_FOR_CHANGE: ToolDeclaration = hub_tool(
     "wait_for_change",
     ToolAction::WaitForChange,
     "Wait until something happens in a match, at most timeout_s. Pass the returned positions as since to miss \
@@ -151,7 +151,7 @@ const FOOTBALL: &[ToolDeclaration] = &[
         "",
         "Matches by day, team (also \"A v B\"), league or status: results newest first, others earliest first.",
     ),
-    own(
+    hub_tool(
         "get_live_scores",
         ToolAction::LiveScores,
         "Scores of matches in play, about to begin, or just over: a line each.",
@@ -168,26 +168,26 @@ const FOOTBALL: &[ToolDeclaration] = &[
         does: ToolAction::HeadToHead { path: "/api/v2/events/{id}/h2h/" },
         is_core: false,
     },
-    of(
+    get(
         "get_match_lineups",
         "/api/v2/events/{id}/lineups/",
         "match_id",
         "Who starts and who is on the bench.",
     ),
-    of(
+    get(
         "get_match_shotmap",
         "/api/v2/events/{id}/stats/",
         "match_id",
         "Shots with positions and expected goals, momentum and team statistics.",
     ),
-    of(
+    get(
         "get_match_incidents",
         "/api/v2/events/{id}/incidents/",
         "match_id",
         "Goals, cards, substitutions and VAR, the newest first. Retracted ones are marked.",
     ),
     rest("search_teams", "/api/v2/teams/", "Teams by a part of their name."),
-    of("get_team_detail", "/api/v2/teams/{id}/", "team_id", "One team."),
+    get("get_team_detail", "/api/v2/teams/{id}/", "team_id", "One team."),
     ToolDeclaration {
         is_core: false,
         ..matches(
@@ -197,26 +197,26 @@ const FOOTBALL: &[ToolDeclaration] = &[
             "Matches of a team: those to come, or the last results.",
         )
     },
-    of("get_team_squad", "/api/v2/teams/{id}/squad/", "team_id", "The players of a team."),
+    get("get_team_squad", "/api/v2/teams/{id}/squad/", "team_id", "The players of a team."),
     rest("search_players", "/api/v2/players/", "Players by a part of their name."),
-    of("get_player_detail", "/api/v2/players/{id}/", "player_id", "One player."),
-    of(
+    get("get_player_detail", "/api/v2/players/{id}/", "player_id", "One player."),
+    get(
         "get_player_stats",
         "/api/v2/players/{id}/stats/",
         "player_id",
         "What a player did, match by match.",
     ),
     rest("list_leagues", "/api/v2/leagues/", "Competitions."),
-    of("get_standings", "/api/v2/leagues/{id}/standings/", "league_id", "The table of a league.")
+    get("get_standings", "/api/v2/leagues/{id}/standings/", "league_id", "The table of a league.")
         .core(),
-    of(
+    get(
         "get_leaders",
         "/api/v2/leagues/{id}/top/{stat}/",
         "league_id",
         "The players with most goals, assists, cards or another statistic in a season of a league.",
     ),
-    of("list_seasons", "/api/v2/leagues/{id}/seasons/", "league_id", "The seasons of a league."),
-    of("get_season", "/api/seasons/{id}/", "season_id", "One season."),
+    get("list_seasons", "/api/v2/leagues/{id}/seasons/", "league_id", "The seasons of a league."),
+    get("get_season", "/api/seasons/{id}/", "season_id", "One season."),
     ToolDeclaration {
         name: "compare_odds",
         about: "Every bookmaker's open price of each outcome of a match. Suspended prices are left out.",
@@ -224,7 +224,7 @@ const FOOTBALL: &[ToolDeclaration] = &[
         is_core: true,
     },
     rest("get_best_odds", "/api/v2/odds/best/", "The best prices of upcoming matches."),
-    own(
+    hub_tool(
         "get_odds_history",
         ToolAction::OddsHistory,
         "How a price moved: open, high, low, close in equal intervals.",
@@ -248,10 +248,10 @@ const FOOTBALL: &[ToolDeclaration] = &[
         )
     }
     .core(),
-    of("get_manager_detail", "/api/v2/managers/{id}/", "manager_id", "One manager."),
+    get("get_manager_detail", "/api/v2/managers/{id}/", "manager_id", "One manager."),
     rest("search_managers", "/api/v2/managers/", "Managers by a part of their name."),
     rest("list_referees", "/api/v2/referees/", "Referees and how they decide."),
-    of("get_venue", "/api/v2/venues/{id}/", "venue_id", "One ground."),
+    get("get_venue", "/api/v2/venues/{id}/", "venue_id", "One ground."),
     rest("list_venues", "/api/v2/venues/", "Grounds."),
     absent(
         "list_broadcasts",
@@ -286,8 +286,8 @@ const FOOTBALL: &[ToolDeclaration] = &[
         "Findings: arbitrages, value, steam, price gaps, suspensions, momentum.",
     )
     .core(),
-    own("get_feeds", ToolAction::Feeds, "Health of the sources."),
-    own("get_account", ToolAction::Account, "The account's add-ons and its usage."),
+    hub_tool("get_feeds", ToolAction::Feeds, "Health of the sources."),
+    hub_tool("get_account", ToolAction::Account, "The account's add-ons and its usage."),
 ];
 
 const TENNIS: &[ToolDeclaration] = &[
@@ -303,8 +303,8 @@ const TENNIS: &[ToolDeclaration] = &[
         "",
         "Matches by day, player, tournament or status.",
     ),
-    of("get_match", "/tennis/api/v2/matches/{id}/", "match_id", "One match.").core(),
-    own(
+    get("get_match", "/tennis/api/v2/matches/{id}/", "match_id", "One match.").core(),
+    hub_tool(
         "get_match_h2h",
         ToolAction::HeadToHead { path: "/tennis/api/v2/matches/{id}/h2h/" },
         "Earlier meetings of the players of a match, or all of any two players.",
@@ -328,11 +328,11 @@ const CSGO: &[ToolDeclaration] = &[
         "",
         "Matches by day, team, tournament or status.",
     ),
-    of("get_match", "/csgo/api/v2/matches/{id}/", "match_id", "One match with its maps.").core(),
+    get("get_match", "/csgo/api/v2/matches/{id}/", "match_id", "One match with its maps.").core(),
     rest("get_predictions", "/csgo/api/v2/predictions/", "Predicted winners with probabilities.")
         .core(),
-    of("get_team", "/csgo/api/v2/teams/{id}/", "team_id", "One team.").core(),
-    of("get_player", "/csgo/api/v2/players/{id}/", "player_id", "One player.").core(),
+    get("get_team", "/csgo/api/v2/teams/{id}/", "team_id", "One team.").core(),
+    get("get_player", "/csgo/api/v2/players/{id}/", "player_id", "One player.").core(),
 ];
 
 const DARTS: &[ToolDeclaration] = &[
@@ -348,7 +348,7 @@ const DARTS: &[ToolDeclaration] = &[
         "",
         "Matches by day, player, tournament or status.",
     ),
-    of("get_match", "/darts/api/v2/matches/{id}/", "match_id", "One match.").core(),
+    get("get_match", "/darts/api/v2/matches/{id}/", "match_id", "One match.").core(),
     rest("get_predictions", "/darts/api/v2/predictions/", "Predicted winners with probabilities.")
         .core(),
     rest("get_rankings", "/darts/api/v2/rankings/", "Rankings by rating.").core(),
@@ -367,7 +367,7 @@ const HOCKEY: &[ToolDeclaration] = &[
         "",
         "Matches by day, team, league or status.",
     ),
-    of("get_match", "/hockey/api/v2/matches/{id}/", "match_id", "One match with its periods.")
+    get("get_match", "/hockey/api/v2/matches/{id}/", "match_id", "One match with its periods.")
         .core(),
     rest("get_predictions", "/hockey/api/v2/predictions/", "Predicted winners with probabilities.")
         .core(),
@@ -386,7 +386,7 @@ const BASKETBALL: &[ToolDeclaration] = &[
         "",
         "Games by day, team, league or status.",
     ),
-    of("get_event", "/basketball/api/v2/events/{id}/", "match_id", "One game with its quarters.")
+    get("get_event", "/basketball/api/v2/events/{id}/", "match_id", "One game with its quarters.")
         .core(),
     rest(
         "get_predictions",
@@ -396,29 +396,29 @@ const BASKETBALL: &[ToolDeclaration] = &[
     .core(),
     rest("search_players", "/basketball/api/v2/players/", "Players by a part of their name.")
         .core(),
-    of("get_player", "/basketball/api/v2/players/{id}/", "player_id", "One player.").core(),
-    of(
+    get("get_player", "/basketball/api/v2/players/{id}/", "player_id", "One player.").core(),
+    get(
         "get_box_score",
         "/basketball/api/v2/events/{id}/box-score/",
         "match_id",
         "What each player did in a game.",
     )
     .core(),
-    of(
+    get(
         "get_team_stats",
         "/basketball/api/v2/events/{id}/team-stats/",
         "match_id",
         "What was counted of each team in a game.",
     )
     .core(),
-    of(
+    get(
         "get_pregame",
         "/basketball/api/v2/events/{id}/pregame/",
         "match_id",
         "Form and earlier meetings before a game.",
     )
     .core(),
-    of("get_standings", "/basketball/api/v2/standings/", "", "The table of a league.").core(),
+    get("get_standings", "/basketball/api/v2/standings/", "", "The table of a league.").core(),
 ];
 
 const HORSERACING: &[ToolDeclaration] = &[
@@ -432,7 +432,7 @@ const HORSERACING: &[ToolDeclaration] = &[
     )
     .core(),
     matches("list_races", "/horseracing/api/v2/races/", "", "Races by day, course or status."),
-    of("get_race", "/horseracing/api/v2/races/{id}/", "race_id", "One race with its runners.")
+    get("get_race", "/horseracing/api/v2/races/{id}/", "race_id", "One race with its runners.")
         .core(),
     rest(
         "list_runners",
@@ -440,8 +440,8 @@ const HORSERACING: &[ToolDeclaration] = &[
         "Runners of a race, or of a horse or a jockey.",
     )
     .core(),
-    of("get_runner", "/horseracing/api/v2/runners/{id}/", "runner_id", "One runner.").core(),
-    of(
+    get("get_runner", "/horseracing/api/v2/runners/{id}/", "runner_id", "One runner.").core(),
+    get(
         "compare_odds",
         "/horseracing/api/v2/runners/{id}/odds/",
         "runner_id",
@@ -453,8 +453,8 @@ const HORSERACING: &[ToolDeclaration] = &[
         .core(),
     rest("search_trainers", "/horseracing/api/v2/trainers/", "Trainers by a part of their name.")
         .core(),
-    of("get_horse", "/horseracing/api/v2/horses/{id}/", "horse_id", "One horse.").core(),
-    of("get_jockey", "/horseracing/api/v2/jockeys/{id}/", "jockey_id", "One jockey.").core(),
+    get("get_horse", "/horseracing/api/v2/horses/{id}/", "horse_id", "One horse.").core(),
+    get("get_jockey", "/horseracing/api/v2/jockeys/{id}/", "jockey_id", "One jockey.").core(),
 ];
 
 /// The servers and their tools.

@@ -435,7 +435,7 @@ fn own_arguments(does: ToolAction) -> Vec<Argument> {
 impl RestPath {
     /// Whether REST itself has the argument.
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.parameters.iter().any(|(own, ..)| *own == name)
+        self.parameters.iter().any(|(parameter, ..)| *parameter == name)
     }
 
     /// The address for these arguments, without those that are not REST's.
@@ -469,10 +469,10 @@ impl RestPath {
 
 /// The words of `kind` in `find`, as kinds of entities; `None` for matches.
 pub(crate) fn find_kinds(words: &[&str]) -> Vec<Option<EntityKind>> {
-    let of = |word: &&str| KINDS.iter().find(|(own, _)| own == word).map(|(_, kind)| *kind);
+    let kind = |word: &&str| KINDS.iter().find(|(name, _)| name == word).map(|(_, kind)| *kind);
     if words.is_empty() {
         let all = KINDS.iter().map(|(_, kind)| Some(*kind));
         return std::iter::once(None).chain(all).collect();
     }
-    words.iter().map(of).collect()
+    words.iter().map(kind).collect()
 }

@@ -142,15 +142,15 @@ pub(crate) async fn wait(live: &Live, wait: Wait, progress: &Progress) -> Result
     while happened.reason.is_none() && !happened.is_full && Instant::now() < deadline {
         let next_tick = Instant::now() + Duration::from_secs(5);
         tokio::select! {
-            (head, place) = any_change(&mut followed) => {
-                let it = &mut followed[place];
-                it.is_closed = head.is_closed;
-                let is_news = head.last_event > it.last_event || head.is_closed || it.has_restarted(head);
-                it.last_event = head.last_event;
-                if only_rare && !is_news {
+            (head, index) = any_change(&mut followed) => {
+                let one = &mut followed[index];
+                one.is_closed = head.is_closed;
+                let is_change = head.last_event > one.last_event || head.is_closed || one.has_restarted(head);
+                one.last_event = head.last_event;
+                if only_rare && !is_change {
                     continue;
                 }
-                it.catch_up(live, &wait, &mut happened).await?;
+                one.catch_up(live, &wait, &mut happened).await?;
                 if !only_rare && happened.reason.is_none() {
                     sleep(PRICES_EVERY.min(deadline.saturating_duration_since(Instant::now()))).await;
                 }
@@ -172,9 +172,9 @@ pub(crate) async fn wait(live: &Live, wait: Wait, progress: &Progress) -> Result
 }
 
 async fn any_change(followed: &mut [FollowedChannel]) -> (Head, usize) {
-    let (head, place, _) =
+    let (head, index, _) =
         select_all(followed.iter_mut().map(|it| Box::pin(it.watch.changed()))).await;
-    (head, place)
+    (head, index)
 }
 
 impl FollowedChannel {
@@ -322,10 +322,10 @@ impl WaitOutcome {
     fn answer(self, followed: &[FollowedChannel], until: &[Until], waited: Duration) -> Value {
         let positions: Map<String, Value> = followed
             .iter()
-            .filter_map(|it| {
-                let Position { epoch, seq } = it.position?;
+            .filter_map(|subject| {
+                let Position { epoch, seq } = subject.position?;
                 let epoch = epoch.map(|epoch: Epoch| epoch.to_string())?;
-                Some((it.channel.clone(), json!({"epoch": epoch, "seq": seq})))
+                Some((subject.channel.clone(), json!({"epoch": epoch, "seq": seq})))
             })
             .collect();
         let mut answer = json!({

@@ -52,7 +52,8 @@ pub struct ShotRecord {
     pub expected_on_target: Option<ExpectedGoals>,
     /// `[x, y]` in tenths of a percent, as in `facts::event::PitchPlace`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub place: Option<[u16; 2]>,
+    #[serde(rename = "place")]
+    pub location: Option<[u16; 2]>,
     /// `[y, z]`, as in `facts::event::GoalMouth`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goal_mouth: Option<[u16; 2]>,

@@ -51,9 +51,9 @@ impl MatchRecord {
 
     /// The record without its detail.
     #[must_use]
-    pub fn from_outline(brief: MatchSummary, outline: Outline<'_>) -> Self {
+    pub fn from_outline(summary: MatchSummary, outline: Outline<'_>) -> Self {
         Self {
-            brief: Arc::new(brief),
+            summary: Arc::new(summary),
             refs: outline.refs.into_owned(),
             names: outline.names.into_owned(),
             play: outline.play.into_owned(),

@@ -12,8 +12,8 @@ const DAY: Micros = 24 * 60 * 60 * 1_000_000;
 
 impl MatchRecord {
     /// The summary for changes; it is copied first if it is shared.
-    pub fn brief_mut(&mut self) -> &mut MatchSummary {
-        Arc::make_mut(&mut self.brief)
+    pub fn summary_mut(&mut self) -> &mut MatchSummary {
+        Arc::make_mut(&mut self.summary)
     }
 
     /// Takes from an earlier record of the same match what this one lacks. Where both have a value,
@@ -22,16 +22,17 @@ impl MatchRecord {
         for (provider, key) in &earlier.refs {
             self.refs.entry(provider.clone()).or_insert_with(|| key.clone());
         }
-        let went_back = earlier.brief.status.is_over() && !self.brief.status.is_over();
+        let went_back = earlier.summary.status.is_over() && !self.summary.status.is_over();
         if went_back {
-            self.brief_mut().status = earlier.brief.status;
+            self.summary_mut().status = earlier.summary.status;
         }
-        if earlier.brief.status.is_over() && self.brief.status.is_over() {
+        if earlier.summary.status.is_over() && self.summary.status.is_over() {
             // A match that is reported again after a restart did not end again.
-            self.brief_mut().ended = self.brief.ended.into_iter().chain(earlier.brief.ended).min();
+            self.summary_mut().ended =
+                self.summary.ended.into_iter().chain(earlier.summary.ended).min();
         }
-        fill_score(self.brief_mut(), &earlier.brief, went_back);
-        self.brief_mut().fill_particulars(&earlier.brief);
+        fill_score(self.summary_mut(), &earlier.summary, went_back);
+        self.summary_mut().fill_particulars(&earlier.summary);
         self.names.fill(&earlier.names);
         self.fill_play(earlier, went_back);
         fill_prices(&mut self.prices, &earlier.prices);
@@ -211,13 +212,13 @@ mod tests {
     use facts::football::Period;
 
     use super::*;
-    use crate::testing::brief;
+    use crate::testing::summary;
 
     #[test]
     fn starts_of_periods_are_filled_one_by_one() {
         let starts = |all: &[(Period, Micros)]| MatchSummary {
             period_starts: Some(Box::new(all.iter().copied().collect())),
-            ..brief(1)
+            ..summary(1)
         };
         let earlier = starts(&[(Period::FirstHalf, 1), (Period::SecondHalf, 2)]);
         let newer = starts(&[(Period::SecondHalf, 3), (Period::ExtraFirst, 4)]);
@@ -225,9 +226,9 @@ mod tests {
             starts(&[(Period::FirstHalf, 1), (Period::SecondHalf, 3), (Period::ExtraFirst, 4)]);
         for (newer, earlier, expected) in [
             (&newer, &earlier, &both),
-            (&newer, &brief(1), &newer),
-            (&brief(1), &earlier, &earlier),
-            (&brief(1), &brief(1), &brief(1)),
+            (&newer, &summary(1), &newer),
+            (&summary(1), &earlier, &earlier),
+            (&summary(1), &summary(1), &summary(1)),
         ] {
             let mut filled = newer.clone();
             filled.fill_particulars(earlier);
@@ -240,8 +241,8 @@ mod tests {
         // 2016-08-13T12:00:00Z, 15:00, and 15:00 on the next day
         let noon = 1_471_089_600_000_000;
         let [three, tomorrow] = [noon + DAY / 8, noon + DAY / 8 + DAY];
-        let unknown = MatchSummary { start: None, ..brief(1) };
-        let at = |start| MatchSummary { start: Some(start), ..brief(1) };
+        let unknown = MatchSummary { start: None, ..summary(1) };
+        let at = |start| MatchSummary { start: Some(start), ..summary(1) };
         let timed = at(three);
         let day = MatchSummary { day_only: true, ..at(noon) };
         for (newer, earlier, expected) in [

@@ -161,7 +161,8 @@ const DAY_CHARS: usize = 10;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MatchRecord {
     /// Shared with lists of matches.
-    pub brief: Arc<MatchSummary>,
+    #[serde(rename = "brief")]
+    pub summary: Arc<MatchSummary>,
     /// The slugs and keys of its providers.
     pub refs: BTreeMap<Arc<str>, Arc<str>>,
     pub names: Names,

@@ -43,7 +43,7 @@ pub struct MatchUpdate {
 /// All prices of one market.
 #[derive(Debug, Clone, BorshSerialize, BorshDeserialize)]
 pub struct MarketUpdate {
-    pub place: MarketPlace,
+    pub position: MarketPlace,
     pub prices: Vec<PriceRecord>,
     pub runners: Vec<RunnerPriceRecord>,
 }
@@ -158,17 +158,17 @@ impl LiveRecord {
             prices: Vec::with_capacity(prices_before.len()),
             runners: Vec::with_capacity(runners_before.len()),
         };
-        let counts: Vec<_> = markets.iter().map(|it| (it.place.clone(), it.count())).collect();
+        let counts: Vec<_> = markets.iter().map(|it| (it.position.clone(), it.count())).collect();
         let (mut prices_before, mut runners_before) = (prices_before, &*runners_before);
         let mut markets = markets.into_iter().peekable();
         for (market, count) in &rows {
-            while let Some(new) = markets.next_if(|new| new.place < *market) {
+            while let Some(new) = markets.next_if(|new| new.position < *market) {
                 merge.push(new);
             }
             let (prices, later_prices) = split(prices_before, count.prices);
             let (runners, later_runners) = split(runners_before, count.runners);
             (prices_before, runners_before) = (later_prices, later_runners);
-            if let Some(new) = markets.next_if(|new| new.place == *market) {
+            if let Some(new) = markets.next_if(|new| new.position == *market) {
                 merge.push(new);
             } else {
                 merge.prices.extend_from_slice(prices);
@@ -188,7 +188,7 @@ impl LiveRecord {
             PlayRecord::Tennis(_) | PlayRecord::Scoreboard(_) | PlayRecord::None => {}
         }
         let prices = merge.prices;
-        let record = MatchRecord { brief: summary.into(), refs, names, play, prices, freshness };
+        let record = MatchRecord { summary: summary.into(), refs, names, play, prices, freshness };
         Self { record: Arc::new(record), rows }
     }
 }

@@ -32,7 +32,7 @@ impl MatchRecord {
             summary.expected_goals = analysis.expected_goals();
         }
         Self {
-            brief: summary.into(),
+            summary: summary.into(),
             refs,
             names,
             play,
@@ -43,7 +43,7 @@ impl MatchRecord {
 }
 
 fn status(new: &MatchRecord, old: &MatchRecord) -> Status {
-    let (now, before) = (new.brief.status, old.brief.status);
+    let (now, before) = (new.summary.status, old.summary.status);
     if new.play.is_followed() || !old.play.is_followed() || before == Status::Unresolved {
         return now;
     }
@@ -59,7 +59,7 @@ fn status(new: &MatchRecord, old: &MatchRecord) -> Status {
 fn summary(new: &MatchRecord, old: &MatchRecord) -> MatchSummary {
     let keeps_play = old.play.is_followed() && !new.play.is_followed();
     let status = status(new, old);
-    let (new, old) = (&new.brief, &old.brief);
+    let (new, old) = (&new.summary, &old.summary);
     let (of_play, other) = if keeps_play { (old, new) } else { (new, old) };
     let parts = if of_play.parts.is_empty() { &other.parts } else { &of_play.parts };
     let mut summary = MatchSummary {
@@ -81,7 +81,7 @@ fn prices(new: &MatchRecord, old: &MatchRecord) -> Vec<PriceRecord> {
     if old.prices.is_empty() {
         return prices;
     }
-    let id = |price: &PriceRecord| price.id(new.brief.id);
+    let id = |price: &PriceRecord| price.id(new.summary.id);
     let reported: HashSet<_> = new.prices.iter().map(id).collect();
     let before = old.prices.iter().filter(|price| !reported.contains(&id(price)));
     prices.extend(before.map(|price| PriceRecord { open: false, ..price.clone() }));

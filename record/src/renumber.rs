@@ -22,27 +22,27 @@ impl MatchRecord {
             Some(it) => number(it.id).map(|number| it.id = number),
             None => Some(()),
         };
-        let Self { brief, names, play, .. } = &mut record;
-        let brief = Arc::make_mut(brief);
-        key(&mut brief.id)?;
-        brief.sides.iter_mut().flatten().try_for_each(key)?;
-        let places = [&mut brief.competition, &mut brief.venue, &mut brief.referee];
+        let Self { summary, names, play, .. } = &mut record;
+        let summary = Arc::make_mut(summary);
+        key(&mut summary.id)?;
+        summary.sides.iter_mut().flatten().try_for_each(key)?;
+        let places = [&mut summary.competition, &mut summary.venue, &mut summary.referee];
         places.into_iter().flatten().try_for_each(key)?;
-        brief.coaches.iter_mut().flatten().try_for_each(key)?;
+        summary.coaches.iter_mut().flatten().try_for_each(key)?;
         [&mut names.competition, &mut names.venue, &mut names.referee]
             .into_iter()
             .chain(&mut names.coaches)
             .try_for_each(named)?;
         names.sides.iter_mut().flatten().try_for_each(|side| key(&mut side.id))?;
         // A season's digest is derived from its competition's public id.
-        names.season = match (brief.competition, names.season.take()) {
+        names.season = match (summary.competition, names.season.take()) {
             (Some(competition), Some(EntityRef { name, .. })) => {
                 let id = ids.number(season(Id(competition), &name))?.0;
                 Some(EntityRef { id, name })
             }
             _ => None,
         };
-        brief.season = names.season.as_ref().map(|season| season.id);
+        summary.season = names.season.as_ref().map(|season| season.id);
         match play {
             PlayRecord::Football(football) => {
                 for incident in &mut football.incidents {
@@ -54,7 +54,7 @@ impl MatchRecord {
                 in_line_ups.chain(players).try_for_each(|player| key(&mut player.id))?;
             }
             PlayRecord::Race(race) => {
-                let id = Id(brief.id);
+                let id = Id(summary.id);
                 for entrant in &mut race.runners {
                     key(&mut entrant.id)?;
                     entrant.runner = runner(ids, id, entrant.id)?;

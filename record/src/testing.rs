@@ -20,7 +20,7 @@ pub fn named(id: Key) -> EntityRef {
     EntityRef { id, name: format!("name {id}").into() }
 }
 
-pub fn brief(id: Key) -> MatchSummary {
+pub fn summary(id: Key) -> MatchSummary {
     MatchSummary {
         id,
         sport: Sport::Football,
@@ -63,7 +63,7 @@ pub fn result(id: Key, sides: [Key; 2], score: [u32; 2]) -> MatchSummary {
         sides: Some(sides),
         score: Some(score),
         updated: 0,
-        ..brief(id)
+        ..summary(id)
     }
 }
 
@@ -79,7 +79,7 @@ pub fn record(id: Key, football: FootballRecord) -> MatchRecord {
         ..Names::default()
     };
     MatchRecord {
-        brief: brief(id).into(),
+        summary: summary(id).into(),
         refs: [("test".into(), id.to_string().into())].into(),
         names,
         play: PlayRecord::Football(Box::new(football)),

@@ -74,7 +74,7 @@ impl Withdrawals {
     #[must_use]
     pub fn masked(&self, record: &Arc<MatchRecord>) -> Arc<MatchRecord> {
         let pending = self.shared.pending.read().unwrap_or_else(PoisonError::into_inner);
-        match pending.get(&record.brief.id) {
+        match pending.get(&record.summary.id) {
             Some(bookmakers) => Arc::new(record.without_offers(|bookmaker| {
                 bookmakers.contains_key(&None)
                     || bookmakers.contains_key(&Some(Arc::clone(bookmaker)))

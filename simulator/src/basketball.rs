@@ -178,7 +178,7 @@ impl BasketballPlay {
         let ahead = QUARTERS.saturating_sub(begun.max(1)) as u32 * self.quarter_s;
         let left = f64::from(self.left(now) + ahead);
         let [home, away] = self.board.score.map(f64::from);
-        let ((own, own_spread), (other, other_spread)) = (self.spread(0), self.spread(1));
+        let ((first, first_spread), (second, second_spread)) = (self.spread(0), self.spread(1));
         let each = left / (2.0 * POSSESSION_MEAN_S);
         let lead = home - away;
         // Level, it goes on for an overtime; and the last possession of all is never quite the last.
@@ -187,8 +187,8 @@ impl BasketballPlay {
         } else {
             each + 0.25
         };
-        let deviation = (each * (own_spread + other_spread)).sqrt();
-        maths::normal((lead + each * (own - other)) / deviation)
+        let deviation = (each * (first_spread + second_spread)).sqrt();
+        maths::normal((lead + each * (first - second)) / deviation)
     }
 
     fn chance(&self, bet: Bet, now: Micros) -> Chance {
@@ -223,9 +223,9 @@ impl BasketballPlay {
         let ahead = QUARTERS.saturating_sub(begun.max(1)) as u32 * self.quarter_s;
         let each = f64::from(self.left(now) + ahead) / (2.0 * POSSESSION_MEAN_S) + 0.25;
         let [home, away] = self.board.score.map(f64::from);
-        let ((own, own_spread), (other, other_spread)) = (self.spread(0), self.spread(1));
-        let deviation = (each * (own_spread + other_spread)).sqrt();
-        (home + away + each * (own + other), home - away + each * (own - other), deviation)
+        let ((first, first_spread), (second, second_spread)) = (self.spread(0), self.spread(1));
+        let deviation = (each * (first_spread + second_spread)).sqrt();
+        (home + away + each * (first + second), home - away + each * (first - second), deviation)
     }
 
     fn clock(&self, now: Micros) -> Option<MatchClock> {

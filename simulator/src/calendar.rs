@@ -40,7 +40,7 @@ pub(super) struct Season {
 
 impl Season {
     /// The one of a moment.
-    pub(super) fn of(at: Micros) -> Self {
+    pub(super) fn containing(at: Micros) -> Self {
         let day = Timestamp::from_microsecond(at).unwrap_or_default();
         let day = day.to_zoned(TimeZone::UTC).date();
         let first = if day.month() >= 8 { day.year() } else { day.year() - 1 };
@@ -62,12 +62,12 @@ pub(super) fn round_robin(members: usize, round: usize) -> Vec<Pair<usize>> {
     // One turn is passed over from cycle to cycle, so that home and away alternate across them.
     let turn = (round + cycle) % others;
     let again = cycle % 2 == 1;
-    let pair = |place: usize| {
-        let (one, other) = match place {
+    let pair = |index: usize| {
+        let (one, other) = match index {
             0 => (others, turn),
-            _ => ((turn + place) % others, (turn + others - place) % others),
+            _ => ((turn + index) % others, (turn + others - index) % others),
         };
-        let swapped = if place == 0 { turn % 2 == 1 } else { place % 2 == 1 };
+        let swapped = if index == 0 { turn % 2 == 1 } else { index % 2 == 1 };
         if swapped == again { [one, other] } else { [other, one] }
     };
     (0..members / 2).map(pair).collect()
@@ -84,10 +84,10 @@ mod tests {
 
     #[test]
     fn seasons_begin_in_august() {
-        let season = Season::of(NOW);
+        let season = Season::containing(NOW);
         assert_eq!((&*season.name, &*season.year), ("2026/27", "2026"));
-        assert_eq!(&*Season::of(season.start).name, "2026/27");
-        assert_eq!(&*Season::of(season.start - 1).name, "2025/26");
+        assert_eq!(&*Season::containing(season.start).name, "2026/27");
+        assert_eq!(&*Season::containing(season.start - 1).name, "2025/26");
     }
 
     #[test]
@@ -102,8 +102,8 @@ mod tests {
         let pairs: BTreeSet<_> = (0..42).flat_map(|round| round_robin(22, round)).collect();
         assert_eq!(pairs.len(), 22 * 21);
         for round in 0..42 {
-            let own: BTreeSet<_> = round_robin(22, round).into_iter().flatten().collect();
-            assert_eq!(own.len(), 22, "round {round}");
+            let teams: BTreeSet<_> = round_robin(22, round).into_iter().flatten().collect();
+            assert_eq!(teams.len(), 22, "round {round}");
         }
     }
 

@@ -101,7 +101,7 @@ impl Cs2Play {
         }
         // Level after an overtime is worth what level before it was.
         let extra = (rounds[0] + rounds[1]).saturating_sub(2 * HALF) / (2 * OVERTIME_HALF);
-        let rounds = rounds.map(|own| own - extra * OVERTIME_HALF);
+        let rounds = rounds.map(|won| won - extra * OVERTIME_HALF);
         let overtime = self.overtime(defends_first);
         if rounds[0] + rounds[1] >= 2 * HALF {
             return self.race(rounds, defends_first, HALF + OVERTIME_TO_WIN, overtime);
@@ -119,15 +119,15 @@ impl Cs2Play {
     /// Team 1's probability of getting to so many rounds first, where `level` is what it is worth
     /// that both have one less.
     fn race(&self, from: Pair<u32>, defends_first: bool, target: u32, level: f64) -> f64 {
-        let [first, second] = from.map(|own| own as usize);
+        let [first, second] = from.map(|won| won as usize);
         let (end, count) = (target as usize, target as usize + 1);
         // Row by row from the end: `after` is the row in which team 1 has one round more.
         let mut after = vec![1.0; count];
-        for own in (first..end).rev() {
+        for won in (first..end).rev() {
             let mut row = vec![0.0; count];
             for other in (second..end).rev() {
-                let p = self.round_chance([own as u32, other as u32], defends_first);
-                let is_level = own == end - 1 && other == end - 1;
+                let p = self.round_chance([won as u32, other as u32], defends_first);
+                let is_level = won == end - 1 && other == end - 1;
                 row[other] =
                     if is_level { level } else { p * after[other] + (1.0 - p) * row[other + 1] };
             }

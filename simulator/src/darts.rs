@@ -181,11 +181,11 @@ impl DartsPlay {
 
     /// Throws the whole leg; it is reported when it is over.
     fn begin_leg(&mut self, now: Micros) {
-        let [own, other] = self.legs_won();
+        let played: u32 = self.legs_won().iter().sum();
         if !self.format.in_sets() {
-            self.board.call(&format!("leg {}", own + other + 1));
+            self.board.call(&format!("leg {}", played + 1));
         }
-        let begins = if (own + other) % 2 == 0 { self.set_first } else { self.set_first.other() };
+        let begins = if played % 2 == 0 { self.set_first } else { self.set_first.other() };
         let visits = self.throwers.map(|thrower| thrower.leg(&mut self.dice));
         let (mine, theirs) = (visits[begins.index()], visits[begins.other().index()]);
         let (winner, thrown) =
@@ -271,27 +271,27 @@ impl Play for DartsPlay {
 /// begins wins where both need as many visits.
 fn leg_chances(throwers: Pair<Thrower>) -> Pair<f64> {
     let visits = throwers.map(Thrower::visits);
-    let begins_and_wins = |own: usize| -> f64 {
-        let other = &visits[1 - own];
-        (1..=VISITS_MAX).map(|n| visits[own][n] * other[n..].iter().sum::<f64>()).sum()
+    let begins_and_wins = |thrower: usize| -> f64 {
+        let other = &visits[1 - thrower];
+        (1..=VISITS_MAX).map(|n| visits[thrower][n] * other[n..].iter().sum::<f64>()).sum()
     };
     [begins_and_wins(0), 1.0 - begins_and_wins(1)]
 }
 
 /// Player 1's probability of getting to `target` first; who begins alternates, and `wins` holds
 /// player 1's probability for either.
-fn race([own, other]: Pair<u32>, target: u32, first: Side, wins: Pair<f64>) -> f64 {
-    let (end, played) = (target as usize, |own: usize, other: usize| own + other);
+fn race(won: Pair<u32>, target: u32, first: Side, wins: Pair<f64>) -> f64 {
+    let (end, [one, other]) = (target as usize, won.map(|legs| legs as usize));
     let mut after = vec![1.0; end + 1];
-    for a in (own as usize..end).rev() {
+    for a in (one..end).rev() {
         let mut row = vec![0.0; end + 1];
-        for b in (other as usize..end).rev() {
-            let p = wins[(first.index() + played(a, b)) % 2];
+        for b in (other..end).rev() {
+            let p = wins[(first.index() + a + b) % 2];
             row[b] = p * after[b] + (1.0 - p) * row[b + 1];
         }
         after = row;
     }
-    after[other as usize]
+    after[other]
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ impl Booking {
         round: u16,
     ) -> Entry {
         let Self { mut competition, sides, game } = self;
-        let season = Season::of(start);
+        let season = Season::containing(start);
         competition.season = match &game {
             GameKind::Football | GameKind::Hockey | GameKind::Basketball { .. } => {
                 Some(season.name)

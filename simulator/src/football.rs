@@ -287,9 +287,9 @@ impl FootballPlay {
     /// A player of a side fouls: the index in its line-up.
     fn fouled(&mut self, side: Side) -> usize {
         self.tally.count(side, Stat::Fouls);
-        let own = &self.sides[side.index()];
-        let fouler = own.find(PlayerPart::Fouler, None, &mut self.dice);
-        self.players.count(side, &own.who(fouler), PlayerStat::Fouls);
+        let team = &self.sides[side.index()];
+        let fouler = team.find(PlayerPart::Fouler, None, &mut self.dice);
+        self.players.count(side, &team.who(fouler), PlayerStat::Fouls);
         fouler
     }
 
@@ -308,13 +308,13 @@ impl FootballPlay {
 
     /// Shows a card; a second yellow one is noticed here.
     fn card(&mut self, side: Side, index: usize, colour: Colour, now: Micros) {
-        let own = &mut self.sides[side.index()];
-        let player = own.who(index);
+        let team = &mut self.sides[side.index()];
+        let player = team.who(index);
         let colour = match colour {
-            Colour::Yellow if own.book(index) => Colour::SecondYellow,
+            Colour::Yellow if team.book(index) => Colour::SecondYellow,
             Colour::Yellow => Colour::Yellow,
             Colour::SecondYellow | Colour::Red => {
-                own.send_off(index);
+                team.send_off(index);
                 Colour::Red
             }
         };
@@ -355,8 +355,8 @@ impl FootballPlay {
     fn shot(&mut self, now: Micros) {
         let side = self.flow.ball().side;
         if self.dice.chance(self.strength.of_shot(side)) {
-            let own = self.dice.chance(OWN_GOAL);
-            return self.goal(if own { GoalKind::OwnGoal } else { GoalKind::Regular }, now);
+            let is_own_goal = self.dice.chance(OWN_GOAL);
+            return self.goal(if is_own_goal { GoalKind::OwnGoal } else { GoalKind::Regular }, now);
         }
         self.tally.count(side, Stat::TotalShots);
         let shooter = self.find(side, PlayerPart::Scorer, None);
@@ -508,11 +508,11 @@ impl FootballPlay {
         let mut facts = self.report.facts(pending, ClockReading { second, running, minute });
         if self.clock.status != FootballStatus::NotStarted {
             let last = !running;
-            facts.extend(self.tally.news(second, last));
-            facts.extend(self.players.news(minute.minute, last));
+            facts.extend(self.tally.take_facts(second, last));
+            facts.extend(self.players.take_facts(minute.minute, last));
             let half = (self.clock.status, last);
             let counts = (&self.tally, &self.players);
-            facts.extend(self.analyst.news(minute, half, &self.sides, counts));
+            facts.extend(self.analyst.take_facts(minute, half, &self.sides, counts));
         }
         let trading = std::mem::take(&mut self.trading);
         PlayStep { facts: facts.into_iter().map(Fact::Football).collect(), trading }

@@ -85,7 +85,7 @@ impl Simulator {
     /// day; another start gives the same matches under other ids.
     #[must_use]
     pub fn new(seed: u64, start: Micros) -> Self {
-        Self::of(Plan::new(seed, start))
+        Self::from_plan(Plan::new(seed, start))
     }
 
     /// The slugs of the bookmakers that quote every match.
@@ -99,7 +99,7 @@ impl Simulator {
         Self::truth_of(Plan::new(seed, start))
     }
 
-    fn of(plan: Plan) -> Self {
+    fn from_plan(plan: Plan) -> Self {
         Self::since(plan, Micros::MIN)
     }
 

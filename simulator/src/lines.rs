@@ -96,8 +96,8 @@ fn football(fact: &FootballFact) -> (&'static str, Value) {
         FootballFact::Score(score) => ("score", football_score(score)),
         FootballFact::Incident(it) => ("incident", incident(it)),
         FootballFact::Correct(it) => ("correct", incident(it)),
-        FootballFact::Retract { eid: of, why, score } => {
-            ("retract", json!({ "of": **of, "score": football_score(score), "why": **why }))
+        FootballFact::Retract { eid, why, score } => {
+            ("retract", json!({ "of": **eid, "score": football_score(score), "why": **why }))
         }
         FootballFact::Stats { side, values } => {
             let values: Vec<_> = values.iter().map(|(stat, n)| json!([stat.as_str(), n])).collect();
@@ -164,8 +164,8 @@ fn shot(shot: &Shot) -> Value {
         "player": shot.player.as_ref().map(name),
         "side": football_side(shot.side),
         "situation": shot.situation,
-        "x": shot.location.map(|place| place.x),
-        "y": shot.location.map(|place| place.y),
+        "x": shot.location.map(|at| at.x),
+        "y": shot.location.map(|at| at.y),
     }))
 }
 
@@ -217,8 +217,8 @@ fn tennis(fact: &TennisFact) -> (&'static str, Value) {
             });
             ("point", present(value))
         }
-        TennisFact::Retract { eid: of, why, score } => {
-            ("retract", json!({ "of": **of, "score": tennis_score(score), "why": **why }))
+        TennisFact::Retract { eid, why, score } => {
+            ("retract", json!({ "of": **eid, "score": tennis_score(score), "why": **why }))
         }
     }
 }

@@ -170,7 +170,7 @@ impl Market {
                 terms: None,
             }));
         }
-        Self::of(bet, selections)
+        Self::with_selections(bet, selections)
     }
 
     /// A selection of a race goes by the id of its runner.
@@ -182,10 +182,10 @@ impl Market {
             outcome: None,
             terms: None,
         };
-        Self::of(Bet::Win, runners.map(selection).collect())
+        Self::with_selections(Bet::Win, runners.map(selection).collect())
     }
 
-    fn of(bet: Bet, selections: Vec<SelectionDefinition>) -> Self {
+    fn with_selections(bet: Bet, selections: Vec<SelectionDefinition>) -> Self {
         let template = MarketDefinition {
             kind: bet.kind().into(),
             name: Some(bet.name().into()),

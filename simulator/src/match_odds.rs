@@ -263,7 +263,7 @@ impl Quote {
         let before = self.prices;
         let count = writer.market.selections().len();
         let active = count - viewed.removed.count_ones() as usize;
-        let prices = self.prices.iter_mut().zip(viewed.of).take(count).enumerate();
+        let prices = self.prices.iter_mut().zip(viewed.chances).take(count).enumerate();
         for (_, (price, probability)) in prices.filter(|(index, _)| !viewed.is_removed(*index)) {
             *price = bookmaker.price(probability, active);
         }
@@ -287,18 +287,18 @@ impl Quote {
 
 /// The probabilities, biased towards the first selection.
 fn leaning(true_ones: Probabilities, lean: f64) -> Probabilities {
-    let mut of = true_ones.of;
-    of[0] *= 1.0 + lean;
+    let mut chances = true_ones.chances;
+    chances[0] *= 1.0 + lean;
     // 1, and 2 where two selections win.
-    let all: f64 = true_ones.of.iter().sum();
-    let sum: f64 = of.iter().sum();
+    let all: f64 = true_ones.chances.iter().sum();
+    let sum: f64 = chances.iter().sum();
     let scaled = |probability: f64| (probability * all / sum).min(1.0);
-    Probabilities { of: of.map(scaled), ..true_ones }
+    Probabilities { chances: chances.map(scaled), ..true_ones }
 }
 
 /// The largest difference between two sets of probabilities.
 fn moved(now: Probabilities, before: Probabilities) -> f64 {
-    let pairs = now.of.iter().zip(before.of);
+    let pairs = now.chances.iter().zip(before.chances);
     pairs.fold(0.0, |most, (now, before)| f64::max(most, (now - before).abs()))
 }
 

@@ -148,9 +148,9 @@ pub(super) fn court(tournament: usize) -> (&'static str, &'static str) {
 }
 
 /// An official of a sport: a referee or a coach.
-pub(super) fn official(office: &str, of: &str, number: usize) -> Participant {
+pub(super) fn official(office: &str, scope: &str, number: usize) -> Participant {
     let name = person(number * 17 + 9, number * 19 + 3);
-    let key = format!("{of}/{name}");
+    let key = format!("{scope}/{name}");
     Participant { id: Id::derive(PROVIDER, office, &key), name: name.into() }
 }
 

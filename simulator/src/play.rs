@@ -64,16 +64,16 @@ pub(super) enum Chance {
 /// are 0.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Probabilities {
-    pub(super) of: [f64; SELECTIONS_MAX],
+    pub(super) chances: [f64; SELECTIONS_MAX],
     /// Selections that were withdrawn, as bits.
     pub(super) removed: u16,
 }
 
 impl Chance {
     pub(super) fn open(probabilities: &[f64]) -> Self {
-        let mut of = [0.0; SELECTIONS_MAX];
-        of[..probabilities.len()].copy_from_slice(probabilities);
-        Self::Open(Probabilities { of, removed: 0 })
+        let mut chances = [0.0; SELECTIONS_MAX];
+        chances[..probabilities.len()].copy_from_slice(probabilities);
+        Self::Open(Probabilities { chances, removed: 0 })
     }
 
     /// Of a match of two that the first wins so likely.

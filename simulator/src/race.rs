@@ -89,9 +89,9 @@ impl RacePlay {
         let mut field: Vec<_> = (0..self.runners.len())
             .filter(|runner| self.runners[*runner].status == RunnerStatus::Active)
             .map(|runner| {
-                let place = self.order.iter().position(|it| *it == runner);
-                let place = place.unwrap_or(self.runners.len()) as f64;
-                (runner, place + swing * self.noise[runner])
+                let rank = self.order.iter().position(|it| *it == runner);
+                let rank = rank.unwrap_or(self.runners.len()) as f64;
+                (runner, rank + swing * self.noise[runner])
             })
             .collect();
         field.sort_by(|a, b| a.1.total_cmp(&b.1));
@@ -108,10 +108,10 @@ impl RacePlay {
                 runner.position = None;
             }
         }
-        for (runner, place) in self.order.iter().zip(1..) {
+        for (runner, rank) in self.order.iter().zip(1..) {
             let runner = &mut self.runners[*runner];
             runner.status = RunnerStatus::Finished;
-            runner.position = Some(if self.dead_heat && place == 2 { 1 } else { place });
+            runner.position = Some(if self.dead_heat && rank == 2 { 1 } else { rank });
         }
         self.status = RaceStatus::Finished;
     }
@@ -124,7 +124,7 @@ impl RacePlay {
             field.clone().filter(|runner| runs(*runner)).map(|it| self.strengths[it]).sum();
         for runner in field {
             if runs(runner) {
-                probabilities.of[runner] = self.strengths[runner] / sum;
+                probabilities.chances[runner] = self.strengths[runner] / sum;
             } else {
                 probabilities.removed |= 1 << runner;
             }
@@ -212,10 +212,10 @@ fn drawn_order(strengths: &[f64], gone: Option<usize>, jumps: bool, dice: &mut D
         order.push(left.remove(next));
     }
     // Those in front get round, or who wins would not be what the prices say.
-    let mut place = 0;
+    let mut position = 0;
     order.retain(|_| {
-        place += 1;
-        place <= 3 || !jumps || !dice.chance(FALLS)
+        position += 1;
+        position <= 3 || !jumps || !dice.chance(FALLS)
     });
     order
 }

@@ -246,8 +246,8 @@ impl FactDigest {
     fn into_facts(self) -> Vec<Fact> {
         let mut facts: Vec<Fact> = self.last.into_iter().chain(self.retained).collect();
         for side in Side::BOTH {
-            let own = self.stats.iter().filter(|((whose, _), _)| *whose == side);
-            let values: Vec<_> = own.map(|((_, stat), n)| (*stat, *n)).collect();
+            let of_side = self.stats.iter().filter(|((whose, _), _)| *whose == side);
+            let values: Vec<_> = of_side.map(|((_, stat), n)| (*stat, *n)).collect();
             if !values.is_empty() {
                 facts.push(Fact::Football(FootballFact::Stats { side, values }));
             }
@@ -263,8 +263,8 @@ impl FactDigest {
             analysis(Analysis::HalfStats { half, side, values })
         }));
         for side in Side::BOTH {
-            let own = self.ratings.iter().filter(|((whose, _), _)| *whose == side);
-            let players: Vec<_> = own.map(|(_, rating)| rating.clone()).collect();
+            let of_side = self.ratings.iter().filter(|((whose, _), _)| *whose == side);
+            let players: Vec<_> = of_side.map(|(_, rating)| rating.clone()).collect();
             if !players.is_empty() {
                 facts.push(analysis(Analysis::Ratings { side, players }));
             }

@@ -37,7 +37,7 @@ fn short(seed: u64) -> Plan {
 
 fn digest(plan: Plan) -> Vec<u8> {
     let mut hash = Sha256::new();
-    for timed in Simulator::of(plan) {
+    for timed in Simulator::from_plan(plan) {
         hash.update(format!("{timed:?}"));
     }
     hash.finalize().to_vec()
@@ -46,7 +46,7 @@ fn digest(plan: Plan) -> Vec<u8> {
 /// Plays a day, applies its facts naively, and compares what they say with the truth.
 fn check(plan: Plan) {
     let mut checker = Checker::default();
-    for timed in Simulator::of(plan) {
+    for timed in Simulator::from_plan(plan) {
         checker.apply(&timed);
     }
     let truth = Simulator::truth_of(plan);
@@ -301,7 +301,7 @@ fn football_probabilities_match_results() {
         // The first selections of the result and of 2.5 goals: home and over.
         for (side, market) in [0, 2].into_iter().enumerate() {
             let Chance::Open(open) = before[market] else { panic!("decided before") };
-            expected[side] += open.of[0];
+            expected[side] += open.chances[0];
             found[side] += f64::from(u8::from(play.chances(DAY)[market] == Chance::Won(0)));
         }
         count += 1.0;
@@ -357,14 +357,15 @@ fn probabilities_of_other_sports_match_results() {
             let mut game = Game::new(entry, seed);
             let Chance::Open(open) = game.play.chances(0)[0] else { panic!("decided before") };
             // The favourite of the two, or of the field.
-            let place = (0..open.of.len()).max_by(|a, b| open.of[*a].total_cmp(&open.of[*b]));
-            let place = place.expect("a runner has a place");
+            let favourite = (0..open.chances.len())
+                .max_by(|a, b| open.chances[*a].total_cmp(&open.chances[*b]));
+            let favourite = favourite.expect("a runner has a place");
             while let Some(now) = game.play.due() {
                 game.play.step(now);
             }
-            let won = game.play.chances(i64::MAX / 2)[0].is_won_by(place);
+            let won = game.play.chances(i64::MAX / 2)[0].is_won_by(favourite);
             let (expected, found, count) = sums.entry(sport).or_default();
-            *expected += open.of[place];
+            *expected += open.chances[favourite];
             *found += f64::from(u8::from(won));
             *count += 1.0;
         }
@@ -381,7 +382,7 @@ fn probabilities_of_other_sports_match_results() {
 fn json_lines_have_a_stable_key_order() {
     let plan = Plan { length: 3 * MINUTE, ..short(9) };
     let mut day = Vec::new();
-    for timed in Simulator::of(plan).take(2_000) {
+    for timed in Simulator::from_plan(plan).take(2_000) {
         lines::write_batch(&timed, &mut day).expect("memory takes it");
     }
     let truth = Simulator::truth_of(plan);

@@ -157,12 +157,12 @@ impl Circuit {
         let bookings = (self.draw)(plan.day, &mut dice);
         let bookings =
             bookings.into_iter().take(self.matches_max.unwrap_or(usize::MAX)).enumerate();
-        let entry = |(place, booking): (usize, Booking)| {
-            let start = plan.start + (self.when)(place, &mut dice);
+        let entry = |(index, booking): (usize, Booking)| {
+            let start = plan.start + (self.when)(index, &mut dice);
             let start = start - start.rem_euclid(QUARTER);
-            let key = format!("{}/{}/past/{}/{place}", plan.seed, plan.start, self.name);
+            let key = format!("{}/{}/past/{}/{index}", plan.seed, plan.start, self.name);
             let announced = start - DAY - dice.seconds((0, 3_600));
-            let number = numbers + 1 + place as u64;
+            let number = numbers + 1 + index as u64;
             booking.entry(key.into(), number, announced, start, plan.round())
         };
         let mut entries: Vec<Entry> = bookings.map(entry).collect();
@@ -180,7 +180,7 @@ fn any_time(_place: usize, dice: &mut Dice) -> Micros {
 }
 
 /// The courses race in turn, a quarter of an hour apart.
-fn post_time(place: usize, _dice: &mut Dice) -> Micros {
-    let (course, race) = (place % RACING_COURSES, place / RACING_COURSES);
+fn post_time(index: usize, _dice: &mut Dice) -> Micros {
+    let (course, race) = (index % RACING_COURSES, index / RACING_COURSES);
     course as Micros * QUARTER + (race * RACE_EVERY_MIN) as Micros * MINUTE
 }

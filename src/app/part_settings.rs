@@ -126,7 +126,7 @@ pub(super) fn folders(config: &Config) -> Vec<(Folder, PathBuf)> {
 
 /// The limits on HTTP connections, as far as the process may have as many files open.
 pub(super) fn connection_limits(server: &ServerConfig, files: OpenFiles) -> ConnectionLimits {
-    let configured = ConnectionLimits::of(server);
+    let configured = ConnectionLimits::from_config(server);
     let connections_max = files.http_connections(configured.connections_max);
     if connections_max < configured.connections_max {
         warn!(

@@ -79,7 +79,7 @@ pub(super) fn parts(
         deflate: config.fanout.deflate,
         server: config.server.clone(),
         ingest: config.ingest.clone(),
-        numbers: http::Numbers::of(&config.server, &config.fanout, &config.hub, &config.limits),
+        numbers: http::Numbers::new(&config.server, &config.fanout, &config.hub, &config.limits),
         images: Images::new(&config.images),
         mcp: config.mcp.clone(),
         stale_after_ms: milliseconds(config.feeds.stale_after_ms),

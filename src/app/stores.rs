@@ -58,7 +58,7 @@ impl Stores {
         let database = Database::open_with(&config.server.db, &config.database);
         let database = service_manager::extending_start(database).await;
         let accounts =
-            Accounts::of(database.map_err(AccountsError::from)?, &config.accounts).await?;
+            Accounts::new(database.map_err(AccountsError::from)?, &config.accounts).await?;
         let database = accounts.database();
         let prices = Prices::new(config.products.catalogue().expect("the settings were checked"));
         let demo_key = demo_key(&accounts, mode).await?;

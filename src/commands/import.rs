@@ -197,7 +197,7 @@ impl Import {
             self.trail.add(&changes);
         }
         let records = self.records.apply(changes).records;
-        self.changed.extend(records.into_iter().map(|record| (record.brief.id, record)));
+        self.changed.extend(records.into_iter().map(|record| (record.summary.id, record)));
     }
 
     /// Stores what has changed since the last call.
@@ -215,7 +215,7 @@ impl Import {
         let records: Vec<_> = changed.into_values().collect();
         // Before the records that refer to them.
         self.ids.flush().await?;
-        summary.matches.extend(records.iter().map(|record| record.brief.id));
+        summary.matches.extend(records.iter().map(|record| record.summary.id));
         for some in records.chunks(TRANSACTION_MATCHES_MAX) {
             let mut all = Vec::with_capacity(some.len());
             for record in some {
@@ -231,7 +231,7 @@ impl Import {
         &mut self,
         new: &Arc<MatchRecord>,
     ) -> Result<Arc<MatchRecord>, sqlx::Error> {
-        let id = new.brief.id;
+        let id = new.summary.id;
         if !self.archived.contains_key(&id) {
             let archived = self.archive.record(id).await?;
             self.archived.insert(id, archived);
@@ -239,9 +239,9 @@ impl Import {
         let mut record = MatchRecord::clone(new);
         record.freshness = None;
         let archived = self.archived.get(&id).and_then(Option::as_ref);
-        if record.brief.updated < PLAUSIBLE_FROM {
-            let before = archived.map(|archived| archived.brief.updated);
-            record.brief_mut().updated = record.brief.start.or(before).unwrap_or_else(now);
+        if record.summary.updated < PLAUSIBLE_FROM {
+            let before = archived.map(|archived| archived.summary.updated);
+            record.summary_mut().updated = record.summary.start.or(before).unwrap_or_else(now);
         }
         if let PlayRecord::Football(football) = &mut record.play {
             football.clock = football.clock.filter(|clock| clock.at >= PLAUSIBLE_FROM);

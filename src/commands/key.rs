@@ -178,7 +178,7 @@ mod tests {
             let db = database.name();
             let printed = answer(create_in(db, &[Addon::Odds, Addon::Odds])).await.unwrap();
             let key = printed.strip_suffix('\n').unwrap();
-            let accounts = Accounts::of(database, &AccountsConfig::default()).await.unwrap();
+            let accounts = Accounts::new(database, &AccountsConfig::default()).await.unwrap();
             let caller =
                 accounts.authenticate(key, Ipv4Addr::LOCALHOST.into(), NOW).await.unwrap().unwrap();
             assert_eq!(caller.expiry(Addon::Odds), Some(NOW + 86_400_000_000));
@@ -224,7 +224,7 @@ mod tests {
             };
             let printed = answer(create("127.0.0.1")).await.unwrap();
             let accounts =
-                Accounts::of(database.clone(), &AccountsConfig::default()).await.unwrap();
+                Accounts::new(database.clone(), &AccountsConfig::default()).await.unwrap();
             let here = Ipv4Addr::LOCALHOST.into();
             let caller = accounts.authenticate(printed.trim(), here, NOW).await.unwrap().unwrap();
             assert!(caller.has_scope(Scope::Football) && !caller.has_scope(Scope::Stream));

@@ -259,7 +259,7 @@ impl Chronicle {
 
     fn stored_statuses(&self) -> FxHashMap<Key, Status> {
         let found = self.stores.archive.find(&MatchQuery::default());
-        found.briefs.iter().map(|summary| (summary.id, summary.status)).collect()
+        found.summaries.iter().map(|summary| (summary.id, summary.status)).collect()
     }
 
     async fn done(&self) -> Result<Option<ChronicleProgress>, ChronicleError> {
@@ -297,7 +297,7 @@ impl Chronicle {
             // Generate the next batches while this one is written.
             making.extend(some.next());
             // The running hub is responsible for matches in play.
-            records.retain(|record| self.stores.reader.get(record.brief.id).is_none());
+            records.retain(|record| self.stores.reader.get(record.summary.id).is_none());
             // Public ids must be stored before the records that use them.
             self.stores.ids.flush().await?;
             self.stores.archive.put_once(&records, &mut self.pace, now()).await?;
@@ -390,7 +390,7 @@ mod tests {
         assert_eq!(records.len(), planned.len());
         for record in &records {
             let MatchRecord { play, prices, .. } = &**record;
-            let summary = &record.brief;
+            let summary = &record.summary;
             assert!(summary.status.has_result(), "{summary:?}");
             assert_eq!(
                 summary.season.is_none(),
@@ -430,8 +430,8 @@ mod tests {
             let football = record.play.football().expect("football");
             let goals = football.incidents.iter();
             let goals = goals.filter(|it| &*it.kind == "goal" && it.retracted.is_none());
-            let score = record.brief.score.expect("a result");
-            assert_eq!(goals.count() as u32, score[0] + score[1], "{:?}", record.brief);
+            let score = record.summary.score.expect("a result");
+            assert_eq!(goals.count() as u32, score[0] + score[1], "{:?}", record.summary);
             assert!(football.line_ups.iter().all(Option::is_some));
             let books: BTreeSet<_> = record.prices.iter().map(|it| &*it.bookmaker).collect();
             assert!((1..=3).contains(&books.len()), "{books:?}");
@@ -449,7 +449,8 @@ mod tests {
         let records =
             records(&planned, EVERYTHING, SETTINGS, WorldClock::REAL, &PublicIds::default());
         let mut played: BTreeMap<Key, BTreeMap<Key, u32>> = BTreeMap::new();
-        for MatchSummary { competition, season, sides, .. } in records.iter().map(|it| &*it.brief) {
+        for MatchSummary { competition, season, sides, .. } in records.iter().map(|it| &*it.summary)
+        {
             assert!(season.is_some());
             let table = played.entry(competition.expect("a league")).or_default();
             for side in sides.expect("two sides") {
@@ -474,7 +475,7 @@ mod tests {
         {
             let football = record.play.football().expect("football");
             let analysis = football.analysis.as_deref().expect("shots");
-            let (sides, score) = (record.brief.sides.expect("sides"), record.brief.score);
+            let (sides, score) = (record.summary.sides.expect("sides"), record.summary.score);
             let appearances = Appearance::of_record(&record);
             let expected = analysis.expected_goals().expect("shots have them");
             for (side, counters) in football.counters().iter().enumerate() {
@@ -487,11 +488,11 @@ mod tests {
                         && incident.side.map(usize::from) == Some(side)
                 });
                 let goals = players().map(|it| it.goals).sum::<u32>() + own_goals.count() as u32;
-                assert_eq!(Some(goals), score.map(|score| score[side]), "{:?}", record.brief);
+                assert_eq!(Some(goals), score.map(|score| score[side]), "{:?}", record.summary);
                 let cards: [u32; 2] =
                     [players().map(|it| it.yellow).sum(), players().map(|it| it.red).sum()];
                 let counted = ["yellow_cards", "red_cards"].map(|name| counters[name]);
-                assert_eq!(counted, cards, "{:?}", record.brief);
+                assert_eq!(counted, cards, "{:?}", record.summary);
                 for (of_team, of_players) in [
                     ("passes", "total_pass"),
                     ("accurate_passes", "accurate_pass"),
@@ -500,11 +501,16 @@ mod tests {
                     ("fouls", "fouls"),
                     ("saves", "saves"),
                 ] {
-                    assert_eq!(counters[of_team], sum(of_players), "{of_team}: {:?}", record.brief);
+                    assert_eq!(
+                        counters[of_team],
+                        sum(of_players),
+                        "{of_team}: {:?}",
+                        record.summary
+                    );
                 }
                 let shots = analysis.shots.iter().filter(|it| usize::from(it.side) == side);
-                assert_eq!(counters["total_shots"] as usize, shots.count(), "{:?}", record.brief);
-                assert_eq!(expected[side].0, sum("expected_goals"), "{:?}", record.brief);
+                assert_eq!(counters["total_shots"] as usize, shots.count(), "{:?}", record.summary);
+                assert_eq!(expected[side].0, sum("expected_goals"), "{:?}", record.summary);
                 for stat in ["total_shots", "shots_on_target", "fouls", "corner_kicks"] {
                     let count = |half: &[BTreeMap<_, u32>; 2]| {
                         half[side]
@@ -513,7 +519,7 @@ mod tests {
                             .map(|(_, n)| *n)
                     };
                     if let [Some(first), Some(second)] = analysis.halves.each_ref().map(count) {
-                        assert_eq!(counters[stat], first + second, "{stat}: {:?}", record.brief);
+                        assert_eq!(counters[stat], first + second, "{stat}: {:?}", record.summary);
                     }
                 }
             }
@@ -532,7 +538,9 @@ mod tests {
         let until = NOW + DAY_US / 20;
         let records = records(until);
         assert!(!records.is_empty());
-        assert!(records.iter().all(|it| it.brief.status.has_result() && it.brief.updated <= until));
+        assert!(
+            records.iter().all(|it| it.summary.status.has_result() && it.summary.updated <= until)
+        );
     }
 
     #[test]
@@ -546,9 +554,9 @@ mod tests {
             let ids: BTreeSet<_> =
                 planned.iter().filter_map(|it| numbered.get(it.id())).map(|id| id.0).collect();
             for record in records {
-                assert!(ids.contains(&record.brief.id));
-                assert_eq!(record.brief.status, Status::NotStarted);
-                assert_eq!(!record.prices.is_empty(), priced, "{:?}", record.brief);
+                assert!(ids.contains(&record.summary.id));
+                assert_eq!(record.summary.status, Status::NotStarted);
+                assert_eq!(!record.prices.is_empty(), priced, "{:?}", record.summary);
             }
         }
     }

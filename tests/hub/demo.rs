@@ -58,11 +58,11 @@ impl Matches {
             assert_eq!(errors, []);
         }
         for mut record in LiveRecords::default().apply(hub.take_changed(START)).records {
-            let name = format!("{}/{}", record.brief.sport.as_str(), record.brief.id);
+            let name = format!("{}/{}", record.summary.sport.as_str(), record.summary.id);
             let images = hub.images_of_match(&name);
             let image = images.iter().find(|(channel, _)| channel.as_str() == name);
             let (_, image) = image.unwrap_or_else(|| panic!("{name} has no document"));
-            self.documents.insert(record.brief.id, parse(&image.frame)["data"].clone());
+            self.documents.insert(record.summary.id, parse(&image.frame)["data"].clone());
             // Prices are not compared here.
             Arc::make_mut(&mut record).prices.clear();
             self.records.push(record);

@@ -10,17 +10,10 @@ use crate::layers::{members, rust_files};
 const BANNED: [&str; 7] = ["brief", "it", "known", "news", "of", "own", "place"];
 
 /// Names that a public format or a crate below determines.
-const EXCEPTIONS: [(&str, &[&str]); 5] = [
-    ("benches/rest/lists.rs", &["brief"]),
-    ("hub/src/hub/export.rs", &["place"]),
-    ("record", &["brief"]),
-    ("record/src", &["place"]),
-    ("schema/src/event.rs", &["of"]),
-];
+const EXCEPTIONS: [(&str, &[&str]); 1] = [("schema/src/event.rs", &["of"])];
 
 /// Files and folders that have not been renamed yet.
-const NOT_YET: [&str; 7] =
-    ["accounts", "cluster", "database", "history", "mcp", "simulator", "web"];
+const NOT_YET: [&str; 0] = [];
 
 /// The banned names among these tokens. What follows a dot or a path was named elsewhere. `it` is only the parameter of a
 /// closure that is one expression.

@@ -129,7 +129,7 @@ fn documents(recording: &str, with_books: bool) -> Documents {
             documents.insert(name, parse(&caught_up.frames[0].frame)["data"].take());
         }
     }
-    for record in records.iter().filter(|record| record.brief.sport == Sport::Football) {
+    for record in records.iter().filter(|record| record.summary.sport == Sport::Football) {
         check_record(recording, record, &documents);
     }
     documents
@@ -137,7 +137,7 @@ fn documents(recording: &str, with_books: bool) -> Documents {
 
 /// A figure of football is the same in a match's record and in its document, if it has one.
 fn check_record(recording: &str, record: &MatchRecord, documents: &Documents) {
-    let MatchSummary { id, score, half_time, extra_time, penalties, .. } = &*record.brief;
+    let MatchSummary { id, score, half_time, extra_time, penalties, .. } = &*record.summary;
     let Some(document) = documents.get(&format!("football/{id}")) else { return };
     let in_document = |part: &Value| pair(part, ["home", "away"]);
     let shown = &document["score"];

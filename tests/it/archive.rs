@@ -70,7 +70,7 @@ async fn check_consistent(pool: &AnyPool, when: &str) {
 /// By id: the number of archived incidents and points of each match.
 async fn item_counts(archive: &Archive) -> BTreeMap<u64, usize> {
     archive.reload().await.expect("the archive is read");
-    let all = archive.find(&MatchQuery::default()).briefs;
+    let all = archive.find(&MatchQuery::default()).summaries;
     let ids: Vec<_> = all.iter().map(|summary| summary.id).collect();
     let records = archive.records_without_detail(&ids).await.expect("they are read");
     let size = |play: &PlayRecord| match play {
@@ -78,7 +78,7 @@ async fn item_counts(archive: &Archive) -> BTreeMap<u64, usize> {
         PlayRecord::Tennis(tennis) => tennis.points.len(),
         PlayRecord::Scoreboard(_) | PlayRecord::Race(_) | PlayRecord::None => 0,
     };
-    records.iter().map(|record| (record.brief.id, size(&record.play))).collect()
+    records.iter().map(|record| (record.summary.id, size(&record.play))).collect()
 }
 
 async fn openings(archive: &Archive) -> BTreeMap<u64, (String, i64)> {

@@ -92,7 +92,7 @@ async fn check_tables(database: &TestDatabase) {
     };
     let mut tables: BTreeMap<u64, BTreeMap<u64, u32>> = BTreeMap::new();
     let mut goals: BTreeMap<u64, i64> = BTreeMap::new();
-    for summary in archive.find(&query).briefs {
+    for summary in archive.find(&query).summaries {
         let league = summary.competition.expect("a league");
         let (sides, score) = (summary.sides.expect("two sides"), summary.score.expect("a score"));
         for side in 0..2 {

@@ -101,7 +101,7 @@ async fn archived_matches(db: &Path) -> Vec<Arc<MatchRecord>> {
     let database = Database::open_existing(&DatabaseName::from(db)).await.expect("a database");
     let archive = Archive::open(&database).await.expect("an archive");
     let found = archive.find(&MatchQuery::default());
-    let mut ids: Vec<_> = found.briefs.iter().map(|summary| summary.id).collect();
+    let mut ids: Vec<_> = found.summaries.iter().map(|summary| summary.id).collect();
     ids.sort_unstable();
     let records = archive.records(&ids).await.expect("records");
     assert_eq!(records.len(), found.count, "a record for each brief");
@@ -203,7 +203,7 @@ fn check_all(records: &[Arc<MatchRecord>]) {
     check_events(find_record(records, "statsperform", &hamburg), STATSPERFORM);
     let shootout = find_record(records, "wyscout", "2058009");
     check_events(shootout, SHOOTOUT);
-    assert_eq!(shootout.brief.penalties, Some([3, 4]));
+    assert_eq!(shootout.summary.penalties, Some([3, 4]));
     check_line_ups(records);
     check_answer(records);
     check_tennis(records);
@@ -221,9 +221,9 @@ fn check_season(records: &[Arc<MatchRecord>], season: &str, bookmaker: &str, col
     assert_eq!(json!(played.len()), sheet["rows"], "matches of {name}");
     let (mut goals, mut cards, mut prices) = ([0; 2], [0; 2], [0.0; 3]);
     for record in played {
-        assert_eq!(record.brief.status, Status::Finished, "{:?}", record.refs);
-        assert!(record.brief.referee.is_some(), "a referee of {:?}", record.refs);
-        let score = record.brief.score.expect("a score");
+        assert_eq!(record.summary.status, Status::Finished, "{:?}", record.refs);
+        assert!(record.summary.referee.is_some(), "a referee of {:?}", record.refs);
+        let score = record.summary.score.expect("a score");
         for side in [0, 1] {
             goals[side] += score[side];
             cards[side] += football(record).stats[side]["yellow_cards"];
@@ -303,10 +303,10 @@ fn check_events(record: &MatchRecord, file: &str) {
     expected.sort_unstable();
     assert_eq!(substitutions, expected, "substitutions of {file}");
 
-    let score = record.brief.score.expect("a score");
+    let score = record.summary.score.expect("a score");
     let expected = ["home", "away"].map(|side| sheet["final_score"][side].as_u64());
     assert_eq!(score.map(|goals| Some(u64::from(goals))), expected, "score of {file}");
-    assert_eq!(record.brief.status, Status::Finished, "{file}");
+    assert_eq!(record.summary.status, Status::Finished, "{file}");
 }
 
 fn check_line_ups(records: &[Arc<MatchRecord>]) {
@@ -320,14 +320,14 @@ fn check_line_ups(records: &[Arc<MatchRecord>]) {
         assert_eq!(json!(line_up.players.len()), team["players"], "{name}");
         assert_eq!(line_up.players.iter().filter(|it| it.starter).count(), 11, "{name}");
     }
-    assert_eq!(record.brief.start, None, "nothing says when it was");
+    assert_eq!(record.summary.start, None, "nothing says when it was");
 }
 
 fn check_answer(records: &[Arc<MatchRecord>]) {
     for fixture in sheet(ANSWER)["fixtures"].as_array().expect("fixtures") {
         let record = find_record(records, "api-football", &fixture["id"].to_string());
         let pair = |score: &Value| json!([score["home"], score["away"]]);
-        let summary = &record.brief;
+        let summary = &record.summary;
         assert_eq!(json!(summary.score), pair(&fixture["goals"]));
         assert_eq!(json!(summary.penalties), pair(&fixture["score"]["penalty"]));
         assert_eq!(json!(summary.half_time), pair(&fixture["score"]["halftime"]));
@@ -348,7 +348,7 @@ fn check_tennis(records: &[Arc<MatchRecord>]) {
     let expected = slam["sets_by_replay"].as_array().expect("sets").iter();
     assert_eq!(sets, expected.map(|set| set["games"].clone()).collect::<Vec<_>>());
     assert_eq!(json!(tennis.points.len()), slam["points"]);
-    assert_eq!(record.brief.winner.map(|winner| json!(winner + 1)), Some(slam["winner"].clone()));
+    assert_eq!(record.summary.winner.map(|winner| json!(winner + 1)), Some(slam["winner"].clone()));
     for row in sheet(STRINGS)["matches"].as_array().expect("matches") {
         let record = find_record(records, "pointbypoint-strings", &row["pbp_id"].to_string());
         let PlayRecord::Tennis(tennis) = &record.play else { panic!("{:?}", record.play) };

@@ -56,7 +56,7 @@ struct Offers {
 impl Entitlement {
     #[must_use]
     pub fn new(prices: Prices) -> Self {
-        let offers = Offers::of(prices.now());
+        let offers = Offers::new(prices.now());
         Self { prices, offers: Arc::new(Mutex::new(offers)) }
     }
 
@@ -75,7 +75,7 @@ impl Entitlement {
     fn offers(&self, catalogue: &Arc<Catalogue>) -> Arc<[Offer]> {
         let mut offers = self.offers.lock().unwrap_or_else(PoisonError::into_inner);
         if !Arc::ptr_eq(&offers.catalogue, catalogue) {
-            *offers = Offers::of(Arc::clone(catalogue));
+            *offers = Offers::new(Arc::clone(catalogue));
         }
         Arc::clone(&offers.offers)
     }
@@ -118,7 +118,7 @@ impl Entitlement {
 }
 
 impl Offers {
-    fn of(catalogue: Arc<Catalogue>) -> Self {
+    fn new(catalogue: Arc<Catalogue>) -> Self {
         let offers = SOLD.map(|(addon, class)| {
             let price = catalogue.price(addon, false);
             let name = match addon {

@@ -47,8 +47,8 @@ mod tests {
         assert!(!is_known(&headers, "\"k3-8\""), "no condition");
         headers.insert(IF_NONE_MATCH, "W/\"a\", \"b\"".parse().unwrap());
         headers.append(IF_NONE_MATCH, "W/\"k3-8\"".parse().unwrap());
-        for known in ["\"a\"", "W/\"b\"", "\"k3-8\"", "W/\"k3-8\""] {
-            assert!(is_known(&headers, known), "{known}");
+        for header in ["\"a\"", "W/\"b\"", "\"k3-8\"", "W/\"k3-8\""] {
+            assert!(is_known(&headers, header), "{header}");
         }
         for unknown in ["\"k3\"", "k3-8", "\"c\"", "*"] {
             assert!(!is_known(&headers, unknown), "{unknown}");

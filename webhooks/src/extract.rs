@@ -412,9 +412,9 @@ mod tests {
             Extractor::extract_prices(&record, |_| true, &mut updates);
             let mut books = updates.into_iter().filter_map(|update| update.book);
             let book = books.next()?;
-            let row = |it: SelectionPrice| {
-                let price = it.price.map(|price| price.to_string());
-                (it.market, it.selection, price, it.bookmaker)
+            let row = |selection: SelectionPrice| {
+                let price = selection.price.map(|price| price.to_string());
+                (selection.market, selection.selection, price, selection.bookmaker)
             };
             Some((book.selections.into_iter().map(row).collect::<Vec<_>>(), book.removed))
         };

@@ -90,20 +90,20 @@ mod tests {
     async fn device_cookie_is_valid_for_one_address_until_it_expires() {
         on_each(async |database| {
             let config = AccountsConfig { device_days: 2, ..AccountsConfig::default() };
-            let accounts = Accounts::of(database, &config).await.unwrap();
+            let accounts = Accounts::new(database, &config).await.unwrap();
             let (me, you) = ("me@x.org", "you@x.org");
             let email = |text: &str| Email::parse(text).unwrap();
             let cookie = accounts.new_device(&email(me), 7_000_000).unwrap();
-            let known = |cookie: &str, whose, now| accounts.device(cookie, &email(whose), now);
-            assert!(known(&cookie, me, 8_000_000).is_some());
-            assert_eq!(known(&cookie, you, 8_000_000), None, "of another account");
-            assert_eq!(known(&cookie, me, 7_000_000 + 2 * DAY_US), None, "too old");
+            let device = |cookie: &str, whose, now| accounts.device(cookie, &email(whose), now);
+            assert!(device(&cookie, me, 8_000_000).is_some());
+            assert_eq!(device(&cookie, you, 8_000_000), None, "of another account");
+            assert_eq!(device(&cookie, me, 7_000_000 + 2 * DAY_US), None, "too old");
             let other = accounts.new_device(&email(me), 7_000_000).unwrap();
-            assert_ne!(known(&cookie, me, 8_000_000), known(&other, me, 8_000_000));
+            assert_ne!(device(&cookie, me, 8_000_000), device(&other, me, 8_000_000));
             let later = cookie.replacen('7', "8", 1);
             let longer = format!("{cookie}0");
             for forged in ["", ".", "..", "7.00.00", &cookie[1..], &*longer, &*later] {
-                assert_eq!(known(forged, me, 8_000_000), None, "{forged}");
+                assert_eq!(device(forged, me, 8_000_000), None, "{forged}");
             }
         })
         .await;

@@ -131,7 +131,7 @@ mod tests {
     const NOW: Micros = 1_788_280_000_000_000;
 
     async fn with_accounts(database: Database, addresses: &[&str]) -> Accounts {
-        let accounts = Accounts::of(database, &AccountsConfig::default()).await.unwrap();
+        let accounts = Accounts::new(database, &AccountsConfig::default()).await.unwrap();
         for address in addresses {
             accounts.create_key(Some(address), &[(Addon::Sports, 1)], NOW).await.unwrap();
         }

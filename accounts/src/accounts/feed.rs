@@ -58,16 +58,16 @@ impl FeedKeyCache {
 
     /// The database has said what this key allows.
     fn learn(&self, hash: KeyHash, grant: Option<&FeedGrant>) {
-        let mut known = self.lock();
+        let mut state = self.lock();
         let Some(grant) = grant else {
-            known.grants.remove(&hash);
+            state.grants.remove(&hash);
             return;
         };
-        while known.grants.len() >= KNOWN_MAX && !known.grants.contains_key(&hash) {
-            let Some(victim) = known.grants.keys().next().copied() else { break };
-            known.grants.remove(&victim);
+        while state.grants.len() >= KNOWN_MAX && !state.grants.contains_key(&hash) {
+            let Some(victim) = state.grants.keys().next().copied() else { break };
+            state.grants.remove(&victim);
         }
-        known.grants.insert(hash, grant.clone());
+        state.grants.insert(hash, grant.clone());
     }
 
     fn database_failed(&self) {
@@ -168,12 +168,12 @@ impl Accounts {
         let reading = self.shared.store.feed_key_by_prefix(key.prefix());
         let stored = match keys.get(&hash) {
             None => reading.await?,
-            Some(known) if keys.has_database_failed() => return Ok(Some(known)),
-            Some(known) => match within(ANSWER_WITHIN, reading).await {
+            Some(cached) if keys.has_database_failed() => return Ok(Some(cached)),
+            Some(cached) => match within(ANSWER_WITHIN, reading).await {
                 Ok(stored) => stored,
                 Err(_) => {
                     keys.database_failed();
-                    return Ok(Some(known));
+                    return Ok(Some(cached));
                 }
             },
         };
@@ -233,7 +233,7 @@ mod tests {
     #[tokio::test]
     async fn feed_key_is_valid_for_its_source_until_revoked() {
         on_each(async |database| {
-            let accounts = Accounts::of(database, &AccountsConfig::default()).await.unwrap();
+            let accounts = Accounts::new(database, &AccountsConfig::default()).await.unwrap();
             let key = accounts.create_feed_key("acme", false, None, 1).await.unwrap();
             let other = accounts.create_feed_key("acme", true, Some(30_000), 2).await.unwrap();
             let client = accounts.create_key(None, &[], 3).await.unwrap();

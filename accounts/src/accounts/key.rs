@@ -157,7 +157,7 @@ pub(super) struct Pepper {
 
 impl Pepper {
     pub(super) fn new(secret: String) -> Self {
-        Self::of(Zeroizing::new(secret))
+        Self::from_secret(Zeroizing::new(secret))
     }
 
     pub(super) fn generate() -> Result<Self, EntropyError> {
@@ -165,10 +165,10 @@ impl Pepper {
         getrandom::fill(&mut *random)?;
         let mut pepper = Zeroizing::new(String::with_capacity(64));
         HEXLOWER.encode_append(&*random, &mut pepper);
-        Ok(Self::of(pepper))
+        Ok(Self::from_secret(pepper))
     }
 
-    fn of(secret: Zeroizing<String>) -> Self {
+    fn from_secret(secret: Zeroizing<String>) -> Self {
         let begun =
             Hmac::new_from_slice(secret.as_bytes()).expect("HMAC takes a key of any length");
         Self { secret, begun }

@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn signature_is_valid_for_one_link_of_one_kind_with_one_secret() {
         let text = key(1).text("verify", 7, 100);
-        let good = |key: &LinkKey, kind, of| key.signed(&text, kind, &of);
+        let good = |key: &LinkKey, kind, expected| key.signed(&text, kind, &expected);
         assert!(good(&key(1), LinkKind::Verify, link(LinkKind::Verify, 7, 100)));
         assert!(!good(&key(2), LinkKind::Verify, link(LinkKind::Verify, 7, 100)));
         assert!(!good(&key(1), LinkKind::Verify, link(LinkKind::Verify, 8, 100)));

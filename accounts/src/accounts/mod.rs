@@ -186,7 +186,7 @@ impl Accounts {
         db: &DatabaseName,
         config: &AccountsConfig,
     ) -> Result<Self, AccountsError> {
-        Self::of(Database::open(db).await?, config).await
+        Self::new(Database::open(db).await?, config).await
     }
 
     /// Opens an existing database.
@@ -198,7 +198,7 @@ impl Accounts {
         db: &DatabaseName,
         config: &AccountsConfig,
     ) -> Result<Self, AccountsError> {
-        Self::of(Database::open_existing(db).await?, config).await
+        Self::new(Database::open_existing(db).await?, config).await
     }
 
     /// The accounts in this database.
@@ -206,7 +206,7 @@ impl Accounts {
     /// # Errors
     ///
     /// If its keys were hashed with another pepper, or if the store fails.
-    pub async fn of(database: Database, config: &AccountsConfig) -> Result<Self, AccountsError> {
+    pub async fn new(database: Database, config: &AccountsConfig) -> Result<Self, AccountsError> {
         let store = AccountStore::new(database);
         let pepper = pepper(&store, config).await?;
         let latest_broadcast = Mutex::new(store.latest_change().await?);

@@ -53,8 +53,8 @@ impl Networks {
 /// In CIDR notation, a single address without its prefix; separated by spaces.
 impl fmt::Display for Networks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (place, network) in self.0.iter().flat_map(|networks| networks.iter()).enumerate() {
-            let space = if place == 0 { "" } else { " " };
+        for (index, network) in self.0.iter().flat_map(|networks| networks.iter()).enumerate() {
+            let space = if index == 0 { "" } else { " " };
             match network.prefix_len() == network.max_prefix_len() {
                 true => write!(f, "{space}{}", network.addr())?,
                 false => write!(f, "{space}{network}")?,

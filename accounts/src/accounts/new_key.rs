@@ -45,8 +45,8 @@ impl NewKeys {
 
     fn take(&self, account: AccountId, kind: NewKeyKind, now: Micros) -> Option<Key> {
         let mut waiting = self.lock();
-        let place = waiting.iter().position(|it| it.is(account, kind))?;
-        let found = waiting.remove(place)?;
+        let index = waiting.iter().position(|it| it.is(account, kind))?;
+        let found = waiting.remove(index)?;
         (now.saturating_sub(found.made) < self.age_max).then_some(found.key)
     }
 

@@ -157,8 +157,8 @@ impl FromIterator<Scope> for Scopes {
 /// The names, separated by spaces.
 impl fmt::Display for Scopes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (place, scope) in self.iter().enumerate() {
-            let space = if place == 0 { "" } else { " " };
+        for (index, scope) in self.iter().enumerate() {
+            let space = if index == 0 { "" } else { " " };
             write!(f, "{space}{scope}")?;
         }
         Ok(())

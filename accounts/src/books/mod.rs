@@ -47,7 +47,7 @@ pub struct LedgerStore<'a> {
 }
 
 impl<'a> LedgerStore<'a> {
-    pub fn of(database: &'a Database) -> Self {
+    pub fn new(database: &'a Database) -> Self {
         Self { database }
     }
 

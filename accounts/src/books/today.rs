@@ -24,7 +24,7 @@ impl DailyFigures {
     ///
     /// If the store fails.
     pub async fn read(database: &Database, now: Micros) -> Result<Self, sqlx::Error> {
-        let since = Day::of(now).start();
+        let since = Day::at(now).start();
         let (waiting, failed): (i64, i64) = sqlx::query_as(
             "SELECT (SELECT count(*) FROM mails WHERE sent_us IS NULL AND failed_us IS NULL), \
              (SELECT count(*) FROM mails WHERE failed_us >= $1)",
@@ -40,7 +40,7 @@ impl DailyFigures {
         .fetch_one(database.pool())
         .await?;
         let sums =
-            LedgerStore::of(database).sums(&LedgerFilter { since, ..LedgerFilter::all() }).await?;
+            LedgerStore::new(database).sums(&LedgerFilter { since, ..LedgerFilter::all() }).await?;
         Ok(Self {
             mails_waiting: waiting.unsigned_abs(),
             mails_failed: failed.unsigned_abs(),

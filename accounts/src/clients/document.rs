@@ -75,7 +75,7 @@ impl Client {
     #[must_use]
     pub fn redirect(&self, requested: &str) -> Option<RedirectUri> {
         let requested = RedirectUri::parse(requested)?;
-        self.redirects.iter().any(|own| own.covers(&requested)).then_some(requested)
+        self.redirects.iter().any(|registered| registered.covers(&requested)).then_some(requested)
     }
 }
 

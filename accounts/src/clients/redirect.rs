@@ -54,7 +54,7 @@ impl RedirectUri {
             let mut url = url.clone();
             url.set_port(None).ok().map(|()| url)
         };
-        without_port(&self.url).is_some_and(|own| Some(own) == without_port(&requested.url))
+        without_port(&self.url).is_some_and(|url| Some(url) == without_port(&requested.url))
     }
 
     #[must_use]
@@ -115,8 +115,12 @@ mod tests {
 
     #[test]
     fn redirects_match_exactly_except_for_the_port_of_loopback() {
-        let check = |own: &str, requested: &str, expected: bool| {
-            assert_eq!(uri(own).covers(&uri(requested)), expected, "{own} {requested}");
+        let check = |registered: &str, requested: &str, expected: bool| {
+            assert_eq!(
+                uri(registered).covers(&uri(requested)),
+                expected,
+                "{registered} {requested}"
+            );
         };
         check("https://app.example/cb", "https://app.example/cb", true);
         check("https://app.example/cb", "https://app.example/cb/", false);

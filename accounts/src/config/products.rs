@@ -108,11 +108,11 @@ impl ProductsConfig {
             return Err(("products.countries", "all three prices with another currency"));
         }
         let or =
-            |own: &Option<String>, general: &String| own.clone().unwrap_or_else(|| general.clone());
+            |set: &Option<String>, general: &String| set.clone().unwrap_or_else(|| general.clone());
         // Beside another price or in another currency, a Founder rate may be the higher one.
-        let founder = |own: &Option<String>, price: &Option<String>, general| match own {
+        let founder = |set: &Option<String>, price: &Option<String>, general| match set {
             None if is_other || price.is_some() => String::new(),
-            own => or(own, general),
+            set => or(set, general),
         };
         Ok(Self {
             currency: or(currency, &self.currency),

@@ -435,8 +435,8 @@ mod tests {
         assert_eq!(passing(9, |_| limits.register(address(1), "me@x.org")), 2);
         assert_eq!(passing(9, |_| limits.mail(address(1), "me@x.org", None)), 0, "it is the same");
         assert_eq!(passing(9, |_| limits.mail(address(1), "you@x.org", None)), 2);
-        let known = Some(Device::of_test(1));
-        assert_eq!(passing(9, |_| limits.mail(address(1), "me@x.org", known)), 2);
+        let device = Some(Device::of_test(1));
+        assert_eq!(passing(9, |_| limits.mail(address(1), "me@x.org", device)), 2);
     }
 
     #[tokio::test]

@@ -92,7 +92,7 @@ impl RenderedEmail {
             expires: link.map_or_else(String::new, |link| day_and_time(link.expires)),
             receipt: context.receipt.as_ref().map(Receipt::text),
         };
-        let text = TextTemplate::of(context.kind, &facts).render()?;
+        let text = TextTemplate::new(context.kind, &facts).render()?;
         let subject = subject(context.kind, sender.name());
         let paragraphs = text.split("\n\n").map(str::trim).collect();
         let html = HtmlTemplate { subject: &subject, paragraphs, link: facts.link }.render()?;

@@ -52,7 +52,7 @@ pub(super) struct HtmlTemplate<'a> {
 }
 
 impl<'a> TextTemplate<'a> {
-    pub(super) fn of(kind: MailKind, it: &'a TemplateFields<'a>) -> Self {
+    pub(super) fn new(kind: MailKind, it: &'a TemplateFields<'a>) -> Self {
         match kind {
             MailKind::Verify => Self::Verify { it },
             MailKind::AlreadyRegistered => Self::AlreadyRegistered { it },

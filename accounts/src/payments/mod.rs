@@ -106,7 +106,7 @@ impl Payments {
             shared: Arc::new(Shared {
                 accounts: accounts.clone(),
                 prices,
-                store: PaymentStore::new(accounts.database().clone(), ReceiptTerms::of(config)),
+                store: PaymentStore::new(accounts.database().clone(), ReceiptTerms::new(config)),
                 public_url: public_url.to_owned(),
                 methods: providers.iter().map(Provider::method).collect(),
                 providers,
@@ -355,22 +355,22 @@ impl Payments {
     /// Records a status that did not come from a webhook.
     async fn apply(
         &self,
-        of: &Order,
+        order: &Order,
         status: &ProviderStatus,
         now: Micros,
     ) -> Result<Order, PaymentError> {
-        let (order, _) = self.record_status(of, status, None, now).await?;
+        let (order, _) = self.record_status(order, status, None, now).await?;
         Ok(order)
     }
 
     async fn record_status(
         &self,
-        of: &Order,
+        order: &Order,
         status: &ProviderStatus,
         event: Option<EventKey<'_>>,
         now: Micros,
     ) -> Result<(Order, ApplyOutcome), sqlx::Error> {
-        let (order, applied) = self.shared.store.apply(of, status, event, now).await?;
+        let (order, applied) = self.shared.store.apply(order, status, event, now).await?;
         match &applied {
             ApplyOutcome::Days(days) => {
                 info!(
@@ -448,8 +448,8 @@ fn providers(config: &PaymentsConfig) -> Result<Vec<Provider>, SetupError> {
     Ok(providers)
 }
 
-fn secret(name: &'static str, of: &SecretRef) -> Result<Secret, SetupError> {
-    let secret = of.resolve().map_err(|source| SetupError::Secret { name, source })?;
+fn secret(name: &'static str, reference: &SecretRef) -> Result<Secret, SetupError> {
+    let secret = reference.resolve().map_err(|source| SetupError::Secret { name, source })?;
     if secret.expose().is_empty() {
         return Err(SetupError::Empty { name });
     }

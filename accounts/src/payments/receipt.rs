@@ -23,7 +23,7 @@ pub(super) struct ReceiptTerms {
 }
 
 impl ReceiptTerms {
-    pub(super) fn of(config: &PaymentsConfig) -> Self {
+    pub(super) fn new(config: &PaymentsConfig) -> Self {
         Self { seller: config.seller.clone(), tax_percent: config.tax_percent }
     }
 }
@@ -49,7 +49,7 @@ pub struct Receipt {
 
 impl Receipt {
     /// `None` for an order that is not paid.
-    pub(super) fn of(order: &Order, terms: &ReceiptTerms) -> Option<Self> {
+    pub(super) fn for_order(order: &Order, terms: &ReceiptTerms) -> Option<Self> {
         Some(Self {
             order: order.id.clone(),
             what: order.title(),

@@ -89,7 +89,7 @@ impl PaymentStore {
 
     /// The receipt of an order; `None` if it is not paid.
     pub(super) fn receipt(&self, order: &Order) -> Option<Receipt> {
-        Receipt::of(order, &self.receipts)
+        Receipt::for_order(order, &self.receipts)
     }
 
     pub(super) async fn begin(&self) -> Result<Transaction<'static, Any>, sqlx::Error> {
@@ -210,14 +210,14 @@ impl PaymentStore {
     /// the event, all or nothing.
     pub(super) async fn apply(
         &self,
-        of: &Order,
+        snapshot: &Order,
         status: &ProviderStatus,
         event: Option<EventKey<'_>>,
         now: Micros,
     ) -> Result<(Order, ApplyOutcome), sqlx::Error> {
         let mut tx = self.begin().await?;
-        ledger::lock(&mut tx, of.account).await?;
-        let mut order = order(&mut tx, &of.id).await?.ok_or(sqlx::Error::RowNotFound)?;
+        ledger::lock(&mut tx, snapshot.account).await?;
+        let mut order = order(&mut tx, &snapshot.id).await?.ok_or(sqlx::Error::RowNotFound)?;
         if let Some(event) = event
             && knows(&mut tx, event).await?
         {
@@ -280,7 +280,7 @@ async fn mail_receipt(
             .bind(order.account.0)
             .fetch_optional(&mut *tx)
             .await?;
-    let receipt = Receipt::of(order, receipts);
+    let receipt = Receipt::for_order(order, receipts);
     if let (Some(address), Some(receipt)) = (address.flatten(), receipt) {
         let kind = if back { MailKind::Refund } else { MailKind::Receipt };
         mail::enqueue_receipt(tx, &address, kind, &receipt, now).await?;

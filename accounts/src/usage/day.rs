@@ -15,7 +15,7 @@ pub struct Day(pub i64);
 impl Day {
     /// The day of this moment.
     #[must_use]
-    pub fn of(now: Micros) -> Self {
+    pub fn at(now: Micros) -> Self {
         Self(now.div_euclid(DAY_US))
     }
 
@@ -46,7 +46,7 @@ impl Day {
             if left == 0 {
                 return None;
             }
-            let day = Self::of(end.saturating_sub(1));
+            let day = Self::at(end.saturating_sub(1));
             // If a span begins in the middle of a millisecond, the first day gets all of it.
             let within = u64::try_from(end.saturating_sub(day.start())).unwrap_or(0).div_ceil(1000);
             let share = left.min(within.max(1));
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn day_is_formatted_as_date() {
-        let check = |now, date: &str| assert_eq!(Day::of(now).to_string(), date);
+        let check = |now, date: &str| assert_eq!(Day::at(now).to_string(), date);
         check(0, "1970-01-01");
         check(-1, "1969-12-31");
         check(1_787_011_199_999_999, "2026-08-17");

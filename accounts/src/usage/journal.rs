@@ -366,7 +366,7 @@ fn is_at(file: &File, path: &Path) -> bool {
         use std::os::unix::fs::MetadataExt;
         let id = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
         match (file.metadata(), fs::metadata(path)) {
-            (Ok(own), Ok(there)) => id(own) == id(there),
+            (Ok(opened), Ok(there)) => id(opened) == id(there),
             _ => false,
         }
     }
@@ -492,13 +492,13 @@ mod tests {
         #[test]
         fn damage_costs_one_entry(
             entries in entries(),
-            place in any::<prop::sample::Index>(),
+            index in any::<prop::sample::Index>(),
             change in 1_u8..=255,
         ) {
             prop_assume!(!entries.is_empty());
             let mut bytes = bytes_of(&entries);
-            let place = place.index(bytes.len());
-            bytes[place] ^= change;
+            let index = index.index(bytes.len());
+            bytes[index] ^= change;
             let read = all(&bytes);
             prop_assert_eq!(read.len(), entries.len() - 1);
             prop_assert!(read.iter().all(|entry| entries.contains(entry)));

@@ -103,7 +103,7 @@ impl Meter {
     /// `writer`: a random number that distinguishes this process's flushes from others'.
     #[must_use]
     pub fn new(database: Database, config: &UsageConfig, writer: i64) -> Self {
-        Self::of(database, config, Quotas::Alone, None, Flusher::new(writer, 0))
+        Self::with_parts(database, config, Quotas::Alone, None, Flusher::new(writer, 0))
     }
 
     /// Like [`Self::new`], with a journal in this file. First restores the counts that were not flushed
@@ -129,7 +129,7 @@ impl Meter {
                     "cannot use the usage journal: counts since the last flush are lost if the hub is killed"
                 );
                 let flusher = Flusher::new(writer, 0);
-                return Ok(Self::of(database, config, quotas, None, flusher));
+                return Ok(Self::with_parts(database, config, quotas, None, flusher));
             }
         };
         let recovered = Recovered::read(&opened.bytes);
@@ -146,7 +146,7 @@ impl Meter {
         let writer = last_writer.unwrap_or(writer);
         let journal = Journal::new(opened, writer);
         let flusher = Flusher::new(writer, number);
-        let meter = Self::of(database, config, quotas, Some(journal), flusher);
+        let meter = Self::with_parts(database, config, quotas, Some(journal), flusher);
         if last_writer.is_some() {
             let mut tx = meter.shared.database.begin().await?;
             let last = store::last_flush(&mut tx, writer).await?;
@@ -164,7 +164,7 @@ impl Meter {
         Ok(meter)
     }
 
-    fn of(
+    fn with_parts(
         database: Database,
         config: &UsageConfig,
         quotas: Quotas,
@@ -188,7 +188,7 @@ impl Meter {
     /// Counts a call. Once this returns, the count survives a kill of the process. Calls that are counted
     /// at the same time share a write to the journal.
     pub async fn count_call(&self, account: AccountId, product: Product, call: Call, now: Micros) {
-        let slot = Slot { account, product, day: Day::of(now) };
+        let slot = Slot { account, product, day: Day::at(now) };
         let tally = self.add_unjournaled(slot, call.counts());
         if let Some(tally) = tally {
             self.journal_shared(slot, &tally).await;
@@ -228,7 +228,7 @@ impl Meter {
         product: Product,
         now: Micros,
     ) -> Result<u64, UsageError> {
-        let slot = Slot { account, product, day: Day::of(now) };
+        let slot = Slot { account, product, day: Day::at(now) };
         self.loaded(slot, |tally| tally.calls(), CallTime::beginning(now)).await
     }
 
@@ -249,7 +249,7 @@ impl Meter {
         now: Micros,
     ) -> Result<Option<u64>, UsageError> {
         let time = CallTime::beginning(now);
-        let slot = Slot { account, product, day: Day::of(now) };
+        let slot = Slot { account, product, day: Day::at(now) };
         let (left, tally) = match self.shared.quotas {
             Quotas::Alone => {
                 let reserve = |tally: &Arc<Tally>| (tally.reserve(call, limit), Arc::clone(tally));
@@ -317,7 +317,7 @@ impl Meter {
     /// were returned.
     pub async fn return_leases(&self, before: Micros, now: Micros) -> Result<(), UsageError> {
         let Shared { database, tallies, .. } = &*self.shared;
-        let mut unused = tallies.end_leases(before, Day::of(now));
+        let mut unused = tallies.end_leases(before, Day::at(now));
         if unused.is_empty() {
             return Ok(());
         }
@@ -332,7 +332,7 @@ impl Meter {
     }
 
     fn count(&self, account: AccountId, product: Product, counts: Counts, now: Micros) {
-        self.add(Slot { account, product, day: Day::of(now) }, counts);
+        self.add(Slot { account, product, day: Day::at(now) }, counts);
     }
 
     fn add(&self, slot: Slot, counts: Counts) {
@@ -443,7 +443,7 @@ impl Meter {
         let _between_flushes = self.between_flushes(to).await?;
         let stored = store::days_of(&self.shared.database, account, from, to);
         let stored = within(STATEMENT_MAX, stored).await?;
-        let unstored = self.shared.tallies.of(account, from, to);
+        let unstored = self.shared.tallies.days(account, from, to);
         Ok(report::merged(stored.into_iter().chain(unstored)))
     }
 
@@ -455,7 +455,7 @@ impl Meter {
     ///
     /// If the store fails. Nothing is lost: the counts are part of the next flush.
     pub async fn flush(&self, now: Micros) -> Result<usize, UsageError> {
-        self.flush_on(Day::of(now)).await
+        self.flush_on(Day::at(now)).await
     }
 
     async fn flush_on(&self, today: Day) -> Result<usize, UsageError> {
@@ -476,7 +476,7 @@ impl Meter {
     /// If the store fails; nothing was deleted then.
     pub async fn sweep(&self, now: Micros) -> Result<u64, UsageError> {
         let mut tx = within(STATEMENT_MAX, self.shared.database.begin()).await?;
-        let swept = store::sweep(&mut tx, Day::of(now).before(self.shared.keep_days)).await?;
+        let swept = store::sweep(&mut tx, Day::at(now).before(self.shared.keep_days)).await?;
         within(STATEMENT_MAX, tx.commit()).await?;
         Ok(swept)
     }
@@ -499,7 +499,7 @@ impl fmt::Debug for Meter {
 
 /// The first and the last of the displayed days.
 fn displayed_days(now: Micros) -> (Day, Day) {
-    let today = Day::of(now);
+    let today = Day::at(now);
     (today.before(DAYS_SHOWN - 1), today)
 }
 

@@ -65,9 +65,9 @@ pub(super) async fn add(
 /// The statement that adds this many rows. Only numbers of placeholders are interpolated.
 fn adding(rows: usize) -> String {
     let row = |row: usize| {
-        let place = |place: usize| format!("CAST(${} AS BIGINT)", 7 * row + place);
-        let counts = (3..=7).map(place).collect::<Vec<_>>().join(", ");
-        format!("({}, ${}, {counts})", place(1), 7 * row + 2)
+        let column = |n: usize| format!("CAST(${} AS BIGINT)", 7 * row + n);
+        let counts = (3..=7).map(column).collect::<Vec<_>>().join(", ");
+        format!("({}, ${}, {counts})", column(1), 7 * row + 2)
     };
     let values = (0..rows).map(row).collect::<Vec<_>>().join(", ");
     format!(

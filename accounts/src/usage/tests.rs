@@ -38,7 +38,7 @@ fn calls(calls: u64) -> Counts {
 }
 
 fn used(now: Micros, product: Product, counts: Counts) -> UsageDay {
-    UsageDay { day: Day::of(now), product, counts }
+    UsageDay { day: Day::at(now), product, counts }
 }
 
 /// The stored usage of an account, bypassing the meter.
@@ -103,7 +103,7 @@ async fn last_thirty_days_are_reported_per_account() {
 async fn quota_resets_at_midnight() {
     on_each(async |database| {
         let (meter, account) = (hub(&database), account(&database).await);
-        let late = Day::of(NOON).start() + DAY_US - 1;
+        let late = Day::at(NOON).start() + DAY_US - 1;
         let reserve =
             async |call, now| meter.reserve(account, Product::Tennis, call, 3, now).await.unwrap();
         assert_eq!(reserve(Call::Rest, late).await, Some(2));
@@ -184,7 +184,7 @@ async fn concurrent_calls_never_exceed_the_quota() {
 fn node(database: &Database, config: &UsageConfig) -> Meter {
     let writer = getrandom::u64().unwrap().cast_signed();
     let flusher = Flusher::new(writer, 0);
-    Meter::of(database.clone(), config, Quotas::WithOtherNodes, None, flusher)
+    Meter::with_parts(database.clone(), config, Quotas::WithOtherNodes, None, flusher)
 }
 
 /// Issue 16, point 3: quotas are exact across nodes, while they flush, evict tallies and return what they do not use.
@@ -200,8 +200,8 @@ async fn nodes_together_admit_exactly_the_quota() {
         nodes[0].call(account, Product::Football, NOON);
         nodes[0].flush(NOON).await.unwrap();
         let mut tasks = JoinSet::new();
-        for it in 0..6 {
-            let meter = nodes[it % 3].clone();
+        for round in 0..6 {
+            let meter = nodes[round % 3].clone();
             tasks.spawn(async move {
                 let (mut admitted, mut now) = (0, NOON);
                 // Until nobody has anything left that another could return.
@@ -323,7 +323,8 @@ async fn calls_do_not_queue_for_a_store_that_is_away() {
             let narrow = Database::open_with(database.name(), &config).await.unwrap();
             let only = narrow.pool().acquire().await.unwrap();
             let flusher = Flusher::new(getrandom::u64().unwrap().cast_signed(), 0);
-            let meter = Meter::of(narrow.clone(), &UsageConfig::default(), quotas, None, flusher);
+            let meter =
+                Meter::with_parts(narrow.clone(), &UsageConfig::default(), quotas, None, flusher);
             let reserve = |now| meter.reserve(account, Product::Tennis, Call::Rest, 160, now);
             let (first, second) = tokio::join!(reserve(NOON), reserve(NOON));
             let timed_out = matches!(first, Err(UsageError::Store(sqlx::Error::PoolTimedOut)));
@@ -434,7 +435,7 @@ async fn days_beyond_retention_are_swept() {
         assert_eq!(meter.sweep(NOON).await.unwrap(), 2);
         let remaining: Vec<Day> =
             stored(&database, account).await.iter().map(|day| day.day).collect();
-        assert_eq!(remaining, [Day::of(NOON), Day::of(NOON).before(40)]);
+        assert_eq!(remaining, [Day::at(NOON), Day::at(NOON).before(40)]);
         meter.call(account, Product::Signals, NOON);
         meter.flush(NOON).await.unwrap();
         assert_eq!(meter.sweep(NOON).await.unwrap(), 0);

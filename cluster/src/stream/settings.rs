@@ -109,9 +109,9 @@ fn describe(config: &Config) -> [(&'static str, String); 21] {
     let has_sources = config.sources.as_ref().is_some_and(|sources| !sources.is_empty());
     let republish = config.republish.as_ref().map_or_else(
         || "none".to_owned(),
-        |it| {
-            let headers = if it.headers_only { ", headers only" } else { "" };
-            format!("{} to {}{headers}", it.source, it.destination)
+        |settings| {
+            let headers = if settings.headers_only { ", headers only" } else { "" };
+            format!("{} to {}{headers}", settings.source, settings.destination)
         },
     );
     [

@@ -49,22 +49,22 @@ async fn race(config: &ClusterConfig, log: &Stream, fault: impl AsyncFnOnce()) {
         // From an empty stream on, where 0 must be an expectation like any other.
         let log = Stream::connect(config).await.expect("a server listens");
         writers.push(tokio::spawn(async move {
-            let (mut expected, mut own) = (0, Vec::new());
+            let (mut expected, mut written) = (0, Vec::new());
             let mut number = 0;
-            while (own.len() as u64) < APPENDS {
+            while (written.len() as u64) < APPENDS {
                 number += 1;
                 let id = format!("{writer}-{number}");
                 match append(&log, expected, &term(writer, number), &id).await {
                     Ok(seq) => {
                         assert_eq!(seq, expected + 1);
-                        own.push((seq, id));
+                        written.push((seq, id));
                         expected = seq;
                     }
                     Err(AppendError::Refused { last, .. }) => expected = last,
                     Err(error) => panic!("{error}"),
                 }
             }
-            own
+            written
         }));
     }
     let mut followed = Vec::new();

@@ -58,15 +58,15 @@ fn clock_that_differs_from_the_others_is_found() {
         let server = Server::start(&program, &dir);
         let stream = Stream::connect(&config(&[&server])).await.expect("the server listens");
         let mut beats = Beats::subscribe(&stream).await.expect("it can be subscribed");
-        let of = |node: &'static str, ahead| {
+        let sender = |node: &'static str, ahead| {
             BeatSender::start(&stream, move || Beat { at: now() + ahead, ..beat(node, 1, false) })
         };
-        let _two = [of("a", 0), of("b", 3_600_000_000)];
+        let _two = [sender("a", 0), sender("b", 3_600_000_000)];
         while beats.all().len() < 2 {
             beats.changed().await;
         }
         assert_eq!(beats.clock_offset("b"), None, "either may be wrong");
-        let _third = of("c", 0);
+        let _third = sender("c", 0);
         while beats.all().len() < 3 {
             beats.changed().await;
         }

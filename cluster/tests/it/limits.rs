@@ -20,8 +20,8 @@ fn node_hears_what_was_used_at_another_one() {
         // A report is not repeated: the other node may not be subscribed yet.
         let used = AtomicU64::new(0);
         let here = || vec![(3, used.fetch_add(1, Ordering::Relaxed), 9)];
-        let own = Mutex::new(0);
-        let one = limits::exchange(&stream, "a", here, |_| *own.lock().expect("no panic") += 1);
+        let echoes = Mutex::new(0);
+        let one = limits::exchange(&stream, "a", here, |_| *echoes.lock().expect("no panic") += 1);
         let other = limits::exchange(&stream, "b", Vec::new, |uses| {
             // One is enough.
             heard.try_send(uses).ok();
@@ -33,6 +33,6 @@ fn node_hears_what_was_used_at_another_one() {
         };
         let [(3, whose, 9)] = uses[..] else { panic!("{uses:?}") };
         assert!(whose < used.load(Ordering::Relaxed));
-        assert_eq!(*own.lock().expect("no panic"), 0, "a node does not hear itself");
+        assert_eq!(*echoes.lock().expect("no panic"), 0, "a node does not hear itself");
     });
 }

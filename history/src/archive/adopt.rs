@@ -32,8 +32,8 @@ const AT_ONCE: i64 = 50;
 ///
 /// If the database fails, or the limit of public ids is reached.
 pub async fn adopt(database: &Database, ids: &PublicIds, now: Micros) -> Result<(), IdsError> {
-    let store = ArchiveStore::of(database);
-    let mut directory = Directory::of(store.entities().await?);
+    let store = ArchiveStore::new(database);
+    let mut directory = Directory::new(store.entities().await?);
     let mut count = 0;
     loop {
         let old = sqlx::query("SELECT id FROM archive_matches WHERE id > $1 ORDER BY id LIMIT $2");
@@ -66,12 +66,12 @@ async fn adopt_some(
     for record in store.records(old).await? {
         let record_now = record.renumbered(ids).ok_or(IdsError::TooMany)?;
         let mut rows = HashMap::new();
-        for stored in store.stored_prices(&[record.brief.id]).await? {
-            let stored_now = renumbered(&stored, record_now.brief.id);
+        for stored in store.stored_prices(&[record.summary.id]).await? {
+            let stored_now = renumbered(&stored, record_now.summary.id);
             rows.insert(stored.row.id, stored_now.row.id);
             entries.prices.push(stored_now);
         }
-        moved.push(((record.brief.id, record_now.brief.id), rows));
+        moved.push(((record.summary.id, record_now.summary.id), rows));
         entries.appearances.extend(Appearance::of_record(&record_now).into_values());
         records.push(Arc::new(record_now));
     }
@@ -80,7 +80,7 @@ async fn adopt_some(
     store.number(&mut entries).await?;
     let mut entities = Vec::new();
     for entity in records.iter().flat_map(|record| Entity::of_record(record)) {
-        if let Some(merged) = directory.news(&entity) {
+        if let Some(merged) = directory.merged(&entity) {
             directory.extend(vec![merged.clone()]);
             entities.push(merged);
         }
@@ -110,12 +110,12 @@ async fn adopt_some(
 
 /// The same row under the public id of its match.
 fn renumbered(stored: &StoredPrice, match_id: Key) -> StoredPrice {
-    let OddsRow { bookmaker, market, period, line: of, outcome, price, .. } = &stored.row;
+    let OddsRow { bookmaker, market, period, line, outcome, price, .. } = &stored.row;
     let price = PriceRecord {
         bookmaker: Arc::clone(bookmaker),
         market: Arc::clone(market),
         period: period.clone(),
-        line: *of,
+        line: *line,
         outcome: Arc::clone(outcome),
         price: Some(*price),
         open: false,
@@ -152,14 +152,14 @@ async fn adopt_decisions(database: &Database, ids: &PublicIds) -> Result<(), Ids
             .fetch_all(pool)
             .await?;
     let mut tx = database.begin().await?;
-    for (own, of, with) in bindings {
+    for (local_id, match_id, with) in bindings {
         let with = with.map(number).transpose()?;
         sqlx::query(
             "UPDATE match_bindings SET own = $2, match_id = $3, with_own = $4 WHERE own = $1",
         )
-        .bind(own)
-        .bind(number(own)?)
-        .bind(number(of)?)
+        .bind(local_id)
+        .bind(number(local_id)?)
+        .bind(number(match_id)?)
         .bind(with)
         .execute(&mut *tx)
         .await?;
@@ -225,11 +225,11 @@ mod tests {
             let mut football = football();
             football.line_ups = [Some(line_up(&[player], &[])), None];
             let mut old = record(digest("match", "1"), football);
-            old.brief_mut().competition = Some(digest("competition", "l"));
-            old.brief_mut().sides = Some([home, away]);
+            old.summary_mut().competition = Some(digest("competition", "l"));
+            old.summary_mut().sides = Some([home, away]);
             let named = |id| EntityRef { id, name: "x".into() };
-            old.names.competition = old.brief.competition.map(named);
-            old.names.sides = old.brief.sides.map(|sides| sides.map(named));
+            old.names.competition = old.summary.competition.map(named);
+            old.names.sides = old.summary.sides.map(|sides| sides.map(named));
             old.prices = vec![price("acme", "home", Some(dec!(2.10)))];
             archive.put(&[Arc::new(old.clone())], NOW).await.unwrap();
             let moved = PriceRecord { price: Some(dec!(2)), at: NOW + 1, ..old.prices[0].clone() };
@@ -241,12 +241,16 @@ mod tests {
             for _ in 0..2 {
                 adopt(&database, &ids, NOW + 2).await.unwrap();
                 let archive = Archive::open(&database).await.unwrap();
-                let briefs = archive.find(&MatchQuery::default()).briefs;
-                assert_eq!(briefs.len(), 1);
+                let summaries = archive.find(&MatchQuery::default()).summaries;
+                assert_eq!(summaries.len(), 1);
                 let number = |id| ids.get(Id(id)).unwrap().0;
-                assert_eq!(briefs[0].id, number(old.brief.id), "as a feed's own match will have");
-                assert_eq!(briefs[0].sides, Some([number(home), number(away)]));
-                assert!(briefs[0].season.is_some_and(|id| id <= u64::from(NUMBERS_MAX)));
+                assert_eq!(
+                    summaries[0].id,
+                    number(old.summary.id),
+                    "as a feed's own match will have"
+                );
+                assert_eq!(summaries[0].sides, Some([number(home), number(away)]));
+                assert!(summaries[0].season.is_some_and(|id| id <= u64::from(NUMBERS_MAX)));
                 for kind in EntityKind::ALL {
                     let all = archive.entities(kind, |it| it.id > u64::from(NUMBERS_MAX));
                     assert_eq!(all, [], "{kind:?}");

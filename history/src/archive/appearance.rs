@@ -147,12 +147,12 @@ impl Appearance {
     /// Every player who is in a line-up, in an incident or has statistics, by id.
     pub fn of_record(record: &MatchRecord) -> BTreeMap<Key, Self> {
         let PlayRecord::Football(football) = &record.play else { return BTreeMap::new() };
-        let Some(sides) = record.brief.sides else { return BTreeMap::new() };
+        let Some(sides) = record.summary.sides else { return BTreeMap::new() };
         let mut builder = AppearanceBuilder { record, sides, appearances: BTreeMap::new() };
         builder.line_ups(football);
         builder.tallies(football);
         builder.incidents(football);
-        let status = record.brief.status;
+        let status = record.summary.status;
         // No one played in a walkover, although it has a result.
         if !status.has_begun() || status == Status::Walkover {
             builder.appearances.values_mut().for_each(|it| it.played = false);
@@ -170,16 +170,16 @@ struct AppearanceBuilder<'a> {
 
 impl AppearanceBuilder<'_> {
     /// A player who is reported but in no line-up was on the pitch.
-    fn of(&mut self, player: Key, side: usize) -> &mut Appearance {
+    fn appearance(&mut self, player: Key, side: usize) -> &mut Appearance {
         let team = self.sides[side];
-        let brief = &self.record.brief;
+        let summary = &self.record.summary;
         self.appearances.entry(player).or_insert_with(|| Appearance {
             public_id: None,
-            match_id: brief.id,
+            match_id: summary.id,
             player,
             team,
-            season: brief.season,
-            start: brief.start,
+            season: summary.season,
+            start: summary.start,
             starter: false,
             played: true,
             position: None,
@@ -196,11 +196,11 @@ impl AppearanceBuilder<'_> {
     fn line_ups(&mut self, football: &FootballRecord) {
         for (side, line_up) in football.line_ups.iter().enumerate() {
             for listed in line_up.iter().flat_map(|it| &it.players) {
-                let own = self.of(listed.player.id, side);
-                own.starter = listed.starter;
-                own.played = listed.starter;
-                own.position.clone_from(&listed.position);
-                own.number = listed.number;
+                let appearance = self.appearance(listed.player.id, side);
+                appearance.starter = listed.starter;
+                appearance.played = listed.starter;
+                appearance.position.clone_from(&listed.position);
+                appearance.number = listed.number;
             }
         }
     }
@@ -210,17 +210,17 @@ impl AppearanceBuilder<'_> {
         // with a goal.
         let incidents_name = football.incidents.iter().any(|it| it.player.is_some());
         for reported in &football.players {
-            let Some(side) = place(reported.side) else { continue };
-            let own = self.of(reported.player.id, side);
+            let Some(side) = side_index(reported.side) else { continue };
+            let appearance = self.appearance(reported.player.id, side);
             let count = |name: &str| reported.values.get(name).copied().unwrap_or_default();
-            own.stats.clone_from(&reported.values);
-            own.fouls = count("fouls");
-            own.played |= count("minutes_played") > 0;
+            appearance.stats.clone_from(&reported.values);
+            appearance.fouls = count("fouls");
+            appearance.played |= count("minutes_played") > 0;
             if !incidents_name {
-                own.goals = count("goals");
-                own.assists = count("goal_assist");
-                own.yellow = count("yellow_card");
-                own.red = count("red_card");
+                appearance.goals = count("goals");
+                appearance.assists = count("goal_assist");
+                appearance.yellow = count("yellow_card");
+                appearance.red = count("red_card");
             }
         }
     }
@@ -231,7 +231,7 @@ impl AppearanceBuilder<'_> {
         // Cards come last: by then, all who played are known.
         standing.sort_by_key(|it| CardColour::from_kind(&it.kind).is_some());
         for incident in standing {
-            if let Some(side) = incident.side.and_then(place) {
+            if let Some(side) = incident.side.and_then(side_index) {
                 self.incident(incident, side, football.line_ups[side].as_ref());
             }
         }
@@ -244,13 +244,13 @@ impl AppearanceBuilder<'_> {
             // It counts for the other side.
             ("goal", Some("own_goal")) => self.note(player, 1 - side, |it| it.played = true),
             ("goal", _) => {
-                self.note(player, side, |it| {
-                    it.goals += 1;
-                    it.played = true;
+                self.note(player, side, |appearance| {
+                    appearance.goals += 1;
+                    appearance.played = true;
                 });
-                self.note(assist, side, |it| {
-                    it.assists += 1;
-                    it.played = true;
+                self.note(assist, side, |appearance| {
+                    appearance.assists += 1;
+                    appearance.played = true;
                 });
             }
             ("substitution", _) => {
@@ -275,11 +275,11 @@ impl AppearanceBuilder<'_> {
 
     fn note(&mut self, player: Option<Key>, side: usize, note: impl Fn(&mut Appearance)) {
         if let Some(player) = player {
-            note(self.of(player, side));
+            note(self.appearance(player, side));
         }
     }
 }
 
-fn place(side: u8) -> Option<usize> {
+fn side_index(side: u8) -> Option<usize> {
     (side < 2).then_some(usize::from(side))
 }

@@ -103,8 +103,8 @@ impl Entity {
     /// All entities that a record names.
     #[must_use]
     pub fn of_record(record: &MatchRecord) -> Vec<Self> {
-        let MatchRecord { brief, names, play, .. } = record;
-        let sport = brief.sport;
+        let MatchRecord { summary, names, play, .. } = record;
+        let sport = summary.sport;
         let text = |text: &Option<Arc<str>>| text.as_ref().map(|text| text.to_string());
         let mut all = Vec::new();
         if let Some(competition) = &names.competition {
@@ -117,7 +117,7 @@ impl Entity {
         }
         if let Some(season) = &names.season {
             let season = Self::new(EntityKind::Season, sport, season);
-            all.push(Self { parent: brief.competition, ..season });
+            all.push(Self { parent: summary.competition, ..season });
         }
         let side = if sport.is_of_players() { EntityKind::Player } else { EntityKind::Team };
         let sides = names.sides.iter().flatten().zip(&names.side_countries);
@@ -130,8 +130,8 @@ impl Entity {
         let venue = names.venue.iter().map(|it| Self::new(EntityKind::Venue, sport, it));
         all.extend(venue.map(|venue| venue.with("city", text(&names.city))));
         all.extend(names.referee.iter().map(|it| Self::new(EntityKind::Referee, sport, it)));
-        for (place, coach) in names.coaches.iter().enumerate() {
-            let parent = brief.sides.map(|sides| sides[place]);
+        for (index, coach) in names.coaches.iter().enumerate() {
+            let parent = summary.sides.map(|sides| sides[index]);
             let coach = coach.iter().map(|it| Self::new(EntityKind::Manager, sport, it));
             all.extend(coach.map(|coach| Self { parent, ..coach }));
         }
@@ -140,33 +140,33 @@ impl Entity {
     }
 
     fn of_play(record: &MatchRecord, play: &PlayRecord) -> Vec<Self> {
-        let sport = record.brief.sport;
+        let sport = record.summary.sport;
         match play {
             PlayRecord::Football(football) => {
-                let team = |side: usize| record.brief.sides.map(|sides| sides[side]);
+                let team = |side: usize| record.summary.sides.map(|sides| sides[side]);
                 let player = |named: &EntityRef, side: usize| {
                     let player = Self::new(EntityKind::Player, sport, named);
                     Self { parent: team(side), ..player }
                 };
                 // Line-ups come last, because they know most about a player.
                 let mut players = Vec::new();
-                for it in &football.incidents {
-                    let Some(side) = it.side.map(usize::from).filter(|side| *side < 2) else {
+                for incident in &football.incidents {
+                    let Some(side) = incident.side.map(usize::from).filter(|side| *side < 2) else {
                         continue;
                     };
                     // An own goal counts for the other side.
-                    let is_own = it.detail.as_deref() == Some("own_goal");
+                    let is_own = incident.detail.as_deref() == Some("own_goal");
                     let of_player = if is_own { 1 - side } else { side };
-                    players.extend(it.player.iter().map(|named| player(named, of_player)));
-                    players.extend(it.assist.iter().map(|named| player(named, side)));
+                    players.extend(incident.player.iter().map(|named| player(named, of_player)));
+                    players.extend(incident.assist.iter().map(|named| player(named, side)));
                 }
                 let tallies = football.players.iter().filter(|it| it.side < 2);
                 players.extend(tallies.map(|it| player(&it.player, usize::from(it.side))));
                 for (side, line_up) in football.line_ups.iter().enumerate() {
-                    players.extend(line_up.iter().flat_map(|it| &it.players).map(|it| {
-                        Self { country: it.country.clone(), ..player(&it.player, side) }
-                            .with("position", it.position.as_ref().map(|it| it.to_string()))
-                            .with("jersey_number", it.number)
+                    players.extend(line_up.iter().flat_map(|it| &it.players).map(|listed| {
+                        Self { country: listed.country.clone(), ..player(&listed.player, side) }
+                            .with("position", listed.position.as_ref().map(|it| it.to_string()))
+                            .with("jersey_number", listed.number)
                     }));
                 }
                 players
@@ -195,7 +195,7 @@ pub(super) struct Directory {
 }
 
 impl Directory {
-    pub(super) fn of(entities: Vec<Entity>) -> Self {
+    pub(super) fn new(entities: Vec<Entity>) -> Self {
         let mut directory = Self::default();
         directory.extend(entities);
         directory
@@ -229,17 +229,17 @@ impl Directory {
 
     /// The stored entity merged with this one, if that changes anything. Absent properties stay as
     /// they were.
-    pub(super) fn news(&self, reported: &Entity) -> Option<Entity> {
-        let Some(known) = self.entities.get(&(reported.kind, reported.id)) else {
+    pub(super) fn merged(&self, reported: &Entity) -> Option<Entity> {
+        let Some(existing) = self.entities.get(&(reported.kind, reported.id)) else {
             return Some(reported.clone());
         };
-        if known.has_all_of(reported) {
+        if existing.has_all_of(reported) {
             return None;
         }
-        let mut merged = Entity::clone(known);
+        let mut merged = Entity::clone(existing);
         merged.name = Arc::clone(&reported.name);
-        merged.parent = reported.parent.or(known.parent);
-        merged.country = reported.country.clone().or_else(|| known.country.clone());
+        merged.parent = reported.parent.or(existing.parent);
+        merged.country = reported.country.clone().or_else(|| existing.country.clone());
         for (name, value) in reported.about.iter() {
             merged.about.insert(name, value.clone());
         }

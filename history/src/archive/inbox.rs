@@ -69,10 +69,10 @@ impl Inbox {
         let mut pending = self.queue.lock();
         pending.gone.extend(gone);
         for record in records {
-            pending.gone.remove(&record.brief.id);
+            pending.gone.remove(&record.summary.id);
         }
         for record in evicted.iter().chain(records) {
-            pending.records.insert(record.brief.id, Arc::clone(record));
+            pending.records.insert(record.summary.id, Arc::clone(record));
         }
         pending.trail.append(trail);
         pending.since.get_or_insert(now);

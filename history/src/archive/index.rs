@@ -22,7 +22,7 @@ use record::{Key, MatchSummary};
 /// Sorted by start and id; those without a start come last.
 #[derive(Debug, Default)]
 pub struct Index {
-    briefs: FxHashMap<Key, Arc<MatchSummary>>,
+    summaries: FxHashMap<Key, Arc<MatchSummary>>,
     rows: IndexRows,
     postings: FxHashMap<Posting, Vec<SortKey>>,
 }
@@ -39,17 +39,17 @@ enum Posting {
 }
 
 impl Posting {
-    fn all_of(brief: &MatchSummary) -> impl Iterator<Item = Self> {
+    fn all_of(summary: &MatchSummary) -> impl Iterator<Item = Self> {
         // A team on both sides is listed once.
-        let sides = brief.sides.map(|[first, second]| (first, (second != first).then_some(second)));
+        let sides = summary.sides.map(|[one, other]| (one, (other != one).then_some(other)));
         let sides = sides.into_iter().flat_map(|(first, second)| [Some(first), second]).flatten();
-        let [first, second] = brief.coaches;
+        let [first, second] = summary.coaches;
         let coaches = [first, second.filter(|_| second != first)].into_iter().flatten();
         let one = [
-            brief.competition.map(Self::Competition),
-            brief.season.map(Self::Season),
-            brief.venue.map(Self::Venue),
-            brief.referee.map(Self::Referee),
+            summary.competition.map(Self::Competition),
+            summary.season.map(Self::Season),
+            summary.venue.map(Self::Venue),
+            summary.referee.map(Self::Referee),
         ];
         one.into_iter().flatten().chain(sides.map(Self::Team)).chain(coaches.map(Self::Coach))
     }
@@ -57,17 +57,17 @@ impl Posting {
 
 impl Index {
     #[must_use]
-    pub fn of(briefs: Vec<MatchSummary>) -> Self {
+    pub fn new(summaries: Vec<MatchSummary>) -> Self {
         let mut index = Self::default();
-        let mut rows = Vec::with_capacity(briefs.len());
-        for brief in briefs {
-            let brief = Arc::new(brief);
-            if index.briefs.insert(brief.id, Arc::clone(&brief)).is_some() {
+        let mut rows = Vec::with_capacity(summaries.len());
+        for summary in summaries {
+            let summary = Arc::new(summary);
+            if index.summaries.insert(summary.id, Arc::clone(&summary)).is_some() {
                 continue;
             }
-            rows.push(IndexRow::of(&brief));
-            for posting in Posting::all_of(&brief) {
-                index.postings.entry(posting).or_default().push(SortKey::of(&brief));
+            rows.push(IndexRow::new(&summary));
+            for posting in Posting::all_of(&summary) {
+                index.postings.entry(posting).or_default().push(SortKey::new(&summary));
             }
         }
         for orders in index.postings.values_mut() {
@@ -75,31 +75,31 @@ impl Index {
             // Growth by doubling would leave them a third larger, and few continue to grow.
             orders.shrink_to_fit();
         }
-        index.rows = IndexRows::of(rows);
+        index.rows = IndexRows::new(rows);
         index
     }
 
     /// Adds these matches, replacing earlier entries of the same matches.
-    pub fn extend(&mut self, briefs: impl IntoIterator<Item = impl Into<Arc<MatchSummary>>>) {
-        for brief in briefs {
-            let brief: Arc<MatchSummary> = brief.into();
-            let before = self.briefs.insert(brief.id, Arc::clone(&brief));
-            let (row, order) = (IndexRow::of(&brief), SortKey::of(&brief));
+    pub fn extend(&mut self, summaries: impl IntoIterator<Item = impl Into<Arc<MatchSummary>>>) {
+        for summary in summaries {
+            let summary: Arc<MatchSummary> = summary.into();
+            let before = self.summaries.insert(summary.id, Arc::clone(&summary));
+            let (row, order) = (IndexRow::new(&summary), SortKey::new(&summary));
             match &before {
-                Some(before) if SortKey::of(before) == order => self.rows.replace(row),
+                Some(before) if SortKey::new(before) == order => self.rows.replace(row),
                 Some(before) => {
-                    self.rows.remove(SortKey::of(before));
+                    self.rows.remove(SortKey::new(before));
                     self.rows.insert(row);
                 }
                 None => self.rows.insert(row),
             }
             match &before {
                 Some(before)
-                    if SortKey::of(before) == order
-                        && Posting::all_of(before).eq(Posting::all_of(&brief)) => {}
+                    if SortKey::new(before) == order
+                        && Posting::all_of(before).eq(Posting::all_of(&summary)) => {}
                 _ => {
                     before.iter().for_each(|before| self.remove_posting(before));
-                    self.post(&brief);
+                    self.post(&summary);
                 }
             }
         }
@@ -108,33 +108,33 @@ impl Index {
     /// Removes these matches.
     pub fn remove(&mut self, ids: &[Key]) {
         for id in ids {
-            if let Some(brief) = self.briefs.remove(id) {
-                self.rows.remove(SortKey::of(&brief));
-                self.remove_posting(&brief);
+            if let Some(summary) = self.summaries.remove(id) {
+                self.rows.remove(SortKey::new(&summary));
+                self.remove_posting(&summary);
             }
         }
     }
 
-    fn post(&mut self, brief: &MatchSummary) {
-        let order = SortKey::of(brief);
-        for posting in Posting::all_of(brief) {
+    fn post(&mut self, summary: &MatchSummary) {
+        let order = SortKey::new(summary);
+        for posting in Posting::all_of(summary) {
             let orders = self.postings.entry(posting).or_default();
-            if let Err(place) = orders.binary_search(&order) {
+            if let Err(position) = orders.binary_search(&order) {
                 // There are thousands of short ones, which doubling would make a third larger.
                 if orders.len() == orders.capacity() {
                     orders.reserve_exact(orders.len() / 4 + 1);
                 }
-                orders.insert(place, order);
+                orders.insert(position, order);
             }
         }
     }
 
-    fn remove_posting(&mut self, brief: &MatchSummary) {
-        let order = SortKey::of(brief);
-        for posting in Posting::all_of(brief) {
+    fn remove_posting(&mut self, summary: &MatchSummary) {
+        let order = SortKey::new(summary);
+        for posting in Posting::all_of(summary) {
             if let Some(orders) = self.postings.get_mut(&posting) {
-                if let Ok(place) = orders.binary_search(&order) {
-                    orders.remove(place);
+                if let Ok(position) = orders.binary_search(&order) {
+                    orders.remove(position);
                 }
                 if orders.is_empty() {
                     self.postings.remove(&posting);
@@ -144,8 +144,8 @@ impl Index {
     }
 
     #[must_use]
-    pub fn brief(&self, id: Key) -> Option<Arc<MatchSummary>> {
-        self.briefs.get(&id).map(Arc::clone)
+    pub fn summary(&self, id: Key) -> Option<Arc<MatchSummary>> {
+        self.summaries.get(&id).map(Arc::clone)
     }
 
     #[must_use]
@@ -163,7 +163,7 @@ impl Index {
             while other.next_if(|other| other < order).is_some() {}
             other.peek() == Some(order)
         });
-        met.filter_map(|order| self.briefs.get(&order.id)).map(Arc::clone).collect()
+        met.filter_map(|order| self.summaries.get(&order.id)).map(Arc::clone).collect()
     }
 
     fn orders(&self, posting: Posting) -> &[SortKey] {
@@ -173,25 +173,25 @@ impl Index {
     /// Like [`Self::find`], but the matches in `fresh` override the stored ones.
     #[must_use]
     pub fn find_under(&self, fresh: &[Arc<MatchSummary>], query: &MatchQuery) -> MatchPage {
-        let known: FxHashSet<Key> = fresh.iter().map(|brief| brief.id).collect();
-        let news = fresh.iter().filter(|brief| query.selects(brief));
-        let news = news.map(|brief| (SortKey::of(brief), brief)).collect();
-        let mut page = PageBuilder::new(query.window, query.newest_first, news);
+        let fresh_ids: FxHashSet<Key> = fresh.iter().map(|summary| summary.id).collect();
+        let selected = fresh.iter().filter(|summary| query.selects(summary));
+        let selected = selected.map(|summary| (SortKey::new(summary), summary)).collect();
+        let mut page = PageBuilder::new(query.window, query.newest_first, selected);
         let (first, last) = span(query);
         if let Some(orders) = self.shortest(query) {
             let orders = within(&orders, first, last);
             let (dated, undated) =
                 orders.split_at(orders.partition_point(|order| *order < SortKey::UNDATED));
             for orders in [dated, undated] {
-                let stored = orders.iter().filter(|order| !known.contains(&order.id));
-                let stored = stored.filter_map(|order| Some((*order, self.briefs.get(&order.id)?)));
-                page.fill(stored.filter(|(_, brief)| query.selects(brief)));
+                let stored = orders.iter().filter(|order| !fresh_ids.contains(&order.id));
+                let stored = stored.filter_map(|key| Some((*key, self.summaries.get(&key.id)?)));
+                page.fill(stored.filter(|(_, summary)| query.selects(summary)));
             }
         } else {
-            let replaced = known.iter().filter_map(|id| self.briefs.get(id));
-            let mut replaced: Vec<_> = replaced.map(|brief| SortKey::of(brief)).collect();
+            let replaced = fresh_ids.iter().filter_map(|id| self.summaries.get(id));
+            let mut replaced: Vec<_> = replaced.map(|summary| SortKey::new(summary)).collect();
             replaced.sort_unstable();
-            let filter = RowFilter::of(query);
+            let filter = RowFilter::new(query);
             let end = last.map_or(SortKey::UNDATED, |last| last.min(SortKey::UNDATED));
             page.fill_with_runs(self.rows.range(first, Some(end)), &filter, &replaced);
             if last.is_none() {
@@ -205,13 +205,13 @@ impl Index {
     /// list; `None` if it has no filter by either.
     fn shortest(&self, query: &MatchQuery) -> Option<Cow<'_, [SortKey]>> {
         if let Some(ids) = &query.ids {
-            let briefs = ids.iter().filter_map(|id| self.briefs.get(id));
-            let mut orders: Vec<_> = briefs.map(|brief| SortKey::of(brief)).collect();
+            let summaries = ids.iter().filter_map(|id| self.summaries.get(id));
+            let mut orders: Vec<_> = summaries.map(|summary| SortKey::new(summary)).collect();
             orders.sort_unstable();
             orders.dedup();
             return Some(Cow::Owned(orders));
         }
-        let of = |posting: Posting| self.orders(posting);
+        let orders_of = |posting: Posting| self.orders(posting);
         let one = [
             query.competition.map(Posting::Competition),
             query.season.map(Posting::Season),
@@ -220,7 +220,7 @@ impl Index {
             query.referee.map(Posting::Referee),
             query.manager.map(Posting::Coach),
         ];
-        let shortest = one.into_iter().flatten().map(of).min_by_key(|orders| orders.len());
+        let shortest = one.into_iter().flatten().map(orders_of).min_by_key(|orders| orders.len());
         let of_any = |runs: Vec<&[SortKey]>| {
             if let Some(shortest) = shortest
                 && shortest.len() <= runs.iter().map(|run| run.len()).sum()
@@ -234,7 +234,7 @@ impl Index {
         };
         let runs = |ids: &Option<Vec<Key>>, posting: fn(Key) -> Posting| {
             let ids = ids.as_ref()?;
-            Some(ids.iter().map(|id| of(posting(*id))).collect::<Vec<_>>())
+            Some(ids.iter().map(|id| orders_of(posting(*id))).collect::<Vec<_>>())
         };
         let first = query.meeting.as_ref().map(|[first, _]| first.clone());
         let any = runs(&query.teams, Posting::Team)

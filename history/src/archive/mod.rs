@@ -88,11 +88,11 @@ impl Archive {
     ///
     /// If the database fails.
     pub async fn open(database: &Database) -> Result<Self, sqlx::Error> {
-        let store = ArchiveStore::of(database);
+        let store = ArchiveStore::new(database);
         // First, so that rows written meanwhile are read again.
         let seen = store.last_change().await?;
-        let index = Index::of(store.briefs().await?);
-        let directory = Directory::of(store.entities().await?);
+        let index = Index::new(store.summaries().await?);
+        let directory = Directory::new(store.entities().await?);
         let bookmakers: BTreeSet<_> = store.bookmakers().await?.into_iter().collect();
         let inner = Inner {
             store,
@@ -148,7 +148,7 @@ impl Archive {
     ) -> Result<(), sqlx::Error> {
         let mut cache = self.cache().await?;
         mem::swap(cache.pace(), pace);
-        let ids = records.iter().map(|record| record.brief.id);
+        let ids = records.iter().map(|record| record.summary.id);
         let new: Vec<_> = ids.filter(|id| !cache.knows(*id)).collect();
         let written = self.keep_in(&mut cache, records, &PriceTrail::default(), now).await;
         mem::swap(cache.pace(), pace);
@@ -162,7 +162,7 @@ impl Archive {
         let inner = &self.inner;
         let new: Vec<_> = {
             let index = inner.index.read().unwrap_or_else(PoisonError::into_inner);
-            records.iter().filter(|record| index.brief(record.brief.id).is_none()).collect()
+            records.iter().filter(|record| index.summary(record.summary.id).is_none()).collect()
         };
         if !new.is_empty() {
             let entities = new.into_iter().flat_map(|record| Entity::of_record(record));
@@ -185,7 +185,7 @@ impl Archive {
     ) -> Result<(), sqlx::Error> {
         let records = in_order(records);
         let mut cache = self.cache().await?;
-        self.learn(&mut cache, records.iter().map(|record| record.brief.id)).await?;
+        self.learn(&mut cache, records.iter().map(|record| record.summary.id)).await?;
         self.write(&mut cache, &records, trail, now).await
     }
 
@@ -208,7 +208,7 @@ impl Archive {
         now: Micros,
     ) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
         let records = in_order(records);
-        let ids = records.iter().map(|record| record.brief.id);
+        let ids = records.iter().map(|record| record.summary.id);
         let earlier = self.learn(cache, ids).await?;
         let mut whole = cache.completed(&records);
         self.inner.store.sort_as_stored(&mut whole).await?;
@@ -255,7 +255,7 @@ impl Archive {
             if let Err(error) = self.write_some(cache, some, trail, now).await {
                 // They count as reported for the first time again, and are read before they are repeated: if only the answer
                 // to a commit is missing, they are in the tables.
-                records.iter().for_each(|record| cache.forget(record.brief.id));
+                records.iter().for_each(|record| cache.forget(record.summary.id));
                 return Err(error);
             }
         }
@@ -279,13 +279,13 @@ impl Archive {
         let change = inner.store.put(&write, cache.pace(), now).await?;
         self.note_change(change);
         cache.note(entries);
-        for record in records.iter().filter(|record| record.brief.status.is_over()) {
-            cache.forget(record.brief.id);
+        for record in records.iter().filter(|record| record.summary.status.is_over()) {
+            cache.forget(record.summary.id);
         }
         inner.bookmakers.write().unwrap_or_else(PoisonError::into_inner).extend(bookmakers);
         inner.directory.write().unwrap_or_else(PoisonError::into_inner).extend(entities);
-        let briefs = records.iter().map(|record| Arc::clone(&record.brief));
-        inner.index.write().unwrap_or_else(PoisonError::into_inner).extend(briefs);
+        let summaries = records.iter().map(|record| Arc::clone(&record.summary));
+        inner.index.write().unwrap_or_else(PoisonError::into_inner).extend(summaries);
         Ok(())
     }
 
@@ -309,13 +309,13 @@ impl Archive {
         if last == seen {
             return Ok(());
         }
-        let briefs = within(STATEMENT_MAX, inner.store.briefs_since(seen)).await?;
+        let summaries = within(STATEMENT_MAX, inner.store.newer_than(seen)).await?;
         let entities = within(STATEMENT_MAX, inner.store.entities_since(seen)).await?;
         let bookmakers = within(STATEMENT_MAX, inner.store.bookmakers_since(seen)).await?;
-        briefs.iter().for_each(|brief| cache.forget(brief.id));
+        summaries.iter().for_each(|summary| cache.forget(summary.id));
         inner.bookmakers.write().unwrap_or_else(PoisonError::into_inner).extend(bookmakers);
         inner.directory.write().unwrap_or_else(PoisonError::into_inner).extend(entities);
-        inner.index.write().unwrap_or_else(PoisonError::into_inner).extend(briefs);
+        inner.index.write().unwrap_or_else(PoisonError::into_inner).extend(summaries);
         inner.seen.store(last, Ordering::Relaxed);
         Ok(())
     }
@@ -348,8 +348,8 @@ impl Archive {
         let records = self.inner.store.records(ids).await?;
         let records = records.iter().map(|record| {
             let mut record = MatchRecord::clone(record);
-            record.brief_mut().status = Status::Unresolved;
-            record.brief_mut().updated = now;
+            record.summary_mut().status = Status::Unresolved;
+            record.summary_mut().updated = now;
             record.close_prices();
             Arc::new(record)
         });
@@ -399,20 +399,20 @@ impl Archive {
     fn new_entities(&self, records: &[Arc<MatchRecord>]) -> Vec<Entity> {
         let directory = self.inner.directory.read().unwrap_or_else(PoisonError::into_inner);
         let entities = records.iter().flat_map(|record| Entity::of_record(record));
-        let mut news: HashMap<_, Entity> = HashMap::new();
+        let mut changed: HashMap<_, Entity> = HashMap::new();
         for entity in entities {
-            if let Some(merged) = directory.news(&entity) {
-                news.insert((merged.kind, merged.id), merged);
+            if let Some(merged) = directory.merged(&entity) {
+                changed.insert((merged.kind, merged.id), merged);
             }
         }
-        news.into_values().collect()
+        changed.into_values().collect()
     }
 
     fn new_bookmakers(&self, records: &[Arc<MatchRecord>]) -> Vec<Arc<str>> {
-        let known = self.inner.bookmakers.read().unwrap_or_else(PoisonError::into_inner);
+        let bookmakers = self.inner.bookmakers.read().unwrap_or_else(PoisonError::into_inner);
         let prices = records.iter().flat_map(|record| &record.prices);
         let new: BTreeSet<_> = prices
-            .filter(|price| price.price.is_some() && !known.contains(&price.bookmaker))
+            .filter(|price| price.price.is_some() && !bookmakers.contains(&price.bookmaker))
             .map(|price| Arc::clone(&price.bookmaker))
             .collect();
         new.into_iter().collect()
@@ -456,7 +456,7 @@ impl Archive {
     }
 
     fn ids(&self, query: &MatchQuery) -> Vec<Key> {
-        self.find(query).briefs.iter().map(|brief| brief.id).collect()
+        self.find(query).summaries.iter().map(|summary| summary.id).collect()
     }
 
     /// The matches in which each two of these teams or players meet, the oldest first.
@@ -476,8 +476,8 @@ impl Archive {
 
     /// The summary of a match.
     #[must_use]
-    pub fn brief(&self, id: Key) -> Option<Arc<MatchSummary>> {
-        self.inner.index.read().unwrap_or_else(PoisonError::into_inner).brief(id)
+    pub fn summary(&self, id: Key) -> Option<Arc<MatchSummary>> {
+        self.inner.index.read().unwrap_or_else(PoisonError::into_inner).summary(id)
     }
 
     /// The entity of an id.
@@ -539,8 +539,8 @@ impl Archive {
     /// The slugs of all bookmakers with prices, and of the consensus, sorted.
     #[must_use]
     pub fn bookmakers(&self) -> Vec<Arc<str>> {
-        let known = self.inner.bookmakers.read().unwrap_or_else(PoisonError::into_inner);
-        known.iter().map(Arc::clone).collect()
+        let bookmakers = self.inner.bookmakers.read().unwrap_or_else(PoisonError::into_inner);
+        bookmakers.iter().map(Arc::clone).collect()
     }
 
     /// The appearances that a filter lets through: how many, and those in the window, the latest
@@ -595,7 +595,7 @@ impl Archive {
 
 /// The last record of each match, ordered by id.
 fn in_order(records: &[Arc<MatchRecord>]) -> Vec<Arc<MatchRecord>> {
-    let records: BTreeMap<_, _> = records.iter().map(|it| (it.brief.id, it)).collect();
+    let records: BTreeMap<_, _> = records.iter().map(|it| (it.summary.id, it)).collect();
     records.into_values().map(Arc::clone).collect()
 }
 

@@ -109,8 +109,8 @@ impl OddsRow {
             self.previous = Some(self.price);
             self.price = price;
             self.price_us = current.at;
-            self.received_us = record.brief.updated;
-            self.updated_us = self.updated_us.max(record.brief.updated);
+            self.received_us = record.summary.updated;
+            self.updated_us = self.updated_us.max(record.summary.updated);
         }
     }
 
@@ -257,7 +257,7 @@ impl OddsFilter {
     ) -> Option<usize> {
         if let Some(after) = self.updated_after {
             // Those that changed since they were written count as updated when the match was.
-            let is_newer = |record: Arc<MatchRecord>| record.brief.updated > after;
+            let is_newer = |record: Arc<MatchRecord>| record.summary.updated > after;
             if counts.updated_us <= after && !current(counts.match_id).is_some_and(is_newer) {
                 return Some(0);
             }

@@ -1,7 +1,7 @@
 //! Builds a page of a list.
 //!
-//! In: the stored rows, and rows that override them ("news"), both sorted. Out: the total number of
-//! both, and those in the window. Rows come in runs; a run outside the window without news between
+//! In: the stored rows, and rows that override them ("fresh"), both sorted. Out: the total number of
+//! both, and those in the window. Rows come in runs; a run outside the window without fresh rows between
 //! its rows is counted, not scanned.
 
 use std::{iter::Peekable, sync::Arc, vec};
@@ -19,20 +19,20 @@ type OrderedSummary<'a> = (SortKey, &'a Arc<MatchSummary>);
 pub(super) struct PageBuilder<'a> {
     window: Window,
     newest_first: bool,
-    news: Peekable<vec::IntoIter<OrderedSummary<'a>>>,
+    fresh: Peekable<vec::IntoIter<OrderedSummary<'a>>>,
     found: MatchPage,
 }
 
 impl<'a> PageBuilder<'a> {
-    /// `news` is in any order.
+    /// `fresh` is in any order.
     pub(super) fn new(
         window: Window,
         newest_first: bool,
-        mut news: Vec<OrderedSummary<'a>>,
+        mut fresh: Vec<OrderedSummary<'a>>,
     ) -> Self {
-        news.sort_unstable_by(|(one, _), (other, _)| one.compare(*other, newest_first));
-        let found = MatchPage { count: 0, briefs: Vec::new() };
-        Self { window, newest_first, news: news.into_iter().peekable(), found }
+        fresh.sort_unstable_by(|(one, _), (other, _)| one.compare(*other, newest_first));
+        let found = MatchPage { count: 0, summaries: Vec::new() };
+        Self { window, newest_first, fresh: fresh.into_iter().peekable(), found }
     }
 
     /// Adds all of these, which are sorted from the oldest on; all of them have a start, or none of them.
@@ -44,7 +44,7 @@ impl<'a> PageBuilder<'a> {
         }
     }
 
-    /// The same for rows that a filter selects, except those that are `replaced` by news.
+    /// The same for rows that a filter selects, except those that are `replaced` by fresh rows.
     pub(super) fn fill_with_runs(
         &mut self,
         runs: impl DoubleEndedIterator<Item = RowRun<'a>>,
@@ -64,7 +64,7 @@ impl<'a> PageBuilder<'a> {
                 .rows
                 .iter()
                 .filter(|row| filter.selects(row) && replaced.binary_search(&row.order).is_err());
-            self.fill(stored.map(|row| (row.order, &row.brief)));
+            self.fill(stored.map(|row| (row.order, &row.summary)));
         };
         if newest_first {
             runs.rev().for_each(&mut fill);
@@ -75,14 +75,14 @@ impl<'a> PageBuilder<'a> {
 
     /// The total of both.
     pub(super) fn finish(mut self) -> MatchPage {
-        while let Some((_, brief)) = self.news.next() {
-            self.take(brief);
+        while let Some((_, summary)) = self.fresh.next() {
+            self.take(summary);
         }
         self.found
     }
 
     /// Whether the run can be skipped: none of its `count` selected rows is in the window, and no
-    /// news are between its rows.
+    /// fresh rows are between its rows.
     fn can_pass(&mut self, run: RowRun<'_>, count: usize) -> bool {
         let [Some(oldest), Some(newest)] = [run.rows.first(), run.rows.last()] else {
             return true;
@@ -91,35 +91,35 @@ impl<'a> PageBuilder<'a> {
             true => (newest.order, oldest.order),
             false => (oldest.order, newest.order),
         };
-        self.take_news_before(first);
-        let next = self.news.peek().map(|(new, _)| *new);
-        let has_news = next.is_some_and(|new| self.is_before(new, last));
+        self.take_fresh_before(first);
+        let next = self.fresh.peek().map(|(new, _)| *new);
+        let has_fresh = next.is_some_and(|new| self.is_before(new, last));
         let Window { offset, limit } = self.window;
         let is_before = self.found.count.saturating_add(count) <= offset;
-        !has_news && (is_before || self.found.briefs.len() >= limit)
+        !has_fresh && (is_before || self.found.summaries.len() >= limit)
     }
 
     fn is_before(&self, one: SortKey, other: SortKey) -> bool {
         one.compare(other, self.newest_first).is_lt()
     }
 
-    fn take_stored(&mut self, (order, brief): OrderedSummary<'_>) {
-        self.take_news_before(order);
-        self.take(brief);
+    fn take_stored(&mut self, (order, summary): OrderedSummary<'_>) {
+        self.take_fresh_before(order);
+        self.take(summary);
     }
 
-    fn take_news_before(&mut self, order: SortKey) {
+    fn take_fresh_before(&mut self, order: SortKey) {
         let newest_first = self.newest_first;
         let is_due = |(new, _): &OrderedSummary<'_>| new.compare(order, newest_first).is_lt();
-        while let Some((_, new)) = self.news.next_if(is_due) {
+        while let Some((_, new)) = self.fresh.next_if(is_due) {
             self.take(new);
         }
     }
 
-    fn take(&mut self, brief: &Arc<MatchSummary>) {
+    fn take(&mut self, summary: &Arc<MatchSummary>) {
         let Self { window, found, .. } = self;
-        if found.count >= window.offset && found.briefs.len() < window.limit {
-            found.briefs.push(Arc::clone(brief));
+        if found.count >= window.offset && found.summaries.len() < window.limit {
+            found.summaries.push(Arc::clone(summary));
         }
         found.count += 1;
     }
@@ -142,7 +142,7 @@ pub(super) struct RowFilter<'a> {
 }
 
 impl<'a> RowFilter<'a> {
-    pub(super) fn of(query: &'a MatchQuery) -> Self {
+    pub(super) fn new(query: &'a MatchQuery) -> Self {
         let bits = |statuses: &Vec<Status>| statuses.iter().fold(0, |bits, it| bits | bit(*it));
         let statuses = query.statuses.as_ref().map_or(u32::MAX, bits);
         Self { query, statuses, reads_summaries: query.reads_summaries() }
@@ -151,7 +151,7 @@ impl<'a> RowFilter<'a> {
     fn selects(&self, row: &IndexRow) -> bool {
         self.is_of(row.sport, row.status)
             && self.query.round.is_none_or(|round| Some(round) == row.round)
-            && (!self.reads_summaries || self.query.selects(&row.brief))
+            && (!self.reads_summaries || self.query.selects(&row.summary))
     }
 
     /// How many of these it selects; `None` if rounds or summaries have to be checked.
@@ -162,7 +162,7 @@ impl<'a> RowFilter<'a> {
     }
 
     fn is_of(&self, sport: Sport, status: Status) -> bool {
-        self.statuses & bit(status) != 0 && self.query.sport.is_none_or(|own| own == sport)
+        self.statuses & bit(status) != 0 && self.query.sport.is_none_or(|wanted| wanted == sport)
     }
 }
 

@@ -122,10 +122,10 @@ mod tests {
     /// An update of the match with these prices, which was received then.
     fn update(prices: &[PriceRecord], received: Micros) -> MatchChange {
         let whole = record(MATCH, football());
-        let mut summary = MatchSummary::clone(&whole.brief);
+        let mut summary = MatchSummary::clone(&whole.summary);
         summary.updated = received;
-        let place = MarketPlace::Book(0, 0);
-        let market = MarketUpdate { place, prices: prices.to_vec(), runners: Vec::new() };
+        let position = MarketPlace::Book(0, 0);
+        let market = MarketUpdate { position, prices: prices.to_vec(), runners: Vec::new() };
         MatchChange::Updated(Box::new(MatchUpdate {
             summary,
             refs: whole.refs.clone(),
@@ -164,7 +164,7 @@ mod tests {
             let twice = [other.clone(), PriceRecord { price: Some(dec!(4)), at: NOW + 1, ..other }];
             trail.add(&[update(&twice, NOW + SECOND), update(&twice, NOW + 2 * SECOND)]);
             let mut record = record(MATCH, football());
-            record.brief_mut().updated = NOW + 100 * SECOND;
+            record.summary_mut().updated = NOW + 100 * SECOND;
             let away = twice[1].clone();
             let record = Arc::new(MatchRecord { prices: vec![last.clone(), away], ..record });
             for _ in 0..2 {

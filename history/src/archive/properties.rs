@@ -18,7 +18,7 @@ impl Properties {
     /// The value of this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Value> {
-        self.place(name).ok().map(|place| &self.sorted[place].1)
+        self.position(name).ok().map(|index| &self.sorted[index].1)
     }
 
     /// All, by name.
@@ -28,18 +28,18 @@ impl Properties {
 
     /// Adds a value, or replaces that of the same name.
     pub(super) fn insert(&mut self, name: &str, value: Value) {
-        match self.place(name) {
-            Ok(place) => self.sorted[place].1 = value,
-            Err(place) => {
+        match self.position(name) {
+            Ok(index) => self.sorted[index].1 = value,
+            Err(index) => {
                 let mut sorted = std::mem::take(&mut self.sorted).into_vec();
-                sorted.insert(place, (name.into(), value));
+                sorted.insert(index, (name.into(), value));
                 self.sorted = sorted.into();
             }
         }
     }
 
-    fn place(&self, name: &str) -> Result<usize, usize> {
-        self.sorted.binary_search_by(|(own, _)| (**own).cmp(name))
+    fn position(&self, name: &str) -> Result<usize, usize> {
+        self.sorted.binary_search_by(|(key, _)| (**key).cmp(name))
     }
 }
 

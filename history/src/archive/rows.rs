@@ -23,8 +23,8 @@ impl SortKey {
     /// Before all matches without a start.
     pub(super) const UNDATED: Self = Self { start: Micros::MAX, id: 0 };
 
-    pub(super) fn of(brief: &MatchSummary) -> Self {
-        Self { start: brief.start.unwrap_or(Micros::MAX), id: brief.id }
+    pub(super) fn new(summary: &MatchSummary) -> Self {
+        Self { start: summary.start.unwrap_or(Micros::MAX), id: summary.id }
     }
 
     /// The order of two in a list.
@@ -38,20 +38,20 @@ impl SortKey {
 #[derive(Debug)]
 pub(super) struct IndexRow {
     pub(super) order: SortKey,
-    pub(super) brief: Arc<MatchSummary>,
+    pub(super) summary: Arc<MatchSummary>,
     pub(super) sport: Sport,
     pub(super) status: Status,
     pub(super) round: Option<u16>,
 }
 
 impl IndexRow {
-    pub(super) fn of(brief: &Arc<MatchSummary>) -> Self {
+    pub(super) fn new(summary: &Arc<MatchSummary>) -> Self {
         Self {
-            order: SortKey::of(brief),
-            brief: Arc::clone(brief),
-            sport: brief.sport,
-            status: brief.status,
-            round: brief.round,
+            order: SortKey::new(summary),
+            summary: Arc::clone(summary),
+            sport: summary.sport,
+            status: summary.status,
+            round: summary.round,
         }
     }
 }
@@ -73,7 +73,7 @@ pub(super) struct StatusCount {
 }
 
 impl RowBlock {
-    fn of(rows: Vec<IndexRow>) -> Self {
+    fn new(rows: Vec<IndexRow>) -> Self {
         let mut block = Self { rows, counts: Vec::new() };
         block.count();
         block
@@ -83,10 +83,10 @@ impl RowBlock {
     fn count(&mut self) {
         self.counts.clear();
         for IndexRow { sport, status, .. } in &self.rows {
-            let known =
+            let existing =
                 self.counts.iter_mut().find(|it| (it.sport, it.status) == (*sport, *status));
-            match known {
-                Some(known) => known.count += 1,
+            match existing {
+                Some(existing) => existing.count += 1,
                 None => self.counts.push(StatusCount { sport: *sport, status: *status, count: 1 }),
             }
         }
@@ -108,7 +108,7 @@ pub(super) struct IndexRows {
 }
 
 impl IndexRows {
-    pub(super) fn of(mut rows: Vec<IndexRow>) -> Self {
+    pub(super) fn new(mut rows: Vec<IndexRow>) -> Self {
         rows.sort_unstable_by_key(|row| row.order);
         let mut blocks = Vec::with_capacity(rows.len() / (ROWS_MAX / 2) + 1);
         let mut rows = rows.into_iter();
@@ -118,7 +118,7 @@ impl IndexRows {
             if block.is_empty() {
                 return Self { blocks };
             }
-            blocks.push(RowBlock::of(block));
+            blocks.push(RowBlock::new(block));
         }
     }
 
@@ -126,13 +126,13 @@ impl IndexRows {
         // A row after all others goes into the last block.
         let number = self.block(row.order).min(self.blocks.len().saturating_sub(1));
         let Some(block) = self.blocks.get_mut(number) else {
-            self.blocks.push(RowBlock::of(vec![row]));
+            self.blocks.push(RowBlock::new(vec![row]));
             return;
         };
-        let place = block.rows.partition_point(|other| other.order < row.order);
-        block.rows.insert(place, row);
+        let index = block.rows.partition_point(|other| other.order < row.order);
+        block.rows.insert(index, row);
         if block.rows.len() > ROWS_MAX {
-            let behind = RowBlock::of(block.rows.split_off(ROWS_MAX / 2));
+            let behind = RowBlock::new(block.rows.split_off(ROWS_MAX / 2));
             block.count();
             self.blocks.insert(number + 1, behind);
         } else {
@@ -144,9 +144,9 @@ impl IndexRows {
     pub(super) fn replace(&mut self, row: IndexRow) {
         let number = self.block(row.order);
         if let Some(block) = self.blocks.get_mut(number)
-            && let Ok(place) = block.rows.binary_search_by_key(&row.order, |other| other.order)
+            && let Ok(index) = block.rows.binary_search_by_key(&row.order, |other| other.order)
         {
-            block.rows[place] = row;
+            block.rows[index] = row;
             block.count();
         }
     }
@@ -154,8 +154,8 @@ impl IndexRows {
     pub(super) fn remove(&mut self, order: SortKey) {
         let number = self.block(order);
         let Some(block) = self.blocks.get_mut(number) else { return };
-        if let Ok(place) = block.rows.binary_search_by_key(&order, |row| row.order) {
-            block.rows.remove(place);
+        if let Ok(index) = block.rows.binary_search_by_key(&order, |row| row.order) {
+            block.rows.remove(index);
             block.count();
             if block.rows.is_empty() {
                 self.blocks.remove(number);

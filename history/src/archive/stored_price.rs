@@ -25,12 +25,12 @@ pub(super) struct StoredPrice {
 pub(super) struct StoredPrices(Vec<StoredPrice>);
 
 impl StoredPrices {
-    fn place(&self, id: Key) -> Result<usize, usize> {
+    fn position(&self, id: Key) -> Result<usize, usize> {
         self.0.binary_search_by_key(&id, |stored| stored.row.id)
     }
 
     pub(super) fn get(&self, id: Key) -> Option<&StoredPrice> {
-        self.place(id).ok().map(|place| &self.0[place])
+        self.position(id).ok().map(|index| &self.0[index])
     }
 
     /// Replaces the rows with these ids, and adds those that are new. No two of `rows` have the
@@ -38,8 +38,8 @@ impl StoredPrices {
     pub(super) fn put(&mut self, rows: Vec<StoredPrice>) {
         let mut added = Vec::new();
         for stored in rows {
-            match self.place(stored.row.id) {
-                Ok(place) => self.0[place] = stored,
+            match self.position(stored.row.id) {
+                Ok(index) => self.0[index] = stored,
                 Err(_) => added.push(stored),
             }
         }
@@ -59,29 +59,29 @@ pub(super) struct PriceChanges {
 }
 
 impl PriceChanges {
-    /// `known`: all stored prices of the match. `passed`: what was reported since, before the record.
-    pub(super) fn of(
-        known: &StoredPrices,
+    /// `existing`: all stored prices of the match. `passed`: what was reported since, before the record.
+    pub(super) fn new(
+        existing: &StoredPrices,
         record: &MatchRecord,
         passed: Option<&RowTrails>,
         now: Micros,
     ) -> Self {
-        let match_id = record.brief.id;
-        let received = record.brief.updated;
+        let match_id = record.summary.id;
+        let received = record.summary.updated;
         let reported = by_row(match_id, &record.prices);
         let mut changes = Self::default();
         for (id, price) in &reported {
-            let stored = known.get(*id);
+            let stored = existing.get(*id);
             let before = changes.pass((*id, match_id), stored, passed);
             let last = before.as_ref().or(stored);
             let next = StoredPrice::next(last, (*id, match_id), price, received);
             changes.add(stored, next.or_else(|| before.map(|before| (before, None))), now);
         }
         let passed_ids = passed.into_iter().flat_map(HashMap::keys);
-        let passed_ids = passed_ids.filter(|id| known.get(**id).is_none()).copied();
-        for id in known.0.iter().map(|stored| stored.row.id).chain(passed_ids) {
+        let passed_ids = passed_ids.filter(|id| existing.get(**id).is_none()).copied();
+        for id in existing.0.iter().map(|stored| stored.row.id).chain(passed_ids) {
             if !reported.contains_key(&id) {
-                let stored = known.get(id);
+                let stored = existing.get(id);
                 let before = changes.pass((id, match_id), stored, passed);
                 let last = before.as_ref().or(stored).map(|last| (last.unoffered(), None));
                 changes.add(stored, last, now);
@@ -119,13 +119,13 @@ impl PriceChanges {
 
     fn add(
         &mut self,
-        known: Option<&StoredPrice>,
+        existing: Option<&StoredPrice>,
         next: Option<(StoredPrice, Option<Tick>)>,
         now: Micros,
     ) {
         let Some((mut stored, tick)) = next else { return };
         self.ticks.extend(tick);
-        if known != Some(&stored) {
+        if existing != Some(&stored) {
             stored.row.updated_us = now;
             self.prices.push(stored);
         }

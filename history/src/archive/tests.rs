@@ -28,7 +28,7 @@ async fn put(archive: &Archive, record: MatchRecord, now: Micros) {
 
 async fn with_prices(archive: &Archive, prices: Vec<PriceRecord>, now: Micros) {
     let mut record = record(MATCH, football());
-    record.brief_mut().updated = now;
+    record.summary_mut().updated = now;
     put(archive, MatchRecord { prices, ..record }, now).await;
 }
 
@@ -127,11 +127,11 @@ async fn match_that_is_put_once_is_not_cached() {
     on_each(async |database| {
         let archive = Archive::open(&database).await.unwrap();
         let open = Arc::new(record(MATCH, football()));
-        assert!(!open.brief.status.is_over(), "what is over is never cached");
+        assert!(!open.summary.status.is_over(), "what is over is never cached");
         let mut pace = WriteBudget::for_starts();
         archive.put_once(&[Arc::clone(&open)], &mut pace, NOW).await.unwrap();
         assert!(!archive.inner.cache.lock().await.knows(MATCH));
-        assert!(archive.brief(MATCH).is_some(), "it is in the archive all the same");
+        assert!(archive.summary(MATCH).is_some(), "it is in the archive all the same");
         archive.put(&[Arc::clone(&open)], NOW).await.unwrap();
         archive.put_once(&[open], &mut pace, NOW).await.unwrap();
         assert!(archive.inner.cache.lock().await.knows(MATCH), "the hub still reports it");
@@ -149,9 +149,10 @@ async fn appearances_are_stored_with_their_counts() {
         assert_eq!(count, 8);
         let found: Vec<_> = rows
             .iter()
-            .map(|it| {
-                let counts = [it.goals, it.assists, it.yellow, it.red];
-                (it.player, it.team, it.starter, it.played, counts)
+            .map(|appearance| {
+                let counts =
+                    [appearance.goals, appearance.assists, appearance.yellow, appearance.red];
+                (appearance.player, appearance.team, appearance.starter, appearance.played, counts)
             })
             .collect();
         let expected = [
@@ -232,7 +233,7 @@ async fn leaders_of_a_season_are_counted_over_its_matches() {
         };
         let next_season = |id| {
             let mut record = record(id, played());
-            record.brief_mut().season = Some(SEASON + 1);
+            record.summary_mut().season = Some(SEASON + 1);
             record
         };
         for record in [record(MATCH, played()), record(8, again), next_season(9)] {
@@ -310,7 +311,7 @@ async fn starters_have_not_played_before_the_match() {
         let archive = Archive::open(&database).await.unwrap();
         let line_ups = [Some(line_up(&[101], &[])), None];
         let mut record = record(MATCH, FootballRecord { line_ups, ..football() });
-        record.brief_mut().status = Status::NotStarted;
+        record.summary_mut().status = Status::NotStarted;
         put(&archive, record, NOW).await;
         let all = AppearanceFilter::default();
         let (_, rows) = archive.appearances(&all, Window::ALL).await.unwrap();
@@ -323,8 +324,8 @@ async fn starters_have_not_played_before_the_match() {
 }
 
 fn statuses(archive: &Archive) -> Vec<(Key, Status)> {
-    let all = archive.find(&MatchQuery::default()).briefs;
-    all.iter().map(|brief| (brief.id, brief.status)).collect()
+    let all = archive.find(&MatchQuery::default()).summaries;
+    all.iter().map(|summary| (summary.id, summary.status)).collect()
 }
 
 #[tokio::test]
@@ -363,7 +364,7 @@ async fn match_given_up_is_unresolved_until_it_is_reported_again() {
     on_each(async |database| {
         let archive = Archive::open(&database).await.unwrap();
         let mut waiting = record(MATCH, FootballRecord::default());
-        waiting.brief_mut().status = Status::NotStarted;
+        waiting.summary_mut().status = Status::NotStarted;
         waiting.prices = vec![price("acme", "home", Some(dec!(2)))];
         put(&archive, waiting, NOW).await;
         archive.give_up(&[MATCH], NOW + SECOND).await.unwrap();
@@ -386,7 +387,7 @@ async fn old_matches_are_deleted_with_all_their_rows() {
         let archive = Archive::open(&database).await.unwrap();
         for (id, start) in [(MATCH, NOW), (8, NOW + SECOND), (9, NOW)] {
             let mut record = record(id, played());
-            record.brief_mut().start = Some(start);
+            record.summary_mut().start = Some(start);
             record.prices = vec![price("acme", "home", Some(dec!(2)))];
             put(&archive, record, NOW).await;
         }
@@ -423,7 +424,7 @@ async fn matches_are_written_in_the_order_in_which_they_are_stored() {
         let mut records = [5, 10, 20, 30, 40].map(|id| Arc::new(record(id, football())));
         archive.inner.store.sort_as_stored(&mut records).await.unwrap();
         let expected = if database.is_sqlite() { [30, 10, 20, 5, 40] } else { [5, 10, 20, 30, 40] };
-        assert_eq!(records.map(|record| record.brief.id), expected);
+        assert_eq!(records.map(|record| record.summary.id), expected);
     })
     .await;
 }
@@ -436,7 +437,7 @@ async fn rows_of_earlier_versions_are_read_and_packed_when_they_are_written() {
         let mut whole = record(MATCH, played());
         whole.prices = vec![price("acme", "home", Some(dec!(2)))];
         let (whole, whole_json) = (Arc::new(whole.clone()), serde_json::to_string(&whole).unwrap());
-        let brief = serde_json::to_string(&*whole.brief).unwrap();
+        let summary = serde_json::to_string(&*whole.summary).unwrap();
         let texts = async || -> i64 {
             let texts =
                 "SELECT CAST(sum(length(brief) + length(record)) AS BIGINT) FROM archive_matches";
@@ -449,10 +450,10 @@ async fn rows_of_earlier_versions_are_read_and_packed_when_they_are_written() {
                 "UPDATE archive_matches SET brief = $1, record = $2, packed_summary = NULL,
                      packed_outline = NULL, packed_detail = {detail}"
             );
-            let unpack = sqlx::query(sqlx::AssertSqlSafe(unpack)).bind(&brief).bind(&whole_json);
+            let unpack = sqlx::query(sqlx::AssertSqlSafe(unpack)).bind(&summary).bind(&whole_json);
             unpack.execute(database.pool()).await.unwrap();
             let opened = Archive::open(&database).await.unwrap();
-            assert_eq!(opened.brief(MATCH).as_ref(), Some(&whole.brief));
+            assert_eq!(opened.summary(MATCH).as_ref(), Some(&whole.summary));
             assert_eq!(opened.record(MATCH).await.unwrap().as_ref(), Some(&whole));
         }
     })
@@ -467,7 +468,7 @@ async fn records_are_returned_in_the_requested_order() {
         archive.put(&records, NOW).await.unwrap();
         let requested: Vec<Key> = (0..1300).rev().collect();
         let found = archive.records(&requested).await.unwrap();
-        let ids: Vec<_> = found.iter().map(|it| it.brief.id).collect();
+        let ids: Vec<_> = found.iter().map(|it| it.summary.id).collect();
         assert_eq!(ids, (0..1200).rev().collect::<Vec<_>>());
     })
     .await;
@@ -482,14 +483,14 @@ async fn worker_writes_its_inbox_and_gives_up_matches_without_news() {
         let (inbox, worker) = Inbox::new(archive.clone(), reader.clone(), &config);
         let waiting = |id| {
             let mut record = record(id, FootballRecord::default());
-            record.brief_mut().status = Status::NotStarted;
+            record.summary_mut().status = Status::NotStarted;
             Arc::new(record)
         };
-        let (known, unknown) = (waiting(MATCH), waiting(8));
+        let (current, unknown) = (waiting(MATCH), waiting(8));
         let live = Arc::new(record(9, played()));
-        reader.update(&[Arc::clone(&known)], &[]);
+        reader.update(&[Arc::clone(&current)], &[]);
         let home = live.names.sides.as_ref().unwrap()[0].id;
-        inbox.put(&changed(&[known, unknown, live], &[]), PriceTrail::default(), NOW);
+        inbox.put(&changed(&[current, unknown, live], &[]), PriceTrail::default(), NOW);
         let teams = || archive.entities(EntityKind::Team, |it| it.id == home).len();
         assert!(statuses(&archive).is_empty(), "nothing is written");
         assert_eq!(teams(), 1, "the announced team is known");

@@ -150,17 +150,17 @@ impl ArchiveWorker {
         let mut statuses = Status::not_over();
         statuses.retain(|status| *status != Status::Postponed);
         let open = MatchQuery { statuses: Some(statuses), ..MatchQuery::default() };
-        let open = self.archive.find(&open).briefs;
+        let open = self.archive.find(&open).summaries;
         // A match in play may have begun late, or at an unknown time, and another hub may follow it.
-        let is_due = |brief: &MatchSummary| {
-            if Status::UPCOMING.contains(&brief.status) {
-                brief.start.is_some_and(|start| start < started_before)
+        let is_due = |summary: &MatchSummary| {
+            if Status::UPCOMING.contains(&summary.status) {
+                summary.start.is_some_and(|start| start < started_before)
             } else {
-                brief.updated < updated_before
+                summary.updated < updated_before
             }
         };
         let open = open.iter().filter(|it| is_due(it) && self.reader.get(it.id).is_none());
-        let open: Vec<Key> = open.map(|brief| brief.id).collect();
+        let open: Vec<Key> = open.map(|summary| summary.id).collect();
         for ids in open.chunks(AT_ONCE) {
             self.archive.give_up(ids, now).await?;
         }

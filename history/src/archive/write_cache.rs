@@ -77,7 +77,7 @@ impl WriteCache {
             self.matches.insert(*id, CachedMatch::default());
         }
         for record in earlier {
-            let cached = self.matches.entry(record.brief.id).or_default();
+            let cached = self.matches.entry(record.summary.id).or_default();
             cached.earlier = Some(Arc::clone(record));
         }
         self.put_prices(prices);
@@ -94,7 +94,7 @@ impl WriteCache {
     }
 
     fn complete(&mut self, record: &Arc<MatchRecord>) -> Arc<MatchRecord> {
-        let Some(cached) = self.matches.get_mut(&record.brief.id) else {
+        let Some(cached) = self.matches.get_mut(&record.summary.id) else {
             return Arc::clone(record);
         };
         let whole = completed(record, cached.earlier.as_deref());
@@ -114,21 +114,21 @@ impl WriteCache {
         let mut rows = PendingRows::default();
         let nothing = CachedMatch::default();
         for record in records {
-            let cached = self.matches.get(&record.brief.id).unwrap_or(&nothing);
-            let passed = trail.rows(record.brief.id);
+            let cached = self.matches.get(&record.summary.id).unwrap_or(&nothing);
+            let passed = trail.rows(record.summary.id);
             let PriceChanges { prices, ticks } =
-                PriceChanges::of(&cached.prices, record, passed, now);
+                PriceChanges::new(&cached.prices, record, passed, now);
             rows.prices.extend(prices);
             rows.ticks.extend(ticks);
             let appearances = Appearance::of_record(record);
             let gone = cached.appearances.keys().filter(|player| !appearances.contains_key(player));
-            rows.gone.extend(gone.map(|player| (record.brief.id, *player)));
-            let news = appearances.into_values().filter_map(|mut it| {
-                let before = cached.appearances.get(&it.player);
-                it.public_id = before.and_then(|before| before.public_id);
-                (before != Some(&it)).then_some(it)
+            rows.gone.extend(gone.map(|player| (record.summary.id, *player)));
+            let changed = appearances.into_values().filter_map(|mut appearance| {
+                let before = cached.appearances.get(&appearance.player);
+                appearance.public_id = before.and_then(|before| before.public_id);
+                (before != Some(&appearance)).then_some(appearance)
             });
-            rows.appearances.extend(news);
+            rows.appearances.extend(changed);
         }
         rows
     }

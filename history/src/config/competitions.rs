@@ -60,17 +60,17 @@ pub struct Deduction {
 ///
 /// The name of the setting, and what it must be.
 pub fn check(competitions: &CompetitionsConfig) -> Result<(), (&'static str, &'static str)> {
-    for (name, own) in competitions {
+    for (name, settings) in competitions {
         if name.trim_matches('/').trim().is_empty() {
             return Err(("competitions", "tables named Country/Name, or by the name alone"));
         }
-        if own.win.is_some_and(|win| !(1..=10).contains(&win)) {
+        if settings.win.is_some_and(|win| !(1..=10).contains(&win)) {
             return Err(("competitions: win", "from 1 to 10"));
         }
-        if own.split_after == Some(0) || own.split_top == Some(0) {
+        if settings.split_after == Some(0) || settings.split_top == Some(0) {
             return Err(("competitions: split_after and split_top", "more than 0"));
         }
-        for deduction in &own.deductions {
+        for deduction in &settings.deductions {
             let Deduction { season, team, points, date, .. } = deduction;
             if season.trim().is_empty() || team.trim().is_empty() || !(1..=1000).contains(points) {
                 return Err(("competitions: deductions", "a season, a team, and 1 to 1000 points"));

@@ -21,13 +21,13 @@ impl ScoreMatrix {
         let mut rows = [[0.0; GOALS_MAX + 1]; GOALS_MAX + 1];
         let mut total = 0.0;
         for (x, row) in rows.iter_mut().enumerate() {
-            for (y, place) in row.iter_mut().enumerate() {
+            for (y, cell) in row.iter_mut().enumerate() {
                 let tau = dependence([x, y], home, away, rho).max(0.0);
-                *place = of_home[x] * of_away[y] * tau;
-                total += *place;
+                *cell = of_home[x] * of_away[y] * tau;
+                total += *cell;
             }
         }
-        rows.iter_mut().flatten().for_each(|place| *place /= total);
+        rows.iter_mut().flatten().for_each(|cell| *cell /= total);
         Self { rows }
     }
 
@@ -78,11 +78,11 @@ impl ScoreMatrix {
 fn poisson(mean: f64) -> [f64; GOALS_MAX + 1] {
     let mut all = [0.0; GOALS_MAX + 1];
     let mut probability = (-mean).exp();
-    for (count, place) in all.iter_mut().enumerate() {
+    for (count, cell) in all.iter_mut().enumerate() {
         if count > 0 {
             probability *= mean / f64::from(u32::try_from(count).unwrap_or(u32::MAX));
         }
-        *place = probability;
+        *cell = probability;
     }
     all
 }

@@ -62,7 +62,7 @@ pub struct FittedModel {
     /// When the model was fitted.
     pub at: Micros,
     /// The number of results and their last change, to detect new data.
-    of: (usize, Micros),
+    data_version: (usize, Micros),
     /// Results that the archive had in total.
     results: usize,
 }
@@ -80,7 +80,7 @@ pub enum RefitScope {
 impl Predictor {
     /// The model of a competition, once it has enough results.
     #[must_use]
-    pub fn of(&self, competition: Key) -> Option<Arc<FittedModel>> {
+    pub fn fitted_model(&self, competition: Key) -> Option<Arc<FittedModel>> {
         let fitted = self.fitted.read().unwrap_or_else(PoisonError::into_inner);
         fitted.get(&competition).map(Arc::clone)
     }
@@ -142,19 +142,19 @@ impl Predictor {
                 window: Window { offset: 0, limit: RESULTS_MAX },
                 ..MatchQuery::of_sport(Sport::Football)
             };
-            let known = self.of(competition.id);
+            let fitted = self.fitted_model(competition.id);
             // Counting reads no match, and this runs every few seconds.
             let count = archive.find(&MatchQuery { window: Window::COUNT, ..query.clone() }).count;
             let is_urgent =
-                known.as_ref().is_none_or(|known| count > known.results + known.results / 10);
+                fitted.as_ref().is_none_or(|fitted| count > fitted.results + fitted.results / 10);
             if count < config.matches_min || (scope == RefitScope::Urgent && !is_urgent) {
                 continue;
             }
             let found = archive.find(&query);
-            let results: Vec<_> = found.briefs.iter().filter_map(|it| result(it, now)).collect();
-            let last = found.briefs.iter().map(|it| it.updated).max().unwrap_or_default();
-            let of = (results.len(), last);
-            let is_known = known.is_some_and(|known| known.of == of);
+            let results: Vec<_> = found.summaries.iter().filter_map(|it| result(it, now)).collect();
+            let last = found.summaries.iter().map(|it| it.updated).max().unwrap_or_default();
+            let data_version = (results.len(), last);
+            let is_known = fitted.is_some_and(|fitted| fitted.data_version == data_version);
             if results.len() < config.matches_min || is_known {
                 continue;
             }
@@ -164,7 +164,7 @@ impl Predictor {
                 results = results.len(),
                 "fitted a prediction model"
             );
-            let fitted = FittedModel { model, at: now, of, results: found.count };
+            let fitted = FittedModel { model, at: now, data_version, results: found.count };
             let mut models = self.fitted.write().unwrap_or_else(PoisonError::into_inner);
             models.insert(competition.id, Arc::new(fitted));
         }
@@ -172,16 +172,16 @@ impl Predictor {
 }
 
 /// Goals without extra time, which is what the model predicts.
-fn result(brief: &MatchSummary, now: Micros) -> Option<MatchResult> {
-    let extra = brief.extra_time.unwrap_or_default().map(u32::from);
-    let [home, away] = brief.score?;
+fn result(summary: &MatchSummary, now: Micros) -> Option<MatchResult> {
+    let extra = summary.extra_time.unwrap_or_default().map(u32::from);
+    let [home, away] = summary.score?;
     #[expect(
         clippy::cast_precision_loss,
         reason = "an age, of which a second more or less is nothing"
     )]
-    let age = now.saturating_sub(brief.start?) as f64;
+    let age = now.saturating_sub(summary.start?) as f64;
     Some(MatchResult {
-        sides: brief.sides?,
+        sides: summary.sides?,
         goals: [home.checked_sub(extra[0])?, away.checked_sub(extra[1])?],
         days: age / DAY_US,
     })

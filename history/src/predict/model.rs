@@ -73,7 +73,7 @@ impl Model {
             teams.entry(side).or_insert(next);
         }
         let results: Vec<_> =
-            played.iter().map(|it| WeightedResult::of(it, &teams, half_life_days)).collect();
+            played.iter().map(|it| WeightedResult::new(it, &teams, half_life_days)).collect();
         let mut start = vec![0.0; COMMON + 2 * teams.len()];
         // Typical values of leagues, from which few steps remain.
         (start[0], start[1], start[2]) = (0.15, 0.25, -0.05);
@@ -109,7 +109,7 @@ struct WeightedResult {
 }
 
 impl WeightedResult {
-    fn of(played: &MatchResult, teams: &BTreeMap<Key, usize>, half_life_days: f64) -> Self {
+    fn new(played: &MatchResult, teams: &BTreeMap<Key, usize>, half_life_days: f64) -> Self {
         let [home, away] = played.sides.map(|side| COMMON + 2 * teams[&side]);
         let weight = (-played.days.max(0.0) / half_life_days).exp2();
         Self { home, away, goals: played.goals, weight }
@@ -152,9 +152,9 @@ fn likelihood(at: &[f64], results: &[WeightedResult]) -> Evaluation {
     }
     value -= DEPENDENCE_PRIOR / 2.0 * rho * rho;
     gradient[2] -= DEPENDENCE_PRIOR * rho;
-    for (place, strength) in at.iter().enumerate().skip(COMMON) {
+    for (index, strength) in at.iter().enumerate().skip(COMMON) {
         value -= PRIOR / 2.0 * strength * strength;
-        gradient[place] -= PRIOR * strength;
+        gradient[index] -= PRIOR * strength;
     }
     Evaluation { value, gradient }
 }

@@ -74,8 +74,8 @@ fn direction(gradient: &[f64], steps: &VecDeque<Curve>) -> Vec<f64> {
         direction.iter_mut().for_each(|it| *it *= scale);
     }
     for (curve, part) in steps.iter().zip(parts.into_iter().rev()) {
-        let own = dot(&curve.change, &direction) / curve.curvature;
-        add(&mut direction, part - own, &curve.step);
+        let correction = dot(&curve.change, &direction) / curve.curvature;
+        add(&mut direction, part - correction, &curve.step);
     }
     direction
 }

@@ -47,7 +47,7 @@ pub(super) fn read(path: &Path, teams: &mut HashMap<String, Key>) -> Vec<SeasonR
     let text = String::from_utf8_lossy(&bytes);
     let mut lines = text.trim_start_matches('\u{feff}').lines();
     let header: Vec<_> = lines.next().unwrap().split(',').collect();
-    let column = |name: &str| header.iter().position(|own| *own == name);
+    let column = |name: &str| header.iter().position(|title| *title == name);
     let mut rows = Vec::new();
     for line in lines {
         let cells: Vec<_> = line.split(',').collect();

@@ -16,14 +16,14 @@ fn finished(
     score: [u32; 2],
     extra_time: Option<[u16; 2]>,
 ) -> MatchRecord {
-    let brief = MatchSummary {
+    let summary = MatchSummary {
         season: None,
         start: NOW.checked_sub_unsigned(id * 86_400_000_000),
         status: Status::Finished,
         sides: Some(sides),
         score: Some(score),
         extra_time,
-        ..testing::brief(id)
+        ..testing::summary(id)
     };
     let names = Names {
         competition: Some(named(LEAGUE)),
@@ -31,7 +31,7 @@ fn finished(
         ..Names::default()
     };
     MatchRecord {
-        brief: brief.into(),
+        summary: summary.into(),
         refs: [("test".into(), id.to_string().into())].into(),
         names,
         play: PlayRecord::Football(Box::default()),
@@ -53,19 +53,23 @@ async fn league_has_a_model_once_it_has_enough_results() {
             let record = Arc::new(finished(id, sides, score, None));
             archive.put(&[record], NOW).await.unwrap();
             predictor.refit(&archive, &config, RefitScope::All, NOW);
-            assert_eq!(predictor.of(LEAGUE).is_some(), id == 6, "with {id} results");
+            assert_eq!(predictor.fitted_model(LEAGUE).is_some(), id == 6, "with {id} results");
         }
-        let fitted = predictor.of(LEAGUE).unwrap();
+        let fitted = predictor.fitted_model(LEAGUE).unwrap();
         let [home, _, away] = fitted.model.forecast([weak, strong], false).unwrap().scores.result();
         assert!(away > 2.0 * home, "{away} of the strong, {home} of the weak");
-        assert_eq!(predictor.of(LEAGUE + 1).map(|it| it.at), None);
+        assert_eq!(predictor.fitted_model(LEAGUE + 1).map(|it| it.at), None);
 
         predictor.refit(&archive, &config, RefitScope::All, NOW + 1);
-        assert_eq!(predictor.of(LEAGUE).unwrap().at, NOW, "it was fitted again for nothing");
+        assert_eq!(
+            predictor.fitted_model(LEAGUE).unwrap().at,
+            NOW,
+            "it was fitted again for nothing"
+        );
         let record = Arc::new(finished(7, [weak, strong], [1, 0], None));
         archive.put(&[record], NOW).await.unwrap();
         predictor.refit(&archive, &config, RefitScope::All, NOW + 2);
-        assert_eq!(predictor.of(LEAGUE).unwrap().at, NOW + 2, "a result was passed over");
+        assert_eq!(predictor.fitted_model(LEAGUE).unwrap().at, NOW + 2, "a result was passed over");
     })
     .await;
 }
@@ -82,7 +86,7 @@ async fn early_refit_needs_many_more_results() {
         };
         let fitted_at = |now| {
             predictor.refit(&archive, &config, RefitScope::Urgent, now);
-            predictor.of(LEAGUE).map(|fitted| fitted.at)
+            predictor.fitted_model(LEAGUE).map(|fitted| fitted.at)
         };
         put(1..=19).await;
         assert_eq!(fitted_at(NOW), None, "too few");
@@ -99,9 +103,9 @@ async fn early_refit_needs_many_more_results() {
 #[test]
 fn goals_of_extra_time_do_not_count() {
     let record = finished(1, [100, 200], [2, 1], Some([1, 0]));
-    let played = result(&record.brief, NOW).unwrap();
+    let played = result(&record.summary, NOW).unwrap();
     assert_eq!(played.goals, [1, 1]);
     assert!((played.days - 1.0).abs() < 1e-9, "{} days", played.days);
     let strange = finished(1, [100, 200], [0, 1], Some([1, 0]));
-    assert_eq!(result(&strange.brief, NOW), None, "more in extra time than in all");
+    assert_eq!(result(&strange.summary, NOW), None, "more in extra time than in all");
 }

@@ -74,7 +74,7 @@ impl History {
         season: Option<Key>,
         matches: &[Arc<MatchSummary>],
     ) -> Result<FootballTables, sqlx::Error> {
-        let first = matches.iter().find_map(|brief| brief.start);
+        let first = matches.iter().find_map(|summary| summary.start);
         let first = first.and_then(|start| jiff::Timestamp::from_microsecond(start).ok());
         let season = season.and_then(|id| self.name(EntityKind::Season, id)).unwrap_or_default();
         let first_day = first.map(|first| first.to_string());
@@ -137,7 +137,7 @@ impl History {
     /// The archived records of these matches, with no price on offer that the hub has removed.
     async fn archived(&self, ids: &[Key]) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
         let mut records = self.archive.records(ids).await?;
-        for record in records.iter_mut().filter(|it| self.reader.has_removed(it.brief.id)) {
+        for record in records.iter_mut().filter(|it| self.reader.has_removed(it.summary.id)) {
             Arc::make_mut(record).close_prices();
         }
         Ok(records)
@@ -145,9 +145,9 @@ impl History {
 
     /// The summary of a match: the current one while the hub has it, else the archived one.
     #[must_use]
-    pub fn brief(&self, id: Key) -> Option<Arc<MatchSummary>> {
-        let current = self.reader.get(id).map(|record| Arc::clone(&record.brief));
-        current.or_else(|| self.archive.brief(id))
+    pub fn summary(&self, id: Key) -> Option<Arc<MatchSummary>> {
+        let current = self.reader.get(id).map(|record| Arc::clone(&record.summary));
+        current.or_else(|| self.archive.summary(id))
     }
 
     /// The entity of an id.

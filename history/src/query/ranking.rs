@@ -139,8 +139,8 @@ impl TableRule {
         });
         if self.ranking == Ranking::HeadToHead {
             let mut by_pair: MatchesByPair<'_> = HashMap::new();
-            for it in matches {
-                by_pair.entry(pair(it.sides)).or_default().push(it);
+            for table_match in matches {
+                by_pair.entry(pair(table_match.sides)).or_default().push(table_match);
             }
             rows.chunk_by_mut(|a, b| a.points == b.points && part(a).number == part(b).number)
                 .filter(|tied| tied.len() <= TIED_MAX)
@@ -177,8 +177,8 @@ impl TableRule {
         let mut sums: HashMap<Key, (Tally, i64)> =
             tied.iter().map(|row| (row.team, (Tally::default(), 0))).collect();
         let mut times = None;
-        let pairs = tied.iter().enumerate().flat_map(|(place, one)| {
-            tied.iter().skip(place + 1).map(move |other| pair([one.team, other.team]))
+        let pairs = tied.iter().enumerate().flat_map(|(index, one)| {
+            tied.iter().skip(index + 1).map(move |other| pair([one.team, other.team]))
         });
         for pair in pairs {
             let mut played = 0;
@@ -191,10 +191,10 @@ impl TableRule {
                     continue;
                 };
                 played += 1;
-                for (team, own, other) in [(sides[0], home, away), (sides[1], away, home)] {
+                for (team, scored, conceded) in [(sides[0], home, away), (sides[1], away, home)] {
                     let (tally, difference) = sums.get_mut(&team)?;
-                    tally.add([own, other], Outcome::of_score([own, other]), false);
-                    *difference += i64::from(own) - i64::from(other);
+                    tally.add([scored, conceded], Outcome::of_score([scored, conceded]), false);
+                    *difference += i64::from(scored) - i64::from(conceded);
                 }
             }
             if played < meetings || *times.get_or_insert(played) != played {
@@ -218,13 +218,13 @@ impl TableRule {
         };
         let mut before: Vec<_> = rows.iter().map(before).collect();
         let places: HashMap<Key, usize> =
-            rows.iter().enumerate().map(|(place, row)| (row.team, place)).collect();
+            rows.iter().enumerate().map(|(rank, row)| (row.team, rank)).collect();
         for TableMatch { sides, score, .. } in matches {
             let Some([home, away]) = *score else { continue };
-            for (team, own, other) in [(sides[0], home, away), (sides[1], away, home)] {
+            for (team, scored, conceded) in [(sides[0], home, away), (sides[1], away, home)] {
                 let row = before.get_mut(*places.get(&team)?)?;
                 if row.total.played < self.split_after {
-                    row.total.add([own, other], Outcome::of_score([own, other]), false);
+                    row.total.add([scored, conceded], Outcome::of_score([scored, conceded]), false);
                 }
             }
         }
@@ -243,8 +243,8 @@ impl TableRule {
             0 => usize::MAX,
             teams => self.split_top.saturating_add(teams),
         };
-        let part = |(place, row): (usize, &StandingsRow)| {
-            let number = usize::from(place >= self.split_top) + usize::from(place >= second_end);
+        let part = |(rank, row): (usize, &StandingsRow)| {
+            let number = usize::from(rank >= self.split_top) + usize::from(rank >= second_end);
             let kept = if number < 2 { self.split_points.kept(row.points) } else { row.points };
             (row.team, Part { number, points_lost: row.points - kept })
         };

@@ -45,20 +45,21 @@ impl Competitions {
         let names = names(country, competition);
         let mut rule = built_in(&fold(country), &names, year);
         let settings = Arc::clone(&self.0.borrow());
-        let Some(own) = configured(&settings, &fold(country), &names) else {
+        let Some(config) = configured(&settings, &fold(country), &names) else {
             return Regulations { rule, ..Regulations::default() };
         };
-        if let Some(ranking) = own.rule.filter(|own| *own != rule.ranking) {
+        if let Some(ranking) = config.rule.filter(|ranking| *ranking != rule.ranking) {
             // Without the split of the built-in rule.
             (rule.ranking, rule.split_points) = (ranking, SplitPoints::All);
         }
-        rule.win = own.win.unwrap_or(rule.win);
-        rule.split_after = own.split_after.unwrap_or(rule.split_after);
-        rule.split_top = own.split_top.unwrap_or(rule.split_top);
-        rule.split_second = own.split_second.unwrap_or(rule.split_second);
-        rule.split_points = own.split_points.unwrap_or(rule.split_points);
-        let deductions = own.deductions.iter().filter(|it| is_of_season(it, season, first_day));
-        Regulations { rule, groups: own.groups.clone(), deductions: deductions.cloned().collect() }
+        rule.win = config.win.unwrap_or(rule.win);
+        rule.split_after = config.split_after.unwrap_or(rule.split_after);
+        rule.split_top = config.split_top.unwrap_or(rule.split_top);
+        rule.split_second = config.split_second.unwrap_or(rule.split_second);
+        rule.split_points = config.split_points.unwrap_or(rule.split_points);
+        let deductions = config.deductions.iter().filter(|it| is_of_season(it, season, first_day));
+        let groups = config.groups.clone();
+        Regulations { rule, groups, deductions: deductions.cloned().collect() }
     }
 }
 
@@ -77,13 +78,13 @@ fn configured<'a>(
 ) -> Option<&'a CompetitionConfig> {
     let mut named = settings.iter().filter(|(key, _)| is_key(key, country, names));
     let with_country = named.clone().find(|(key, _)| key.contains('/'));
-    with_country.or_else(|| named.next()).map(|(_, own)| own)
+    with_country.or_else(|| named.next()).map(|(_, config)| config)
 }
 
 /// Whether a key of the settings, `Country/Name` or `Name`, means this competition, of which the names are folded.
 fn is_key(key: &str, country: &str, names: &[String]) -> bool {
     match key.split_once('/') {
-        Some((own, name)) => fold(own) == country && names.contains(&fold(name)),
+        Some((key_country, name)) => fold(key_country) == country && names.contains(&fold(name)),
         None => names.contains(&fold(key)),
     }
 }
@@ -243,13 +244,13 @@ const BUILT_IN: &[BuiltIn] = &[
 /// The built-in rule; that of today if the year is not known.
 fn built_in(country: &str, names: &[String], year: Option<u16>) -> TableRule {
     let year = year.unwrap_or(u16::MAX);
-    let is_it = |(countries, own, since, ..): &&BuiltIn| {
-        let of_country = countries.split(", ").any(|own| fold(own) == country);
-        let is_named = |own: &str| {
-            let is_enough = own.starts_with('*') && (country.is_empty() || countries.is_empty());
-            (of_country || is_enough) && names.contains(&fold(own))
+    let is_it = |(countries, competitions, since, ..): &&BuiltIn| {
+        let of_country = countries.split(", ").any(|it| fold(it) == country);
+        let is_named = |name: &str| {
+            let is_enough = name.starts_with('*') && (country.is_empty() || countries.is_empty());
+            (of_country || is_enough) && names.contains(&fold(name))
         };
-        *since <= year && own.split(", ").any(is_named)
+        *since <= year && competitions.split(", ").any(is_named)
     };
     let found = BUILT_IN.iter().rfind(is_it);
     let of_country = if country.is_empty() {
@@ -257,8 +258,8 @@ fn built_in(country: &str, names: &[String], year: Option<u16>) -> TableRule {
     } else {
         Some(country.to_owned())
     };
-    let is_old = |(own, since): &&(&str, u16)| {
-        year < *since && of_country.as_ref().is_some_and(|country| *country == fold(own))
+    let is_old = |(name, since): &&(&str, u16)| {
+        year < *since && of_country.as_ref().is_some_and(|country| *country == fold(name))
     };
     let default = TableRule::default();
     let whole =

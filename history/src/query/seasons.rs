@@ -66,15 +66,15 @@ pub struct Calendar {
 impl Calendar {
     /// The dates of all leagues in a view, or of one league.
     #[must_use]
-    pub fn of(view: &View<'_>, league: Option<Key>, now: Micros, rule: CurrentSeason) -> Self {
+    pub fn new(view: &View<'_>, league: Option<Key>, now: Micros, rule: CurrentSeason) -> Self {
         let query = MatchQuery { competition: league, ..MatchQuery::default() };
-        let briefs = view.all(&query);
-        Self::of_matches(briefs.iter().map(AsRef::as_ref), now, rule)
+        let summaries = view.all(&query);
+        Self::of_matches(summaries.iter().map(AsRef::as_ref), now, rule)
     }
 
-    /// `briefs` are in order of start.
+    /// `summaries` are in order of start.
     pub(super) fn of_matches<'a>(
-        briefs: impl IntoIterator<Item = &'a MatchSummary>,
+        summaries: impl IntoIterator<Item = &'a MatchSummary>,
         now: Micros,
         rule: CurrentSeason,
     ) -> Self {
@@ -86,10 +86,12 @@ impl Calendar {
             of_league: HashMap::new(),
             of_last_match: HashMap::new(),
         };
-        for brief in briefs {
-            let (Some(league), Some(start)) = (brief.competition, brief.start) else { continue };
+        for summary in summaries {
+            let (Some(league), Some(start)) = (summary.competition, summary.start) else {
+                continue;
+            };
             Span::add(&mut calendar.leagues, league, start);
-            if let Some(season) = brief.season {
+            if let Some(season) = summary.season {
                 Span::add(&mut calendar.seasons, season, start);
                 calendar.of_last_match.insert(league, season);
                 let all = calendar.of_league.entry(league).or_default();
@@ -147,16 +149,16 @@ impl Calendar {
 /// The matches of the latest season, from those of a league with the latest first. Where no feed names
 /// seasons, a long pause ends one.
 pub fn latest_season<'a>(
-    briefs: impl Iterator<Item = &'a MatchSummary>,
+    summaries: impl Iterator<Item = &'a MatchSummary>,
 ) -> impl Iterator<Item = &'a MatchSummary> {
     let mut after: Option<&MatchSummary> = None;
-    briefs.take_while(move |brief| {
+    summaries.take_while(move |summary| {
         let same = after.is_none_or(|after| {
-            let pause = after.start.zip(brief.start).map(|(later, earlier)| later - earlier);
-            after.season == brief.season
-                && (brief.season.is_some() || pause.is_none_or(|it| it < PAUSE_DAYS * DAY_US))
+            let pause = after.start.zip(summary.start).map(|(later, earlier)| later - earlier);
+            after.season == summary.season
+                && (summary.season.is_some() || pause.is_none_or(|it| it < PAUSE_DAYS * DAY_US))
         });
-        after = Some(brief);
+        after = Some(summary);
         same
     })
 }

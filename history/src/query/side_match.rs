@@ -9,9 +9,9 @@ use record::{Key, MatchSummary, Status};
 /// A match from the view of one of its sides.
 #[derive(Debug, Clone)]
 pub struct SideMatch {
-    pub brief: Arc<MatchSummary>,
+    pub summary: Arc<MatchSummary>,
     /// The index of the side, 0 or 1.
-    place: usize,
+    side_index: usize,
 }
 
 /// The result of a match for one side.
@@ -25,8 +25,8 @@ pub enum Outcome {
 impl Outcome {
     /// The outcome of a score, own goals first.
     #[must_use]
-    pub fn of_score([own, other]: [u32; 2]) -> Self {
-        match own.cmp(&other) {
+    pub fn of_score([scored, conceded]: [u32; 2]) -> Self {
+        match scored.cmp(&conceded) {
             std::cmp::Ordering::Greater => Self::Won,
             std::cmp::Ordering::Equal => Self::Drawn,
             std::cmp::Ordering::Less => Self::Lost,
@@ -47,15 +47,15 @@ impl Outcome {
 impl SideMatch {
     /// The match from the view of this side; `None` if it is not one of its sides.
     #[must_use]
-    pub fn of(brief: Arc<MatchSummary>, side: Key) -> Option<Self> {
-        let place = brief.sides?.iter().position(|own| *own == side)?;
-        Some(Self { brief, place })
+    pub fn new(summary: Arc<MatchSummary>, side: Key) -> Option<Self> {
+        let side_index = summary.sides?.iter().position(|id| *id == side)?;
+        Some(Self { summary, side_index })
     }
 
     /// Whether the side won; `None` without a winner.
     #[must_use]
     pub fn won(&self) -> Option<bool> {
-        rating::winner(&self.brief).map(|winner| usize::from(winner) == self.place)
+        rating::winner(&self.summary).map(|winner| usize::from(winner) == self.side_index)
     }
 
     /// The outcome by the winner; without one a match with a score is drawn. `None` if nothing is known of the result.
@@ -64,46 +64,46 @@ impl SideMatch {
         match self.won() {
             Some(true) => Some(Outcome::Won),
             Some(false) => Some(Outcome::Lost),
-            None => self.brief.score.map(|_| Outcome::Drawn),
+            None => self.summary.score.map(|_| Outcome::Drawn),
         }
     }
 
     /// The side's own score, and the other's.
     #[must_use]
     pub fn score(&self) -> Option<[u32; 2]> {
-        let score = self.brief.score?;
-        Some(if self.place == 0 { score } else { [score[1], score[0]] })
+        let score = self.summary.score?;
+        Some(if self.side_index == 0 { score } else { [score[1], score[0]] })
     }
 
     /// The score of each part: the rounds of each map.
     pub fn parts(&self) -> impl Iterator<Item = [u32; 2]> {
-        let turned = self.place == 1;
-        self.brief.parts.iter().map(move |[a, b]| if turned { [*b, *a] } else { [*a, *b] })
+        let turned = self.side_index == 1;
+        self.summary.parts.iter().map(move |[a, b]| if turned { [*b, *a] } else { [*a, *b] })
     }
 
     #[must_use]
     pub fn opponent(&self) -> Option<Key> {
-        self.brief.sides?.get(1 - self.place).copied()
+        self.summary.sides?.get(1 - self.side_index).copied()
     }
 
     #[must_use]
     pub fn was_home(&self) -> bool {
-        self.place == 0
+        self.side_index == 0
     }
 }
 
 /// The results of a side before this match, the latest first. A match that ended without a known score or winner has none.
 #[must_use]
-pub fn earlier_results(view: &View<'_>, of: &MatchSummary, side: Key) -> Vec<SideMatch> {
+pub fn earlier_results(view: &View<'_>, later: &MatchSummary, side: Key) -> Vec<SideMatch> {
     let query = MatchQuery {
         team: Some(side),
-        before: of.start,
+        before: later.start,
         statuses: Some(Status::RESULTS.to_vec()),
         newest_first: true,
-        ..MatchQuery::of_sport(of.sport)
+        ..MatchQuery::of_sport(later.sport)
     };
-    let others = view.all(&query).into_iter().filter(|brief| brief.id != of.id);
-    let side_matches = others.filter_map(|brief| SideMatch::of(brief, side));
+    let others = view.all(&query).into_iter().filter(|summary| summary.id != later.id);
+    let side_matches = others.filter_map(|summary| SideMatch::new(summary, side));
     side_matches.filter(|side_match| side_match.outcome().is_some()).collect()
 }
 
@@ -136,12 +136,12 @@ impl HeadToHead {
     #[must_use]
     pub fn against(opponent: Key, results: &[SideMatch], rule: DecidedBy) -> Self {
         let meetings = results.iter().filter(|it| it.opponent() == Some(opponent));
-        Self::of(meetings.cloned(), rule)
+        Self::new(meetings.cloned(), rule)
     }
 
     /// The record of these meetings.
     #[must_use]
-    pub fn of(meetings: impl IntoIterator<Item = SideMatch>, rule: DecidedBy) -> Self {
+    pub fn new(meetings: impl IntoIterator<Item = SideMatch>, rule: DecidedBy) -> Self {
         let mut record = Self::default();
         for meeting in meetings {
             let score = meeting.score();

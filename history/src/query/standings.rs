@@ -39,10 +39,10 @@ pub struct Tally {
 }
 
 impl Tally {
-    pub(super) fn add(&mut self, [own, other]: [u32; 2], outcome: Outcome, overtime: bool) {
+    pub(super) fn add(&mut self, [scored, conceded]: [u32; 2], outcome: Outcome, overtime: bool) {
         self.played += 1;
-        self.scored = self.scored.saturating_add(own);
-        self.conceded = self.conceded.saturating_add(other);
+        self.scored = self.scored.saturating_add(scored);
+        self.conceded = self.conceded.saturating_add(conceded);
         *match (outcome, overtime) {
             (Outcome::Won, false) => &mut self.won,
             (Outcome::Won, true) => &mut self.overtime_won,
@@ -69,10 +69,10 @@ pub struct ExpectedGoalsTally {
 }
 
 impl ExpectedGoalsTally {
-    fn add(&mut self, [own, other]: [f64; 2]) {
-        self.scored = exact(self.scored + own);
-        self.conceded = exact(self.conceded + other);
-        self.difference = exact(self.difference + (own - other));
+    fn add(&mut self, [scored, conceded]: [f64; 2]) {
+        self.scored = exact(self.scored + scored);
+        self.conceded = exact(self.conceded + conceded);
+        self.difference = exact(self.difference + (scored - conceded));
         self.matches += 1;
     }
 }
@@ -120,9 +120,9 @@ struct Table {
 }
 
 impl StandingsRow {
-    fn add(&mut self, place: usize, score: [u32; 2], outcome: Outcome, overtime: bool) {
-        let own = if place == 0 { &mut self.home } else { &mut self.away };
-        own.add(score, outcome, overtime);
+    fn add(&mut self, side: usize, score: [u32; 2], outcome: Outcome, overtime: bool) {
+        let tally = if side == 0 { &mut self.home } else { &mut self.away };
+        tally.add(score, outcome, overtime);
         self.total.add(score, outcome, overtime);
         self.outcomes.push(outcome);
     }
@@ -159,7 +159,7 @@ pub fn football_tables<'a>(
     let Regulations { rule, groups, deductions } = regulations;
     let counts = matches.into_iter().filter(|it| it.group.is_some() || !is_knock_out(it));
     let counted = StandingsRule::Regulation { lists_all_teams };
-    let mut tables = tables_by(counts, counted, |brief| brief.group.clone());
+    let mut tables = tables_by(counts, counted, |summary| summary.group.clone());
     // A deduction may be of a team that has not played yet.
     let sides = tables.values().flat_map(|table| table.matches.iter().flat_map(|it| it.sides));
     let teams = tables.values().flat_map(|table| table.rows.keys().copied()).chain(sides);
@@ -227,8 +227,8 @@ fn team_named(teams: &BTreeMap<Key, String>, wanted: &str) -> Option<Key> {
 }
 
 /// Whether its round is one of a knock-out, by its name: play-offs after a season are no part of the table.
-fn is_knock_out(brief: &MatchSummary) -> bool {
-    let name = brief.round_name.as_deref().unwrap_or_default().to_lowercase();
+fn is_knock_out(summary: &MatchSummary) -> bool {
+    let name = summary.round_name.as_deref().unwrap_or_default().to_lowercase();
     ["play-off", "playoff", "final", "round of"].iter().any(|word| name.contains(word))
 }
 
@@ -239,29 +239,29 @@ fn tables_by<'a, K: Ord>(
 ) -> BTreeMap<K, Table> {
     let lists_all_teams = matches!(rule, StandingsRule::Regulation { lists_all_teams: true });
     let mut tables: BTreeMap<K, Table> = BTreeMap::new();
-    for brief in matches {
-        let counted = counted(brief, rule);
-        let table = tables.entry(group(brief)).or_default();
-        if let Some(sides) = brief.sides
-            && (counted.is_some() || !brief.status.is_over())
+    for summary in matches {
+        let counted = counted(summary, rule);
+        let table = tables.entry(group(summary)).or_default();
+        if let Some(sides) = summary.sides
+            && (counted.is_some() || !summary.status.is_over())
         {
-            let (score, status) = (counted.map(|it| it.score), brief.status);
+            let (score, status) = (counted.map(|it| it.score), summary.status);
             table.matches.push(TableMatch { sides, score, status });
         }
         if !lists_all_teams && counted.is_none() {
             continue;
         }
-        for (place, team) in brief.sides.into_iter().flatten().enumerate() {
+        for (side, team) in summary.sides.into_iter().flatten().enumerate() {
             let row = table
                 .rows
                 .entry(team)
                 .or_insert_with(|| StandingsRow { team, ..StandingsRow::default() });
             let Some(CountedResult { score, outcomes, overtime }) = counted else { continue };
-            row.add(place, [score[place], score[1 - place]], outcomes[place], overtime);
-            row.live |= brief.status.is_live();
-            if let Some(goals) = brief.expected_goals.map(|it| it.map(ExpectedGoals::goals)) {
+            row.add(side, [score[side], score[1 - side]], outcomes[side], overtime);
+            row.live |= summary.status.is_live();
+            if let Some(goals) = summary.expected_goals.map(|it| it.map(ExpectedGoals::goals)) {
                 let expected = row.expected.get_or_insert_default();
-                expected.add([goals[place], goals[1 - place]]);
+                expected.add([goals[side], goals[1 - side]]);
             }
         }
     }
@@ -276,43 +276,43 @@ struct CountedResult {
     overtime: bool,
 }
 
-fn counted(brief: &MatchSummary, rule: StandingsRule) -> Option<CountedResult> {
-    brief.sides?;
-    if !brief.status.is_live() && !brief.status.has_result() {
+fn counted(summary: &MatchSummary, rule: StandingsRule) -> Option<CountedResult> {
+    summary.sides?;
+    if !summary.status.is_live() && !summary.status.has_result() {
         return None;
     }
     match rule {
         StandingsRule::Regulation { lists_all_teams: false }
-            if brief.status != Status::Finished =>
+            if summary.status != Status::Finished =>
         {
             None
         }
         StandingsRule::Regulation { .. } => {
-            let score @ [home, away] = regulation(brief)?;
+            let score @ [home, away] = regulation(summary)?;
             let outcomes = [[home, away], [away, home]].map(Outcome::of_score);
             Some(CountedResult { score, outcomes, overtime: false })
         }
         StandingsRule::Winner { had_overtime } => {
-            let outcomes = match (rating::winner(brief), brief.score) {
+            let outcomes = match (rating::winner(summary), summary.score) {
                 (Some(0), _) => [Outcome::Won, Outcome::Lost],
                 (Some(_), _) => [Outcome::Lost, Outcome::Won],
                 (None, Some(_)) => [Outcome::Drawn; 2],
                 (None, None) => return None,
             };
-            let score = brief.score.unwrap_or_default();
-            Some(CountedResult { score, outcomes, overtime: had_overtime(brief) })
+            let score = summary.score.unwrap_or_default();
+            Some(CountedResult { score, outcomes, overtime: had_overtime(summary) })
         }
     }
 }
 
 /// The goals of both halves. A match that has not begun has no score, even if a feed reports 0-0.
 #[must_use]
-pub fn regulation(brief: &MatchSummary) -> Option<[u32; 2]> {
-    if !brief.status.has_begun() {
+pub fn regulation(summary: &MatchSummary) -> Option<[u32; 2]> {
+    if !summary.status.has_begun() {
         return None;
     }
-    let extra = brief.extra_time.unwrap_or_default().map(u32::from);
-    let goals = brief.score?;
+    let extra = summary.extra_time.unwrap_or_default().map(u32::from);
+    let goals = summary.score?;
     Some([goals[0].saturating_sub(extra[0]), goals[1].saturating_sub(extra[1])])
 }
 
@@ -388,7 +388,7 @@ mod tests {
         let decided = MatchSummary { extra_time: Some([1, 0]), ..result(1, [1, 2], [2, 1]) };
         let rows = league_table([&decided], RULE);
         assert!(rows.iter().all(|row| row.total.drawn == 1 && row.form() == "D"), "{rows:?}");
-        let rule = StandingsRule::Winner { had_overtime: |brief| brief.extra_time.is_some() };
+        let rule = StandingsRule::Winner { had_overtime: |summary| summary.extra_time.is_some() };
         let mut rows = league_table([&decided], rule);
         rows.sort_by_key(|row| row.team);
         assert_eq!((rows[0].total.won, rows[0].total.overtime_won), (0, 1));

@@ -16,11 +16,11 @@ mod tables;
 
 #[test]
 fn current_season_depends_on_the_api_version() {
-    let of =
+    let summary_of =
         |id: Key, season: Key| MatchSummary { season: Some(season), ..result(id, [1, 2], [0, 0]) };
     // The second season has begun; a match of the first one was postponed until after all others.
-    let briefs = [of(1, 10), of(5, 20), of(9, 10)];
-    let calendar = |now, rule| Calendar::of_matches(&briefs, now, rule);
+    let summaries = [summary_of(1, 10), summary_of(5, 20), summary_of(9, 10)];
+    let calendar = |now, rule| Calendar::of_matches(&summaries, now, rule);
     assert_eq!(calendar(6, CurrentSeason::BegunLast).current(7), Some(20));
     assert_eq!(calendar(6, CurrentSeason::OfLastMatch).current(7), Some(10));
     assert_eq!(calendar(2, CurrentSeason::BegunLast).current(7), Some(10));
@@ -36,29 +36,29 @@ fn shoot_out_decides_a_meeting_except_in_football() {
     let shoot_out = MatchSummary { winner: Some(1), ..result(1, [10, 20], [2, 2]) };
     let unscored = MatchSummary { score: None, winner: Some(0), ..result(2, [20, 10], [0, 0]) };
     let meetings = || {
-        let briefs = [&shoot_out, &unscored].map(|brief| Arc::new(brief.clone()));
-        briefs.into_iter().filter_map(|brief| SideMatch::of(brief, 10))
+        let summaries = [&shoot_out, &unscored].map(|summary| Arc::new(summary.clone()));
+        summaries.into_iter().filter_map(|summary| SideMatch::new(summary, 10))
     };
-    let football = HeadToHead::of(meetings(), DecidedBy::Goals);
+    let football = HeadToHead::new(meetings(), DecidedBy::Goals);
     assert_eq!((football.wins, football.draws, football.losses), (0, 1, 0));
     assert_eq!((football.meetings.len(), football.goals), (1, [2, 2]));
-    let others = HeadToHead::of(meetings(), DecidedBy::Winner);
+    let others = HeadToHead::new(meetings(), DecidedBy::Winner);
     assert_eq!((others.wins, others.draws, others.losses), (0, 0, 2));
     assert_eq!((others.meetings.len(), others.scored), (2, 1));
 }
 
 #[test]
 fn head_to_head_has_the_meetings_of_two_opponents() {
-    let briefs = [
+    let summaries = [
         result(1, [10, 20], [2, 1]),
         result(2, [30, 10], [0, 1]),
         result(3, [20, 10], [3, 0]),
         result(4, [20, 10], [1, 1]),
     ];
     let results: Vec<_> =
-        briefs.into_iter().filter_map(|brief| SideMatch::of(Arc::new(brief), 10)).collect();
+        summaries.into_iter().filter_map(|summary| SideMatch::new(Arc::new(summary), 10)).collect();
     let record = HeadToHead::against(20, &results, DecidedBy::Winner);
-    let ids: Vec<_> = record.meetings.iter().map(|meeting| meeting.brief.id).collect();
+    let ids: Vec<_> = record.meetings.iter().map(|meeting| meeting.summary.id).collect();
     assert_eq!(ids, [1, 3, 4]);
     assert_eq!((record.wins, record.draws, record.losses, record.goals), (1, 1, 1, [3, 5]));
     assert!(HeadToHead::against(40, &results, DecidedBy::Winner).meetings.is_empty());

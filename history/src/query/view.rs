@@ -28,7 +28,7 @@ pub struct View<'a> {
     history: &'a History,
     sport: Option<Sport>,
     current: FxHashMap<Key, Arc<MatchRecord>>,
-    briefs: Vec<Arc<MatchSummary>>,
+    summaries: Vec<Arc<MatchSummary>>,
 }
 
 impl<'a> View<'a> {
@@ -38,17 +38,17 @@ impl<'a> View<'a> {
         let sports = sport.map_or_else(|| Sport::ALL.to_vec(), |sport| vec![sport]);
         let current: Vec<_> =
             sports.into_iter().flat_map(|sport| history.reader.all(sport)).collect();
-        let briefs = current.iter().map(|record| Arc::clone(&record.brief)).collect();
-        let current = current.into_iter().map(|record| (record.brief.id, record)).collect();
-        Self { history, sport, current, briefs }
+        let summaries = current.iter().map(|record| Arc::clone(&record.summary)).collect();
+        let current = current.into_iter().map(|record| (record.summary.id, record)).collect();
+        Self { history, sport, current, summaries }
     }
 
     /// The same view, with this state of one match.
     #[must_use]
     pub fn with(mut self, record: Arc<MatchRecord>) -> Self {
-        self.briefs.retain(|brief| brief.id != record.brief.id);
-        self.briefs.push(Arc::clone(&record.brief));
-        self.current.insert(record.brief.id, record);
+        self.summaries.retain(|summary| summary.id != record.summary.id);
+        self.summaries.push(Arc::clone(&record.summary));
+        self.current.insert(record.summary.id, record);
         self
     }
 
@@ -56,13 +56,13 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn find(&self, query: &MatchQuery) -> MatchPage {
         let query = MatchQuery { sport: self.sport.or(query.sport), ..query.clone() };
-        self.history.archive.find_under(&self.briefs, &query)
+        self.history.archive.find_under(&self.summaries, &query)
     }
 
     /// All matches that a query selects, ignoring its window.
     #[must_use]
     pub fn all(&self, query: &MatchQuery) -> Vec<Arc<MatchSummary>> {
-        self.find(&MatchQuery { window: Window::ALL, ..query.clone() }).briefs
+        self.find(&MatchQuery { window: Window::ALL, ..query.clone() }).summaries
     }
 
     /// The number of matches that a query selects.
@@ -74,9 +74,9 @@ impl<'a> View<'a> {
     /// All matches that a query selects and that the hub no longer has.
     #[must_use]
     pub fn archived(&self, query: &MatchQuery) -> Vec<Arc<MatchSummary>> {
-        let mut briefs = self.all(query);
-        briefs.retain(|brief| !self.current.contains_key(&brief.id));
-        briefs
+        let mut summaries = self.all(query);
+        summaries.retain(|summary| !self.current.contains_key(&summary.id));
+        summaries
     }
 
     /// The matches between the two sides of each pair, by start and id.
@@ -84,16 +84,16 @@ impl<'a> View<'a> {
     pub fn meetings(&self, pairs: &HashSet<[Key; 2]>) -> HashMap<[Key; 2], Vec<Arc<MatchSummary>>> {
         let mut meetings = self.history.archive.meetings(pairs);
         for met in meetings.values_mut() {
-            met.retain(|brief| !self.current.contains_key(&brief.id));
+            met.retain(|summary| !self.current.contains_key(&summary.id));
         }
-        for brief in &self.briefs {
-            if let Some(met) = brief.sides.and_then(|sides| meetings.get_mut(&pair(sides))) {
-                met.push(Arc::clone(brief));
+        for summary in &self.summaries {
+            if let Some(met) = summary.sides.and_then(|sides| meetings.get_mut(&pair(sides))) {
+                met.push(Arc::clone(summary));
                 met.sort_by_key(|it| (it.start.is_none(), it.start, it.id));
             }
         }
         let is_of = |it: &MatchSummary| self.sport.is_none_or(|sport| it.sport == sport);
-        meetings.values_mut().for_each(|met| met.retain(|brief| is_of(brief)));
+        meetings.values_mut().for_each(|met| met.retain(|summary| is_of(summary)));
         meetings
     }
 
@@ -119,7 +119,7 @@ impl<'a> View<'a> {
         query: &MatchQuery,
         found: &[Arc<MatchSummary>],
     ) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
-        let ids: Vec<_> = found.iter().map(|brief| brief.id).collect();
+        let ids: Vec<_> = found.iter().map(|summary| summary.id).collect();
         let archived = self.history.archived(&self.missing(&ids)).await?;
         Ok(self.in_order(query, &ids, archived))
     }
@@ -150,9 +150,10 @@ impl<'a> View<'a> {
         ids: &[Key],
         archived: Vec<Arc<MatchRecord>>,
     ) -> Vec<Arc<MatchRecord>> {
-        let archived: FxHashMap<_, _> = archived.into_iter().map(|it| (it.brief.id, it)).collect();
+        let archived: FxHashMap<_, _> =
+            archived.into_iter().map(|it| (it.summary.id, it)).collect();
         let record = |id: &Key| self.current.get(id).or_else(|| archived.get(id)).map(Arc::clone);
-        ids.iter().filter_map(record).filter(|record| query.selects(&record.brief)).collect()
+        ids.iter().filter_map(record).filter(|record| query.selects(&record.summary)).collect()
     }
 
     /// The complete record of a match of this view.
@@ -165,7 +166,8 @@ impl<'a> View<'a> {
             Some(record) => Some(Arc::clone(record)),
             None => self.history.archived(&[id]).await?.pop(),
         };
-        let is_of = |it: &Arc<MatchRecord>| self.sport.is_none_or(|sport| it.brief.sport == sport);
+        let is_of =
+            |it: &Arc<MatchRecord>| self.sport.is_none_or(|sport| it.summary.sport == sport);
         Ok(record.filter(is_of))
     }
 }

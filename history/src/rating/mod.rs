@@ -57,19 +57,19 @@ pub struct RatingTable {
 
 impl RatingTable {
     /// Rates the results among these matches, which come in the order in which they were played.
-    pub fn of<'a>(briefs: impl IntoIterator<Item = &'a MatchSummary>) -> Self {
+    pub fn new<'a>(summaries: impl IntoIterator<Item = &'a MatchSummary>) -> Self {
         let mut table = Self::default();
-        for brief in briefs {
-            if let (Some(sides), Some(won)) = (brief.sides, result(brief)) {
-                table.add(brief, sides, won);
+        for summary in summaries {
+            if let (Some(sides), Some(won)) = (summary.sides, result(summary)) {
+                table.add(summary, sides, won);
             }
         }
         table
     }
 
-    fn add(&mut self, brief: &MatchSummary, sides: [Key; 2], won: f64) {
+    fn add(&mut self, summary: &MatchSummary, sides: [Key; 2], won: f64) {
         if let Some(chance) = self.chance(sides) {
-            self.expected.insert(brief.id, chance);
+            self.expected.insert(summary.id, chance);
         }
         let before = sides.map(|side| self.sides.get(&side).copied().unwrap_or_default());
         let change = STEP * (won - expectation(before.map(|it| it.rating)));
@@ -81,8 +81,8 @@ impl RatingTable {
             rating.played += 1;
             rating.won += u32::from(won > 0.5);
             rating.lost += u32::from(won < 0.5);
-            rating.last = brief.start.or(rating.last);
-            rating.competition = brief.competition.or(rating.competition);
+            rating.last = summary.start.or(rating.last);
+            rating.competition = summary.competition.or(rating.competition);
             self.sides.insert(side, rating);
         }
     }
@@ -118,21 +118,21 @@ impl RatingTable {
     }
 }
 
-fn expectation([own, other]: [f64; 2]) -> f64 {
-    1.0 / (1.0 + 10_f64.powf((other - own) / SCALE))
+fn expectation([rating, opponent]: [f64; 2]) -> f64 {
+    1.0 / (1.0 + 10_f64.powf((opponent - rating) / SCALE))
 }
 
 /// What the first side made of a match that was played: 1, 0, or 0.5 for a draw.
 #[must_use]
-pub fn result(brief: &MatchSummary) -> Option<f64> {
-    if !matches!(brief.status, Status::Finished | Status::Retired) {
+pub fn result(summary: &MatchSummary) -> Option<f64> {
+    if !matches!(summary.status, Status::Finished | Status::Retired) {
         return None;
     }
-    match (winner(brief), brief.score) {
+    match (winner(summary), summary.score) {
         (Some(0), _) => Some(1.0),
         (Some(_), _) => Some(0.0),
         (None, Some([first, second])) if first == second => {
-            (brief.status == Status::Finished).then_some(0.5)
+            (summary.status == Status::Finished).then_some(0.5)
         }
         (None, Some(_) | None) => None,
     }
@@ -140,16 +140,16 @@ pub fn result(brief: &MatchSummary) -> Option<f64> {
 
 /// 0 or 1: the side that won, from the feed, or from the score of a match that was played to its end.
 #[must_use]
-pub fn winner(brief: &MatchSummary) -> Option<u8> {
-    let by_score = || match brief.score? {
+pub fn winner(summary: &MatchSummary) -> Option<u8> {
+    let by_score = || match summary.score? {
         [first, second] if first > second => Some(0),
         [first, second] if first < second => Some(1),
         [_, _] => None,
     };
-    if !brief.status.has_result() {
+    if !summary.status.has_result() {
         return None;
     }
-    brief.winner.or_else(|| (brief.status == Status::Finished).then(by_score)?)
+    summary.winner.or_else(|| (summary.status == Status::Finished).then(by_score)?)
 }
 
 #[cfg(test)]
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn results_move_both_ratings_by_the_unexpected_part() {
         let matches = [played(1, [10, 20], [3, 1]), played(2, [20, 10], [0, 2])];
-        let table = RatingTable::of(&matches);
+        let table = RatingTable::new(&matches);
         assert_eq!(table.expected(1), None, "no team had a result");
         // 1516 against 1484 after the first.
         let expected = 1.0 / (1.0 + 10_f64.powf(32.0 / 400.0));

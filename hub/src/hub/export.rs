@@ -365,7 +365,7 @@ fn analysis(state: &MatchAnalysis) -> AnalysisRecord {
         body_part: it.body_part,
         expected_goals: it.expected_goals,
         expected_on_target: it.expected_on_target,
-        place: it.location.map(|point| [point.x, point.y]),
+        location: it.location.map(|point| [point.x, point.y]),
         goal_mouth: it.goal_mouth.map(|mouth| [mouth.y, mouth.z]),
     };
     let momentum = state.momentum.iter();
@@ -512,7 +512,7 @@ fn market_update(
         Play::Football(_) | Play::Tennis(_) | Play::Scoreboard(_) | Play::None => Vec::new(),
     };
     Some(MarketUpdate {
-        place: MarketPlace::Book(book_index, market_index),
+        position: MarketPlace::Book(book_index, market_index),
         prices: market_prices(state.sport, book, market),
         runners,
     })
@@ -594,6 +594,6 @@ fn consensus_update(consensus: &Consensus, key: &ConsensusKey) -> MarketUpdate {
     });
     let prices = prices.collect();
     let ConsensusKey { kind, period, line } = key.clone();
-    let place = MarketPlace::Consensus { kind, period, line };
-    MarketUpdate { place, prices, runners: Vec::new() }
+    let position = MarketPlace::Consensus { kind, period, line };
+    MarketUpdate { position, prices, runners: Vec::new() }
 }

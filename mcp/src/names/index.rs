@@ -252,12 +252,12 @@ mod tests {
         ];
         for name in names {
             for asked in names {
-                let [own, other] = [name, asked].map(|name| Text::new(plain(name)));
-                let likeness = strsim::jaro_winkler(&own.text, &other.text);
-                let most = own.likeness_max(&other);
+                let [text, other] = [name, asked].map(|name| Text::new(plain(name)));
+                let likeness = strsim::jaro_winkler(&text.text, &other.text);
+                let most = text.likeness_max(&other);
                 assert!(likeness <= most, "{name} / {asked}: {likeness} {most}");
-                let is_part = own.text.contains(&*other.text);
-                assert!(!is_part || own.has_letters_of(&other), "{name} / {asked}");
+                let is_part = text.text.contains(&*other.text);
+                assert!(!is_part || text.has_letters_of(&other), "{name} / {asked}");
             }
         }
         let index = NameIndex::new(Vec::new());

@@ -115,8 +115,8 @@ impl Names {
         let live = self.history.live(self.sport);
         match live.as_slice() {
             [] => Err(Refusal::not_found("No match is in play now.")),
-            [one] => Ok(one.brief.id),
-            _ => Err(self.doubtful("live", live.iter().map(|record| &*record.brief))),
+            [one] => Ok(one.summary.id),
+            _ => Err(self.doubtful("live", live.iter().map(|record| &*record.summary))),
         }
     }
 
@@ -181,7 +181,7 @@ impl Names {
         let is_on_day = |summary: &MatchSummary| {
             days.is_empty() || days.iter().any(|days| days.selects(summary))
         };
-        let found = self.history.find(&query).briefs.into_iter().filter(|it| is_on_day(it));
+        let found = self.history.find(&query).summaries.into_iter().filter(|it| is_on_day(it));
         found.filter_map(|summary| candidate(reading, summary)).collect()
     }
 }
@@ -197,21 +197,21 @@ pub(super) fn is_meant(summary: &MatchSummary, tense: Option<Tense>) -> bool {
 
 /// How well a match fits the sides of a reading; `None` if it has others.
 fn candidate(reading: &Reading, summary: Arc<MatchSummary>) -> Option<Candidate> {
-    let own = summary.sides?;
+    let side_ids = summary.sides?;
     let score = |side: &[SearchResult], id: Key| {
         side.iter().find(|team| team.id == id).map(|team| team.score)
     };
     let (score, sides) = match reading.sides.as_slice() {
         [one] => {
-            let fitting = own.into_iter().filter_map(|id| Some((score(one, id)?, id)));
+            let fitting = side_ids.into_iter().filter_map(|id| Some((score(one, id)?, id)));
             let (score, id) = fitting.max_by(|a, b| a.0.total_cmp(&b.0))?;
             (score, BTreeSet::from([id]))
         }
         [first, second, ..] => {
             let both = |a, b| Some(score(first, a)?.min(score(second, b)?));
-            let [home, away] = own;
+            let [home, away] = side_ids;
             let fit = both(home, away).into_iter().chain(both(away, home)).reduce(f64::max)?;
-            (fit, BTreeSet::from(own))
+            (fit, BTreeSet::from(side_ids))
         }
         [] => return None,
     };
@@ -292,7 +292,7 @@ pub(super) fn without_noise(text: &str) -> String {
 /// The text without a word such as `last` and `next`, and what that says.
 pub(super) fn without_tense(text: &str) -> (String, Option<Tense>) {
     let tense = |word: &str| {
-        TENSE_WORDS.iter().find(|(own, _)| word.eq_ignore_ascii_case(own)).map(|(_, tense)| *tense)
+        TENSE_WORDS.iter().find(|(key, _)| word.eq_ignore_ascii_case(key)).map(|(_, tense)| *tense)
     };
     let said = text.split(' ').find_map(tense);
     let rest = text.split(' ').filter(|word| tense(word).is_none());

@@ -133,7 +133,7 @@ impl Names {
     fn races_in(&self, spans: &[TimeSpan], calendar: &Calendar) -> Vec<Arc<MatchSummary>> {
         let mut races: Vec<_> = spans
             .iter()
-            .flat_map(|span| self.history.find(&self.on_days(*span, calendar)).briefs)
+            .flat_map(|span| self.history.find(&self.on_days(*span, calendar)).summaries)
             .collect();
         races.sort_by_key(|race| (race.start, race.id));
         races.dedup_by_key(|race| race.id);
@@ -265,7 +265,7 @@ mod tests {
         let race = MatchSummary {
             // 2026-09-01T16:26:40Z
             start: Some(1_788_280_000_000_000),
-            ..record::testing::brief(1)
+            ..record::testing::summary(1)
         };
         let london = TimeZone::get("Europe/London").expect("a known zone");
         for (text, zone, is_at) in [

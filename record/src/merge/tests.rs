@@ -6,7 +6,7 @@ use crate::testing::{self, MATCH, football, incident, line_up, price};
 
 fn odds_only(status: Status) -> MatchRecord {
     let mut record = testing::record(MATCH, FootballRecord::default());
-    record.brief_mut().status = status;
+    record.summary_mut().status = status;
     record
 }
 
@@ -17,9 +17,9 @@ fn stored() -> MatchRecord {
         ..football()
     };
     let mut record = testing::record(MATCH, play);
-    record.brief_mut().status = Status::SecondHalf;
-    record.brief_mut().score = Some([1, 0]);
-    record.brief_mut().round = Some(3);
+    record.summary_mut().status = Status::SecondHalf;
+    record.summary_mut().score = Some([1, 0]);
+    record.summary_mut().round = Some(3);
     record.prices = vec![price("acme", "home", Some(dec!(1.5)))];
     record
 }
@@ -34,8 +34,8 @@ fn odds_only_record_keeps_the_stored_play() {
     let mut reported = odds_only(Status::NotStarted);
     reported.prices = vec![price("acme", "away", Some(dec!(4)))];
     let merged = reported.merged_over(&stored());
-    assert_eq!(merged.brief.status, Status::SecondHalf);
-    assert_eq!((merged.brief.score, merged.brief.round), (Some([1, 0]), Some(3)));
+    assert_eq!(merged.summary.status, Status::SecondHalf);
+    assert_eq!((merged.summary.score, merged.summary.round), (Some([1, 0]), Some(3)));
     assert_eq!(eids(&merged), ["goal 101"]);
     let prices: Vec<_> = merged.prices.iter().map(|it| (&*it.outcome, it.open)).collect();
     assert_eq!(
@@ -50,9 +50,9 @@ fn odds_only_record_keeps_the_stored_play() {
 fn finished_match_stays_finished_without_a_source_of_play() {
     let check = |reported, before, expected| {
         let mut old = stored();
-        old.brief_mut().status = before;
+        old.summary_mut().status = before;
         assert_eq!(
-            odds_only(reported).merged_over(&old).brief.status,
+            odds_only(reported).merged_over(&old).summary.status,
             expected,
             "{reported:?} {before:?}"
         );
@@ -67,9 +67,9 @@ fn finished_match_stays_finished_without_a_source_of_play() {
 #[test]
 fn source_that_follows_the_play_wins() {
     let mut reported = testing::record(MATCH, football());
-    reported.brief_mut().score = Some([0, 0]);
+    reported.summary_mut().score = Some([0, 0]);
     let merged = reported.merged_over(&stored());
-    assert_eq!((merged.brief.status, merged.brief.score), (Status::FirstHalf, Some([0, 0])));
+    assert_eq!((merged.summary.status, merged.summary.score), (Status::FirstHalf, Some([0, 0])));
 }
 
 #[test]

@@ -78,7 +78,7 @@ impl Analyst {
         outcome: ShotOutcome,
     ) {
         let situation = self.situation(ball.situation);
-        let (location, expected) = self.place(situation, outcome);
+        let (location, expected) = self.locate(situation, outcome);
         self.shots += 1;
         let on_target = matches!(outcome, ShotOutcome::Goal | ShotOutcome::Saved);
         let shot = Shot {
@@ -112,7 +112,7 @@ impl Analyst {
     }
 
     /// The facts to report at a moment of play; at a whistle, all of them.
-    pub(super) fn news(
+    pub(super) fn take_facts(
         &mut self,
         at: Minute,
         (status, whistle): (FootballStatus, bool),
@@ -223,7 +223,7 @@ impl Analyst {
     }
 
     /// Where a shot was taken and what it was worth there: those that go in are from nearer.
-    fn place(&mut self, situation: ShotSituation, outcome: ShotOutcome) -> (PitchPlace, f64) {
+    fn locate(&mut self, situation: ShotSituation, outcome: ShotOutcome) -> (PitchPlace, f64) {
         let tenths = |share: f64| (share * 1000.0).clamp(0.0, 1000.0) as u16;
         let at = |ahead_m: f64, aside_m: f64| PitchPlace {
             x: tenths(1.0 - ahead_m / LENGTH_M),

@@ -111,8 +111,8 @@ impl LineUp {
         ];
         lines.into_iter().flat_map(move |(role, x)| {
             let count = of_role(role).count() as i32;
-            let y = move |place: i32| 1000 * (2 * place + 1) / (2 * count);
-            of_role(role).zip(0..).map(move |(player, place)| (&player.who, (x, y(place))))
+            let y = move |index: i32| 1000 * (2 * index + 1) / (2 * count);
+            of_role(role).zip(0..).map(move |(player, index)| (&player.who, (x, y(index))))
         })
     }
 

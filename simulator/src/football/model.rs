@@ -127,7 +127,7 @@ mod tests {
     fn check(score: Pair<u16>, to_come: Pair<f64>, bet: Bet, expected: [f64; 3]) {
         let standing = standing(score, Some(to_come));
         let Chance::Open(found) = standing.chance(bet) else { panic!("{bet:?} is decided") };
-        for (found, expected) in found.of.into_iter().zip(expected) {
+        for (found, expected) in found.chances.into_iter().zip(expected) {
             assert!((found - expected).abs() < 1e-4, "{bet:?}: {found} for {expected}");
         }
     }

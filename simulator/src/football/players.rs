@@ -9,7 +9,7 @@ const EVERY_MIN: u16 = 5;
 
 #[derive(Debug, Default)]
 pub(super) struct Players {
-    of: Pair<Vec<PlayerTally>>,
+    tallies: Pair<Vec<PlayerTally>>,
     due_min: u16,
 }
 
@@ -26,7 +26,7 @@ impl Players {
     pub(super) fn come_on(&mut self, side: Side, who: &Participant, minute: u16) {
         let (counts, changed) = Default::default();
         let player = PlayerTally { who: who.clone(), counts, changed, on: Some(minute) };
-        self.of[side.index()].push(player);
+        self.tallies[side.index()].push(player);
     }
 
     pub(super) fn go_off(&mut self, side: Side, who: &Participant, minute: u16) {
@@ -53,13 +53,13 @@ impl Players {
     }
 
     /// The changes since the last report, if one is due; `last`: even if none is due.
-    pub(super) fn news(&mut self, minute: u16, last: bool) -> Vec<FootballFact> {
+    pub(super) fn take_facts(&mut self, minute: u16, last: bool) -> Vec<FootballFact> {
         if !last && minute < self.due_min {
             return Vec::new();
         }
         self.due_min = minute + EVERY_MIN;
         let mut facts = Vec::new();
-        for (side, players) in Side::BOTH.into_iter().zip(&mut self.of) {
+        for (side, players) in Side::BOTH.into_iter().zip(&mut self.tallies) {
             for player in players {
                 player.note_minutes(minute);
                 let changed = std::mem::take(&mut player.changed);
@@ -77,11 +77,11 @@ impl Players {
     /// How well those of a side have played who were on the pitch, by what they have done.
     pub(super) fn ratings(&self, side: Side) -> Vec<PlayerRating> {
         let rated = |it: &PlayerTally| PlayerRating { player: it.who.clone(), rating: it.rating() };
-        self.of[side.index()].iter().map(rated).collect()
+        self.tallies[side.index()].iter().map(rated).collect()
     }
 
     fn player(&mut self, side: Side, who: &Participant) -> Option<&mut PlayerTally> {
-        self.of[side.index()].iter_mut().find(|player| player.who.id == who.id)
+        self.tallies[side.index()].iter_mut().find(|player| player.who.id == who.id)
     }
 }
 

@@ -84,7 +84,7 @@ impl Record {
     pub(super) fn overturn(&mut self, why: &'static str) -> Goal {
         let goal = self.truth.goals.pop().expect("a verdict is on the last goal");
         self.truth.score[goal.side.index()] -= 1;
-        self.pending.push(PitchEvent::Overturned { of: goal.eid.clone(), side: goal.side, why });
+        self.pending.push(PitchEvent::Overturned { goal: goal.eid.clone(), side: goal.side, why });
         self.truth.overturned.push(OverturnedGoal { goal: goal.clone(), why });
         goal
     }

@@ -31,7 +31,7 @@ pub(super) enum PitchEvent {
     },
     /// A goal was overturned.
     Overturned {
-        of: Eid,
+        goal: Eid,
         side: Side,
         why: &'static str,
     },
@@ -85,7 +85,7 @@ impl Reporter {
                     Incident { player: Some(scorer), ..new_incident(eid, kind, at, Some(side)) };
                 facts.push(FootballFact::Incident(incident));
             }
-            PitchEvent::Overturned { of, side, why } => self.overturn(of, side, why, facts),
+            PitchEvent::Overturned { goal, side, why } => self.overturn(goal, side, why, facts),
         }
     }
 
@@ -108,9 +108,9 @@ impl Reporter {
         facts.push(FootballFact::Incident(scored(goal, self.score.goals)));
     }
 
-    fn overturn(&mut self, of: Eid, side: Side, why: &str, facts: &mut Vec<FootballFact>) {
+    fn overturn(&mut self, goal: Eid, side: Side, why: &str, facts: &mut Vec<FootballFact>) {
         self.score.goals[side.index()] -= 1;
-        facts.push(FootballFact::Retract { eid: of, why: Arc::from(why), score: self.score });
+        facts.push(FootballFact::Retract { eid: goal, why: Arc::from(why), score: self.score });
         facts.push(FootballFact::Score(self.score));
     }
 }

@@ -39,8 +39,8 @@ impl Tally {
 
     /// All counts of a side.
     pub(super) fn of_side(&self, side: Side) -> BTreeMap<Stat, u32> {
-        let own = self.counts.iter().filter(|((whose, _), _)| *whose == side);
-        own.map(|((_, stat), count)| (*stat, *count)).collect()
+        let counts = self.counts.iter().filter(|((whose, _), _)| *whose == side);
+        counts.map(|((_, stat), count)| (*stat, *count)).collect()
     }
 
     /// A count of both sides together.
@@ -61,7 +61,7 @@ impl Tally {
     }
 
     /// The changes since the last report; `last`: including the counts that rise all the time.
-    pub(super) fn news(&mut self, second: u32, last: bool) -> Vec<FootballFact> {
+    pub(super) fn take_facts(&mut self, second: u32, last: bool) -> Vec<FootballFact> {
         if last || second >= self.slow_due_s {
             self.slow_due_s = second + SLOW_EVERY_S;
             self.count_slow();
@@ -70,12 +70,12 @@ impl Tally {
             return Vec::new();
         }
         let changed = std::mem::take(&mut self.changed);
-        Side::BOTH.into_iter().filter_map(|side| self.news_of(side, &changed)).collect()
+        Side::BOTH.into_iter().filter_map(|side| self.changes_of(side, &changed)).collect()
     }
 
-    fn news_of(&self, side: Side, changed: &BTreeSet<(Side, Stat)>) -> Option<FootballFact> {
-        let own = changed.iter().filter(|(whose, _)| *whose == side);
-        let values: Vec<_> = own.map(|key| (key.1, self.counts[key])).collect();
+    fn changes_of(&self, side: Side, changed: &BTreeSet<(Side, Stat)>) -> Option<FootballFact> {
+        let counts = changed.iter().filter(|(whose, _)| *whose == side);
+        let values: Vec<_> = counts.map(|key| (key.1, self.counts[key])).collect();
         (!values.is_empty()).then_some(FootballFact::Stats { side, values })
     }
 

@@ -169,8 +169,8 @@ mod tests {
 
     #[test]
     fn participants_of_a_sport_have_unique_names() {
-        let all = |of: fn(usize, usize) -> Participant, leagues: usize, members: usize| {
-            let all = (0..leagues).flat_map(|l| (0..members).map(move |m| of(l, m)));
+        let all = |participant: fn(usize, usize) -> Participant, leagues: usize, members: usize| {
+            let all = (0..leagues).flat_map(|l| (0..members).map(move |m| participant(l, m)));
             all.map(|it| it.id).collect::<BTreeSet<_>>().len()
         };
         for team in [hockey_team, basketball_team, cs2_team] {

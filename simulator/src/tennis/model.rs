@@ -88,9 +88,9 @@ impl Model {
     /// `game` is the probability that player 1 wins the game in progress.
     fn games_from(&self, games: Pair<u8>, server: usize, game: f64, won: Pair<u8>) -> f64 {
         let races = if self.is_final(won) { &self.final_set } else { &self.set };
-        let [own, other] = races[0].folded(games);
-        let race = &races[(server + own + other) % 2];
-        game * race.at([own + 1, other]) + (1.0 - game) * race.at([own, other + 1])
+        let [first, second] = races[0].folded(games);
+        let race = &races[(server + first + second) % 2];
+        game * race.at([first + 1, second]) + (1.0 - game) * race.at([first, second + 1])
     }
 
     /// The probability that player 1 wins the match from the sets won, a new set to begin.
@@ -120,33 +120,33 @@ impl Race {
         let ends = |ahead: usize, behind: usize| ahead >= target && ahead >= behind + 2;
         // Two beyond level all is the highest score; from there back to the start.
         let cells =
-            (0..=level + 2).rev().flat_map(|own| (0..=level + 2).rev().map(move |n| (own, n)));
-        for (own, other) in cells {
-            race.table[own][other] = if own == other && own >= level {
+            (0..=level + 2).rev().flat_map(|first| (0..=level + 2).rev().map(move |n| (first, n)));
+        for (first, second) in cells {
+            race.table[first][second] = if first == second && first >= level {
                 at_level
-            } else if ends(own, other) {
+            } else if ends(first, second) {
                 1.0
-            } else if ends(other, own) || own.min(other) > level {
+            } else if ends(second, first) || first.min(second) > level {
                 // The second are scores that `folded` never leaves.
                 0.0
             } else {
-                let p = win(own + other);
-                p * race.table[own + 1][other] + (1.0 - p) * race.table[own][other + 1]
+                let p = win(first + second);
+                p * race.table[first + 1][second] + (1.0 - p) * race.table[first][second + 1]
             };
         }
         race
     }
 
-    fn at(&self, [own, other]: Pair<usize>) -> f64 {
-        self.table[own][other]
+    fn at(&self, [first, second]: Pair<usize>) -> f64 {
+        self.table[first][second]
     }
 
     /// The score in the table that is as good as this one: what both have beyond level all does not
     /// count.
     fn folded<T: Into<usize>>(&self, score: Pair<T>) -> Pair<usize> {
-        let [own, other] = score.map(Into::into);
-        let beyond = own.min(other).saturating_sub(self.level);
-        [own - beyond, other - beyond]
+        let [first, second] = score.map(Into::into);
+        let beyond = first.min(second).saturating_sub(self.level);
+        [first - beyond, second - beyond]
     }
 }
 

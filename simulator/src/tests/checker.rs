@@ -207,10 +207,10 @@ impl Football {
             }
             FootballFact::Score(score) => self.score = *score,
             FootballFact::Incident(incident) => self.incident(incident),
-            FootballFact::Retract { eid: of, score, .. } => {
+            FootballFact::Retract { eid, score, .. } => {
                 let goal = self.goals.pop().expect("a goal stands");
-                assert_eq!(goal.eid, *of, "only the last goal is ever taken back");
-                self.retracted.push(of.to_string());
+                assert_eq!(goal.eid, *eid, "only the last goal is ever taken back");
+                self.retracted.push(eid.to_string());
                 self.score = *score;
             }
             FootballFact::Ball(Ball { x, y, .. }) => assert!(*x <= 1000 && *y <= 1000),
@@ -230,8 +230,8 @@ impl Football {
                 assert!(!values.is_empty());
                 let line_up = self.line_ups[side.index()].as_ref().expect("there is a line-up");
                 assert!(line_up.players.iter().any(|it| it.player == *player), "{player:?}");
-                let own = self.players.entry((*side, player.id)).or_default();
-                own.extend(values.iter().copied());
+                let counts = self.players.entry((*side, player.id)).or_default();
+                counts.extend(values.iter().copied());
             }
             FootballFact::Analysis(analysis) => self.analysis(analysis),
             FootballFact::Correct(_) => unreachable!("the simulator never corrects"),
@@ -244,7 +244,7 @@ impl Football {
             Analysis::Shot(shot) => {
                 let expected = shot.expected_goals.expect("every shot has its expected goals");
                 assert!((0.0..1.0).contains(&expected.goals()), "{shot:?}");
-                assert!(shot.location.is_some_and(|place| place.x > 500), "{shot:?}");
+                assert!(shot.location.is_some_and(|at| at.x > 500), "{shot:?}");
                 self.shots.insert(shot.eid.to_string(), shot.clone());
             }
             Analysis::Momentum(momentum) => {
@@ -269,11 +269,11 @@ impl Football {
     fn check_analysis(&self) {
         for side in Side::BOTH {
             let of_side = |stat| self.stats.get(&(side, stat)).copied().unwrap_or(0);
-            let own = || self.shots.values().filter(|shot| shot.side == side);
-            assert_eq!(own().count() as u32, of_side(Stat::TotalShots));
-            let blocked = own().filter(|shot| shot.outcome == ShotOutcome::Blocked);
+            let shots = || self.shots.values().filter(|shot| shot.side == side);
+            assert_eq!(shots().count() as u32, of_side(Stat::TotalShots));
+            let blocked = shots().filter(|shot| shot.outcome == ShotOutcome::Blocked);
             assert_eq!(blocked.count() as u32, of_side(Stat::BlockedShots));
-            let goals = own().filter(|shot| shot.outcome == ShotOutcome::Goal).count();
+            let goals = shots().filter(|shot| shot.outcome == ShotOutcome::Goal).count();
             let scored = self.goals.iter().filter(|goal| {
                 goal.side == Some(side) && goal.kind != IncidentKind::Goal(GoalKind::OwnGoal)
             });
@@ -311,8 +311,8 @@ impl Football {
     fn check_players(&self) {
         for side in Side::BOTH {
             let sum = |stat: PlayerStat| -> u32 {
-                let own = self.players.iter().filter(|((whose, _), _)| *whose == side);
-                own.filter_map(|(_, values)| values.get(&stat)).sum()
+                let values = self.players.iter().filter(|((whose, _), _)| *whose == side);
+                values.filter_map(|(_, counts)| counts.get(&stat)).sum()
             };
             let of_side = |stat| self.stats.get(&(side, stat)).copied().unwrap_or(0);
             for (of_players, stat) in [
@@ -327,11 +327,12 @@ impl Football {
             ] {
                 assert_eq!(sum(of_players), of_side(stat), "{stat:?} of {side:?}");
             }
-            let own = |goal: &&Incident| goal.side == Some(side);
-            let scored = self.goals.iter().filter(own);
+            let is_by_side = |goal: &&Incident| goal.side == Some(side);
+            let scored = self.goals.iter().filter(is_by_side);
             let scored = scored.filter(|it| it.kind != IncidentKind::Goal(GoalKind::OwnGoal));
             assert_eq!(sum(PlayerStat::Goals), scored.count() as u32);
-            let assisted = self.goals.iter().filter(own).filter(|goal| goal.assist.is_some());
+            let assisted =
+                self.goals.iter().filter(is_by_side).filter(|goal| goal.assist.is_some());
             assert_eq!(sum(PlayerStat::Assists), assisted.count() as u32);
             let sent_off = of_side(Stat::RedCards);
             let minutes = sum(PlayerStat::MinutesPlayed);
@@ -360,12 +361,12 @@ impl Tennis {
                 self.score.point(point.winner, format.expect("tennis has a format"));
                 assert_eq!(self.score, point.score, "not by the rules, after {before:?}");
                 let eid = point.eid.to_string();
-                assert!(self.points.iter().all(|(known, _)| *known != eid), "{eid} came twice");
+                assert!(self.points.iter().all(|(earlier, _)| *earlier != eid), "{eid} came twice");
                 self.points.push((eid, before));
             }
-            TennisFact::Retract { eid: of, score, .. } => {
+            TennisFact::Retract { eid: retracted, score, .. } => {
                 let (eid, before) = self.points.pop().expect("a point stands");
-                assert_eq!((eid.as_str(), score), (&**of, &before));
+                assert_eq!((eid.as_str(), score), (&**retracted, &before));
                 self.score = before;
                 self.retracted.push(eid);
             }

@@ -180,12 +180,13 @@ fn past_result_equals_the_played_result() {
     let world = World::new(5, NOW);
     let planned = world.programme(1);
     let goals = |events: &mut dyn Iterator<Item = &Event>, id: Id| {
-        let own = events.filter(|event| event.match_id == id);
-        own.filter_map(|event| match &event.fact {
-            Fact::Football(FootballFact::Score(score)) => Some(score.goals),
-            _ => None,
-        })
-        .last()
+        let of_match = events.filter(|event| event.match_id == id);
+        of_match
+            .filter_map(|event| match &event.fact {
+                Fact::Football(FootballFact::Score(score)) => Some(score.goals),
+                _ => None,
+            })
+            .last()
     };
     let first = planned.iter().find(|it| it.sport() == Sport::Football).expect("there is football");
     let live: Vec<_> = world

@@ -84,8 +84,9 @@ fn check_end(sport: Sport, board: &Scoreboard) {
 }
 
 fn won(parts: &[Pair<u32>]) -> Pair<u32> {
-    let of = |own: usize| parts.iter().filter(|part| part[own] > part[1 - own]).count() as u32;
-    [of(0), of(1)]
+    let parts_won =
+        |side: usize| parts.iter().filter(|part| part[side] > part[1 - side]).count() as u32;
+    [parts_won(0), parts_won(1)]
 }
 
 fn total(parts: &[Pair<u32>]) -> Pair<u32> {

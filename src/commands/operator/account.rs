@@ -98,7 +98,7 @@ async fn show_sums(
     out: &mut impl Write,
 ) -> Result<(), OperatorError> {
     let filter = LedgerFilter { account: Some(account.account), ..LedgerFilter::all() };
-    for sum in LedgerStore::of(accounts.database()).sums(&filter).await?.iter() {
+    for sum in LedgerStore::new(accounts.database()).sums(&filter).await?.iter() {
         let (days, amount) = (sum.days.to_string(), sum.amount.to_string());
         let (addon, kind) = (sum.addon.as_str(), sum.kind.as_str());
         line(out, &["ledger", addon, kind, &days, &amount, sum.currency()])?;

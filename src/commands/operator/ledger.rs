@@ -40,7 +40,7 @@ async fn print(
     out: &mut impl Write,
 ) -> Result<(), OperatorError> {
     let filter = filter(accounts, &args.filter).await?;
-    let books = LedgerStore::of(accounts.database());
+    let books = LedgerStore::new(accounts.database());
     let format = args.output.format();
     let mut entries = Table::new(out, format, COLUMNS)?;
     let (mut after, mut sums) = (0, Sums::default());

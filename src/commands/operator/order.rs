@@ -38,7 +38,7 @@ async fn list(
     out: &mut impl Write,
 ) -> Result<(), OperatorError> {
     let filter = filter(accounts, &args.filter).await?;
-    let orders = LedgerStore::of(accounts.database()).orders(&filter, args.limit).await?;
+    let orders = LedgerStore::new(accounts.database()).orders(&filter, args.limit).await?;
     let columns = [
         "id", "account", "rail", "addon", "months", "amount", "currency", "state", "created",
         "paid", "refunded",
@@ -63,7 +63,7 @@ async fn list(
 }
 
 async fn show(accounts: &Accounts, id: &str, out: &mut impl Write) -> Result<(), OperatorError> {
-    let books = LedgerStore::of(accounts.database());
+    let books = LedgerStore::new(accounts.database());
     let found = books.order(id).await?;
     let order = found.ok_or_else(|| OperatorError::UnknownOrder { id: id.to_owned() })?;
     line(out, &["id", &order.id])?;

@@ -30,7 +30,7 @@ async fn refund(
     now: Micros,
     out: &mut impl Write,
 ) -> Result<(), OperatorError> {
-    if LedgerStore::of(accounts.database()).order(&args.order).await?.is_none() {
+    if LedgerStore::new(accounts.database()).order(&args.order).await?.is_none() {
         return Err(OperatorError::UnknownOrder { id: args.order.clone() });
     }
     let prices = Prices::new(config.products.catalogue().expect("the settings were checked"));

@@ -49,7 +49,7 @@ impl OperatorFixture {
     }
 
     async fn accounts(&self) -> Accounts {
-        Accounts::of(self.database.clone(), &self.config.accounts).await.unwrap()
+        Accounts::new(self.database.clone(), &self.config.accounts).await.unwrap()
     }
 
     async fn at(

@@ -13,13 +13,13 @@ pub const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host
 /// The base of URLs in responses, without a trailing slash: the configured one, else the one that the client
 /// used.
 #[must_use]
-pub fn of(headers: &HeaderMap, public_url: &str, is_configured: bool) -> String {
+pub fn base_url(headers: &HeaderMap, public_url: &str, is_configured: bool) -> String {
     let Some(host) = host(headers).filter(|_| !is_configured) else {
         return public_url.to_owned();
     };
     let proto_header = headers.get(FORWARDED_PROTO).and_then(|proto| proto.to_str().ok());
-    let own = if public_url.starts_with("https:") { "https" } else { "http" };
-    format!("{}://{host}", proto_header.filter(|it| is_scheme(it)).unwrap_or(own))
+    let default_scheme = if public_url.starts_with("https:") { "https" } else { "http" };
+    format!("{}://{host}", proto_header.filter(|it| is_scheme(it)).unwrap_or(default_scheme))
 }
 
 /// Whether it is a scheme that clients can use.
@@ -47,7 +47,7 @@ mod tests {
     fn check(pairs: &[(HeaderName, &str)], is_configured: bool, expected: &str) {
         let pairs = pairs.iter().map(|(name, value)| (name.clone(), value.parse().unwrap()));
         let headers: HeaderMap = pairs.collect();
-        assert_eq!(of(&headers, "http://127.0.0.1:8080", is_configured), expected);
+        assert_eq!(base_url(&headers, "http://127.0.0.1:8080", is_configured), expected);
     }
 
     #[test]

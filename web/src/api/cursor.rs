@@ -43,7 +43,7 @@ impl Cursor {
         let newest_first = query.newest_first;
         let through_in = |rows: Vec<Arc<MatchSummary>>| {
             let through = rows.iter().map(|summary| Self::new(summary));
-            through.filter(|own| own.is_through(self, newest_first)).count()
+            through.filter(|cursor| cursor.is_through(self, newest_first)).count()
         };
         // In a zone, days are not in the order of the list.
         if self.start == Micros::MAX || query.has_days_in_zone() {
@@ -79,7 +79,7 @@ impl ApiRequest {
         let [last, next] = ["last", "next"].map(|name| self.params.text(name).is_some());
         let mut found = view.find(&query);
         if last || next {
-            found.count = found.briefs.len();
+            found.count = found.summaries.len();
         }
         Ok((query, found))
     }
@@ -106,8 +106,8 @@ impl ApiRequest {
         rows: Vec<T>,
     ) -> ApiResult {
         let page_url = self.page_url();
-        let end = query.window.offset.saturating_add(found.briefs.len());
-        let last = found.briefs.last().filter(|_| end < found.count).map(|it| Cursor::new(it));
+        let end = query.window.offset.saturating_add(found.summaries.len());
+        let last = found.summaries.last().filter(|_| end < found.count).map(|it| Cursor::new(it));
         let next = last.map(|Cursor { start, id }| {
             page_url.address(query.window.limit, (CURSOR, format!("{start}_{id}")))
         });

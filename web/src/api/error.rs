@@ -130,7 +130,7 @@ impl IntoResponse for ApiError {
 
 fn unknown_of(unknown: &[String], accepted: Vec<&'static str>) -> Response {
     let suggestion = |name: &String| {
-        let like = accepted.iter().map(|own| (strsim::jaro_winkler(name, own), *own));
+        let like = accepted.iter().map(|key| (strsim::jaro_winkler(name, key), *key));
         let (likeness, suggestion) = like.max_by(|a, b| a.0.total_cmp(&b.0))?;
         (likeness > 0.8).then(|| Suggestion { parameter: name.clone(), suggestion })
     };

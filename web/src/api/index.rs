@@ -8,7 +8,7 @@ use std::{
 use super::{ApiRequest, ApiResult, CacheControl, Spec};
 
 /// Unknown parameters are ignored.
-const ANY: Spec = Spec { ignores_others: true, ..Spec::of(&[]) };
+const ANY: Spec = Spec { ignores_others: true, ..Spec::new(&[]) };
 
 endpoints! {
     /// The lists of this product, by their names.

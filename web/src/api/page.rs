@@ -67,6 +67,6 @@ impl PageUrl<'_> {
 
     /// Where the client reaches the hub, without a trailing slash.
     pub(super) fn base(&self) -> String {
-        base::of(self.headers, &self.api.public_url, self.api.configured_url)
+        base::base_url(self.headers, &self.api.public_url, self.api.configured_url)
     }
 }

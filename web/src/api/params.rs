@@ -46,7 +46,7 @@ impl PageSize {
 impl Spec {
     /// Exactly these parameters.
     #[must_use]
-    pub const fn of(params: &'static [Param]) -> Self {
+    pub const fn new(params: &'static [Param]) -> Self {
         let (page, has_cursor, ignores_others) = (None, false, false);
         Self { params, page, has_cursor, aliases: &[], tolerated: &[], ignores_others }
     }
@@ -73,9 +73,9 @@ impl Spec {
     fn accepted(&self) -> Vec<&'static str> {
         let paging: &[&str] = if self.page.is_some() { &["limit", "offset"] } else { &[] };
         let zone = (!self.ignores_others).then_some(TIMEZONE.name);
-        let own = self.params.iter().filter(|param| !param.in_path).map(|param| param.name);
-        let own = own.filter(|name| !self.tolerated.contains(name));
-        let mut accepted: Vec<_> = own.chain(paging.iter().copied()).chain(zone).collect();
+        let declared = self.params.iter().filter(|param| !param.in_path).map(|param| param.name);
+        let declared = declared.filter(|name| !self.tolerated.contains(name));
+        let mut accepted: Vec<_> = declared.chain(paging.iter().copied()).chain(zone).collect();
         accepted.sort_unstable();
         accepted.dedup();
         accepted
@@ -131,49 +131,49 @@ impl Param {
     /// A text.
     #[must_use]
     pub const fn text(name: &'static str, description: &'static str) -> Self {
-        Self::of(ParamType::Text, name, description)
+        Self::new(ParamType::Text, name, description)
     }
 
     /// An id.
     #[must_use]
     pub const fn id(name: &'static str, description: &'static str) -> Self {
-        Self::of(ParamType::Integer, name, description)
+        Self::new(ParamType::Integer, name, description)
     }
 
     /// Ids, separated by commas.
     #[must_use]
     pub const fn ids(name: &'static str, description: &'static str) -> Self {
-        Self::of(ParamType::Integers, name, description)
+        Self::new(ParamType::Integers, name, description)
     }
 
     /// A whole number.
     #[must_use]
     pub const fn number(name: &'static str, description: &'static str) -> Self {
-        Self::of(ParamType::Integer, name, description)
+        Self::new(ParamType::Integer, name, description)
     }
 
     /// A whole number from 0 to 100.
     #[must_use]
     pub const fn percentage(name: &'static str, description: &'static str) -> Self {
-        Self::of(ParamType::Percentage, name, description)
+        Self::new(ParamType::Percentage, name, description)
     }
 
     /// A decimal number.
     #[must_use]
     pub const fn decimal(name: &'static str, description: &'static str) -> Self {
-        Self::of(ParamType::Number, name, description)
+        Self::new(ParamType::Number, name, description)
     }
 
     /// A decimal number from 0 to 1.
     #[must_use]
     pub const fn share(name: &'static str, description: &'static str) -> Self {
-        Self::of(ParamType::Share, name, description)
+        Self::new(ParamType::Share, name, description)
     }
 
     /// `true` or `false`.
     #[must_use]
     pub const fn flag(name: &'static str, description: &'static str) -> Self {
-        Self::of(ParamType::Boolean, name, description)
+        Self::new(ParamType::Boolean, name, description)
     }
 
     /// Accepted, but absent from the document.
@@ -182,7 +182,7 @@ impl Param {
         Self { undocumented: true, ..Self::text(name, "") }
     }
 
-    const fn of(value: ParamType, name: &'static str, description: &'static str) -> Self {
+    const fn new(value: ParamType, name: &'static str, description: &'static str) -> Self {
         let (required, in_path, undocumented) = (false, false, false);
         Self { name, value, description, required, in_path, undocumented }
     }
@@ -213,22 +213,22 @@ impl Param {
 
 impl ParamType {
     fn schema(self) -> ObjectBuilder {
-        let of = |kind: Type| ObjectBuilder::new().schema_type(kind);
+        let new = |kind: Type| ObjectBuilder::new().schema_type(kind);
         let format = |format: KnownFormat| Some(SchemaFormat::KnownFormat(format));
         match self {
-            Self::Text => of(Type::String),
-            Self::Integer => of(Type::Integer).format(format(KnownFormat::Int64)).minimum(Some(0)),
-            Self::Integers => of(Type::String).pattern(Some("^([0-9]{1,18}(,[0-9]{1,18})*)?$")),
-            Self::Percentage => of(Type::Integer)
+            Self::Text => new(Type::String),
+            Self::Integer => new(Type::Integer).format(format(KnownFormat::Int64)).minimum(Some(0)),
+            Self::Integers => new(Type::String).pattern(Some("^([0-9]{1,18}(,[0-9]{1,18})*)?$")),
+            Self::Percentage => new(Type::Integer)
                 .format(format(KnownFormat::Int32))
                 .minimum(Some(0))
                 .maximum(Some(100)),
-            Self::Number => of(Type::Number).format(format(KnownFormat::Double)),
-            Self::Share => of(Type::Number)
+            Self::Number => new(Type::Number).format(format(KnownFormat::Double)),
+            Self::Share => new(Type::Number)
                 .format(format(KnownFormat::Double))
                 .minimum(Some(0))
                 .maximum(Some(1)),
-            Self::Boolean => of(Type::Boolean),
+            Self::Boolean => new(Type::Boolean),
         }
     }
 }
@@ -280,7 +280,7 @@ impl Params {
         let own_name = |(name, value): (Cow<'_, str>, Cow<'_, str>)| {
             let mut aliases = spec.aliases.iter().filter(|(alias, _)| !spec.declares(alias));
             let alias = aliases.find(|(alias, _)| *alias == name);
-            let name = alias.map_or_else(|| name.into_owned(), |(_, own)| (*own).to_owned());
+            let name = alias.map_or_else(|| name.into_owned(), |(_, full)| (*full).to_owned());
             (name, value.into_owned())
         };
         let (pairs, others): (Vec<_>, Vec<_>) =
@@ -347,7 +347,7 @@ impl Params {
     /// The last value of this name, as web frameworks usually read it; `None` if absent or empty.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {
-        let mut named = self.pairs.iter().rev().filter(|(own, _)| own == name);
+        let mut named = self.pairs.iter().rev().filter(|(key, _)| key == name);
         named.next().map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
     }
 

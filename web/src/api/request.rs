@@ -81,7 +81,7 @@ impl ApiRequest {
     /// A parameter in the path, or an empty string if the path has none with this name.
     #[must_use]
     pub fn path(&self, name: &str) -> &str {
-        let named = self.path.iter().find(|(own, _)| own == name);
+        let named = self.path.iter().find(|(key, _)| key == name);
         named.map(|(_, value)| value.as_str()).unwrap_or_default()
     }
 

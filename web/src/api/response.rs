@@ -50,15 +50,15 @@ impl EncodedBodies {
         coding: usize,
         make: impl Future<Output = Option<Bytes>> + Send,
     ) -> Option<Bytes> {
-        let Some(place) = self.0.get(coding) else { return make.await };
-        place.get_or_init(|| make).await.clone()
+        let Some(slot) = self.0.get(coding) else { return make.await };
+        slot.get_or_init(|| make).await.clone()
     }
 }
 
 impl SharedBody {
     /// From a body that is already JSON.
     #[must_use]
-    pub fn of(body: Bytes) -> Self {
+    pub fn new(body: Bytes) -> Self {
         let etag = etag(&body);
         Self { body, etag, encoded: EncodedBodies::default() }
     }
@@ -75,7 +75,7 @@ impl SharedBody {
     ///
     /// If serialization fails.
     pub fn json(value: &impl Serialize) -> Result<Self, ApiError> {
-        Ok(Self::of(json(value)?))
+        Ok(Self::new(json(value)?))
     }
 }
 

@@ -130,7 +130,7 @@ pub(super) struct KindRow {
     active: usize,
 }
 
-const LIST: Spec = Spec::of(&[
+const LIST: Spec = Spec::new(&[
     Param::flag("active", "`true`: active signals; `false`: ended ones"),
     Param::text("date_from", "Started on or after this day (2026-08-30) or timestamp"),
     Param::text("date_to", "Started on or before this day or timestamp"),
@@ -141,7 +141,7 @@ const LIST: Spec = Spec::of(&[
 ])
 .paged();
 
-const NONE: Spec = Spec::of(&[]);
+const NONE: Spec = Spec::new(&[]);
 
 endpoints! {
     /// Signals, the newest first.
@@ -155,9 +155,9 @@ endpoints! {
 }
 
 fn list(request: &ApiRequest) -> ApiResult {
-    let filter = Filter::of(&request.params)?;
+    let filter = Filter::from_params(&request.params)?;
     let found = request.api.signals.find(|record| filter.lets_through(record));
-    let view = View::of(&request.api, request.caller()?);
+    let view = View::new(&request.api, request.caller()?);
     request.page_of(CacheControl::LIVE, &found, |record| row(record, view))
 }
 
@@ -170,7 +170,7 @@ fn kinds(request: &ApiRequest) -> ApiResult {
 
 fn detail(request: &ApiRequest) -> ApiResult {
     let record = request.api.signals.get(request.id()?).ok_or(ApiError::NotFound)?;
-    request.answer(CacheControl::LIVE, &row(&record, View::of(&request.api, request.caller()?)))
+    request.answer(CacheControl::LIVE, &row(&record, View::new(&request.api, request.caller()?)))
 }
 
 struct Filter {
@@ -184,7 +184,7 @@ struct Filter {
 }
 
 impl Filter {
-    fn of(params: &Params) -> Result<Self, ApiError> {
+    fn from_params(params: &Params) -> Result<Self, ApiError> {
         let kind = |name: &str| SignalKind::ALL.into_iter().find(|kind| kind.as_str() == name);
         let strength = |text: &str| text.parse().ok().filter(|strength| *strength <= 100);
         let strength = params.parsed("min_strength", "a whole number from 0 to 100", strength)?;
@@ -200,8 +200,8 @@ impl Filter {
     }
 
     fn lets_through(&self, record: &SignalRecord) -> bool {
-        fn is<T: PartialEq>(wanted: Option<&T>, own: &T) -> bool {
-            wanted.is_none_or(|wanted| wanted == own)
+        fn is<T: PartialEq>(wanted: Option<&T>, value: &T) -> bool {
+            wanted.is_none_or(|wanted| wanted == value)
         }
         is(self.active.as_ref(), &record.ended.is_none())
             && self.events.passes(Some(record.match_id))
@@ -223,7 +223,7 @@ enum View {
 }
 
 impl View {
-    fn of(api: &Api, caller: &Caller) -> Self {
+    fn new(api: &Api, caller: &Caller) -> Self {
         if api.sees_bookmakers(caller, now()) { Self::Whole } else { Self::Free }
     }
 
@@ -237,8 +237,8 @@ fn row(record: &SignalRecord, view: View) -> SignalRow {
     let SignalRecord { id, match_id, sport, sides, began, updated, ended, signal } = record;
     let topic = &signal.topic;
     let market = topic.market.as_ref();
-    let side = |place: usize| {
-        let EntityRef { id, name } = sides.as_ref()?.get(place)?;
+    let side = |index: usize| {
+        let EntityRef { id, name } = sides.as_ref()?.get(index)?;
         Some(Side { id: *id, name: name.to_string() })
     };
     SignalRow {

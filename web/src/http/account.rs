@@ -122,7 +122,7 @@ fn account(customer: Customer, days: &[UsageDay], now: Micros) -> Account {
 }
 
 fn usage(days: &[UsageDay], now: Micros) -> Usage {
-    let today = Day::of(now);
+    let today = Day::at(now);
     let products = UsageDay::by_product(days).into_iter();
     Usage {
         days: DAYS_SHOWN,
@@ -179,7 +179,7 @@ mod tests {
     async fn account_has_its_addons_badge_and_usage() {
         on_each(async |database| {
             let accounts =
-                Accounts::of(database.clone(), &AccountsConfig::default()).await.unwrap();
+                Accounts::new(database.clone(), &AccountsConfig::default()).await.unwrap();
             let addons = [(Addon::Websocket, 30), (Addon::Odds, 1)];
             let key = accounts.create_key(Some("A@example.org"), &addons, NOW).await.unwrap();
             let badge = "UPDATE accounts SET founder_us = 1785715200000000";
@@ -230,7 +230,7 @@ mod tests {
         now: Micros,
     ) -> serde_json::Value {
         let customer = accounts.customer(account).await.unwrap().unwrap();
-        let usage_counts = |product, counts| UsageDay { day: Day::of(now), product, counts };
+        let usage_counts = |product, counts| UsageDay { day: Day::at(now), product, counts };
         let days = [
             usage_counts(Product::Football, Counts { calls: 3, ..Counts::default() }),
             usage_counts(

@@ -86,13 +86,17 @@ mod tests {
 
     #[test]
     fn long_addresses_are_refused() {
-        let of = |path: &str, query: &str| problem(&format!("{path}?{query}").parse().unwrap());
-        assert!(of("/api/", &"a".repeat(QUERY_BYTES_MAX)).is_none());
-        let refused = of("/api/", &"a".repeat(QUERY_BYTES_MAX + 1));
+        let problem_of =
+            |path: &str, query: &str| problem(&format!("{path}?{query}").parse().unwrap());
+        assert!(problem_of("/api/", &"a".repeat(QUERY_BYTES_MAX)).is_none());
+        let refused = problem_of("/api/", &"a".repeat(QUERY_BYTES_MAX + 1));
         assert!(matches!(refused, Some(HttpError::Refused(StatusCode::URI_TOO_LONG, _))));
-        let refused = of(&format!("/{}", "a".repeat(PATH_BYTES_MAX)), "");
+        let refused = problem_of(&format!("/{}", "a".repeat(PATH_BYTES_MAX)), "");
         assert!(matches!(refused, Some(HttpError::Refused(StatusCode::URI_TOO_LONG, _))));
-        assert!(matches!(of("/", &"a&".repeat(PARAMETERS_MAX)), Some(HttpError::BadRequest(_))));
+        assert!(matches!(
+            problem_of("/", &"a&".repeat(PARAMETERS_MAX)),
+            Some(HttpError::BadRequest(_))
+        ));
     }
 
     fn request(method: &str, target: &str, fields: &[(&str, &str)]) -> Request {

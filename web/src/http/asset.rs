@@ -57,8 +57,8 @@ impl Asset {
     /// The file, or 304 if the client has this version.
     pub(super) fn answer(&self, request: &Request, cache_control: &'static str) -> Response {
         // During development a file changes within a version, so a debug build never answers 304.
-        let known = !cfg!(debug_assertions) && etag::is_known(request.headers(), TAG);
-        let mut response = if known {
+        let is_fresh = !cfg!(debug_assertions) && etag::is_known(request.headers(), TAG);
+        let mut response = if is_fresh {
             StatusCode::NOT_MODIFIED.into_response()
         } else {
             let mut response = Response::new(Body::from(self.body.clone()));
@@ -132,7 +132,7 @@ mod tests {
         let get = async |name: &str| {
             let make = async {
                 made.set(made.get() + 1);
-                Ok::<_, ()>(SharedBody::of(Bytes::from(name.to_owned())))
+                Ok::<_, ()>(SharedBody::new(Bytes::from(name.to_owned())))
             };
             bodies.get_or_make(name, make).await.map(drop)
         };

@@ -58,8 +58,8 @@ impl Coding {
         let lines = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|line| line.to_str().ok());
         let entries: Vec<_> = lines.flat_map(|line| line.split(',')).map(entry).collect();
         let quality = |coding: Self| {
-            let of = |name: &str| entries.iter().find(|(own, _)| own.eq_ignore_ascii_case(name));
-            of(coding.name()).or_else(|| of("*")).map_or(0, |(_, quality)| *quality)
+            let find = |name: &str| entries.iter().find(|(it, _)| it.eq_ignore_ascii_case(name));
+            find(coding.name()).or_else(|| find("*")).map_or(0, |(_, quality)| *quality)
         };
         let taken = Self::ALL.into_iter().filter(|coding| quality(*coding) > 0);
         // Among equals, `max_by_key` returns the last.
@@ -105,7 +105,7 @@ pub(super) struct AcceptEncoding {
 }
 
 impl AcceptEncoding {
-    pub(super) fn of(request: &Request) -> Self {
+    pub(super) fn from_request(request: &Request) -> Self {
         let is_head = request.method() == Method::HEAD;
         Self { coding: Coding::negotiate(request.headers()), is_head }
     }

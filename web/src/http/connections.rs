@@ -63,7 +63,7 @@ pub struct ConnectionLimits {
 
 impl ConnectionLimits {
     #[must_use]
-    pub fn of(config: &ServerConfig) -> Self {
+    pub fn from_config(config: &ServerConfig) -> Self {
         Self {
             connections_max: config.connections_max,
             per_address: config.connections_max_per_address,

@@ -50,7 +50,7 @@ impl PresentedCredential {
     fn and(self, more: Credential) -> Self {
         match self {
             Self::Nothing => Self::One(more),
-            Self::One(own) if own == more => Self::One(own),
+            Self::One(existing) if existing == more => Self::One(existing),
             Self::One(_) | Self::Conflicting => Self::Conflicting,
         }
     }

@@ -182,7 +182,7 @@ pub(super) async fn list(
     Extension(caller): Extension<Caller>,
 ) -> Result<Response, HttpError> {
     let webhooks = shared.webhooks().list(caller.account.number()).await?;
-    let webhooks = webhooks.into_iter().map(|webhook| WebhookRow::of(webhook, None)).collect();
+    let webhooks = webhooks.into_iter().map(|webhook| WebhookRow::new(webhook, None)).collect();
     Ok(answer(StatusCode::OK, WebhookList { webhooks }))
 }
 
@@ -225,7 +225,7 @@ pub(super) async fn show(
     Path(id): Path<String>,
 ) -> Result<Response, HttpError> {
     let webhook = shared.webhooks().get(caller.account.number(), number(&id)?).await?;
-    Ok(answer(StatusCode::OK, WebhookRow::of(webhook, None)))
+    Ok(answer(StatusCode::OK, WebhookRow::new(webhook, None)))
 }
 
 /// Changes a webhook, or enables or disables it.
@@ -261,7 +261,7 @@ pub(super) async fn change(
         terms.prices = conditions(&prices)?;
     }
     let webhook = webhooks.change(account, id, &terms, enabled, now()).await?;
-    Ok(answer(StatusCode::OK, WebhookRow::of(webhook, None)))
+    Ok(answer(StatusCode::OK, WebhookRow::new(webhook, None)))
 }
 
 /// Deletes a webhook with all its deliveries.
@@ -373,10 +373,10 @@ impl Shared {
 impl WebhookRow {
     fn with_secret(webhook: Webhook, webhooks: &Webhooks) -> Self {
         let secret = webhooks.secret(&webhook).to_string();
-        Self::of(webhook, Some(secret))
+        Self::new(webhook, Some(secret))
     }
 
-    fn of(webhook: Webhook, secret: Option<String>) -> Self {
+    fn new(webhook: Webhook, secret: Option<String>) -> Self {
         let Webhook { id, terms, created, failures, failing_since, dropped, disabled, .. } =
             webhook;
         let (disabled, disabled_reason) = disabled.unzip();

@@ -148,12 +148,12 @@ fn server_card(base: &str, server: &McpServer) -> Value {
     card["remotes"][0]["supportedProtocolVersions"] = PROTOCOL_VERSIONS.as_slice().into();
     let others = mcp_servers::ALL.iter().filter(|it| *it != server);
     let others: Vec<Value> = others
-        .map(|it| {
+        .map(|listed| {
             json!({
-                "title": it.title(),
-                "url": format!("{base}{}", it.path()),
-                "card": card_url(base, it),
-                "addon": it.addon().map(|addon| addon.as_str()),
+                "title": listed.title(),
+                "url": format!("{base}{}", listed.path()),
+                "card": card_url(base, listed),
+                "addon": listed.addon().map(|addon| addon.as_str()),
             })
         })
         .collect();

@@ -45,7 +45,7 @@ mod tests {
         headers.insert(FORWARDED_HOST, host.parse().unwrap());
         headers.insert(FORWARDED_PROTO, "https".parse().unwrap());
         settle(&proxies, connection.parse().unwrap(), &mut headers);
-        assert_eq!(base::of(&headers, "http://own", false), expected, "{connection} {host}");
+        assert_eq!(base::base_url(&headers, "http://own", false), expected, "{connection} {host}");
     }
 
     #[test]

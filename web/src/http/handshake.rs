@@ -82,7 +82,7 @@ enum DeflateOffer {
 
 impl DeflateOffer {
     /// The first offer that can be agreed to.
-    fn of(headers: &HeaderMap) -> Option<Self> {
+    fn from_headers(headers: &HeaderMap) -> Option<Self> {
         let values = headers.get_all(SEC_WEBSOCKET_EXTENSIONS).iter();
         let mut offers =
             values.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
@@ -165,7 +165,7 @@ impl UpgradeRequest {
         Ok(Self {
             accept: accept.ok_or(HandshakeError::Key)?,
             protocol: credential::selected(headers),
-            deflate: DeflateOffer::of(headers),
+            deflate: DeflateOffer::from_headers(headers),
             deflates: false,
             presented: credential::of_upgrade(headers, query),
             had_secret: query.is_some(),
@@ -264,7 +264,7 @@ mod tests {
     fn compression_is_agreed_to_as_it_is_offered() {
         let answer = |offer: &'static str| {
             let offer = (SEC_WEBSOCKET_EXTENSIONS, HeaderValue::from_static(offer));
-            DeflateOffer::of(&HeaderMap::from_iter([offer])).map(DeflateOffer::answer)
+            DeflateOffer::from_headers(&HeaderMap::from_iter([offer])).map(DeflateOffer::answer)
         };
         let plain = "permessage-deflate; server_no_context_takeover; client_no_context_takeover";
         let limited = format!("{plain}; server_max_window_bits=12");
@@ -309,14 +309,14 @@ mod tests {
 
     /// A valid handshake with these fields in place of its own, or without them if they are empty.
     fn with(changed: &[(&'static str, &str)]) -> HeaderMap {
-        let own = [
+        let defaults = [
             ("connection", "keep-alive, Upgrade"),
             ("upgrade", "WebSocket"),
             ("sec-websocket-version", "13"),
             ("sec-websocket-key", KEY),
         ];
         let is_changed = |name: &str| changed.iter().any(|(other, _)| *other == name);
-        let kept = own.into_iter().filter(|(name, _)| !is_changed(name));
+        let kept = defaults.into_iter().filter(|(name, _)| !is_changed(name));
         let mut headers = HeaderMap::new();
         for (name, value) in kept.chain(changed.iter().copied()).filter(|(_, it)| !it.is_empty()) {
             headers.append(name, value.parse().expect("a value"));
@@ -375,7 +375,7 @@ mod tests {
             let response = error.into_response();
             assert_eq!(response.status().as_u16(), status, "{error:?}");
             for name in ["allow", "upgrade", "connection", "sec-websocket-version"] {
-                let expected = fields.iter().find(|(own, _)| *own == name).map(|(_, value)| *value);
+                let expected = fields.iter().find(|(key, _)| *key == name).map(|(_, value)| *value);
                 let value = response.headers().get(name).map(|value| value.to_str().unwrap());
                 assert_eq!(value, expected, "{error:?} {name}");
             }

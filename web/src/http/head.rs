@@ -135,7 +135,7 @@ impl FirstLine {
 pub(super) fn has_word(headers: &HeaderMap, name: &HeaderName, word: &str) -> bool {
     let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
     let mut words = values.flat_map(|value| value.split(','));
-    words.any(|own| own.trim().eq_ignore_ascii_case(word))
+    words.any(|candidate| candidate.trim().eq_ignore_ascii_case(word))
 }
 
 /// The fields of this name in the head of a request that was parsed before.
@@ -144,8 +144,8 @@ pub(super) fn fields(bytes: &[u8], name: &HeaderName) -> HeaderMap {
     let mut request = httparse::Request::new(&mut fields);
     let mut headers = HeaderMap::new();
     if request.parse(bytes).is_ok() {
-        let own = request.headers.iter().filter(|it| it.name.eq_ignore_ascii_case(name.as_str()));
-        for value in own.filter_map(|field| HeaderValue::from_bytes(field.value).ok()) {
+        let all = request.headers.iter().filter(|it| it.name.eq_ignore_ascii_case(name.as_str()));
+        for value in all.filter_map(|field| HeaderValue::from_bytes(field.value).ok()) {
             headers.append(name, value);
         }
     }

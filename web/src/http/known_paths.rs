@@ -20,7 +20,7 @@ struct Node {
 impl KnownPaths {
     /// Builds the tree from route patterns such as `/api/v2/events/{id}/`; `/stream/v1/channels/{*channel}`
     /// matches the rest.
-    pub(super) fn of<'a>(routes: impl IntoIterator<Item = &'a str>) -> Self {
+    pub(super) fn new<'a>(routes: impl IntoIterator<Item = &'a str>) -> Self {
         let mut paths = Self::default();
         for route in routes {
             let mut node = &mut paths.root;
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn paths_are_known_by_their_segments() {
-        let paths = KnownPaths::of([
+        let paths = KnownPaths::new([
             "/api/",
             "/api/events/{id}/",
             "/api/events/live/",

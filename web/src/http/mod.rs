@@ -204,7 +204,7 @@ impl Shared {
     /// slash. It is also the issuer of OAuth.
     fn base_url(&self, headers: &HeaderMap) -> String {
         let ServerParts { public_url, server, .. } = &self.parts;
-        api::base::of(headers, public_url, !server.public_url.is_empty())
+        api::base::base_url(headers, public_url, !server.public_url.is_empty())
     }
 
     /// Whether browsers reach the hub over TLS, its own or a proxy's.

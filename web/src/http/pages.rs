@@ -60,9 +60,9 @@ impl<'a> LiveShell<'a> {
             signed_in: visit.customer().is_some(),
             key,
             session: customer.filter(may_follow).map(|_| visit.shell("/").token),
-            addon_price: customer.filter(|it| !may_follow(it)).map(|it| {
+            addon_price: customer.filter(|it| !may_follow(it)).map(|customer| {
                 let catalogue = parts.prices.now();
-                let prices = catalogue.of_country(it.country);
+                let prices = catalogue.of_country(customer.country);
                 prices.price(Addon::Websocket, founder).to_string()
             }),
         }
@@ -150,9 +150,9 @@ pub(super) async fn match_page(
     visit: Visit,
     request: Request,
 ) -> Result<Response, SiteError> {
-    let known = SPORTS.into_iter().find(|(name, _)| *name == sport);
+    let sport_page = SPORTS.into_iter().find(|(name, _)| *name == sport);
     let id = id.parse().ok().filter(|id| (1..=2_147_483_647).contains(id));
-    let (Some((sport, sport_title)), Some(id)) = (known, id) else {
+    let (Some((sport, sport_title)), Some(id)) = (sport_page, id) else {
         return Err(SiteError::NotFound);
     };
     let live = LiveShell::new("/match/", &visit, &request);

@@ -185,7 +185,7 @@ mod tests {
     #[tokio::test]
     async fn sockets_at_other_nodes_count_towards_the_limit_of_an_account() {
         on_each(async |database| {
-            let accounts = Accounts::of(database, &AccountsConfig::default()).await.unwrap();
+            let accounts = Accounts::new(database, &AccountsConfig::default()).await.unwrap();
             let mut callers = Vec::new();
             for _ in 0..2 {
                 let key = accounts.create_key(None, &[], 0).await.unwrap();
@@ -200,7 +200,7 @@ mod tests {
             let [one, other] = callers[..] else { panic!("two") };
             let registry = Registry::new(32, 1_000);
             let enter = |caller| registry.enter(caller, Permission::default);
-            let own: Vec<_> = (0..2).filter_map(|_| enter(one)).collect();
+            let local: Vec<_> = (0..2).filter_map(|_| enter(one)).collect();
             assert_eq!(registry.accounts_with_many(), [(one.account.number(), 2)]);
             let few = enter(other);
             assert!(few.is_some());
@@ -209,7 +209,7 @@ mod tests {
             let last = enter(one);
             assert!(last.is_some() && enter(one).is_none(), "3 here and 29 there");
             assert!(enter(other).is_some(), "another account");
-            drop(own);
+            drop(local);
             assert!(enter(one).is_some(), "one here has left");
             registry.set_at_others(HashMap::from([(one.account.number(), 32)]));
             assert!(enter(one).is_none());

@@ -106,7 +106,7 @@ pub(super) async fn list(
     let count = listed.len();
     let limit = limit.unwrap_or(LIMIT).min(LIMIT_MAX);
     let page = listed.into_iter().skip(offset.unwrap_or(0)).take(limit);
-    let replays = page.map(|film| ReplayRow::of(film, &may_follow)).collect();
+    let replays = page.map(|film| ReplayRow::new(film, &may_follow)).collect();
     let mut response = Json(Replays { count, replays }).into_response();
     let cache = HeaderValue::from_static("private, no-cache");
     response.headers_mut().insert(CACHE_CONTROL, cache);
@@ -115,7 +115,7 @@ pub(super) async fn list(
 
 impl ReplayRow {
     /// A film as far as the caller may follow its channels.
-    fn of(film: &FilmSummary, may_follow: &impl Fn(&str) -> bool) -> Self {
+    fn new(film: &FilmSummary, may_follow: &impl Fn(&str) -> bool) -> Self {
         let channels = film.channels.iter().filter(|channel| may_follow(channel.name.as_str()));
         let channels = channels.map(|channel| ReplayChannelRow {
             ch: channel.name.to_string(),

@@ -23,7 +23,7 @@ pub(super) enum RequestTarget {
 }
 
 impl RequestTarget {
-    fn of(path: &str) -> Self {
+    fn from_path(path: &str) -> Self {
         match Product::of_path(path) {
             Some(product) => Self::Product(product),
             None if cors::is_open(path) => Self::Open,
@@ -46,7 +46,7 @@ pub(super) fn prepare(
     }
     mark_sensitive(request.headers_mut());
     forwarded::settle(&shared.parts.proxies, connection, request.headers_mut());
-    let target = RequestTarget::of(request.uri().path());
+    let target = RequestTarget::from_path(request.uri().path());
     if let Some(resource) = McpResource::of_path(request.uri().path()) {
         request.extensions_mut().insert(resource);
     }

@@ -60,7 +60,7 @@ impl HttpService {
             holders::set_payer(&request, payer);
         }
         let had_secret = request.extensions().get::<QueryCredentials>().is_some();
-        let accept_encoding = AcceptEncoding::of(&request);
+        let accept_encoding = AcceptEncoding::from_request(&request);
         let answer = async {
             match target {
                 _ if let Some(answer) = address::answer_head(&request) => answer,

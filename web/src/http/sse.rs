@@ -119,13 +119,13 @@ pub(super) async fn events(
         base::log_limited!(warn, %error, "events cannot be served");
         HttpError::Unavailable
     };
-    let (served, own) = UnixStream::pair().map_err(unavailable)?;
+    let (served, local) = UnixStream::pair().map_err(unavailable)?;
     SockRef::from(&served).set_send_buffer_size(PAIR_BYTES).map_err(unavailable)?;
-    own.set_nonblocking(true).map_err(unavailable)?;
-    let own = tokio::net::UnixStream::from_std(own).map_err(unavailable)?;
+    local.set_nonblocking(true).map_err(unavailable)?;
+    let local = tokio::net::UnixStream::from_std(local).map_err(unavailable)?;
     ws::hand_over(&shared, Stream::Unix(served), Vec::new(), verdict).await;
     let no_limits = WebSocketConfig::default().max_message_size(None).max_frame_size(None);
-    let mut socket = WebSocketStream::from_raw_socket(own, Role::Client, Some(no_limits)).await;
+    let mut socket = WebSocketStream::from_raw_socket(local, Role::Client, Some(no_limits)).await;
     // If it fails, the fan-out has closed the socket, and the first event says why.
     socket.send(Message::text(query.command(starts))).await.ok();
 
@@ -183,8 +183,8 @@ impl EventsQuery {
                 _ => {}
             }
         }
-        let mut known = HashSet::new();
-        parsed.channels.retain(|channel| known.insert(channel.clone()));
+        let mut seen = HashSet::new();
+        parsed.channels.retain(|channel| seen.insert(channel.clone()));
         // Their number is limited as that of all parameters.
         match parsed.channels.is_empty() {
             true => Err(HttpError::BadRequest("ch is missing: the channels to follow")),
@@ -339,8 +339,8 @@ impl Positions {
             }
             ("update", Some(ch), Some(seq)) => {
                 self.unheard.remove(&*ch);
-                if let Some((_, known)) = self.by_name.get_mut(&*ch) {
-                    *known = seq;
+                if let Some((_, position)) = self.by_name.get_mut(&*ch) {
+                    *position = seq;
                 }
             }
             ("unsubscribed", Some(ch), _) => {

@@ -87,7 +87,7 @@ pub(super) async fn output(
     let make = async {
         let lines = work::run_blocking(Pool::Blocking, compute).await;
         let lines = lines.map_err(|_| HttpError::Unavailable)?.ok_or(HttpError::NotFound)?;
-        Ok::<_, HttpError>(SharedBody::of(lines))
+        Ok::<_, HttpError>(SharedBody::new(lines))
     };
     let body = shared.test_outputs.get_or_make(&epoch.to_string(), make).await?;
     let mut response = CacheControl::REFERENCE.answer_shared(request.headers(), &body);

@@ -129,7 +129,7 @@ mod tests {
     #[tokio::test]
     async fn ticket_is_not_used_up_while_the_database_does_not_answer() {
         on_each(async |database| {
-            let accounts = Accounts::of(database, &AccountsConfig::default()).await.unwrap();
+            let accounts = Accounts::new(database, &AccountsConfig::default()).await.unwrap();
             let key = accounts.create_key(None, &[], 0).await.unwrap();
             let other = accounts.create_key(None, &[], 0).await.unwrap();
             let from = Ipv4Addr::LOCALHOST.into();

@@ -207,8 +207,8 @@ impl CurrentCertificate {
         *self.challenges.write().unwrap_or_else(PoisonError::into_inner) = challenges;
     }
 
-    fn get<T>(&self, of: impl FnOnce(&Certificate) -> T) -> Option<T> {
-        self.certificate.read().unwrap_or_else(PoisonError::into_inner).as_ref().map(of)
+    fn get<T>(&self, read: impl FnOnce(&Certificate) -> T) -> Option<T> {
+        self.certificate.read().unwrap_or_else(PoisonError::into_inner).as_ref().map(read)
     }
 
     /// Reads the files again whenever they have changed, until `stopped`. While they cannot be used, for example because only

@@ -11,25 +11,25 @@ pub(super) fn remove(pixels: &mut Pixmap) {
     let (width, height) = (pixels.width() as usize, pixels.height() as usize);
     let data = pixels.data_mut();
     let at = |x: usize, y: usize| 4 * (y * width + x);
-    let of = |data: &[u8], place: usize| {
-        [data[place], data[place + 1], data[place + 2], data[place + 3]]
+    let pixel_at = |data: &[u8], offset: usize| {
+        [data[offset], data[offset + 1], data[offset + 2], data[offset + 3]]
     };
     let corners = [at(0, 0), at(width - 1, 0), at(0, height - 1), at(width - 1, height - 1)];
-    let ground = of(data, corners[0]);
-    let is_like = |own: [u8; 4]| own.iter().zip(ground).all(|(own, it)| own.abs_diff(it) <= NEAR);
-    if ground[3] != u8::MAX || !corners.iter().all(|place| is_like(of(data, *place))) {
+    let ground = pixel_at(data, corners[0]);
+    let is_like = |pixel: [u8; 4]| pixel.iter().zip(ground).all(|(a, b)| a.abs_diff(b) <= NEAR);
+    if ground[3] != u8::MAX || !corners.iter().all(|offset| is_like(pixel_at(data, *offset))) {
         return;
     }
     let edges = (0..width).flat_map(|x| [(x, 0), (x, height - 1)]);
     let edges = edges.chain((0..height).flat_map(|y| [(0, y), (width - 1, y)]));
     let mut open: Vec<(usize, usize)> = edges.collect();
     while let Some((x, y)) = open.pop() {
-        let place = at(x, y);
-        let own = of(data, place);
-        if own[3] == 0 || !is_like(own) {
+        let offset = at(x, y);
+        let pixel = pixel_at(data, offset);
+        if pixel[3] == 0 || !is_like(pixel) {
             continue;
         }
-        data[place..place + 4].fill(0);
+        data[offset..offset + 4].fill(0);
         let steps = [(x.wrapping_sub(1), y), (x + 1, y), (x, y.wrapping_sub(1)), (x, y + 1)];
         open.extend(steps.into_iter().filter(|(x, y)| *x < width && *y < height));
     }

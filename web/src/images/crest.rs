@@ -19,7 +19,7 @@ pub(super) enum Shape {
 
 impl Shape {
     /// The outline of a team's crest.
-    pub(super) fn of(seed: Seed) -> Self {
+    pub(super) fn new(seed: Seed) -> Self {
         seed.pick(3, [Self::Shield, Self::Heater, Self::Roundel, Self::Hexagon, Self::Diamond])
     }
 

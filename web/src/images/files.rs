@@ -104,8 +104,8 @@ impl ImageFile {
 
     /// The first block of a PNG has the size, which is checked before memory for pixels is allocated.
     fn png(&self, bytes: &[u8]) -> Result<Pixmap, ImageError> {
-        let side = |place: usize| {
-            let four = bytes.get(place..place + 4)?;
+        let side = |offset: usize| {
+            let four = bytes.get(offset..offset + 4)?;
             Some(u32::from_be_bytes(four.try_into().ok()?))
         };
         self.check_sides(side(16).unwrap_or(0), side(20).unwrap_or(0))?;
@@ -126,10 +126,10 @@ impl ImageFile {
             colours.chunks_exact(3).flat_map(|it| [it[0], it[1], it[2], u8::MAX]).collect()
         };
         let size = IntSize::from_wh(width, height).ok_or_else(|| self.wrong("no pixels"))?;
-        let premultiplied = pixels.chunks_exact(4).flat_map(|it| {
-            let alpha = u16::from(it[3]);
-            let of = |colour: u8| u8::try_from(u16::from(colour) * alpha / 255).unwrap_or(u8::MAX);
-            [of(it[0]), of(it[1]), of(it[2]), it[3]]
+        let premultiplied = pixels.chunks_exact(4).flat_map(|pixel| {
+            let alpha = u16::from(pixel[3]);
+            let scaled = |part: u8| u8::try_from(u16::from(part) * alpha / 255).unwrap_or(u8::MAX);
+            [scaled(pixel[0]), scaled(pixel[1]), scaled(pixel[2]), pixel[3]]
         });
         Pixmap::from_vec(premultiplied.collect(), size).ok_or_else(|| self.wrong("no pixels"))
     }

@@ -189,7 +189,7 @@ impl Images {
 
 /// The drawing as SVG, on a canvas of 128 by 128.
 fn drawing(subject: &Subject, name: &str, options: ImageOptions) -> String {
-    let seed = Seed::of(subject.kind, subject.id);
+    let seed = Seed::new(subject.kind, subject.id);
     match subject.kind {
         ImageKind::Player | ImageKind::TennisPlayer | ImageKind::Manager => {
             portrait::svg(seed, subject.kind == ImageKind::Manager, !options.cut_out)
@@ -201,7 +201,7 @@ fn drawing(subject: &Subject, name: &str, options: ImageOptions) -> String {
         ImageKind::Team
         | ImageKind::CsgoTeam
         | ImageKind::BasketballTeam
-        | ImageKind::HockeyTeam => crest::svg(seed, name, crest::Shape::of(seed)),
+        | ImageKind::HockeyTeam => crest::svg(seed, name, crest::Shape::new(seed)),
     }
 }
 

@@ -10,7 +10,7 @@ use record::Key;
 pub(super) struct Seed([u8; 32]);
 
 impl Seed {
-    pub(super) fn of(kind: ImageKind, id: Key) -> Self {
+    pub(super) fn new(kind: ImageKind, id: Key) -> Self {
         let mut digest = Sha256::new();
         // Uses the kind of entity, not the URL: a team looks the same under each of its URLs.
         digest.update(kind.entity().as_str());
@@ -19,8 +19,8 @@ impl Seed {
     }
 
     /// Chooses one by the byte at this position.
-    pub(super) fn pick<T: Copy, const N: usize>(self, place: usize, all: [T; N]) -> T {
-        all[usize::from(self.0[place % self.0.len()]) % N]
+    pub(super) fn pick<T: Copy, const N: usize>(self, index: usize, all: [T; N]) -> T {
+        all[usize::from(self.0[index % self.0.len()]) % N]
     }
 
     /// Two distinguishable colours.

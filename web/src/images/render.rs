@@ -58,13 +58,13 @@ fn half(source: &Pixmap, width: u32, height: u32) -> Result<Pixmap, ImageError> 
     let mut pixels = Pixmap::new(width, height).ok_or_else(|| failed("no pixels"))?;
     let (from_width, from_height) = (source.width() as usize, source.height() as usize);
     let from = source.data();
-    for (place, to) in pixels.data_mut().chunks_exact_mut(4).enumerate() {
-        let (x, y) = (2 * (place % width as usize), 2 * (place / width as usize));
+    for (index, to) in pixels.data_mut().chunks_exact_mut(4).enumerate() {
+        let (x, y) = (2 * (index % width as usize), 2 * (index / width as usize));
         let (right, below) = ((x + 1).min(from_width - 1), (y + 1).min(from_height - 1));
         let corners = [(x, y), (right, y), (x, below), (right, below)];
         for (channel, to) in to.iter_mut().enumerate() {
-            let of = |(x, y): (usize, usize)| u16::from(from[4 * (y * from_width + x) + channel]);
-            let sum: u16 = corners.map(of).iter().sum();
+            let at = |(x, y): (usize, usize)| u16::from(from[4 * (y * from_width + x) + channel]);
+            let sum: u16 = corners.map(at).iter().sum();
             *to = u8::try_from((sum + 2) / 4).unwrap_or(u8::MAX);
         }
     }

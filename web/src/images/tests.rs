@@ -87,20 +87,20 @@ async fn own_files_come_first_and_are_scaled() {
         ..config()
     };
     let images = Images::new(&config);
-    let of = |id| subject(ImageKind::BasketballTeam, id, "Gamma");
+    let team = |id| subject(ImageKind::BasketballTeam, id, "Gamma");
     let options = ImageOptions { size: 64, ..OPTIONS };
-    let (_, png) = bytes(&images, of(5), options).await;
+    let (_, png) = bytes(&images, team(5), options).await;
     let pixels = Pixmap::decode_png(&png).unwrap();
     assert_eq!(pixels.pixel(32, 32).unwrap().red(), 255);
     assert_eq!(pixels.pixel(32, 2).unwrap().alpha(), 0, "it keeps its shape");
-    let (_, svg) = bytes(&images, of(6), options).await;
+    let (_, svg) = bytes(&images, team(6), options).await;
     assert_eq!(Pixmap::decode_png(&svg).unwrap().pixel(9, 9).unwrap().green(), 255);
     for id in [7, 8] {
-        let wrong = images.find(of(id), options, |_| false).await;
+        let wrong = images.find(team(id), options, |_| false).await;
         assert!(matches!(wrong, Err(ImageError::Failed(_))), "{id}: {wrong:?}");
     }
     // Neither has a file, and drawing is off.
-    assert_eq!(images.find(of(9), options, |_| false).await.unwrap(), ImageLookup::Missing);
-    let unknown = Subject { name: None, ..of(9) };
+    assert_eq!(images.find(team(9), options, |_| false).await.unwrap(), ImageLookup::Missing);
+    let unknown = Subject { name: None, ..team(9) };
     assert_eq!(images.find(unknown, options, |_| false).await.unwrap(), ImageLookup::Unknown);
 }

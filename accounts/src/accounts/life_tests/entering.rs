@@ -48,7 +48,7 @@ async fn each_log_in_starts_a_new_session() {
 #[tokio::test]
 async fn password_is_rehashed_when_the_settings_change() {
     on_each(async |database| {
-        let before = TestAccounts::of(&database).await;
+        let before = TestAccounts::new(&database).await;
         before.active(ME).await;
         let after = TestAccounts::with(&database, AccountsConfig { password_passes: 2, ..quick() }).await;
         let hash = "SELECT CASE WHEN password LIKE '$argon2id$v=19$m=8,t=2,p=1$%' THEN 1 ELSE 0 END \
@@ -86,7 +86,7 @@ async fn password_hashes_depend_on_the_pepper() {
 async fn database_has_no_password_and_no_session_secret() {
     let folder = tempfile::tempdir().unwrap();
     let database = Database::open(&folder.path().join("test.db").into()).await.unwrap();
-    let life = TestAccounts::of(&database).await;
+    let life = TestAccounts::new(&database).await;
     let (_, key) = life.active(ME).await;
     let secret = life.log_in(ME, PASSWORD, NOW).await.unwrap();
     let link = life.reset_link(ME).await;

@@ -25,7 +25,7 @@ struct TestGrants<'a> {
 }
 
 impl<'a> TestGrants<'a> {
-    fn of(life: &'a TestAccounts) -> Self {
+    fn new(life: &'a TestAccounts) -> Self {
         Self::with(life, OAuthConfig::default())
     }
 
@@ -88,7 +88,7 @@ impl<'a> TestGrants<'a> {
 async fn tokens_expire_and_each_refresh_starts_anew() {
     on_each_accounts(async |life| {
         let (account, _) = life.active(ME).await;
-        let grants = TestGrants::of(&life);
+        let grants = TestGrants::new(&life);
         let code = grants.code(account, "football", NOW).await;
         let late = grants.redeem(&code, NOW + 60 * SECOND).await;
         assert_eq!(late.map(|_| ()), Err(TokenRefusal::InvalidGrant));
@@ -113,19 +113,19 @@ async fn tokens_expire_and_each_refresh_starts_anew() {
 async fn token_is_for_its_audience_only() {
     on_each_accounts(async |life| {
         let (account, key) = life.active(ME).await;
-        let grants = TestGrants::of(&life);
+        let grants = TestGrants::new(&life);
         let tokens = grants.connect(account, NOW).await;
-        let of = async |credential: &str, product| {
+        let is_accepted = async |credential: &str, product| {
             let found = life.accounts.authenticate_for_mcp(credential, product, HERE, NOW).await;
             found.unwrap().is_some()
         };
-        assert!(of(tokens.access.expose(), Product::Football).await);
-        assert!(!of(tokens.access.expose(), Product::Tennis).await);
-        assert!(of(key.expose(), Product::Tennis).await, "a key is for all");
+        assert!(is_accepted(tokens.access.expose(), Product::Football).await);
+        assert!(!is_accepted(tokens.access.expose(), Product::Tennis).await);
+        assert!(is_accepted(key.expose(), Product::Tennis).await, "a key is for all");
         for token in [&tokens.access, &tokens.refresh] {
             assert_eq!(life.accounts.authenticate(token.expose(), HERE, NOW).await.unwrap(), None);
         }
-        assert!(!of(tokens.refresh.expose(), Product::Football).await);
+        assert!(!is_accepted(tokens.refresh.expose(), Product::Football).await);
     })
     .await;
 }
@@ -140,7 +140,7 @@ async fn scopes_narrow_the_caller_and_not_the_quota() {
         )
         .await;
         life.accounts.broadcast_own_changes().await;
-        let grants = TestGrants::of(&life);
+        let grants = TestGrants::new(&life);
         let code = grants.code(account, "football", NOW).await;
         let narrow = grants.redeem(&code, NOW).await.unwrap();
         let wide = grants.connect(account, NOW).await;
@@ -168,7 +168,7 @@ async fn scopes_narrow_the_caller_and_not_the_quota() {
 async fn grants_are_not_listed_as_keys() {
     on_each_accounts(async |life| {
         let (account, key) = life.active(ME).await;
-        let grants = TestGrants::of(&life);
+        let grants = TestGrants::new(&life);
         grants.connect(account, NOW).await;
         assert_eq!(life.accounts.keys().await.unwrap().len(), 1);
         assert_eq!(life.accounts.keys_of(account).await.unwrap().len(), 1);
@@ -189,7 +189,7 @@ async fn connected_apps_are_listed_until_they_end() {
     on_each_accounts(async |life| {
         let (account, _) = life.active(ME).await;
         let (other, _) = life.active("you@x.org").await;
-        let grants = TestGrants::of(&life);
+        let grants = TestGrants::new(&life);
         let listed = async |account, now| grants.oauth.connected_apps(account, now).await.unwrap();
         grants.code(account, "football", NOW).await;
         assert_eq!(listed(account, NOW).await, [], "the code was not used");
@@ -218,9 +218,9 @@ async fn connected_apps_are_listed_until_they_end() {
 #[tokio::test]
 async fn revocation_reaches_other_processes() {
     on_each(async |database| {
-        let (life, hub) = (TestAccounts::of(&database).await, TestAccounts::of(&database).await);
+        let (life, hub) = (TestAccounts::new(&database).await, TestAccounts::new(&database).await);
         let (account, _) = life.active(ME).await;
-        let (grants, elsewhere) = (TestGrants::of(&life), TestGrants::of(&hub));
+        let (grants, elsewhere) = (TestGrants::new(&life), TestGrants::new(&hub));
         let tokens = grants.connect(account, NOW).await;
         let caller = elsewhere.caller(&tokens.access, NOW).await.expect("it works there");
         let mut changes = hub.accounts.changes();
@@ -241,7 +241,7 @@ async fn revocation_reaches_other_processes() {
 async fn ended_grants_are_swept() {
     on_each_accounts(async |life| {
         let (account, _) = life.active(ME).await;
-        let grants = TestGrants::of(&life);
+        let grants = TestGrants::new(&life);
         grants.code(account, "football", NOW).await;
         let kept = grants.connect(account, NOW).await;
         let revoked = grants.connect(account, NOW).await;
@@ -282,7 +282,7 @@ async fn unused_grants_give_way_to_new_ones() {
 async fn secrets_are_not_stored() {
     on_each_accounts(async |life| {
         let (account, _) = life.active(ME).await;
-        let grants = TestGrants::of(&life);
+        let grants = TestGrants::new(&life);
         let code = grants.code(account, "football", NOW).await;
         let tokens = grants.redeem(&code, NOW).await.unwrap();
         for column in ["code_hash", "access_hash", "refresh_hash", "family_hash"] {
@@ -303,7 +303,7 @@ async fn secrets_are_not_stored() {
 async fn account_that_is_not_open_connects_nothing() {
     on_each_accounts(async |life| {
         let (account, _) = life.active(ME).await;
-        let grants = TestGrants::of(&life);
+        let grants = TestGrants::new(&life);
         let code = grants.code(account, "football", NOW).await;
         life.accounts.block(account, true, NOW).await.unwrap();
         assert_eq!(grants.redeem(&code, NOW).await.map(|_| ()), Err(TokenRefusal::InvalidGrant));
@@ -327,9 +327,9 @@ async fn account_that_is_not_open_connects_nothing() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn concurrent_uses_of_a_secret_end_the_grant() {
     on_each(async |database| {
-        let (life, hub) = (TestAccounts::of(&database).await, TestAccounts::of(&database).await);
+        let (life, hub) = (TestAccounts::new(&database).await, TestAccounts::new(&database).await);
         let (account, _) = life.active(ME).await;
-        let (one, other) = (TestGrants::of(&life), TestGrants::of(&hub));
+        let (one, other) = (TestGrants::new(&life), TestGrants::new(&hub));
         for _ in 0..6 {
             let code = one.code(account, "football", NOW).await;
             let (first, second) = join!(one.redeem(&code, NOW), other.redeem(&code, NOW));

@@ -31,11 +31,11 @@ async fn regeneration_replaces_the_old_key_at_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn concurrent_regenerations_leave_one_key() {
     on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
+        let life = TestAccounts::new(&database).await;
         let (account, first) = life.active(ME).await;
-        let other = TestAccounts::of(&database).await;
-        let regenerating = (0..16).map(|place| {
-            let accounts = if place % 2 == 0 { &life.accounts } else { &other.accounts }.clone();
+        let other = TestAccounts::new(&database).await;
+        let regenerating = (0..16).map(|index| {
+            let accounts = if index % 2 == 0 { &life.accounts } else { &other.accounts }.clone();
             tokio::spawn(async move { accounts.regenerate_key(account, NOW + 1).await.unwrap() })
         });
         let keys: Vec<Key> =
@@ -43,7 +43,7 @@ async fn concurrent_regenerations_leave_one_key() {
         let newest = life.customer(account).await.unwrap().key_prefix;
         // The second handle stands for another program, which sees the change later, so a handle
         // with an empty cache checks the keys.
-        let judge = TestAccounts::of(&database).await;
+        let judge = TestAccounts::new(&database).await;
         assert!(!judge.works(&first, NOW + 1).await);
         for key in keys {
             let last = newest.as_deref() == Some(key.prefix());
@@ -112,7 +112,7 @@ fn act() -> impl Strategy<Value = Act> {
 async fn keys_work_as_the_list_says(acts: Vec<Act>) {
     let folder = tempfile::tempdir().unwrap();
     let database = Database::open(&folder.path().join("test.db").into()).await.unwrap();
-    let life = TestAccounts::of(&database).await;
+    let life = TestAccounts::new(&database).await;
     let (account, first) = life.active(ME).await;
     let (mut keys, mut blocked) = (vec![(first, true)], false);
     for act in acts {
@@ -129,10 +129,10 @@ async fn keys_work_as_the_list_says(acts: Vec<Act>) {
                 let new = life.accounts.create_key(Some(ME), &[], NOW).await.unwrap();
                 keys.push((new, true));
             }
-            Act::Revoke(place) => {
-                let place = place % keys.len();
-                life.accounts.revoke(keys[place].0.prefix(), NOW).await.unwrap();
-                keys[place].1 = false;
+            Act::Revoke(index) => {
+                let index = index % keys.len();
+                life.accounts.revoke(keys[index].0.prefix(), NOW).await.unwrap();
+                keys[index].1 = false;
             }
             Act::Block(block) => {
                 life.accounts.block(account, block, NOW).await.unwrap();

@@ -37,7 +37,7 @@ async fn deleted_account_loses_keys_sessions_links_and_mails() {
 #[tokio::test]
 async fn deleted_account_leaves_an_anonymous_row_and_its_ledger() {
     on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
+        let life = TestAccounts::new(&database).await;
         let (account, _) = life.active(ME).await;
         life.accounts.create_key(Some(ME), &[(Addon::Odds, 30)], NOW).await.unwrap();
         sqlx::query(

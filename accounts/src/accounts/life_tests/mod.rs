@@ -39,7 +39,7 @@ fn password(text: &str) -> Password {
 
 /// Runs a test on new accounts in a database of each kind.
 async fn on_each_accounts(test: impl AsyncFn(TestAccounts)) {
-    on_each(async |database| test(TestAccounts::of(&database).await).await).await;
+    on_each(async |database| test(TestAccounts::new(&database).await).await).await;
 }
 
 /// Accounts, and what came by mail.
@@ -50,12 +50,12 @@ struct TestAccounts {
 }
 
 impl TestAccounts {
-    async fn of(database: &Database) -> Self {
+    async fn new(database: &Database) -> Self {
         Self::with(database, quick()).await
     }
 
     async fn with(database: &Database, config: AccountsConfig) -> Self {
-        let accounts = Accounts::of(database.clone(), &config).await.unwrap();
+        let accounts = Accounts::new(database.clone(), &config).await.unwrap();
         Self { accounts, browser: Visitor::parse(&"0a".repeat(32)).unwrap() }
     }
 

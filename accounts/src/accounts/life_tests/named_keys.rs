@@ -34,7 +34,7 @@ async fn named_key_covers_its_scopes_only() {
 #[tokio::test]
 async fn owner_hears_of_a_new_key_and_deletion_erases_its_name() {
     on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
+        let life = TestAccounts::new(&database).await;
         let (account, _) = life.active(ME).await;
         named(&life, account, &terms("football", "192.0.2.0/24", None)).await;
         assert_eq!(life.mails(ME).await.last(), Some(&MailKind::NewNamedKey));
@@ -134,7 +134,7 @@ async fn regeneration_leaves_named_keys_and_revocation_leaves_the_others() {
 async fn named_keys_of_an_account_are_limited() {
     on_each(async |database| {
         let config = AccountsConfig { named_keys_max: 2, ..quick() };
-        let accounts = Accounts::of(database, &config).await.unwrap();
+        let accounts = Accounts::new(database, &config).await.unwrap();
         accounts.create_key(Some(ME), &[], NOW).await.unwrap();
         let account = accounts.find_account_by_id_or_email(ME).await.unwrap().unwrap().account;
         let create =
@@ -153,7 +153,7 @@ async fn named_keys_of_an_account_are_limited() {
 async fn ended_named_key_gives_its_place_to_another() {
     on_each(async |database| {
         let config = AccountsConfig { named_keys_max: 2, ..quick() };
-        let accounts = Accounts::of(database, &config).await.unwrap();
+        let accounts = Accounts::new(database, &config).await.unwrap();
         accounts.create_key(Some(ME), &[], NOW).await.unwrap();
         let account = accounts.find_account_by_id_or_email(ME).await.unwrap().unwrap().account;
         let create = async |ends, now| {
@@ -176,7 +176,7 @@ async fn ended_named_key_gives_its_place_to_another() {
 async fn mails_about_new_named_keys_are_limited_per_hour() {
     on_each(async |database| {
         let config = AccountsConfig { mails_max_per_hour: 3, ..quick() };
-        let accounts = Accounts::of(database.clone(), &config).await.unwrap();
+        let accounts = Accounts::new(database.clone(), &config).await.unwrap();
         accounts.create_key(Some(ME), &[], NOW).await.unwrap();
         let account = accounts.find_account_by_id_or_email(ME).await.unwrap().unwrap().account;
         let mails_after = async |now| -> i64 {

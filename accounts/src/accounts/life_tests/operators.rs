@@ -72,7 +72,7 @@ async fn administrators_are_separate_from_customers() {
 #[tokio::test]
 async fn password_of_an_administrator_is_rehashed() {
     on_each(async |database| {
-        let before = TestAccounts::of(&database).await;
+        let before = TestAccounts::new(&database).await;
         let new = before.new_password(PASSWORD);
         before.accounts.create_admin("root", new, NOW).await.unwrap();
         let after =

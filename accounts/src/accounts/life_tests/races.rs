@@ -9,7 +9,7 @@ const TIMES: usize = 12;
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn link_followed_twice_at_once_is_used_once() {
     on_each(async |database| {
-        let (one, other) = (TestAccounts::of(&database).await, TestAccounts::of(&database).await);
+        let (one, other) = (TestAccounts::new(&database).await, TestAccounts::new(&database).await);
         for round in 0..TIMES {
             let address = format!("me{round}@x.org");
             let link = one.verification_link(&address).await;
@@ -53,7 +53,7 @@ async fn reset_link_used_twice_at_once_changes_the_password_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn concurrent_registrations_create_one_account() {
     on_each(async |database| {
-        let (one, other) = (TestAccounts::of(&database).await, TestAccounts::of(&database).await);
+        let (one, other) = (TestAccounts::new(&database).await, TestAccounts::new(&database).await);
         for round in 0..TIMES {
             let address = format!("me{round}@x.org");
             join!(
@@ -71,7 +71,7 @@ async fn concurrent_registrations_create_one_account() {
 /// A log-in during a change that ends all sessions: it fails, or its session ends too.
 async fn no_session_outlives(change: impl AsyncFn(&TestAccounts, AccountId) -> ReauthOutcome) {
     on_each(async |database| {
-        let (one, other) = (TestAccounts::of(&database).await, TestAccounts::of(&database).await);
+        let (one, other) = (TestAccounts::new(&database).await, TestAccounts::new(&database).await);
         for round in 0..TIMES {
             let address = format!("me{round}@x.org");
             let (account, _) = one.active(&address).await;

@@ -104,7 +104,7 @@ async fn password_change_requires_the_old_password() {
 #[tokio::test]
 async fn short_passwords_are_refused_only_when_set() {
     on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
+        let life = TestAccounts::new(&database).await;
         let refused = life.accounts.new_password("9 letters".to_owned(), None).unwrap_err();
         assert_eq!(refused, WeakPassword::TooShort { chars_min: 10 });
         life.active(ME).await;

@@ -309,12 +309,12 @@ async fn account_created_by_operator_is_claimed_by_registering() {
 #[tokio::test]
 async fn passwords_may_be_any_text() {
     on_each_accounts(async |life| {
-        for (place, typed) in
+        for (index, typed) in
             ["'; DROP TABLE accounts; --", "<script>alert(1)</script>", "%s $1 \\\"' \u{202e}end"]
                 .into_iter()
                 .enumerate()
         {
-            let address = format!("me{place}@x.org");
+            let address = format!("me{index}@x.org");
             life.register(&address, typed, NOW).await;
             let link = life.link(&address, MailKind::Verify).await;
             life.verify(&link, NOW).await;

@@ -114,7 +114,7 @@ async fn log_out_ends_one_session_and_log_out_everywhere_ends_all() {
 #[tokio::test]
 async fn invalid_session_secret_has_no_session() {
     on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
+        let life = TestAccounts::new(&database).await;
         life.active(ME).await;
         let secret = life.log_in(ME, PASSWORD, NOW).await.unwrap();
         let stolen: Vec<u8> = sqlx::query_scalar("SELECT hash FROM sessions")

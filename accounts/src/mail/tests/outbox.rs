@@ -52,11 +52,11 @@ async fn concurrent_workers_claim_each_mail_once() {
         let claims = (0..4).map(|_| {
             let outbox = Outbox::new(database.clone());
             tokio::spawn(async move {
-                let mut own = 0;
+                let mut claimed = 0;
                 for mail in outbox.due(Micros::MAX - 1, 100).await.unwrap() {
-                    own += u32::from(outbox.claim(&mail, Micros::MAX).await.unwrap());
+                    claimed += u32::from(outbox.claim(&mail, Micros::MAX).await.unwrap());
                 }
-                own
+                claimed
             })
         });
         let mut all = 0;

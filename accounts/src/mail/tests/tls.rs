@@ -18,10 +18,10 @@ impl Authority {
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
         let key = KeyPair::generate().unwrap();
-        let own = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
-        let own = own.signed_by(&key, &authority).unwrap();
+        let certificate = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
+        let certificate = certificate.signed_by(&key, &authority).unwrap();
         fs::write(folder.path().join("authority.pem"), authority.pem()).unwrap();
-        fs::write(folder.path().join("server.pem"), own.pem()).unwrap();
+        fs::write(folder.path().join("server.pem"), certificate.pem()).unwrap();
         fs::write(folder.path().join("server.key"), key.serialize_pem()).unwrap();
         Self { folder }
     }
@@ -32,8 +32,8 @@ impl Authority {
 
     async fn server(&self, more: &[&str]) -> Option<Server> {
         let (certificate, key) = (self.path("server.pem"), self.path("server.key"));
-        let own = ["--certificate", &*certificate, "--key", &*key];
-        Server::start(&[&own, more].concat()).await
+        let arguments = ["--certificate", &*certificate, "--key", &*key];
+        Server::start(&[&arguments, more].concat()).await
     }
 
     fn settings(&self, url_text: &str) -> MailConfig {

@@ -297,8 +297,8 @@ mod tests {
 
     use super::*;
 
-    fn provider_status(of: Value) -> ProviderStatus {
-        checkout(of).unwrap().provider_status().unwrap()
+    fn provider_status(order: Value) -> ProviderStatus {
+        checkout(order).unwrap().provider_status().unwrap()
     }
 
     fn usd(amount: Decimal) -> Option<Price> {

@@ -38,7 +38,7 @@ struct TransmissionSignature<'a> {
 const SENT_AGAIN: Micros = 4 * 24 * 60 * 60 * 1_000_000;
 
 impl<'a> TransmissionSignature<'a> {
-    fn of(headers: &'a HeaderMap) -> Option<Self> {
+    fn from_headers(headers: &'a HeaderMap) -> Option<Self> {
         let field = |name| headers.get(name).and_then(|value| value.to_str().ok());
         Some(Self {
             auth_algo: field("paypal-auth-algo")?,
@@ -129,8 +129,8 @@ impl Paypal {
         let (order_ref, content) = read.ok_or_else(|| forged("it is no event"))?;
         // Events without effect need no signature.
         if content != EventContent::Nothing {
-            let signature =
-                TransmissionSignature::of(headers).ok_or_else(|| forged("it is not signed"))?;
+            let signature = TransmissionSignature::from_headers(headers)
+                .ok_or_else(|| forged("it is not signed"))?;
             signature.check(self.client.base(), self.age_max, now).map_err(forged)?;
         }
         validate_event(WebhookEvent { id: event.id, kind: event.event_type, order_ref, content })
@@ -143,8 +143,8 @@ impl Paypal {
         body: &[u8],
     ) -> Result<(), WebhookError> {
         let forged = |why| WebhookError::Forged { why };
-        let signature =
-            TransmissionSignature::of(headers).ok_or_else(|| forged("it is not signed"))?;
+        let signature = TransmissionSignature::from_headers(headers)
+            .ok_or_else(|| forged("it is not signed"))?;
         let verify_request = VerifyRequest {
             signature,
             webhook_id: &self.webhook,

@@ -119,24 +119,24 @@ fn back(checkout: &Checkout) -> String {
     }
 }
 
-fn page(of: &Checkout) -> CheckoutPage {
-    let left = Price { amount: of.left(), currency: of.price.currency.clone() };
+fn page(checkout: &Checkout) -> CheckoutPage {
+    let left = Price { amount: checkout.left(), currency: checkout.price.currency.clone() };
     CheckoutPage {
-        id: of.id.clone(),
-        method: of.method.title(),
-        title: of.title.clone(),
-        price: of.price.to_string(),
-        state: match of.state {
+        id: checkout.id.clone(),
+        method: checkout.method.title(),
+        title: checkout.title.clone(),
+        price: checkout.price.to_string(),
+        state: match checkout.state {
             CheckoutState::Open => "open",
             CheckoutState::Approved => "approved",
             CheckoutState::Paid if left.amount.is_zero() => "refunded",
             CheckoutState::Paid => "paid",
             CheckoutState::Closed => "closed",
         },
-        open: of.state == CheckoutState::Open,
+        open: checkout.state == CheckoutState::Open,
         left: (!left.amount.is_zero()).then(|| left.to_string()),
-        is_disputable: of.method == PaymentMethod::Card,
-        back: back(of),
+        is_disputable: checkout.method == PaymentMethod::Card,
+        back: back(checkout),
     }
 }
 

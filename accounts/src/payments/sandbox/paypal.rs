@@ -164,15 +164,15 @@ pub(super) async fn verify(
         .map_err(|_| PaypalError { status: StatusCode::BAD_REQUEST, issue: "VALIDATION_ERROR" })?;
     let text = signed_text(&verify_request);
     let secret = sandbox.shared.secrets.paypal_signing.as_bytes();
-    let own = signature::sum(secret, &text, verify_request.webhook_event.get().as_bytes());
-    let is_own = own == verify_request.transmission_sig
+    let expected = signature::sum(secret, &text, verify_request.webhook_event.get().as_bytes());
+    let is_own = expected == verify_request.transmission_sig
         && verify_request.webhook_id == sandbox.shared.secrets.paypal_webhook;
     let status = if is_own { "SUCCESS" } else { "FAILURE" };
     Ok(Json(json!({"verification_status": status})))
 }
 
-fn signed_text(of: &SandboxVerifyRequest<'_>) -> String {
-    format!("{}|{}|{}", of.transmission_id, of.transmission_time, of.webhook_id)
+fn signed_text(request: &SandboxVerifyRequest<'_>) -> String {
+    format!("{}|{}|{}", request.transmission_id, request.transmission_time, request.webhook_id)
 }
 
 fn checkout(body: &Value, id: String) -> Option<Checkout> {
@@ -197,59 +197,58 @@ fn checkout(body: &Value, id: String) -> Option<Checkout> {
     })
 }
 
-fn order(sandbox: &Sandbox, of: &Checkout) -> Value {
-    let status = match of.state {
+fn order(sandbox: &Sandbox, checkout: &Checkout) -> Value {
+    let status = match checkout.state {
         CheckoutState::Open => "PAYER_ACTION_REQUIRED",
         CheckoutState::Approved => "APPROVED",
         CheckoutState::Paid => "COMPLETED",
         CheckoutState::Closed => "VOIDED",
     };
-    let captures = of.payment.iter().map(|_| captured_part(of));
-    let refunds = of
-        .refunds
-        .iter()
-        .map(|(id, amount)| json!({"id": id, "status": "COMPLETED", "amount": money(*amount, of)}));
+    let captures = checkout.payment.iter().map(|_| captured_part(checkout));
+    let refunds = checkout.refunds.iter().map(
+        |(id, amount)| json!({"id": id, "status": "COMPLETED", "amount": money(*amount, checkout)}),
+    );
     json!({
-        "id": of.id,
+        "id": checkout.id,
         "status": status,
         "purchase_units": [{
             "reference_id": "default",
-            "custom_id": of.order,
-            "amount": money(of.price.amount, of),
+            "custom_id": checkout.order,
+            "amount": money(checkout.price.amount, checkout),
             "payments": {
                 "captures": captures.collect::<Vec<_>>(),
                 "refunds": refunds.collect::<Vec<_>>(),
             },
         }],
         "links": [
-            {"rel": "payer-action", "href": format!("{}/pay/{}", sandbox.shared.url, of.id)},
+            {"rel": "payer-action", "href": format!("{}/pay/{}", sandbox.shared.url, checkout.id)},
         ],
     })
 }
 
-fn captured_part(of: &Checkout) -> Value {
-    let status = match of.refunded() {
+fn captured_part(checkout: &Checkout) -> Value {
+    let status = match checkout.refunded() {
         none if none.is_zero() => "COMPLETED",
-        all if all == of.price.amount => "REFUNDED",
+        all if all == checkout.price.amount => "REFUNDED",
         _ => "PARTIALLY_REFUNDED",
     };
     json!({
-        "id": of.payment,
+        "id": checkout.payment,
         "status": status,
-        "amount": money(of.price.amount, of),
-        "custom_id": of.order,
-        "supplementary_data": {"related_ids": {"order_id": of.id}},
+        "amount": money(checkout.price.amount, checkout),
+        "custom_id": checkout.order,
+        "supplementary_data": {"related_ids": {"order_id": checkout.id}},
     })
 }
 
-fn refunded_part(sandbox: &Sandbox, of: &Checkout, id: &str, amount: Decimal) -> Value {
-    let payment = of.payment.as_deref().unwrap_or_default();
+fn refunded_part(sandbox: &Sandbox, checkout: &Checkout, id: &str, amount: Decimal) -> Value {
+    let payment = checkout.payment.as_deref().unwrap_or_default();
     json!({
         "id": id,
         "status": "COMPLETED",
-        "amount": money(amount, of),
-        "custom_id": of.order,
-        "seller_payable_breakdown": {"total_refunded_amount": money(of.refunded(), of)},
+        "amount": money(amount, checkout),
+        "custom_id": checkout.order,
+        "seller_payable_breakdown": {"total_refunded_amount": money(checkout.refunded(), checkout)},
         "links": [{
             "rel": "up",
             "href": format!("{}/v2/payments/captures/{payment}", sandbox.shared.url),
@@ -257,8 +256,8 @@ fn refunded_part(sandbox: &Sandbox, of: &Checkout, id: &str, amount: Decimal) ->
     })
 }
 
-fn money(amount: Decimal, of: &Checkout) -> Value {
-    json!({"value": format!("{amount:.2}"), "currency_code": of.price.currency})
+fn money(amount: Decimal, checkout: &Checkout) -> Value {
+    json!({"value": format!("{amount:.2}"), "currency_code": checkout.price.currency})
 }
 
 fn event(sandbox: &Sandbox, kind: &str, resource: &Value) -> Result<Delivery, Refusal> {

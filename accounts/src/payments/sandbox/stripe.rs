@@ -163,40 +163,40 @@ fn checkout(fields: &Fields, id: String) -> Option<Checkout> {
     })
 }
 
-fn session(sandbox: &Sandbox, of: &Checkout, expand: bool) -> Value {
-    let (status, payment_status) = match of.state {
+fn session(sandbox: &Sandbox, checkout: &Checkout, expand: bool) -> Value {
+    let (status, payment_status) = match checkout.state {
         CheckoutState::Open | CheckoutState::Approved => ("open", "unpaid"),
         CheckoutState::Paid => ("complete", "paid"),
         CheckoutState::Closed => ("expired", "unpaid"),
     };
-    let payment = match &of.payment {
-        Some(payment) if expand => json!({"id": payment, "latest_charge": charge(of)}),
+    let payment = match &checkout.payment {
+        Some(payment) if expand => json!({"id": payment, "latest_charge": charge(checkout)}),
         payment => json!(payment),
     };
     json!({
-        "id": of.id,
+        "id": checkout.id,
         "object": "checkout.session",
-        "url": format!("{}/pay/{}", sandbox.shared.url, of.id),
+        "url": format!("{}/pay/{}", sandbox.shared.url, checkout.id),
         "mode": "payment",
         "status": status,
         "payment_status": payment_status,
-        "amount_total": hundredths(of.price.amount),
-        "currency": of.price.currency.to_ascii_lowercase(),
-        "client_reference_id": of.order,
-        "metadata": {"order": of.order},
+        "amount_total": hundredths(checkout.price.amount),
+        "currency": checkout.price.currency.to_ascii_lowercase(),
+        "client_reference_id": checkout.order,
+        "metadata": {"order": checkout.order},
         "payment_intent": payment,
     })
 }
 
-fn charge(of: &Checkout) -> Value {
+fn charge(checkout: &Checkout) -> Value {
     json!({
-        "id": of.payment.as_deref().unwrap_or_default().replacen("pi_", "ch_", 1),
+        "id": checkout.payment.as_deref().unwrap_or_default().replacen("pi_", "ch_", 1),
         "object": "charge",
-        "amount": hundredths(of.price.amount),
-        "amount_refunded": hundredths(of.refunded()),
-        "currency": of.price.currency.to_ascii_lowercase(),
-        "payment_intent": of.payment,
-        "metadata": {"order": of.order},
+        "amount": hundredths(checkout.price.amount),
+        "amount_refunded": hundredths(checkout.refunded()),
+        "currency": checkout.price.currency.to_ascii_lowercase(),
+        "payment_intent": checkout.payment,
+        "metadata": {"order": checkout.order},
     })
 }
 

@@ -136,11 +136,11 @@ async fn check(shop: &TestShop, scenario: &Scenario, number: usize) {
         store.apply(order, &status, event, NOW).await.unwrap();
     }
     let mut granted: HashMap<(usize, Addon), i64> = HashMap::new();
-    for (place, order) in orders.iter().enumerate() {
-        let expected = days_expected(scenario, place, &order.price);
+    for (index, order) in orders.iter().enumerate() {
+        let expected = days_expected(scenario, index, &order.price);
         let now = store.order(&order.id).await.unwrap().unwrap();
-        assert_eq!(now.days_granted, expected, "order {place} of {scenario:?}");
-        let (account, addon, _) = scenario.orders[place];
+        assert_eq!(now.days_granted, expected, "order {index} of {scenario:?}");
+        let (account, addon, _) = scenario.orders[index];
         *granted.entry((account, addon)).or_default() += expected;
     }
     for ((account, addon), days) in granted {

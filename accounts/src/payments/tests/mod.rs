@@ -97,7 +97,7 @@ impl TestShop {
     }
 
     async fn with(database: &Database, settings: &PaymentsConfig) -> Self {
-        let accounts = Accounts::of(database.clone(), &AccountsConfig::default()).await.unwrap();
+        let accounts = Accounts::new(database.clone(), &AccountsConfig::default()).await.unwrap();
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (sandbox, deliveries) = Sandbox::new(url).unwrap();
@@ -187,17 +187,17 @@ impl TestShop {
     }
 
     /// The days that are left of an add-on, counted from a moment.
-    async fn days_left(&self, of: &Customer, addon: Addon, from: Micros) -> i64 {
+    async fn days_left(&self, customer: &Customer, addon: Addon, from: Micros) -> i64 {
         let caller =
-            self.accounts.authenticate(of.key.expose(), HERE, from).await.unwrap().unwrap();
+            self.accounts.authenticate(customer.key.expose(), HERE, from).await.unwrap().unwrap();
         caller.expiry(addon).map_or(0, |expiry| (expiry - from) / DAY)
     }
 
     /// Checks that the ledger is consistent: its days are those of its orders, its amounts are the
     /// payments minus the refunds, and there is a mail with a receipt for each amount.
-    async fn check_ledger(&self, of: &Customer) {
-        let ledger = self.payments.ledger(of.account).await.unwrap();
-        for order in self.payments.orders(of.account).await.unwrap() {
+    async fn check_ledger(&self, customer: &Customer) {
+        let ledger = self.payments.ledger(customer.account).await.unwrap();
+        for order in self.payments.orders(customer.account).await.unwrap() {
             let rows = || ledger.iter().filter(|row| row.order.as_ref() == Some(&order.id));
             assert_eq!(rows().map(|row| row.days).sum::<i64>(), order.days_due(), "{order:?}");
             assert_eq!(order.days_granted, order.days_due(), "{order:?}");
@@ -207,7 +207,7 @@ impl TestShop {
             "SELECT mails.kind FROM mails JOIN accounts ON accounts.email = mails.address \
              WHERE accounts.id = $1 AND mails.content IS NOT NULL ORDER BY mails.kind",
         )
-        .bind(of.account.0)
+        .bind(customer.account.0)
         .fetch_all(self.accounts.database().pool())
         .await
         .unwrap();

@@ -70,7 +70,7 @@ async fn flush_before_a_kill_is_not_counted_twice() {
             let pending = {
                 let Shared { database, tallies, flushing, journal, .. } = &*meter.shared;
                 let mut flushing = flushing.write().await;
-                let today = Day::of(NOON);
+                let today = Day::at(NOON);
                 flushing.begin(database, tallies, journal.as_ref(), today).await.unwrap().unwrap()
             };
             if is_committed {
@@ -146,15 +146,15 @@ fn every_call_counts_once_over_kills() {
             let (mut now, mut expected) = (NOON, [0_u64; 2]);
             for act in acts {
                 match act {
-                    Act::Call(of) => {
-                        meter.count_call(accounts[of], Product::Odds, Call::Rest, now).await;
-                        expected[of] += 1;
+                    Act::Call(index) => {
+                        meter.count_call(accounts[index], Product::Odds, Call::Rest, now).await;
+                        expected[index] += 1;
                     }
-                    Act::Quota(of) => {
+                    Act::Quota(index) => {
                         let reserved =
-                            meter.reserve(accounts[of], Product::Odds, Call::Mcp, 1_000, now);
+                            meter.reserve(accounts[index], Product::Odds, Call::Mcp, 1_000, now);
                         reserved.await.unwrap();
-                        expected[of] += 1;
+                        expected[index] += 1;
                     }
                     Act::Socket => meter.socket(accounts[0], 10, 1, now),
                     Act::Flush => {
@@ -166,7 +166,7 @@ fn every_call_counts_once_over_kills() {
                                 &*meter.shared;
                             let mut flushing = flushing.write().await;
                             let begun =
-                                flushing.begin(database, tallies, journal.as_ref(), Day::of(now));
+                                flushing.begin(database, tallies, journal.as_ref(), Day::at(now));
                             begun.await.unwrap()
                         };
                         if let Some(pending) = pending {
@@ -188,8 +188,8 @@ fn every_call_counts_once_over_kills() {
             }
             meter.flush(now).await.unwrap();
             let mut counted = [0; 2];
-            for (of, account) in accounts.into_iter().enumerate() {
-                counted[of] = UsageDay::sum(&stored(&database, account).await).all_calls();
+            for (index, account) in accounts.into_iter().enumerate() {
+                counted[index] = UsageDay::sum(&stored(&database, account).await).all_calls();
             }
             (counted, expected)
         };

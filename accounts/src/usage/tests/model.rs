@@ -82,34 +82,34 @@ impl World {
         match step {
             Step::Call(product, ago) => {
                 meter.call(account, product, at(ago));
-                self.count(product, Day::of(at(ago)), Call::Rest.counts());
+                self.count(product, Day::at(at(ago)), Call::Rest.counts());
             }
             Step::McpCall(product, ago) => {
                 meter.mcp_call(account, product, at(ago));
-                self.count(product, Day::of(at(ago)), Call::Mcp.counts());
+                self.count(product, Day::at(at(ago)), Call::Mcp.counts());
             }
             Step::Reserve(product, ago) => {
                 let left =
                     meter.reserve(account, product, Call::Rest, LIMIT, at(ago)).await.unwrap();
-                let before = self.calls(product, Day::of(at(ago)));
+                let before = self.calls(product, Day::at(at(ago)));
                 assert_eq!(left, LIMIT.checked_sub(before + 1), "left after {before}");
                 let counts = if left.is_some() { calls(1) } else { Counts::default() };
-                self.count(product, Day::of(at(ago)), counts);
+                self.count(product, Day::at(at(ago)), counts);
             }
             Step::Socket(socket_ms, messages, ago) => {
                 meter.socket(account, socket_ms, messages, at(ago));
                 let given = Counts { messages, ..Counts::default() };
-                self.count(Product::Websocket, Day::of(at(ago)), given);
+                self.count(Product::Websocket, Day::at(at(ago)), given);
                 // Since noon, and the day before.
                 let second = socket_ms.saturating_sub(43_200_000);
                 for (day, socket_ms) in [(0, socket_ms - second), (1, second)] {
                     let open = Counts { socket_ms, ..Counts::default() };
-                    self.count(Product::Websocket, Day::of(at(ago)).before(day), open);
+                    self.count(Product::Websocket, Day::at(at(ago)).before(day), open);
                 }
             }
             Step::Today(product, ago) => {
                 let today = meter.today(account, product, at(ago)).await.unwrap();
-                assert_eq!(today, self.calls(product, Day::of(at(ago))));
+                assert_eq!(today, self.calls(product, Day::at(at(ago))));
             }
             Step::Flush(commit) => self.flush(commit).await,
             Step::Kill => {
@@ -132,16 +132,16 @@ impl World {
         let Shared { database, tallies, flushing, .. } = &*self.meter.shared;
         let mut flushing = flushing.write().await;
         if let Commit::Succeeds = commit {
-            flushing.flush(database, tallies, None, Day::of(NOON)).await.unwrap();
+            flushing.flush(database, tallies, None, Day::at(NOON)).await.unwrap();
         } else if let Some(pending) =
-            flushing.begin(database, tallies, None, Day::of(NOON)).await.unwrap()
+            flushing.begin(database, tallies, None, Day::at(NOON)).await.unwrap()
         {
             match commit {
                 Commit::Unheard => pending.tx.commit().await.unwrap(),
                 Commit::Fails | Commit::Succeeds => pending.tx.rollback().await.unwrap(),
             }
         }
-        tallies.tidy(Day::of(NOON));
+        tallies.tidy(Day::at(NOON));
         if !matches!(commit, Commit::Fails) {
             self.stored = self.counted.clone();
             self.settled.clear();

@@ -29,7 +29,7 @@ const DAY: Micros = 24 * HOUR;
 const STEP: Micros = 6 * HOUR;
 
 /// Few distinct values, so that filters match.
-fn briefs() -> impl Strategy<Value = MatchSummary> {
+fn summaries() -> impl Strategy<Value = MatchSummary> {
     let few = || option::of(1..4_u64);
     let whose = (few(), few(), few(), few(), [few(), few()], option::of([1..5_u64, 1..5_u64]));
     let start = option::of((0..20_i64, prop::bool::weighted(0.3)));
@@ -59,7 +59,7 @@ fn briefs() -> impl Strategy<Value = MatchSummary> {
                 group: group.map(Into::into),
                 extra_time,
                 updated: id.cast_signed(),
-                ..records::brief(id)
+                ..records::summary(id)
             }
         },
     )
@@ -67,7 +67,7 @@ fn briefs() -> impl Strategy<Value = MatchSummary> {
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
-        3 => vec(briefs(), 0..30).prop_map(Step::Put),
+        3 => vec(summaries(), 0..30).prop_map(Step::Put),
         1 => vec(0..40_u64, 0..8).prop_map(Step::Remove),
     ];
     vec(step, 0..8)
@@ -123,26 +123,29 @@ fn queries() -> impl Strategy<Value = MatchQuery> {
     )
 }
 
-fn plainly(briefs: &BTreeMap<Key, MatchSummary>, query: &MatchQuery) -> (usize, Vec<MatchSummary>) {
+fn plainly(
+    summaries: &BTreeMap<Key, MatchSummary>,
+    query: &MatchQuery,
+) -> (usize, Vec<MatchSummary>) {
     let zone = query.zone.as_ref().map(|zone| zone.to_offset(Timestamp::UNIX_EPOCH).seconds());
     let east = Micros::from(zone.unwrap_or_default()) * 1_000_000;
-    let start = |brief: &MatchSummary| match brief.start {
-        Some(start) if brief.day_only && zone.is_some() => Some(start / DAY * DAY - east),
+    let start = |summary: &MatchSummary| match summary.start {
+        Some(start) if summary.day_only && zone.is_some() => Some(start / DAY * DAY - east),
         start => start,
     };
-    let has_day = |brief: &MatchSummary| match start(brief) {
+    let has_day = |summary: &MatchSummary| match start(summary) {
         Some(start) => {
             query.from.is_none_or(|from| start >= from)
                 && query.before.is_none_or(|before| start < before)
         }
         None => query.from.is_none() && query.before.is_none(),
     };
-    let found = briefs.values().filter(|it| has_day(it) && query.selects(it));
+    let found = summaries.values().filter(|it| has_day(it) && query.selects(it));
     let mut found: Vec<_> = found.cloned().collect();
-    found.sort_by_key(SortKey::of);
+    found.sort_by_key(SortKey::new);
     if query.newest_first {
         found.reverse();
-        found.sort_by_key(|brief| brief.start.is_none());
+        found.sort_by_key(|summary| summary.start.is_none());
     }
     let count = found.len();
     let Window { offset, limit } = query.window;
@@ -152,22 +155,22 @@ fn plainly(briefs: &BTreeMap<Key, MatchSummary>, query: &MatchQuery) -> (usize, 
 proptest! {
     #[test]
     fn index_finds_the_same_as_a_plain_list(
-        first in vec(briefs(), 0..40),
+        first in vec(summaries(), 0..40),
         steps in steps(),
         queries in vec(queries(), 1..8),
-        fresh in vec(briefs(), 0..10),
+        fresh in vec(summaries(), 0..10),
         (offset, limit) in (0..20_usize, 0..20_usize),
     ) {
         let mut plain: BTreeMap<_, _> = BTreeMap::new();
-        for brief in first {
-            plain.entry(brief.id).or_insert(brief);
+        for summary in first {
+            plain.entry(summary.id).or_insert(summary);
         }
-        let mut index = Index::of(plain.values().cloned().collect());
+        let mut index = Index::new(plain.values().cloned().collect());
         for step in steps {
             match step {
-                Step::Put(briefs) => {
-                    plain.extend(briefs.iter().map(|brief| (brief.id, brief.clone())));
-                    index.extend(briefs);
+                Step::Put(summaries) => {
+                    plain.extend(summaries.iter().map(|summary| (summary.id, summary.clone())));
+                    index.extend(summaries);
                 }
                 Step::Remove(ids) => {
                     plain.retain(|id, _| !ids.contains(id));
@@ -180,23 +183,23 @@ proptest! {
         let queries: Vec<_> = queries.collect();
         for query in &queries {
             let found = index.find(query);
-            let briefs: Vec<_> = found.briefs.iter().map(|it| MatchSummary::clone(it)).collect();
-            prop_assert_eq!((found.count, briefs), plainly(&plain, query), "{:?}", query);
+            let summaries: Vec<_> = found.summaries.iter().map(|it| MatchSummary::clone(it)).collect();
+            prop_assert_eq!((found.count, summaries), plainly(&plain, query), "{:?}", query);
         }
         // As if these had been stored.
-        let fresh: BTreeMap<_, _> = fresh.into_iter().map(|brief| (brief.id, brief)).collect();
+        let fresh: BTreeMap<_, _> = fresh.into_iter().map(|summary| (summary.id, summary)).collect();
         let mut newest = plain.clone();
         newest.extend(fresh.clone());
         let fresh: Vec<_> = fresh.into_values().map(Arc::new).collect();
         for query in &queries {
             let found = index.find_under(&fresh, query);
-            let briefs: Vec<_> = found.briefs.iter().map(|it| MatchSummary::clone(it)).collect();
-            prop_assert_eq!((found.count, briefs), plainly(&newest, query), "{:?}", query);
+            let summaries: Vec<_> = found.summaries.iter().map(|it| MatchSummary::clone(it)).collect();
+            prop_assert_eq!((found.count, summaries), plainly(&newest, query), "{:?}", query);
         }
         for (one, other) in [(1, 2), (2, 1), (3, 3)] {
-            let meet = |it: &&MatchSummary| it.sides.is_some_and(|own| own.contains(&one) && own.contains(&other));
+            let meet = |it: &&MatchSummary| it.sides.is_some_and(|ids| ids.contains(&one) && ids.contains(&other));
             let mut expected: Vec<_> = plain.values().filter(meet).collect();
-            expected.sort_by_key(|it| SortKey::of(it));
+            expected.sort_by_key(|it| SortKey::new(it));
             let meetings = index.meetings(one, other);
             prop_assert_eq!(meetings.iter().map(|it| &**it).collect::<Vec<_>>(), expected);
         }
@@ -205,16 +208,17 @@ proptest! {
 
 #[test]
 fn blocks_are_split_and_removed_when_empty() {
-    let brief = |id: Key| MatchSummary { start: Some(id.cast_signed() % 97), ..records::brief(id) };
-    let mut index = Index::of((0..3000).step_by(2).map(brief).collect());
+    let summary =
+        |id: Key| MatchSummary { start: Some(id.cast_signed() % 97), ..records::summary(id) };
+    let mut index = Index::new((0..3000).step_by(2).map(summary).collect());
     for id in (1..3000).step_by(2) {
-        index.extend([brief(id)]);
+        index.extend([summary(id)]);
     }
     let all = index.find(&MatchQuery::default());
     assert_eq!(all.count, 3000);
-    assert!(all.briefs.is_sorted_by_key(|it| SortKey::of(it)), "in their order");
+    assert!(all.summaries.is_sorted_by_key(|it| SortKey::new(it)), "in their order");
     let ids: Vec<_> = (0..2999).collect();
     index.remove(&ids);
     let left = index.find(&MatchQuery::default());
-    assert_eq!(left.briefs.iter().map(|it| it.id).collect::<Vec<_>>(), [2999]);
+    assert_eq!(left.summaries.iter().map(|it| it.id).collect::<Vec<_>>(), [2999]);
 }

@@ -55,7 +55,7 @@ fn current_records() -> impl Strategy<Value = Vec<Arc<MatchRecord>>> {
         let prices = prices.into_iter();
         let prices = prices.map(|(bookmaker, now)| price(bookmaker, "home", now)).collect();
         let mut record = MatchRecord { prices, ..record(id, football()) };
-        record.brief_mut().updated = updated;
+        record.summary_mut().updated = updated;
         Arc::new(record)
     });
     vec(record, 0..4)
@@ -124,7 +124,7 @@ proptest! {
         window in (0..8_usize, 0..8_usize),
     ) {
         let current =
-            |id: Key| records.iter().find(|record| record.brief.id == id).map(Arc::clone);
+            |id: Key| records.iter().find(|record| record.summary.id == id).map(Arc::clone);
         let all = OddsFilter::default();
         let mut page = OddsPage::new(&filter, Window { offset: window.0, limit: window.1 });
         let mut now = Vec::new();
@@ -149,8 +149,8 @@ proptest! {
         prop_assert_eq!(answered, expected);
         for row in now {
             if let Some(record) = current(row.match_id) {
-                let offered = record.prices.iter().filter(|own| own.bookmaker == row.bookmaker);
-                let offered: Vec<_> = offered.filter_map(|own| own.price).collect();
+                let offered = record.prices.iter().filter(|price| price.bookmaker == row.bookmaker);
+                let offered: Vec<_> = offered.filter_map(|price| price.price).collect();
                 prop_assert_eq!(row.is_open, !offered.is_empty(), "{:?}", row);
                 prop_assert!(offered.is_empty() || offered.contains(&row.price), "{:?}", row);
             }

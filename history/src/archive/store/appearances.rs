@@ -130,24 +130,24 @@ pub(super) async fn put(
         );
         let mut query =
             sqlx::query(AssertSqlSafe(statement)).persistent(chunk.len() == rows_max(16));
-        for it in chunk {
+        for appearance in chunk {
             query = query
-                .bind(it.public_id.map(signed))
-                .bind(signed(it.match_id))
-                .bind(signed(it.player))
-                .bind(signed(it.team))
-                .bind(it.season.map(signed))
-                .bind(it.start)
-                .bind(i64::from(it.starter))
-                .bind(i64::from(it.played))
-                .bind(it.position.as_ref().map(|position| position.to_string()))
-                .bind(it.number.map(i64::from))
-                .bind(i64::from(it.goals))
-                .bind(i64::from(it.assists))
-                .bind(i64::from(it.yellow))
-                .bind(i64::from(it.red))
-                .bind(i64::from(it.fouls))
-                .bind(serde_json::to_string(&it.stats).map_err(encode)?);
+                .bind(appearance.public_id.map(signed))
+                .bind(signed(appearance.match_id))
+                .bind(signed(appearance.player))
+                .bind(signed(appearance.team))
+                .bind(appearance.season.map(signed))
+                .bind(appearance.start)
+                .bind(i64::from(appearance.starter))
+                .bind(i64::from(appearance.played))
+                .bind(appearance.position.as_ref().map(|position| position.to_string()))
+                .bind(appearance.number.map(i64::from))
+                .bind(i64::from(appearance.goals))
+                .bind(i64::from(appearance.assists))
+                .bind(i64::from(appearance.yellow))
+                .bind(i64::from(appearance.red))
+                .bind(i64::from(appearance.fouls))
+                .bind(serde_json::to_string(&appearance.stats).map_err(encode)?);
         }
         within(STATEMENT_MAX, query.execute(steps.next().await?)).await?;
     }

@@ -37,7 +37,7 @@ pub(super) struct ArchiveStore {
 }
 
 impl ArchiveStore {
-    pub(super) fn of(database: &Database) -> Self {
+    pub(super) fn new(database: &Database) -> Self {
         Self { database: database.clone() }
     }
 
@@ -65,16 +65,16 @@ impl ArchiveStore {
         within(STATEMENT_MAX, change.fetch_one(self.database.pool())).await
     }
 
-    pub(super) async fn briefs(&self) -> Result<Vec<MatchSummary>, sqlx::Error> {
-        let briefs = sqlx::query("SELECT brief, packed_summary FROM archive_matches");
-        briefs.try_map(|row| summary(&row)).fetch_all(self.database.pool()).await
+    pub(super) async fn summaries(&self) -> Result<Vec<MatchSummary>, sqlx::Error> {
+        let summaries = sqlx::query("SELECT brief, packed_summary FROM archive_matches");
+        summaries.try_map(|row| summary(&row)).fetch_all(self.database.pool()).await
     }
 
     /// Those of the writes after this one.
-    pub(super) async fn briefs_since(&self, change: i64) -> Result<Vec<MatchSummary>, sqlx::Error> {
-        let briefs = "SELECT brief, packed_summary FROM archive_matches WHERE change > $1";
-        let briefs = sqlx::query(briefs).bind(change);
-        briefs.try_map(|row| summary(&row)).fetch_all(self.database.pool()).await
+    pub(super) async fn newer_than(&self, change: i64) -> Result<Vec<MatchSummary>, sqlx::Error> {
+        let summaries = "SELECT brief, packed_summary FROM archive_matches WHERE change > $1";
+        let summaries = sqlx::query(summaries).bind(change);
+        summaries.try_map(|row| summary(&row)).fetch_all(self.database.pool()).await
     }
 
     pub(super) async fn entities(&self) -> Result<Vec<Entity>, sqlx::Error> {
@@ -177,10 +177,10 @@ impl ArchiveStore {
         if !self.database.is_sqlite() {
             return Ok(());
         }
-        let ids: Vec<Key> = records.iter().map(|record| record.brief.id).collect();
+        let ids: Vec<Key> = records.iter().map(|record| record.summary.id).collect();
         let rows = self.rows_with::<(Key, i64)>("id, rowid", "archive_matches", ("id", &ids), "");
         let rows: HashMap<Key, i64> = rows.await?.into_iter().collect();
-        records.sort_by_key(|record| rows.get(&record.brief.id).copied().unwrap_or(i64::MAX));
+        records.sort_by_key(|record| rows.get(&record.summary.id).copied().unwrap_or(i64::MAX));
         Ok(())
     }
 
@@ -213,7 +213,7 @@ impl ArchiveStore {
         now: Micros,
     ) -> Result<i64, sqlx::Error> {
         // Before the transaction, because serialising takes longer than writing.
-        let records = write.records.iter().map(|record| RecordRow::of(record));
+        let records = write.records.iter().map(|record| RecordRow::from_record(record));
         let records = records.collect::<Result<Vec<_>, _>>()?;
         let mut steps = self.database.batch_writer(pace);
         let connection = steps.next().await?;
@@ -250,28 +250,28 @@ async fn next_change(connection: &mut AnyConnection) -> Result<i64, sqlx::Error>
 
 /// A match in the form in which it is written.
 struct RecordRow<'a> {
-    brief: &'a MatchSummary,
+    summary: &'a MatchSummary,
     status: String,
     /// The summary, the outline and the detail.
     packed: [Vec<u8>; 3],
 }
 
 impl<'a> RecordRow<'a> {
-    fn of(record: &'a MatchRecord) -> Result<Self, sqlx::Error> {
-        let brief = &record.brief;
-        let status = serde_json::to_value(brief.status).map_err(encode)?;
+    fn from_record(record: &'a MatchRecord) -> Result<Self, sqlx::Error> {
+        let summary = &record.summary;
+        let status = serde_json::to_value(summary.status).map_err(encode)?;
         let (outline, detail) = record.split();
         Ok(Self {
-            brief,
+            summary,
             status: status.as_str().unwrap_or_default().to_owned(),
-            packed: [compressed(&**brief)?, compressed(&outline)?, compressed(&detail)?],
+            packed: [compressed(&**summary)?, compressed(&outline)?, compressed(&detail)?],
         })
     }
 }
 
 async fn put_match(
     connection: &mut AnyConnection,
-    RecordRow { brief, status, packed: [summary, outline, detail] }: RecordRow<'_>,
+    RecordRow { summary, status, packed: [packed_summary, outline, detail] }: RecordRow<'_>,
     now: Micros,
     change: i64,
 ) -> Result<(), sqlx::Error> {
@@ -284,11 +284,11 @@ async fn put_match(
              packed_outline = excluded.packed_outline, packed_detail = excluded.packed_detail,
              detail = NULL, seen_us = excluded.seen_us, change = excluded.change",
     )
-    .bind(signed(brief.id))
-    .bind(brief.sport.as_str())
-    .bind(brief.start)
+    .bind(signed(summary.id))
+    .bind(summary.sport.as_str())
+    .bind(summary.start)
     .bind(status)
-    .bind(summary)
+    .bind(packed_summary)
     .bind(outline)
     .bind(detail)
     .bind(now)
@@ -324,7 +324,7 @@ async fn put_entity(
 fn entity(row: &AnyRow) -> Result<Entity, sqlx::Error> {
     let (kind, sport): (String, String) = (row.try_get("kind")?, row.try_get("sport")?);
     let kinds = EntityKind::ALL.into_iter();
-    let kind = kinds.into_iter().find(|known| known.as_str() == kind);
+    let kind = kinds.into_iter().find(|candidate| candidate.as_str() == kind);
     let sport = Sport::from_word(&sport);
     let id: i64 = row.try_get("id")?;
     let parent: Option<i64> = row.try_get("parent")?;

@@ -90,7 +90,7 @@ mod tests {
     #[tokio::test]
     async fn rows_with_the_same_first_choice_get_different_numbers() {
         on_each(async |database| {
-            let store = ArchiveStore::of(&database);
+            let store = ArchiveStore::new(&database);
             // Stored rows use two of the eleven numbers.
             for public_id in [1_i64, 4] {
                 sqlx::query(

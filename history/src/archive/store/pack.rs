@@ -165,14 +165,15 @@ mod tests {
 
     #[test]
     fn documents_of_all_versions_are_read() {
-        let brief = MatchSummary::clone(&testing::record(testing::MATCH, testing::played()).brief);
-        let json = serde_json::to_vec(&brief).unwrap();
+        let summary =
+            MatchSummary::clone(&testing::record(testing::MATCH, testing::played()).summary);
+        let json = serde_json::to_vec(&summary).unwrap();
         let mut zlib = ZlibEncoder::new(Vec::new(), Compression::fast());
         zlib.write_all(&json).unwrap();
-        let zstd = compressed(&brief).unwrap();
+        let zstd = compressed(&summary).unwrap();
         assert!(zstd.len() * 3 < json.len(), "{} of {}", zstd.len(), json.len());
         for stored in [json, zlib.finish().unwrap(), zstd] {
-            assert_eq!(expanded::<MatchSummary>(&stored).unwrap(), brief);
+            assert_eq!(expanded::<MatchSummary>(&stored).unwrap(), summary);
         }
     }
 

@@ -50,7 +50,7 @@ fn reported(id: Key, stands: [Stand; 4], at: Micros) -> MatchRecord {
         ..price(bookmaker, outcome, (stand != Stand::Withdrawn).then_some(dec!(2)))
     });
     let mut reported = MatchRecord { prices: prices.collect(), ..record(id, football()) };
-    reported.brief_mut().updated = at;
+    reported.summary_mut().updated = at;
     reported
 }
 
@@ -122,7 +122,7 @@ async fn shown(history: &History, id: Key) -> BTreeSet<(Arc<str>, Arc<str>)> {
     let view = View::now(history, None);
     let found = view.all(&MatchQuery::default());
     let mut records = view.records(&MatchQuery::default(), &found).await.unwrap();
-    records.retain(|record| record.brief.id == id);
+    records.retain(|record| record.summary.id == id);
     records.extend(history.record(id).await.unwrap());
     records.extend(view.record(id).await.unwrap());
     records.iter().for_each(|record| shown.extend(offers(record)));

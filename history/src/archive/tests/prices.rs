@@ -40,9 +40,9 @@ async fn price_has_its_opening_its_last_value_and_its_history() {
 async fn prices_beyond_one_statement_are_all_written() {
     on_each(async |database| {
         let archive = Archive::open(&database).await.unwrap();
-        let of =
+        let priced =
             |number: i64| price(&format!("book-{number}"), "home", Some(Decimal::new(number, 2)));
-        let prices: Vec<_> = (101..=600).map(of).collect();
+        let prices: Vec<_> = (101..=600).map(priced).collect();
         with_prices(&archive, prices.clone(), NOW).await;
         let rows = all_odds(&archive).await;
         let ids: Vec<_> = rows.iter().map(|row| row.id).collect();

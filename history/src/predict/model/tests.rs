@@ -9,11 +9,11 @@ struct Dice(u64);
 impl Dice {
     fn roll(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut it = self.0;
-        it = (it ^ (it >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        it = (it ^ (it >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        let mut state = self.0;
+        state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         #[expect(clippy::cast_precision_loss, reason = "53 bits are what a float has")]
-        let rolled = ((it ^ (it >> 31)) >> 11) as f64;
+        let rolled = ((state ^ (state >> 31)) >> 11) as f64;
         rolled / 2_f64.powi(53)
     }
 
@@ -49,8 +49,8 @@ fn simulated(truth: &Model, rounds: usize, seed: u64) -> Vec<MatchResult> {
 #[test]
 fn fit_recovers_the_true_strengths() {
     let strengths = [0.5, 0.25, 0.1, 0.0, -0.1, -0.2, -0.25, -0.3];
-    let teams = strengths.iter().enumerate().map(|(place, attack)| {
-        let key = u64::try_from(place).unwrap();
+    let teams = strengths.iter().enumerate().map(|(index, attack)| {
+        let key = u64::try_from(index).unwrap();
         (key, Strength { attack: *attack, defence: -attack / 2.0 })
     });
     let truth = Model { level: 0.1, home: 0.3, rho: -0.1, teams: teams.collect() };
@@ -65,8 +65,8 @@ fn fit_recovers_the_true_strengths() {
         assert!((fit.rho - truth.rho).abs() < 0.15, "{seed}: rho {} of {}", fit.rho, truth.rho);
         for sides in [[0, 7], [7, 0], [3, 4]] {
             let [fit, truth] = [&fit, &truth].map(|it| it.forecast(sides, false).unwrap());
-            for place in 0..2 {
-                let ratio = fit.expected[place] / truth.expected[place];
+            for index in 0..2 {
+                let ratio = fit.expected[index] / truth.expected[index];
                 assert!((0.8..1.25).contains(&ratio), "{seed}, {sides:?}: {fit:?} of {truth:?}");
             }
         }
@@ -84,30 +84,30 @@ fn gradient_equals_the_numerical_slope_of_the_likelihood() {
     let places: BTreeMap<Key, usize> =
         (0..4).map(|key| (key, usize::try_from(key).unwrap())).collect();
     let played = simulated(&truth, 4, 7);
-    let results: Vec<_> = played.iter().map(|it| WeightedResult::of(it, &places, 365.0)).collect();
+    let results: Vec<_> = played.iter().map(|it| WeightedResult::new(it, &places, 365.0)).collect();
     let at: Vec<f64> =
         [0.1, 0.2, -0.07].into_iter().chain((0..8).map(|n| f64::from(n) / 40.0)).collect();
     let here = likelihood(&at, &results);
-    for place in 0..at.len() {
+    for index in 0..at.len() {
         let shifted = |step: f64| {
             let mut at = at.clone();
-            at[place] += step;
+            at[index] += step;
             likelihood(&at, &results).value
         };
         let slope = (shifted(1e-5) - shifted(-1e-5)) / 2e-5;
-        let gradient = here.gradient[place];
+        let gradient = here.gradient[index];
         assert!(
             (slope - gradient).abs() < 1e-3 * (1.0 + slope.abs()),
-            "{place}: {gradient} of {slope}"
+            "{index}: {gradient} of {slope}"
         );
     }
 }
 
 #[test]
 fn older_results_count_less() {
-    let of = |days: f64, goals: [u32; 2]| MatchResult { sides: [1, 2], goals, days };
-    let mut played = vec![of(1000.0, [0, 3]); 20];
-    played.extend(vec![of(1.0, [3, 0]); 20]);
+    let result = |days: f64, goals: [u32; 2]| MatchResult { sides: [1, 2], goals, days };
+    let mut played = vec![result(1000.0, [0, 3]); 20];
+    played.extend(vec![result(1.0, [3, 0]); 20]);
     let model = Model::fit(&played, 100.0);
     let [home, _, away] = model.forecast([1, 2], false).unwrap().scores.result();
     assert!(home > 2.0 * away, "{home} {away}");
@@ -135,13 +135,13 @@ fn rest_of_a_season_is_predicted_better_than_by_base_rates() {
         let model = Model::fit(&played, 365.0);
         let mut rates = [0.0; 3];
         past.iter().for_each(|row| rates[row.outcome()] += 1.0 / past.len() as f64);
-        let [mut own, mut base] = [0.0; 2];
+        let [mut fitted, mut base] = [0.0; 2];
         for row in rest {
             let forecast = model.forecast(row.sides, false).unwrap();
-            own -= forecast.scores.result()[row.outcome()].ln() / rest.len() as f64;
+            fitted -= forecast.scores.result()[row.outcome()].ln() / rest.len() as f64;
             base -= rates[row.outcome()].ln() / rest.len() as f64;
         }
-        eprintln!("{name}: log-loss {own:.4}, by base rates {base:.4}");
-        assert!(own < base, "{name}: {own} is no better than {base}");
+        eprintln!("{name}: log-loss {fitted:.4}, by base rates {base:.4}");
+        assert!(fitted < base, "{name}: {fitted} is no better than {base}");
     }
 }

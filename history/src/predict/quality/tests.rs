@@ -94,8 +94,8 @@ fn quality_is_what_the_held_out_seasons_give() {
         matches: u32::try_from(held_out().count()).unwrap(),
         model: rounded(log_loss(held_out(), |it| it.model)),
         blend: rounded(log_loss(held_out(), blended(MODEL_WEIGHT))),
-        closing_odds: rounded(log_loss(held_out(), |it| {
-            blend_by(0.0, it.model, it.closing.unwrap()).unwrap()
+        closing_odds: rounded(log_loss(held_out(), |forecast| {
+            blend_by(0.0, forecast.model, forecast.closing.unwrap()).unwrap()
         })),
     };
     assert_eq!(measured, QUALITY);

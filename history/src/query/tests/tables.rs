@@ -20,8 +20,8 @@ fn games(text: &str) -> Vec<Game> {
     let game = |text: &str| {
         let dash = text.find(|it: char| it.is_ascii_digit()).expect("a score");
         let (score, away) = text[dash..].split_once(' ').expect("an away team");
-        let (home, own) = score.split_once('-').expect("two numbers");
-        let score = [home, own].map(|goals| goals.parse().expect("a number"));
+        let (scored, conceded) = score.split_once('-').expect("two numbers");
+        let score = [scored, conceded].map(|goals| goals.parse().expect("a number"));
         (text[..dash].trim().to_owned(), score, away.to_owned())
     };
     text.lines().flat_map(|line| line.split(", ")).map(game).collect()
@@ -140,9 +140,9 @@ fn points_are_halved_at_the_split() {
         let found = (split_after, split_top, split_second, split_points);
         assert_eq!(found, split, "{country} {name} {season}");
     }
-    let own =
+    let configuration =
         CompetitionConfig { rule: Some(Ranking::GoalDifference), ..CompetitionConfig::default() };
-    let configured = Competitions::new([("Austria/Bundesliga".to_owned(), own)].into());
+    let configured = Competitions::new([("Austria/Bundesliga".to_owned(), configuration)].into());
     let rule = configured.regulations("Austria", "Bundesliga", "2023/24", None).rule;
     assert_eq!((rule.ranking, rule.split_points), (Ranking::GoalDifference, All));
 }
@@ -266,11 +266,11 @@ fn shared(file: &str) -> Option<Vec<Game>> {
     let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let header = lines.next().expect("a header");
     let columns = ["HomeTeam", "FTHG", "FTAG", "AwayTeam"];
-    let columns = columns.map(|name| header.iter().position(|own| *own == name).expect(name));
+    let columns = columns.map(|name| header.iter().position(|title| *title == name).expect(name));
     let rows = lines.filter(|row| row.get(columns[0]).is_some_and(|home| !home.is_empty()));
     let games = rows.map(|row| {
-        let [home, own, other, away] = columns.map(|column| row[column]);
-        let score = [own, other].map(|goals| goals.parse().expect("a number"));
+        let [home, scored, conceded, away] = columns.map(|column| row[column]);
+        let score = [scored, conceded].map(|goals| goals.parse().expect("a number"));
         (home.to_owned(), score, away.to_owned())
     });
     Some(games.collect())
@@ -330,7 +330,7 @@ fn settings_override_the_built_in_rules() {
         date: Some("2019-01-01".to_owned()),
         reason: None,
     };
-    let own = CompetitionConfig {
+    let configuration = CompetitionConfig {
         rule: Some(Ranking::WinsFirst),
         win: Some(2),
         deductions: vec![
@@ -342,7 +342,7 @@ fn settings_override_the_built_in_rules() {
         ..CompetitionConfig::default()
     };
     let competitions =
-        Competitions::new([("scotland/Scottish Premiership".to_owned(), own)].into());
+        Competitions::new([("scotland/Scottish Premiership".to_owned(), configuration)].into());
     let rules = |country, name, season| competitions.regulations(country, name, season, None);
     let regulations = rules("Scotland", "Scottish Premiership", "2018/19");
     assert_eq!((regulations.rule.ranking, regulations.rule.win), (Ranking::WinsFirst, 2));
@@ -465,7 +465,7 @@ fn teams_of_a_group_are_compared_once_their_fixtures_are_played() {
     {
         let open = MatchSummary { status, ..result(13, [0, 1], [0, 0]) };
         let matches = played.iter().cloned().chain([open]);
-        let of_group = |brief| MatchSummary { group: Some("Group A".into()), ..brief };
+        let of_group = |summary| MatchSummary { group: Some("Group A".into()), ..summary };
         let matches: Vec<_> = matches.map(of_group).collect();
         for lists_all_teams in [false, true] {
             let regulations = Regulations { rule, ..Regulations::default() };

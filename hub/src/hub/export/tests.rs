@@ -83,7 +83,7 @@ impl ExportedRecords {
         for id in changed.gone {
             self.records.remove(&id);
         }
-        self.records.extend(changed.records.into_iter().map(|record| (record.brief.id, record)));
+        self.records.extend(changed.records.into_iter().map(|record| (record.summary.id, record)));
     }
 
     /// Compares the records with those of one complete export.
@@ -100,7 +100,7 @@ impl ExportedRecords {
             // The position may have advanced without a change of the match.
             let of_changes = MatchRecord {
                 freshness: record.freshness,
-                ..(*self.records[&record.brief.id]).clone()
+                ..(*self.records[&record.summary.id]).clone()
             };
             assert_eq!(of_changes, *record);
         }
@@ -222,10 +222,10 @@ fn removed_match_leaves_all_of_its_last_record() {
     hub.restart_source(source, START, &mut Vec::new());
     // As after a start, which has none of the earlier exports.
     let evicted = LiveRecords::default().apply(hub.take_changed(START)).evicted;
-    let evicted: BTreeMap<Key, _> = evicted.into_iter().map(|it| (it.brief.id, it)).collect();
+    let evicted: BTreeMap<Key, _> = evicted.into_iter().map(|it| (it.summary.id, it)).collect();
     assert_eq!(evicted.len(), before.len());
     for mut record in before {
-        let last = &evicted[&record.brief.id];
+        let last = &evicted[&record.summary.id];
         assert!(last.prices.iter().all(|price| !price.open), "nothing is on offer any more");
         Arc::make_mut(&mut record).close_prices();
         assert_eq!(last.play, record.play);
@@ -293,9 +293,9 @@ fn football_record_has_details_line_ups_and_players() {
         r#"{"sport":"football","match":"m","fact":{"football":{"player_stats":{"side":"away","player":{"name":"P"},"values":{"saves":2}}}}}"#,
         r#"{"sport":"football","match":"m","fact":{"football":{"player_stats":{"side":"away","player":{"name":"P"},"values":{"saves":3,"touches":9}}}}}"#,
     ]);
-    assert_eq!(record.brief.status, Status::FirstHalf);
-    assert_eq!((record.brief.round, record.brief.attendance), (Some(3), Some(9)));
-    assert_eq!(record.brief.venue, record.names.venue.as_ref().map(|it| it.id));
+    assert_eq!(record.summary.status, Status::FirstHalf);
+    assert_eq!((record.summary.round, record.summary.attendance), (Some(3), Some(9)));
+    assert_eq!(record.summary.venue, record.names.venue.as_ref().map(|it| it.id));
     assert_eq!(record.names.city.as_deref(), Some("Town"));
     assert_eq!(record.names.coaches[1].as_ref().map(|it| &*it.name), Some("C"));
     let PlayRecord::Football(football) = &record.play else { panic!("{:?}", record.play) };
@@ -322,7 +322,7 @@ const TWO_SIDES: &str =
 
 /// The starts of periods in a record, in seconds after [`START`].
 fn period_starts(record: &MatchRecord) -> Vec<(Period, i64)> {
-    let starts = record.brief.period_starts.as_deref();
+    let starts = record.summary.period_starts.as_deref();
     let seconds = |(period, at): (&Period, &Micros)| (*period, (at - START) / 1_000_000);
     starts.into_iter().flatten().map(seconds).collect()
 }
@@ -392,7 +392,7 @@ fn source_that_takes_over_invents_no_start_of_a_period() {
     health(&mut hub, first, FeedState::Down, 4_000);
     tell(&mut hub, second, &play_line(Some(6_600), "extra_first"));
     let records = LiveRecords::default().apply(hub.take_changed(START)).records;
-    assert_eq!(records[0].brief.status, Status::ExtraFirst);
+    assert_eq!(records[0].summary.status, Status::ExtraFirst);
     let expected = [(Period::FirstHalf, 1), (Period::ExtraFirst, 6_600)];
     assert_eq!(period_starts(&records[0]), expected);
 }
@@ -405,9 +405,9 @@ fn tennis_record_has_sets_and_winner() {
         r#"{"sport":"tennis","match":"m","fact":{"tennis":{"status":"finished"}}}"#,
         r#"{"sport":"tennis","match":"m","fact":{"tennis":{"score":{"sets":[{"games":[6,4]},{"games":[7,6],"tie_break":[7,3]}],"points":140,"winner":"p1"}}}}"#,
     ]);
-    assert_eq!(record.brief.score, Some([2, 0]));
-    assert_eq!((record.brief.winner, record.brief.best_of), (Some(0), Some(3)));
-    assert_eq!(record.brief.parts, [[6, 4], [7, 6]]);
+    assert_eq!(record.summary.score, Some([2, 0]));
+    assert_eq!((record.summary.winner, record.summary.best_of), (Some(0), Some(3)));
+    assert_eq!(record.summary.parts, [[6, 4], [7, 6]]);
     assert_eq!(record.names.surface.as_deref(), Some("grass"));
 }
 
@@ -417,14 +417,14 @@ fn scoreboards_and_races_are_exported() {
         r#"{"sport":"hockey","match":"m","fact":{"fixture":{"sides":[{"name":"A"},{"name":"B"}]}}}"#,
         r#"{"sport":"hockey","match":"m","fact":{"scoreboard":{"status":"live","score":[2,1],"periods":[[1,0],[1,1]],"period":"p2"}}}"#,
     ]);
-    assert_eq!((board.brief.status, board.brief.score), (Status::Live, Some([2, 1])));
+    assert_eq!((board.summary.status, board.summary.score), (Status::Live, Some([2, 1])));
     let race = record(&[
         r#"{"sport":"horseracing","match":"r","fact":{"fixture":{}}}"#,
         r#"{"sport":"horseracing","match":"r","fact":{"race":{"status":"off","runners":[{"runner":{"name":"Red Rum"},"number":8,"jockey":"B. Fletcher","status":"active","position":1}]}}}"#,
     ]);
     let PlayRecord::Race(play) = &race.play else { panic!("{:?}", race.play) };
     assert_eq!(
-        (race.brief.status, play.runners[0].jockey.as_deref()),
+        (race.summary.status, play.runners[0].jockey.as_deref()),
         (Status::Live, Some("B. Fletcher"))
     );
 }
@@ -453,8 +453,8 @@ fn older_record_fills_missing_values() {
     let [define, early] = price(START + 1, "2.5");
     let mut later = record(&[fixture, &status("not_started"), &define, &early]);
     later.fill_from(&earlier);
-    assert_eq!((later.brief.status, later.brief.score), (Status::Finished, Some([2, 1])));
-    assert_eq!(later.brief.referee, earlier.brief.referee);
+    assert_eq!((later.summary.status, later.summary.score), (Status::Finished, Some([2, 1])));
+    assert_eq!(later.summary.referee, earlier.summary.referee);
     let price_before = later.prices.iter().find(|it| &*it.bookmaker == "b").expect("a price");
     assert_eq!(
         price_before.price.map(|it| it.to_string()).as_deref(),

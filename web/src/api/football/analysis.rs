@@ -99,7 +99,7 @@ fn percent(tenths: u16) -> f64 {
 }
 
 pub(super) fn shot_map(analysis: &AnalysisRecord) -> Vec<Shot> {
-    analysis.shots.iter().rev().map(Shot::of).collect()
+    analysis.shots.iter().rev().map(Shot::new).collect()
 }
 
 pub(super) fn momentum(analysis: &AnalysisRecord) -> Vec<Momentum> {
@@ -130,7 +130,7 @@ pub(super) fn xg_per_minute(analysis: &AnalysisRecord) -> Vec<MinuteXg> {
 }
 
 impl Shot {
-    fn of(shot: &ShotRecord) -> Self {
+    fn new(shot: &ShotRecord) -> Self {
         // Feeds give positions facing the goal; this interface gives them seen from the goal.
         let pos = |[x, y]: [u16; 2]| Place {
             x: percent(1000_u16.saturating_sub(x)),
@@ -167,7 +167,7 @@ impl Shot {
                 _ => "regular",
             }),
             player_id: shot.player.as_ref().map(|player| player.id),
-            pos: shot.place.map(pos),
+            pos: shot.location.map(pos),
             gm: shot.goal_mouth.map(mouth),
         }
     }
@@ -204,25 +204,25 @@ fn goal_mouth([y, z]: [u16; 2]) -> String {
 }
 
 impl Positions {
-    pub(super) fn of(analysis: &AnalysisRecord, football: Option<&FootballRecord>) -> Self {
+    pub(super) fn new(analysis: &AnalysisRecord, football: Option<&FootballRecord>) -> Self {
         let side = |side: usize| {
             let line_up = football.and_then(|it| it.line_ups[side].as_ref());
-            let own = analysis.positions[side].iter();
-            own.map(|it| Position::of(it, line_up)).collect()
+            let positions = analysis.positions[side].iter();
+            positions.map(|it| Position::new(it, line_up)).collect()
         };
         Self { home: side(0), away: side(1) }
     }
 }
 
 impl Position {
-    fn of(position: &PositionRecord, line_up: Option<&LineUpRecord>) -> Self {
+    fn new(position: &PositionRecord, line_up: Option<&LineUpRecord>) -> Self {
         let mut players = line_up.into_iter().flat_map(|it| &it.players);
-        let known = players.find(|it| it.player.id == position.player.id);
+        let listed = players.find(|it| it.player.id == position.player.id);
         Self {
-            n: known.and_then(|it| it.number),
+            n: listed.and_then(|it| it.number),
             x: percent(position.x),
             y: percent(position.y),
-            pos: known.and_then(|it| it.position.as_deref()).unwrap_or_default().to_owned(),
+            pos: listed.and_then(|it| it.position.as_deref()).unwrap_or_default().to_owned(),
             name: position.player.name.to_string(),
             player_id: Some(position.player.id),
         }
@@ -235,14 +235,14 @@ mod tests {
 
     #[test]
     fn goal_mouth_is_named_as_seen_by_the_shooter() {
-        for (place, expected) in [
+        for (mouth, expected) in [
             ([450, 100], "low-left"),
             ([500, 900], "high-centre"),
             ([550, 900], "high-right"),
             ([570, 900], "close-high-right"),
             ([500, 1200], "close-high-centre"),
         ] {
-            assert_eq!(goal_mouth(place), expected, "{place:?}");
+            assert_eq!(goal_mouth(mouth), expected, "{mouth:?}");
         }
     }
 }

@@ -49,8 +49,8 @@ fn calendar(request: &ApiRequest) -> ApiResult {
     let found = matches.find(&MatchQuery { from, ..query });
     let url = request.page_url().base();
     let mut calendar = Calendar::new(&team.name);
-    for brief in &found.briefs {
-        calendar.event(&matches, brief, &url);
+    for summary in &found.summaries {
+        calendar.event(&matches, summary, &url);
     }
     let body = calendar.finish().into();
     let mut response = CacheControl::REFERENCE.answer_bytes(request.headers(), body);
@@ -84,33 +84,33 @@ impl Calendar {
     }
 
     /// Adds a match. One without a start has no place in a calendar.
-    fn event(&mut self, matches: &Matches<'_>, brief: &MatchSummary, url: &str) {
-        let Some(start) = brief.start else { return };
-        let Some(times) = EventTimes::new(start, brief.day_only, brief.updated) else { return };
-        let name = |side: usize| brief.sides.map(|sides| matches.team_name(sides[side]));
+    fn event(&mut self, matches: &Matches<'_>, summary: &MatchSummary, url: &str) {
+        let Some(start) = summary.start else { return };
+        let Some(times) = EventTimes::new(start, summary.day_only, summary.updated) else { return };
+        let name = |side: usize| summary.sides.map(|sides| matches.team_name(sides[side]));
         let sides = [name(0), name(1)].map(Option::unwrap_or_default);
-        let league = brief.competition.map(|it| matches.name(EntityKind::Competition, it));
-        let round = brief.round_name.as_deref().map(ToOwned::to_owned);
-        let round = round.or_else(|| brief.round.map(|round| format!("Round {round}")));
+        let league = summary.competition.map(|it| matches.name(EntityKind::Competition, it));
+        let round = summary.round_name.as_deref().map(ToOwned::to_owned);
+        let round = round.or_else(|| summary.round.map(|round| format!("Round {round}")));
         let about: Vec<_> = [league, round].into_iter().flatten().collect();
         self.line("BEGIN", "VEVENT");
         // The same for all time, at any address of the hub.
-        self.line("UID", &format!("match-{}@matchwire", brief.id));
+        self.line("UID", &format!("match-{}@matchwire", summary.id));
         self.line("DTSTAMP", &times.changed);
         self.line("LAST-MODIFIED", &times.changed);
         self.line(times.start_property, &times.start);
-        if !brief.day_only {
+        if !summary.day_only {
             self.line("DURATION", "PT2H");
         }
-        self.line("SUMMARY", &escaped(&summary(&sides, brief)));
-        if let Some(venue) = brief.venue.map(|venue| matches.name(EntityKind::Venue, venue)) {
+        self.line("SUMMARY", &escaped(&title(&sides, summary)));
+        if let Some(venue) = summary.venue.map(|venue| matches.name(EntityKind::Venue, venue)) {
             self.line("LOCATION", &escaped(&venue));
         }
         if !about.is_empty() {
             self.line("DESCRIPTION", &escaped(&about.join(", ")));
         }
-        self.line("URL", &format!("{url}/match/football/{}/", brief.id));
-        self.line("STATUS", status(brief.status));
+        self.line("URL", &format!("{url}/match/football/{}/", summary.id));
+        self.line("STATUS", status(summary.status));
         self.line("TRANSP", "TRANSPARENT");
         self.line("END", "VEVENT");
     }
@@ -158,8 +158,8 @@ impl EventTimes {
 }
 
 /// `Alpha v Beta`, with the score once there is a result: `Alpha 2-1 Beta`.
-fn summary([home, away]: &[String; 2], brief: &MatchSummary) -> String {
-    match brief.score.filter(|_| brief.status.has_result()) {
+fn title([home, away]: &[String; 2], summary: &MatchSummary) -> String {
+    match summary.score.filter(|_| summary.status.has_result()) {
         Some([one, other]) => format!("{home} {one}-{other} {away}"),
         None => format!("{home} v {away}"),
     }

@@ -265,8 +265,8 @@ const COUNTRIES: &[(&str, &str)] = &[
 
 /// The name of a country that a feed gives as a code or a name.
 pub(in crate::api) fn name(country: &str) -> String {
-    let known = COUNTRIES.iter().find(|(code, _)| code.eq_ignore_ascii_case(country));
-    known.map_or(country, |(_, name)| name).to_owned()
+    let entry = COUNTRIES.iter().find(|(code, _)| code.eq_ignore_ascii_case(country));
+    entry.map_or(country, |(_, name)| name).to_owned()
 }
 
 /// The same for an optional country: an empty string if there is none, as clients declare a string.
@@ -277,16 +277,16 @@ pub(in crate::api) fn name_or_empty(country: Option<&str>) -> String {
 /// The code of a country that a feed gives as a code or a name; `None` if it has none.
 pub(in crate::api) fn code(country: &str) -> Option<String> {
     let is_it =
-        |pair: &&(&str, &str)| [pair.0, pair.1].iter().any(|own| own.eq_ignore_ascii_case(country));
-    let known = COUNTRIES.iter().find(is_it);
+        |pair: &&(&str, &str)| [pair.0, pair.1].iter().any(|it| it.eq_ignore_ascii_case(country));
+    let entry = COUNTRIES.iter().find(is_it);
     let within = || WITHIN.iter().find(|(name, _)| name.eq_ignore_ascii_case(country));
-    let code = known.map(|(code, _)| *code).or_else(|| within().map(|(_, code)| *code));
+    let code = entry.map(|(code, _)| *code).or_else(|| within().map(|(_, code)| *code));
     code.map(ToOwned::to_owned)
 }
 
 /// Whether a feed's country has this code.
 pub(in crate::api) fn has_code(country: Option<&str>, wanted: &str) -> bool {
-    country.and_then(code).is_some_and(|own| own.eq_ignore_ascii_case(wanted))
+    country.and_then(code).is_some_and(|found| found.eq_ignore_ascii_case(wanted))
 }
 
 /// A country that a client asks for.
@@ -335,8 +335,8 @@ mod tests {
             ("cote d’ivoire", Some("Côte d'Ivoire"), true, true),
             ("Germany", None, false, false),
         ] {
-            let it = WantedCountry::new(wanted);
-            assert_eq!((it.is_named(country), it.is(country)), (is_named, is), "{wanted}");
+            let parsed = WantedCountry::new(wanted);
+            assert_eq!((parsed.is_named(country), parsed.is(country)), (is_named, is), "{wanted}");
         }
     }
 }

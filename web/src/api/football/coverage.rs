@@ -44,7 +44,7 @@ pub(super) struct SportCoverage {
 
 const SPEC: Spec = Spec {
     tolerated: TOLERATED,
-    ..Spec::of(&[Param::text("sport", "Only this sport, by its name in channels")])
+    ..Spec::new(&[Param::text("sport", "Only this sport, by its name in channels")])
 };
 
 endpoints! {
@@ -74,10 +74,10 @@ fn of_sport(api: &Api, sport: Sport, now: Micros) -> SportCoverage {
         let before = Some(now.saturating_add(days.saturating_mul(DAY_US)));
         view.find(&MatchQuery { from: Some(now), before, statuses, ..first.clone() })
     };
-    let start = |brief: &Arc<MatchSummary>| brief.start;
-    let next = ahead(100 * 365).briefs.first().and_then(start);
+    let start = |summary: &Arc<MatchSummary>| summary.start;
+    let next = ahead(100 * 365).summaries.first().and_then(start);
     let past = MatchQuery { before: Some(now), newest_first: true, ..first.clone() };
-    let last = view.find(&past).briefs.first().and_then(start);
+    let last = view.find(&past).summaries.first().and_then(start);
     let is_near = |at: Micros| (at - now).abs() <= SEASON_DAYS * DAY_US;
     let season_state = match [next, last].into_iter().flatten().any(is_near) {
         true => "in_season",
@@ -85,15 +85,15 @@ fn of_sport(api: &Api, sport: Sport, now: Micros) -> SportCoverage {
         false => "none",
     };
     let is_priced = |record: &MatchRecord| {
-        let start = record.brief.start.unwrap_or_default();
+        let start = record.summary.start.unwrap_or_default();
         (now..now + 30 * DAY_US).contains(&start)
-            && record.brief.status == Status::NotStarted
+            && record.summary.status == Status::NotStarted
             && record.prices.iter().any(|price| price.price.is_some())
     };
     SportCoverage {
         sport: sport.as_str(),
         season_state,
-        live_matches: view.all_fresh().filter(|record| record.brief.status.is_live()).count(),
+        live_matches: view.all_fresh().filter(|record| record.summary.status.is_live()).count(),
         matches_next_7_days: ahead(7).count,
         matches_next_30_days: ahead(30).count,
         priced_matches: view.all_fresh().filter(|record| is_priced(record)).count(),

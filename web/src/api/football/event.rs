@@ -82,7 +82,7 @@ pub(super) struct PeriodStartTimes {
 }
 
 impl PeriodStartTimes {
-    fn of(starts: &PeriodStarts) -> Self {
+    fn new(starts: &PeriodStarts) -> Self {
         let start = |period| starts.get(&period).and_then(|at| time::offset(*at));
         Self {
             first_half: start(Period::FirstHalf),
@@ -119,7 +119,7 @@ pub(super) struct Weather {
 }
 
 impl Weather {
-    fn of(weather: facts::event::Weather) -> Self {
+    fn new(weather: facts::event::Weather) -> Self {
         Self {
             code: weather.code,
             description: match weather.code {
@@ -161,102 +161,102 @@ pub(super) struct LiveEvent {
 }
 
 impl LiveEvent {
-    pub(super) fn of(matches: &Matches<'_>, brief: &MatchSummary, event: Event) -> Self {
+    pub(super) fn new(matches: &Matches<'_>, summary: &MatchSummary, event: Event) -> Self {
         Self {
             event: Event {
-                status: brief.status.live_word(),
-                period: brief.status.live_period(),
+                status: summary.status.live_word(),
+                period: summary.status.live_period(),
                 ..event
             },
-            league_name: league_name(matches, brief),
-            last_updated: time::offset(brief.updated).unwrap_or_default(),
+            league_name: league_name(matches, summary),
+            last_updated: time::offset(summary.updated).unwrap_or_default(),
         }
     }
 }
 
 impl Event {
-    pub(super) fn of(
+    pub(super) fn new(
         matches: &Matches<'_>,
-        brief: &MatchSummary,
+        summary: &MatchSummary,
         head_to_head: HeadToHead,
     ) -> Self {
-        let fresh = matches.fresh(brief.id);
+        let fresh = matches.fresh(summary.id);
         let names = fresh.and_then(|record| record.names.sides.as_ref());
-        let name = |side: usize| match (names, brief.sides) {
+        let name = |side: usize| match (names, summary.sides) {
             (Some(names), _) => names[side].name.to_string(),
             (None, Some(sides)) => matches.team_name(sides[side]),
             (None, None) => String::new(),
         };
         Self {
             head_to_head,
-            ..Self::bare(brief, [name(0), name(1)], fresh.map(AsRef::as_ref), matches.now)
+            ..Self::bare(summary, [name(0), name(1)], fresh.map(AsRef::as_ref), matches.now)
         }
     }
 
     /// Without how the sides met before. `fresh` is there while the hub knows the match.
     pub(super) fn bare(
-        brief: &MatchSummary,
+        summary: &MatchSummary,
         names: [String; 2],
         fresh: Option<&MatchRecord>,
         now: Micros,
     ) -> Self {
         let [home_team, away_team] = names;
-        let goals = regulation(brief);
-        let live_websocket = fresh.is_some() && !brief.status.is_over();
+        let goals = regulation(summary);
+        let live_websocket = fresh.is_some() && !summary.status.is_over();
         let football = fresh.and_then(|it| it.play.football());
-        let round_name = brief.round_name.as_deref().unwrap_or_default().to_owned();
+        let round_name = summary.round_name.as_deref().unwrap_or_default().to_owned();
         Self {
-            id: brief.id,
-            league_id: brief.competition,
-            season_id: brief.season,
-            home_team_id: brief.sides.map(|sides| sides[0]),
+            id: summary.id,
+            league_id: summary.competition,
+            season_id: summary.season,
+            home_team_id: summary.sides.map(|sides| sides[0]),
             home_team,
-            away_team_id: brief.sides.map(|sides| sides[1]),
+            away_team_id: summary.sides.map(|sides| sides[1]),
             away_team,
-            home_coach_id: brief.coaches[0],
-            away_coach_id: brief.coaches[1],
-            referee_id: brief.referee,
-            venue_id: brief.venue,
-            event_date: brief.start_text(time::offset),
-            status: brief.status.word(Vocabulary::FootballV2),
+            home_coach_id: summary.coaches[0],
+            away_coach_id: summary.coaches[1],
+            referee_id: summary.referee,
+            venue_id: summary.venue,
+            event_date: summary.start_text(time::offset),
+            status: summary.status.word(Vocabulary::FootballV2),
             replaced_by: None,
-            round_number: brief.round,
-            group_name: brief.group.as_deref().map(ToOwned::to_owned),
-            period: brief.status.period(),
-            current_minute: football.and_then(|it| minute(it.clock?, brief.status, now)),
+            round_number: summary.round,
+            group_name: summary.group.as_deref().map(ToOwned::to_owned),
+            period: summary.status.period(),
+            current_minute: football.and_then(|it| minute(it.clock?, summary.status, now)),
             home_score: goals.map(|goals| goals[0]),
             away_score: goals.map(|goals| goals[1]),
-            home_score_ht: brief.half_time.map(|goals| goals[0]),
-            away_score_ht: brief.half_time.map(|goals| goals[1]),
-            penalty_shootout: brief.penalties.map(Sides::from),
-            extra_time_score: brief.extra_time.map(Sides::from),
+            home_score_ht: summary.half_time.map(|goals| goals[0]),
+            away_score_ht: summary.half_time.map(|goals| goals[1]),
+            penalty_shootout: summary.penalties.map(Sides::from),
+            extra_time_score: summary.extra_time.map(Sides::from),
             is_local_derby: false,
-            is_neutral_ground: brief.neutral.unwrap_or_default(),
+            is_neutral_ground: summary.neutral.unwrap_or_default(),
             travel_distance_km: None,
-            weather: brief.weather.map(Weather::of),
+            weather: summary.weather.map(Weather::new),
             pitch_condition: None,
-            attendance: brief.attendance,
+            attendance: summary.attendance,
             live_websocket,
             websocket_plus: live_websocket && football.is_some_and(FootballRecord::is_full),
             highlights: Vec::new(),
             head_to_head: HeadToHead::default(),
-            round_label: match brief.round {
+            round_label: match summary.round {
                 Some(round) if round_name.is_empty() => format!("Round {round}"),
                 _ => round_name.clone(),
             },
             round_name,
-            stage: brief.group.is_some().then_some(GROUP_STAGE),
-            stage_name: stage_name(brief).map(ToOwned::to_owned),
-            has_xg: brief.expected_goals.is_some(),
+            stage: summary.group.is_some().then_some(GROUP_STAGE),
+            stage_name: stage_name(summary).map(ToOwned::to_owned),
+            has_xg: summary.expected_goals.is_some(),
             previous_leg_event_id: None,
-            period_starts: brief.period_starts.as_deref().map(PeriodStartTimes::of),
+            period_starts: summary.period_starts.as_deref().map(PeriodStartTimes::new),
         }
     }
 }
 
 /// The group, else the name of the round.
-pub(super) fn stage_name(brief: &MatchSummary) -> Option<&str> {
-    brief.group.as_deref().or(brief.round_name.as_deref())
+pub(super) fn stage_name(summary: &MatchSummary) -> Option<&str> {
+    summary.group.as_deref().or(summary.round_name.as_deref())
 }
 
 /// Completed minutes. Stoppage time stays at the last minute of its part, as the next one begins there.
@@ -276,9 +276,9 @@ pub(in crate::api) fn day(at: Micros) -> Option<String> {
 }
 
 /// The name of the league of a match.
-fn league_name(matches: &Matches<'_>, brief: &MatchSummary) -> Option<String> {
-    let fresh = matches.fresh(brief.id).and_then(|it| it.names.competition.as_ref());
-    match (fresh, brief.competition) {
+fn league_name(matches: &Matches<'_>, summary: &MatchSummary) -> Option<String> {
+    let fresh = matches.fresh(summary.id).and_then(|it| it.names.competition.as_ref());
+    match (fresh, summary.competition) {
         (Some(league), _) => Some(league.name.to_string()),
         (None, league) => Some(matches.name(EntityKind::Competition, league?)),
     }

@@ -23,7 +23,7 @@ const SPEC: Spec = Spec {
         ("page", "offset"),
     ],
     tolerated: &["date", TOLERATED[0], TOLERATED[1], TOLERATED[2]],
-    ..Spec::of(&[
+    ..Spec::new(&[
         DATE_FROM,
         DATE_TO,
         Param::text("date", "Filter by day"),

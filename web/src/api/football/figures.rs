@@ -118,13 +118,13 @@ async fn team(request: &ApiRequest) -> ApiResult {
     let (matches, team) = Matches::for_entity(request, EntityKind::Team)?;
     let query = match_filter::read(&request.params, with_result().sport)?;
     let statuses = with_result().statuses;
-    let briefs = matches.all(&MatchQuery { team: Some(team.id), statuses, ..query });
-    let match_stats = request.extension::<MatchStatsCache>()?.of(&matches, &briefs).await?;
-    let sided = briefs.iter().filter_map(|brief| Some((brief, side_of(&brief.sides?, &team.id)?)));
+    let summaries = matches.all(&MatchQuery { team: Some(team.id), statuses, ..query });
+    let match_stats = request.extension::<MatchStatsCache>()?.load(&matches, &summaries).await?;
+    let sided = summaries.iter().filter_map(|it| Some((it, side_of(&it.sides?, &team.id)?)));
     let sided: Vec<(&Arc<MatchSummary>, usize)> = sided.collect();
     let of_side = |wanted: usize| {
-        let own: Vec<_> = sided.iter().copied().filter(|(_, side)| *side == wanted).collect();
-        ManagerStats::of_sides(&own, &match_stats).into()
+        let at_side: Vec<_> = sided.iter().copied().filter(|(_, side)| *side == wanted).collect();
+        ManagerStats::of_sides(&at_side, &match_stats).into()
     };
     let figures = TeamFigures {
         team_id: team.id,

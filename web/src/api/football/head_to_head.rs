@@ -46,17 +46,17 @@ pub(in crate::api) struct Meeting {
 
 impl HeadToHead {
     /// Of the meetings of these two sides, in order of start, those before this match. `date`: how their starts are shown.
-    pub(super) fn of(
+    pub(super) fn new(
         matches: &Matches<'_>,
-        of: &MatchSummary,
+        this: &MatchSummary,
         met: &[Arc<MatchSummary>],
         date: impl Fn(&MatchSummary) -> Option<String>,
     ) -> Self {
-        let Some([home, _]) = of.sides else { return Self::default() };
-        let is_earlier = |other: &MatchSummary| other.start.is_some() && other.start < of.start;
-        let earlier = met.iter().filter(|brief| brief.id != of.id && is_earlier(brief));
-        let meetings = earlier.filter_map(|brief| SideMatch::of(Arc::clone(brief), home));
-        let record = query::HeadToHead::of(meetings, DecidedBy::Goals);
+        let Some([home, _]) = this.sides else { return Self::default() };
+        let is_earlier = |other: &MatchSummary| other.start.is_some() && other.start < this.start;
+        let earlier = met.iter().filter(|summary| summary.id != this.id && is_earlier(summary));
+        let meetings = earlier.filter_map(|summary| SideMatch::new(Arc::clone(summary), home));
+        let record = query::HeadToHead::new(meetings, DecidedBy::Goals);
         let total = record.meetings.len();
         if total == 0 {
             return Self::default();
@@ -74,7 +74,7 @@ impl HeadToHead {
             home_win_rate: ratio(as_float(record.wins), total, 3),
             away_win_rate: ratio(as_float(record.losses), total, 3),
             recent_matches: Some(
-                recent.filter_map(|it| meeting(matches, &it.brief, &date)).collect(),
+                recent.filter_map(|it| meeting(matches, &it.summary, &date)).collect(),
             ),
         }
     }
@@ -82,17 +82,17 @@ impl HeadToHead {
 
 fn meeting(
     matches: &Matches<'_>,
-    brief: &MatchSummary,
+    summary: &MatchSummary,
     date: impl Fn(&MatchSummary) -> Option<String>,
 ) -> Option<Meeting> {
-    let (sides, goals) = (brief.sides?, brief.score?);
+    let (sides, goals) = (summary.sides?, summary.score?);
     let [home, away] = sides.map(|team| matches.team_name(team));
     Some(Meeting {
-        date: date(brief),
+        date: date(summary),
         home,
         away,
         score: format!("{}-{}", goals[0], goals[1]),
-        event_id: brief.id,
+        event_id: summary.id,
         home_team_id: sides[0],
         away_team_id: sides[1],
     })
@@ -104,7 +104,7 @@ pub(in crate::api) fn as_float(count: usize) -> f64 {
 }
 
 /// To so many digits after the point; `None` of nothing.
-pub(in crate::api) fn ratio(sum: f64, of: usize, digits: i32) -> Option<f64> {
+pub(in crate::api) fn ratio(sum: f64, count: usize, digits: i32) -> Option<f64> {
     let scale = 10_f64.powi(digits);
-    (of > 0).then(|| (sum / as_float(of) * scale).round() / scale)
+    (count > 0).then(|| (sum / as_float(count) * scale).round() / scale)
 }

@@ -166,11 +166,11 @@ pub(super) struct Touch {
 }
 
 impl Incidents {
-    pub(super) fn of(record: &MatchRecord) -> Self {
+    pub(super) fn new(record: &MatchRecord) -> Self {
         let records = record.play.football().map(|it| it.incidents.as_slice()).unwrap_or_default();
         let mut records: Vec<_> = records.iter().collect();
         // Stable: incidents of the same minute keep their order.
-        records.sort_by_key(|it| place(it));
+        records.sort_by_key(|it| sort_key(it));
         let last_period = records.iter().rposition(|it| &*it.kind == "period");
         let had_shootout = records.iter().any(|it| is_period(it, "penalties"));
         let mut score = [0; 2];
@@ -179,16 +179,16 @@ impl Incidents {
             score = score_after(score, it);
             if &*it.kind == "period" {
                 let is_end_of_shootout = had_shootout && is_period(it, "finished");
-                incidents.extend(InjuryTime::of(it).filter(|_| !is_end_of_shootout));
-                let is_live = record.brief.status.is_live() && Some(index) == last_period;
-                incidents.extend(Period::of(record, it, score, is_live));
+                incidents.extend(InjuryTime::incident(it).filter(|_| !is_end_of_shootout));
+                let is_live = record.summary.status.is_live() && Some(index) == last_period;
+                incidents.extend(Period::incident(record, it, score, is_live));
             } else {
-                incidents.extend(Incident::of(it));
+                incidents.extend(Incident::new(it));
             }
         }
         incidents.reverse();
         let incidents = Arc::from(incidents);
-        Self { event_id: record.brief.id, results: Arc::clone(&incidents), incidents }
+        Self { event_id: record.summary.id, results: Arc::clone(&incidents), incidents }
     }
 }
 
@@ -198,8 +198,8 @@ fn is_period(it: &IncidentRecord, status: &str) -> bool {
 
 /// The sort key of an incident: minute, then minute of stoppage time. The end of a period, the beginning of
 /// the next one and the kicks of a shoot-out come after everything else in the period.
-fn place(it: &IncidentRecord) -> (u16, u16, (u16, u16)) {
-    let own = (it.minute, it.added.unwrap_or_default());
+fn sort_key(it: &IncidentRecord) -> (u16, u16, (u16, u16)) {
+    let time = (it.minute, it.added.unwrap_or_default());
     let behind = |minute: u16| (minute, u16::MAX, (0, 0));
     let period = it.detail.as_deref().filter(|_| &*it.kind == "period");
     match period {
@@ -210,8 +210,8 @@ fn place(it: &IncidentRecord) -> (u16, u16, (u16, u16)) {
         Some("penalties") => behind(120),
         Some("finished") => behind(u16::MAX),
         // Some feeds number the kicks as minutes.
-        _ if &*it.kind == "shootout" => (120, u16::MAX, own),
-        _ => (own.0, own.1, (0, 0)),
+        _ if &*it.kind == "shootout" => (120, u16::MAX, time),
+        _ => (time.0, time.1, (0, 0)),
     }
 }
 
@@ -235,7 +235,7 @@ fn id(named: Option<&EntityRef>) -> Option<Key> {
 }
 
 impl IncidentTime {
-    fn of(record: &IncidentRecord) -> Self {
+    fn new(record: &IncidentRecord) -> Self {
         Self {
             minute: record.minute,
             added_time: record.added,
@@ -247,16 +247,16 @@ impl IncidentTime {
 
 impl Incident {
     /// `None` for retracted incidents that do not count, and for kinds that this interface does not have.
-    fn of(record: &IncidentRecord) -> Option<Self> {
-        let happened = IncidentTime::of(record);
-        let (own, other) = (record.player.as_ref(), record.assist.as_ref());
-        let (player, player_id) = (name(own), id(own));
+    fn new(record: &IncidentRecord) -> Option<Self> {
+        let happened = IncidentTime::new(record);
+        let (actor, other) = (record.player.as_ref(), record.assist.as_ref());
+        let (player, player_id) = (name(actor), id(actor));
         let detail = || record.detail.as_ref().map(|detail| detail.to_string());
         let [home_score, away_score] = [0, 1].map(|side| record.score.map(|score| score[side]));
         let rescinded = record.retracted.is_some();
         let card = |card_type| Card {
-            happened: IncidentTime::of(record),
-            player: name(own),
+            happened: IncidentTime::new(record),
+            player: name(actor),
             player_id,
             card_type,
             rescinded,
@@ -304,7 +304,7 @@ impl Incident {
                     "overturned" => Some(false),
                     _ => None,
                 };
-                let happened = IncidentTime::of(record);
+                let happened = IncidentTime::new(record);
                 Self::VarDecision(VarDecision { happened, player, player_id, decision, confirmed })
             }
             _ => return None,
@@ -314,13 +314,13 @@ impl Incident {
 
 impl Period {
     /// `None` for states that are not part of a match.
-    fn of(
+    fn incident(
         record: &MatchRecord,
         incident: &IncidentRecord,
         counted: [u32; 2],
         is_live: bool,
     ) -> Option<Incident> {
-        let brief = &record.brief;
+        let summary = &record.summary;
         let status = incident.detail.as_deref()?;
         let text = match status {
             "first_half" => "First half",
@@ -331,13 +331,13 @@ impl Period {
             "finished" => "FT",
             _ => return None,
         };
-        let known = match status {
-            _ if is_live => brief.score,
-            "half_time" => brief.half_time.map(|goals| goals.map(u32::from)),
-            "finished" => brief.score,
+        let reported = match status {
+            _ if is_live => summary.score,
+            "half_time" => summary.half_time.map(|goals| goals.map(u32::from)),
+            "finished" => summary.score,
             _ => None,
         };
-        let [home_score, away_score] = known.unwrap_or(counted);
+        let [home_score, away_score] = reported.unwrap_or(counted);
         Some(Incident::Period(Self {
             minute: incident.minute,
             added_time: incident.added,
@@ -351,7 +351,7 @@ impl Period {
 
 impl InjuryTime {
     /// Stoppage time of the period that this ends; `None` if there was none, or the feed gives no minute.
-    fn of(incident: &IncidentRecord) -> Option<Incident> {
+    fn incident(incident: &IncidentRecord) -> Option<Incident> {
         let is_end = [45, 90, 105, 120].contains(&incident.minute);
         let length = incident.added.filter(|_| is_end)?;
         Some(Incident::InjuryTime(Self { minute: incident.minute, length }))

@@ -77,16 +77,16 @@ impl EventRow {
     ) -> Result<Self, ApiError> {
         let wanted = |part: Part| record.filter(|_| parts.contains(&part));
         let odds = match wanted(Part::Odds) {
-            Some(record) => Some(ConsensusOdds::of(record, &quotes(api, record).await?)),
+            Some(record) => Some(ConsensusOdds::new(record, &quotes(api, record).await?)),
             None => None,
         };
         Ok(Self {
             event,
-            incidents: wanted(Part::Incidents).map(Incidents::of),
-            lineups: wanted(Part::LineUps).map(LineUps::of),
+            incidents: wanted(Part::Incidents).map(Incidents::new),
+            lineups: wanted(Part::LineUps).map(LineUps::new),
             odds,
             refs: wanted(Part::Refs).map(|record| record.refs.clone()),
-            stats: wanted(Part::Stats).map(Stats::of),
+            stats: wanted(Part::Stats).map(Stats::new),
         })
     }
 }
@@ -113,14 +113,14 @@ pub(super) async fn page(
     found: &MatchPage,
 ) -> ApiResult {
     let parts = read(&request.params)?;
-    let events = matches.rows(&found.briefs);
+    let events = matches.rows(&found.summaries);
     if parts.is_empty() {
         return request.match_page(query, found, events);
     }
-    let records = matches.records(&MatchQuery::default(), &found.briefs).await?;
+    let records = matches.records(&MatchQuery::default(), &found.summaries).await?;
     let mut rows = Vec::with_capacity(events.len());
     for event in events {
-        let record = records.iter().find(|record| record.brief.id == event.id);
+        let record = records.iter().find(|record| record.summary.id == event.id);
         rows.push(EventRow::new(&request.api, event, record.map(AsRef::as_ref), &parts).await?);
     }
     request.match_page(query, found, rows)

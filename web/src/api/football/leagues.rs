@@ -29,7 +29,7 @@ pub(super) struct League {
 }
 
 impl League {
-    fn of(matches: &Matches<'_>, calendar: &Calendar, league: &Entity) -> Self {
+    fn new(matches: &Matches<'_>, calendar: &Calendar, league: &Entity) -> Self {
         let seasons = Season::all(matches, calendar, league.id);
         let current = seasons.into_iter().find(|season| season.is_current);
         Self {
@@ -103,13 +103,13 @@ fn list(request: &ApiRequest) -> ApiResult {
             && of_country.as_ref().is_none_or(|it| it.is_named(league.country.as_deref()))
             && code.is_none_or(|code| country::has_code(league.country.as_deref(), code))
     });
-    request.page_of(CacheControl::LIST, &leagues, |league| League::of(&matches, &calendar, league))
+    request.page_of(CacheControl::LIST, &leagues, |league| League::new(&matches, &calendar, league))
 }
 
 fn detail(request: &ApiRequest) -> ApiResult {
     let (matches, league) = Matches::for_entity(request, EntityKind::Competition)?;
     let calendar = calendar(&matches, Some(league.id));
-    request.answer(CacheControl::LIST, &League::of(&matches, &calendar, &league))
+    request.answer(CacheControl::LIST, &League::new(&matches, &calendar, &league))
 }
 
 fn season(request: &ApiRequest) -> ApiResult {
@@ -117,7 +117,7 @@ fn season(request: &ApiRequest) -> ApiResult {
     let calendar = calendar(&matches, Some(league.id));
     let mut seasons = Season::all(&matches, &calendar, league.id).into_iter();
     let season = seasons.find(|season| season.is_current).ok_or(ApiError::NotFound)?;
-    request.answer(CacheControl::LIST, &LeagueSeason::of(league.id, season))
+    request.answer(CacheControl::LIST, &LeagueSeason::new(league.id, season))
 }
 
 /// SERVICE section 1.2: no envelope of pages.
@@ -153,7 +153,7 @@ fn season_venues(request: &ApiRequest) -> ApiResult {
 }
 
 fn venues_of(matches: &Matches<'_>, filter: &MatchQuery) -> Vec<Venue> {
-    let briefs = matches.all(filter);
-    let ids: BTreeSet<Key> = briefs.iter().filter_map(|brief| brief.venue).collect();
+    let summaries = matches.all(filter);
+    let ids: BTreeSet<Key> = summaries.iter().filter_map(|summary| summary.venue).collect();
     Venue::all(matches, |venue| ids.contains(&venue.id))
 }

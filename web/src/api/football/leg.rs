@@ -27,10 +27,10 @@ const KNOCK_OUT: [&str; 9] = [
 ];
 
 /// The first leg before this match, among the earlier matches of its sides with a result.
-pub(super) fn previous(of: &MatchSummary, met: &[Arc<MatchSummary>]) -> Option<Key> {
-    let round = of.round_name.as_deref()?.to_lowercase();
-    let is_tie = of.group.is_none() && KNOCK_OUT.iter().any(|word| round.contains(word));
-    let first = met.iter().rev().find(|it| is_tie && are_legs(it, of));
+pub(super) fn previous(second: &MatchSummary, met: &[Arc<MatchSummary>]) -> Option<Key> {
+    let round = second.round_name.as_deref()?.to_lowercase();
+    let is_tie = second.group.is_none() && KNOCK_OUT.iter().any(|word| round.contains(word));
+    let first = met.iter().rev().find(|it| is_tie && are_legs(it, second));
     first.map(|first| first.id)
 }
 
@@ -48,34 +48,34 @@ fn are_legs(first: &MatchSummary, second: &MatchSummary) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::football::tests::brief;
+    use crate::api::football::tests::summary;
     use record::Status;
 
     const DAY: Micros = 86_400_000_000;
 
     #[test]
     fn legs_are_of_one_round_of_a_knock_out() {
-        let of = |id: Key, sides: [Key; 2], round: &str, day: i64| MatchSummary {
+        let leg = |id: Key, sides: [Key; 2], round: &str, day: i64| MatchSummary {
             competition: Some(5),
             season: Some(6),
             round_name: Some(round.into()),
-            ..brief(id, sides, day * DAY, Status::Finished)
+            ..summary(id, sides, day * DAY, Status::Finished)
         };
         let check =
             |first: MatchSummary, second: &MatchSummary, expected: Option<Key>, why: &str| {
                 assert_eq!(previous(second, &[Arc::new(first)]), expected, "{why}");
             };
-        let second = of(2, [20, 10], "Round of 16", 21);
-        check(of(1, [10, 20], "Round of 16", 0), &second, Some(1), "two legs");
-        check(of(1, [20, 10], "Round of 16", 0), &second, None, "the same side is at home again");
-        check(of(1, [10, 20], "Quarter-finals", 0), &second, None, "another round");
-        check(of(1, [10, 20], "Round of 16", -100), &second, None, "long ago");
-        check(of(1, [10, 20], "Round of 16", 22), &second, None, "later");
-        let other = MatchSummary { season: Some(7), ..of(1, [10, 20], "Round of 16", 0) };
+        let second = leg(2, [20, 10], "Round of 16", 21);
+        check(leg(1, [10, 20], "Round of 16", 0), &second, Some(1), "two legs");
+        check(leg(1, [20, 10], "Round of 16", 0), &second, None, "the same side is at home again");
+        check(leg(1, [10, 20], "Quarter-finals", 0), &second, None, "another round");
+        check(leg(1, [10, 20], "Round of 16", -100), &second, None, "long ago");
+        check(leg(1, [10, 20], "Round of 16", 22), &second, None, "later");
+        let other = MatchSummary { season: Some(7), ..leg(1, [10, 20], "Round of 16", 0) };
         check(other, &second, None, "another season");
-        let league = of(2, [20, 10], "Regular Season", 21);
-        check(of(1, [10, 20], "Regular Season", 0), &league, None, "no knock-out");
+        let league = leg(2, [20, 10], "Regular Season", 21);
+        check(leg(1, [10, 20], "Regular Season", 0), &league, None, "no knock-out");
         let group = MatchSummary { group: Some("A".into()), ..second };
-        check(of(1, [10, 20], "Round of 16", 0), &group, None, "a group");
+        check(leg(1, [10, 20], "Round of 16", 0), &group, None, "a group");
     }
 }

@@ -66,15 +66,15 @@ pub(super) struct MissingPlayer {
 }
 
 impl LineUps {
-    pub(super) fn of(record: &MatchRecord) -> Self {
-        let side = |place: usize| {
-            let line_up = record.play.football()?.line_ups[place].as_ref()?;
-            Some(LineUp::of(line_up, record.names.sides.as_ref().map(|sides| &sides[place])))
+    pub(super) fn new(record: &MatchRecord) -> Self {
+        let side = |index: usize| {
+            let line_up = record.play.football()?.line_ups[index].as_ref()?;
+            Some(LineUp::new(line_up, record.names.sides.as_ref().map(|sides| &sides[index])))
         };
         let both = BothLineUps { home: side(0), away: side(1) };
         let is_known = both.home.is_some() || both.away.is_some();
         Self {
-            event_id: record.brief.id,
+            event_id: record.summary.id,
             lineup_status: if is_known { "confirmed" } else { "unavailable" },
             lineups: is_known.then_some(both),
             unavailable_players: Unavailable::default(),
@@ -83,7 +83,7 @@ impl LineUps {
 }
 
 impl LineUp {
-    fn of(line_up: &LineUpRecord, team: Option<&EntityRef>) -> Self {
+    fn new(line_up: &LineUpRecord, team: Option<&EntityRef>) -> Self {
         let those = |starts: bool| {
             let those = line_up.players.iter().filter(|player| player.starter == starts);
             those.map(player).collect()

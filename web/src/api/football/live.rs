@@ -99,9 +99,9 @@ async fn live(request: &ApiRequest) -> ApiResult {
 
 fn listed(api: &Api, query: &MatchQuery) -> Live {
     let matches = Matches::now(api);
-    let fresh = matches.all_fresh().filter(|record| query.selects(&record.brief));
-    let fresh = fresh.filter(|record| rank(&record.brief, matches.now).is_some());
-    let mut briefs: Vec<_> = fresh.map(|record| Arc::clone(&record.brief)).collect();
+    let fresh = matches.all_fresh().filter(|record| query.selects(&record.summary));
+    let fresh = fresh.filter(|record| rank(&record.summary, matches.now).is_some());
+    let mut summaries: Vec<_> = fresh.map(|record| Arc::clone(&record.summary)).collect();
     // The hub may no longer know a match that has just ended, especially after a restart.
     let ended = MatchQuery {
         from: Some(matches.now - LENGTH_US_MAX),
@@ -109,31 +109,31 @@ fn listed(api: &Api, query: &MatchQuery) -> Live {
         statuses: Some(Status::RESULTS.to_vec()),
         ..query.clone()
     };
-    let is_listed = |brief: &Arc<MatchSummary>| rank(brief, matches.now).is_some();
-    briefs.extend(matches.archived(&ended).into_iter().filter(is_listed));
-    briefs.sort_by_key(|brief| {
-        (rank(brief, matches.now), brief.start.is_none(), brief.start, brief.id)
+    let is_listed = |summary: &Arc<MatchSummary>| rank(summary, matches.now).is_some();
+    summaries.extend(matches.archived(&ended).into_iter().filter(is_listed));
+    summaries.sort_by_key(|summary| {
+        (rank(summary, matches.now), summary.start.is_none(), summary.start, summary.id)
     });
-    let count = briefs.len();
+    let count = summaries.len();
     let Window { offset, limit } = query.window;
-    let briefs: Vec<_> = briefs.into_iter().skip(offset).take(limit).collect();
-    let rows = matches.rows(&briefs).into_iter().zip(&briefs);
-    let events = rows.map(|(event, brief)| LiveEvent::of(&matches, brief, event));
+    let summaries: Vec<_> = summaries.into_iter().skip(offset).take(limit).collect();
+    let rows = matches.rows(&summaries).into_iter().zip(&summaries);
+    let events = rows.map(|(event, summary)| LiveEvent::new(&matches, summary, event));
     let events: Arc<[LiveEvent]> = events.collect();
     Live { count, results: Arc::clone(&events), events }
 }
 
 /// The rank of a match in the list: in play, about to kick off, just ended; `None` if it is not listed.
-fn rank(brief: &MatchSummary, now: Micros) -> Option<u8> {
+fn rank(summary: &MatchSummary, now: Micros) -> Option<u8> {
     let starts_now = || {
-        brief
+        summary
             .start
-            .filter(|_| !brief.day_only)
+            .filter(|_| !summary.day_only)
             .is_some_and(|start| start <= now + AHEAD_US && now.saturating_sub(start) < LATE_US)
     };
     let just_ended =
-        || brief.ended.is_some_and(|ended| now.saturating_sub(ended).saturating_abs() < OVER_US);
-    match brief.status {
+        || summary.ended.is_some_and(|ended| now.saturating_sub(ended).saturating_abs() < OVER_US);
+    match summary.status {
         Status::NotStarted | Status::AtThePost => starts_now().then_some(1),
         Status::Finished | Status::Retired | Status::Walkover => just_ended().then_some(2),
         status => status.is_live().then_some(0),
@@ -144,14 +144,14 @@ async fn detail(request: &ApiRequest) -> ApiResult {
     let id = request.id()?;
     let found = match request.api.history.current(id) {
         Some(record) => MatchLookup::Fresh(record),
-        None => MatchLookup::Archived(request.api.history.brief(id).ok_or(ApiError::NotFound)?),
+        None => MatchLookup::Archived(request.api.history.summary(id).ok_or(ApiError::NotFound)?),
     };
-    let brief = found.brief();
-    if brief.sport != Sport::Football {
+    let summary = found.summary();
+    if summary.sport != Sport::Football {
         return Err(ApiError::NotFound);
     }
     let cache_control =
-        if brief.status.is_live() { CacheControl::LIVE } else { CacheControl::LIST };
+        if summary.status.is_live() { CacheControl::LIVE } else { CacheControl::LIST };
     let parts = include::read(&request.params)?;
     let mut response = if parts.is_empty() && request.params.zone().is_none() {
         let make = || SharedBody::json(&found.event(&request.api));
@@ -183,26 +183,26 @@ enum MatchLookup {
 }
 
 impl MatchLookup {
-    fn brief(&self) -> &MatchSummary {
+    fn summary(&self) -> &MatchSummary {
         match self {
-            Self::Fresh(record) => &record.brief,
-            Self::Archived(brief) => brief,
+            Self::Fresh(record) => &record.summary,
+            Self::Archived(summary) => summary,
         }
     }
 
     fn source(&self) -> ResponseSource {
         match self {
             Self::Fresh(record) => ResponseSource::Fresh(Arc::clone(record)),
-            Self::Archived(brief) => ResponseSource::Archived(Arc::clone(brief)),
+            Self::Archived(summary) => ResponseSource::Archived(Arc::clone(summary)),
         }
     }
 
     fn event(&self, api: &Api) -> Event {
-        let (fresh, brief) = match self {
-            Self::Fresh(record) => (Some(Arc::clone(record)), &Arc::clone(&record.brief)),
-            Self::Archived(brief) => (None, brief),
+        let (fresh, summary) = match self {
+            Self::Fresh(record) => (Some(Arc::clone(record)), &Arc::clone(&record.summary)),
+            Self::Archived(summary) => (None, summary),
         };
-        Matches::with(api, fresh).row(brief)
+        Matches::with(api, fresh).row(summary)
     }
 
     fn position(&self) -> Option<HeaderValue> {

@@ -40,9 +40,9 @@ pub(in crate::api) enum ResponseSource {
 impl ResponseSource {
     fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Reader(own), Self::Reader(other)) => own == other,
-            (Self::Fresh(own), Self::Fresh(other)) => Arc::ptr_eq(own, other),
-            (Self::Archived(own), Self::Archived(other)) => Arc::ptr_eq(own, other),
+            (Self::Reader(one), Self::Reader(other)) => one == other,
+            (Self::Fresh(one), Self::Fresh(other)) => Arc::ptr_eq(one, other),
+            (Self::Archived(one), Self::Archived(other)) => Arc::ptr_eq(one, other),
             (Self::Reader(_) | Self::Fresh(_) | Self::Archived(_), _) => false,
         }
     }
@@ -50,7 +50,7 @@ impl ResponseSource {
     fn ttl(&self) -> Duration {
         let is_playing = match self {
             Self::Reader(_) => true,
-            Self::Fresh(record) => record.brief.status.is_live(),
+            Self::Fresh(record) => record.summary.status.is_live(),
             Self::Archived(_) => false,
         };
         if is_playing { LIVE_TTL } else { IDLE_TTL }
@@ -239,7 +239,7 @@ mod tests {
     use super::*;
 
     fn body(text: &'static str) -> Result<SharedBody, ApiError> {
-        Ok(SharedBody::of(text.into()))
+        Ok(SharedBody::new(text.into()))
     }
 
     #[tokio::test]
@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn clock_of_a_cached_response_is_at_most_a_second_old() {
         let (source, now) = (ResponseSource::Reader(1), Instant::now());
-        let body = SharedBody::of("[]".into());
+        let body = SharedBody::new("[]".into());
         let cached = CachedResponse { until: now + source.ttl(), source: source.clone(), body };
         assert!(cached.is_fresh(&source, now + LIVE_TTL / 2));
         assert!(!cached.is_fresh(&source, now + LIVE_TTL));
@@ -269,7 +269,7 @@ mod tests {
         let source = ResponseSource::Reader(1);
         let text = "x".repeat(40_000);
         let detail = |id: Key, now| {
-            let make = || Ok(SharedBody::of(text.clone().into()));
+            let make = || Ok(SharedBody::new(text.clone().into()));
             cache.detail(id.into(), source.clone(), now, make).expect("it is made").is_hit
         };
         let cached = || {

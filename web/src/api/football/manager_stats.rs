@@ -64,22 +64,22 @@ impl ManagerStats {
         managers: &[Key],
     ) -> Result<HashMap<Key, Self>, ApiError> {
         let matches = Matches::now(api);
-        let briefs: HashMap<_, _> =
+        let summaries: HashMap<_, _> =
             managers.iter().map(|id| (*id, matches.all(&Role::Manager.results(*id)))).collect();
-        let needed: Vec<_> = briefs.values().flatten().map(Arc::clone).collect();
-        let match_stats = match_stats.of(&matches, &needed).await?;
-        Ok(briefs.iter().map(|(id, briefs)| (*id, Self::of(*id, briefs, &match_stats))).collect())
+        let needed: Vec<_> = summaries.values().flatten().map(Arc::clone).collect();
+        let match_stats = match_stats.load(&matches, &needed).await?;
+        Ok(summaries.iter().map(|(id, all)| (*id, Self::new(*id, all, &match_stats))).collect())
     }
 
-    /// `briefs` are the manager's matches with a result.
-    pub(super) fn of(
+    /// `summaries` are the manager's matches with a result.
+    pub(super) fn new(
         manager: Key,
-        briefs: &[Arc<MatchSummary>],
+        summaries: &[Arc<MatchSummary>],
         match_stats: &HashMap<Key, MatchStats>,
     ) -> Self {
-        let sided = briefs
-            .iter()
-            .filter_map(|brief| Some((brief, tenure::side_of(&brief.coaches, &Some(manager))?)));
+        let sided = summaries.iter().filter_map(|summary| {
+            Some((summary, tenure::side_of(&summary.coaches, &Some(manager))?))
+        });
         Self::of_sides(&sided.collect::<Vec<_>>(), match_stats)
     }
 
@@ -88,26 +88,26 @@ impl ManagerStats {
         sided: &[(&Arc<MatchSummary>, usize)],
         match_stats: &HashMap<Key, MatchStats>,
     ) -> Self {
-        let goals = sided.iter().filter_map(|(brief, side)| tenure::goals_of(brief, *side));
+        let goals = sided.iter().filter_map(|(summary, side)| tenure::goals_of(summary, *side));
         let goals: Vec<_> = goals.collect();
         let [wins, draws, losses] = tenure::balance(&goals);
         let matches = goals.len();
         let percent = |count: usize| ratio(as_float(100 * count), matches, 1);
         let count = |is: fn(&&[u32; 2]) -> bool| percent(goals.iter().filter(is).count());
-        let halves = sided.iter().filter_map(|(brief, side)| {
-            let goals = brief.half_time?.map(u32::from);
+        let halves = sided.iter().filter_map(|(summary, side)| {
+            let goals = summary.half_time?.map(u32::from);
             Some([goals[*side], goals[1 - *side]])
         });
         let halves: Vec<_> = halves.collect();
-        let expected = sided.iter().filter_map(|(brief, side)| {
-            let goals = brief.expected_goals?.map(ExpectedGoals::goals);
+        let expected = sided.iter().filter_map(|(summary, side)| {
+            let goals = summary.expected_goals?.map(ExpectedGoals::goals);
             Some([goals[*side], goals[1 - *side]])
         });
         let expected: Vec<_> = expected.collect();
         let mean_expected =
             |which: usize| ratio(expected.iter().map(|it| it[which]).sum(), expected.len(), 2);
         let match_stats =
-            || sided.iter().filter_map(|(brief, side)| Some((match_stats.get(&brief.id)?, *side)));
+            || sided.iter().filter_map(|(it, side)| Some((match_stats.get(&it.id)?, *side)));
         let counts = |count: fn(&MatchStats) -> Option<[u32; 2]>| {
             match_stats().filter_map(|(stats, side)| Some(count(stats)?[side])).collect::<Vec<_>>()
         };
@@ -122,10 +122,10 @@ impl ManagerStats {
             losses,
             win_pct: percent(wins),
             clean_sheet_pct: count(|[_, against]| *against == 0),
-            fail_to_score_pct: count(|[own, _]| *own == 0),
-            both_scored_pct: count(|[own, against]| *own > 0 && *against > 0),
-            over_15_pct: count(|[own, against]| own + against > 1),
-            over_25_pct: count(|[own, against]| own + against > 2),
+            fail_to_score_pct: count(|[scored, _]| *scored == 0),
+            both_scored_pct: count(|[scored, against]| *scored > 0 && *against > 0),
+            over_15_pct: count(|[scored, against]| scored + against > 1),
+            over_25_pct: count(|[scored, against]| scored + against > 2),
             goals_scored: mean(goals.iter().map(|goals| goals[0]), 2),
             goals_conceded: mean(goals.iter().map(|goals| goals[1]), 2),
             goals_scored_first_half: mean(halves.iter().map(|goals| goals[0]), 2),
@@ -146,6 +146,6 @@ impl ManagerStats {
 }
 
 fn mean(counts: impl ExactSizeIterator<Item = u32>, digits: i32) -> Option<f64> {
-    let of = counts.len();
-    ratio(counts.map(f64::from).sum(), of, digits)
+    let count = counts.len();
+    ratio(counts.map(f64::from).sum(), count, digits)
 }

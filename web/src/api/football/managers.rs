@@ -54,12 +54,12 @@ pub(super) struct Manager {
 impl Person for Manager {
     const ROLE: Role = Role::Manager;
 
-    fn of(
+    fn new(
         manager: &Entity,
-        briefs: &[Arc<MatchSummary>],
+        summaries: &[Arc<MatchSummary>],
         match_stats: &HashMap<Key, MatchStats>,
     ) -> Self {
-        let sums = ManagerStats::of(manager.id, briefs, match_stats);
+        let sums = ManagerStats::new(manager.id, summaries, match_stats);
         Self {
             id: manager.id,
             name: manager.name.to_string(),
@@ -79,7 +79,7 @@ impl Person for Manager {
             clean_sheet_pct: sums.clean_sheet_pct,
             btts_pct: sums.both_scored_pct,
             over_25_pct: sums.over_25_pct,
-            stats_updated_at: briefs.iter().map(|brief| brief.updated).max().and_then(time::zulu),
+            stats_updated_at: summaries.iter().map(|it| it.updated).max().and_then(time::zulu),
         }
     }
 }
@@ -139,8 +139,8 @@ pub(super) struct Career {
 
 fn career(request: &ApiRequest) -> ApiResult {
     let (matches, manager) = Matches::for_entity(request, EntityKind::Manager)?;
-    let briefs = matches.all(&Role::Manager.results(manager.id));
-    let tenures = tenure::tenures(&matches, manager.id, &briefs);
+    let summaries = matches.all(&Role::Manager.results(manager.id));
+    let tenures = tenure::tenures(&matches, manager.id, &summaries);
     let body = Career { manager_id: manager.id, count: tenures.len(), tenures };
     request.answer(CacheControl::REFERENCE, &body)
 }

@@ -1,4 +1,4 @@
-//! The numbers of a match that sums over many matches need beyond its brief: cards, fouls, possession,
+//! The numbers of a match that sums over many matches need beyond its summary: cards, fouls, possession,
 //! formations. Read from the record once and cached until the match changes.
 
 use std::{
@@ -44,7 +44,7 @@ pub(in crate::api) struct MatchStats {
 /// Numbers by match, with the time of the match's last change; clones share them.
 #[derive(Debug, Clone, Default)]
 pub(in crate::api) struct MatchStatsCache {
-    known: Arc<Mutex<HashMap<Key, (Micros, MatchStats)>>>,
+    cached: Arc<Mutex<HashMap<Key, (Micros, MatchStats)>>>,
 }
 
 impl MatchStatsCache {
@@ -53,34 +53,34 @@ impl MatchStatsCache {
     /// # Errors
     ///
     /// If the archive fails.
-    pub(in crate::api) async fn of(
+    pub(in crate::api) async fn load(
         &self,
         matches: &Matches<'_>,
-        briefs: &[Arc<MatchSummary>],
+        summaries: &[Arc<MatchSummary>],
     ) -> Result<HashMap<Key, MatchStats>, ApiError> {
-        let mut match_stats = HashMap::with_capacity(briefs.len());
+        let mut match_stats = HashMap::with_capacity(summaries.len());
         let mut missing = Vec::new();
         {
-            let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-            for brief in briefs {
-                match known.get(&brief.id) {
-                    Some((updated, stats)) if *updated == brief.updated => {
-                        match_stats.insert(brief.id, stats.clone());
+            let cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
+            for summary in summaries {
+                match cached.get(&summary.id) {
+                    Some((updated, stats)) if *updated == summary.updated => {
+                        match_stats.insert(summary.id, stats.clone());
                     }
-                    Some(_) | None => missing.push(Arc::clone(brief)),
+                    Some(_) | None => missing.push(Arc::clone(summary)),
                 }
             }
         }
         for some in missing.chunks(RECORDS_AT_ONCE) {
             let read = matches.records(&MatchQuery::default(), some).await?;
-            let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-            if known.len() + read.len() > MATCHES_MAX {
-                known.clear();
+            let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
+            if cached.len() + read.len() > MATCHES_MAX {
+                cached.clear();
             }
             for record in read {
-                let stats = MatchStats::of(&record);
-                known.insert(record.brief.id, (record.brief.updated, stats.clone()));
-                match_stats.insert(record.brief.id, stats);
+                let stats = MatchStats::new(&record);
+                cached.insert(record.summary.id, (record.summary.updated, stats.clone()));
+                match_stats.insert(record.summary.id, stats);
             }
         }
         Ok(match_stats)
@@ -89,7 +89,7 @@ impl MatchStatsCache {
 
 impl MatchStats {
     /// By the definitions of `record::counters`, which `stats/` and the sockets follow too.
-    fn of(record: &MatchRecord) -> Self {
+    fn new(record: &MatchRecord) -> Self {
         let Some(football) = record.play.football() else { return Self::default() };
         let [home, away] = &football.counters();
         let stat = |name: &str| Some([*home.get(name)?, *away.get(name)?]);

@@ -65,43 +65,43 @@ impl<'a> Matches<'a> {
     }
 
     /// The rows of these matches, with how their sides met before.
-    pub(super) fn rows(&self, briefs: &[Arc<MatchSummary>]) -> Vec<Event> {
-        let meetings = self.meetings(briefs);
-        let row = |brief: &Arc<MatchSummary>| {
-            let met = brief.sides.and_then(|sides| meetings.get(&pair(sides)));
-            self.row_of(brief, met.map(Vec::as_slice).unwrap_or_default())
+    pub(super) fn rows(&self, summaries: &[Arc<MatchSummary>]) -> Vec<Event> {
+        let meetings = self.meetings(summaries);
+        let row = |summary: &Arc<MatchSummary>| {
+            let met = summary.sides.and_then(|sides| meetings.get(&pair(sides)));
+            self.row_of(summary, met.map(Vec::as_slice).unwrap_or_default())
         };
-        briefs.iter().map(row).collect()
+        summaries.iter().map(row).collect()
     }
 
     /// The row of one match.
-    pub(super) fn row(&self, brief: &Arc<MatchSummary>) -> Event {
-        let meetings = self.meetings(std::slice::from_ref(brief));
-        self.row_of(brief, &meetings.into_values().next().unwrap_or_default())
+    pub(super) fn row(&self, summary: &Arc<MatchSummary>) -> Event {
+        let meetings = self.meetings(std::slice::from_ref(summary));
+        self.row_of(summary, &meetings.into_values().next().unwrap_or_default())
     }
 
-    fn row_of(&self, brief: &MatchSummary, met: &[Arc<MatchSummary>]) -> Event {
-        let event = Event::of(self, brief, HeadToHead::of(self, brief, met, date));
-        Event { previous_leg_event_id: leg::previous(brief, met), ..event }
+    fn row_of(&self, summary: &MatchSummary, met: &[Arc<MatchSummary>]) -> Event {
+        let event = Event::new(self, summary, HeadToHead::new(self, summary, met, date));
+        Event { previous_leg_event_id: leg::previous(summary, met), ..event }
     }
 
     /// How the sides of one match met before. `date`: how the starts of the meetings are shown.
     pub(in crate::api) fn head_to_head(
         &self,
-        brief: &Arc<MatchSummary>,
+        summary: &Arc<MatchSummary>,
         date: impl Fn(&MatchSummary) -> Option<String>,
     ) -> HeadToHead {
-        let meetings = self.meetings(std::slice::from_ref(brief));
+        let meetings = self.meetings(std::slice::from_ref(summary));
         let met = meetings.into_values().next().unwrap_or_default();
-        HeadToHead::of(self, brief, &met, date)
+        HeadToHead::new(self, summary, &met, date)
     }
 
     /// Every match with a result of the sides of these, by start and id.
-    fn meetings(&self, briefs: &[Arc<MatchSummary>]) -> HashMap<[Key; 2], Vec<Arc<MatchSummary>>> {
-        let pairs = briefs.iter().filter_map(|brief| brief.sides.map(pair));
+    fn meetings(&self, listed: &[Arc<MatchSummary>]) -> HashMap<[Key; 2], Vec<Arc<MatchSummary>>> {
+        let pairs = listed.iter().filter_map(|summary| summary.sides.map(pair));
         let pairs: HashSet<_> = pairs.collect();
         let mut meetings = self.view.meetings(&pairs);
-        meetings.values_mut().for_each(|met| met.retain(|brief| brief.status.has_result()));
+        meetings.values_mut().for_each(|met| met.retain(|summary| summary.status.has_result()));
         meetings
     }
 
@@ -135,6 +135,6 @@ impl<'a> Matches<'a> {
 }
 
 /// The start of a match as version 2 shows it.
-pub(super) fn date(brief: &MatchSummary) -> Option<String> {
-    brief.start_text(time::offset)
+pub(super) fn date(summary: &MatchSummary) -> Option<String> {
+    summary.start_text(time::offset)
 }

@@ -29,7 +29,7 @@ impl Role {
     }
 
     /// The matches of a person in this role.
-    fn of(self, id: Key) -> MatchQuery {
+    fn query(self, id: Key) -> MatchQuery {
         match self {
             Self::Manager => MatchQuery { manager: Some(id), ..football() },
             Self::Referee => MatchQuery { referee: Some(id), ..football() },
@@ -38,14 +38,14 @@ impl Role {
 
     /// Those of them with a result.
     pub(super) fn results(self, id: Key) -> MatchQuery {
-        MatchQuery { statuses: with_result().statuses, ..self.of(id) }
+        MatchQuery { statuses: with_result().statuses, ..self.query(id) }
     }
 
     /// The people with this role in a match.
-    fn in_match(self, brief: &MatchSummary) -> impl Iterator<Item = Key> {
+    fn in_match(self, summary: &MatchSummary) -> impl Iterator<Item = Key> {
         let both = match self {
-            Self::Manager => brief.coaches,
-            Self::Referee => [brief.referee, None],
+            Self::Manager => summary.coaches,
+            Self::Referee => [summary.referee, None],
         };
         both.into_iter().flatten()
     }
@@ -55,9 +55,9 @@ impl Role {
 pub(super) trait Person: Serialize {
     const ROLE: Role;
 
-    fn of(
+    fn new(
         person: &Entity,
-        own: &[Arc<MatchSummary>],
+        matches: &[Arc<MatchSummary>],
         match_stats: &HashMap<Key, MatchStats>,
     ) -> Self;
 }
@@ -72,24 +72,24 @@ pub(super) async fn list<T: Person>(
     let least = params.number("min_matches")?;
     let least = least.map(|least| usize::try_from(least).unwrap_or(usize::MAX));
     let matches = Matches::now(&request.api);
-    let mut own: HashMap<Key, Vec<Arc<MatchSummary>>> = HashMap::new();
-    for brief in matches.all(&with_result()) {
-        for id in T::ROLE.in_match(&brief) {
-            own.entry(id).or_default().push(Arc::clone(&brief));
+    let mut by_person: HashMap<Key, Vec<Arc<MatchSummary>>> = HashMap::new();
+    for summary in matches.all(&with_result()) {
+        for id in T::ROLE.in_match(&summary) {
+            by_person.entry(id).or_default().push(Arc::clone(&summary));
         }
     }
-    let of = |id: Key| own.get(&id).map(Vec::as_slice).unwrap_or_default();
+    let matches_of = |id: Key| by_person.get(&id).map(Vec::as_slice).unwrap_or_default();
     let people = matches.entities(T::ROLE.kind(), |person| {
-        let own = of(person.id);
+        let played = matches_of(person.id);
         passes_filter(person)
-            && least.is_none_or(|least| own.len() >= least)
-            && (!leagues.is_set() || own.iter().any(|brief| leagues.passes(brief.competition)))
+            && least.is_none_or(|least| played.len() >= least)
+            && (!leagues.is_set() || played.iter().any(|it| leagues.passes(it.competition)))
     });
     let Window { offset, limit } = request.window;
     let page: Vec<_> = people.iter().skip(offset).take(limit).collect();
-    let needed: Vec<_> = page.iter().flat_map(|it| of(it.id)).map(Arc::clone).collect();
-    let match_stats = request.extension::<MatchStatsCache>()?.of(&matches, &needed).await?;
-    let rows = page.into_iter().map(|it| T::of(it, of(it.id), &match_stats)).collect();
+    let needed: Vec<_> = page.iter().flat_map(|it| matches_of(it.id)).map(Arc::clone).collect();
+    let match_stats = request.extension::<MatchStatsCache>()?.load(&matches, &needed).await?;
+    let rows = page.into_iter().map(|it| T::new(it, matches_of(it.id), &match_stats)).collect();
     request.page(CacheControl::REFERENCE, people.len(), rows)
 }
 
@@ -99,9 +99,9 @@ pub(super) async fn person<T: Person>(
     cache: &MatchStatsCache,
     person: &Entity,
 ) -> Result<T, ApiError> {
-    let own = matches.all(&T::ROLE.results(person.id));
-    let match_stats = cache.of(matches, &own).await?;
-    Ok(T::of(person, &own, &match_stats))
+    let results = matches.all(&T::ROLE.results(person.id));
+    let match_stats = cache.load(matches, &results).await?;
+    Ok(T::new(person, &results, &match_stats))
 }
 
 /// The person in the path.
@@ -114,7 +114,7 @@ pub(super) async fn detail<T: Person>(request: &ApiRequest) -> ApiResult {
 /// A person's matches, past and future, the latest first.
 pub(super) fn matches(request: &ApiRequest, role: Role) -> ApiResult {
     let (matches, person) = Matches::for_entity(request, role.kind())?;
-    let list = MatchQuery { newest_first: true, window: request.window, ..role.of(person.id) };
+    let list = MatchQuery { newest_first: true, window: request.window, ..role.query(person.id) };
     let found = matches.find(&list);
-    request.page(CacheControl::LIST, found.count, matches.rows(&found.briefs))
+    request.page(CacheControl::LIST, found.count, matches.rows(&found.summaries))
 }

@@ -159,7 +159,7 @@ fn expected_goals<S: Serializer>(value: &OptionalCount, out: S) -> Result<S::Ok,
 type CountsByName = BTreeMap<Arc<str>, u32>;
 
 impl PlayerStats {
-    pub(in crate::api) fn of(it: &Appearance) -> Self {
+    pub(in crate::api) fn new(it: &Appearance) -> Self {
         Self {
             id: it.id(),
             player_id: it.player,
@@ -176,11 +176,11 @@ impl PlayerStats {
 
 impl MatchPlayerStats {
     /// Everyone who was on the pitch: the home side first, then by player.
-    pub(super) fn of(record: &MatchRecord) -> Self {
+    pub(super) fn new(record: &MatchRecord) -> Self {
         let appearances = Appearance::of_record(record);
         let mut played: Vec<_> = appearances.values().filter(|it| it.has_row()).collect();
-        played.sort_by_key(|it| record.brief.sides.is_some_and(|sides| sides[0] != it.team));
-        let player_stats: Vec<_> = played.into_iter().map(PlayerStats::of).collect();
-        Self { event_id: record.brief.id, count: player_stats.len(), player_stats }
+        played.sort_by_key(|it| record.summary.sides.is_some_and(|sides| sides[0] != it.team));
+        let player_stats: Vec<_> = played.into_iter().map(PlayerStats::new).collect();
+        Self { event_id: record.summary.id, count: player_stats.len(), player_stats }
     }
 }

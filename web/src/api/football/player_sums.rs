@@ -17,8 +17,8 @@ impl<'a> PlayerSums<'a> {
         let mut sides = <[Self; 2]>::default();
         for player in &football.players {
             for (name, count) in &player.values {
-                for (side, own) in (0..).zip(&mut sides) {
-                    let sum = own.sums.entry(name).or_default();
+                for (side, side_sums) in (0..).zip(&mut sides) {
+                    let sum = side_sums.sums.entry(name).or_default();
                     if player.side == side {
                         *sum = sum.saturating_add(*count);
                     }

@@ -100,7 +100,7 @@ pub(super) fn position(matches: &Matches<'_>, player: Key) -> String {
 }
 
 impl SquadPlayer {
-    pub(super) fn of(player: &Entity) -> Self {
+    pub(super) fn new(player: &Entity) -> Self {
         Self {
             id: player.id,
             name: player.name.to_string(),
@@ -114,7 +114,7 @@ impl SquadPlayer {
 }
 
 impl Player {
-    fn of(matches: &Matches<'_>, player: &Entity) -> Self {
+    fn new(matches: &Matches<'_>, player: &Entity) -> Self {
         let team = player.parent.and_then(|team| matches.entity(EntityKind::Team, team).ok());
         let SquadPlayer {
             id,
@@ -124,7 +124,7 @@ impl Player {
             jersey_number,
             nationality,
             date_of_birth,
-        } = SquadPlayer::of(player);
+        } = SquadPlayer::new(player);
         Self {
             id,
             name,
@@ -210,19 +210,19 @@ fn list(request: &ApiRequest) -> ApiResult {
             && teams.passes(player.parent)
             && code.is_none_or(|code| country::has_code(player.country.as_deref(), code))
             && position.is_none_or(|wanted| {
-                text(player, "position").is_some_and(|own| own.eq_ignore_ascii_case(wanted))
+                text(player, "position").is_some_and(|stated| stated.eq_ignore_ascii_case(wanted))
             })
     });
-    request.page_of(CacheControl::REFERENCE, &players, |it| Player::of(&matches, it))
+    request.page_of(CacheControl::REFERENCE, &players, |it| Player::new(&matches, it))
 }
 
 fn detail(request: &ApiRequest) -> ApiResult {
     let (matches, player) = Matches::for_entity(request, EntityKind::Player)?;
-    request.answer(CacheControl::REFERENCE, &Player::of(&matches, &player))
+    request.answer(CacheControl::REFERENCE, &Player::new(&matches, &player))
 }
 
 async fn stats(request: &ApiRequest) -> ApiResult {
-    request.page_of(CacheControl::LIST, &chosen(request).await?.1, PlayerStats::of)
+    request.page_of(CacheControl::LIST, &chosen(request).await?.1, PlayerStats::new)
 }
 
 /// A player, and the rows of it that the request chooses, the latest first.
@@ -257,7 +257,7 @@ async fn appearances(api: &Api, filter: AppearanceFilter) -> Result<Vec<Appearan
 
 /// The league of an appearance.
 fn competition(matches: &Matches<'_>, it: &Appearance) -> Option<Key> {
-    matches.api.history.brief(it.match_id)?.competition
+    matches.api.history.summary(it.match_id)?.competition
 }
 
 /// In the manner of the lists below a team.
@@ -292,15 +292,15 @@ async fn career(request: &ApiRequest) -> ApiResult {
     let (matches, player) = Matches::for_entity(request, EntityKind::Player)?;
     let filter = AppearanceFilter { players: Some(vec![player.id]), ..AppearanceFilter::default() };
     let mut stages: Vec<Stage> = Vec::new();
-    for it in appearances(&request.api, filter).await? {
-        let league = competition(&matches, &it);
-        let key = (it.season, league, it.team);
-        let own = stages.iter_mut().find(|own| (own.season_id, own.league_id, own.team_id) == key);
-        match own {
-            Some(own) => own.add(&it),
+    for appearance in appearances(&request.api, filter).await? {
+        let league = competition(&matches, &appearance);
+        let key = (appearance.season, league, appearance.team);
+        let stage = stages.iter_mut().find(|it| (it.season_id, it.league_id, it.team_id) == key);
+        match stage {
+            Some(stage) => stage.add(&appearance),
             None => {
-                let mut stage = Stage::new(&matches, &it, league);
-                stage.add(&it);
+                let mut stage = Stage::new(&matches, &appearance, league);
+                stage.add(&appearance);
                 stages.push(stage);
             }
         }

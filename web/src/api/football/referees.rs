@@ -45,16 +45,16 @@ pub(in crate::api) struct Referee {
 impl Person for Referee {
     const ROLE: Role = Role::Referee;
 
-    fn of(
+    fn new(
         referee: &Entity,
         judged: &[Arc<MatchSummary>],
         match_stats: &HashMap<Key, MatchStats>,
     ) -> Self {
-        let match_stats = || judged.iter().filter_map(|brief| match_stats.get(&brief.id));
-        let yellow = StatTotal::of(match_stats().map(|stats| stats.yellow));
-        let red = StatTotal::of(match_stats().map(|stats| stats.red));
-        let fouls = StatTotal::of(match_stats().map(|stats| stats.fouls));
-        let goals = StatTotal::of(judged.iter().map(|brief| regulation(brief)));
+        let match_stats = || judged.iter().filter_map(|summary| match_stats.get(&summary.id));
+        let yellow = StatTotal::new(match_stats().map(|stats| stats.yellow));
+        let red = StatTotal::new(match_stats().map(|stats| stats.red));
+        let fouls = StatTotal::new(match_stats().map(|stats| stats.fouls));
+        let goals = StatTotal::new(judged.iter().map(|summary| regulation(summary)));
         Self {
             id: referee.id,
             name: referee.name.to_string(),
@@ -93,23 +93,23 @@ impl Referee {
 /// The total of both sides, over the matches that have the number.
 struct StatTotal {
     sum: u32,
-    of: usize,
+    count: usize,
 }
 
 impl StatTotal {
-    fn of(counts: impl Iterator<Item = Option<[u32; 2]>>) -> Self {
-        counts.flatten().fold(Self { sum: 0, of: 0 }, |sum, [home, away]| Self {
+    fn new(counts: impl Iterator<Item = Option<[u32; 2]>>) -> Self {
+        counts.flatten().fold(Self { sum: 0, count: 0 }, |sum, [home, away]| Self {
             sum: sum.sum + home + away,
-            of: sum.of + 1,
+            count: sum.count + 1,
         })
     }
 
     fn total(&self) -> Option<u32> {
-        (self.of > 0).then_some(self.sum)
+        (self.count > 0).then_some(self.sum)
     }
 
     fn average(&self) -> Option<f64> {
-        ratio(f64::from(self.sum), self.of, 2)
+        ratio(f64::from(self.sum), self.count, 2)
     }
 }
 

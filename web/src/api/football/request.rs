@@ -37,7 +37,7 @@ pub(super) const PAGE: Spec = NONE.paged();
 
 /// The parameters of an endpoint.
 pub(in crate::api) const fn spec(params: &'static [Param]) -> Spec {
-    Spec { aliases: ALIASES, tolerated: TOLERATED, ..Spec::of(params) }
+    Spec { aliases: ALIASES, tolerated: TOLERATED, ..Spec::new(params) }
 }
 
 impl ApiRequest {
@@ -67,8 +67,8 @@ impl ApiRequest {
 /// Whether `aet`, decided in extra time or after it, is the only known word of the filter `status=`.
 fn is_after_extra_time(status: &str) -> bool {
     let words = status.split(',').map(str::trim);
-    let mut known = words.filter(|word| Vocabulary::FootballV2.parse(word).is_some()).peekable();
-    known.peek().is_some() && known.all(|word| word.eq_ignore_ascii_case("aet"))
+    let mut valid = words.filter(|word| Vocabulary::FootballV2.parse(word).is_some()).peekable();
+    valid.peek().is_some() && valid.all(|word| word.eq_ignore_ascii_case("aet"))
 }
 
 /// A filter of football matches.

@@ -147,7 +147,7 @@ fn found_matches(
                 window: Window { offset: 0, limit: MATCHES_MAX },
                 ..football()
             };
-            matches.find(&latest).briefs
+            matches.find(&latest).summaries
         }
         None => {
             let near = MatchQuery {
@@ -157,7 +157,7 @@ fn found_matches(
                 ..football()
             };
             let mut near = matches.all(&near);
-            near.sort_by_key(|brief| brief.start.map(|start| (start - matches.now).abs()));
+            near.sort_by_key(|summary| summary.start.map(|start| (start - matches.now).abs()));
             near.truncate(MATCHES_MAX);
             near
         }
@@ -178,15 +178,15 @@ impl SearchResult {
         }
     }
 
-    fn of_match(matches: &Matches<'_>, brief: &MatchSummary) -> Self {
-        let name = |side: usize| brief.sides.map(|sides| matches.team_name(sides[side]));
+    fn of_match(matches: &Matches<'_>, summary: &MatchSummary) -> Self {
+        let name = |side: usize| summary.sides.map(|sides| matches.team_name(sides[side]));
         let [home, away] = [name(0), name(1)].map(Option::unwrap_or_default);
         Self {
             kind: MATCH,
-            id: brief.id,
+            id: summary.id,
             name: format!("{home} v {away}"),
-            context: brief.competition.map(|it| matches.name(EntityKind::Competition, it)),
-            event_date: brief.start_text(time::offset),
+            context: summary.competition.map(|it| matches.name(EntityKind::Competition, it)),
+            event_date: summary.start_text(time::offset),
         }
     }
 }

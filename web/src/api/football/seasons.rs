@@ -29,12 +29,12 @@ pub(super) struct LeagueSeason {
     season: Season,
     #[serde(flatten)]
     #[schema(inline)]
-    own: Season,
+    top_level: Season,
 }
 
 impl LeagueSeason {
-    pub(super) fn of(league_id: Key, season: Season) -> Self {
-        Self { league_id, own: season.clone(), season }
+    pub(super) fn new(league_id: Key, season: Season) -> Self {
+        Self { league_id, top_level: season.clone(), season }
     }
 }
 
@@ -44,11 +44,11 @@ pub(super) const SEASON: Param =
 
 /// The dates of all leagues, or of one, by the rule of this version.
 pub(super) fn calendar(matches: &Matches<'_>, league: Option<Key>) -> Calendar {
-    Calendar::of(matches, league, matches.now, CurrentSeason::BegunLast)
+    Calendar::new(matches, league, matches.now, CurrentSeason::BegunLast)
 }
 
 impl Season {
-    fn of(matches: &Matches<'_>, league: &str, span: SeasonSpan) -> Self {
+    fn new(matches: &Matches<'_>, league: &str, span: SeasonSpan) -> Self {
         let name = matches.name(EntityKind::Season, span.season);
         let start_date = day(span.first);
         Self {
@@ -65,7 +65,7 @@ impl Season {
     pub(super) fn all(matches: &Matches<'_>, calendar: &Calendar, league: Key) -> Vec<Self> {
         let name = matches.name(EntityKind::Competition, league);
         let seasons = calendar.seasons(league).into_iter();
-        seasons.map(|span| Self::of(matches, &name, span)).collect()
+        seasons.map(|span| Self::new(matches, &name, span)).collect()
     }
 
     /// One of the seasons of a league: the one of [`SEASON_ID`] or [`SEASON`], else the current one; `None` if the league

@@ -106,34 +106,34 @@ pub(in crate::api) struct Counters {
 type StatCounts = BTreeMap<Arc<str>, u32>;
 
 impl Stats {
-    pub(super) fn of(record: &MatchRecord) -> Self {
+    pub(super) fn new(record: &MatchRecord) -> Self {
         let football = record.play.football();
         let analysis = football.and_then(|football| football.analysis.as_deref());
         let analysis = analysis.cloned().unwrap_or_default();
         Self {
-            event_id: record.brief.id,
-            stats: Parts::of(record),
+            event_id: record.summary.id,
+            stats: Parts::new(record),
             shotmap: analysis::shot_map(&analysis),
             momentum: analysis::momentum(&analysis),
-            average_positions: Positions::of(&analysis, football),
+            average_positions: Positions::new(&analysis, football),
             xg_per_minute: analysis::xg_per_minute(&analysis),
         }
     }
 }
 
 impl Parts {
-    pub(in crate::api) fn of(record: &MatchRecord) -> Self {
+    pub(in crate::api) fn new(record: &MatchRecord) -> Self {
         let football = record.play.football();
         let all = football.map(FootballRecord::counters).unwrap_or_default();
         let [home, away] = &all;
         let mut parts = Self {
-            home: Counters::of(home, away),
-            away: Counters::of(away, home),
+            home: Counters::new(home, away),
+            away: Counters::new(away, home),
             first_half: Half::default(),
             second_half: Half::default(),
         };
         if let Some(analysis) = football.and_then(|football| football.analysis.as_deref()) {
-            parts.add(analysis, halves(analysis, &all, record.brief.status));
+            parts.add(analysis, halves(analysis, &all, record.summary.status));
         }
         parts
     }
@@ -143,7 +143,7 @@ impl Parts {
         for (half, [home, away]) in
             [&mut self.first_half, &mut self.second_half].into_iter().zip(halves)
         {
-            *half = Half { home: Counters::of(&home, &away), away: Counters::of(&away, &home) };
+            *half = Half { home: Counters::new(&home, &away), away: Counters::new(&away, &home) };
         }
         let all = [&mut self.home, &mut self.away];
         let first = [&mut self.first_half.home, &mut self.first_half.away];
@@ -175,12 +175,12 @@ fn halves(
     }
     let [first, second] = &mut halves;
     for (side, all) in all.iter().enumerate() {
-        let (own, other) = match status {
+        let (current, other) = match status {
             Status::FirstHalf => (&mut first[side], None),
             Status::SecondHalf => (&mut second[side], Some(&first[side])),
             _ => break,
         };
-        for (name, count) in own.iter_mut().filter(|(name, _)| ***name != *POSSESSION) {
+        for (name, count) in current.iter_mut().filter(|(name, _)| ***name != *POSSESSION) {
             let other = other.map_or(Some(0), |counts| counts.get(name).copied());
             if let Some((all, other)) = all.get(name).copied().zip(other) {
                 *count = all.saturating_sub(other);
@@ -195,9 +195,9 @@ fn half_counts(counts: &BTreeMap<Stat, u32>) -> StatCounts {
 }
 
 /// One side's share of the sum, in whole percent; `None` if either is missing.
-pub(in crate::api) fn share(own: &StatCounts, other: &StatCounts, name: &str) -> Option<u32> {
-    let (own, other) = (*own.get(name)?, *other.get(name)?);
-    percent(own, own.saturating_add(other))
+pub(in crate::api) fn share(side: &StatCounts, other: &StatCounts, name: &str) -> Option<u32> {
+    let (side, other) = (*side.get(name)?, *other.get(name)?);
+    percent(side, side.saturating_add(other))
 }
 
 /// A part in whole percent; `None` of nothing.
@@ -207,32 +207,32 @@ pub(in crate::api) fn percent(part: u32, all: u32) -> Option<u32> {
 }
 
 impl Counters {
-    fn add_shots(&mut self, analysis: &AnalysisRecord, side: u8, of: impl Fn(Period) -> bool) {
+    fn add_shots(&mut self, analysis: &AnalysisRecord, side: u8, is_in: impl Fn(Period) -> bool) {
         let placed = analysis.shots.iter().filter(|shot| shot.period != Period::Shootout);
         let placed =
-            placed.filter(|shot| of(shot.period)).filter_map(|it| Some((it.side, it.place?)));
+            placed.filter(|shot| is_in(shot.period)).filter_map(|it| Some((it.side, it.location?)));
         let placed: Vec<_> = placed.collect();
         if placed.is_empty() {
             return;
         }
-        let own = placed.iter().filter(|(whose, _)| *whose == side);
-        let inside = own.clone().filter(|it| analysis::is_in_box(it.1)).count();
+        let by_side = placed.iter().filter(|(whose, _)| *whose == side);
+        let inside = by_side.clone().filter(|it| analysis::is_in_box(it.1)).count();
         self.shots_inside_box = u32::try_from(inside).ok();
-        self.shots_outside_box = u32::try_from(own.count() - inside).ok();
+        self.shots_outside_box = u32::try_from(by_side.count() - inside).ok();
     }
 
     fn add_half(&mut self, analysis: &AnalysisRecord, side: u8, period: Period) {
-        self.add_shots(analysis, side, |of| of == period);
-        let known = |shot: &ShotRecord| shot.period == period && shot.expected_goals.is_some();
-        if analysis.shots.iter().any(known) {
-            let goals = analysis.expected_goals_of(side, |of| of == period);
+        self.add_shots(analysis, side, |shot_period| shot_period == period);
+        let is_counted = |shot: &ShotRecord| shot.period == period && shot.expected_goals.is_some();
+        if analysis.shots.iter().any(is_counted) {
+            let goals = analysis.expected_goals_of(side, |shot_period| shot_period == period);
             self.expected_goals = Some(goals.goals());
             self.xg = self.expected_goals.map(|actual| Xg { actual });
         }
     }
 
-    fn of(own: &StatCounts, other: &StatCounts) -> Self {
-        let get = |name: &str| own.get(name).copied();
+    fn new(counts: &StatCounts, other: &StatCounts) -> Self {
+        let get = |name: &str| counts.get(name).copied();
         let accuracy = |accurate: u32, all: u32| {
             (all > 0).then(|| (f64::from(accurate) / f64::from(all) * 1000.0).round() / 10.0)
         };
@@ -258,8 +258,8 @@ impl Counters {
             shots_off_target: get("shots_off_target"),
             attack: get("attacks"),
             dangerous_attack: get("dangerous_attacks"),
-            attack_pct: share(own, other, "attacks"),
-            dangerous_attack_pct: share(own, other, "dangerous_attacks"),
+            attack_pct: share(counts, other, "attacks"),
+            dangerous_attack_pct: share(counts, other, "dangerous_attacks"),
             pass_accuracy_pct: accurate_passes.zip(passes).and_then(|(a, all)| accuracy(a, all)),
             // Counted from shots.
             shots_inside_box: None,

@@ -43,14 +43,14 @@ pub(super) struct Team {
 }
 
 impl Team {
-    fn of(team: &Entity, home_matches: &[Arc<MatchSummary>]) -> Self {
-        let own = home_matches.iter().filter(|brief| brief.neutral != Some(true));
+    fn new(team: &Entity, home_matches: &[Arc<MatchSummary>]) -> Self {
+        let at_home = home_matches.iter().filter(|summary| summary.neutral != Some(true));
         Self {
             id: team.id,
             name: team.name.to_string(),
             short_name: short_name(team),
             country: country::name_or_empty(team.country.as_deref()),
-            venue_id: most_frequent(own.filter_map(|brief| brief.venue)),
+            venue_id: most_frequent(at_home.filter_map(|summary| summary.venue)),
         }
     }
 }
@@ -123,7 +123,7 @@ fn list(request: &ApiRequest) -> ApiResult {
     let page: Vec<_> = teams.iter().skip(offset).take(limit).collect();
     let home = home_matches(&matches, page.iter().map(|team| team.id).collect());
     let row = |team: &Arc<Entity>| {
-        Team::of(team, home.get(&team.id).map(Vec::as_slice).unwrap_or_default())
+        Team::new(team, home.get(&team.id).map(Vec::as_slice).unwrap_or_default())
     };
     let rows = page.into_iter().map(row).collect();
     request.page(CacheControl::LIST, teams.len(), rows)
@@ -132,9 +132,9 @@ fn list(request: &ApiRequest) -> ApiResult {
 /// For at least these teams.
 fn home_matches(matches: &Matches<'_>, teams: Vec<Key>) -> HashMap<Key, Vec<Arc<MatchSummary>>> {
     let mut home: HashMap<Key, Vec<_>> = HashMap::new();
-    for brief in matches.all(&MatchQuery { teams: Some(teams), ..football() }) {
-        if let (Some([team, _]), Some(_)) = (brief.sides, brief.venue) {
-            home.entry(team).or_default().push(brief);
+    for summary in matches.all(&MatchQuery { teams: Some(teams), ..football() }) {
+        if let (Some([team, _]), Some(_)) = (summary.sides, summary.venue) {
+            home.entry(team).or_default().push(summary);
         }
     }
     home
@@ -159,8 +159,8 @@ fn members(request: &ApiRequest, matches: &Matches<'_>) -> Result<Option<BTreeSe
             None => Ok(None),
         };
     }
-    let of = |filter: &MatchQuery| -> BTreeSet<Key> {
-        matches.all(filter).iter().filter_map(|brief| brief.sides).flatten().collect()
+    let members_in = |filter: &MatchQuery| -> BTreeSet<Key> {
+        matches.all(filter).iter().filter_map(|summary| summary.sides).flatten().collect()
     };
     let wanted = |league: &Key| {
         let league = matches.entity(EntityKind::Competition, *league).ok();
@@ -174,9 +174,9 @@ fn members(request: &ApiRequest, matches: &Matches<'_>) -> Result<Option<BTreeSe
         let wanted = |season: &Key| parent(season).is_none_or(|league| wanted(&league));
         ids.into_iter().filter(wanted).collect()
     });
-    let mut members = of(&MatchQuery { competitions, seasons, ..football() });
+    let mut members = members_in(&MatchQuery { competitions, seasons, ..football() });
     if let Some(inside) = inside {
-        let playing = of(&MatchQuery { seasons: Some(current), ..football() });
+        let playing = members_in(&MatchQuery { seasons: Some(current), ..football() });
         members.retain(|team| playing.contains(team) == inside);
     }
     Ok(Some(members))
@@ -185,8 +185,8 @@ fn members(request: &ApiRequest, matches: &Matches<'_>) -> Result<Option<BTreeSe
 fn detail(request: &ApiRequest) -> ApiResult {
     let (matches, team) = Matches::for_entity(request, EntityKind::Team)?;
     let mut home = matches.all(&MatchQuery { team: Some(team.id), ..football() });
-    home.retain(|brief| brief.sides.is_some_and(|sides| sides[0] == team.id));
-    request.answer(CacheControl::REFERENCE, &Team::of(&team, &home))
+    home.retain(|summary| summary.sides.is_some_and(|sides| sides[0] == team.id));
+    request.answer(CacheControl::REFERENCE, &Team::new(&team, &home))
 }
 
 async fn fixtures(request: &ApiRequest) -> ApiResult {
@@ -214,7 +214,7 @@ pub(super) struct Squad {
 fn squad(request: &ApiRequest) -> ApiResult {
     let (matches, team) = Matches::for_entity(request, EntityKind::Team)?;
     let players = matches.entities(EntityKind::Player, |player| player.parent == Some(team.id));
-    let players: Vec<_> = players.iter().map(|player| SquadPlayer::of(player)).collect();
+    let players: Vec<_> = players.iter().map(|player| SquadPlayer::new(player)).collect();
     request
         .answer(CacheControl::REFERENCE, &Squad { team_id: team.id, count: players.len(), players })
 }

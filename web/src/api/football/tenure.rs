@@ -39,8 +39,8 @@ pub(super) struct Effect {
 }
 
 /// Goals for and against one side of a match.
-pub(super) fn goals_of(brief: &MatchSummary, side: usize) -> Option<[u32; 2]> {
-    let goals = regulation(brief)?;
+pub(super) fn goals_of(summary: &MatchSummary, side: usize) -> Option<[u32; 2]> {
+    let goals = regulation(summary)?;
     Some([goals[side], goals[1 - side]])
 }
 
@@ -55,26 +55,26 @@ pub(in crate::api) fn balance(goals: &[[u32; 2]]) -> [usize; 3] {
     [count(|[a, b]| a > b), count(|[a, b]| a == b), count(|[a, b]| a < b)]
 }
 
-/// `briefs` are the manager's matches with a result, the earliest first. Returns the latest tenure first.
+/// `summaries` are the manager's matches with a result, the earliest first. Returns the latest tenure first.
 pub(super) fn tenures(
     matches: &Matches<'_>,
     manager: Key,
-    briefs: &[Arc<MatchSummary>],
+    summaries: &[Arc<MatchSummary>],
 ) -> Vec<Tenure> {
     let mut runs: Vec<(Key, Vec<&MatchSummary>)> = Vec::new();
-    for brief in briefs {
-        let side = side_of(&brief.coaches, &Some(manager));
-        let Some(team) = side.and_then(|side| brief.sides.map(|sides| sides[side])) else {
+    for summary in summaries {
+        let side = side_of(&summary.coaches, &Some(manager));
+        let Some(team) = side.and_then(|side| summary.sides.map(|sides| sides[side])) else {
             continue;
         };
         match runs.last_mut() {
-            Some((own, run)) if *own == team => run.push(brief),
-            Some(_) | None => runs.push((team, vec![brief])),
+            Some((last_team, run)) if *last_team == team => run.push(summary),
+            Some(_) | None => runs.push((team, vec![summary])),
         }
     }
     let count = runs.len();
-    let tenure = |(place, (team, run)): (usize, &(Key, Vec<&MatchSummary>))| {
-        Tenure::of(matches, *team, run, place + 1 == count)
+    let tenure = |(index, (team, run)): (usize, &(Key, Vec<&MatchSummary>))| {
+        Tenure::new(matches, *team, run, index + 1 == count)
     };
     let mut tenures: Vec<_> = runs.iter().enumerate().map(tenure).collect();
     tenures.reverse();
@@ -82,11 +82,11 @@ pub(super) fn tenures(
 }
 
 impl Tenure {
-    fn of(matches: &Matches<'_>, team: Key, run: &[&MatchSummary], is_last: bool) -> Self {
+    fn new(matches: &Matches<'_>, team: Key, run: &[&MatchSummary], is_last: bool) -> Self {
         let goals = goals(team, run.iter().copied());
         let [wins, draws, losses] = balance(&goals);
-        let start = run.first().and_then(|brief| brief.start);
-        let end = run.last().and_then(|brief| brief.start);
+        let start = run.first().and_then(|summary| summary.start);
+        let end = run.last().and_then(|summary| summary.start);
         let before = MatchQuery { team: Some(team), before: start, ..with_result() };
         let before = matches.all(&before);
         let last = before.len().saturating_sub(EFFECT);
@@ -100,18 +100,18 @@ impl Tenure {
             wins,
             draws,
             losses,
-            appointment_effect: Effect::of(&before, &goals[..goals.len().min(EFFECT)]),
+            appointment_effect: Effect::new(&before, &goals[..goals.len().min(EFFECT)]),
         }
     }
 }
 
-fn goals<'a>(team: Key, briefs: impl Iterator<Item = &'a MatchSummary>) -> Vec<[u32; 2]> {
-    let goals = briefs.filter_map(|brief| goals_of(brief, side_of(&brief.sides?, &team)?));
+fn goals<'a>(team: Key, summaries: impl Iterator<Item = &'a MatchSummary>) -> Vec<[u32; 2]> {
+    let goals = summaries.filter_map(|summary| goals_of(summary, side_of(&summary.sides?, &team)?));
     goals.collect()
 }
 
 impl Effect {
-    fn of(before: &[[u32; 2]], after: &[[u32; 2]]) -> Self {
+    fn new(before: &[[u32; 2]], after: &[[u32; 2]]) -> Self {
         let points = |goals: &[[u32; 2]]| {
             let [wins, draws, _] = balance(goals);
             ratio(super::head_to_head::as_float(3 * wins + draws), goals.len(), 2)

@@ -78,8 +78,8 @@ async fn top(request: &ApiRequest) -> ApiResult {
     if let Some(season) = &season {
         rows = request.api.history.leaders(season.id, leader, limit).await?;
         matches_counted = request.api.history.leader_matches(season.id, leader).await?;
-        let known = matches.all(&MatchQuery { season: Some(season.id), ..football() });
-        let begun = known.iter().filter(|it| it.status.is_live() || it.status.has_result());
+        let all = matches.all(&MatchQuery { season: Some(season.id), ..football() });
+        let begun = all.iter().filter(|it| it.status.is_live() || it.status.has_result());
         // The archive may know a match that has begun before the others do.
         matches_total = (begun.count() as u64).max(matches_counted);
     }
@@ -104,10 +104,10 @@ fn statistic(word: &str) -> Option<(&'static str, Cow<'static, str>, Leader)> {
 
 fn ranked(matches: &Matches<'_>, rows: &[LeaderRow]) -> Vec<Leading> {
     let mut leaders: Vec<Leading> = Vec::with_capacity(rows.len());
-    for (place, row) in rows.iter().enumerate() {
+    for (index, row) in rows.iter().enumerate() {
         let before = leaders.last().filter(|before| before.value == row.value);
         leaders.push(Leading {
-            rank: before.map_or(place + 1, |before| before.rank),
+            rank: before.map_or(index + 1, |before| before.rank),
             player_id: row.player,
             player_name: matches.name(EntityKind::Player, row.player),
             position: players::position(matches, row.player),

@@ -51,20 +51,20 @@ impl Venue {
     pub(super) fn all(matches: &Matches<'_>, condition: impl Fn(&Entity) -> bool) -> Vec<Self> {
         let venues = matches.entities(EntityKind::Venue, condition);
         let mut played: HashMap<Key, Vec<_>> = HashMap::new();
-        for brief in matches.all(&football()) {
-            if let Some(venue) = brief.venue {
-                played.entry(venue).or_default().push(brief);
+        for summary in matches.all(&football()) {
+            if let Some(venue) = summary.venue {
+                played.entry(venue).or_default().push(summary);
             }
         }
         let venue = |venue: &Arc<Entity>| {
             let played = played.get(&venue.id).map(Vec::as_slice).unwrap_or_default();
-            Self::of(matches, venue, played)
+            Self::new(matches, venue, played)
         };
         venues.iter().map(venue).collect()
     }
 
-    fn of(matches: &Matches<'_>, venue: &Entity, played: &[Arc<MatchSummary>]) -> Self {
-        let own = played.iter().filter(|brief| brief.neutral != Some(true));
+    fn new(matches: &Matches<'_>, venue: &Entity, played: &[Arc<MatchSummary>]) -> Self {
+        let home = played.iter().filter(|summary| summary.neutral != Some(true));
         let about = |key: &str| venue.about.get(key);
         Self {
             id: venue.id,
@@ -78,7 +78,7 @@ impl Venue {
             pitch_length_m: None,
             pitch_width_m: None,
             built_year: None,
-            home_team_id: most_frequent(own.filter_map(|brief| brief.sides.map(|it| it[0]))),
+            home_team_id: most_frequent(home.filter_map(|it| it.sides.map(|sides| sides[0]))),
             competition_assignments: assignments(matches, played),
         }
     }
@@ -86,9 +86,9 @@ impl Venue {
 
 fn assignments(matches: &Matches<'_>, played: &[Arc<MatchSummary>]) -> Vec<Assignment> {
     let mut counts: BTreeMap<(Key, Option<Key>), usize> = BTreeMap::new();
-    for brief in played {
-        if let Some(league) = brief.competition {
-            *counts.entry((league, brief.season)).or_default() += 1;
+    for summary in played {
+        if let Some(league) = summary.competition {
+            *counts.entry((league, summary.season)).or_default() += 1;
         }
     }
     let assignment = |((league_id, season_id), matches_there)| Assignment {
@@ -143,7 +143,7 @@ fn list(request: &ApiRequest) -> ApiResult {
 fn detail(request: &ApiRequest) -> ApiResult {
     let (matches, venue) = Matches::for_entity(request, EntityKind::Venue)?;
     let played = matches.all(&MatchQuery { venue: Some(venue.id), ..football() });
-    request.answer(CacheControl::REFERENCE, &Venue::of(&matches, &venue, &played))
+    request.answer(CacheControl::REFERENCE, &Venue::new(&matches, &venue, &played))
 }
 
 /// In the manner of the lists below a league.

@@ -50,17 +50,17 @@ pub(in crate::api) struct BestOdds {
 }
 
 impl BestOdds {
-    fn new(api: &Api, brief: &MatchSummary, row: &OddsRow) -> Self {
+    fn new(api: &Api, summary: &MatchSummary, row: &OddsRow) -> Self {
         let (market, outcome) = quote::football(row);
         let name = |kind, id: Option<Key>| {
             api.history.entity(kind, id?).map(|entity| entity.name.to_string())
         };
-        let side = |place: usize| brief.sides.map(|sides| sides[place]);
+        let side = |index: usize| summary.sides.map(|sides| sides[index]);
         Self {
-            event_id: brief.id,
-            event_date: brief.start_text(time::zulu),
-            league_id: brief.competition,
-            league_name: name(EntityKind::Competition, brief.competition),
+            event_id: summary.id,
+            event_date: summary.start_text(time::zulu),
+            league_id: summary.competition,
+            league_name: name(EntityKind::Competition, summary.competition),
             home_team_id: side(0),
             home_team: name(EntityKind::Team, side(0)),
             away_team_id: side(1),
@@ -84,9 +84,9 @@ pub(in crate::api) async fn rows(
     filter: &MatchQuery,
     market: Market,
 ) -> Result<Vec<BestOdds>, ApiError> {
-    let matches = api.history.find(filter).briefs;
+    let matches = api.history.find(filter).summaries;
     let odds_filter = OddsFilter {
-        matches: Some(matches.iter().map(|brief| brief.id).collect()),
+        matches: Some(matches.iter().map(|summary| summary.id).collect()),
         market: Some(market.kind.to_owned()),
         line: market.line,
         outcome: market.selection.map(ToOwned::to_owned),
@@ -98,12 +98,12 @@ pub(in crate::api) async fn rows(
     let mut best: Vec<(OutcomeKey, &OddsRow)> = best.into_iter().collect();
     best.sort_by(|(a, _), (b, _)| a.cmp(b));
     let mut rows = Vec::with_capacity(best.len());
-    for brief in &matches {
-        let first = best.partition_point(|(thing, _)| thing.match_id < brief.id);
-        let own = best[first..].iter().take_while(|(thing, _)| thing.match_id == brief.id);
-        let mut own: Vec<_> = own.map(|(_, row)| *row).collect();
-        own.sort_by_key(|row| (row.line, market::rank(&row.outcome)));
-        rows.extend(own.into_iter().map(|row| BestOdds::new(api, brief, row)));
+    for summary in &matches {
+        let first = best.partition_point(|(thing, _)| thing.match_id < summary.id);
+        let of_match = best[first..].iter().take_while(|(thing, _)| thing.match_id == summary.id);
+        let mut of_match: Vec<_> = of_match.map(|(_, row)| *row).collect();
+        of_match.sort_by_key(|row| (row.line, market::rank(&row.outcome)));
+        rows.extend(of_match.into_iter().map(|row| BestOdds::new(api, summary, row)));
     }
     Ok(rows)
 }
@@ -133,7 +133,7 @@ const LIST: Spec = Spec {
         ("page", "offset"),
     ],
     tolerated: &["tz", "full", "ordering"],
-    ..Spec::of(&[
+    ..Spec::new(&[
         Param::text("market", "The market (default: 1x2)"),
         Param::text("date_from", "A day or a timestamp (default: now)"),
         Param::text("date_to", "A day (inclusive) or a timestamp (default: seven days later)"),

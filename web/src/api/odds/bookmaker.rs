@@ -80,7 +80,7 @@ const KNOWN: [(&str, &str, &str); 62] = [
 /// What a bookmaker calls itself; if we do not know it, its slug in title case.
 #[must_use]
 pub(in crate::api) fn name(slug: &str) -> Cow<'static, str> {
-    match KNOWN.iter().find(|(own, ..)| *own == slug) {
+    match KNOWN.iter().find(|(known_slug, ..)| *known_slug == slug) {
         Some((_, name, _)) => Cow::Borrowed(name),
         None => Cow::Owned(title_case(slug)),
     }
@@ -104,11 +104,11 @@ fn title_case(slug: &str) -> String {
 pub(in crate::api) fn slug(text: &str) -> Result<String, ApiError> {
     let is_slug = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-.".contains(c);
     if text.chars().all(is_slug) {
-        let known = KNOWN.iter().find(|(_, _, other)| *other == text);
-        return Ok(known.map_or(text, |(own, ..)| own).to_owned());
+        let entry = KNOWN.iter().find(|(_, _, other)| *other == text);
+        return Ok(entry.map_or(text, |(known_slug, ..)| known_slug).to_owned());
     }
     let meant = KNOWN.iter().find(|(_, name, _)| name.eq_ignore_ascii_case(text));
-    let hint = meant.map(|(own, ..)| format!(", here {own:?}")).unwrap_or_default();
+    let hint = meant.map(|(known_slug, ..)| format!(", here {known_slug:?}")).unwrap_or_default();
     Err(ApiError::BadParameter(format!(
         "bookmaker_slug is to be a slug{hint}, not the name {text:?}: see /api/v2/bookmakers/."
     )))
@@ -130,7 +130,7 @@ pub(in crate::api) fn slugs(
     let slugs: Vec<_> = words.map(slug).collect::<Result<BTreeSet<_>, _>>()?.into_iter().collect();
     let priced = api.history.bookmakers();
     let is_archived = |slug: &String| {
-        KNOWN.iter().any(|(known, ..)| known == slug) || priced.iter().any(|own| **own == **slug)
+        KNOWN.iter().any(|(it, ..)| it == slug) || priced.iter().any(|it| **it == **slug)
     };
     // The first prices of a bookmaker are with the hub before they are archived.
     let is_current = |slug: &String| {
@@ -152,7 +152,7 @@ pub(in crate::api) struct Bookmaker {
 }
 
 impl Bookmaker {
-    pub(in crate::api) fn of(slug: &str) -> Self {
+    pub(in crate::api) fn from_slug(slug: &str) -> Self {
         Self { slug: slug.to_owned(), name: name(slug).into_owned() }
     }
 }
@@ -160,7 +160,7 @@ impl Bookmaker {
 const LIST: Spec = Spec {
     aliases: &[("page_size", "limit"), ("page", "offset")],
     tolerated: &["tz", "full", "ordering"],
-    ..Spec::of(&[]).paged()
+    ..Spec::new(&[]).paged()
 };
 
 endpoints! {
@@ -170,7 +170,7 @@ endpoints! {
 
 fn bookmakers(request: &ApiRequest) -> ApiResult {
     let bookmakers = request.api.history.bookmakers();
-    request.page_of(CacheControl::REFERENCE, &bookmakers, |slug| Bookmaker::of(slug))
+    request.page_of(CacheControl::REFERENCE, &bookmakers, |slug| Bookmaker::from_slug(slug))
 }
 
 #[cfg(test)]

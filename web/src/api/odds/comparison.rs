@@ -56,14 +56,14 @@ pub(in crate::api) struct ComparedPrice {
 }
 
 impl Comparison {
-    fn of(record: &MatchRecord, quotes: &[OddsRow], format: Option<OddsFormat>) -> Self {
+    fn new(record: &MatchRecord, quotes: &[OddsRow], format: Option<OddsFormat>) -> Self {
         let names = &record.names;
-        let side = |place: usize| names.sides.as_ref().map(|sides| &sides[place]);
+        let side = |index: usize| names.sides.as_ref().map(|sides| &sides[index]);
         let text = |named: Option<&EntityRef>| named.map(|named| named.name.to_string());
         let mut comparison = Self {
-            event_id: record.brief.id,
-            event_date: record.brief.start_text(time::zulu),
-            league_id: record.brief.competition,
+            event_id: record.summary.id,
+            event_date: record.summary.start_text(time::zulu),
+            league_id: record.summary.competition,
             league_name: text(names.competition.as_ref()),
             home_team_id: side(0).map(|side| side.id),
             home_team: text(side(0)),
@@ -143,5 +143,5 @@ pub(in crate::api) async fn compare(
 ) -> Result<Comparison, ApiError> {
     let record = football_record(api, event).await?;
     let quotes = quotes(api, &record).await?;
-    Ok(Comparison::of(&record, &quotes, format))
+    Ok(Comparison::new(&record, &quotes, format))
 }

@@ -52,13 +52,13 @@ pub(in crate::api) struct MainOdds {
 impl MainOdds {
     /// Of the consensus on offer.
     #[must_use]
-    pub(in crate::api) fn of(record: &MatchRecord, quotes: &[OddsRow]) -> Self {
+    pub(in crate::api) fn new(record: &MatchRecord, quotes: &[OddsRow]) -> Self {
         let mut odds = Self::default();
         for quote in on_offer(record, quotes).filter(|quote| is_consensus(quote)) {
             if quote.period.is_none()
-                && let Some(place) = odds.place(&quote.market, &quote.outcome, quote.line)
+                && let Some(slot) = odds.slot(&quote.market, &quote.outcome, quote.line)
             {
-                *place = Some(Number(quote.price));
+                *slot = Some(Number(quote.price));
             }
         }
         odds
@@ -83,7 +83,7 @@ impl MainOdds {
         fields.into_iter().filter_map(text).collect()
     }
 
-    fn place(
+    fn slot(
         &mut self,
         market: &str,
         outcome: &str,
@@ -107,16 +107,16 @@ impl MainOdds {
 }
 
 impl ConsensusOdds {
-    pub(in crate::api) fn of(record: &MatchRecord, quotes: &[OddsRow]) -> Self {
+    pub(in crate::api) fn new(record: &MatchRecord, quotes: &[OddsRow]) -> Self {
         let last = quotes.iter().map(|quote| quote.received_us).max();
         Self {
-            event_id: record.brief.id,
-            odds: MainOdds::of(record, quotes),
+            event_id: record.summary.id,
+            odds: MainOdds::new(record, quotes),
             formatted: None,
             last_update_at: last.and_then(time::zulu),
             next_update_at: None,
             update_interval_seconds: None,
-            update_reason: reason(record.brief.status, quotes.is_empty()),
+            update_reason: reason(record.summary.status, quotes.is_empty()),
         }
     }
 }
@@ -143,7 +143,7 @@ async fn odds(request: &ApiRequest) -> ApiResult {
     let record = football_record(&request.api, request.id()?).await?;
     let quotes = quotes(&request.api, &record).await?;
     let format = OddsFormat::read(&request.params)?;
-    let consensus = ConsensusOdds::of(&record, &quotes);
+    let consensus = ConsensusOdds::new(&record, &quotes);
     let formatted = format.map(|format| consensus.odds.formatted(format));
     request.answer(CacheControl::ODDS, &ConsensusOdds { formatted, ..consensus })
 }

@@ -196,7 +196,7 @@ async fn highest(api: &Api, rows: &[OddsRow]) -> Result<HashSet<Key>, ApiError> 
     let best: HashMap<OutcomeKey, Decimal> =
         quote::best(all.iter()).into_iter().map(|(thing, row)| (thing, row.price)).collect();
     let is_highest = |row: &&OddsRow| {
-        !quote::is_consensus(row) && best.get(&OutcomeKey::of(row)) == Some(&row.price)
+        !quote::is_consensus(row) && best.get(&OutcomeKey::new(row)) == Some(&row.price)
     };
     Ok(rows.iter().filter(is_highest).map(|row| row.id).collect())
 }
@@ -207,7 +207,7 @@ type MarketSelection = (Option<String>, Option<Decimal>, Option<String>);
 fn market_of(params: &Params) -> Result<MarketSelection, ApiError> {
     let market = params.choice("market", facts::market::names(), Market::named)?;
     let outcome = params.text("outcome");
-    let own = match (market, outcome) {
+    let outcome_name = match (market, outcome) {
         (market, None) => market.and_then(|market| market.selection).map(ToOwned::to_owned),
         (Some(market), Some(outcome)) => match market.outcome_named(outcome) {
             Some(named) => Some(named.into_owned()),
@@ -224,7 +224,7 @@ fn market_of(params: &Params) -> Result<MarketSelection, ApiError> {
         },
     };
     let kind = market.map(|market| market.kind.to_owned());
-    Ok((kind, market.and_then(|market| market.line), own))
+    Ok((kind, market.and_then(|market| market.line), outcome_name))
 }
 
 /// Those that the caller asks for and may see; `None` for all.
@@ -259,8 +259,8 @@ fn matches(
     }
     // A price that was written is of a match that changed a moment before.
     let updated_since = updated_after.map(|after| after.saturating_sub(WRITTEN_WITHIN_US));
-    let found = api.history.find(&MatchQuery { updated_since, ..filter }).briefs;
-    Ok(found.iter().map(|brief| brief.id).collect())
+    let found = api.history.find(&MatchQuery { updated_since, ..filter }).summaries;
+    Ok(found.iter().map(|summary| summary.id).collect())
 }
 
 fn decimal(text: &str) -> Option<Decimal> {
@@ -286,7 +286,7 @@ const LIST: Spec = Spec {
         ("page", "offset"),
     ],
     tolerated: &["tz", "full", "ordering"],
-    ..Spec::of(&[
+    ..Spec::new(&[
         Param::text(
             "bookmaker_slug",
             "One or more slugs, separated by commas; all except consensus need the Odds API add-on",

@@ -9,7 +9,7 @@ pub(in crate::api) use facts::market::Market;
 pub(super) fn rank(outcome: &str) -> usize {
     const ORDER: [&str; 12] =
         ["home", "p1", "draw", "away", "p2", "1x", "12", "x2", "over", "under", "yes", "no"];
-    ORDER.iter().position(|own| *own == outcome).unwrap_or(ORDER.len())
+    ORDER.iter().position(|candidate| *candidate == outcome).unwrap_or(ORDER.len())
 }
 
 /// What an outcome is called for people: `Home`, `Over 2.50`, `Home or Draw`, `Away +0.75`.

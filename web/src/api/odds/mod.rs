@@ -44,7 +44,7 @@ const PRICES_OF_EVENT: Spec =
 
 /// The parameters of an endpoint of one event, price or prediction.
 pub(in crate::api) const fn one(params: &'static [Param]) -> Spec {
-    Spec { tolerated: &["tz", "full"], ..Spec::of(params) }
+    Spec { tolerated: &["tz", "full"], ..Spec::new(params) }
 }
 
 /// A football match.
@@ -53,7 +53,7 @@ pub(in crate::api) async fn football_record(
     id: Key,
 ) -> Result<Arc<MatchRecord>, ApiError> {
     let record = api.record(id).await?;
-    record.filter(|record| record.brief.sport == Sport::Football).ok_or(ApiError::NotFound)
+    record.filter(|record| record.summary.sport == Sport::Football).ok_or(ApiError::NotFound)
 }
 
 /// All prices of a match: by market, line, outcome and bookmaker, the consensus first.
@@ -62,12 +62,12 @@ pub(in crate::api) async fn quotes(
     record: &MatchRecord,
 ) -> Result<Vec<OddsRow>, ApiError> {
     let filter = OddsFilter {
-        matches: Some(vec![record.brief.id]),
+        matches: Some(vec![record.summary.id]),
         period: Period::Any,
         ..OddsFilter::default()
     };
     let (_, archived) = api.history.odds(&filter, Window::ALL).await?;
-    Ok(up_to_date(api, record.brief.id, archived))
+    Ok(up_to_date(api, record.summary.id, archived))
 }
 
 /// These prices with those that the archive does not have yet, as the match is now: prices can be withdrawn while

@@ -17,7 +17,7 @@ use record::{CONSENSUS, Key, MatchRecord, PriceRecord, odds_id};
 /// A price that the archive does not have yet. Its history begins with this.
 fn new(record: &MatchRecord, current: &PriceRecord) -> Option<OddsRow> {
     let price = current.price?;
-    let match_id = record.brief.id;
+    let match_id = record.summary.id;
     Some(OddsRow {
         id: odds_id(match_id, current),
         public_id: None,
@@ -32,10 +32,10 @@ fn new(record: &MatchRecord, current: &PriceRecord) -> Option<OddsRow> {
         previous: None,
         price,
         price_us: current.at,
-        received_us: record.brief.updated,
+        received_us: record.summary.updated,
         is_open: current.open,
         in_play: current.in_play,
-        updated_us: record.brief.updated,
+        updated_us: record.summary.updated,
     })
 }
 
@@ -67,11 +67,11 @@ pub(in crate::api) fn is_consensus(row: &OddsRow) -> bool {
 #[must_use]
 pub(in crate::api) fn football(row: &OddsRow) -> (Cow<'static, str>, Cow<'static, str>) {
     let market = Market::recorded(&row.market, row.period.as_deref(), row.line);
-    let own = |text: &str| Cow::Owned(text.to_owned());
+    let owned = |text: &str| Cow::Owned(text.to_owned());
     let outcome = market.and_then(|market| market.outcome(&row.outcome));
     match (market, outcome) {
         (Some(market), Some(outcome)) => (market.name.into(), outcome.into()),
-        (Some(_) | None, _) => (own(&row.market), own(&row.outcome)),
+        (Some(_) | None, _) => (owned(&row.market), owned(&row.outcome)),
     }
 }
 
@@ -93,7 +93,7 @@ pub(in crate::api) struct OutcomeKey {
 impl OutcomeKey {
     /// By which prices of the same thing are put together.
     #[must_use]
-    pub(in crate::api) fn of(row: &OddsRow) -> Self {
+    pub(in crate::api) fn new(row: &OddsRow) -> Self {
         Self {
             match_id: row.match_id,
             market: Arc::clone(&row.market),
@@ -125,7 +125,7 @@ fn updated(
     let mut rows: HashMap<Key, OddsRow> = archived.into_iter().map(|row| (row.id, row)).collect();
     let current = record.prices.iter().filter(|current| is_wanted(current));
     let current: HashMap<Key, &PriceRecord> =
-        current.map(|price| (odds_id(record.brief.id, price), price)).collect();
+        current.map(|price| (odds_id(record.summary.id, price), price)).collect();
     for row in rows.values_mut() {
         row.bring_up_to_date(record, current.get(&row.id).copied());
     }
@@ -143,7 +143,7 @@ fn updated(
 #[must_use]
 pub(super) fn in_order(mut rows: Vec<OddsRow>) -> Vec<OddsRow> {
     rows.sort_by_cached_key(|row| {
-        (OutcomeKey::of(row), !is_consensus(row), Arc::clone(&row.bookmaker))
+        (OutcomeKey::new(row), !is_consensus(row), Arc::clone(&row.bookmaker))
     });
     rows
 }
@@ -153,7 +153,7 @@ pub(in crate::api) fn on_offer<'a>(
     record: &MatchRecord,
     rows: &'a [OddsRow],
 ) -> impl Iterator<Item = &'a OddsRow> {
-    let over = record.brief.status.is_over();
+    let over = record.summary.status.is_over();
     rows.iter().filter(move |row| row.is_open || over)
 }
 
@@ -166,9 +166,9 @@ pub(super) fn best<'a>(
     let order = |row: &OddsRow| (row.is_open, row.price, Reverse(Arc::clone(&row.bookmaker)));
     let mut best: HashMap<OutcomeKey, &OddsRow> = HashMap::new();
     for row in rows.filter(|row| !is_consensus(row)) {
-        let known = best.entry(OutcomeKey::of(row)).or_insert(row);
-        if order(row) > order(known) {
-            *known = row;
+        let best_row = best.entry(OutcomeKey::new(row)).or_insert(row);
+        if order(row) > order(best_row) {
+            *best_row = row;
         }
     }
     best

@@ -5,7 +5,7 @@ use super::*;
 const SPEC: Spec = Spec {
     aliases: &[("league", "league_id"), ("page_size", "limit")],
     tolerated: &["tz"],
-    ..Spec::of(&[Param::id("league_id", ""), Param::text("status", "")]).paged()
+    ..Spec::new(&[Param::id("league_id", ""), Param::text("status", "")]).paged()
 };
 
 #[test]
@@ -27,10 +27,10 @@ fn unknown_names_are_refused_and_aliases_are_found() {
 #[test]
 fn parameters_without_effect_are_named() {
     const FIRST: Spec =
-        Spec { ignores_others: true, ..Spec::of(&[Param::text("tz", ""), Param::text("a", "")]) };
+        Spec { ignores_others: true, ..Spec::new(&[Param::text("tz", ""), Param::text("a", "")]) };
     const SECOND: Spec = Spec {
         tolerated: &["full", "ordering", "tz"],
-        ..Spec::of(&[Param::text("a", ""), Param::text("ordering", "")]).paged()
+        ..Spec::new(&[Param::text("a", ""), Param::text("ordering", "")]).paged()
     };
     let check = |spec: Spec, query: &str, expected: Option<&str>| {
         let params = Params::read(Some(query), spec).expect("accepted");
@@ -81,9 +81,9 @@ fn invalid_ids_are_refused() {
 
 #[test]
 fn unknown_words_of_status_are_ignored_with_a_warning() {
-    let check = |query: &str, known: bool, ignored: Option<&str>, warnings: &[&str]| {
+    let check = |query: &str, has_statuses: bool, ignored: Option<&str>, warnings: &[&str]| {
         let params = read(query);
-        assert_eq!(params.statuses(Vocabulary::FootballV2).is_some(), known, "{query}");
+        assert_eq!(params.statuses(Vocabulary::FootballV2).is_some(), has_statuses, "{query}");
         assert_eq!(
             (params.ignored().as_deref(), params.warnings()),
             (ignored, warnings.iter().map(|it| (*it).to_owned()).collect()),
@@ -106,7 +106,7 @@ fn days_are_those_of_the_zone() {
         let bounds = bounds.map(|bound| bound.unwrap().and_then(time::zulu).unwrap());
         assert_eq!(bounds, [from, before], "{zone}");
     };
-    const DAYS: Spec = Spec::of(&[Param::text("a", "")]);
+    const DAYS: Spec = Spec::new(&[Param::text("a", "")]);
     check("", ["2026-08-30T00:00:00Z", "2026-08-31T00:00:00Z"]);
     check("UTC", ["2026-08-30T00:00:00Z", "2026-08-31T00:00:00Z"]);
     check("Europe/Berlin", ["2026-08-29T22:00:00Z", "2026-08-30T22:00:00Z"]);

@@ -24,21 +24,21 @@ const TOO_FEW: ApiError = ApiError::NotPredicted(
 );
 
 /// What the model makes of a match, if it has one for it.
-fn forecast(api: &Api, brief: &MatchSummary) -> Option<Forecast> {
-    let fitted = api.predictor.of(brief.competition?)?;
-    fitted.model.forecast(brief.sides?, brief.neutral == Some(true))
+fn forecast(api: &Api, summary: &MatchSummary) -> Option<Forecast> {
+    let fitted = api.predictor.fitted_model(summary.competition?)?;
+    fitted.model.forecast(summary.sides?, summary.neutral == Some(true))
 }
 
 /// The same as a row, if it passes the filter. `priced`: the match with its prices, if the reader may see them.
 fn row(
     api: &Api,
-    brief: &MatchSummary,
+    summary: &MatchSummary,
     priced: Option<&MatchRecord>,
     selects: impl Fn(&Forecast) -> bool,
 ) -> Option<Prediction> {
-    let (competition, sides) = (brief.competition?, brief.sides?);
-    let fitted = api.predictor.of(competition)?;
-    let forecast = fitted.model.forecast(sides, brief.neutral == Some(true))?;
+    let (competition, sides) = (summary.competition?, summary.sides?);
+    let fitted = api.predictor.fitted_model(competition)?;
+    let forecast = fitted.model.forecast(sides, summary.neutral == Some(true))?;
     if !selects(&forecast) {
         return None;
     }
@@ -48,7 +48,7 @@ fn row(
         sides: sides.map(|side| name(EntityKind::Team, side)),
     };
     let blend = priced.and_then(|record| Blend::new(record, &forecast));
-    Some(Prediction::new(brief, sides, names, &fitted, &forecast, blend))
+    Some(Prediction::new(summary, sides, names, &fitted, &forecast, blend))
 }
 
 /// The filters of the list of predictions.
@@ -94,12 +94,12 @@ impl PredictionQuery {
         let view = View::now(&api.history, Some(Sport::Football));
         let found = view.all(&self.matches);
         let selects = |forecast: &Forecast| {
-            let recommends = || Recommendations::of(forecast).is_recommended();
+            let recommends = || Recommendations::new(forecast).is_recommended();
             self.confidence_min.is_none_or(|least| confidence(forecast) >= least)
                 && self.recommended.is_none_or(|wanted| recommends() == wanted)
         };
-        let is_wanted = |brief: &MatchSummary| forecast(api, brief).is_some_and(|it| selects(&it));
-        let wanted: Vec<_> = found.into_iter().filter(|brief| is_wanted(brief)).collect();
+        let is_wanted = |it: &MatchSummary| forecast(api, it).is_some_and(|found| selects(&found));
+        let wanted: Vec<_> = found.into_iter().filter(|summary| is_wanted(summary)).collect();
         let page = wanted.iter().skip(window.offset).take(window.limit);
         let page: Vec<_> = page.map(Arc::clone).collect();
         let records = match api.sees_bookmakers(request.caller()?, now()) {
@@ -107,11 +107,11 @@ impl PredictionQuery {
             false => Vec::new(),
         };
         let priced: HashMap<Key, &MatchRecord> =
-            records.iter().map(|record| (record.brief.id, &**record)).collect();
+            records.iter().map(|record| (record.summary.id, &**record)).collect();
         // The model may have been fitted again.
         let rows = page
             .iter()
-            .filter_map(|brief| row(api, brief, priced.get(&brief.id).copied(), selects));
+            .filter_map(|summary| row(api, summary, priced.get(&summary.id).copied(), selects));
         Ok((wanted.len(), rows.collect()))
     }
 }
@@ -120,11 +120,11 @@ impl PredictionQuery {
 pub(in crate::api) async fn one(request: &ApiRequest) -> Result<Prediction, ApiError> {
     let api = &request.api;
     let record = football_record(api, request.id()?).await?;
-    if record.brief.status.is_over() {
+    if record.summary.status.is_over() {
         return Err(ApiError::NotFound);
     }
     let sees_prices = api.sees_bookmakers(request.caller()?, now());
-    row(api, &record.brief, sees_prices.then_some(&record), |_| true).ok_or(TOO_FEW)
+    row(api, &record.summary, sees_prices.then_some(&record), |_| true).ok_or(TOO_FEW)
 }
 
 const ONE: Spec =

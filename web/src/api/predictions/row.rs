@@ -158,7 +158,7 @@ impl Quality {
 impl Blend {
     /// Of a match that has not begun, and whose three results have a price.
     pub(super) fn new(record: &MatchRecord, forecast: &Forecast) -> Option<Self> {
-        if record.brief.status != Status::NotStarted {
+        if record.summary.status != Status::NotStarted {
             return None;
         }
         let [home, draw, away] = consensus(record).map(|price| price.and_then(|it| it.to_f64()));
@@ -178,7 +178,7 @@ pub(super) struct Names {
 
 impl Prediction {
     pub(super) fn new(
-        brief: &MatchSummary,
+        summary: &MatchSummary,
         sides: [Key; 2],
         names: Names,
         fitted: &FittedModel,
@@ -187,23 +187,23 @@ impl Prediction {
     ) -> Self {
         let [home_team, away_team] = names.sides;
         let event = PredictedEvent {
-            id: brief.id,
-            league_id: brief.competition,
+            id: summary.id,
+            league_id: summary.competition,
             league_name: names.league,
             home_team_id: sides[0],
             home_team,
             away_team_id: sides[1],
             away_team,
-            event_date: brief.start_text(time::offset),
-            status: brief.status.word(Vocabulary::Football),
+            event_date: summary.start_text(time::offset),
+            status: summary.status.word(Vocabulary::Football),
         };
         Self {
-            id: brief.id,
+            id: summary.id,
             created_at: time::zulu(fitted.at),
             event,
-            markets: Markets::of(forecast),
-            recommendations: Recommendations::of(forecast),
-            model: ModelInfo::of(forecast),
+            markets: Markets::new(forecast),
+            recommendations: Recommendations::new(forecast),
+            model: ModelInfo::new(forecast),
             blend,
         }
     }
@@ -216,7 +216,7 @@ pub(super) fn confidence(forecast: &Forecast) -> f64 {
 }
 
 impl ModelInfo {
-    pub(in crate::api) fn of(forecast: &Forecast) -> Self {
+    pub(in crate::api) fn new(forecast: &Forecast) -> Self {
         Self {
             confidence: confidence(forecast),
             version: predict::VERSION,
@@ -226,7 +226,7 @@ impl ModelInfo {
 }
 
 impl Markets {
-    pub(in crate::api) fn of(forecast: &Forecast) -> Self {
+    pub(in crate::api) fn new(forecast: &Forecast) -> Self {
         let scores = &forecast.scores;
         let [home, draw, away] = scores.result();
         let predicted = if home >= draw && home >= away {
@@ -262,7 +262,7 @@ impl Markets {
 }
 
 impl Recommendations {
-    pub(in crate::api) fn of(forecast: &Forecast) -> Self {
+    pub(in crate::api) fn new(forecast: &Forecast) -> Self {
         let scores = &forecast.scores;
         let [home, draw, away] = scores.result().map(percent);
         let (favorite, favorite_prob) = if home >= away { ("H", home) } else { ("A", away) };
@@ -313,7 +313,7 @@ mod tests {
         let expected = [2.4, 0.7];
         let scores = ScoreMatrix::new(expected[0], expected[1], -0.05);
         let forecast = Forecast { expected, scores };
-        let markets = serde_json::to_value(Markets::of(&forecast)).unwrap();
+        let markets = serde_json::to_value(Markets::new(&forecast)).unwrap();
         assert_eq!(markets["match_result"]["predicted"], "H");
         let [home, draw, away] = ["prob_home", "prob_draw", "prob_away"]
             .map(|name| markets["match_result"][name].as_f64().unwrap());
@@ -321,7 +321,7 @@ mod tests {
         assert!(home > 70.0 && markets["draw_no_bet"]["prob_home"].as_f64().unwrap() > home);
         assert_eq!(markets["score"]["most_likely"], "2-0");
         assert!(markets["corners"]["prob_over_95"].is_null());
-        let recommended = Recommendations::of(&forecast);
+        let recommended = Recommendations::new(&forecast);
         assert!(recommended.is_recommended() && recommended.bet_favorite);
         assert_eq!(recommended.favorite, "H");
         assert!((confidence(&forecast) * 100.0 - home).abs() < 0.06);

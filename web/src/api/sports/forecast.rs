@@ -30,16 +30,16 @@ pub(super) struct Forecast {
 }
 
 impl Forecast {
-    pub(super) fn of(record: &MatchRecord, sport_stats: &SportStats) -> Option<Self> {
-        let before = record.brief.status == Status::NotStarted;
+    pub(super) fn new(record: &MatchRecord, sport_stats: &SportStats) -> Option<Self> {
+        let before = record.summary.status == Status::NotStarted;
         let consensus = before.then(|| Self::of_odds(record)).flatten();
         consensus.or_else(|| {
             let table = &sport_stats.table;
-            let expected = table.expected(record.brief.id);
+            let expected = table.expected(record.summary.id);
             // Without earlier results of its sides, a result could not be predicted.
-            let chance = || match rating::result(&record.brief) {
+            let chance = || match rating::result(&record.summary) {
                 Some(_) => None,
-                None => table.chance(record.brief.sides?),
+                None => table.chance(record.summary.sides?),
             };
             expected.or_else(chance).map(Self::of_elo)
         })
@@ -78,7 +78,7 @@ impl Forecast {
 
     /// The favourite's id.
     pub(super) fn winner_id(&self, record: &MatchRecord) -> Option<Key> {
-        record.brief.sides?.get(self.winner()).copied()
+        record.summary.sides?.get(self.winner()).copied()
     }
 }
 

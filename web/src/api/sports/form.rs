@@ -62,25 +62,25 @@ pub(super) struct Report {
 }
 
 impl Report {
-    pub(super) fn of(api: &Api, record: &MatchRecord) -> Self {
-        let sides = record.brief.sides;
+    pub(super) fn new(api: &Api, record: &MatchRecord) -> Self {
+        let sides = record.summary.sides;
         let results = sides.map(|sides| sides.map(|side| meetings::results(api, record, side)));
         let results = results.unwrap_or_default();
         let record =
             sides.map(|[_, away]| query::HeadToHead::against(away, &results[0], DecidedBy::Winner));
         Self {
-            head_to_head: HeadToHead::of(&record.unwrap_or_default()),
-            forms: results.each_ref().map(|results| TeamForm::of(results)),
+            head_to_head: HeadToHead::new(&record.unwrap_or_default()),
+            forms: results.each_ref().map(|results| TeamForm::new(results)),
             results,
         }
     }
 }
 
 impl HeadToHead {
-    fn of(record: &query::HeadToHead) -> Self {
+    fn new(record: &query::HeadToHead) -> Self {
         let [home_goals, away_goals] = record.goals;
         let recent = record.meetings.iter().take(FORM).map(|side_match| Meeting {
-            date: side_match.brief.start_text(time::offset),
+            date: side_match.summary.start_text(time::offset),
             winner: side_match.won().map(|won| if won { "home" } else { "away" }),
             home_goals: side_match.score().map(|score| score[0]),
             away_goals: side_match.score().map(|score| score[1]),
@@ -98,7 +98,7 @@ impl HeadToHead {
 }
 
 impl TeamForm {
-    fn of(results: &[SideMatch]) -> Self {
+    fn new(results: &[SideMatch]) -> Self {
         let last = &results[..results.len().min(FORM)];
         let form: String = last.iter().filter_map(letter).collect();
         let points = form.chars().map(|letter| match letter {
@@ -111,24 +111,24 @@ impl TeamForm {
             points,
             points_per_game: ratio(count(points), last.len()),
             form_string: form,
-            home: PlaceForm::of(last.iter().filter(|side_match| side_match.was_home())),
-            away: PlaceForm::of(last.iter().filter(|side_match| !side_match.was_home())),
+            home: PlaceForm::new(last.iter().filter(|side_match| side_match.was_home())),
+            away: PlaceForm::new(last.iter().filter(|side_match| !side_match.was_home())),
         }
     }
 }
 
 impl PlaceForm {
-    fn of<'a>(results: impl Iterator<Item = &'a SideMatch>) -> Self {
-        let mut own = Self::default();
+    fn new<'a>(results: impl Iterator<Item = &'a SideMatch>) -> Self {
+        let mut form = Self::default();
         for side_match in results {
-            own.matches += 1;
-            own.wins += usize::from(side_match.won() == Some(true));
-            own.losses += usize::from(side_match.won() == Some(false));
+            form.matches += 1;
+            form.wins += usize::from(side_match.won() == Some(true));
+            form.losses += usize::from(side_match.won() == Some(false));
             let [scored, conceded] = side_match.score().unwrap_or_default();
-            own.goals_scored = own.goals_scored.saturating_add(scored);
-            own.goals_conceded = own.goals_conceded.saturating_add(conceded);
+            form.goals_scored = form.goals_scored.saturating_add(scored);
+            form.goals_conceded = form.goals_conceded.saturating_add(conceded);
         }
-        own
+        form
     }
 }
 

@@ -66,7 +66,7 @@ pub(super) async fn leagues(request: &ApiRequest, sport: Sport) -> ApiResult {
     let mut leagues = of_kind(request, sport, EntityKind::Competition);
     leagues.retain(|league| all || is_active(league));
     leagues.sort_by_key(|it| Reverse(edition(it).map(|edition| edition.matches)));
-    request.page_of(CacheControl::LIST, &leagues, |it| LeagueRow::of(it, is_active(it)))
+    request.page_of(CacheControl::LIST, &leagues, |it| LeagueRow::new(it, is_active(it)))
 }
 
 /// One league or tournament.
@@ -74,7 +74,7 @@ pub(super) async fn league(request: &ApiRequest, sport: Sport) -> ApiResult {
     let sport_stats = request.sport_stats(sport).await?;
     let league = request.entity(EntityKind::Competition, sport)?;
     let active = sport_stats.edition(league.id).is_none_or(|it| it.is_active(clock::now()));
-    request.answer(CacheControl::REFERENCE, &LeagueRow::of(&league, active))
+    request.answer(CacheControl::REFERENCE, &LeagueRow::new(&league, active))
 }
 
 /// Teams, the strongest first; those without a result last, by name.
@@ -82,7 +82,7 @@ pub(super) async fn teams(request: &ApiRequest, sport: Sport) -> ApiResult {
     let sport_stats = request.sport_stats(sport).await?;
     let mut teams = of_kind(request, sport, side_kind(sport));
     teams.sort_by_key(|team| sport_stats.position(team.id).unwrap_or(usize::MAX));
-    request.page_of(CacheControl::LIST, &teams, |team| TeamRow::of(team, &sport_stats))
+    request.page_of(CacheControl::LIST, &teams, |team| TeamRow::new(team, &sport_stats))
 }
 
 /// The teams or players of a sport, by name, in the sport's own shape.
@@ -112,19 +112,19 @@ pub(super) fn people(request: &ApiRequest, sport: Sport, kind: EntityKind) -> Ap
     let teams = IdFilter::read(&request.params, "team")?;
     let mut people = of_kind(request, sport, kind);
     people.retain(|person| teams.passes(person.parent));
-    request.page_of(CacheControl::REFERENCE, &people, |it| PersonRow::of(&request.api, it))
+    request.page_of(CacheControl::REFERENCE, &people, |it| PersonRow::new(&request.api, it))
 }
 
 /// One person.
 pub(super) fn person(request: &ApiRequest, sport: Sport, kind: EntityKind) -> ApiResult {
     let person = request.entity(kind, sport)?;
-    request.answer(CacheControl::REFERENCE, &PersonRow::of(&request.api, &person))
+    request.answer(CacheControl::REFERENCE, &PersonRow::new(&request.api, &person))
 }
 
 /// Entities that have only a name.
 pub(super) fn named(request: &ApiRequest, sport: Sport, kind: EntityKind) -> ApiResult {
-    request.page_of(CacheControl::REFERENCE, &of_kind(request, sport, kind), |it| {
-        NamedRow::of_entity(it)
+    request.page_of(CacheControl::REFERENCE, &of_kind(request, sport, kind), |entity| {
+        NamedRow::of_entity(entity)
     })
 }
 

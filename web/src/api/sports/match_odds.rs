@@ -100,7 +100,7 @@ pub(super) enum IdName {
 }
 
 impl IdName {
-    pub(super) fn of(sport: Sport) -> Self {
+    pub(super) fn new(sport: Sport) -> Self {
         match sport {
             Sport::Basketball => Self::Event,
             Sport::Football
@@ -116,18 +116,18 @@ impl IdName {
 }
 
 impl StickOdds {
-    pub(super) fn of(record: &MatchRecord, movements: &Movements) -> Self {
+    pub(super) fn new(record: &MatchRecord, movements: &Movements) -> Self {
         let (source, books) = price::offered(price::winner(record));
         let [home, away] = shape::side_names(record);
-        let id = record.brief.id;
-        let name = IdName::of(record.brief.sport);
+        let id = record.summary.id;
+        let name = IdName::new(record.summary.sport);
         let bookmakers: Vec<_> =
             books.iter().map(|(slug, prices)| book(record, slug, prices, movements)).collect();
         Self {
             event_id: (name == IdName::Event).then_some(id),
             match_id: (name == IdName::Match).then_some(id),
             event_date: shape::start(record),
-            players: (record.brief.sport == Sport::Darts)
+            players: (record.summary.sport == Sport::Darts)
                 .then(|| PlayerNames { player1_name: home.clone(), player2_name: away.clone() }),
             home_team_name: home,
             away_team_name: away,
@@ -145,21 +145,21 @@ fn book(
     prices: &[&PriceRecord],
     movements: &Movements,
 ) -> StickBook {
-    let own = WinnerPrices { match_id: record.brief.id, prices, movements };
+    let winner_prices = WinnerPrices { match_id: record.summary.id, prices, movements };
     StickBook {
         bookmaker: price::book_name(slug),
         bookmaker_slug: slug.to_owned(),
-        odds_home: own.odds(price::FIRST),
-        odds_draw: own.odds(price::DRAW),
-        odds_away: own.odds(price::SECOND),
-        movement_home: own.movement(price::FIRST),
-        movement_draw: own.movement(price::DRAW),
-        movement_away: own.movement(price::SECOND),
-        players: (record.brief.sport == Sport::Darts).then(|| PlayerOdds {
-            odds_player1: own.odds(price::FIRST),
-            odds_player2: own.odds(price::SECOND),
-            movement_player1: own.movement(price::FIRST),
-            movement_player2: own.movement(price::SECOND),
+        odds_home: winner_prices.odds(price::FIRST),
+        odds_draw: winner_prices.odds(price::DRAW),
+        odds_away: winner_prices.odds(price::SECOND),
+        movement_home: winner_prices.movement(price::FIRST),
+        movement_draw: winner_prices.movement(price::DRAW),
+        movement_away: winner_prices.movement(price::SECOND),
+        players: (record.summary.sport == Sport::Darts).then(|| PlayerOdds {
+            odds_player1: winner_prices.odds(price::FIRST),
+            odds_player2: winner_prices.odds(price::SECOND),
+            movement_player1: winner_prices.movement(price::FIRST),
+            movement_player2: winner_prices.movement(price::SECOND),
         }),
         updated_at: price::updated(prices),
     }
@@ -189,7 +189,7 @@ fn market(
             selections.push(&price.outcome);
         }
     }
-    selections.sort_by_key(|outcome| ORDER.iter().position(|known| known == outcome));
+    selections.sort_by_key(|outcome| ORDER.iter().position(|listed| listed == outcome));
     let (market_kind, market_family) = kinds(kind, selections.contains(&"draw"));
     let prices = |(slug, prices): (&&str, &Vec<&PriceRecord>)| StickPrices {
         bookmaker: price::book_name(slug),
@@ -226,6 +226,6 @@ fn selection(
     price: &PriceRecord,
     movements: &Movements,
 ) -> Option<(String, Price)> {
-    let movement = movements.get(&price.id(record.brief.id)).copied();
+    let movement = movements.get(&price.id(record.summary.id)).copied();
     Some((price.outcome.to_uppercase(), Price { price: Number(price.price?), movement }))
 }

@@ -29,7 +29,7 @@ pub(super) async fn live<T: Serialize>(
     // Dates and statuses do not apply to what is in play now.
     let filter = MatchQuery { from: None, before: None, statuses: None, ..request.filter(sport)? };
     let mut live = request.api.history.live(sport);
-    live.retain(|record| filter.selects(&record.brief));
+    live.retain(|record| filter.selects(&record.summary));
     request.page_of(CacheControl::LIVE, &live, |record| row(&request.api, record, &sport_stats))
 }
 
@@ -50,15 +50,15 @@ pub(super) async fn part<T: Serialize>(
     request: &ApiRequest,
     sport: Sport,
     cache: CacheControl,
-    of: impl Fn(&Api, &MatchRecord) -> T,
+    to_part: impl Fn(&Api, &MatchRecord) -> T,
 ) -> ApiResult {
     let record = request.record(sport).await?;
-    request.answer(cache, &of(&request.api, &record))
+    request.answer(cache, &to_part(&request.api, &record))
 }
 
 /// The odds of one match, in the shape of all sports except tennis and racing.
 pub(super) async fn odds(request: &ApiRequest, sport: Sport) -> ApiResult {
     let record = request.record(sport).await?;
-    let movements = price::movements(&request.api, record.brief.id).await?;
-    request.answer(CacheControl::ODDS, &StickOdds::of(&record, &movements))
+    let movements = price::movements(&request.api, record.summary.id).await?;
+    request.answer(CacheControl::ODDS, &StickOdds::new(&record, &movements))
 }

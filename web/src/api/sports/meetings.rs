@@ -8,6 +8,6 @@ pub(super) use history::query::SideMatch;
 
 /// The results of a side before this match, the latest first.
 pub(super) fn results(api: &Api, record: &MatchRecord, side: Key) -> Vec<SideMatch> {
-    let view = View::now(&api.history, Some(record.brief.sport));
-    query::earlier_results(&view, &record.brief, side)
+    let view = View::now(&api.history, Some(record.summary.sport));
+    query::earlier_results(&view, &record.summary, side)
 }

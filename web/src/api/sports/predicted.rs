@@ -51,7 +51,7 @@ pub(super) async fn list<T: Serialize>(
     let sport_stats = request.sport_stats(sport).await?;
     let view = View::now(&request.api.history, Some(sport));
     let found = view.find(&query);
-    let records = view.records(&query, &found.briefs).await?;
+    let records = view.records(&query, &found.summaries).await?;
     let rows = records.iter().map(|record| row(&request.api, record, &sport_stats)).collect();
     request.page(CacheControl::PREDICTIONS, found.count, rows)
 }

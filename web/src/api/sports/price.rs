@@ -95,7 +95,7 @@ pub(super) fn offered<'a>(
 
 /// The prices that can be taken; of a match that is over, the last that could.
 pub(super) fn on_offer(record: &MatchRecord) -> impl Iterator<Item = &PriceRecord> {
-    let over = record.brief.status.is_over();
+    let over = record.summary.status.is_over();
     record.prices.iter().filter(move |price| price.open || over)
 }
 
@@ -105,7 +105,7 @@ pub(super) fn winner(record: &MatchRecord) -> impl Iterator<Item = &PriceRecord>
 }
 
 /// The price of an outcome, under any of these names.
-pub(super) fn of<'a>(
+pub(super) fn find<'a>(
     prices: impl IntoIterator<Item = &'a PriceRecord>,
     outcomes: &[&str],
 ) -> Option<&'a PriceRecord> {
@@ -127,20 +127,20 @@ pub(super) struct WinnerPrices<'a> {
 impl WinnerPrices<'_> {
     /// The price of an outcome, under any of these names.
     pub(super) fn odds(&self, outcomes: &[&str]) -> Option<Number> {
-        of(self.prices.iter().copied(), outcomes)?.price.map(Number)
+        find(self.prices.iter().copied(), outcomes)?.price.map(Number)
     }
 
     /// How it last moved.
     pub(super) fn movement(&self, outcomes: &[&str]) -> Option<Movement> {
-        let price = of(self.prices.iter().copied(), outcomes)?;
+        let price = find(self.prices.iter().copied(), outcomes)?;
         self.movements.get(&price.id(self.match_id)).copied()
     }
 }
 
 /// The consensus on the winner: first side, draw, second side.
 pub(in crate::api) fn consensus(record: &MatchRecord) -> [Option<Decimal>; 3] {
-    let own = || winner(record).filter(|price| *price.bookmaker == *CONSENSUS);
-    [FIRST, DRAW, SECOND].map(|outcomes| of(own(), outcomes)?.price)
+    let winner_price = || winner(record).filter(|price| *price.bookmaker == *CONSENSUS);
+    [FIRST, DRAW, SECOND].map(|outcomes| find(winner_price(), outcomes)?.price)
 }
 
 /// The time of the newest of these prices.

@@ -35,7 +35,7 @@ pub(super) const TOLERATED: &[&str] = &["date", "full", "ordering", "tz"];
 
 /// The parameters of an endpoint.
 pub(super) const fn spec(params: &'static [Param]) -> Spec {
-    Spec { aliases: ALIASES, tolerated: TOLERATED, ..Spec::of(params) }
+    Spec { aliases: ALIASES, tolerated: TOLERATED, ..Spec::new(params) }
 }
 
 /// The parameters of an endpoint without its own.
@@ -68,7 +68,7 @@ pub(super) struct SportsCaches {
 impl ApiRequest {
     /// The statistics over all matches of a sport.
     pub(super) async fn sport_stats(&self, sport: Sport) -> Result<Arc<SportStats>, ApiError> {
-        self.extension::<SportsCaches>()?.sport_stats.of(&self.api, sport).await
+        self.extension::<SportsCaches>()?.sport_stats.load(&self.api, sport).await
     }
 
     /// All races.
@@ -128,7 +128,7 @@ impl ApiRequest {
     ) -> ApiResult {
         let view = View::now(&self.api.history, filter.sport);
         let (filter, found) = self.find_page(&view, filter.clone())?;
-        let records = view.records(&filter, &found.briefs).await?;
+        let records = view.records(&filter, &found.summaries).await?;
         let rows = records.iter().map(|record| row(record)).collect();
         self.match_page(&filter, &found, rows)
     }
@@ -136,7 +136,7 @@ impl ApiRequest {
     /// The match in the path, which must be of this sport.
     pub(super) async fn record(&self, sport: Sport) -> Result<Arc<MatchRecord>, ApiError> {
         let record = self.api.record(self.id()?).await?;
-        record.filter(|record| record.brief.sport == sport).ok_or(ApiError::NotFound)
+        record.filter(|record| record.summary.sport == sport).ok_or(ApiError::NotFound)
     }
 
     /// The entity in the path, which must be of this sport.

@@ -87,7 +87,7 @@ pub(super) struct PersonRow {
 }
 
 impl NamedRow {
-    pub(super) fn of(named: &EntityRef) -> Self {
+    pub(super) fn new(named: &EntityRef) -> Self {
         Self { id: named.id, name: named.name.to_string() }
     }
 
@@ -97,8 +97,8 @@ impl NamedRow {
 }
 
 impl LeagueBrief {
-    pub(super) fn of(record: &MatchRecord) -> Option<Self> {
-        let NamedRow { id, name } = NamedRow::of(record.names.competition.as_ref()?);
+    pub(super) fn new(record: &MatchRecord) -> Option<Self> {
+        let NamedRow { id, name } = NamedRow::new(record.names.competition.as_ref()?);
         Some(Self { id, name, country: country_name(record.names.country.as_ref()) })
     }
 }
@@ -111,7 +111,7 @@ impl TeamBrief {
         sport_stats: &SportStats,
     ) -> [Option<Self>; 2] {
         let team = |named: &EntityRef| {
-            let country = entity_of(api, record.brief.sport, named.id);
+            let country = entity_of(api, record.summary.sport, named.id);
             let country = country.and_then(|entity| entity.country.clone());
             Self {
                 id: named.id,
@@ -126,7 +126,7 @@ impl TeamBrief {
 }
 
 impl LeagueRow {
-    pub(super) fn of(entity: &Entity, active: bool) -> Self {
+    pub(super) fn new(entity: &Entity, active: bool) -> Self {
         let NamedRow { id, name } = NamedRow::of_entity(entity);
         let country = entity.country.as_ref();
         Self {
@@ -140,7 +140,7 @@ impl LeagueRow {
 }
 
 impl TeamRow {
-    pub(super) fn of(entity: &Entity, sport_stats: &SportStats) -> Self {
+    pub(super) fn new(entity: &Entity, sport_stats: &SportStats) -> Self {
         let NamedRow { id, name } = NamedRow::of_entity(entity);
         let rated = sport_stats.table.get(id);
         let elo_rating = sport_stats.elo(id);
@@ -160,7 +160,7 @@ impl TeamRow {
 }
 
 impl PersonRow {
-    pub(super) fn of(api: &Api, entity: &Entity) -> Self {
+    pub(super) fn new(api: &Api, entity: &Entity) -> Self {
         let NamedRow { id, name } = NamedRow::of_entity(entity);
         let text = |key: &str| match entity.about.get(key)? {
             serde_json::Value::String(text) => Some(text.clone()),
@@ -183,8 +183,8 @@ impl PersonRow {
 }
 
 /// Both sides of a match in a public shape, if known.
-pub(super) fn both<T>(record: &MatchRecord, of: impl Fn(&EntityRef) -> T) -> [Option<T>; 2] {
-    let both = record.names.sides.as_ref().map(|sides| sides.each_ref().map(of));
+pub(super) fn both<T>(record: &MatchRecord, convert: impl Fn(&EntityRef) -> T) -> [Option<T>; 2] {
+    let both = record.names.sides.as_ref().map(|sides| sides.each_ref().map(convert));
     both.map_or([None, None], |both| both.map(Some))
 }
 
@@ -215,7 +215,7 @@ pub(super) fn country_name(country: Option<&Arc<str>>) -> String {
 
 /// When a match begins.
 pub(super) fn start(record: &MatchRecord) -> Option<String> {
-    record.brief.start_text(time::offset)
+    record.summary.start_text(time::offset)
 }
 
 /// One number of a pair.

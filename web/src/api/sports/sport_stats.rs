@@ -59,20 +59,20 @@ pub(super) struct Edition {
 
 impl SportStatsCache {
     /// The statistics of a sport, at most a few seconds old.
-    pub(super) async fn of(&self, api: &Api, sport: Sport) -> Result<Arc<SportStats>, ApiError> {
-        let place = Sport::ALL.iter().position(|known| *known == sport);
-        let Some(place) = place.and_then(|place| self.sports.get(place)) else {
+    pub(super) async fn load(&self, api: &Api, sport: Sport) -> Result<Arc<SportStats>, ApiError> {
+        let index = Sport::ALL.iter().position(|it| *it == sport);
+        let Some(slot) = index.and_then(|index| self.sports.get(index)) else {
             return Err(ApiError::Internal);
         };
-        let mut known = place.lock().await;
+        let mut cached = slot.lock().await;
         let now = clock::now();
-        if let Some((at, sport_stats)) = &*known
+        if let Some((at, sport_stats)) = &*cached
             && (*at..at.saturating_add(FRESH)).contains(&now)
         {
             return Ok(Arc::clone(sport_stats));
         }
         let sport_stats = work::for_all(SportStats::before(&api.history, sport, None)).await?;
-        *known = Some((now, Arc::clone(&sport_stats)));
+        *cached = Some((now, Arc::clone(&sport_stats)));
         Ok(sport_stats)
     }
 }
@@ -98,27 +98,27 @@ impl SportStats {
         let computing = work::run_blocking(Pool::Blocking, move || {
             let found = history.find(&filter);
             let has_circuits = filter.sport == Some(Sport::Tennis);
-            let mut known = HashMap::new();
+            let mut cached = HashMap::new();
             let circuit = |competition: Key| {
-                let found = known.entry(competition);
+                let found = cached.entry(competition);
                 *found.or_insert_with(|| has_circuits.then(|| circuit(&history, competition))?)
             };
-            Self::of(found.briefs.iter().map(AsRef::as_ref), circuit)
+            Self::new(found.summaries.iter().map(AsRef::as_ref), circuit)
         });
         Ok(Arc::new(computing.await?))
     }
 
-    /// `briefs` are ordered by start.
-    fn of<'a>(
-        briefs: impl Iterator<Item = &'a MatchSummary> + Clone,
+    /// `matches` are ordered by start.
+    fn new<'a>(
+        matches: impl Iterator<Item = &'a MatchSummary> + Clone,
         mut circuit: impl FnMut(Key) -> Option<&'static str>,
     ) -> Self {
-        let mut sport_stats = Self { table: RatingTable::of(briefs.clone()), ..Self::default() };
-        for brief in briefs.clone().filter(|brief| brief.status.has_result()) {
-            if let Some(circuit) = brief.competition.and_then(&mut circuit) {
+        let mut sport_stats = Self { table: RatingTable::new(matches.clone()), ..Self::default() };
+        for summary in matches.clone().filter(|summary| summary.status.has_result()) {
+            if let Some(circuit) = summary.competition.and_then(&mut circuit) {
                 sport_stats
                     .circuits
-                    .extend(brief.sides.into_iter().flatten().map(|it| (it, circuit)));
+                    .extend(summary.sides.into_iter().flatten().map(|it| (it, circuit)));
             }
         }
         let mut ranked: HashMap<Option<&str>, usize> = HashMap::new();
@@ -127,9 +127,9 @@ impl SportStats {
             *position += 1;
             sport_stats.positions.insert(side, *position);
         }
-        for brief in briefs {
-            if let (Some(competition), Some(start)) = (brief.competition, brief.start) {
-                let open = !brief.status.is_over();
+        for summary in matches {
+            if let (Some(competition), Some(start)) = (summary.competition, summary.start) {
+                let open = !summary.status.is_over();
                 let new = Edition { first: start, last: start, matches: 0, open: false };
                 let edition = sport_stats.editions.entry(competition).or_insert(new);
                 if start - edition.last > PAUSE {

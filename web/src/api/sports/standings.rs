@@ -27,12 +27,12 @@ pub(super) fn table<T: Serialize>(
     had_overtime: fn(&MatchSummary) -> bool,
     table: impl Fn(&Api, Key, Vec<StandingsRow>) -> T,
 ) -> ApiResult {
-    let (league, lines) = of(request, sport, league, had_overtime)?;
+    let (league, lines) = league_standings(request, sport, league, had_overtime)?;
     request.answer(CacheControl::LIST, &table(&request.api, league, lines))
 }
 
 /// The requested league and its rows, unordered: of the latest season, or of the requested one.
-fn of(
+fn league_standings(
     request: &ApiRequest,
     sport: Sport,
     league: Option<Key>,
@@ -41,8 +41,8 @@ fn of(
     let missing =
         || ApiError::BadParameter("league is to be given: the id of a league.".to_owned());
     let league = league.or(request.params.id("league")?).ok_or_else(missing)?;
-    let known = request.api.history.entity(EntityKind::Competition, league);
-    known.filter(|known| known.sport == sport).ok_or(ApiError::NotFound)?;
+    let league_entity = request.api.history.entity(EntityKind::Competition, league);
+    league_entity.filter(|league_entity| league_entity.sport == sport).ok_or(ApiError::NotFound)?;
     let filter = MatchQuery {
         competition: Some(league),
         season: request.params.id("season")?,

@@ -43,23 +43,23 @@ pub(super) struct TeamPrediction {
 }
 
 impl TeamPrediction {
-    pub(super) fn of(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
-        let sport = record.brief.sport;
-        let name = IdName::of(sport);
-        let forecast = Forecast::of(record, sport_stats);
+    pub(super) fn new(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
+        let sport = record.summary.sport;
+        let name = IdName::new(sport);
+        let forecast = Forecast::new(record, sport_stats);
         let [home_team, away_team] = TeamBrief::both(api, record, sport_stats);
-        let id = record.brief.id;
+        let id = record.summary.id;
         let predicted = forecast.and_then(|it| it.winner_id(record));
         let actual = winner_id(record);
         Self {
             id,
             event_id: (name == IdName::Event).then_some(id),
             match_id: (name == IdName::Match).then_some(id),
-            league: LeagueBrief::of(record),
+            league: LeagueBrief::new(record),
             home_team,
             away_team,
             event_date: shape::start(record),
-            status: record.brief.status.word(Vocabulary::Sport(sport)),
+            status: record.summary.status.word(Vocabulary::Sport(sport)),
             home_win_prob: forecast.map(|it| rounded(it.first)),
             draw_prob: forecast.and_then(|it| it.draw).map(rounded),
             away_win_prob: forecast.map(|it| rounded(it.second)),
@@ -67,13 +67,13 @@ impl TeamPrediction {
             confidence: forecast.map(|it| rounded(it.confidence())),
             model: forecast.map(|it| it.model),
             actual_winner_id: actual,
-            was_winner_correct: predicted.zip(actual).map(|(own, actual)| own == actual),
+            was_winner_correct: predicted.zip(actual).map(|(expected, actual)| expected == actual),
         }
     }
 }
 
 /// The winner.
 pub(super) fn winner_id(record: &MatchRecord) -> Option<Key> {
-    let winner = rating::winner(&record.brief)?;
-    record.brief.sides?.get(usize::from(winner)).copied()
+    let winner = rating::winner(&record.summary)?;
+    record.summary.sides?.get(usize::from(winner)).copied()
 }

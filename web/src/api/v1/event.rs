@@ -265,31 +265,31 @@ pub(super) struct EventSource<'a> {
 impl Event {
     pub(super) fn new(query: &V1Query<'_>, source: EventSource<'_>) -> Self {
         let EventSource { record, odds, league, season, is_fresh, now } = source;
-        let MatchRecord { brief, names, .. } = record;
+        let MatchRecord { summary, names, .. } = record;
         let team = |side: usize| names.sides.as_ref().map(|sides| sides[side].name.to_string());
-        let coach = |side: usize| Some(Coach::of(query.api, names.coaches[side].as_ref()?));
+        let coach = |side: usize| Some(Coach::new(query.api, names.coaches[side].as_ref()?));
         let football = record.play.football();
-        let score = regulation(brief);
-        let expected = |side: usize| brief.expected_goals.map(|both| both[side].goals());
-        let (is_over, is_live) = (brief.status.is_over(), brief.status.is_live());
+        let score = regulation(summary);
+        let expected = |side: usize| summary.expected_goals.map(|both| both[side].goals());
+        let (is_over, is_live) = (summary.status.is_over(), summary.status.is_live());
         Self {
-            id: brief.id,
+            id: summary.id,
             league,
             season,
             home_team: team(0),
             away_team: team(1),
-            event_date: query.start(brief),
-            day_only: brief.day_only,
-            round_number: brief.round,
-            round_name: brief.round_name.as_deref().unwrap_or_default().to_owned(),
-            group_name: brief.group.as_deref().map(ToOwned::to_owned),
-            status: brief.status.word(Vocabulary::Football),
+            event_date: query.start(summary),
+            day_only: summary.day_only,
+            round_number: summary.round,
+            round_name: summary.round_name.as_deref().unwrap_or_default().to_owned(),
+            group_name: summary.group.as_deref().map(ToOwned::to_owned),
+            status: summary.status.word(Vocabulary::Football),
             home_score: score.map(|score| score[0]),
             away_score: score.map(|score| score[1]),
-            home_score_ht: brief.half_time.map(|goals| goals[0]),
-            away_score_ht: brief.half_time.map(|goals| goals[1]),
+            home_score_ht: summary.half_time.map(|goals| goals[0]),
+            away_score_ht: summary.half_time.map(|goals| goals[1]),
             current_minute: current_minute(record, is_fresh, now),
-            period: brief.status.period(),
+            period: summary.status.period(),
             odds_home: odds.home_win,
             odds_draw: odds.draw,
             odds_away: odds.away_win,
@@ -305,19 +305,19 @@ impl Event {
             actual_away_xg: expected(1).filter(|_| is_over),
             home_xg_live: expected(0).filter(|_| is_live),
             away_xg_live: expected(1).filter(|_| is_live),
-            penalty_shootout: brief.penalties.map(Sides::from),
-            extra_time_score: brief.extra_time.map(Sides::from),
+            penalty_shootout: summary.penalties.map(Sides::from),
+            extra_time_score: summary.extra_time.map(Sides::from),
             is_local_derby: None,
-            is_neutral_ground: brief.neutral,
+            is_neutral_ground: summary.neutral,
             travel_distance_km: None,
-            weather_code: brief.weather.map(|it| it.code),
-            wind_speed: brief.weather.map(|it| f64::from(it.wind_speed)),
-            temperature_c: brief.weather.map(|it| it.temperature_c),
+            weather_code: summary.weather.map(|it| it.code),
+            wind_speed: summary.weather.map(|it| f64::from(it.wind_speed)),
+            temperature_c: summary.weather.map(|it| it.temperature_c),
             pitch_condition: None,
-            attendance: brief.attendance,
+            attendance: summary.attendance,
             live_websocket: is_fresh && !is_over,
-            live_stats: LiveStats::of(record).map(Box::new),
-            sr_stats: football.and_then(Pressures::of),
+            live_stats: LiveStats::new(record).map(Box::new),
+            sr_stats: football.and_then(Pressures::new),
             jerseys: None,
             venue: Venue::of_match(query.api, names),
             incidents: football.map(incidents).unwrap_or_default(),
@@ -333,7 +333,7 @@ impl EventRow {
     pub(super) fn new(api: &Api, event: Event, record: &MatchRecord) -> Self {
         let team = |side: usize| {
             let EntityRef { id, name } = &record.names.sides.as_ref()?[side];
-            TeamBrief::of(api, *id).or_else(|| {
+            TeamBrief::new(api, *id).or_else(|| {
                 let name = name.to_string();
                 Some(TeamBrief { id: *id, short_name: name.clone(), name })
             })
@@ -344,20 +344,20 @@ impl EventRow {
 
 impl TeamBrief {
     /// `None` if nothing has this id.
-    pub(super) fn of(api: &Api, id: Key) -> Option<Self> {
+    pub(super) fn new(api: &Api, id: Key) -> Option<Self> {
         let team = api.history.entity(EntityKind::Team, id)?;
         Some(Self { id, short_name: teams::short_name(&team), name: team.name.to_string() })
     }
 }
 
 impl Coach {
-    fn of(api: &Api, coach: &EntityRef) -> Self {
-        let known = api.history.entity(EntityKind::Manager, coach.id);
+    fn new(api: &Api, coach: &EntityRef) -> Self {
+        let entity = api.history.entity(EntityKind::Manager, coach.id);
         Self {
             id: coach.id,
             name: coach.name.to_string(),
             short_name: short_name(&coach.name),
-            country: country::name_or_empty(known.and_then(|it| it.country.clone()).as_deref()),
+            country: country::name_or_empty(entity.and_then(|it| it.country.clone()).as_deref()),
             profile: "",
             preferred_formation: String::new(),
             pressing_intensity: None,
@@ -368,7 +368,7 @@ impl Coach {
 }
 
 impl Pressures {
-    fn of(football: &FootballRecord) -> Option<Self> {
+    fn new(football: &FootballRecord) -> Option<Self> {
         let [home, away] = &football.counters();
         let both = |name: &str| Some(BothSides { home: *home.get(name)?, away: *away.get(name)? });
         let shares = |name: &str| {
@@ -395,9 +395,9 @@ fn incidents(football: &FootballRecord) -> Vec<Incident> {
 
 /// The minute as everywhere while the match is in play, and the last one of a finished match.
 fn current_minute(record: &MatchRecord, is_fresh: bool, now: Micros) -> Option<u32> {
-    let brief = &record.brief;
-    match brief.status {
-        Status::Finished if brief.extra_time.is_some() => Some(120),
+    let summary = &record.summary;
+    match summary.status {
+        Status::Finished if summary.extra_time.is_some() => Some(120),
         Status::Finished => Some(90),
         status => minute(record.play.football().filter(|_| is_fresh)?.clock?, status, now),
     }
@@ -415,11 +415,11 @@ mod tests {
             [("ball_possession".into(), 49), ("attacks".into(), 30)].into(),
         ];
         let football = FootballRecord { stats, ..FootballRecord::default() };
-        let json = serde_json::to_value(Pressures::of(&football)).expect("it is JSON");
+        let json = serde_json::to_value(Pressures::new(&football)).expect("it is JSON");
         assert_eq!(json["possession"], serde_json::json!({"home": 51, "away": 49}));
         assert_eq!(json["attack_pct"], serde_json::json!({"home": 67, "away": 33}));
         assert_eq!(json["dangerous_attack"], serde_json::Value::Null);
-        assert!(Pressures::of(&FootballRecord::default()).is_none());
+        assert!(Pressures::new(&FootballRecord::default()).is_none());
     }
 
     #[test]
@@ -428,8 +428,9 @@ mod tests {
             let clock = Some(ClockRecord { at: 0, second: 17 * 60 + 58, running: false });
             let football = FootballRecord { clock, ..FootballRecord::default() };
             let record = testing::record(testing::MATCH, football);
-            let brief = MatchSummary { status, extra_time, ..MatchSummary::clone(&record.brief) };
-            current_minute(&MatchRecord { brief: brief.into(), ..record }, is_fresh, 0)
+            let summary =
+                MatchSummary { status, extra_time, ..MatchSummary::clone(&record.summary) };
+            current_minute(&MatchRecord { summary: summary.into(), ..record }, is_fresh, 0)
         };
         assert_eq!(at(Status::FirstHalf, None, true), Some(17));
         assert_eq!(at(Status::FirstHalf, None, false), None, "a clock that nobody moves");

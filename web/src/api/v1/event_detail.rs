@@ -101,7 +101,7 @@ impl EventDetail {
         let team = |side: usize| {
             let named = &record.names.sides.as_ref()?[side];
             Some(match history.entity(EntityKind::Team, named.id) {
-                Some(team) => TeamDetail::of(matches, &team),
+                Some(team) => TeamDetail::new(matches, &team),
                 None => TeamDetail::named(named),
             })
         };
@@ -116,8 +116,8 @@ impl EventDetail {
             Some(named) => Some(Referee::read(matches, cache, named).await?),
             None => None,
         };
-        let [home_form, away_form] = form::forms(matches, cache, &record.brief).await?;
-        let head_to_head = matches.head_to_head(&record.brief, date);
+        let [home_form, away_form] = form::forms(matches, cache, &record.summary).await?;
+        let head_to_head = matches.head_to_head(&record.summary, date);
         Ok(Self {
             home_team_obj: team(0),
             away_team_obj: team(1),
@@ -126,7 +126,7 @@ impl EventDetail {
             home_form,
             away_form,
             head_to_head: Some(head_to_head).filter(|it| it.total_matches.is_some()),
-            lineups: EventLineUps::of(record),
+            lineups: EventLineUps::new(record),
             social: Vec::new(),
             event,
         })

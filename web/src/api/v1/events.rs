@@ -44,7 +44,7 @@ async fn events(
 ) -> Result<Vec<Event>, ApiError> {
     let (api, now) = (query.api, now());
     let filter = OddsFilter {
-        matches: Some(records.iter().map(|record| record.brief.id).collect()),
+        matches: Some(records.iter().map(|record| record.summary.id).collect()),
         bookmakers: Some(vec![CONSENSUS.to_owned()]),
         ..OddsFilter::default()
     };
@@ -54,9 +54,9 @@ async fn events(
     }
     let mut leagues: HashMap<Key, Option<League>> = HashMap::new();
     let events = records.iter().map(|record| {
-        let brief = &record.brief;
-        let archived = prices.remove(&brief.id).unwrap_or_default();
-        let league = brief.competition.and_then(|id| {
+        let summary = &record.summary;
+        let archived = prices.remove(&summary.id).unwrap_or_default();
+        let league = summary.competition.and_then(|id| {
             let league = leagues.entry(id).or_insert_with(|| {
                 let league = api.history.entity(EntityKind::Competition, id)?;
                 let seasons = FootballSeasons::in_view(view, Some(id));
@@ -64,13 +64,13 @@ async fn events(
             });
             league.as_ref()
         });
-        let season = brief.season.and_then(|id| api.history.entity(EntityKind::Season, id));
+        let season = summary.season.and_then(|id| api.history.entity(EntityKind::Season, id));
         let source = EventSource {
             record,
-            odds: MainOdds::of(record, &quote::consensus(record, archived)),
+            odds: MainOdds::new(record, &quote::consensus(record, archived)),
             league: league.map(|league| league.row.clone()),
             season: league.zip(season).map(|(league, it)| league.seasons.season(api, &it)),
-            is_fresh: view.fresh(brief.id).is_some(),
+            is_fresh: view.fresh(summary.id).is_some(),
             now,
         };
         Event::new(query, source)
@@ -88,7 +88,7 @@ struct League {
 pub(super) async fn page(query: &V1Query<'_>, list: &MatchQuery) -> ApiResult {
     let view = View::now(&query.api.history, Some(Sport::Football));
     let found = view.find(list);
-    let ids: Vec<_> = found.briefs.iter().map(|brief| brief.id).collect();
+    let ids: Vec<_> = found.summaries.iter().map(|summary| summary.id).collect();
     let records = view.records_without_detail(list, &ids).await?;
     query.page(CacheControl::LIST, found.count, rows(query, &view, &records).await?)
 }
@@ -173,7 +173,7 @@ async fn live(request: &ApiRequest) -> ApiResult {
     let query = V1Query::windows(request)?;
     let (list, window) = (query.matches()?, query.window());
     let mut all = request.api.history.live(Sport::Football);
-    all.retain(|record| list.selects(&record.brief));
+    all.retain(|record| list.selects(&record.summary));
     let page_records: Vec<_> = all.iter().skip(window.offset).take(window.limit).cloned().collect();
     let view = View::now(&request.api.history, Some(Sport::Football));
     let rows = rows(&query, &view, &page_records).await?;
@@ -184,10 +184,10 @@ async fn one(request: &ApiRequest) -> ApiResult {
     let query = V1Query::windows(request)?;
     let (id, history) = (request.id()?, &request.api.history);
     let (source, status) = match history.current(id) {
-        Some(record) => (ResponseSource::Fresh(Arc::clone(&record)), record.brief.status),
+        Some(record) => (ResponseSource::Fresh(Arc::clone(&record)), record.summary.status),
         None => {
-            let brief = history.brief(id).ok_or(ApiError::NotFound)?;
-            (ResponseSource::Archived(Arc::clone(&brief)), brief.status)
+            let summary = history.summary(id).ok_or(ApiError::NotFound)?;
+            (ResponseSource::Archived(Arc::clone(&summary)), summary.status)
         }
     };
     let cache: &ResponseCache = request.extension()?;
@@ -210,7 +210,7 @@ async fn detail(
     id: Key,
 ) -> Result<EventDetail, ApiError> {
     let fresh = match source {
-        ResponseSource::Fresh(record) if record.brief.sport == Sport::Football => Some(record),
+        ResponseSource::Fresh(record) if record.summary.sport == Sport::Football => Some(record),
         ResponseSource::Fresh(_) => return Err(ApiError::NotFound),
         ResponseSource::Archived(_) | ResponseSource::Reader(_) => None,
     };
@@ -221,6 +221,6 @@ async fn detail(
     };
     let records = [record];
     let event = events(query, &matches, &records).await?.pop().ok_or(ApiError::NotFound)?;
-    let date = |brief: &MatchSummary| query.start(brief);
+    let date = |summary: &MatchSummary| query.start(summary);
     EventDetail::new(&matches, query.request.extension()?, event, &records[0], date).await
 }

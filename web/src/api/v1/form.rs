@@ -73,24 +73,24 @@ pub(super) struct Form {
 pub(super) async fn forms(
     matches: &Matches<'_>,
     cache: &MatchStatsCache,
-    brief: &MatchSummary,
+    summary: &MatchSummary,
 ) -> Result<[Option<Form>; 2], ApiError> {
-    let Some(sides) = brief.sides else { return Ok([None, None]) };
+    let Some(sides) = summary.sides else { return Ok([None, None]) };
     let results = sides.map(|side| {
-        let mut results = earlier_results(matches, brief, side);
+        let mut results = earlier_results(matches, summary, side);
         results.retain(|it| it.score().is_some());
         results
     });
     let last = results.iter().flat_map(|results| results.iter().take(FORM));
-    let last: Vec<_> = last.map(|it| Arc::clone(&it.brief)).collect();
-    let stats = cache.of(matches, &last).await?;
-    let now = brief.start.map_or(matches.now, |start| start.min(matches.now));
-    Ok(results.map(|results| Form::of(&results, &stats, day(now))))
+    let last: Vec<_> = last.map(|it| Arc::clone(&it.summary)).collect();
+    let stats = cache.load(matches, &last).await?;
+    let now = summary.start.map_or(matches.now, |start| start.min(matches.now));
+    Ok(results.map(|results| Form::new(&results, &stats, day(now))))
 }
 
 impl Form {
     /// Of results with a score, the newest first.
-    fn of(
+    fn new(
         results: &[SideMatch],
         stats: &HashMap<Key, MatchStats>,
         calculated_at: Option<String>,
@@ -98,8 +98,8 @@ impl Form {
         let last = results.get(..results.len().min(FORM)).filter(|last| !last.is_empty())?;
         let scores: Vec<_> = last.iter().filter_map(SideMatch::score).collect();
         let at = |at_home: bool| -> Vec<_> {
-            let own = results.iter().filter(|it| it.was_home() == at_home).take(FORM);
-            own.filter_map(SideMatch::score).collect()
+            let at_venue = results.iter().filter(|it| it.was_home() == at_home).take(FORM);
+            at_venue.filter_map(SideMatch::score).collect()
         };
         let (at_home, away) = (at(true), at(false));
         let counted = Counted { last, stats };
@@ -154,7 +154,7 @@ struct Finishing {
 impl Counted<'_> {
     /// The counts of each match, and which side of it this is.
     fn sides(&self) -> impl Iterator<Item = (&MatchStats, usize)> {
-        let counts = move |it: &SideMatch| Some((self.stats.get(&it.brief.id)?, own_side(it)));
+        let counts = move |it: &SideMatch| Some((self.stats.get(&it.summary.id)?, own_side(it)));
         self.last.iter().filter_map(counts)
     }
 
@@ -180,9 +180,9 @@ impl Counted<'_> {
     }
 
     fn expected_goals(&self) -> Vec<Finishing> {
-        let finishing = self.last.iter().filter_map(|it| {
-            let (side, goals) = (own_side(it), it.score()?);
-            let expected = it.brief.expected_goals?.map(ExpectedGoals::goals);
+        let finishing = self.last.iter().filter_map(|side_match| {
+            let (side, goals) = (own_side(side_match), side_match.score()?);
+            let expected = side_match.summary.expected_goals?.map(ExpectedGoals::goals);
             Some(Finishing { goals, expected: [expected[side], expected[1 - side]] })
         });
         finishing.collect()
@@ -233,10 +233,10 @@ mod tests {
         let scores = [[1, 0], [0, 2], [2, 2], [0, 0], [3, 1], [4, 0], [0, 5]];
         let results = (0..).zip(scores).map(|(id, score)| {
             let sides = if id % 2 == 0 { [HOME, AWAY] } else { [AWAY, HOME] };
-            let mut brief = result(id, sides, score);
-            brief.expected_goals =
+            let mut summary = result(id, sides, score);
+            summary.expected_goals =
                 (id < 2).then_some([ExpectedGoals(50_000), ExpectedGoals(100_000)]);
-            SideMatch::of(Arc::new(brief), HOME).expect("it is one of the sides")
+            SideMatch::new(Arc::new(summary), HOME).expect("it is one of the sides")
         });
         let results: Vec<_> = results.collect();
         let counts = MatchStats {
@@ -248,7 +248,7 @@ mod tests {
             ..MatchStats::default()
         };
         let stats = [(0, counts.clone()), (1, counts)].into();
-        let form = Form::of(&results, &stats, None).expect("there are results");
+        let form = Form::new(&results, &stats, None).expect("there are results");
         let json = serde_json::to_value(&form).expect("it is JSON");
         let values =
             |names: &[&str]| names.iter().map(|name| json[name].clone()).collect::<Vec<_>>();
@@ -267,6 +267,6 @@ mod tests {
         let names = ["avg_shots", "duel_win_rate", "avg_pass_accuracy", "avg_team_rating"];
         assert_eq!(json!(values(&names)), json!([7.0, 0.5, 65.0, 7.0]), "{json}");
         assert!(json["avg_fouls"].is_null() && json["aerial_win_rate"].is_null(), "{json}");
-        assert_eq!(Form::of(&[], &stats, None), None);
+        assert_eq!(Form::new(&[], &stats, None), None);
     }
 }

@@ -54,13 +54,13 @@ pub(super) struct FootballSeasons {
 
 impl FootballSeasons {
     /// The seasons of one league, or of all.
-    pub(super) fn of(api: &Api, league: Option<Key>) -> Self {
+    pub(super) fn new(api: &Api, league: Option<Key>) -> Self {
         Self::in_view(&View::now(&api.history, Some(Sport::Football)), league)
     }
 
     /// The same in a view of football.
     pub(super) fn in_view(view: &View<'_>, league: Option<Key>) -> Self {
-        Self { calendar: Calendar::of(view, league, now(), CurrentSeason::OfLastMatch) }
+        Self { calendar: Calendar::new(view, league, now(), CurrentSeason::OfLastMatch) }
     }
 
     pub(super) fn league(&self, api: &Api, league: &Entity) -> LeagueRow {
@@ -145,10 +145,10 @@ fn leagues(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
     let is_country = query.is_country("country");
     let (women, name) = (query.params.flag("is_women")?, request.name_part("name"));
-    let all = football_entities(&request.api, EntityKind::Competition, |it| {
-        is_country(it.country.as_deref())
-            && women.is_none_or(|women| is_women(it) == women)
-            && name.is_in(&it.name)
+    let all = football_entities(&request.api, EntityKind::Competition, |entity| {
+        is_country(entity.country.as_deref())
+            && women.is_none_or(|women| is_women(entity) == women)
+            && name.is_in(&entity.name)
     });
     let view = View::now(&request.api.history, Some(Sport::Football));
     query.page_of(CacheControl::REFERENCE, &all, |league| {
@@ -158,7 +158,7 @@ fn leagues(request: &ApiRequest) -> ApiResult {
 
 fn league(request: &ApiRequest) -> ApiResult {
     let league = football_entity(request, EntityKind::Competition)?;
-    let row = FootballSeasons::of(&request.api, Some(league.id)).league(&request.api, &league);
+    let row = FootballSeasons::new(&request.api, Some(league.id)).league(&request.api, &league);
     request.answer(CacheControl::REFERENCE, &row)
 }
 
@@ -170,11 +170,11 @@ fn seasons(request: &ApiRequest) -> ApiResult {
         Some([league]) => Some(*league),
         _ => None,
     };
-    let known = FootballSeasons::of(&request.api, one);
-    let all = football_entities(&request.api, EntityKind::Season, |it| {
-        leagues.as_ref().is_none_or(|ids| it.parent.is_some_and(|league| ids.contains(&league)))
+    let football_seasons = FootballSeasons::new(&request.api, one);
+    let all = football_entities(&request.api, EntityKind::Season, |entity| {
+        leagues.as_ref().is_none_or(|ids| entity.parent.is_some_and(|league| ids.contains(&league)))
     });
-    let rows = all.iter().map(|season| known.season(&request.api, season));
+    let rows = all.iter().map(|season| football_seasons.season(&request.api, season));
     let rows = rows.filter(|row| {
         current.is_none_or(|current| row.is_current == current)
             && year.is_none_or(|year| row.year.map(u64::from) == Some(year))
@@ -186,6 +186,6 @@ fn season(request: &ApiRequest) -> ApiResult {
     let season = football_entity(request, EntityKind::Season)?;
     request.answer(
         CacheControl::REFERENCE,
-        &FootballSeasons::of(&request.api, season.parent).season(&request.api, &season),
+        &FootballSeasons::new(&request.api, season.parent).season(&request.api, &season),
     )
 }

@@ -70,19 +70,19 @@ struct Players {
 
 impl EventLineUps {
     /// `None` before they are known.
-    pub(super) fn of(record: &MatchRecord) -> Option<Self> {
+    pub(super) fn new(record: &MatchRecord) -> Option<Self> {
         let football = record.play.football()?;
-        let players = Players::of(record, football);
+        let players = Players::new(record, football);
         let [home, away] = football
             .line_ups
             .each_ref()
-            .map(|line_up| line_up.as_ref().map(|line_up| EventLineUp::of(line_up, &players)));
+            .map(|line_up| line_up.as_ref().map(|line_up| EventLineUp::new(line_up, &players)));
         (home.is_some() || away.is_some()).then_some(Self { confirmed: true, home, away })
     }
 }
 
 impl Players {
-    fn of(record: &MatchRecord, football: &FootballRecord) -> Self {
+    fn new(record: &MatchRecord, football: &FootballRecord) -> Self {
         let appearances = Appearance::of_record(record);
         let (mut came_on, mut went_off) = (HashMap::new(), HashMap::new());
         let standing = football.incidents.iter().filter(|it| it.retracted.is_none());
@@ -101,10 +101,10 @@ impl Players {
 }
 
 impl EventLineUp {
-    fn of(line_up: &LineUpRecord, players: &Players) -> Self {
+    fn new(line_up: &LineUpRecord, players: &Players) -> Self {
         let listed = |starter: bool| {
             let listed = line_up.players.iter().filter(move |it| it.starter == starter);
-            listed.map(|it| EventPlayer::of(it, players)).collect()
+            listed.map(|it| EventPlayer::new(it, players)).collect()
         };
         Self {
             formation: line_up.formation.as_ref().map(|it| it.to_string()),
@@ -115,7 +115,7 @@ impl EventLineUp {
 }
 
 impl EventPlayer {
-    fn of(listed: &LineUpPlayerRecord, players: &Players) -> Self {
+    fn new(listed: &LineUpPlayerRecord, players: &Players) -> Self {
         let id = listed.player.id;
         let appearance = players.appearances.get(&id);
         let count = |count: fn(&Appearance) -> u32| appearance.map(count).unwrap_or_default();
@@ -179,23 +179,23 @@ struct LineUpPlayer {
 }
 
 impl LineUp {
-    fn of(line_up: &LineUpRecord, team: Option<&EntityRef>) -> Self {
-        let of = |starter: bool| {
+    fn new(line_up: &LineUpRecord, team: Option<&EntityRef>) -> Self {
+        let listed_players = |starter: bool| {
             let players = line_up.players.iter().filter(move |it| it.starter == starter);
-            players.map(LineUpPlayer::of).collect()
+            players.map(LineUpPlayer::new).collect()
         };
         Self {
             team_id: team.map(|team| team.id),
             team_name: team.map(|team| team.name.to_string()),
             formation: line_up.formation.as_ref().map(|it| it.to_string()),
-            players: of(true),
-            substitutes: of(false),
+            players: listed_players(true),
+            substitutes: listed_players(false),
         }
     }
 }
 
 impl LineUpPlayer {
-    fn of(record: &LineUpPlayerRecord) -> Self {
+    fn new(record: &LineUpPlayerRecord) -> Self {
         Self {
             id: record.player.id,
             name: record.player.name.to_string(),
@@ -217,14 +217,14 @@ endpoints! {
 async fn line_ups(request: &ApiRequest) -> ApiResult {
     let record = football_record(&request.api, request.key("event_id")?).await?;
     let football = record.play.football().ok_or(ApiError::NotFound)?;
-    let side = |place: usize| {
-        let team = record.names.sides.as_ref().map(|sides| &sides[place]);
-        football.line_ups[place].as_ref().map(|line_up| LineUp::of(line_up, team))
+    let side = |index: usize| {
+        let team = record.names.sides.as_ref().map(|sides| &sides[index]);
+        football.line_ups[index].as_ref().map(|line_up| LineUp::new(line_up, team))
     };
     let lineups = SideLineUps { home: side(0), away: side(1) };
     if lineups.home.is_none() && lineups.away.is_none() {
         return Err(ApiError::NotFound);
     }
-    let answer = LineUps { event_id: record.brief.id, lineup_status: "confirmed", lineups };
+    let answer = LineUps { event_id: record.summary.id, lineup_status: "confirmed", lineups };
     request.answer(CacheControl::LIST, &answer)
 }

@@ -88,10 +88,10 @@ struct SideStats {
 
 impl LiveStats {
     /// `None` before anything was counted.
-    pub(super) fn of(record: &MatchRecord) -> Option<Self> {
+    pub(super) fn new(record: &MatchRecord) -> Option<Self> {
         let football = record.play.football()?;
-        let parts = Parts::of(record);
-        let expected = record.brief.expected_goals;
+        let parts = Parts::new(record);
+        let expected = record.summary.expected_goals;
         let nothing = Counters::default();
         if parts.home == nothing && parts.away == nothing && expected.is_none() {
             return None;
@@ -101,7 +101,7 @@ impl LiveStats {
         let half = |index: usize, half: &Half| {
             // Shots alone do not make one: they are there while the half is played.
             let counts = &football.analysis.as_ref()?.halves[index];
-            counts.iter().any(|side| !side.is_empty()).then(|| HalfStats::of(half))
+            counts.iter().any(|side| !side.is_empty()).then(|| HalfStats::new(half))
         };
         let whole = |side: usize, counters: &Counters, sums, other| SideStats {
             hit_woodwork: woodwork.map(|hits| hits[side]),
@@ -109,7 +109,7 @@ impl LiveStats {
             expected_goals: counters
                 .expected_goals
                 .or_else(|| expected.map(|both| both[side].goals())),
-            ..SideStats::of(counters).with_players(sums, other)
+            ..SideStats::new(counters).with_players(sums, other)
         };
         Some(Self {
             home: whole(0, &parts.home, home, away),
@@ -131,13 +131,13 @@ fn woodwork(football: &FootballRecord) -> Option<[u32; 2]> {
 }
 
 impl HalfStats {
-    fn of(half: &Half) -> Self {
-        Self { home: SideStats::of(&half.home), away: SideStats::of(&half.away) }
+    fn new(half: &Half) -> Self {
+        Self { home: SideStats::new(&half.home), away: SideStats::new(&half.away) }
     }
 }
 
 impl SideStats {
-    fn of(counters: &Counters) -> Self {
+    fn new(counters: &Counters) -> Self {
         Self {
             ball_possession: counters.ball_possession,
             total_shots: counters.total_shots,
@@ -224,7 +224,7 @@ mod tests {
         ];
         let stats = [[("fouls".into(), 2)].into(), [].into()];
         let football = FootballRecord { players, stats, ..testing::football() };
-        let stats = LiveStats::of(&testing::record(testing::MATCH, football)).expect("counters");
+        let stats = LiveStats::new(&testing::record(testing::MATCH, football)).expect("counters");
         let json = serde_json::to_value(&stats).expect("it is JSON");
         let values = |side: &str| {
             ["duels", "aerial_duels", "ground_duels", "tackles", "tackles_won", "crosses", "fouls"]
@@ -250,7 +250,7 @@ mod tests {
             body_part: None,
             expected_goals: Some(ExpectedGoals(12_345)),
             expected_on_target: None,
-            place: Some([900, 500]),
+            location: Some([900, 500]),
             goal_mouth: None,
         };
         let analysis = AnalysisRecord {
@@ -260,22 +260,22 @@ mod tests {
         };
         let football = FootballRecord { analysis: Some(Box::new(analysis)), ..testing::football() };
         let record = testing::record(testing::MATCH, football);
-        let stats = LiveStats::of(&record).expect("counters");
+        let stats = LiveStats::new(&record).expect("counters");
         assert!(stats.first_half.is_some_and(|half| half.away.fouls == Some(0)));
         assert_eq!(stats.second_half, None, "its shots alone are known");
         assert_eq!(stats.home.expected_goals, Some(0.12345));
         // A list has no shots, but their sum.
         let summary = MatchSummary {
             expected_goals: Some([ExpectedGoals(12_345); 2]),
-            ..MatchSummary::clone(&record.brief)
+            ..MatchSummary::clone(&record.summary)
         };
         let row = testing::record(testing::MATCH, testing::football());
-        let row = LiveStats::of(&MatchRecord { brief: summary.into(), ..row });
+        let row = LiveStats::new(&MatchRecord { summary: summary.into(), ..row });
         assert_eq!(row.expect("expected goals").home.expected_goals, Some(0.12345));
     }
 
     #[test]
     fn nothing_is_counted_before_the_kick_off() {
-        assert_eq!(LiveStats::of(&testing::record(testing::MATCH, testing::football())), None);
+        assert_eq!(LiveStats::new(&testing::record(testing::MATCH, testing::football())), None);
     }
 }

@@ -119,7 +119,7 @@ async fn best_odds(request: &ApiRequest) -> ApiResult {
 fn bookmakers(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
     let bookmakers = request.api.history.bookmakers();
-    query.page_of(CacheControl::REFERENCE, &bookmakers, |slug| Bookmaker::of(slug))
+    query.page_of(CacheControl::REFERENCE, &bookmakers, |slug| Bookmaker::from_slug(slug))
 }
 
 async fn compared(request: &ApiRequest) -> ApiResult {

@@ -69,7 +69,7 @@ fn about<'a>(player: &'a Entity, key: &str) -> Option<&'a str> {
 }
 
 impl Player {
-    fn of(query: &V1Query<'_>, player: &Entity) -> Self {
+    fn new(query: &V1Query<'_>, player: &Entity) -> Self {
         Self {
             id: player.id,
             name: player.name.to_string(),
@@ -88,7 +88,7 @@ impl Player {
             preferred_foot: "",
             contract_until: None,
             market_value: None,
-            current_team: player.parent.and_then(|team| TeamBrief::of(query.api, team)),
+            current_team: player.parent.and_then(|team| TeamBrief::new(query.api, team)),
             national_team: None,
             availability: None,
             injury_type: None,
@@ -150,20 +150,20 @@ fn players(request: &ApiRequest) -> ApiResult {
     let has_national_team = query.params.id("national_team")?.is_some();
     let is_country = query.is_country("nationality");
     let name = request.name_part("name");
-    let all = football_entities(&request.api, EntityKind::Player, |it| {
+    let all = football_entities(&request.api, EntityKind::Player, |entity| {
         !has_national_team
-            && teams.passes(it.parent)
-            && name.is_in(&it.name)
-            && is_country(it.country.as_deref())
-            && query.says("position", about(it, "position"))
+            && teams.passes(entity.parent)
+            && name.is_in(&entity.name)
+            && is_country(entity.country.as_deref())
+            && query.says("position", about(entity, "position"))
     });
-    query.page_of(CacheControl::REFERENCE, &all, |player| Player::of(&query, player))
+    query.page_of(CacheControl::REFERENCE, &all, |player| Player::new(&query, player))
 }
 
 fn player(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
     let player = football_entity(request, EntityKind::Player)?;
-    request.answer(CacheControl::REFERENCE, &Player::of(&query, &player))
+    request.answer(CacheControl::REFERENCE, &Player::new(&query, &player))
 }
 
 /// A manager, and how the matches ended that we have of them. Shares are percentages; null without a
@@ -225,13 +225,13 @@ struct TacticalStyle {
 }
 
 impl Manager {
-    fn of(query: &V1Query<'_>, manager: &Entity, stats: ManagerStats) -> Self {
+    fn new(query: &V1Query<'_>, manager: &Entity, stats: ManagerStats) -> Self {
         Self {
             id: manager.id,
             name: manager.name.to_string(),
             short_name: short_name(&manager.name),
             country: country::name_or_empty(manager.country.as_deref()),
-            current_team: manager.parent.and_then(|team| TeamBrief::of(query.api, team)),
+            current_team: manager.parent.and_then(|team| TeamBrief::new(query.api, team)),
             preferred_formation: stats.preferred_formation,
             formations_used: stats.formations,
             profile: "",
@@ -271,16 +271,18 @@ async fn managers(request: &ApiRequest) -> ApiResult {
     let teams = IdFilter::read(query.params, "team")?;
     let is_country = query.is_country("country");
     let name = request.name_part("name");
-    let all = football_entities(&request.api, EntityKind::Manager, |it| {
-        teams.passes(it.parent) && is_country(it.country.as_deref()) && name.is_in(&it.name)
+    let all = football_entities(&request.api, EntityKind::Manager, |entity| {
+        teams.passes(entity.parent)
+            && is_country(entity.country.as_deref())
+            && name.is_in(&entity.name)
     });
     let window = query.window();
     let page: Vec<_> = all.iter().skip(window.offset).take(window.limit).collect();
     let ids: Vec<_> = page.iter().map(|manager| manager.id).collect();
     let mut stats = ManagerStats::of_all(&request.api, request.extension()?, &ids).await?;
-    let rows = page.into_iter().map(|it| {
-        let stats = stats.remove(&it.id).unwrap_or_default();
-        Manager::of(&query, it, stats)
+    let rows = page.into_iter().map(|entity| {
+        let stats = stats.remove(&entity.id).unwrap_or_default();
+        Manager::new(&query, entity, stats)
     });
     query.page(CacheControl::REFERENCE, all.len(), rows.collect())
 }
@@ -290,7 +292,7 @@ async fn manager(request: &ApiRequest) -> ApiResult {
     let manager = football_entity(request, EntityKind::Manager)?;
     let mut stats = ManagerStats::of_all(&request.api, request.extension()?, &[manager.id]).await?;
     let stats = stats.remove(&manager.id).unwrap_or_default();
-    request.answer(CacheControl::REFERENCE, &Manager::of(&query, &manager, stats))
+    request.answer(CacheControl::REFERENCE, &Manager::new(&query, &manager, stats))
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -308,16 +310,16 @@ fn referees(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
     let is_country = query.is_country("country");
     let name = request.name_part("name");
-    let all = football_entities(&request.api, EntityKind::Referee, |it| {
-        is_country(it.country.as_deref()) && name.is_in(&it.name)
+    let all = football_entities(&request.api, EntityKind::Referee, |entity| {
+        is_country(entity.country.as_deref()) && name.is_in(&entity.name)
     });
     let view = View::now(&request.api.history, Some(Sport::Football));
-    let of = |referee: Key| MatchQuery { referee: Some(referee), ..MatchQuery::default() };
+    let refereed_by = |referee: Key| MatchQuery { referee: Some(referee), ..MatchQuery::default() };
     let row = |referee: &std::sync::Arc<Entity>| Referee {
         id: referee.id,
         name: referee.name.to_string(),
         country: country::name_or_empty(referee.country.as_deref()),
-        matches: view.count(&of(referee.id)),
+        matches: view.count(&refereed_by(referee.id)),
     };
     query.page_of(CacheControl::REFERENCE, &all, row)
 }

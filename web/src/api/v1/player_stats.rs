@@ -73,20 +73,20 @@ struct StatsPlayer {
 
 impl PlayerStats {
     fn new(query: &V1Query<'_>, it: &Appearance, record: Option<&MatchRecord>) -> Self {
-        let brief = record.map(|record| &*record.brief);
+        let summary = record.map(|record| &*record.summary);
         let sides = record.and_then(|record| record.names.sides.as_ref());
-        let side = |place: usize| sides.map(|sides| sides[place].name.to_string());
-        let score = brief.and_then(regulation);
+        let side = |index: usize| sides.map(|sides| sides[index].name.to_string());
+        let score = summary.and_then(regulation);
         let name = query.name(EntityKind::Player, Some(it.player));
-        let counters = PlayerCounters::of(it);
+        let counters = PlayerCounters::new(it);
         Self {
             event: StatsEvent {
                 id: it.match_id,
                 home_team: side(0),
                 away_team: side(1),
                 // The start of the row alone does not tell a time from a day.
-                event_date: brief.and_then(|brief| query.start(brief)),
-                day_only: brief.is_some_and(|brief| brief.day_only),
+                event_date: summary.and_then(|summary| query.start(summary)),
+                day_only: summary.is_some_and(|summary| summary.day_only),
                 home_score: score.map(|score| score[0]),
                 away_score: score.map(|score| score[1]),
             },
@@ -151,17 +151,17 @@ async fn list(request: &ApiRequest) -> ApiResult {
     ids.dedup();
     let view = View::now(&request.api.history, Some(Sport::Football));
     let records = view.records_without_detail(&MatchQuery::default(), &ids).await?;
-    let record = |id: Key| records.iter().find(|record| record.brief.id == id).map(|it| &**it);
+    let record = |id: Key| records.iter().find(|record| record.summary.id == id).map(|it| &**it);
     let days = MatchQuery {
         from: filter.from,
         before: filter.before,
         zone: Some(query.zone()),
         ..MatchQuery::default()
     };
-    let rows = found.iter().filter_map(|it| {
-        let record = record(it.match_id);
-        let is_wanted = record.is_none_or(|record| days.selects(&record.brief));
-        is_wanted.then(|| PlayerStats::new(&query, it, record))
+    let rows = found.iter().filter_map(|appearance| {
+        let record = record(appearance.match_id);
+        let is_wanted = record.is_none_or(|record| days.selects(&record.summary));
+        is_wanted.then(|| PlayerStats::new(&query, appearance, record))
     });
     let rows = rows.collect();
     query.page(CacheControl::LIST, count, rows)
@@ -172,7 +172,7 @@ async fn detail(request: &ApiRequest) -> ApiResult {
     let filter = AppearanceFilter { id: Some(request.id()?), ..AppearanceFilter::default() };
     let (_, found) =
         request.api.history.appearances(&filter, Window { offset: 0, limit: 1 }).await?;
-    let own = found.first().ok_or(ApiError::NotFound)?;
-    let record = request.api.history.record(own.match_id).await?;
-    request.answer(CacheControl::LIST, &PlayerStats::new(&query, own, record.as_deref()))
+    let appearance = found.first().ok_or(ApiError::NotFound)?;
+    let record = request.api.history.record(appearance.match_id).await?;
+    request.answer(CacheControl::LIST, &PlayerStats::new(&query, appearance, record.as_deref()))
 }

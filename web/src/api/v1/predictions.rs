@@ -219,8 +219,8 @@ mod tests {
         let expected = [2.4, 0.7];
         let scores = ScoreMatrix::new(expected[0], expected[1], -0.05);
         let forecast = Forecast { expected, scores };
-        let (markets, recommendations) = (Markets::of(&forecast), Recommendations::of(&forecast));
-        let model = ModelInfo::of(&forecast);
+        let (markets, recommendations) = (Markets::new(&forecast), Recommendations::new(&forecast));
+        let model = ModelInfo::new(&forecast);
         let flat = FlatPrediction::new(&markets, &recommendations, &model);
         let sum = flat.prob_home_win + flat.prob_draw + flat.prob_away_win;
         assert!((sum - 100.0).abs() < 0.2, "{flat:?}");

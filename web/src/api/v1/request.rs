@@ -49,7 +49,7 @@ pub(super) const fn spec(params: &'static [Param]) -> Spec {
     Spec {
         tolerated: &["limit", "offset", "page", "page_size", "tz"],
         ignores_others: true,
-        ..Spec::of(params)
+        ..Spec::new(params)
     }
 }
 
@@ -147,8 +147,8 @@ impl<'a> V1Query<'a> {
     }
 
     /// The start of a match in the requested time zone: `2026-07-31T04:30:00+04:00`.
-    pub(super) fn start(&self, brief: &MatchSummary) -> Option<String> {
-        start_in(&self.zone, brief.start?, brief.day_only)
+    pub(super) fn start(&self, summary: &MatchSummary) -> Option<String> {
+        start_in(&self.zone, summary.start?, summary.day_only)
     }
 
     /// `date_from` in the time zone.
@@ -195,8 +195,8 @@ impl<'a> V1Query<'a> {
     }
 
     /// Whether a text equals the value of this parameter, ignoring case; true without the parameter.
-    pub(super) fn says(&self, name: &str, own: Option<&str>) -> bool {
-        let is = |wanted: &str| own.is_some_and(|own| own.eq_ignore_ascii_case(wanted));
+    pub(super) fn says(&self, name: &str, value: Option<&str>) -> bool {
+        let is = |wanted: &str| value.is_some_and(|value| value.eq_ignore_ascii_case(wanted));
         self.params.text(name).is_none_or(is)
     }
 

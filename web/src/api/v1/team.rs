@@ -71,7 +71,7 @@ pub(super) struct Venue {
 }
 
 impl Venue {
-    fn of(venue: &Entity) -> Self {
+    fn new(venue: &Entity) -> Self {
         let about = |key: &str| venue.about.get(key);
         let city = about("city").and_then(|city| city.as_str());
         Self {
@@ -102,7 +102,7 @@ impl Venue {
     pub(super) fn of_match(api: &Api, names: &Names) -> Option<Self> {
         let named = names.venue.as_ref()?;
         let venue = match api.history.entity(EntityKind::Venue, named.id) {
-            Some(venue) => Self::of(&venue),
+            Some(venue) => Self::new(&venue),
             None => Self::named(named.id, &named.name, None),
         };
         let city = names.city.as_ref().map(|city| city.to_string());
@@ -113,16 +113,16 @@ impl Venue {
 /// The country of each of these teams, or of all teams: that of its leagues, unless they have several.
 fn countries(api: &Api, teams: Option<Vec<Key>>) -> BTreeMap<Key, Option<String>> {
     let filter = MatchQuery { teams, ..MatchQuery::of_sport(Sport::Football) };
-    countries_of(api, &api.history.find(&filter).briefs)
+    countries_of(api, &api.history.find(&filter).summaries)
 }
 
 /// The same by these matches.
-fn countries_of(api: &Api, briefs: &[Arc<MatchSummary>]) -> BTreeMap<Key, Option<String>> {
+fn countries_of(api: &Api, summaries: &[Arc<MatchSummary>]) -> BTreeMap<Key, Option<String>> {
     let mut countries: BTreeMap<Key, Option<String>> = BTreeMap::new();
-    for brief in briefs {
+    for summary in summaries {
         // A league without a country says nothing.
-        let Some(country) = country_of(api, brief) else { continue };
-        for side in brief.sides.iter().flatten() {
+        let Some(country) = country_of(api, summary) else { continue };
+        for side in summary.sides.iter().flatten() {
             let only = countries.entry(*side).or_insert_with(|| Some(country.clone()));
             if only.as_ref() != Some(&country) {
                 *only = None;
@@ -132,8 +132,8 @@ fn countries_of(api: &Api, briefs: &[Arc<MatchSummary>]) -> BTreeMap<Key, Option
     countries
 }
 
-fn country_of(api: &Api, brief: &MatchSummary) -> Option<String> {
-    let league = api.history.entity(EntityKind::Competition, brief.competition?)?;
+fn country_of(api: &Api, summary: &MatchSummary) -> Option<String> {
+    let league = api.history.entity(EntityKind::Competition, summary.competition?)?;
     league.country.as_ref().map(|it| it.to_string())
 }
 
@@ -143,7 +143,7 @@ fn country<'a>(team: &'a Entity, countries: &'a BTreeMap<Key, Option<String>>) -
 }
 
 impl Team {
-    fn of(team: &Entity, countries: &BTreeMap<Key, Option<String>>) -> Self {
+    fn new(team: &Entity, countries: &BTreeMap<Key, Option<String>>) -> Self {
         Self {
             id: team.id,
             api_id: None,
@@ -163,23 +163,23 @@ impl TeamDetail {
         Self { team, coach: None, venue: None }
     }
 
-    pub(super) fn of(matches: &Matches<'_>, team: &Entity) -> Self {
+    pub(super) fn new(matches: &Matches<'_>, team: &Entity) -> Self {
         let history = &matches.api.history;
         let filter = MatchQuery { team: Some(team.id), ..MatchQuery::of_sport(Sport::Football) };
         let played = matches.all(&filter);
-        let side = |brief: &MatchSummary| brief.sides.map(|sides| usize::from(sides[1] == team.id));
-        let coach = played.iter().rev().find_map(|brief| brief.coaches[side(brief)?]);
+        let side = |it: &MatchSummary| it.sides.map(|sides| usize::from(sides[1] == team.id));
+        let coach = played.iter().rev().find_map(|summary| summary.coaches[side(summary)?]);
         let coach = coach.and_then(|id| history.entity(EntityKind::Manager, id));
         let home = played.iter().filter(|it| side(it) == Some(0) && it.neutral != Some(true));
-        let venue = most_frequent(home.filter_map(|brief| brief.venue));
+        let venue = most_frequent(home.filter_map(|summary| summary.venue));
         let venue = venue.and_then(|id| history.entity(EntityKind::Venue, id));
         Self {
-            team: Team::of(team, &countries_of(matches.api, &played)),
+            team: Team::new(team, &countries_of(matches.api, &played)),
             coach: coach.map(|coach| Coach {
                 name: coach.name.to_string(),
                 short_name: person_short_name(&coach.name),
             }),
-            venue: venue.map(|venue| Venue::of(&venue)),
+            venue: venue.map(|venue| Venue::new(&venue)),
         }
     }
 }
@@ -222,20 +222,20 @@ fn teams(request: &ApiRequest) -> ApiResult {
     let name = request.name_part("name");
     let all = football_entities(&request.api, EntityKind::Team, |team| {
         name.is_in(&team.name)
-            && of_all.as_ref().is_none_or(|known| is_country(country(team, known)))
+            && of_all.as_ref().is_none_or(|countries| is_country(country(team, countries)))
     });
     let window = query.window();
     let page: Vec<_> = all.iter().skip(window.offset).take(window.limit).collect();
     let countries = of_all.unwrap_or_else(|| {
         countries(&request.api, Some(page.iter().map(|team| team.id).collect()))
     });
-    let rows = page.into_iter().map(|team| Team::of(team, &countries)).collect();
+    let rows = page.into_iter().map(|team| Team::new(team, &countries)).collect();
     query.page(CacheControl::REFERENCE, all.len(), rows)
 }
 
 fn team(request: &ApiRequest) -> ApiResult {
     let team = football_entity(request, EntityKind::Team)?;
-    let detail = TeamDetail::of(&Matches::now(&request.api), &team);
+    let detail = TeamDetail::new(&Matches::now(&request.api), &team);
     request.answer(CacheControl::REFERENCE, &detail)
 }
 
@@ -257,10 +257,10 @@ fn venues(request: &ApiRequest) -> ApiResult {
             && city.is_in(own_city.unwrap_or_default())
             && is_country(venue.country.as_deref())
     });
-    query.page_of(CacheControl::REFERENCE, &all, |venue| Venue::of(venue))
+    query.page_of(CacheControl::REFERENCE, &all, |venue| Venue::new(venue))
 }
 
 fn venue(request: &ApiRequest) -> ApiResult {
     let venue = football_entity(request, EntityKind::Venue)?;
-    request.answer(CacheControl::REFERENCE, &Venue::of(&venue))
+    request.answer(CacheControl::REFERENCE, &Venue::new(&venue))
 }

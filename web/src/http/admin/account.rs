@@ -261,7 +261,7 @@ async fn page(
     let parts = &operator.shared.parts;
     let account = parts.accounts.account(id).await?.ok_or(SiteError::NotFound)?;
     let filter = LedgerFilter { account: Some(id), ..LedgerFilter::all() };
-    let sums = LedgerStore::of(parts.accounts.database()).sums(&filter).await?;
+    let sums = LedgerStore::new(parts.accounts.database()).sums(&filter).await?;
     let status = if problem.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let founder = account.founder.is_some();
     let standing = |addon| {

@@ -69,7 +69,7 @@ pub(super) async fn show(
     let next = last.map(|last| next(&query.search, last.account));
     let page = AccountsPage {
         shell: operator.shell("/admin/accounts/"),
-        rows: found.into_iter().map(|it| AccountRow::of(&it, operator.now)).collect(),
+        rows: found.into_iter().map(|it| AccountRow::new(&it, operator.now)).collect(),
         is_later_page: query.before.is_some(),
         search: query.search,
         next,
@@ -78,7 +78,7 @@ pub(super) async fn show(
 }
 
 impl AccountRow {
-    fn of(account: &AccountSummary, now: Micros) -> Self {
+    fn new(account: &AccountSummary, now: Micros) -> Self {
         let addons = account.addons.iter();
         Self {
             id: account.account,
@@ -87,13 +87,13 @@ impl AccountRow {
             state: account.state().as_str(),
             tone: tone(account.state()),
             created: Moment::minute(account.created),
-            addons: addons.map(|(addon, expiry)| AddonChip::of(addon, expiry, now)).collect(),
+            addons: addons.map(|(addon, expiry)| AddonChip::new(addon, expiry, now)).collect(),
         }
     }
 }
 
 impl AddonChip {
-    fn of(addon: Addon, expiry: Micros, now: Micros) -> Self {
+    fn new(addon: Addon, expiry: Micros, now: Micros) -> Self {
         Self { title: title(addon), tone: if expiry > now { "live" } else { "" } }
     }
 }

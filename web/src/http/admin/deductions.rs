@@ -41,9 +41,9 @@ pub(super) async fn add(
         reason: optional("reason"),
     };
     let competition = text("competition");
-    let own =
+    let settings =
         CompetitionConfig { deductions: vec![deduction.clone()], ..CompetitionConfig::default() };
-    if let Err((name, expected)) = competitions::check(&[(competition.clone(), own)].into()) {
+    if let Err((name, expected)) = competitions::check(&[(competition.clone(), settings)].into()) {
         return page(&operator, Some(format!("{name} must be {expected}. Nothing was added.")))
             .await;
     }

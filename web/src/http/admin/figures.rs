@@ -184,11 +184,11 @@ pub(super) async fn feeds(shared: &Shared, now: Micros) -> Vec<Feed> {
     let Ok(image) = rest::image(shared, "feeds", 0).await else { return Vec::new() };
     let frame: Value = serde_json::from_slice(payload(&image.frame).as_ref()).unwrap_or_default();
     let sources = frame["data"]["sources"].as_object();
-    sources.into_iter().flatten().map(|(name, source)| Feed::of(name, source, now)).collect()
+    sources.into_iter().flatten().map(|(name, source)| Feed::new(name, source, now)).collect()
 }
 
 impl Feed {
-    fn of(name: &str, source: &Value, now: Micros) -> Self {
+    fn new(name: &str, source: &Value, now: Micros) -> Self {
         let text = |field: &str| source[field].as_str().unwrap_or_default().to_owned();
         let number = |field: &str| source[field].as_u64().unwrap_or_default();
         let state = text("state");
@@ -316,11 +316,11 @@ mod tests {
     fn source_is_shown_with_its_state() {
         let source = json!({"state": "late", "kind": "betfair-stream", "why": "silent for 9 ms",
             "last": 1_000_000, "messages": 7, "quarantined": 1, "ended": false});
-        let feed = Feed::of("exchange", &source, 2_500_000);
+        let feed = Feed::new("exchange", &source, 2_500_000);
         assert_eq!((&*feed.state, feed.tone, &*feed.why), ("late", "bad", "silent for 9 ms"));
         assert_eq!((feed.last_ms_ago, &*feed.ago()), (Some(1500), "1.5 s"));
         let over = json!({"state": "live", "kind": "x", "ended": true});
-        assert_eq!(Feed::of("x", &over, 0).state, "ended");
-        assert_eq!(Feed::of("x", &json!({}), 0).ago(), "–");
+        assert_eq!(Feed::new("x", &over, 0).state, "ended");
+        assert_eq!(Feed::new("x", &json!({}), 0).ago(), "–");
     }
 }

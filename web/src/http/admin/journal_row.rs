@@ -16,7 +16,7 @@ pub(super) struct JournalRow {
 }
 
 impl JournalRow {
-    pub(super) fn of(entry: &JournalEntry) -> Self {
+    pub(super) fn new(entry: &JournalEntry) -> Self {
         let (what, tone, why) = describe(&entry.event);
         let channel = entry.channel.as_ref().map(ToString::to_string).unwrap_or_default();
         Self { at: Moment::millisecond(entry.at), channel, what, tone, why }
@@ -197,7 +197,7 @@ mod tests {
 
     fn check(event: JournalEvent, what: &str, tone: &str, why: &str) {
         let channel = Some(ChannelId::new("football/1"));
-        let row = JournalRow::of(&JournalEntry { at: 1_795_356_300_123_456, channel, event });
+        let row = JournalRow::new(&JournalEntry { at: 1_795_356_300_123_456, channel, event });
         assert_eq!((row.what, row.tone, &*row.why), (what, tone, why));
         assert_eq!(row.at.text, "14:05:00.123");
     }

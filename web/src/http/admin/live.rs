@@ -87,7 +87,7 @@ pub(super) async fn figures(State(shared): State<Arc<Shared>>, headers: HeaderMa
 }
 
 async fn read(shared: &Arc<Shared>, headers: &HeaderMap) -> Result<Option<Figures>, SiteError> {
-    match Operator::of(headers, shared).await? {
+    match Operator::from_headers(headers, shared).await? {
         Some(_) => Ok(Some(Figures::read(shared, wall()).await?)),
         None => Ok(None),
     }

@@ -139,8 +139,8 @@ pub(super) async fn join(
         };
         return question.ask(&operator, HERE, HERE.to_owned());
     }
-    let mapping = async |own| -> Result<MatchMapping, SiteError> {
-        Ok(store.mapping(own).await?.unwrap_or(MatchMapping { id: own, swapped: false }))
+    let mapping = async |local_id| -> Result<MatchMapping, SiteError> {
+        Ok(store.mapping(local_id).await?.unwrap_or(MatchMapping { id: local_id, swapped: false }))
     };
     let MatchMapping { id: into, swapped } = mapping(other.id).await?;
     let order = MatchOrder::Join {

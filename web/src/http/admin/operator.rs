@@ -32,7 +32,7 @@ impl Operator {
     /// # Errors
     ///
     /// If the store fails.
-    pub(super) async fn of(
+    pub(super) async fn from_headers(
         headers: &HeaderMap,
         shared: &Arc<Shared>,
     ) -> Result<Option<Self>, SiteError> {
@@ -72,7 +72,7 @@ impl FromRequestParts<Arc<Shared>> for Operator {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, shared: &Arc<Shared>) -> Result<Self, Response> {
-        match Self::of(&parts.headers, shared).await {
+        match Self::from_headers(&parts.headers, shared).await {
             Ok(Some(operator)) => Ok(operator),
             Ok(None) => Err(see_other("/admin/login/")),
             Err(error) => Err(error.into_response()),

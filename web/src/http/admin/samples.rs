@@ -24,13 +24,13 @@ impl Samples {
 
     /// The sum of all samples of this name; `None` if nothing was counted yet.
     pub(super) fn sum(&self, name: &str) -> Option<f64> {
-        self.of(name).map(|sample| sample.value).reduce(|one, other| one + other)
+        self.named(name).map(|sample| sample.value).reduce(|one, other| one + other)
     }
 
     /// The sums by a label's value.
     pub(super) fn by(&self, name: &str, label: &str) -> BTreeMap<String, f64> {
         let mut sums = BTreeMap::new();
-        for sample in self.of(name) {
+        for sample in self.named(name) {
             if let Some(value) = sample.label(label) {
                 *sums.entry(value.to_owned()).or_default() += sample.value;
             }
@@ -42,11 +42,11 @@ impl Samples {
     pub(super) fn histogram(&self, name: &str) -> Histogram {
         let name = format!("{name}_bucket");
         let buckets =
-            self.of(&name).filter_map(|it| Some((it.label("le")?.parse().ok()?, it.value)));
+            self.named(&name).filter_map(|it| Some((it.label("le")?.parse().ok()?, it.value)));
         Histogram(buckets.collect())
     }
 
-    fn of(&self, name: &str) -> impl Iterator<Item = &Sample> {
+    fn named(&self, name: &str) -> impl Iterator<Item = &Sample> {
         self.0.iter().filter(move |sample| sample.name == name)
     }
 }
@@ -62,7 +62,7 @@ impl Histogram {
             earlier
                 .0
                 .iter()
-                .find(|(own, _)| own.total_cmp(&end).is_eq())
+                .find(|(bound, _)| bound.total_cmp(&end).is_eq())
                 .map_or(0.0, |(_, count)| *count)
         };
         Self(self.0.iter().map(|(end, count)| (*end, count - before(*end))).collect())
@@ -76,9 +76,9 @@ impl Histogram {
     /// counted.
     pub(super) fn quantile(&self, share: f64) -> Option<f64> {
         let wanted = share * self.count();
-        let place = self.0.iter().position(|(_, count)| *count >= wanted && *count > 0.0)?;
-        let (begin, below) = place.checked_sub(1).map_or((0.0, 0.0), |place| self.0[place]);
-        let (end, count) = self.0[place];
+        let index = self.0.iter().position(|(_, count)| *count >= wanted && *count > 0.0)?;
+        let (begin, below) = index.checked_sub(1).map_or((0.0, 0.0), |index| self.0[index]);
+        let (end, count) = self.0[index];
         // Beyond the last bucket nothing is known.
         if end.is_infinite() {
             return Some(begin);
@@ -89,7 +89,7 @@ impl Histogram {
 
 impl Sample {
     fn label(&self, name: &str) -> Option<&str> {
-        self.labels.iter().find(|(own, _)| own == name).map(|(_, value)| &**value)
+        self.labels.iter().find(|(key, _)| key == name).map(|(_, value)| &**value)
     }
 }
 
@@ -129,9 +129,9 @@ fn labels(mut rest: &str) -> Option<(Labels, &str)> {
 fn unquoted(text: &str) -> Option<(String, &str)> {
     let mut value = String::new();
     let mut signs = text.char_indices();
-    while let Some((place, sign)) = signs.next() {
+    while let Some((index, sign)) = signs.next() {
         match sign {
-            '"' => return Some((value, &text[place + 1..])),
+            '"' => return Some((value, &text[index + 1..])),
             '\\' => value.push(match signs.next()?.1 {
                 'n' => '\n',
                 other => other,

@@ -83,7 +83,7 @@ pub(super) async fn show(
         Ok(Explanation::Open { report, journal, watch }) => {
             page.watching = watching(watch, operator.now);
             page.journal = journal_rows(&journal);
-            page.open = Some(OpenSocket::of(shared, *report).await?);
+            page.open = Some(OpenSocket::new(shared, *report).await?);
         }
         Ok(Explanation::Ended { journal }) => {
             page.journal = journal_rows(&journal);
@@ -102,7 +102,7 @@ pub(super) async fn show(
 
 /// The newest first.
 fn journal_rows(journal: &[JournalEntry]) -> Vec<JournalRow> {
-    journal.iter().rev().map(JournalRow::of).collect()
+    journal.iter().rev().map(JournalRow::new).collect()
 }
 
 fn watching(watch: WatchState, now: i64) -> String {
@@ -124,10 +124,10 @@ fn watching(watch: WatchState, now: i64) -> String {
 }
 
 impl OpenSocket {
-    async fn of(shared: &Shared, report: SocketReport) -> Result<Self, SiteError> {
+    async fn new(shared: &Shared, report: SocketReport) -> Result<Self, SiteError> {
         let SocketReport { summary, subscriptions, patterns } = report;
         let callers = sockets::callers(shared);
-        let owner = Owners::new(&callers).of(shared, summary.key).await?;
+        let owner = Owners::new(&callers).owner(shared, summary.key).await?;
         let mut rows = Vec::with_capacity(subscriptions.len());
         let mut heads = 0;
         for subscription in &subscriptions {
@@ -137,10 +137,10 @@ impl OpenSocket {
                 let image = rest::image(shared, subscription.channel.as_str(), 0).await;
                 head = image.map(|image| image.seq).ok().or(head);
             }
-            rows.push(SubscriptionRow::of(subscription, head));
+            rows.push(SubscriptionRow::new(subscription, head));
         }
         Ok(Self {
-            state: SocketState::of(&summary),
+            state: SocketState::new(&summary),
             explanation: explain(&summary),
             owner,
             facts: facts(&summary),
@@ -169,7 +169,7 @@ fn explain(socket: &SocketSummary) -> String {
         bytes(socket.waiting_bytes),
         span(socket.waiting_us)
     );
-    match SocketState::of(socket) {
+    match SocketState::new(socket) {
         SocketState::Closing => "It is being closed.".to_owned(),
         SocketState::Stalled => format!(
             "The client does not read: its socket has accepted nothing for {}. {waiting}. What is published meanwhile is \
@@ -215,7 +215,7 @@ fn facts(socket: &SocketSummary) -> Vec<(&'static str, String)> {
 }
 
 impl SubscriptionRow {
-    fn of(subscription: &SubscriptionReport, head: Option<u64>) -> Self {
+    fn new(subscription: &SubscriptionReport, head: Option<u64>) -> Self {
         let SubscriptionReport { position, written, .. } = *subscription;
         let queued = match subscription.waiting_frames {
             0 => None,
@@ -287,7 +287,7 @@ mod tests {
     #[test]
     fn subscription_says_what_is_missing_and_where_it_is() {
         let check = |report: SubscriptionReport, tone: &str, missing: &str| {
-            let row = SubscriptionRow::of(&report, report.head);
+            let row = SubscriptionRow::new(&report, report.head);
             assert_eq!((row.tone, &*row.missing), (tone, missing));
         };
         check(subscription(), "live", "nothing");

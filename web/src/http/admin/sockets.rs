@@ -96,7 +96,7 @@ pub(super) enum SocketState {
 const STALLED_US: i64 = 200_000;
 
 impl SocketState {
-    pub(super) fn of(socket: &SocketSummary) -> Self {
+    pub(super) fn new(socket: &SocketSummary) -> Self {
         if socket.is_closing {
             Self::Closing
         } else if socket.stalled_us >= STALLED_US {
@@ -171,7 +171,7 @@ pub(super) async fn show(
     let mut owners = Owners::new(&callers);
     let mut rows = Vec::with_capacity(list.sockets.len());
     for socket in &list.sockets {
-        rows.push(SocketRow::of(socket, owners.of(shared, socket.key).await?));
+        rows.push(SocketRow::new(socket, owners.owner(shared, socket.key).await?));
     }
     let page = SocketsPage {
         shell: operator.shell("/admin/sockets/"),
@@ -220,7 +220,7 @@ impl<'a> Owners<'a> {
         Self { callers, names: HashMap::new(), prefixes: HashMap::new() }
     }
 
-    pub(super) async fn of(
+    pub(super) async fn owner(
         &mut self,
         shared: &Shared,
         key: Option<u64>,
@@ -230,7 +230,7 @@ impl<'a> Owners<'a> {
         };
         let account = caller.account;
         let name = match self.names.entry(account) {
-            Entry::Occupied(known) => known.get().clone(),
+            Entry::Occupied(entry) => entry.get().clone(),
             Entry::Vacant(unknown) => {
                 let Some(summary) = shared.parts.accounts.account(account).await? else {
                     return Ok(None);
@@ -247,7 +247,7 @@ impl<'a> Owners<'a> {
 }
 
 impl SocketRow {
-    fn of(socket: &SocketSummary, owner: Option<SocketOwner>) -> Self {
+    fn new(socket: &SocketSummary, owner: Option<SocketOwner>) -> Self {
         let channels = match socket.behind {
             0 => socket.channels.to_string(),
             behind => format!("{} ({behind} behind)", socket.channels),
@@ -263,7 +263,7 @@ impl SocketRow {
             oldest: if socket.waiting_us > 0 { span(socket.waiting_us) } else { "–".to_owned() },
             sent: socket.sent,
             merged: socket.merged,
-            state: SocketState::of(socket),
+            state: SocketState::new(socket),
         }
     }
 }
@@ -322,7 +322,7 @@ mod tests {
     #[test]
     fn state_names_the_stage_that_holds_values() {
         let check = |socket: SocketSummary, state: SocketState| {
-            assert_eq!(SocketState::of(&socket), state, "{socket:?}");
+            assert_eq!(SocketState::new(&socket), state, "{socket:?}");
         };
         check(socket(), SocketState::KeepsUp);
         check(SocketSummary { stalled_us: STALLED_US, ..socket() }, SocketState::Stalled);

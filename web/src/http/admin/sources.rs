@@ -78,7 +78,7 @@ struct RefusalRow {
     source: String,
     format: String,
     kind: String,
-    place: String,
+    location: String,
     reason: String,
     excerpt: String,
     length: String,
@@ -113,10 +113,10 @@ pub(super) async fn show(
         shell: operator.shell("/admin/sources/"),
         at: Moment::second(operator.now),
         source: query.source,
-        sources: feeds.into_iter().map(SourceRow::of).collect(),
+        sources: feeds.into_iter().map(SourceRow::new).collect(),
         states: states.into_iter().map(StateRow::new).collect(),
         problem,
-        rows: tail.entries.iter().map(RefusalRow::of).collect(),
+        rows: tail.entries.iter().map(RefusalRow::new).collect(),
         has_more: tail.has_more,
         read_max: bytes(usize::try_from(READ_BYTES_MAX).unwrap_or(usize::MAX)),
     };
@@ -124,7 +124,7 @@ pub(super) async fn show(
 }
 
 impl SourceRow {
-    fn of(feed: Feed) -> Self {
+    fn new(feed: Feed) -> Self {
         let link = format!("/admin/sources/?source={}", percent::encode(&feed.name));
         Self { feed, link }
     }
@@ -139,7 +139,7 @@ impl StateRow {
 }
 
 impl RefusalRow {
-    fn of(entry: &QuarantineEntry) -> Self {
+    fn new(entry: &QuarantineEntry) -> Self {
         let message = entry.message().unwrap_or_default();
         let more = if entry.truncated { "+" } else { "" };
         Self {
@@ -147,7 +147,7 @@ impl RefusalRow {
             source: entry.source.clone(),
             format: entry.format.clone(),
             kind: entry.kind.clone(),
-            place: excerpt(&entry.location, REASON_MAX),
+            location: excerpt(&entry.location, REASON_MAX),
             reason: excerpt(&entry.reason, REASON_MAX),
             excerpt: excerpt(&String::from_utf8_lossy(&message), EXCERPT_MAX),
             length: format!("{}{more}", bytes(message.len())),

@@ -15,7 +15,7 @@ pub(super) enum Format {
 }
 
 impl Format {
-    fn of(path: &str, headers: &HeaderMap) -> Self {
+    fn negotiate(path: &str, headers: &HeaderMap) -> Self {
         match path.ends_with(".md") || prefers_markdown(headers) {
             true => Self::Markdown,
             false => Self::Html,
@@ -27,7 +27,7 @@ impl FromRequestParts<Arc<Shared>> for Format {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &Arc<Shared>) -> Result<Self, Infallible> {
-        Ok(Self::of(parts.uri.path(), &parts.headers))
+        Ok(Self::negotiate(parts.uri.path(), &parts.headers))
     }
 }
 
@@ -36,10 +36,10 @@ impl FromRequestParts<Arc<Shared>> for Format {
 fn prefers_markdown(headers: &HeaderMap) -> bool {
     let lines = headers.get_all(ACCEPT).iter().filter_map(|line| line.to_str().ok());
     let entries: Vec<_> = lines.flat_map(|line| line.split(',')).map(entry).collect();
-    let place = |name: &str| entries.iter().position(|(own, _)| own.eq_ignore_ascii_case(name));
-    let Some(markdown) = place("text/markdown") else { return false };
+    let index = |name: &str| entries.iter().position(|(it, _)| it.eq_ignore_ascii_case(name));
+    let Some(markdown) = index("text/markdown") else { return false };
     let quality = entries[markdown].1;
-    let is_best = place("text/html").is_none_or(|html| match entries[html].1 {
+    let is_best = index("text/html").is_none_or(|html| match entries[html].1 {
         other if other == quality => markdown < html,
         other => quality > other,
     });
@@ -61,7 +61,7 @@ mod tests {
     fn check(path: &str, accept: &str, expected: Format) {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, accept.parse().unwrap());
-        assert_eq!(Format::of(path, &headers), expected, "{path} {accept}");
+        assert_eq!(Format::negotiate(path, &headers), expected, "{path} {accept}");
     }
 
     #[test]

@@ -29,7 +29,7 @@ impl Host {
 #[derive(Debug)]
 pub(super) struct Snippet {
     /// The file or the place that it belongs to.
-    pub(super) place: &'static str,
+    pub(super) title: &'static str,
     pub(super) language: &'static str,
     text: String,
 }
@@ -37,7 +37,7 @@ pub(super) struct Snippet {
 impl Snippet {
     /// Whether the place is a file.
     pub(super) fn is_file(&self) -> bool {
-        self.place.contains('.')
+        self.title.contains('.')
     }
 
     /// The parts around each key.
@@ -87,7 +87,7 @@ fn claude(url: &str) -> Host {
         hint: "Open Settings, Connectors, Add custom connector, and paste this URL. Claude then opens the log-in \
                of this site, so you need no key. It connects from its own servers: the URL must be reachable from \
                the internet, over HTTPS.",
-        snippet: Snippet { place: "Remote MCP server URL", language: "text", text: url.to_owned() },
+        snippet: Snippet { title: "Remote MCP server URL", language: "text", text: url.to_owned() },
     }
 }
 
@@ -199,7 +199,7 @@ fn codex(name: &str, url: &str) -> Host {
         hint: "Codex reads the key from the environment: set `MATCHWIRE_KEY` in the shell that starts it. The IDE \
                extension reads the same file.",
         snippet: Snippet {
-            place: "~/.codex/config.toml",
+            title: "~/.codex/config.toml",
             language: "toml",
             text: format!(
                 "# export MATCHWIRE_KEY={KEY}\n[mcp_servers.{name}]\nurl = \"{url}\"\n\
@@ -282,7 +282,7 @@ fn python(url: &str) -> Host {
         title: "Python: mcp",
         hint: "The official SDK: `pip install mcp`. The time limit is above the longest wait of `wait_for_change`.",
         snippet: Snippet {
-            place: "list_tools.py",
+            title: "list_tools.py",
             language: "python",
             text: format!(
                 r#"import asyncio
@@ -314,7 +314,7 @@ fn fastmcp(url: &str) -> Host {
         title: "Python: fastmcp",
         hint: "Another client: `pip install fastmcp`.",
         snippet: Snippet {
-            place: "list_tools.py",
+            title: "list_tools.py",
             language: "python",
             text: format!(
                 r#"import asyncio
@@ -340,7 +340,7 @@ fn typescript(url: &str) -> Host {
         title: "TypeScript",
         hint: "The official SDK: `npm install @modelcontextprotocol/client`.",
         snippet: Snippet {
-            place: "list-tools.mts",
+            title: "list-tools.mts",
             language: "typescript",
             text: format!(
                 r#"import {{ Client, StreamableHTTPClientTransport }} from "@modelcontextprotocol/client";
@@ -359,11 +359,11 @@ await client.close();"#
 }
 
 fn shell(text: String) -> Snippet {
-    Snippet { place: "Terminal", language: "shell", text }
+    Snippet { title: "Terminal", language: "shell", text }
 }
 
-fn json(place: &'static str, text: String) -> Snippet {
-    Snippet { place, language: "json", text }
+fn json(title: &'static str, text: String) -> Snippet {
+    Snippet { title, language: "json", text }
 }
 
 #[cfg(test)]

@@ -59,7 +59,7 @@ pub(super) async fn show(
     });
     let page = McpInfo {
         shell: visit.shell(PAGE),
-        facts: Facts::of(&visit, PAGE),
+        facts: Facts::new(&visit, PAGE),
         servers: rows.collect(),
         hosts: hosts::all(base, chosen),
         key: demo_key.unwrap_or(KEY),

@@ -118,7 +118,7 @@ struct Facts<'a> {
 }
 
 impl<'a> Facts<'a> {
-    fn of(visit: &'a Visit, page: &'static str) -> Self {
+    fn new(visit: &'a Visit, page: &'static str) -> Self {
         let parts = &visit.shared.parts;
         let base = &*parts.public_url;
         let prefix = visit.customer().and_then(|customer| customer.key_prefix.as_deref());
@@ -157,7 +157,7 @@ macro_rules! pages {
         }
 
         async fn $name(visit: Visit, format: Format) -> Result<Response, SiteError> {
-            let facts = Facts::of(&visit, $path);
+            let facts = Facts::new(&visit, $path);
             let page = $page { shell: visit.shell("/docs/"), facts };
             match format {
                 Format::Html => show(&visit, &page),

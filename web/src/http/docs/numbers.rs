@@ -43,7 +43,7 @@ pub(in crate::http) struct Limit {
 impl Numbers {
     /// Reads them from the settings.
     #[must_use]
-    pub fn of(
+    pub fn new(
         server: &ServerConfig,
         fanout: &FanoutConfig,
         hub: &HubConfig,
@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     fn numbers(fanout: &FanoutConfig, limits: &LimitsConfig) -> Numbers {
-        Numbers::of(&ServerConfig::default(), fanout, &HubConfig::default(), limits)
+        Numbers::new(&ServerConfig::default(), fanout, &HubConfig::default(), limits)
     }
 
     #[test]

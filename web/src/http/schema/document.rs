@@ -153,31 +153,31 @@ fn responses() -> Value {
         let content = json!({"application/json": {"schema": schema}});
         json!({"description": description, "headers": headers, "content": content})
     };
-    let of = |name: &str| json!({"$ref": format!("#/components/schemas/{name}")});
+    let reference = |name: &str| json!({"$ref": format!("#/components/schemas/{name}")});
     let text = |what: &str| json!({"description": what, "schema": {"type": "string"}});
-    let either = json!({"anyOf": [of("UnknownParametersBody"), of("ErrorBody")]});
+    let either = json!({"anyOf": [reference("UnknownParametersBody"), reference("ErrorBody")]});
     let seconds = json!({"description": "Seconds to wait", "schema": {"type": "integer"}});
     json!({
         "NotModified": {"description": "Not modified since the `ETag` in `If-None-Match`"},
         "BadRequest": answer("Unknown parameter or invalid value", either, json!({})),
         "Unauthorized": answer(
             "The key is missing or invalid",
-            of("AuthenticationRequired"),
+            reference("AuthenticationRequired"),
             json!({"WWW-Authenticate": text("`Token`")}),
         ),
         "PaymentRequired": answer(
-            "The key is valid, but the account lacks the add-on", of("AddonRequired"), json!({}),
+            "The key is valid, but the account lacks the add-on", reference("AddonRequired"), json!({}),
         ),
         "Forbidden": answer(
             "The key lacks the scope (`insufficient_scope`), or does not work from this address (`address_not_allowed`)",
-            of("ErrorBody"),
+            reference("ErrorBody"),
             json!({}),
         ),
-        "NotFound": answer("Not found", of("ErrorBody"), json!({})),
-        "UriTooLong": answer("The URL is too long", of("ErrorBody"), json!({})),
+        "NotFound": answer("Not found", reference("ErrorBody"), json!({})),
+        "UriTooLong": answer("The URL is too long", reference("ErrorBody"), json!({})),
         "TooManyRequests": answer(
             "Too many requests (`rate_limited`), or the daily quota is used up (`taster_exhausted`)",
-            of("ErrorBody"),
+            reference("ErrorBody"),
             json!({
                 "Retry-After": seconds,
                 "RateLimit-Policy": text("The quota, if one applies"),
@@ -185,7 +185,7 @@ fn responses() -> Value {
             }),
         ),
         "Unavailable": answer(
-            "Temporarily unavailable", of("ErrorBody"), json!({"Retry-After": seconds}),
+            "Temporarily unavailable", reference("ErrorBody"), json!({"Retry-After": seconds}),
         ),
     })
 }
@@ -220,13 +220,13 @@ fn complete(path: &str, method: &str, operation: &mut Value) {
     }
     let responses = &mut operation["responses"];
     for (status, name) in SHARED {
-        let own = responses.get(status);
-        if own.is_none() && !applies(status) {
+        let declared = responses.get(status);
+        if declared.is_none() && !applies(status) {
             continue;
         }
         // The endpoint's own description goes with the shared shape.
-        let description = own
-            .and_then(|own| own["description"].as_str())
+        let description = declared
+            .and_then(|declared| declared["description"].as_str())
             .filter(|description| !description.is_empty())
             // Version 1 ignores unknown parameters.
             .or_else(|| {
@@ -283,11 +283,11 @@ fn operation_id(path: &str, method: &str) -> String {
 
 /// The tags in use: the declared ones first, in their order.
 fn tags(used: &[String]) -> Value {
-    let known = TAGS.into_iter().filter(|(name, _)| used.iter().any(|own| own == name));
+    let documented = TAGS.into_iter().filter(|(name, _)| used.iter().any(|tag| tag == name));
     let mut tags: Vec<Value> =
-        known.map(|(name, what)| json!({"name": name, "description": what})).collect();
+        documented.map(|(name, what)| json!({"name": name, "description": what})).collect();
     let mut others: Vec<_> =
-        used.iter().filter(|own| !TAGS.iter().any(|(name, _)| name == own)).collect();
+        used.iter().filter(|tag| !TAGS.iter().any(|(name, _)| name == tag)).collect();
     others.sort_unstable();
     others.dedup();
     tags.extend(others.into_iter().map(|name| json!({"name": name})));

@@ -39,7 +39,7 @@ pub(super) fn known_paths(openapi: &Value) -> KnownPaths {
         "/stream/v1/channels/{channel}" => "/stream/v1/channels/{*channel}",
         path => path,
     });
-    KnownPaths::of(documented)
+    KnownPaths::new(documented)
 }
 
 /// Placeholders in the texts for what differs between clients.
@@ -64,7 +64,7 @@ struct Texts {
 static OPENAPI: LazyLock<Texts> = LazyLock::new(|| {
     let mut document = document::openapi();
     document["servers"] = json!([{"url": BASE}]);
-    Texts::of(&document)
+    Texts::new(&document)
 });
 
 /// The JSON Schema of the stream protocol, which tests compare with its frames.
@@ -78,23 +78,23 @@ static ASYNCAPI: LazyLock<Texts> = LazyLock::new(|| {
     document["servers"]["hub"]["host"] = HOST.into();
     document["servers"]["hub"]["protocol"] = PROTOCOL.into();
     document["info"]["version"] = env!("CARGO_PKG_VERSION").into();
-    Texts::of(&document)
+    Texts::new(&document)
 });
 
 static STREAM_SCHEMA_BODY: LazyLock<SharedBody> = LazyLock::new(|| {
     // Without the indentation, half of the bytes.
-    SharedBody::of(Bytes::from(own(STREAM_SCHEMA).to_string()))
+    SharedBody::new(Bytes::from(embedded(STREAM_SCHEMA).to_string()))
 });
 
 /// A document of this program.
-fn own(text: &str) -> Value {
+fn embedded(text: &str) -> Value {
     serde_json::from_str(text).expect("a file of this program, which tests read")
 }
 
 /// The AsyncAPI document, complete in itself: with the definitions of the schema among its own.
 fn asyncapi_document() -> Value {
-    let mut document = own(include_str!("../../../../docs/asyncapi.json"));
-    let mut schema = own(STREAM_SCHEMA);
+    let mut document = embedded(include_str!("../../../../docs/asyncapi.json"));
+    let mut schema = embedded(STREAM_SCHEMA);
     let definitions = schema["$defs"].as_object_mut().map(std::mem::take).unwrap_or_default();
     if let Some(schemas) = document["components"]["schemas"].as_object_mut() {
         schemas.extend(definitions);
@@ -181,8 +181,8 @@ async fn asyncapi(
 }
 
 impl Texts {
-    fn of(document: &Value) -> Self {
-        Self { json: document.to_string(), yaml: yaml::of(document) }
+    fn new(document: &Value) -> Self {
+        Self { json: document.to_string(), yaml: yaml::to_yaml(document) }
     }
 
     /// As JSON, or as YAML on request; `openapi-json` is an older name of `json`.
@@ -205,16 +205,16 @@ impl Texts {
         };
         let filled = || {
             let mut text = text.clone();
-            for (place, value) in placeholders {
+            for (placeholder, value) in placeholders {
                 // Quoted, as it appears in JSON and in YAML.
                 let quoted = Value::from(*value).to_string();
-                text = text.replacen(&format!("\"{place}\""), &quoted, 1);
+                text = text.replacen(&format!("\"{placeholder}\""), &quoted, 1);
             }
             Bytes::from(text)
         };
         let base = placeholders.iter().map(|(_, value)| *value).collect::<Vec<_>>().join(" ");
         let name = format!("{document} {kind} {base}");
-        let make = async { Ok::<_, HttpError>(SharedBody::of(filled())) };
+        let make = async { Ok::<_, HttpError>(SharedBody::new(filled())) };
         let body = shared.documents.get_or_make(&name, make).await?;
         let mut response = CacheControl::REFERENCE.answer_shared(&request.headers, &body);
         if shared.parts.server.public_url.is_empty() {
@@ -236,8 +236,8 @@ mod tests {
     /// A definition of the schema that had the name of another one of the document would replace it.
     #[test]
     fn definitions_and_schemas_have_different_names() {
-        let document = own(include_str!("../../../../docs/asyncapi.json"));
-        let definitions = own(STREAM_SCHEMA);
+        let document = embedded(include_str!("../../../../docs/asyncapi.json"));
+        let definitions = embedded(STREAM_SCHEMA);
         let schemas = document["components"]["schemas"].as_object().expect("schemas");
         for name in schemas.keys() {
             assert!(definitions["$defs"].get(name).is_none(), "{name}");

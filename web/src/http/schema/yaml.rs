@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// Converts a document. Strings are in double quotes, which YAML reads as JSON does, so that none is read as
 /// a number or a boolean.
-pub(super) fn of(value: &Value) -> String {
+pub(super) fn to_yaml(value: &Value) -> String {
     let mut out = String::new();
     write(value, 0, &mut out);
     out.push('\n');
@@ -76,9 +76,9 @@ mod tests {
         );
         let mut lines: Vec<_> = expected.lines().collect();
         // The order of names is the JSON library's; one of its features may change it.
-        if of(&value).starts_with("\"a\"") {
+        if to_yaml(&value).starts_with("\"a\"") {
             lines.rotate_left(1);
         }
-        assert_eq!(of(&value).lines().collect::<Vec<_>>(), lines);
+        assert_eq!(to_yaml(&value).lines().collect::<Vec<_>>(), lines);
     }
 }

@@ -89,11 +89,11 @@ impl Chart {
 fn bars(counts: &[(Day, u64)], scale: u64) -> Vec<Bar> {
     let step = (WIDTH - LEFT) / DAYS;
     let used = counts.iter().zip(0..).filter(|&(&(_, count), _)| count > 0);
-    let bar = |(&(day, count), place): (&(Day, u64), i64)| {
+    let bar = |(&(day, count), index): (&(Day, u64), i64)| {
         // Every use is visible, even one call among thousands.
         let height = height(count, scale).max(1);
         let text = format!("{}: {}", date(day), grouped(count));
-        Bar { x: LEFT + place * step, y: GROUND - height, width: step - GAP, height, text }
+        Bar { x: LEFT + index * step, y: GROUND - height, width: step - GAP, height, text }
     };
     used.map(bar).collect()
 }
@@ -104,9 +104,9 @@ fn line(count: u64, scale: u64) -> GridLine {
 
 fn labels(today: Day) -> Vec<Label> {
     let step = (WIDTH - LEFT) / DAYS;
-    let label = |place: i64, side| Label {
-        x: LEFT + place * step + (step - GAP) / 2,
-        text: short_date(Day(today.0 + 1 - DAYS + place)),
+    let label = |index: i64, side| Label {
+        x: LEFT + index * step + (step - GAP) / 2,
+        text: short_date(Day(today.0 + 1 - DAYS + index)),
         side,
     };
     let first = Label { x: LEFT, ..label(0, "start") };
@@ -138,8 +138,8 @@ fn round_up(count: u64) -> u64 {
 pub(in crate::http) fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut grouped = String::with_capacity(digits.len() * 4 / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             grouped.push(',');
         }
         grouped.push(digit);

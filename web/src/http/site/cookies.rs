@@ -44,7 +44,7 @@ impl CookieName {
         let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
         let mut pairs =
             lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.split_once('='));
-        pairs.find(|(own, _)| own.trim() == name).map(|(_, value)| value.trim())
+        pairs.find(|(key, _)| key.trim() == name).map(|(_, value)| value.trim())
     }
 
     /// `Set-Cookie` for this value, which consists of hex digits and dots; without a maximum age it ends with

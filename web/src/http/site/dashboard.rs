@@ -127,7 +127,7 @@ pub(super) async fn show(signed_in: SignedIn, headers: HeaderMap) -> Result<Resp
         odds_free_until: catalogue.odds_free_until.filter(|end| visit.now < *end).map(last_day),
         sockets: parts.registry.sockets_of(customer.account),
         apps: apps.iter().map(AppRow::from).collect(),
-        charts: charts(&usage, Day::of(visit.now)),
+        charts: charts(&usage, Day::at(visit.now)),
         products: by_product(&usage),
         total: UsageTableRow::new(String::new(), "All products", UsageDay::sum(&usage)),
         usage: by_day(&usage),

@@ -42,12 +42,12 @@ impl Fields {
 
     /// The first field of this name, unchanged.
     pub(super) fn raw(&self, name: &str) -> &str {
-        self.0.iter().find(|(own, _)| own == name).map_or("", |(_, value)| value)
+        self.0.iter().find(|(key, _)| key == name).map_or("", |(_, value)| value)
     }
 
     /// Whether there is a field of this name, even an empty one.
     pub(in crate::http) fn has(&self, name: &str) -> bool {
-        self.0.iter().any(|(own, _)| own == name)
+        self.0.iter().any(|(key, _)| key == name)
     }
 
     /// Whether a name occurs more than once.

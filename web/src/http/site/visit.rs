@@ -44,12 +44,12 @@ struct CustomerSession {
 impl Visit {
     /// A value that the hub has not issued, or a session that is not in the store, is ignored and never
     /// adopted.
-    async fn of(parts: &Parts, shared: &Arc<Shared>) -> Result<Self, SiteError> {
+    async fn from_request(parts: &Parts, shared: &Arc<Shared>) -> Result<Self, SiteError> {
         let (now, headers) = (clock::wall(), &parts.headers);
         let secure = shared.is_https();
-        let known = CookieName::Visitor.read(headers, secure).and_then(Visitor::parse);
-        let is_new = known.is_none();
-        let visitor = known.map_or_else(Visitor::generate, Ok)?;
+        let presented = CookieName::Visitor.read(headers, secure).and_then(Visitor::parse);
+        let is_new = presented.is_none();
+        let visitor = presented.map_or_else(Visitor::generate, Ok)?;
         let secret = CookieName::Session.read(headers, secure).and_then(SessionSecret::parse);
         let member = match secret {
             Some(secret) => member(shared, secret, now).await?,
@@ -209,7 +209,7 @@ impl FromRequestParts<Arc<Shared>> for Visit {
         parts: &mut Parts,
         shared: &Arc<Shared>,
     ) -> Result<Self, SiteError> {
-        Self::of(parts, shared).await
+        Self::from_request(parts, shared).await
     }
 }
 
@@ -231,7 +231,7 @@ impl SignedIn {
     /// # Errors
     ///
     /// If the visitor is not logged in; the error carries the path to return to.
-    pub(super) fn of(visit: Visit, parts: &Parts) -> Result<Self, SiteError> {
+    pub(super) fn new(visit: Visit, parts: &Parts) -> Result<Self, SiteError> {
         match visit.customer().cloned() {
             Some(customer) => Ok(Self { visit, customer }),
             None => Err(SiteError::LogIn { next: return_path(parts) }),
@@ -256,6 +256,6 @@ impl FromRequestParts<Arc<Shared>> for SignedIn {
         parts: &mut Parts,
         shared: &Arc<Shared>,
     ) -> Result<Self, SiteError> {
-        Self::of(Visit::from_request_parts(parts, shared).await?, parts)
+        Self::new(Visit::from_request_parts(parts, shared).await?, parts)
     }
 }

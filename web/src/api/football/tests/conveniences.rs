@@ -41,8 +41,8 @@ async fn included_parts_are_those_of_their_paths() {
 #[tokio::test]
 async fn times_are_of_the_requested_zone() {
     let world = World::new().await;
-    let check = async |path: &str, place: &str| {
-        let time = |answer: &Value| answer.pointer(place).unwrap().as_str().unwrap().to_owned();
+    let check = async |path: &str, pointer: &str| {
+        let time = |answer: &Value| answer.pointer(pointer).unwrap().as_str().unwrap().to_owned();
         let utc = time(&world.get(path).await.body);
         let between = if path.contains('?') { '&' } else { '?' };
         let answer = world.get(&format!("{path}{between}timezone=Asia/Tokyo")).await;
@@ -62,8 +62,8 @@ async fn times_are_of_the_requested_zone() {
 async fn day_without_a_time_is_the_same_in_every_zone() {
     let world = World::new().await;
     let [before, day, after] = [99, 100, 101].map(|days| world.day(days));
-    let brief = world.in_minutes(30, 0, Status::NotStarted);
-    world.show([MatchSummary { start: time::begin(&day), day_only: true, ..brief }]);
+    let summary = world.in_minutes(30, 0, Status::NotStarted);
+    world.show([MatchSummary { start: time::begin(&day), day_only: true, ..summary }]);
     for zone in ["UTC", "America/New_York", "Pacific/Pago_Pago", "Pacific/Kiritimati"] {
         for (asked, count) in [(&before, 0), (&day, 1), (&after, 0)] {
             for query in [
@@ -135,7 +135,7 @@ async fn calendar_has_an_event_for_each_match() {
         ("URL:http://hub.example/match/football/1/", 1),
     ] {
         assert_eq!(
-            text.split("\r\n").filter(|own| *own == line).count(),
+            text.split("\r\n").filter(|candidate| *candidate == line).count(),
             count,
             "{line} in {text}"
         );

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use record::{MatchSummary, Status, testing::SEASON};
 
-pub(super) use self::world::brief;
+pub(super) use self::world::summary;
 use self::world::{ALPHA, Answer, BETA, LEAGUE, MANAGER, REFEREE, SCORER, VENUE};
 pub(in crate::api) use self::world::{World, first};
 
@@ -175,8 +175,8 @@ async fn live_list_is_filtered_and_names_halves() {
         assert_eq!((&row["status"], &row["period"]), (&json!("inprogress"), &json!(period)));
         let updated = row["last_updated"].as_str().expect("a moment");
         assert!(updated.ends_with("+00:00") && updated.len() == 25, "{updated}");
-        let own = world.get(&format!("events/{}/", row["id"])).await.body;
-        assert_eq!(own["status"], detail, "the match itself keeps its own word");
+        let event = world.get(&format!("events/{}/", row["id"])).await.body;
+        assert_eq!(event["status"], detail, "the match itself keeps its own word");
     }
     assert_eq!(world.get("events/3/").await.body["period"], "1T");
 }
@@ -403,16 +403,16 @@ async fn leagues_are_filtered_by_their_activity() {
 #[tokio::test]
 async fn day_without_a_time_is_midnight_in_version_1() {
     let world = World::new().await;
-    let brief = world.in_minutes(9, 60, Status::NotStarted);
-    world.show([MatchSummary { day_only: true, ..brief }]);
+    let summary = world.in_minutes(9, 60, Status::NotStarted);
+    world.show([MatchSummary { day_only: true, ..summary }]);
     let newer = world.get("events/9/").await.body;
     let day = newer["event_date"].as_str().unwrap();
     assert_eq!((day.len(), newer.get("day_only")), (10, None));
     let older = world.at("http://hub.example/api/events/9/").await.body;
     let expected = [json!(format!("{day}T00:00:00+04:00")), json!(true)];
     assert_eq!(["event_date", "day_only"].map(|name| older[name].clone()), expected);
-    let known = world.at("http://hub.example/api/events/1/").await.body;
-    assert_eq!(known.get("day_only"), None);
+    let event = world.at("http://hub.example/api/events/1/").await.body;
+    assert_eq!(event.get("day_only"), None);
 }
 
 #[tokio::test]

@@ -16,18 +16,18 @@ use record::{MatchSummary, Status};
 fn match_has_the_keys_of_the_page_in_their_order() {
     // 2026-07-31T00:30:00Z
     let start = 1_785_457_800_000_000;
-    let brief = MatchSummary {
+    let summary = MatchSummary {
         score: Some([3, 2]),
         half_time: Some([1, 1]),
         extra_time: Some([1, 0]),
         penalties: Some([5, 4]),
         group: Some("Group A".into()),
         round: Some(3),
-        ..world::brief(1, [100, 200], start, Status::Finished)
+        ..world::summary(1, [100, 200], start, Status::Finished)
     };
-    let event = Event::bare(&brief, ["Alpha FC".to_owned(), "Beta FC".to_owned()], None, start);
+    let event = Event::bare(&summary, ["Alpha FC".to_owned(), "Beta FC".to_owned()], None, start);
     assert_json_snapshot!(event);
-    let upcoming = MatchSummary { status: Status::NotStarted, ..brief };
+    let upcoming = MatchSummary { status: Status::NotStarted, ..summary };
     let event = Event::bare(&upcoming, [String::new(), String::new()], None, start);
     assert_eq!((event.home_score, event.away_score, event.period), (None, None, ""));
 }
@@ -39,17 +39,17 @@ fn starts_of_periods_are_those_reported() {
     // 2026-07-31T00:31:00Z, and 16 minutes after the end of the first half
     let starts =
         [(Period::FirstHalf, 1_785_457_860_000_000), (Period::SecondHalf, 1_785_461_520_000_000)];
-    let brief = MatchSummary {
+    let summary = MatchSummary {
         period_starts: Some(Box::new(starts.into())),
-        ..world::brief(1, [100, 200], 1_785_457_800_000_000, Status::SecondHalf)
+        ..world::summary(1, [100, 200], 1_785_457_800_000_000, Status::SecondHalf)
     };
-    let event = |brief: &MatchSummary| {
-        let event = Event::bare(brief, [String::new(), String::new()], None, 0);
+    let event = |summary: &MatchSummary| {
+        let event = Event::bare(summary, [String::new(), String::new()], None, 0);
         serde_json::to_value(event).expect("it is JSON")
     };
     let expected = json!({"first_half": "2026-07-31T00:31:00+00:00", "second_half": "2026-07-31T01:32:00+00:00"});
-    assert_eq!(event(&brief)["period_starts"], expected);
-    let unreported = event(&MatchSummary { period_starts: None, ..brief });
+    assert_eq!(event(&summary)["period_starts"], expected);
+    let unreported = event(&MatchSummary { period_starts: None, ..summary });
     assert_eq!(unreported.get("period_starts"), None, "the schedule is no report");
 }
 
@@ -70,7 +70,7 @@ fn minute_stops_in_stoppage_time_and_is_present_in_play_only() {
 
 #[test]
 fn retracted_goals_are_left_out_and_retracted_cards_are_marked() {
-    let incidents = Incidents::of(&world::first(0));
+    let incidents = Incidents::new(&world::first(0));
     let value = serde_json::to_value(&incidents).expect("it is JSON");
     let rows = value["incidents"].as_array().unwrap();
     let values: Vec<_> = rows
@@ -119,16 +119,16 @@ fn periods_have_the_score_and_var_checks_the_decision() {
         incident("second_yellow", None, 70, None),
     ]);
     let playing = |football, status| MatchRecord {
-        brief: MatchSummary { status, ..MatchSummary::clone(&first.brief) }.into(),
+        summary: MatchSummary { status, ..MatchSummary::clone(&first.summary) }.into(),
         play: PlayRecord::Football(Box::new(football)),
         ..first.clone()
     };
     let rows = |record: &MatchRecord| {
-        let value = serde_json::to_value(Incidents::of(record)).expect("it is JSON");
+        let value = serde_json::to_value(Incidents::new(record)).expect("it is JSON");
         value["incidents"].as_array().expect("rows").clone()
     };
     let live = rows(&playing(football.clone(), Status::SecondHalf));
-    let of = |rows: &[serde_json::Value], kind: &str| -> Vec<_> {
+    let of_kind = |rows: &[serde_json::Value], kind: &str| -> Vec<_> {
         rows.iter().filter(|row| row["type"] == kind).cloned().collect()
     };
     let period = |text: &str, minute, added: Option<u16>, score: [u16; 2], is_live: bool| {
@@ -140,16 +140,16 @@ fn periods_have_the_score_and_var_checks_the_decision() {
         period("HT", 45, Some(3), [2, 0], false),
         period("First half", 1, None, [0, 0], false),
     ];
-    assert_eq!(of(&live, "period"), expected);
+    assert_eq!(of_kind(&live, "period"), expected);
     let stoppage = json!({"type": "injuryTime", "minute": 45, "length": 3});
-    assert_eq!(of(&live, "injuryTime"), [stoppage]);
-    let decisions: Vec<_> = of(&live, "varDecision")
+    assert_eq!(of_kind(&live, "injuryTime"), [stoppage]);
+    let decisions: Vec<_> = of_kind(&live, "varDecision")
         .iter()
         .map(|row| (row["decision"].clone(), row["confirmed"].clone()))
         .collect();
     let expected = [(json!("overturned"), json!(false)), (json!("checking"), json!(null))];
     assert_eq!(decisions, expected);
-    assert_eq!(of(&live, "card")[0]["card_type"], "yellowRed");
+    assert_eq!(of_kind(&live, "card")[0]["card_type"], "yellowRed");
 
     football.incidents.push(incident("period", Some("finished"), 90, Some(5)));
     let over = rows(&playing(football, Status::Finished));
@@ -160,29 +160,29 @@ fn periods_have_the_score_and_var_checks_the_decision() {
 
 #[test]
 fn line_up_of_one_side_is_present_without_the_other() {
-    assert_json_snapshot!(LineUps::of(&world::first(0)));
+    assert_json_snapshot!(LineUps::new(&world::first(0)));
 }
 
 #[test]
 fn counted_stats_have_zeros_and_others_are_absent() {
-    assert_json_snapshot!(Stats::of(&world::first(0)));
+    assert_json_snapshot!(Stats::new(&world::first(0)));
 }
 
 #[test]
 fn everyone_who_played_has_a_row() {
-    let rows = MatchPlayerStats::of(&world::first(0));
+    let rows = MatchPlayerStats::new(&world::first(0));
     let value = serde_json::to_value(&rows).expect("it is JSON");
     // Eleven starters, one substitute, and two of the other side known from incidents.
     assert_eq!(value["count"], 14);
-    let of = |id: u64| {
+    let row_of = |id: u64| {
         let rows = value["player_stats"].as_array().unwrap();
         rows.iter().find(|row| row["player_id"] == id).unwrap().clone()
     };
-    assert_eq!((&of(1001)["goals"], &of(1002)["goal_assist"]), (&json!(1), &json!(1)));
-    assert_eq!((&of(2001)["goals"], &of(2001)["team_id"]), (&json!(0), &json!(200)));
-    assert_eq!(of(2002)["red_card"], 0, "a card that was taken back is counted");
+    assert_eq!((&row_of(1001)["goals"], &row_of(1002)["goal_assist"]), (&json!(1), &json!(1)));
+    assert_eq!((&row_of(2001)["goals"], &row_of(2001)["team_id"]), (&json!(0), &json!(200)));
+    assert_eq!(row_of(2002)["red_card"], 0, "a card that was taken back is counted");
     // SERVICE section 8, row 7: only these may be missing.
-    let row = of(1003);
+    let row = row_of(1003);
     let nulls = row.as_object().unwrap().iter().filter(|(_, value)| value.is_null());
     let nulls: Vec<_> = nulls.map(|(name, _)| name.as_str()).collect();
     let unknown = |name: &&str| {
@@ -239,17 +239,17 @@ async fn earlier_meetings_are_from_the_home_side() {
 #[tokio::test]
 async fn season_is_present_below_its_key_and_at_the_top() {
     let world = World::new().await;
-    let own = world.get("leagues/5/season/").await.body;
-    assert_eq!((&own["league_id"], &own["season"]["id"]), (&json!(5), &json!(50)));
+    let season = world.get("leagues/5/season/").await.body;
+    assert_eq!((&season["league_id"], &season["season"]["id"]), (&json!(5), &json!(50)));
     for name in ["id", "name", "year", "start_date", "end_date", "is_current"] {
-        assert_eq!(own[name], own["season"][name], "{name}");
+        assert_eq!(season[name], season["season"][name], "{name}");
     }
-    let first_year = own["start_date"].as_str().expect("a day")[..4].parse::<u16>();
-    assert_eq!(own["year"], first_year.expect("a year"), "the name has no year");
+    let first_year = season["start_date"].as_str().expect("a day")[..4].parse::<u16>();
+    assert_eq!(season["year"], first_year.expect("a year"), "the name has no year");
     // The season's name contains the league's.
-    assert_eq!(own["name"], "name 50");
+    assert_eq!(season["name"], "name 50");
     let league = world.get("leagues/5/").await.body;
-    assert_eq!(league["current_season"], own["season"]);
+    assert_eq!(league["current_season"], season["season"]);
     assert_eq!(league["current_season"]["is_current"], true);
     for path in ["leagues/5/", "teams/100/", "referees/800/", "managers/700/", "venues/900/"] {
         let country = world.get(path).await.body["country"].clone();

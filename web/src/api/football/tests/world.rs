@@ -56,7 +56,7 @@ impl Answer {
 
 impl World {
     pub(super) async fn empty() -> Self {
-        Self::of(&[], Reader::default()).await
+        Self::with_reader(&[], Reader::default()).await
     }
 
     pub(in crate::api) async fn new() -> Self {
@@ -64,23 +64,23 @@ impl World {
         let archived = [
             first(now - 14 * DAY_US),
             MatchRecord {
-                brief: MatchSummary {
+                summary: MatchSummary {
                     round: Some(2),
                     score: Some([1, 2]),
                     extra_time: Some([0, 1]),
-                    ..brief(2, [BETA, ALPHA], now - 7 * DAY_US, Status::Finished)
+                    ..summary(2, [BETA, ALPHA], now - 7 * DAY_US, Status::Finished)
                 }
                 .into(),
                 ..record(2, [BETA, ALPHA])
             },
             MatchRecord {
-                brief: brief(3, [ALPHA, GAMMA], now - DAY_US / 48, Status::NotStarted).into(),
+                summary: summary(3, [ALPHA, GAMMA], now - DAY_US / 48, Status::NotStarted).into(),
                 ..record(3, [ALPHA, GAMMA])
             },
             MatchRecord {
-                brief: MatchSummary {
+                summary: MatchSummary {
                     round_name: Some("Final".into()),
-                    ..brief(4, [BETA, GAMMA], now + 2 * DAY_US, Status::NotStarted)
+                    ..summary(4, [BETA, GAMMA], now + 2 * DAY_US, Status::NotStarted)
                 }
                 .into(),
                 ..record(4, [BETA, GAMMA])
@@ -88,10 +88,10 @@ impl World {
         ];
         let reader = Reader::default();
         reader.update(&[Arc::new(live(now, Status::FirstHalf))], &[]);
-        Self::of(&archived.map(Arc::new), reader).await
+        Self::with_reader(&archived.map(Arc::new), reader).await
     }
 
-    async fn of(archived: &[Arc<MatchRecord>], reader: Reader) -> Self {
+    async fn with_reader(archived: &[Arc<MatchRecord>], reader: Reader) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let file = DatabaseName::File(folder.path().join("test.db"));
         let archive = Archive::open(&Database::open(&file).await.unwrap()).await.unwrap();
@@ -127,14 +127,14 @@ impl World {
     }
 
     /// Adds matches to the hub.
-    pub(in crate::api) fn show(&self, briefs: impl IntoIterator<Item = MatchSummary>) {
-        let live_record = |brief: MatchSummary| MatchRecord {
-            brief: brief.into(),
+    pub(in crate::api) fn show(&self, summaries: impl IntoIterator<Item = MatchSummary>) {
+        let live_record = |summary: MatchSummary| MatchRecord {
+            summary: summary.into(),
             play: PlayRecord::Football(Box::default()),
             ..record(0, [ALPHA, BETA])
         };
         let records: Vec<_> =
-            briefs.into_iter().map(|brief| Arc::new(live_record(brief))).collect();
+            summaries.into_iter().map(|summary| Arc::new(live_record(summary))).collect();
         self.reader.update(&records, &[]);
     }
 
@@ -150,7 +150,7 @@ impl World {
         minutes: Micros,
         status: Status,
     ) -> MatchSummary {
-        brief(id, [ALPHA, BETA], self.now + minutes * 60_000_000, status)
+        summary(id, [ALPHA, BETA], self.now + minutes * 60_000_000, status)
     }
 
     /// The time this many minutes ago.
@@ -185,7 +185,7 @@ impl World {
     }
 }
 
-pub(in crate::api::football) fn brief(
+pub(in crate::api::football) fn summary(
     id: Key,
     sides: [Key; 2],
     start: Micros,
@@ -196,13 +196,13 @@ pub(in crate::api::football) fn brief(
         status,
         sides: Some(sides),
         updated: start,
-        ..testing::brief(id)
+        ..testing::summary(id)
     }
 }
 
 fn record(id: Key, sides: [Key; 2]) -> MatchRecord {
     MatchRecord {
-        brief: brief(id, sides, 0, Status::NotStarted).into(),
+        summary: summary(id, sides, 0, Status::NotStarted).into(),
         refs: [("test".into(), id.to_string().into())].into(),
         names: Names {
             competition: Some(named(LEAGUE)),
@@ -226,10 +226,10 @@ fn live(now: Micros, status: Status) -> MatchRecord {
         ..FootballRecord::default()
     };
     MatchRecord {
-        brief: MatchSummary {
+        summary: MatchSummary {
             score: Some([1, 0]),
             ended: status.is_over().then_some(now),
-            ..brief(3, [ALPHA, GAMMA], now - DAY_US / 48, status)
+            ..summary(3, [ALPHA, GAMMA], now - DAY_US / 48, status)
         }
         .into(),
         play: PlayRecord::Football(Box::new(football)),
@@ -301,7 +301,7 @@ pub(in crate::api) fn first(start: Micros) -> MatchRecord {
         coaches: [Some(named(MANAGER)), None],
         ..record(1, [ALPHA, BETA]).names
     };
-    let brief = MatchSummary {
+    let summary = MatchSummary {
         venue: Some(VENUE),
         referee: Some(REFEREE),
         coaches: [Some(MANAGER), None],
@@ -309,20 +309,20 @@ pub(in crate::api) fn first(start: Micros) -> MatchRecord {
         round: Some(1),
         score: Some([2, 1]),
         half_time: Some([2, 0]),
-        ..brief(1, [ALPHA, BETA], start, Status::Finished)
+        ..summary(1, [ALPHA, BETA], start, Status::Finished)
     };
     let play = PlayRecord::Football(Box::new(football));
-    MatchRecord { brief: brief.into(), names, play, ..record(1, [ALPHA, BETA]) }
+    MatchRecord { summary: summary.into(), names, play, ..record(1, [ALPHA, BETA]) }
 }
 
 fn line_up(formation: &str, first: Key) -> LineUpRecord {
-    let player = |place: u16| LineUpPlayerRecord {
-        player: named(first + Key::from(place)),
-        number: Some(place),
-        position: Some(if place == 1 { "G" } else { "M" }.into()),
-        starter: place <= 11,
+    let player = |number: u16| LineUpPlayerRecord {
+        player: named(first + Key::from(number)),
+        number: Some(number),
+        position: Some(if number == 1 { "G" } else { "M" }.into()),
+        starter: number <= 11,
         country: None,
-        captain: place == 2,
+        captain: number == 2,
     };
     LineUpRecord { formation: Some(formation.into()), players: (1..=12).map(player).collect() }
 }

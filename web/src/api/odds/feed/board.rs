@@ -28,7 +28,7 @@ const BOARD: Spec = Spec {
         ("page_size", "limit"),
     ],
     tolerated: &["tz", "ordering"],
-    ..Spec::of(&[
+    ..Spec::new(&[
         SPORT,
         LEAGUE_ID,
         TEAM_ID,
@@ -59,9 +59,9 @@ async fn board(request: &ApiRequest) -> ApiResult {
     query.window = request.window;
     let view = View::now(&request.api.history, None);
     let found = view.find(&query);
-    let records = view.records(&query, &found.briefs).await?;
+    let records = view.records(&query, &found.summaries).await?;
     let odds_filter = OddsFilter {
-        matches: Some(records.iter().map(|record| record.brief.id).collect()),
+        matches: Some(records.iter().map(|record| record.summary.id).collect()),
         period: Period::Any,
         ..OddsFilter::default()
     };
@@ -72,8 +72,8 @@ async fn board(request: &ApiRequest) -> ApiResult {
     let filter = PriceFilter::read(&request.api, params)?;
     let format = OddsFormat::read(params)?;
     let prices = records.iter().map(|record| {
-        let archived = archived.remove(&record.brief.id).unwrap_or_default();
-        up_to_date(&request.api, record.brief.id, archived)
+        let archived = archived.remove(&record.summary.id).unwrap_or_default();
+        up_to_date(&request.api, record.summary.id, archived)
     });
     let prices: Vec<Vec<OddsRow>> = prices.collect();
     filter.check(prices.iter().flatten())?;

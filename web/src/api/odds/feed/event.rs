@@ -222,25 +222,25 @@ impl EventOdds {
         let mut markets: Vec<MarketRow> = Vec::new();
         let mut last = None;
         for row in rows {
-            let place = (Arc::clone(&row.market), row.period.clone(), row.line);
-            if last.as_ref() != Some(&place) {
+            let market_key = (Arc::clone(&row.market), row.period.clone(), row.line);
+            if last.as_ref() != Some(&market_key) {
                 markets.push(MarketRow {
                     market: row.market.to_string(),
                     period: row.period.as_ref().map(|it| it.to_string()),
                     line: row.line.map(|line| Number(line.normalize())),
                     outcomes: Vec::new(),
                 });
-                last = Some(place);
+                last = Some(market_key);
             }
-            let own = history.as_mut().map(|history| history.remove(&row.id).unwrap_or_default());
+            let ticks = history.as_mut().map(|history| history.remove(&row.id).unwrap_or_default());
             let is_max =
-                !quote::is_consensus(row) && highest.get(&OutcomeKey::of(row)) == Some(&row.price);
+                !quote::is_consensus(row) && highest.get(&OutcomeKey::new(row)) == Some(&row.price);
             if let Some(market) = markets.last_mut() {
-                market.add(row, PriceRow::new(row, is_max, own, format));
+                market.add(row, PriceRow::new(row, is_max, ticks, format));
             }
         }
         Self {
-            event: OddsEvent::of(record),
+            event: OddsEvent::from_record(record),
             bookmakers_count: bookmakers.len(),
             prices_count: rows.len(),
             markets,
@@ -295,7 +295,7 @@ impl PriceRow {
 const ONE: Spec = Spec {
     aliases: &[("bookmaker_slug", "bookmaker")],
     tolerated: &["tz"],
-    ..Spec::of(&[
+    ..Spec::new(&[
         BOOKMAKER,
         MARKET,
         OUTCOME,
@@ -327,7 +327,7 @@ async fn event(request: &ApiRequest) -> ApiResult {
     rows.retain(|row| filter.selects(row));
     let format = OddsFormat::read(params)?;
     let history = if params.flag("history")? == Some(true) {
-        Some(last_ticks(&request.api, record.brief.id, &rows, format).await?)
+        Some(last_ticks(&request.api, record.summary.id, &rows, format).await?)
     } else {
         None
     };

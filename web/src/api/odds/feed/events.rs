@@ -32,42 +32,43 @@ pub(super) struct OddsEvent {
 
 impl OddsEvent {
     fn new(
-        brief: &MatchSummary,
+        summary: &MatchSummary,
         league: Option<String>,
         [home, away]: [Option<String>; 2],
     ) -> Self {
-        let score = regulation(brief);
+        let score = regulation(summary);
         Self {
-            event_id: brief.id,
-            sport: brief.sport.as_str(),
-            league_id: brief.competition,
+            event_id: summary.id,
+            sport: summary.sport.as_str(),
+            league_id: summary.competition,
             league_name: league,
-            home_team_id: brief.sides.map(|sides| sides[0]),
+            home_team_id: summary.sides.map(|sides| sides[0]),
             home_team: home,
-            away_team_id: brief.sides.map(|sides| sides[1]),
+            away_team_id: summary.sides.map(|sides| sides[1]),
             away_team: away,
-            event_date: brief.start_text(time::zulu),
-            status: brief.status.word(Vocabulary::Football),
+            event_date: summary.start_text(time::zulu),
+            status: summary.status.word(Vocabulary::Football),
             home_score: score.map(|score| score[0]),
             away_score: score.map(|score| score[1]),
         }
     }
 
-    pub(super) fn of(record: &MatchRecord) -> Self {
+    pub(super) fn from_record(record: &MatchRecord) -> Self {
         let names = &record.names;
         let league = names.competition.as_ref().map(|it| it.name.to_string());
-        let side = |place: usize| names.sides.as_ref().map(|sides| sides[place].name.to_string());
-        Self::new(&record.brief, league, [side(0), side(1)])
+        let side = |index: usize| names.sides.as_ref().map(|sides| sides[index].name.to_string());
+        Self::new(&record.summary, league, [side(0), side(1)])
     }
 
-    fn of_brief(api: &Api, brief: &MatchSummary) -> Self {
-        let sides = if brief.sport.is_of_players() { EntityKind::Player } else { EntityKind::Team };
+    fn from_summary(api: &Api, summary: &MatchSummary) -> Self {
+        let sides =
+            if summary.sport.is_of_players() { EntityKind::Player } else { EntityKind::Team };
         let name = |kind, id: Option<Key>| {
             api.history.entity(kind, id?).map(|entity| entity.name.to_string())
         };
-        let league = name(EntityKind::Competition, brief.competition);
-        let side = |place: usize| name(sides, brief.sides.map(|sides| sides[place]));
-        Self::new(brief, league, [side(0), side(1)])
+        let league = name(EntityKind::Competition, summary.competition);
+        let side = |index: usize| name(sides, summary.sides.map(|sides| sides[index]));
+        Self::new(summary, league, [side(0), side(1)])
     }
 }
 
@@ -95,7 +96,7 @@ pub(super) fn filter(params: &Params) -> Result<MatchQuery, ApiError> {
 const LIST: Spec = Spec {
     aliases: &[("league", "league_id"), ("team", "team_id"), ("page_size", "limit")],
     tolerated: &["tz", "ordering"],
-    ..Spec::of(&[SPORT, LEAGUE_ID, TEAM_ID, DATE_FROM, DATE_TO, STATUS]).paged()
+    ..Spec::new(&[SPORT, LEAGUE_ID, TEAM_ID, DATE_FROM, DATE_TO, STATUS]).paged()
 };
 
 endpoints! {
@@ -106,6 +107,6 @@ endpoints! {
 fn events(request: &ApiRequest) -> ApiResult {
     let query = MatchQuery { window: request.window, ..filter(&request.params)? };
     let found = request.api.history.find(&query);
-    let rows = found.briefs.iter().map(|brief| OddsEvent::of_brief(&request.api, brief)).collect();
+    let rows = found.summaries.iter().map(|it| OddsEvent::from_summary(&request.api, it)).collect();
     request.page(CacheControl::LIST, found.count, rows)
 }

@@ -95,7 +95,7 @@ pub(super) fn ids_of(rows: &[OddsRow]) -> Result<Vec<Key>, ApiError> {
 const LIST: Spec = Spec {
     aliases: &[("bookmaker_slug", "bookmaker"), ("page_size", "limit")],
     tolerated: &["tz"],
-    ..Spec::of(&[
+    ..Spec::new(&[
         BOOKMAKER,
         MARKET,
         OUTCOME,
@@ -125,7 +125,7 @@ async fn history(request: &ApiRequest) -> ApiResult {
     filter.check(rows.iter())?;
     rows.retain(|row| filter.selects(row));
     let format = OddsFormat::read(params)?;
-    let mut ticks = request.api.history.ticks(record.brief.id, &ids_of(&rows)?).await?;
+    let mut ticks = request.api.history.ticks(record.summary.id, &ids_of(&rows)?).await?;
     ticks.retain(|tick| {
         from.is_none_or(|from| tick.at_us >= from)
             && before.is_none_or(|before| tick.at_us < before)

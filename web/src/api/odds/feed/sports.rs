@@ -52,7 +52,7 @@ fn name(sport: Sport) -> &'static str {
     }
 }
 
-const LIST: Spec = Spec { tolerated: &["tz"], ..Spec::of(&[]).paged() };
+const LIST: Spec = Spec { tolerated: &["tz"], ..Spec::new(&[]).paged() };
 
 endpoints! {
     /// The sports with prices.

@@ -116,15 +116,15 @@ struct TeamPoints {
 endpoints! {
     /// Matches, the newest first; with a start date, the earliest first.
     "/basketball/api/v2/events/", params(MATCHES), answers(Page<BasketballEvent>),
-        |request| matches::list(&request, SPORT, BasketballEvent::of).await;
+        |request| matches::list(&request, SPORT, BasketballEvent::new).await;
 
     /// Matches in play.
     "/basketball/api/v2/events/live/", params(LIVE), answers(Page<BasketballEvent>),
-        |request| matches::live(&request, SPORT, BasketballEvent::of).await;
+        |request| matches::live(&request, SPORT, BasketballEvent::new).await;
 
     /// One match.
     "/basketball/api/v2/events/{id}/", params(NONE), answers(BasketballEvent),
-        |request| matches::one(&request, SPORT, CacheControl::LIST, BasketballEvent::of).await;
+        |request| matches::one(&request, SPORT, CacheControl::LIST, BasketballEvent::new).await;
 
     /// The statistics of each player, if a feed reports them.
     "/basketball/api/v2/events/{id}/box-score/", params(NONE), answers(BoxScore), |request| {
@@ -137,45 +137,45 @@ endpoints! {
 
     /// The form of both teams before a match.
     "/basketball/api/v2/events/{id}/pregame/", params(NONE), answers(Pregame),
-        |request| matches::part(&request, SPORT, CacheControl::REFERENCE, Pregame::of).await;
+        |request| matches::part(&request, SPORT, CacheControl::REFERENCE, Pregame::new).await;
 
     /// The statistics of each team.
     "/basketball/api/v2/events/{id}/team-stats/", params(NONE), answers(TeamStats),
-        |request| matches::part(&request, SPORT, CacheControl::LIST, TeamStats::of).await;
+        |request| matches::part(&request, SPORT, CacheControl::LIST, TeamStats::new).await;
 }
 
 impl Pregame {
-    fn of(api: &Api, record: &MatchRecord) -> Self {
-        let Report { head_to_head, forms: [home_form, away_form], .. } = Report::of(api, record);
-        Self { event_id: record.brief.id, head_to_head, home_form, away_form }
+    fn new(api: &Api, record: &MatchRecord) -> Self {
+        let Report { head_to_head, forms: [home_form, away_form], .. } = Report::new(api, record);
+        Self { event_id: record.summary.id, head_to_head, home_form, away_form }
     }
 }
 
 impl TeamStats {
-    fn of(_: &Api, record: &MatchRecord) -> Self {
+    fn new(_: &Api, record: &MatchRecord) -> Self {
         let points = |side: usize| TeamPoints {
-            points: shape::of_pair(record.brief.score, side),
-            points_by_period: record.brief.parts.iter().map(|part| part[side]).collect(),
+            points: shape::of_pair(record.summary.score, side),
+            points_by_period: record.summary.parts.iter().map(|part| part[side]).collect(),
         };
-        Self { event_id: record.brief.id, home: points(0), away: points(1) }
+        Self { event_id: record.summary.id, home: points(0), away: points(1) }
     }
 }
 
 impl BasketballEvent {
-    fn of(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
-        let brief = &record.brief;
+    fn new(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
+        let summary = &record.summary;
         let [home_team, away_team] = TeamBrief::both(api, record, sport_stats);
-        let quarters = brief.parts.iter();
-        let board = record.play.scoreboard().filter(|_| brief.status.is_live());
+        let quarters = summary.parts.iter();
+        let board = record.play.scoreboard().filter(|_| summary.status.is_live());
         Self {
-            id: brief.id,
-            league: LeagueBrief::of(record),
+            id: summary.id,
+            league: LeagueBrief::new(record),
             home_team,
             away_team,
             event_date: shape::start(record),
-            status: brief.status.word(Vocabulary::Sport(SPORT)),
-            home_score: shape::of_pair(brief.score, 0),
-            away_score: shape::of_pair(brief.score, 1),
+            status: summary.status.word(Vocabulary::Sport(SPORT)),
+            home_score: shape::of_pair(summary.score, 0),
+            away_score: shape::of_pair(summary.score, 1),
             periods: quarters
                 .map(|[home, away]| QuarterPoints { home: *home, away: *away })
                 .collect(),

@@ -77,22 +77,22 @@ endpoints! {
 
     /// Predictions; by default for matches that have not started.
     "/basketball/api/v2/predictions/", params(PREDICTIONS), answers(Page<TeamPrediction>),
-        |request| predicted::list(&request, SPORT, TeamPrediction::of).await;
+        |request| predicted::list(&request, SPORT, TeamPrediction::new).await;
 
     /// The prediction of one match, by the match's id.
     "/basketball/api/v2/predictions/{id}/", params(NONE), answers(TeamPrediction), |request| {
-            matches::one(&request, SPORT, CacheControl::PREDICTIONS, TeamPrediction::of).await
+            matches::one(&request, SPORT, CacheControl::PREDICTIONS, TeamPrediction::new).await
         };
 
     /// The table of a league, calculated from stored results.
     "/basketball/api/v2/standings/", params(standings::TABLE), answers(BasketballStandings),
         or(status = 404),
-        |request| standings::table(&request, SPORT, None, |_| false, BasketballStandings::of);
+        |request| standings::table(&request, SPORT, None, |_| false, BasketballStandings::new);
 
     /// The same of the league with this id.
     "/basketball/api/v2/standings/{id}/", params(standings::TABLE_OF_LEAGUE),
         answers(BasketballStandings), |request| {
-            standings::table(&request, SPORT, Some(request.id()?), |_| false, BasketballStandings::of)
+            standings::table(&request, SPORT, Some(request.id()?), |_| false, BasketballStandings::new)
         };
 
     /// Teams, the strongest first.
@@ -101,7 +101,7 @@ endpoints! {
 
     /// One team.
     "/basketball/api/v2/teams/{id}/", params(NONE), answers(TeamRow),
-        |request| lists::side(&request, SPORT, TeamRow::of).await;
+        |request| lists::side(&request, SPORT, TeamRow::new).await;
 
     /// Halls, by name.
     "/basketball/api/v2/venues/", params(NAMED), answers(Page<NamedRow>),
@@ -118,7 +118,7 @@ fn games(request: &ApiRequest) -> ApiResult {
 }
 
 impl BasketballStandings {
-    fn of(api: &Api, league_id: Key, mut lines: Vec<StandingsRow>) -> Self {
+    fn new(api: &Api, league_id: Key, mut lines: Vec<StandingsRow>) -> Self {
         let share = |line: &StandingsRow| {
             let Tally { played, won, .. } = line.total;
             form::ratio(f64::from(won), usize::try_from(played).unwrap_or(usize::MAX))

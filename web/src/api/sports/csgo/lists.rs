@@ -56,20 +56,20 @@ endpoints! {
 
     /// Predictions; by default for matches that have not started.
     "/csgo/api/v2/predictions/", params(PREDICTIONS), answers(Page<TeamPrediction>),
-        |request| predicted::list(&request, SPORT, TeamPrediction::of).await;
+        |request| predicted::list(&request, SPORT, TeamPrediction::new).await;
 
     /// The prediction of one match, by the match's id.
     "/csgo/api/v2/predictions/{id}/", params(NONE), answers(TeamPrediction), |request| {
-            matches::one(&request, SPORT, CacheControl::PREDICTIONS, TeamPrediction::of).await
+            matches::one(&request, SPORT, CacheControl::PREDICTIONS, TeamPrediction::new).await
         };
 
     /// Teams, by name.
     "/csgo/api/v2/teams/", params(NAMED), answers(Page<CsgoTeam>),
-        |request| lists::sides(&request, SPORT, CsgoTeam::of).await;
+        |request| lists::sides(&request, SPORT, CsgoTeam::new).await;
 
     /// One team.
     "/csgo/api/v2/teams/{id}/", params(NONE), answers(CsgoTeam),
-        |request| lists::side(&request, SPORT, CsgoTeam::of).await;
+        |request| lists::side(&request, SPORT, CsgoTeam::new).await;
 
     /// Tournaments: those of which most is played first.
     "/csgo/api/v2/tournaments/", params(LEAGUES), answers(Page<LeagueRow>),
@@ -81,7 +81,7 @@ endpoints! {
 }
 
 impl CsgoTeam {
-    fn of(team: &Entity, sport_stats: &SportStats) -> Self {
+    fn new(team: &Entity, sport_stats: &SportStats) -> Self {
         let peak = sport_stats.table.get(team.id).map(|rated| sport_stats::whole(rated.peak));
         Self {
             id: team.id,

@@ -117,15 +117,15 @@ pub(super) struct CsgoPlayerStats {
 endpoints! {
     /// Matches, the newest first; with a start date, the earliest first.
     "/csgo/api/v2/matches/", params(MATCHES), answers(Page<CsgoMatch>),
-        |request| matches::list(&request, SPORT, CsgoMatch::of).await;
+        |request| matches::list(&request, SPORT, CsgoMatch::new).await;
 
     /// Matches in play.
     "/csgo/api/v2/matches/live/", params(LIVE), answers(Page<CsgoMatch>),
-        |request| matches::live(&request, SPORT, CsgoMatch::of).await;
+        |request| matches::live(&request, SPORT, CsgoMatch::new).await;
 
     /// One match.
     "/csgo/api/v2/matches/{id}/", params(NONE), answers(CsgoDetail),
-        |request| matches::one(&request, SPORT, CacheControl::LIST, CsgoDetail::of).await;
+        |request| matches::one(&request, SPORT, CacheControl::LIST, CsgoDetail::new).await;
 
     /// The prices of each bookmaker.
     "/csgo/api/v2/matches/{id}/odds/", params(NONE), answers(StickOdds),
@@ -133,61 +133,61 @@ endpoints! {
 
     /// The statistics of each player, if a feed reports them.
     "/csgo/api/v2/matches/{id}/player-stats/", params(NONE), answers(CsgoPlayerStats),
-        |request| matches::part(&request, SPORT, CacheControl::LIST, CsgoPlayerStats::of).await;
+        |request| matches::part(&request, SPORT, CacheControl::LIST, CsgoPlayerStats::new).await;
 
     /// The form of both teams before the match, calculated from stored results.
     "/csgo/api/v2/matches/{id}/stats/", params(NONE), answers(CsgoStats),
-        |request| matches::part(&request, SPORT, CacheControl::REFERENCE, CsgoStats::of).await;
+        |request| matches::part(&request, SPORT, CacheControl::REFERENCE, CsgoStats::new).await;
 }
 
 impl CsgoMatch {
-    fn of(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
-        let brief = &record.brief;
+    fn new(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
+        let summary = &record.summary;
         let [home_team, away_team] = TeamBrief::both(api, record, sport_stats);
         Self {
-            id: brief.id,
-            tournament: record.names.competition.as_ref().map(NamedRow::of),
-            stage: shape::text(brief.round_name.as_ref().or(brief.group.as_ref())),
+            id: summary.id,
+            tournament: record.names.competition.as_ref().map(NamedRow::new),
+            stage: shape::text(summary.round_name.as_ref().or(summary.group.as_ref())),
             home_team,
             away_team,
             start_time: shape::start(record),
-            status: brief.status.word(Vocabulary::Sport(SPORT)),
-            best_of: brief.best_of,
-            home_score: shape::of_pair(brief.score, 0),
-            away_score: shape::of_pair(brief.score, 1),
+            status: summary.status.word(Vocabulary::Sport(SPORT)),
+            best_of: summary.best_of,
+            home_score: shape::of_pair(summary.score, 0),
+            away_score: shape::of_pair(summary.score, 1),
         }
     }
 }
 
 impl CsgoDetail {
-    fn of(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
-        let maps = record.brief.parts.iter().zip(1..).map(|([home, away], number)| CsgoMap {
+    fn new(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
+        let maps = record.summary.parts.iter().zip(1..).map(|([home, away], number)| CsgoMap {
             map: format!("map {number}"),
             map_name: None,
             home_rounds: *home,
             away_rounds: *away,
         });
-        Self { maps: maps.collect(), row: CsgoMatch::of(api, record, sport_stats) }
+        Self { maps: maps.collect(), row: CsgoMatch::new(api, record, sport_stats) }
     }
 }
 
 impl CsgoPlayerStats {
-    fn of(_: &Api, record: &MatchRecord) -> Self {
-        Self { match_id: record.brief.id, count: 0, player_stats: Vec::new() }
+    fn new(_: &Api, record: &MatchRecord) -> Self {
+        Self { match_id: record.summary.id, count: 0, player_stats: Vec::new() }
     }
 }
 
 impl CsgoStats {
-    fn of(api: &Api, record: &MatchRecord) -> Self {
-        let Report { head_to_head, results, .. } = Report::of(api, record);
+    fn new(api: &Api, record: &MatchRecord) -> Self {
+        let Report { head_to_head, results, .. } = Report::new(api, record);
         let sides = record.names.sides.iter().flatten().zip(&results);
-        let teams = sides.map(|(team, results)| CsgoTeamStats::of(NamedRow::of(team), results));
-        Self { match_id: record.brief.id, teams: teams.collect(), head_to_head }
+        let teams = sides.map(|(team, results)| CsgoTeamStats::new(NamedRow::new(team), results));
+        Self { match_id: record.summary.id, teams: teams.collect(), head_to_head }
     }
 }
 
 impl CsgoTeamStats {
-    fn of(team: NamedRow, results: &[SideMatch]) -> Self {
+    fn new(team: NamedRow, results: &[SideMatch]) -> Self {
         let maps = share(results.iter().filter_map(SideMatch::score));
         let rounds = share(results.iter().flat_map(SideMatch::parts));
         let form = results.iter().take(5).filter_map(form::letter).map(String::from);
@@ -207,8 +207,8 @@ impl CsgoTeamStats {
 
 /// The first values' share of the sum of all pairs.
 fn share(pairs: impl Iterator<Item = [u32; 2]>) -> Option<f64> {
-    let [own, all] = pairs.fold([0_u32, 0_u32], |[own, all], [won, lost]| {
-        [own.saturating_add(won), all.saturating_add(won).saturating_add(lost)]
+    let [won_sum, all] = pairs.fold([0_u32, 0_u32], |[won_sum, all], [won, lost]| {
+        [won_sum.saturating_add(won), all.saturating_add(won).saturating_add(lost)]
     });
-    form::ratio(f64::from(own), usize::try_from(all).ok()?)
+    form::ratio(f64::from(won_sum), usize::try_from(all).ok()?)
 }

@@ -96,11 +96,11 @@ const RANKINGS: Spec =
 endpoints! {
     /// Players, by name.
     "/darts/api/v2/players/", params(NAMED), answers(Page<DartsPlayer>),
-        |request| lists::sides(&request, SPORT, DartsPlayer::of).await;
+        |request| lists::sides(&request, SPORT, DartsPlayer::new).await;
 
     /// One player.
     "/darts/api/v2/players/{id}/", params(NONE), answers(DartsPlayer),
-        |request| lists::side(&request, SPORT, DartsPlayer::of).await;
+        |request| lists::side(&request, SPORT, DartsPlayer::new).await;
 
     /// The ranking of all players who have a result, the strongest first. A ranking of another type is
     /// empty. Where no tournament is known to be of the tour, `ProTour` is of all results, too.
@@ -121,11 +121,11 @@ endpoints! {
 
     /// Predictions; by default for matches that have not started.
     "/darts/api/v2/predictions/", params(PREDICTIONS), answers(Page<DartsPrediction>),
-        |request| predicted::list(&request, SPORT, DartsPrediction::of).await;
+        |request| predicted::list(&request, SPORT, DartsPrediction::new).await;
 
     /// The prediction of one match, by the match's id.
     "/darts/api/v2/predictions/{id}/", params(NONE), answers(DartsPrediction), |request| {
-            matches::one(&request, SPORT, CacheControl::PREDICTIONS, DartsPrediction::of).await
+            matches::one(&request, SPORT, CacheControl::PREDICTIONS, DartsPrediction::new).await
         };
 }
 
@@ -138,15 +138,15 @@ async fn rankings(request: &ApiRequest) -> ApiResult {
         None => (TYPES[0], Vec::new()),
     };
     let rows: Vec<_> = (1..).zip(ranked).collect();
-    request.page_of(CacheControl::REFERENCE, &rows, |row| DartsRanking::of(&request.api, row, kind))
+    request.page_of(CacheControl::REFERENCE, &rows, |it| DartsRanking::new(&request.api, it, kind))
 }
 
 /// The statistics over the tour's results; over all tournaments if none is known to be part of the tour.
 async fn tour(request: &ApiRequest) -> Result<Arc<SportStats>, ApiError> {
     let history = &request.api.history;
-    let is_of_tour = |it: &Entity| {
-        let category = it.about.get("category").and_then(|category| category.as_str());
-        let texts = [&*it.name, category.unwrap_or_default()].map(str::to_lowercase);
+    let is_of_tour = |entity: &Entity| {
+        let category = entity.about.get("category").and_then(|category| category.as_str());
+        let texts = [&*entity.name, category.unwrap_or_default()].map(str::to_lowercase);
         TOUR.iter().any(|word| texts.iter().any(|text| text.contains(word)))
     };
     let of_tour =
@@ -163,12 +163,12 @@ async fn ranking(request: &ApiRequest) -> ApiResult {
     let sport_stats = request.sport_stats(SPORT).await?;
     let player = request.id()?;
     let mut rows = (1..).zip(sport_stats.table.ranked());
-    let row = rows.find(|(_, (own, _))| *own == player).ok_or(ApiError::NotFound)?;
-    request.answer(CacheControl::REFERENCE, &DartsRanking::of(&request.api, &row, TYPES[0]))
+    let row = rows.find(|(_, (ranked, _))| *ranked == player).ok_or(ApiError::NotFound)?;
+    request.answer(CacheControl::REFERENCE, &DartsRanking::new(&request.api, &row, TYPES[0]))
 }
 
 impl DartsPlayer {
-    fn of(player: &Entity, sport_stats: &SportStats) -> Self {
+    fn new(player: &Entity, sport_stats: &SportStats) -> Self {
         Self {
             id: player.id,
             api_id: None,
@@ -188,7 +188,7 @@ impl DartsPlayer {
 }
 
 impl DartsRanking {
-    fn of(
+    fn new(
         api: &Api,
         (position, (player, rated)): &(usize, (Key, Rating)),
         kind: &'static str,
@@ -205,26 +205,26 @@ impl DartsRanking {
 }
 
 impl DartsPrediction {
-    fn of(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
-        let forecast = Forecast::of(record, sport_stats);
+    fn new(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
+        let forecast = Forecast::new(record, sport_stats);
         let predicted = forecast.map(|it| u8::from(it.winner() == 1) + 1);
-        let actual = rating::winner(&record.brief).map(|winner| winner + 1);
+        let actual = rating::winner(&record.summary).map(|winner| winner + 1);
         let [player1, player2] = DartsPlayerBrief::both(api, record, sport_stats);
         Self {
-            id: record.brief.id,
-            match_id: record.brief.id,
-            tournament: DartsTournament::of(record),
+            id: record.summary.id,
+            match_id: record.summary.id,
+            tournament: DartsTournament::new(record),
             player1,
             player2,
             match_date: shape::start(record),
-            status: record.brief.status.word(Vocabulary::Sport(SPORT)),
+            status: record.summary.status.word(Vocabulary::Sport(SPORT)),
             prob_player1_wins: forecast.map(|it| percent(it.first)),
             prob_player2_wins: forecast.map(|it| percent(it.second)),
             predicted_winner: predicted,
             confidence: forecast.map(|it| percent(it.confidence())),
             model: forecast.map(|it| it.model),
             actual_winner: actual,
-            was_winner_correct: predicted.zip(actual).map(|(own, actual)| own == actual),
+            was_winner_correct: predicted.zip(actual).map(|(expected, actual)| expected == actual),
         }
     }
 }

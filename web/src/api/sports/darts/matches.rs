@@ -155,15 +155,15 @@ struct DartsMeeting {
 endpoints! {
     /// Matches, the newest first; with a start date, the earliest first.
     "/darts/api/v2/matches/", params(MATCHES), answers(Page<DartsMatch>),
-        |request| matches::list(&request, SPORT, DartsMatch::of).await;
+        |request| matches::list(&request, SPORT, DartsMatch::new).await;
 
     /// Matches in play.
     "/darts/api/v2/matches/live/", params(LIVE), answers(Page<DartsMatch>),
-        |request| matches::live(&request, SPORT, DartsMatch::of).await;
+        |request| matches::live(&request, SPORT, DartsMatch::new).await;
 
     /// One match.
     "/darts/api/v2/matches/{id}/", params(NONE), answers(DartsDetail),
-        |request| matches::one(&request, SPORT, CacheControl::LIST, DartsDetail::of).await;
+        |request| matches::one(&request, SPORT, CacheControl::LIST, DartsDetail::new).await;
 
     /// The prices of each bookmaker.
     "/darts/api/v2/matches/{id}/odds/", params(NONE), answers(StickOdds),
@@ -171,53 +171,53 @@ endpoints! {
 
     /// Their earlier meetings.
     "/darts/api/v2/matches/{id}/h2h/", params(NONE), answers(DartsH2h),
-        |request| matches::part(&request, SPORT, CacheControl::REFERENCE, DartsH2h::of).await;
+        |request| matches::part(&request, SPORT, CacheControl::REFERENCE, DartsH2h::new).await;
 }
 
 impl DartsMatch {
-    fn of(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
-        let brief = &record.brief;
+    fn new(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
+        let summary = &record.summary;
         let [player1, player2] = DartsPlayerBrief::both(api, record, sport_stats);
         // Sets decide if legs are known per set, otherwise legs do.
-        let in_sets = !brief.parts.is_empty();
-        let sets = brief.score.filter(|_| in_sets);
+        let in_sets = !summary.parts.is_empty();
+        let sets = summary.score.filter(|_| in_sets);
         let legs = match in_sets {
             true => {
-                Some([0, 1].map(|side| shape::total(brief.parts.iter().map(|legs| legs[side]))))
+                Some([0, 1].map(|side| shape::total(summary.parts.iter().map(|legs| legs[side]))))
             }
-            false => brief.score,
+            false => summary.score,
         };
         let best_of =
-            |of_sets: bool| brief.best_of.filter(|_| legs.is_some() && in_sets == of_sets);
+            |of_sets: bool| summary.best_of.filter(|_| legs.is_some() && in_sets == of_sets);
         Self {
-            id: brief.id,
-            tournament: DartsTournament::of(record),
+            id: summary.id,
+            tournament: DartsTournament::new(record),
             player1,
             player2,
             match_date: shape::start(record),
-            status: brief.status.word(Vocabulary::Sport(SPORT)),
-            round_name: shape::text(brief.round_name.as_ref()),
+            status: summary.status.word(Vocabulary::Sport(SPORT)),
+            round_name: shape::text(summary.round_name.as_ref()),
             player1_sets: shape::of_pair(sets, 0),
             player2_sets: shape::of_pair(sets, 1),
             player1_legs: shape::of_pair(legs, 0),
             player2_legs: shape::of_pair(legs, 1),
-            current_set: (in_sets && brief.status.is_live()).then_some(brief.parts.len()),
+            current_set: (in_sets && summary.status.is_live()).then_some(summary.parts.len()),
             winner_id: team_prediction::winner_id(record),
             best_of_legs: best_of(false),
             best_of_sets: best_of(true),
-            sets_detail: brief.parts.iter().map(|[p1, p2]| SetLegs { p1: *p1, p2: *p2 }).collect(),
+            sets_detail: summary.parts.iter().map(|&[p1, p2]| SetLegs { p1, p2 }).collect(),
         }
     }
 }
 
 impl DartsDetail {
-    fn of(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
-        Self { row: DartsMatch::of(api, record, sport_stats), stats: DartsStats::default() }
+    fn new(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
+        Self { row: DartsMatch::new(api, record, sport_stats), stats: DartsStats::default() }
     }
 }
 
 impl DartsTournament {
-    pub(super) fn of(record: &MatchRecord) -> Option<Self> {
+    pub(super) fn new(record: &MatchRecord) -> Option<Self> {
         let EntityRef { id, name } = record.names.competition.as_ref()?;
         let category = shape::text(record.names.category.as_ref());
         Some(Self { id: *id, name: name.to_string(), category })
@@ -247,33 +247,33 @@ impl DartsPlayerBrief {
 }
 
 impl DartsH2h {
-    fn of(api: &Api, record: &MatchRecord) -> Self {
+    fn new(api: &Api, record: &MatchRecord) -> Self {
         let against = |[first, second]: [Key; 2]| {
             let results = meetings::results(api, record, first);
             HeadToHead::against(second, &results, DecidedBy::Winner)
         };
-        let h2h = record.brief.sides.map(against).unwrap_or_default();
+        let h2h = record.summary.sides.map(against).unwrap_or_default();
         let recent = h2h.meetings.iter().take(10);
         Self {
-            match_id: record.brief.id,
+            match_id: record.summary.id,
             total_matches: h2h.meetings.len(),
             player1_wins: h2h.wins,
             player2_wins: h2h.losses,
             player1_avg: None,
             player2_avg: None,
-            recent_matches: recent.map(|it| DartsMeeting::of(api, it)).collect(),
+            recent_matches: recent.map(|it| DartsMeeting::new(api, it)).collect(),
         }
     }
 }
 
 impl DartsMeeting {
-    fn of(api: &Api, side_match: &SideMatch) -> Self {
-        let tournament = side_match.brief.competition;
+    fn new(api: &Api, side_match: &SideMatch) -> Self {
+        let tournament = side_match.summary.competition;
         let tournament = tournament.and_then(|id| api.history.entity(EntityKind::Competition, id));
         Self {
-            date: side_match.brief.start_text(time::offset),
+            date: side_match.summary.start_text(time::offset),
             tournament: tournament.map(|it| it.name.to_string()),
-            round_name: shape::text(side_match.brief.round_name.as_ref()),
+            round_name: shape::text(side_match.summary.round_name.as_ref()),
             winner: side_match.won().map(|won| if won { "player1" } else { "player2" }),
             player1_sets: shape::of_pair(side_match.score(), 0),
             player2_sets: shape::of_pair(side_match.score(), 1),

@@ -59,22 +59,22 @@ endpoints! {
 
     /// Predictions; by default for matches that have not started.
     "/hockey/api/v2/predictions/", params(PREDICTIONS), answers(Page<TeamPrediction>),
-        |request| predicted::list(&request, SPORT, TeamPrediction::of).await;
+        |request| predicted::list(&request, SPORT, TeamPrediction::new).await;
 
     /// The prediction of one match, by the match's id.
     "/hockey/api/v2/predictions/{id}/", params(NONE), answers(TeamPrediction), |request| {
-            matches::one(&request, SPORT, CacheControl::PREDICTIONS, TeamPrediction::of).await
+            matches::one(&request, SPORT, CacheControl::PREDICTIONS, TeamPrediction::new).await
         };
 
     /// The table of a league, calculated from stored results.
     "/hockey/api/v2/standings/", params(standings::TABLE), answers(HockeyStandings),
         or(status = 404),
-        |request| standings::table(&request, SPORT, None, had_overtime, HockeyStandings::of);
+        |request| standings::table(&request, SPORT, None, had_overtime, HockeyStandings::new);
 
     /// The same of the league with this id.
     "/hockey/api/v2/standings/{id}/", params(standings::TABLE_OF_LEAGUE), answers(HockeyStandings),
         |request| {
-            standings::table(&request, SPORT, Some(request.id()?), had_overtime, HockeyStandings::of)
+            standings::table(&request, SPORT, Some(request.id()?), had_overtime, HockeyStandings::new)
         };
 
     /// Teams, the strongest first.
@@ -83,11 +83,11 @@ endpoints! {
 
     /// One team.
     "/hockey/api/v2/teams/{id}/", params(NONE), answers(TeamRow),
-        |request| lists::side(&request, SPORT, TeamRow::of).await;
+        |request| lists::side(&request, SPORT, TeamRow::new).await;
 }
 
 impl HockeyStandings {
-    fn of(api: &Api, league_id: Key, mut lines: Vec<StandingsRow>) -> Self {
+    fn new(api: &Api, league_id: Key, mut lines: Vec<StandingsRow>) -> Self {
         let points = |it: &Tally| it.won * 3 + it.overtime_won * 2 + it.overtime_lost + it.drawn;
         let order = |it: &StandingsRow| (points(&it.total), it.total.difference(), it.total.scored);
         lines.sort_by(|a, b| order(b).cmp(&order(a)).then(a.team.cmp(&b.team)));

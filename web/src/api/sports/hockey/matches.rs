@@ -93,15 +93,15 @@ pub(super) struct HockeyH2h {
 endpoints! {
     /// Matches, the newest first; with a start date, the earliest first.
     "/hockey/api/v2/matches/", params(MATCHES), answers(Page<HockeyMatch>),
-        |request| matches::list(&request, SPORT, HockeyMatch::of).await;
+        |request| matches::list(&request, SPORT, HockeyMatch::new).await;
 
     /// Matches in play.
     "/hockey/api/v2/matches/live/", params(LIVE), answers(Page<HockeyMatch>),
-        |request| matches::live(&request, SPORT, HockeyMatch::of).await;
+        |request| matches::live(&request, SPORT, HockeyMatch::new).await;
 
     /// One match.
     "/hockey/api/v2/matches/{id}/", params(NONE), answers(HockeyDetail),
-        |request| matches::one(&request, SPORT, CacheControl::LIST, HockeyDetail::of).await;
+        |request| matches::one(&request, SPORT, CacheControl::LIST, HockeyDetail::new).await;
 
     /// The prices of each bookmaker.
     "/hockey/api/v2/matches/{id}/odds/", params(NONE), answers(StickOdds),
@@ -109,51 +109,51 @@ endpoints! {
 
     /// Their earlier meetings, and the recent form of both.
     "/hockey/api/v2/matches/{id}/h2h/", params(NONE), answers(HockeyH2h),
-        |request| matches::part(&request, SPORT, CacheControl::REFERENCE, HockeyH2h::of).await;
+        |request| matches::part(&request, SPORT, CacheControl::REFERENCE, HockeyH2h::new).await;
 }
 
 /// Whether overtime or a shoot-out decided it.
-pub(super) fn had_overtime(brief: &MatchSummary) -> bool {
-    brief.parts.len() > PERIODS
+pub(super) fn had_overtime(summary: &MatchSummary) -> bool {
+    summary.parts.len() > PERIODS
 }
 
 impl HockeyH2h {
-    fn of(api: &Api, record: &MatchRecord) -> Self {
-        let Report { head_to_head, forms: [home_form, away_form], .. } = Report::of(api, record);
-        Self { match_id: record.brief.id, head_to_head, home_form, away_form }
+    fn new(api: &Api, record: &MatchRecord) -> Self {
+        let Report { head_to_head, forms: [home_form, away_form], .. } = Report::new(api, record);
+        Self { match_id: record.summary.id, head_to_head, home_form, away_form }
     }
 }
 
 impl HockeyMatch {
-    fn of(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
-        let brief = &record.brief;
+    fn new(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
+        let summary = &record.summary;
         let [home_team, away_team] = TeamBrief::both(api, record, sport_stats);
         // A result without periods does not show how it was decided.
-        let is_known = !brief.parts.is_empty() || !brief.status.has_result();
+        let is_known = !summary.parts.is_empty() || !summary.status.has_result();
         Self {
-            id: brief.id,
-            league: LeagueBrief::of(record),
+            id: summary.id,
+            league: LeagueBrief::new(record),
             home_team,
             away_team,
             match_date: shape::start(record),
-            status: brief.status.word(Vocabulary::Sport(SPORT)),
-            home_score: shape::of_pair(brief.score, 0),
-            away_score: shape::of_pair(brief.score, 1),
-            is_overtime: is_known.then(|| had_overtime(brief)),
-            is_shootout: is_known.then_some(brief.parts.len() > PERIODS + 1),
+            status: summary.status.word(Vocabulary::Sport(SPORT)),
+            home_score: shape::of_pair(summary.score, 0),
+            away_score: shape::of_pair(summary.score, 1),
+            is_overtime: is_known.then(|| had_overtime(summary)),
+            is_shootout: is_known.then_some(summary.parts.len() > PERIODS + 1),
             winner_id: team_prediction::winner_id(record),
         }
     }
 }
 
 impl HockeyDetail {
-    fn of(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
-        let brief = &record.brief;
-        let board = record.play.scoreboard().filter(|_| brief.status.is_live());
-        let periods = brief.parts.iter().map(|[home, away]| format!("{home}-{away}"));
+    fn new(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
+        let summary = &record.summary;
+        let board = record.play.scoreboard().filter(|_| summary.status.is_live());
+        let periods = summary.parts.iter().map(|[home, away]| format!("{home}-{away}"));
         let periods: Vec<_> = periods.collect();
         Self {
-            row: HockeyMatch::of(api, record, sport_stats),
+            row: HockeyMatch::new(api, record, sport_stats),
             periods_score: (!periods.is_empty()).then(|| periods.join(", ")),
             current_period: board.and_then(|board| shape::text(board.period.as_ref())),
             current_minute: board.and_then(|board| Some(board.clock?.second / 60)),

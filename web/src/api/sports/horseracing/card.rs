@@ -39,22 +39,22 @@ pub(super) struct Runner {
 
 impl RaceCard {
     /// `None` if the match is not a race.
-    pub(super) fn of(record: &MatchRecord) -> Option<Self> {
+    pub(super) fn new(record: &MatchRecord) -> Option<Self> {
         let race = record.play.race()?;
         let names = &record.names;
-        let track = names.venue.as_ref().or(names.competition.as_ref()).map(NamedRow::of);
+        let track = names.venue.as_ref().or(names.competition.as_ref()).map(NamedRow::new);
         let runners = runners(race);
         Some(Self {
-            race: record.brief.id,
-            start: record.brief.start,
-            day_only: record.brief.day_only,
-            status: record.brief.status,
-            name: record.brief.round_name.as_ref().map(|name| name.to_string()),
+            race: record.summary.id,
+            start: record.summary.start,
+            day_only: record.summary.day_only,
+            status: record.summary.status,
+            name: record.summary.round_name.as_ref().map(|name| name.to_string()),
             track,
             region: names.country.as_ref().map(|country| country.to_string()),
             provider: record.refs.keys().next().map(|provider| provider.to_string()),
             runners: runners.into_iter().map(|(runner, _)| runner).collect(),
-            updated: record.brief.updated,
+            updated: record.summary.updated,
         })
     }
 
@@ -74,22 +74,22 @@ pub(super) fn runners(race: &RaceRecord) -> Vec<(Runner, Vec<&RunnerPriceRecord>
         .map(|record| {
             let name = fold_name(&record.name);
             let is_own = |price: &&RunnerPriceRecord| {
-                price.name.as_deref().is_some_and(|own| fold_name(own) == name)
+                price.name.as_deref().is_some_and(|price_name| fold_name(price_name) == name)
             };
             (Runner::from_record(record), race.prices.iter().filter(is_own).collect())
         })
         .collect();
     if race.runners.is_empty() {
-        let mut known: Vec<Key> = Vec::new();
+        let mut horses: Vec<Key> = Vec::new();
         for price in &race.prices {
-            match known.iter().position(|own| *own == price.horse) {
-                Some(place) => {
-                    let (_, prices): &mut (Runner, Vec<&RunnerPriceRecord>) = &mut runners[place];
+            match horses.iter().position(|horse| *horse == price.horse) {
+                Some(index) => {
+                    let (_, prices): &mut (Runner, Vec<&RunnerPriceRecord>) = &mut runners[index];
                     prices.push(price);
                 }
                 None => {
                     runners.push((Runner::priced(price), vec![price]));
-                    known.push(price.horse);
+                    horses.push(price.horse);
                 }
             }
         }

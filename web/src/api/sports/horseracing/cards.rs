@@ -55,16 +55,16 @@ impl RaceCardCache {
             return Ok(Arc::clone(&cached.all));
         }
         let view = View::now(&api.history, Some(Sport::HorseRacing));
-        let briefs = view.all(&MatchQuery::default());
+        let summaries = view.all(&MatchQuery::default());
         let is_known =
             |id, updated| cached.all.cards.get(&id).is_some_and(|card| card.updated >= updated);
-        let new = briefs.iter().filter(|brief| !is_known(brief.id, brief.updated));
+        let new = summaries.iter().filter(|summary| !is_known(summary.id, summary.updated));
         let new: Vec<_> = new.map(Arc::clone).collect();
         if !new.is_empty() {
             let mut all = RaceCards::clone(&cached.all);
-            for briefs in new.chunks(BATCH) {
-                let records = view.records(&MatchQuery::default(), briefs).await?;
-                records.iter().filter_map(|record| RaceCard::of(record)).for_each(|it| all.put(it));
+            for summaries in new.chunks(BATCH) {
+                let records = view.records(&MatchQuery::default(), summaries).await?;
+                records.iter().filter_map(|it| RaceCard::new(it)).for_each(|it| all.put(it));
             }
             cached.all = Arc::new(all);
         }
@@ -77,13 +77,13 @@ impl RaceCards {
     fn put(&mut self, card: RaceCard) {
         let card = Arc::new(card);
         if let Some(before) = self.cards.insert(card.race, Arc::clone(&card)) {
-            self.order.remove(&place(&before));
+            self.order.remove(&sort_key(&before));
             for runner in &before.runners {
                 self.runners.remove(&runner.id);
             }
         }
         self.runners.extend(card.runners.iter().map(|runner| (runner.id, card.race)));
-        self.order.insert(place(&card), card);
+        self.order.insert(sort_key(&card), card);
     }
 
     /// All races, by start.
@@ -102,6 +102,6 @@ impl RaceCards {
     }
 }
 
-fn place(card: &RaceCard) -> (Micros, Key) {
+fn sort_key(card: &RaceCard) -> (Micros, Key) {
     (card.start.unwrap_or(Micros::MAX), card.race)
 }

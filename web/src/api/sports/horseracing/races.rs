@@ -42,7 +42,7 @@ const fn spec(params: &'static [Param]) -> Spec {
             ("track_id", "track"),
         ],
         tolerated: request::TOLERATED,
-        ..Spec::of(params).paged()
+        ..Spec::new(params).paged()
     }
 }
 
@@ -125,15 +125,15 @@ async fn list(request: &ApiRequest) -> ApiResult {
     if match_filter::is_newest_first(&request.params)? == Some(true) {
         races.reverse();
     }
-    request.page_of(CacheControl::LIST, &races, |card| RaceRow::of(card))
+    request.page_of(CacheControl::LIST, &races, |card| RaceRow::new(card))
 }
 
 fn live(request: &ApiRequest) -> ApiResult {
     let is_here = is_at(request)?;
     let live: Vec<_> =
-        request.api.history.live(SPORT).iter().filter_map(|record| RaceCard::of(record)).collect();
+        request.api.history.live(SPORT).iter().filter_map(|record| RaceCard::new(record)).collect();
     let live: Vec<_> = live.iter().filter(|card| is_here(card)).collect();
-    request.page_of(CacheControl::LIVE, &live, |card| RaceRow::of(card))
+    request.page_of(CacheControl::LIVE, &live, |card| RaceRow::new(card))
 }
 
 async fn next_to_jump(request: &ApiRequest) -> ApiResult {
@@ -143,14 +143,14 @@ async fn next_to_jump(request: &ApiRequest) -> ApiResult {
     let now = now();
     let is_wanted = |card: &&RaceCard| is_next(card, now) && is_here(card);
     let next = all.iter().map(AsRef::as_ref).filter(is_wanted).take(window.limit);
-    let rows: Vec<_> = next.map(RaceRow::of).collect();
+    let rows: Vec<_> = next.map(RaceRow::new).collect();
     request.answer(CacheControl::LIVE, &rows)
 }
 
 async fn detail(request: &ApiRequest) -> ApiResult {
     let record = request.record(SPORT).await?;
-    let card = RaceCard::of(&record).ok_or(ApiError::NotFound)?;
-    request.answer(CacheControl::LIST, &RaceDetail::of(&card))
+    let card = RaceCard::new(&record).ok_or(ApiError::NotFound)?;
+    request.answer(CacheControl::LIST, &RaceDetail::new(&card))
 }
 
 async fn meetings(request: &ApiRequest) -> ApiResult {
@@ -158,9 +158,9 @@ async fn meetings(request: &ApiRequest) -> ApiResult {
     let races = filter_races(request, all.iter().map(AsRef::as_ref))?;
     let mut meetings: Vec<MeetingRow> = Vec::new();
     for card in races {
-        let Some(new) = MeetingRow::of(card) else { continue };
-        match meetings.iter_mut().rev().find(|known| known.id == new.id) {
-            Some(known) => known.add(new),
+        let Some(new) = MeetingRow::new(card) else { continue };
+        match meetings.iter_mut().rev().find(|existing| existing.id == new.id) {
+            Some(existing) => existing.add(new),
             None => meetings.push(new),
         }
     }
@@ -169,11 +169,11 @@ async fn meetings(request: &ApiRequest) -> ApiResult {
 
 async fn meeting(request: &ApiRequest) -> ApiResult {
     let all = request.race_cards().await?;
-    let own =
-        all.iter().filter_map(|card| MeetingRow::of(card)).filter(|it| it.id == request.path("id"));
-    let meeting = own.reduce(|mut known, new| {
-        known.add(new);
-        known
+    let rows =
+        all.iter().filter_map(|it| MeetingRow::new(it)).filter(|it| it.id == request.path("id"));
+    let meeting = rows.reduce(|mut existing, new| {
+        existing.add(new);
+        existing
     });
     request.answer(CacheControl::LIST, &meeting.ok_or(ApiError::NotFound)?)
 }
@@ -181,18 +181,18 @@ async fn meeting(request: &ApiRequest) -> ApiResult {
 async fn tracks(request: &ApiRequest) -> ApiResult {
     let all = request.race_cards().await?;
     let (part, is_here) = (request.name_part("search"), is_at(request)?);
-    let tracks = all.iter().filter(|card| is_here(card)).filter_map(|card| TrackRow::of(card));
-    let mut tracks: Vec<_> = tracks.filter(|track| part.is_in(&track.brief.name)).collect();
-    tracks.sort_by(|a, b| (&a.brief.name, a.brief.id).cmp(&(&b.brief.name, b.brief.id)));
-    tracks.dedup_by_key(|track| track.brief.id);
+    let tracks = all.iter().filter(|card| is_here(card)).filter_map(|card| TrackRow::new(card));
+    let mut tracks: Vec<_> = tracks.filter(|track| part.is_in(&track.summary.name)).collect();
+    tracks.sort_by(|a, b| (&a.summary.name, a.summary.id).cmp(&(&b.summary.name, b.summary.id)));
+    tracks.dedup_by_key(|track| track.summary.id);
     request.page_of(CacheControl::REFERENCE, tracks, |row| row)
 }
 
 async fn track(request: &ApiRequest) -> ApiResult {
     let id = request.id()?;
     let all = request.race_cards().await?;
-    let mut tracks = all.iter().rev().filter_map(|card| TrackRow::of(card));
-    let track = tracks.find(|track| track.brief.id == id).ok_or(ApiError::NotFound)?;
+    let mut tracks = all.iter().rev().filter_map(|card| TrackRow::new(card));
+    let track = tracks.find(|track| track.summary.id == id).ok_or(ApiError::NotFound)?;
     request.answer(CacheControl::REFERENCE, &track)
 }
 
@@ -262,9 +262,9 @@ mod tests {
                 runners: Vec::new(),
                 updated: 0,
             };
-            let row = serde_json::to_value(RaceRow::of(&card)).expect("it is JSON");
+            let row = serde_json::to_value(RaceRow::new(&card)).expect("it is JSON");
             assert_eq!((&row["name"], &row["starts_at"]), (&name, &json!(at)));
-            let meeting = serde_json::to_value(MeetingRow::of(&card)).expect("it is JSON");
+            let meeting = serde_json::to_value(MeetingRow::new(&card)).expect("it is JSON");
             assert_eq!(
                 (&meeting["id"], &meeting["first_race_at"]),
                 (&json!("2-2016-08-13"), &json!(at))

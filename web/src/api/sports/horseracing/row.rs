@@ -43,7 +43,7 @@ pub(super) struct TrackBrief {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(super) struct TrackRow {
     #[serde(flatten)]
-    pub(super) brief: TrackBrief,
+    pub(super) summary: TrackBrief,
     /// No feed provides them.
     tier: Option<u32>,
     sort_score: Option<f64>,
@@ -63,7 +63,7 @@ pub(super) struct MeetingRow {
 }
 
 impl RaceRow {
-    pub(super) fn of(card: &RaceCard) -> Self {
+    pub(super) fn new(card: &RaceCard) -> Self {
         let starts_at = card.starts_at();
         let by_time = || {
             // There is none after a day alone.
@@ -79,7 +79,7 @@ impl RaceRow {
             id: card.race,
             slug: name.as_ref().map(slug),
             name,
-            track: TrackBrief::of(card),
+            track: TrackBrief::new(card),
             region: card.region.clone(),
             state: card.status.word(Vocabulary::Sport(Sport::HorseRacing)),
             starts_at,
@@ -92,28 +92,28 @@ impl RaceRow {
 }
 
 impl RaceDetail {
-    pub(super) fn of(card: &RaceCard) -> Self {
-        let runners = card.runners.iter().map(|runner| RunnerRow::of(card, runner)).collect();
-        Self { row: RaceRow::of(card), runners }
+    pub(super) fn new(card: &RaceCard) -> Self {
+        let runners = card.runners.iter().map(|runner| RunnerRow::new(card, runner)).collect();
+        Self { row: RaceRow::new(card), runners }
     }
 }
 
 impl TrackBrief {
-    fn of(card: &RaceCard) -> Option<Self> {
+    fn new(card: &RaceCard) -> Option<Self> {
         let NamedRow { id, name } = card.track.clone()?;
         Some(Self { id, slug: slug(&name), name, region: card.region.clone() })
     }
 }
 
 impl TrackRow {
-    pub(super) fn of(card: &RaceCard) -> Option<Self> {
-        Some(Self { brief: TrackBrief::of(card)?, tier: None, sort_score: None })
+    pub(super) fn new(card: &RaceCard) -> Option<Self> {
+        Some(Self { summary: TrackBrief::new(card)?, tier: None, sort_score: None })
     }
 }
 
 impl MeetingRow {
-    pub(super) fn of(card: &RaceCard) -> Option<Self> {
-        let track = TrackBrief::of(card)?;
+    pub(super) fn new(card: &RaceCard) -> Option<Self> {
+        let track = TrackBrief::new(card)?;
         let at = card.starts_at()?;
         let date = at.get(..10)?.to_owned();
         Some(Self {

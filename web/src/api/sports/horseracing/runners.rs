@@ -142,7 +142,7 @@ async fn list(request: &ApiRequest) -> ApiResult {
     let runners: Vec<_> = runners
         .filter(|(_, it)| is(it.horse.as_ref(), &horses) && is(it.jockey.as_ref(), &jockeys))
         .collect();
-    request.page_of(CacheControl::LIST, &runners, |(card, runner)| RunnerRow::of(card, runner))
+    request.page_of(CacheControl::LIST, &runners, |(card, runner)| RunnerRow::new(card, runner))
 }
 
 async fn detail(request: &ApiRequest) -> ApiResult {
@@ -150,7 +150,7 @@ async fn detail(request: &ApiRequest) -> ApiResult {
     let all = request.race_cards().await?;
     let card = all.of_runner(id).ok_or(ApiError::NotFound)?;
     let runner = card.runners.iter().find(|runner| runner.id == id).ok_or(ApiError::NotFound)?;
-    request.answer(CacheControl::LIST, &RunnerRow::of(card, runner))
+    request.answer(CacheControl::LIST, &RunnerRow::new(card, runner))
 }
 
 async fn odds(request: &ApiRequest) -> ApiResult {
@@ -160,8 +160,8 @@ async fn odds(request: &ApiRequest) -> ApiResult {
     let record = request.api.record(card.race).await?.ok_or(ApiError::NotFound)?;
     let race = record.play.race().ok_or(ApiError::NotFound)?;
     let runners = card::runners(race);
-    let own = runners.iter().find(|(runner, _)| runner.id == id).ok_or(ApiError::NotFound)?;
-    request.answer(CacheControl::ODDS, &RunnerOdds::of(card, own))
+    let found = runners.iter().find(|(runner, _)| runner.id == id).ok_or(ApiError::NotFound)?;
+    request.answer(CacheControl::ODDS, &RunnerOdds::new(card, found))
 }
 
 async fn horses(request: &ApiRequest) -> ApiResult {
@@ -169,7 +169,7 @@ async fn horses(request: &ApiRequest) -> ApiResult {
     let part = request.name_part("search");
     let horses = known_horses(all.iter().map(AsRef::as_ref));
     let horses: Vec<_> = horses.into_iter().filter(|(horse, _)| part.is_in(&horse.name)).collect();
-    request.page_of(CacheControl::REFERENCE, &horses, |(horse, last)| HorseRow::of(horse, last))
+    request.page_of(CacheControl::REFERENCE, &horses, |(horse, last)| HorseRow::new(horse, last))
 }
 
 async fn horse(request: &ApiRequest) -> ApiResult {
@@ -177,7 +177,7 @@ async fn horse(request: &ApiRequest) -> ApiResult {
     let all = request.race_cards().await?;
     let mut horses = known_horses(all.iter().map(AsRef::as_ref)).into_iter();
     let (horse, last) = horses.find(|(horse, _)| horse.id == id).ok_or(ApiError::NotFound)?;
-    request.answer(CacheControl::REFERENCE, &HorseRow::of(horse, last))
+    request.answer(CacheControl::REFERENCE, &HorseRow::new(horse, last))
 }
 
 async fn jockeys(request: &ApiRequest) -> ApiResult {
@@ -221,13 +221,13 @@ fn known_jockeys<'a>(cards: impl Iterator<Item = &'a RaceCard>) -> Vec<NamedRow>
 }
 
 impl HorseRow {
-    fn of(horse: &NamedRow, last: &RaceCard) -> Self {
+    fn new(horse: &NamedRow, last: &RaceCard) -> Self {
         Self { id: horse.id, name: horse.name.clone(), grade: None, last_seen_at: last.starts_at() }
     }
 }
 
 impl RunnerRow {
-    pub(super) fn of(card: &RaceCard, runner: &Runner) -> Self {
+    pub(super) fn new(card: &RaceCard, runner: &Runner) -> Self {
         Self {
             id: runner.id,
             race_id: card.race,
@@ -243,12 +243,12 @@ impl RunnerRow {
 }
 
 impl RunnerOdds {
-    fn of(card: &RaceCard, (runner, prices): &(Runner, Vec<&RunnerPriceRecord>)) -> Self {
+    fn new(card: &RaceCard, (runner, prices): &(Runner, Vec<&RunnerPriceRecord>)) -> Self {
         let mut books: BTreeMap<&str, Vec<&RunnerPriceRecord>> = BTreeMap::new();
         for price in prices.iter().filter(|price| price.price.is_some()) {
             books.entry(&price.bookmaker).or_default().push(price);
         }
-        let books = books.iter().map(|(slug, prices)| RunnerBook::of(slug, prices));
+        let books = books.iter().map(|(slug, prices)| RunnerBook::new(slug, prices));
         let bookmakers: Vec<_> = books.collect();
         Self {
             runner_id: runner.id,
@@ -274,18 +274,18 @@ fn is_place(price: &RunnerPriceRecord) -> bool {
 }
 
 impl RunnerBook {
-    fn of(slug: &str, prices: &[&RunnerPriceRecord]) -> Self {
+    fn new(slug: &str, prices: &[&RunnerPriceRecord]) -> Self {
         let win = prices.iter().find(|price| is_win(price));
-        let place = prices.iter().find(|price| is_place(price));
+        let place_price = prices.iter().find(|price| is_place(price));
         let odds = |price: Option<&&RunnerPriceRecord>| price?.price.map(Number);
         let updated = prices.iter().map(|price| price.at).max();
         Self {
             bookmaker: price::book_name(slug),
             bookmaker_slug: slug.to_owned(),
             odds_win: odds(win),
-            odds_place: odds(place),
+            odds_place: odds(place_price),
             movement_win: win.and_then(|it| Movement::between(it.previous, it.price)),
-            movement_place: place.and_then(|it| Movement::between(it.previous, it.price)),
+            movement_place: place_price.and_then(|it| Movement::between(it.previous, it.price)),
             updated_at: updated.and_then(time::zulu),
         }
     }

@@ -16,10 +16,10 @@ pub(super) struct PlayerFigures {
 }
 
 /// The statistics of both players.
-pub(super) fn of(record: &MatchRecord) -> [PlayerFigures; 2] {
-    let parts = &record.brief.parts;
+pub(super) fn player_figures(record: &MatchRecord) -> [PlayerFigures; 2] {
+    let parts = &record.summary.parts;
     let games = |side: usize| parts.iter().map(|set| set[side]).fold(0, u32::saturating_add);
-    let served = record.play.tennis().filter(|it| is_complete(it, parts)).map(ServeCounts::of);
+    let served = record.play.tennis().filter(|it| is_complete(it, parts)).map(ServeCounts::new);
     [0, 1].map(|side| {
         let counted = served.as_ref();
         let chances = |it: &ServeCounts, side: usize| percent(it.breaks[side], it.chances[side]);
@@ -41,8 +41,8 @@ fn is_complete(tennis: &TennisRecord, sets: &[[u32; 2]]) -> bool {
     !tennis.points.is_empty() && u32::try_from(finished_games) == Ok(played)
 }
 
-fn percent(part: u32, of: u32) -> Option<f64> {
-    (of > 0).then(|| f64::from(part) / f64::from(of) * 100.0)
+fn percent(part: u32, total: u32) -> Option<f64> {
+    (total > 0).then(|| f64::from(part) / f64::from(total) * 100.0)
 }
 
 /// Counts of both players.
@@ -57,13 +57,13 @@ struct ServeCounts {
 }
 
 impl ServeCounts {
-    fn of(tennis: &TennisRecord) -> Self {
-        let mut own = Self::default();
+    fn new(tennis: &TennisRecord) -> Self {
+        let mut counts = Self::default();
         let (mut before, mut is_tie_break) = (["0", "0"], false);
         for point in &tennis.points {
             is_tie_break |= point.game.iter().any(|call| !CALLS.contains(&&**call));
             if !is_tie_break {
-                own.count(before, point);
+                counts.count(before, point);
             }
             if point.ended_game {
                 (before, is_tie_break) = (["0", "0"], false);
@@ -71,7 +71,7 @@ impl ServeCounts {
                 before = [&*point.game[0], &*point.game[1]];
             }
         }
-        own
+        counts
     }
 
     fn count(&mut self, before: [&str; 2], point: &PointRecord) {
@@ -113,8 +113,8 @@ mod tests {
             let ended_game = index + 1 == winners.len();
             let call = |side: usize| match (won[side], won[1 - side]) {
                 _ if ended_game => "0",
-                (own, other) if own > 3 && own > other => "A",
-                (own, _) => CALL[own.min(3)],
+                (scored, other) if scored > 3 && scored > other => "A",
+                (scored, _) => CALL[scored.min(3)],
             };
             points.push(PointRecord {
                 winner: *winner,
@@ -138,7 +138,7 @@ mod tests {
         let tennis = TennisRecord { points, ..TennisRecord::default() };
         assert!(is_complete(&tennis, &[[2, 0]]));
         assert!(!is_complete(&tennis, &[[3, 0]]), "a game was not reported");
-        let served = ServeCounts::of(&tennis);
+        let served = ServeCounts::new(&tennis);
         assert_eq!((served.games, served.held), ([1, 1], [1, 0]));
         assert_eq!((served.chances, served.breaks), ([3, 0], [1, 0]));
     }
@@ -156,7 +156,7 @@ mod tests {
             ended_set: ended_game,
         };
         let points = vec![point(0, ["1", "0"], false), point(0, ["0", "0"], true)];
-        let served = ServeCounts::of(&TennisRecord { points, ..TennisRecord::default() });
+        let served = ServeCounts::new(&TennisRecord { points, ..TennisRecord::default() });
         assert_eq!((served.games, served.chances), ([0, 0], [0, 0]));
     }
 }

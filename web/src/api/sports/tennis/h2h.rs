@@ -66,29 +66,29 @@ struct TennisResult {
 endpoints! {
     /// Their earlier meetings, and the recent form of both.
     "/tennis/api/v2/matches/{id}/h2h/", params(NONE), answers(TennisH2h), |request| {
-            matches::one(&request, Sport::Tennis, CacheControl::REFERENCE, TennisH2h::of).await
+            matches::one(&request, Sport::Tennis, CacheControl::REFERENCE, TennisH2h::new).await
         };
 }
 
 impl TennisH2h {
-    fn of(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
+    fn new(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
         let [player1, player2] = PlayerBrief::both(api, record, sport_stats);
         let mut answer = Self {
-            match_id: record.brief.id,
+            match_id: record.summary.id,
             player1,
             player2,
             h2h: None,
             player1_last5: Vec::new(),
             player2_last5: Vec::new(),
         };
-        if let Some([first, second]) = record.brief.sides {
+        if let Some([first, second]) = record.summary.sides {
             let results = [first, second].map(|side| meetings::results(api, record, side));
             let record = HeadToHead::against(second, &results[0], DecidedBy::Winner);
-            answer.h2h = TennisMeetings::of(api, &record);
+            answer.h2h = TennisMeetings::new(api, &record);
             let [last5, other] = results.map(|all| {
                 all.iter()
                     .take(5)
-                    .map(|side_match| TennisResult::of(api, side_match, sport_stats))
+                    .map(|side_match| TennisResult::new(api, side_match, sport_stats))
                     .collect()
             });
             (answer.player1_last5, answer.player2_last5) = (last5, other);
@@ -98,7 +98,7 @@ impl TennisH2h {
 }
 
 impl TennisMeetings {
-    fn of(api: &Api, record: &HeadToHead) -> Option<Self> {
+    fn new(api: &Api, record: &HeadToHead) -> Option<Self> {
         let mut on_surface: BTreeMap<String, Vec<SideMatch>> = BTreeMap::new();
         for meeting in &record.meetings {
             if let Some(surface) = surface(api, meeting) {
@@ -106,7 +106,7 @@ impl TennisMeetings {
             }
         }
         let by_surface = on_surface.into_iter().map(|(surface, meetings)| {
-            let record = HeadToHead::of(meetings, DecidedBy::Winner);
+            let record = HeadToHead::new(meetings, DecidedBy::Winner);
             (surface, SurfaceWins { player1_wins: record.wins, player2_wins: record.losses })
         });
         (!record.meetings.is_empty()).then(|| Self {
@@ -120,14 +120,14 @@ impl TennisMeetings {
 
 /// The surface of a match's tournament, in lower case.
 fn surface(api: &Api, meeting: &SideMatch) -> Option<String> {
-    let tournament = api.history.entity(EntityKind::Competition, meeting.brief.competition?)?;
+    let tournament = api.history.entity(EntityKind::Competition, meeting.summary.competition?)?;
     tournament.about.get("surface")?.as_str().map(str::to_lowercase)
 }
 
 impl TennisResult {
-    fn of(api: &Api, side_match: &SideMatch, sport_stats: &SportStats) -> Self {
-        let brief = &side_match.brief;
-        let tournament = brief.competition;
+    fn new(api: &Api, side_match: &SideMatch, sport_stats: &SportStats) -> Self {
+        let summary = &side_match.summary;
+        let tournament = summary.competition;
         let tournament = tournament.and_then(|id| api.history.entity(EntityKind::Competition, id));
         let tournament = tournament.map(|entity| TournamentBrief::of_entity(&entity));
         let circuit = tournament.as_ref().and_then(|tournament| tournament.circuit);
@@ -136,13 +136,13 @@ impl TennisResult {
         let opponent = opponent.map(|it| EntityRef { id: it.id, name: it.name.clone() });
         let score = side_match.score();
         Self {
-            id: brief.id,
-            date: brief.start_text(time::offset),
+            id: summary.id,
+            date: summary.start_text(time::offset),
             surface: tournament.as_ref().and_then(|tournament| tournament.surface.clone()),
-            round: brief.round_name.as_ref().map(|round| round.to_string()),
-            opponent: opponent.map(|named| PlayerBrief::of(api, &named, circuit, sport_stats)),
+            round: summary.round_name.as_ref().map(|round| round.to_string()),
+            opponent: opponent.map(|named| PlayerBrief::new(api, &named, circuit, sport_stats)),
             tournament,
-            score: brief.parts.iter().map(|[p1, p2]| SetGames { p1: *p1, p2: *p2 }).collect(),
+            score: summary.parts.iter().map(|[p1, p2]| SetGames { p1: *p1, p2: *p2 }).collect(),
             won: side_match.won(),
             sets_won: score.map(|score| score[0]),
             sets_lost: score.map(|score| score[1]),

@@ -61,7 +61,7 @@ endpoints! {
 
     /// One match.
     "/tennis/api/v2/matches/{id}/", params(NONE), answers(TennisMatch),
-        |request| matches::one(&request, Sport::Tennis, CacheControl::LIST, TennisMatch::of).await;
+        |request| matches::one(&request, Sport::Tennis, CacheControl::LIST, TennisMatch::new).await;
 }
 
 async fn list(request: &ApiRequest) -> ApiResult {
@@ -79,7 +79,7 @@ async fn list(request: &ApiRequest) -> ApiResult {
         filter.newest_first = request.params.text("sort").is_some() && filter.newest_first;
     }
     let sport_stats = request.sport_stats(Sport::Tennis).await?;
-    request.matches(&filter, |record| TennisMatch::of(&request.api, record, &sport_stats)).await
+    request.matches(&filter, |record| TennisMatch::new(&request.api, record, &sport_stats)).await
 }
 
 async fn live(request: &ApiRequest) -> ApiResult {
@@ -95,8 +95,8 @@ async fn live(request: &ApiRequest) -> ApiResult {
     };
     let sport_stats = request.sport_stats(Sport::Tennis).await?;
     let live = request.api.history.live(Sport::Tennis);
-    let wanted = live.iter().filter(|record| filter.selects(&record.brief));
+    let wanted = live.iter().filter(|record| filter.selects(&record.summary));
     let rows: Vec<_> =
-        wanted.map(|record| TennisMatch::of(&request.api, record, &sport_stats)).collect();
+        wanted.map(|record| TennisMatch::new(&request.api, record, &sport_stats)).collect();
     request.answer(CacheControl::LIVE, &rows)
 }

@@ -67,8 +67,8 @@ endpoints! {
 
 async fn odds(request: &ApiRequest) -> ApiResult {
     let record = request.record(Sport::Tennis).await?;
-    let movements = price::movements(&request.api, record.brief.id).await?;
-    request.answer(CacheControl::ODDS, &TennisOdds::of(&record, &movements))
+    let movements = price::movements(&request.api, record.summary.id).await?;
+    request.answer(CacheControl::ODDS, &TennisOdds::new(&record, &movements))
 }
 
 /// The highest price of each player. No interface that we know says what a row has: ours is named as
@@ -109,26 +109,26 @@ async fn best(request: &ApiRequest) -> ApiResult {
     };
     let view = View::now(&request.api.history, Some(Sport::Tennis));
     let records = view.records(&filter, &view.all(&filter)).await?;
-    let rows: Vec<_> = records.iter().filter_map(|it| TennisBestOdds::of(it)).collect();
+    let rows: Vec<_> = records.iter().filter_map(|it| TennisBestOdds::new(it)).collect();
     request.page_of(CacheControl::ODDS, rows, |row| row)
 }
 
 impl TennisBestOdds {
     /// `None` without a price of either player.
-    fn of(record: &MatchRecord) -> Option<Self> {
+    fn new(record: &MatchRecord) -> Option<Self> {
         let (_, books) = price::offered(price::winner(record).filter(|price| price.open));
         let [player1_name, player2_name] = shape::side_names(record);
         let highest = |outcomes| {
-            let own = books.values().filter_map(|book| price::of(book.iter().copied(), outcomes));
-            own.max_by_key(|price| price.price)
+            let best = books.values().filter_map(|it| price::find(it.iter().copied(), outcomes));
+            best.max_by_key(|price| price.price)
         };
         let [first, second] = [price::FIRST, price::SECOND].map(highest);
         let slug = |price: Option<&PriceRecord>| Some(price?.bookmaker.to_string());
         let odds = |price: Option<&PriceRecord>| price?.price.map(Number);
         (!books.is_empty()).then(|| Self {
-            match_id: record.brief.id,
+            match_id: record.summary.id,
             match_date: shape::start(record),
-            tournament: TournamentBrief::of(record),
+            tournament: TournamentBrief::new(record),
             player1_name,
             player2_name,
             odds_player1: odds(first),
@@ -143,13 +143,13 @@ impl TennisBestOdds {
 }
 
 impl TennisOdds {
-    fn of(record: &MatchRecord, movements: &Movements) -> Self {
+    fn new(record: &MatchRecord, movements: &Movements) -> Self {
         let (source, books) = price::offered(price::winner(record));
         let [player1_name, player2_name] = shape::side_names(record);
         let books = books.iter().map(|(slug, prices)| book(record, slug, prices, movements));
         let bookmakers: Vec<_> = books.collect();
         Self {
-            match_id: record.brief.id,
+            match_id: record.summary.id,
             match_date: shape::start(record),
             player1_name,
             player2_name,
@@ -166,14 +166,14 @@ fn book(
     prices: &[&PriceRecord],
     movements: &Movements,
 ) -> TennisBook {
-    let own = WinnerPrices { match_id: record.brief.id, prices, movements };
+    let winner_prices = WinnerPrices { match_id: record.summary.id, prices, movements };
     TennisBook {
         bookmaker: price::book_name(slug),
         bookmaker_slug: slug.to_owned(),
-        odds_player1: own.odds(price::FIRST),
-        odds_player2: own.odds(price::SECOND),
-        movement_player1: own.movement(price::FIRST),
-        movement_player2: own.movement(price::SECOND),
+        odds_player1: winner_prices.odds(price::FIRST),
+        odds_player2: winner_prices.odds(price::SECOND),
+        movement_player1: winner_prices.movement(price::FIRST),
+        movement_player2: winner_prices.movement(price::SECOND),
         updated_at: price::updated(prices),
     }
 }

@@ -58,7 +58,7 @@ endpoints! {
     /// One player.
     "/tennis/api/v2/players/{id}/", params(NONE), answers(TennisPlayer), |request| {
             lists::side(&request, Sport::Tennis, |player, sport_stats| {
-                TennisPlayer::of(&request.api, player, sport_stats)
+                TennisPlayer::new(&request.api, player, sport_stats)
             })
             .await
         };
@@ -66,7 +66,7 @@ endpoints! {
 
 async fn list(request: &ApiRequest) -> ApiResult {
     let gender = request.params.parsed("gender", "M or F", |text| {
-        ["M", "F"].into_iter().find(|known| known.eq_ignore_ascii_case(text))
+        ["M", "F"].into_iter().find(|gender| gender.eq_ignore_ascii_case(text))
     })?;
     let sport_stats = request.sport_stats(Sport::Tennis).await?;
     let country = request.params.text("country").map(WantedCountry::new);
@@ -83,12 +83,12 @@ async fn list(request: &ApiRequest) -> ApiResult {
         })
         .collect();
     request.page_of(CacheControl::REFERENCE, &players, |player| {
-        TennisPlayer::of(&request.api, player, &sport_stats)
+        TennisPlayer::new(&request.api, player, &sport_stats)
     })
 }
 
 impl TennisPlayer {
-    pub(super) fn of(api: &Api, player: &Entity, sport_stats: &SportStats) -> Self {
+    pub(super) fn new(api: &Api, player: &Entity, sport_stats: &SportStats) -> Self {
         Self {
             id: player.id,
             name: player.name.to_string(),
@@ -105,7 +105,7 @@ impl TennisPlayer {
             residence: None,
             prize_current_usd: None,
             prize_total_usd: None,
-            current_ranking: CurrentRanking::of(player.id, sport_stats),
+            current_ranking: CurrentRanking::new(player.id, sport_stats),
         }
     }
 }
@@ -129,5 +129,5 @@ fn entered(api: &Api, player: Key) -> Option<Key> {
         window: Window::FIRST,
         ..MatchQuery::of_sport(Sport::Tennis)
     });
-    last.briefs.first()?.competition
+    last.summaries.first()?.competition
 }

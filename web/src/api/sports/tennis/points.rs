@@ -54,12 +54,12 @@ struct PlayedPoint {
 endpoints! {
     /// Every point of a match, by set and game.
     "/tennis/api/v2/matches/{id}/point-by-point/", params(NONE), answers(PointByPoint), |request| {
-            matches::part(&request, Sport::Tennis, CacheControl::LIVE, PointByPoint::of).await
+            matches::part(&request, Sport::Tennis, CacheControl::LIVE, PointByPoint::new).await
         };
 }
 
 impl PointByPoint {
-    fn of(_: &Api, record: &MatchRecord) -> Self {
+    fn new(_: &Api, record: &MatchRecord) -> Self {
         let tennis = record.play.tennis();
         let (points, sets) =
             tennis.map_or((&[][..], &[][..]), |tennis| (&tennis.points, &tennis.sets));
@@ -69,7 +69,7 @@ impl PointByPoint {
             let games_of_set = sets.get(usize::from(set).checked_sub(1)?);
             Some(PlayedSet { set, duration_seconds: None, games: games(points, games_of_set) })
         });
-        Self { match_id: record.brief.id, available: !points.is_empty(), sets: played.collect() }
+        Self { match_id: record.summary.id, available: !points.is_empty(), sets: played.collect() }
     }
 }
 
@@ -84,8 +84,8 @@ fn game(number: usize, points: &[PointRecord], set: Option<&SetRecord>) -> Optio
     let winner = last.ended_game.then_some(last.winner);
     let [player1_games, player2_games] = last.games;
     let mut before = last.games;
-    if let Some(own) = winner.and_then(|winner| before.get_mut(usize::from(winner))) {
-        *own = own.saturating_sub(1);
+    if let Some(score) = winner.and_then(|winner| before.get_mut(usize::from(winner))) {
+        *score = score.saturating_sub(1);
     }
     // A tie-break is played when the games are level at six all or later, and ends the set.
     let is_tie_break = set.is_some_and(|set| {

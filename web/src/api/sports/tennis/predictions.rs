@@ -65,15 +65,15 @@ struct PredictedTennis {
 endpoints! {
     /// Predictions; by default for matches that have not started.
     "/tennis/api/v2/predictions/", params(PREDICTIONS), answers(Page<TennisPrediction>),
-        |request| predicted::list(&request, Sport::Tennis, TennisPrediction::of).await;
+        |request| predicted::list(&request, Sport::Tennis, TennisPrediction::new).await;
 
     /// The same at the address without a version, for clients of old.
     "/tennis/api/predictions/", params(PREDICTIONS), answers(Page<OldTennisPrediction>),
-        |request| predicted::list(&request, Sport::Tennis, OldTennisPrediction::of).await;
+        |request| predicted::list(&request, Sport::Tennis, OldTennisPrediction::new).await;
 
     /// The prediction of one match, by the match's id.
     "/tennis/api/v2/predictions/{id}/", params(NONE), answers(TennisPrediction), |request| {
-            matches::one(&request, Sport::Tennis, CacheControl::PREDICTIONS, TennisPrediction::of).await
+            matches::one(&request, Sport::Tennis, CacheControl::PREDICTIONS, TennisPrediction::new).await
         };
 }
 
@@ -87,28 +87,28 @@ pub(super) struct OldTennisPrediction {
 }
 
 impl OldTennisPrediction {
-    fn of(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
+    fn new(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
         let [player1_obj, player2_obj] = PlayerBrief::both(api, record, sport_stats);
-        Self { row: TennisPrediction::of(api, record, sport_stats), player1_obj, player2_obj }
+        Self { row: TennisPrediction::new(api, record, sport_stats), player1_obj, player2_obj }
     }
 }
 
 impl TennisPrediction {
-    fn of(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
-        let forecast = Forecast::of(record, sport_stats);
+    fn new(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
+        let forecast = Forecast::new(record, sport_stats);
         let predicted = forecast.map(|it| u8::from(it.winner() == 1) + 1);
-        let actual = rating::winner(&record.brief).map(|winner| winner + 1);
+        let actual = rating::winner(&record.summary).map(|winner| winner + 1);
         let [player1, player2] = PlayerBrief::both(api, record, sport_stats);
         Self {
-            id: record.brief.id,
-            match_id: record.brief.id,
+            id: record.summary.id,
+            match_id: record.summary.id,
             game: PredictedTennis {
-                id: record.brief.id,
-                tournament: TournamentBrief::of(record),
+                id: record.summary.id,
+                tournament: TournamentBrief::new(record),
                 player1,
                 player2,
                 match_date: shape::start(record),
-                status: record.brief.status.word(Vocabulary::Sport(Sport::Tennis)),
+                status: record.summary.status.word(Vocabulary::Sport(Sport::Tennis)),
             },
             prob_player1_wins: forecast.map(|it| percent(it.first)),
             prob_player2_wins: forecast.map(|it| percent(it.second)),

@@ -130,8 +130,8 @@ impl Ranking {
             Some(RankedPlayer { kind: kind(player, &sport_stats), position, player, rated })
         };
         let mut rows: Vec<_> = sport_stats.table.ranked().into_iter().filter_map(row).collect();
-        let place = |kind: &str| TYPES.iter().position(|own| *own == kind);
-        rows.sort_by_key(|row| (place(row.kind), row.position));
+        let index = |kind: &str| TYPES.iter().position(|it| *it == kind);
+        rows.sort_by_key(|row| (index(row.kind), row.position));
         Ok(Self {
             rows,
             before: week,
@@ -145,7 +145,7 @@ impl Ranking {
         TennisRanking {
             id: id(row.player),
             position: row.position,
-            player: entity.map(|entity| TennisPlayer::of(api, &entity, &self.sport_stats)),
+            player: entity.map(|entity| TennisPlayer::new(api, &entity, &self.sport_stats)),
             points: sport_stats::whole(row.rated.rating),
             previous_position: self.before.position(row.player),
             previous_points: self.before.elo(row.player),

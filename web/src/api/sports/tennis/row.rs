@@ -113,26 +113,26 @@ pub(super) struct CurrentRanking {
 }
 
 impl TennisMatch {
-    pub(super) fn of(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
-        let MatchRecord { brief, play, .. } = record;
+    pub(super) fn new(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
+        let MatchRecord { summary, play, .. } = record;
         let tennis = play.tennis();
         let [player1, player2] = PlayerBrief::both(api, record, sport_stats);
         let [odds1, _, odds2] = price::consensus(record).map(|price| price.map(Number));
         let [p1, p2] = tennis.map_or([None, None], served);
-        let figures = figures::of(record);
-        let winner = rating::winner(brief).or(brief.winner);
-        let winner = winner.and_then(|it| brief.sides?.get(usize::from(it)).copied());
+        let figures = figures::player_figures(record);
+        let winner = rating::winner(summary).or(summary.winner);
+        let winner = winner.and_then(|it| summary.sides?.get(usize::from(it)).copied());
         Self {
-            id: brief.id,
-            tournament: TournamentBrief::of(record),
+            id: summary.id,
+            tournament: TournamentBrief::new(record),
             player1,
             player2,
             match_date: shape::start(record),
-            status: brief.status.word(Vocabulary::Sport(Sport::Tennis)),
-            round_name: brief.round_name.as_ref().map(|name| name.to_string()),
-            player1_sets: shape::of_pair(brief.score, 0),
-            player2_sets: shape::of_pair(brief.score, 1),
-            sets_detail: brief.parts.iter().map(|[p1, p2]| SetGames { p1: *p1, p2: *p2 }).collect(),
+            status: summary.status.word(Vocabulary::Sport(Sport::Tennis)),
+            round_name: summary.round_name.as_ref().map(|name| name.to_string()),
+            player1_sets: shape::of_pair(summary.score, 0),
+            player2_sets: shape::of_pair(summary.score, 1),
+            sets_detail: summary.parts.iter().map(|&[p1, p2]| SetGames { p1, p2 }).collect(),
             winner_id: winner,
             odds_player1: odds1,
             odds_player2: odds2,
@@ -158,13 +158,13 @@ impl TennisMatch {
             p2_games_won: figures[1].games_won,
             aces_per_set: tennis.and_then(aces_per_set),
             point_by_point_available: tennis.is_some_and(|tennis| !tennis.points.is_empty()),
-            live: tennis.filter(|_| brief.status.is_live()).map(Standing::of),
+            live: tennis.filter(|_| summary.status.is_live()).map(Standing::new),
         }
     }
 }
 
 impl Standing {
-    fn of(tennis: &TennisRecord) -> Self {
+    fn new(tennis: &TennisRecord) -> Self {
         let set = tennis.sets.last();
         let [first, second] = &tennis.game;
         let games = set.map(|set| set.games.map(u32::from));
@@ -179,7 +179,7 @@ impl Standing {
 }
 
 impl TournamentBrief {
-    pub(super) fn of(record: &MatchRecord) -> Option<Self> {
+    pub(super) fn new(record: &MatchRecord) -> Option<Self> {
         let EntityRef { id, name } = record.names.competition.as_ref()?;
         let (surface, kind) = (&record.names.surface, &record.names.category);
         Some(Self {
@@ -205,7 +205,7 @@ impl TournamentBrief {
 }
 
 impl PlayerBrief {
-    pub(super) fn of(
+    pub(super) fn new(
         api: &Api,
         named: &EntityRef,
         circuit: Option<&'static str>,
@@ -219,7 +219,7 @@ impl PlayerBrief {
             short_name: None,
             gender: gender(circuit),
             country_code: shape::country_code(country.as_ref()),
-            current_ranking: CurrentRanking::of(named.id, sport_stats),
+            current_ranking: CurrentRanking::new(named.id, sport_stats),
         }
     }
 
@@ -228,13 +228,13 @@ impl PlayerBrief {
         record: &MatchRecord,
         sport_stats: &SportStats,
     ) -> [Option<Self>; 2] {
-        let circuit = TournamentBrief::of(record).and_then(|tournament| tournament.circuit);
-        shape::both(record, |named| Self::of(api, named, circuit, sport_stats))
+        let circuit = TournamentBrief::new(record).and_then(|tournament| tournament.circuit);
+        shape::both(record, |named| Self::new(api, named, circuit, sport_stats))
     }
 }
 
 impl CurrentRanking {
-    pub(super) fn of(player: Key, sport_stats: &SportStats) -> Option<Self> {
+    pub(super) fn new(player: Key, sport_stats: &SportStats) -> Option<Self> {
         let position = sport_stats.position(player)?;
         let kind = super::rankings::kind(player, sport_stats);
         Some(Self { position, points: sport_stats.elo(player)?, kind })
@@ -284,7 +284,7 @@ pub(in crate::api::sports) fn circuit(name: &str, kind: Option<&str>) -> Option<
     let texts = [name, kind.unwrap_or_default()];
     let words = || texts.iter().flat_map(|text| text.split(|c: char| !c.is_alphanumeric()));
     let named = ["ATP", "WTA"];
-    let named = named.into_iter().find(|own| words().any(|word| word.eq_ignore_ascii_case(own)));
+    let named = named.into_iter().find(|it| words().any(|word| word.eq_ignore_ascii_case(it)));
     // Women's categories are `wta_1000` and the like.
     named.or_else(|| (category(kind).as_deref() == Some("masters_1000")).then_some("ATP"))
 }

@@ -68,15 +68,15 @@ async fn list(request: &ApiRequest) -> ApiResult {
     let params = &request.params;
     let all = params.flag("include_inactive")?.unwrap_or(false);
     let part = request.name_part("search");
-    let is = |own: Option<&str>, name: &str| {
-        params.text(name).is_none_or(|query| own.is_some_and(|own| own.eq_ignore_ascii_case(query)))
+    let is = |text: Option<&str>, name: &str| {
+        params.text(name).is_none_or(|query| text.is_some_and(|it| it.eq_ignore_ascii_case(query)))
     };
     let tournaments = request
         .api
         .history
         .entities(EntityKind::Competition, |it| it.sport == Sport::Tennis && part.is_in(&it.name));
     let now = clock::now();
-    let rows = tournaments.iter().map(|it| TennisTournament::of(it, &sport_stats, now));
+    let rows = tournaments.iter().map(|it| TennisTournament::new(it, &sport_stats, now));
     let rows: Vec<_> = rows
         .filter(|row| {
             (all || row.active)
@@ -93,12 +93,12 @@ async fn detail(request: &ApiRequest) -> ApiResult {
     let sport_stats = request.sport_stats(Sport::Tennis).await?;
     request.answer(
         CacheControl::REFERENCE,
-        &TennisTournament::of(&tournament, &sport_stats, clock::now()),
+        &TennisTournament::new(&tournament, &sport_stats, clock::now()),
     )
 }
 
 impl TennisTournament {
-    fn of(entity: &Entity, sport_stats: &SportStats, now: Micros) -> Self {
+    fn new(entity: &Entity, sport_stats: &SportStats, now: Micros) -> Self {
         let about = |key: &str| entity.about.get(key).and_then(|value| value.as_str());
         let edition = sport_stats.edition(entity.id);
         let day = |at: Micros| time::zulu(at).map(|at| at.chars().take(10).collect());

@@ -31,7 +31,7 @@ async fn get(world: &World, path: &str) -> Value {
 
 /// A match with everything that feeds report of one in its second half.
 fn reported(id: Key, status: Status) -> MatchRecord {
-    let MatchRecord { brief, refs, mut names, play, prices, .. } = first(0);
+    let MatchRecord { summary, refs, mut names, play, prices, .. } = first(0);
     let football = play.football().expect("it is of football");
     let player = |id, side, values: &[(&str, u32)]| PlayerRecord {
         player: named(id),
@@ -50,7 +50,7 @@ fn reported(id: Key, status: Status) -> MatchRecord {
         body_part: None,
         expected_goals: Some(ExpectedGoals(25_000)),
         expected_on_target: None,
-        place: Some([900, 500]),
+        location: Some([900, 500]),
         goal_mouth: None,
     };
     let analysis = AnalysisRecord {
@@ -72,11 +72,11 @@ fn reported(id: Key, status: Status) -> MatchRecord {
     names.coaches[1] = Some(named(701));
     let start = now() - 80 * 60 * 1_000_000;
     MatchRecord {
-        brief: MatchSummary {
+        summary: MatchSummary {
             id,
             status,
             start: Some(start),
-            coaches: [brief.coaches[0], Some(701)],
+            coaches: [summary.coaches[0], Some(701)],
             expected_goals: Some([ExpectedGoals(25_000); 2]),
             weather: Some(Weather { code: 5, wind_speed: 4, temperature_c: -2 }),
             neutral: Some(true),
@@ -84,7 +84,7 @@ fn reported(id: Key, status: Status) -> MatchRecord {
             extra_time: status.is_over().then_some([0, 1]),
             penalties: status.is_over().then_some([5, 4]),
             updated: start,
-            ..MatchSummary::clone(&brief)
+            ..MatchSummary::clone(&summary)
         }
         .into(),
         refs,
@@ -302,8 +302,8 @@ async fn event_agrees_with_version_2_and_with_its_row() {
     let row = rows["results"].as_array().expect("rows").iter().find(|row| row["id"] == 20);
     let row = row.expect("it is in play").as_object().expect("an object");
     // Rows have fewer members of these.
-    let brief = ["home_team_obj", "away_team_obj", "home_coach", "away_coach"];
-    for (name, value) in row.iter().filter(|(name, _)| !brief.contains(&name.as_str())) {
+    let summary = ["home_team_obj", "away_team_obj", "home_coach", "away_coach"];
+    for (name, value) in row.iter().filter(|(name, _)| !summary.contains(&name.as_str())) {
         assert_eq!(value, &older[name], "{name}");
     }
     let tokyo = get(&world, "events/20/?tz=Asia/Tokyo").await;
@@ -354,8 +354,8 @@ async fn teams_without_an_archived_entity_are_named() {
     let mut record = reported(23, Status::FirstHalf);
     let sides = [901, 902].map(|id| EntityRef { id, name: format!("new {id}").into() });
     record.names.sides = Some(sides);
-    record.brief =
-        MatchSummary { sides: Some([901, 902]), ..MatchSummary::clone(&record.brief) }.into();
+    record.summary =
+        MatchSummary { sides: Some([901, 902]), ..MatchSummary::clone(&record.summary) }.into();
     world.put(record);
     let event = get(&world, "events/23/").await;
     assert_eq!(differences("event", &event), [""; 0]);

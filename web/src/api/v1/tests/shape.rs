@@ -20,7 +20,7 @@ struct Comparison {
 }
 
 impl Comparison {
-    fn check(&mut self, kind: &str, value: &Value, place: &str) {
+    fn check(&mut self, kind: &str, value: &Value, path: &str) {
         let base = kind.trim_end_matches('?');
         if value.is_null() && base.len() < kind.len() {
             return;
@@ -34,25 +34,25 @@ impl Comparison {
             "b" => value.is_boolean(),
             _ => match (inner('[', ']'), inner('{', '}'), value) {
                 (Some(item), _, Value::Array(items)) => {
-                    items.iter().for_each(|it| self.check(item, it, &format!("{place}[]")));
+                    items.iter().for_each(|it| self.check(item, it, &format!("{path}[]")));
                     true
                 }
                 (_, Some(item), Value::Object(fields)) => {
                     fields
                         .iter()
-                        .for_each(|(key, it)| self.check(item, it, &format!("{place}.{key}")));
+                        .for_each(|(key, it)| self.check(item, it, &format!("{path}.{key}")));
                     true
                 }
                 (None, None, Value::Object(fields)) => {
                     let keys = self.keys(base);
-                    self.check_object(&keys, fields, place);
+                    self.check_object(&keys, fields, path);
                     true
                 }
                 _ => false,
             },
         };
         if !holds {
-            self.differences.push(format!("{place} is {value}, and should be {kind}"));
+            self.differences.push(format!("{path} is {value}, and should be {kind}"));
         }
     }
 
@@ -71,23 +71,18 @@ impl Comparison {
         keys
     }
 
-    fn check_object(
-        &mut self,
-        keys: &[(String, String)],
-        fields: &Map<String, Value>,
-        place: &str,
-    ) {
+    fn check_object(&mut self, keys: &[(String, String)], fields: &Map<String, Value>, path: &str) {
         for (key, kind) in keys {
             let name = key.trim_end_matches('*');
             match fields.get(name) {
-                Some(value) => self.check(kind, value, &format!("{place}.{name}")),
+                Some(value) => self.check(kind, value, &format!("{path}.{name}")),
                 None if name.len() < key.len() => {}
-                None => self.differences.push(format!("{place}.{name} is missing")),
+                None => self.differences.push(format!("{path}.{name} is missing")),
             }
         }
         let is_known =
             |name: &String| keys.iter().any(|(key, _)| key.trim_end_matches('*') == name);
         let others = fields.keys().filter(|name| !is_known(name));
-        self.differences.extend(others.map(|name| format!("{place}.{name} is in no capture")));
+        self.differences.extend(others.map(|name| format!("{path}.{name} is in no capture")));
     }
 }

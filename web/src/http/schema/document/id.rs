@@ -9,7 +9,7 @@ use crate::ids::NUMBERS_MAX;
 pub(super) fn complete(value: &mut Value) {
     match value {
         Value::Object(fields) => {
-            if fields.get("in").is_some_and(|place| place == "path")
+            if fields.get("in").is_some_and(|location| location == "path")
                 && fields.get("name").and_then(Value::as_str).is_some_and(is_id)
                 && let Some(schema) = fields.get_mut("schema").filter(|it| is_integer(it))
             {

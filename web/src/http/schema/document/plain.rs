@@ -105,12 +105,12 @@ fn merge(part: &Value, declared: &Value, is_required: bool, object: &mut Map<Str
                 parts.iter().for_each(|part| merge(part, declared, is_required, object));
             }
             ("properties", Value::Object(members)) => {
-                let own = object.entry("properties").or_insert_with(|| json!({}));
-                own.as_object_mut().into_iter().for_each(|own| own.extend(members.clone()));
+                let properties = object.entry("properties").or_insert_with(|| json!({}));
+                properties.as_object_mut().into_iter().for_each(|all| all.extend(members.clone()));
             }
             ("required", Value::Array(names)) if is_required => {
-                let own = object.entry("required").or_insert_with(|| json!([]));
-                own.as_array_mut().into_iter().for_each(|own| own.extend(names.iter().cloned()));
+                let list = object.entry("required").or_insert_with(|| json!([]));
+                list.as_array_mut().into_iter().for_each(|all| all.extend(names.iter().cloned()));
             }
             ("type" | "description" | "required", _) => {}
             _ => {

@@ -80,49 +80,49 @@ fn document_has_the_structure_of_openapi_3_1() {
     let document = openapi();
     assert_eq!(document["openapi"], "3.1.0");
     assert!(document["info"]["title"].is_string() && document["info"]["version"].is_string());
-    let known = ["openapi", "info", "servers", "paths", "components", "security", "tags"];
+    let fields_known = ["openapi", "info", "servers", "paths", "components", "security", "tags"];
     for name in document.as_object().expect("an object").keys() {
-        assert!(known.contains(&name.as_str()), "{name}");
+        assert!(fields_known.contains(&name.as_str()), "{name}");
     }
     let (mut ids, mut count) = (BTreeMap::new(), 0);
     let tags = document["tags"].as_array().expect("tags");
     for (path, method, operation) in operations(&document) {
-        let place = format!("{method} {path}");
+        let label = format!("{method} {path}");
         assert!(
             path.starts_with('/') && path.ends_with('/') || path.contains("channels"),
-            "{place}"
+            "{label}"
         );
-        assert!(["get", "post", "delete", "put", "patch"].contains(&method.as_str()), "{place}");
+        assert!(["get", "post", "delete", "put", "patch"].contains(&method.as_str()), "{label}");
         let id = operation["operationId"].as_str().expect("an id").to_owned();
-        assert_eq!(ids.insert(id, place.clone()), None, "{place}: the id is another's");
-        let own_tags = operation["tags"].as_array().unwrap_or_else(|| panic!("{place}: no tag"));
+        assert_eq!(ids.insert(id, label.clone()), None, "{label}: the id is another's");
+        let own_tags = operation["tags"].as_array().unwrap_or_else(|| panic!("{label}: no tag"));
         for tag in own_tags {
-            assert!(tags.iter().any(|it| it["name"] == *tag), "{place}: {tag}");
+            assert!(tags.iter().any(|it| it["name"] == *tag), "{label}: {tag}");
         }
         let in_path: Vec<&str> =
             path.split('/').filter_map(|it| it.strip_prefix('{')?.strip_suffix('}')).collect();
         let mut names = Vec::new();
-        assert!(operation.get("parameters").is_none_or(Value::is_array), "{place}");
+        assert!(operation.get("parameters").is_none_or(Value::is_array), "{label}");
         for parameter in operation["parameters"].as_array().into_iter().flatten() {
             let name = parameter["name"].as_str().expect("a name");
             let at = parameter["in"].as_str().expect("a place");
-            assert!(!names.contains(&(name, at)), "{place}: {name} twice");
-            assert!(parameter["schema"].is_object(), "{place}: {name} has no schema");
+            assert!(!names.contains(&(name, at)), "{label}: {name} twice");
+            assert!(parameter["schema"].is_object(), "{label}: {name} has no schema");
             names.push((name, at));
             if at == "path" {
-                assert!(in_path.contains(&name), "{place}: {name} is not in the path");
-                assert_eq!(parameter["required"], true, "{place}: {name}");
+                assert!(in_path.contains(&name), "{label}: {name} is not in the path");
+                assert_eq!(parameter["required"], true, "{label}: {name}");
             }
         }
         for name in in_path {
-            assert!(names.contains(&(name, "path")), "{place}: {name} is not described");
+            assert!(names.contains(&(name, "path")), "{label}: {name} is not described");
         }
         let responses = operation["responses"].as_object().expect("responses");
-        assert!(responses.keys().any(|status| status.starts_with('2')), "{place}");
+        assert!(responses.keys().any(|status| status.starts_with('2')), "{label}");
         for (status, response) in responses {
-            assert!(status.parse::<u16>().is_ok_and(|it| (100..600).contains(&it)), "{place}");
+            assert!(status.parse::<u16>().is_ok_and(|it| (100..600).contains(&it)), "{label}");
             let described = response["description"].is_string() || response["$ref"].is_string();
-            assert!(described, "{place}: {status}");
+            assert!(described, "{label}: {status}");
         }
         count += 1;
     }
@@ -240,12 +240,14 @@ fn every_api_route_is_in_the_document() {
         assert!(!text.contains(".route("), "a handler of the interface is routed by `routes!`");
     }
     // The document does not list its own paths.
-    let own = ["/api/schema/", "/api/schema/documents/", "/api/asyncapi/"];
+    let unlisted = ["/api/schema/", "/api/schema/documents/", "/api/asyncapi/"];
     let mut documented = 0;
     for text in sources(&src.join("http")) {
         let routes = text.split(".route(\"").skip(1).filter_map(|rest| rest.split('"').next());
         for route in routes {
-            if Product::of_path(route).is_none() && !cors::is_open(route) || own.contains(&route) {
+            if Product::of_path(route).is_none() && !cors::is_open(route)
+                || unlisted.contains(&route)
+            {
                 continue;
             }
             // Clients discover these from the metadata of OAuth, which is their document.
