@@ -11,9 +11,11 @@ use bytes::Bytes;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use fanout::{
     Position, Publication, Seq,
+    catch_up::{CatchUp, HostResponse, Verdict},
     channel::{Channel, ChannelId, ChannelInfo, Epoch, Rate},
     encode::binary_frame,
     outbox::{Budget, FRAME_BYTES, FrameOrigin, Outbox},
+    protocol::StreamCommand,
     session::Session,
     subscribers::{SubscriberLimits, Subscribers},
 };
@@ -58,10 +60,22 @@ fn channel(number: u32) -> Channel {
 fn subscribers(count: usize) -> Subscribers<Void> {
     let mut subscribers = Subscribers::new(LIMITS);
     for _ in 0..count {
-        let (session, join) = Session::bare(channel(1));
-        let slot = subscribers.admit(session, Void);
-        subscribers.join(slot, Some(join));
+        let slot = subscribers.admit(Session::new(1), Void);
+        let subscribe = StreamCommand::parse(r#"{"op": "subscribe", "ch": "bench/1"}"#);
+        subscribers.apply_command(slot, subscribe.expect("a good command"), 0);
+        let start = CatchUp {
+            channel: channel(1),
+            head: 0,
+            verdict: Verdict::Resumed,
+            frames: Vec::new(),
+            to: 0,
+            lease: None,
+            hash: None,
+        };
+        subscribers.take_effects();
+        subscribers.apply_response(slot, HostResponse::CatchUp(start), 0);
     }
+    subscribers.flush(0);
     subscribers
 }
 

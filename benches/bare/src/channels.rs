@@ -16,7 +16,7 @@ use fanout::{
     catch_up::{
         CatchUp, CatchUpFrame, Cost, Host, HostRequest, HostResponse, ShardRequest, Verdict,
     },
-    channel::{Channel, Rate},
+    channel::{Channel, ChannelInfo, Rate},
     dialect::HostDialect,
     encode::binary_frame,
     socket::{SocketOptions, Stream},
