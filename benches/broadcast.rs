@@ -66,7 +66,7 @@ fn subscribers(count: usize) -> Subscribers<Void> {
         let start = CatchUp {
             channel: channel(1),
             head: 0,
-            verdict: Verdict::Resumed,
+            verdict: Verdict::Fresh,
             frames: Vec::new(),
             to: 0,
             lease: None,

@@ -68,7 +68,7 @@ def read_section(block, body):
     title = TITLE.match(text)
     fields = {}
     for attributes, name, kind in FIELD.findall(body):
-        is_optional = "serde(default" in attributes or kind.startswith(("Option<", "BTreeMap<", "Vec<"))
+        is_optional = "serde(default" in attributes or kind.startswith(("Option<", "BTreeMap<"))
         fields[name] = Setting(name, doc_text(attributes), is_optional)
     return Section(title[1] if title else "", sentence(TITLE.sub("", text, 1)), fields)
 
@@ -238,7 +238,10 @@ class Schema:
         name, definition = self.named(inner)
         if definition is None or name in (*PRIMITIVES, *PLAIN, *WITH_TABLE, *known):
             return value["description"]
-        parts = [value["description"]] + [definition["description"]] * ("`" in definition["description"])
+        # The first sentence of a type repeats that of the field, unless it has words in backquotes.
+        text = definition["description"]
+        first, _, rest = text.partition(". ")
+        parts = [value["description"]] + [rest if rest and "`" not in first else text] * ("`" in text)
         if "enum" in definition:
             parts.append(f"{', '.join(f'`{word}`' for word in definition['enum'])}.")
         properties = definition.get("properties", {})

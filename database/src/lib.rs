@@ -190,29 +190,38 @@ impl Database {
     /// In one transaction, so that two processes starting on a new database do not both create its
     /// tables, and one for each step of a conversion. If there is nothing to do, it does not wait for writers.
     async fn migrate(&self) -> Result<(), DatabaseError> {
-        if migrations::are_applied(&mut *self.pool.connections.acquire().await?, self.is_sqlite())
-            .await?
-        {
+        let is_sqlite = self.is_sqlite();
+        let mut connection = self.pool.connections.acquire().await?;
+        if migrations::are_applied(&mut connection, is_sqlite).await? {
             return Ok(());
         }
+        // Outside of transactions, in which SQLite refuses it once a table was renamed.
+        if is_sqlite {
+            connection.execute(sqlite::SORTS_IN_FILES).await?;
+        }
+        let begin = if is_sqlite { "BEGIN IMMEDIATE" } else { "BEGIN" };
         let mut held = Instant::now();
         let mut logged: Option<Instant> = None;
         loop {
-            let mut tx = self.begin().await?;
-            let is_done = migrations::run(&mut tx, self.is_sqlite()).await?;
+            let mut tx = connection.begin_with(begin).await?;
+            let is_done = migrations::run(&mut tx, is_sqlite).await?;
             if !is_done && logged.is_none_or(|at| at.elapsed() > CONVERSION_LOGGED_EVERY) {
                 migrations::log_conversion(&mut tx).await?;
                 logged = Some(Instant::now());
             }
             tx.commit().await?;
             if is_done {
-                return Ok(());
+                break;
             }
             if held.elapsed() > CONVERSION_HELD_MAX {
                 self.yield_to_writers().await;
                 held = Instant::now();
             }
         }
+        if is_sqlite {
+            connection.execute(sqlite::SORTS_IN_MEMORY).await?;
+        }
+        Ok(())
     }
 
     /// Begins a write transaction. `IMMEDIATE` in SQLite, because a transaction that reads first

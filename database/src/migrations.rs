@@ -94,20 +94,15 @@ pub(super) async fn run(
 ) -> Result<bool, DatabaseError> {
     prepare(connection, sqlite).await?;
     apply_before(connection, sqlite, CONVERTED).await?;
-    let is_done = is_converted(connection, sqlite).await?;
-    if is_done {
-        apply_before(connection, sqlite, i64::MAX).await?;
+    if !is_converted(connection, sqlite).await? {
+        return Ok(false);
     }
-    if sqlite {
-        connection.execute(crate::sqlite::SORTS_IN_MEMORY).await?;
-    }
-    Ok(is_done)
+    apply_before(connection, sqlite, i64::MAX).await?;
+    Ok(true)
 }
 
 async fn prepare(connection: &mut AnyConnection, sqlite: bool) -> Result<(), DatabaseError> {
-    if sqlite {
-        connection.execute(crate::sqlite::SORTS_IN_FILES).await?;
-    } else {
+    if !sqlite {
         sqlx::query(ONE_AT_A_TIME).execute(&mut *connection).await?;
     }
     Ok(connection.ensure_migrations_table(TABLE).await?)

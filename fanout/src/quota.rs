@@ -23,7 +23,7 @@ pub(crate) struct Quotas {
 #[derive(Debug, Default)]
 pub(crate) struct Quota {
     payer: Option<(Arc<AtomicUsize>, usize)>,
-    own: usize,
+    count: usize,
 }
 
 impl Quotas {
@@ -39,7 +39,7 @@ impl Quotas {
         }
         let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
         let followed = Arc::clone(followed.entry(payer).or_default());
-        Quota { payer: Some((followed, self.channels_max)), own: 0 }
+        Quota { payer: Some((followed, self.channels_max)), count: 0 }
     }
 
     /// Forgets payers without connections. Returns what all others follow together.
@@ -57,12 +57,17 @@ impl Quota {
         self.payer.as_ref().map_or(usize::MAX, |(_, max)| *max)
     }
 
+    /// How many more the payer may follow.
+    pub(crate) fn room(&self) -> usize {
+        let room = |(followed, max): &(Arc<AtomicUsize>, usize)| {
+            max.saturating_sub(followed.load(Ordering::Relaxed))
+        };
+        self.payer.as_ref().map_or(usize::MAX, room)
+    }
+
     /// Whether the payer may follow so many more.
     pub(crate) fn has_room(&self, new: usize) -> bool {
-        let fits = |(followed, max): &(Arc<AtomicUsize>, usize)| {
-            followed.load(Ordering::Relaxed) + new <= *max
-        };
-        self.payer.as_ref().is_none_or(fits)
+        new <= self.room()
     }
 
     /// The same for what is about to be followed; it is counted if not.
@@ -75,13 +80,13 @@ impl Quota {
     }
 
     /// Sets what the connection follows.
-    pub(crate) fn set(&mut self, own: usize) {
-        let before = std::mem::replace(&mut self.own, own);
+    pub(crate) fn set(&mut self, count: usize) {
+        let before = std::mem::replace(&mut self.count, count);
         let Some((followed, _)) = &self.payer else { return };
-        if own > before {
-            followed.fetch_add(own - before, Ordering::Relaxed);
+        if count > before {
+            followed.fetch_add(count - before, Ordering::Relaxed);
         } else {
-            followed.fetch_sub(before - own, Ordering::Relaxed);
+            followed.fetch_sub(before - count, Ordering::Relaxed);
         }
     }
 }

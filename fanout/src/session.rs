@@ -268,14 +268,15 @@ impl Session {
     }
 
     fn insert(&mut self, sub: Subscription) -> usize {
-        if self.subscriptions.capacity() == 0 {
-            // Most sockets follow one channel; by default a slab would allocate room for four.
-            self.subscriptions = Slab::with_capacity(1);
+        let len = self.subscriptions.len();
+        if len == self.subscriptions.capacity() {
+            // Most sockets follow one channel, and growth by doubling would leave up to half of the memory unused.
+            self.subscriptions.reserve_exact((len / 8).max(1));
         }
         self.count_behind(&sub, 1);
         self.last_set = None;
         let key = self.subscriptions.insert(sub);
-        self.quota.set(self.subscriptions.len());
+        self.count_subscriptions();
         match &mut self.index {
             Some(index) => index.insert(&self.subscriptions, key),
             None if self.subscriptions.len() > LINEAR_SEARCH_MAX => {
@@ -304,15 +305,21 @@ impl Session {
         }
         let sub = self.subscriptions.try_remove(key)?;
         self.last_set = None;
-        self.quota.set(self.subscriptions.len());
+        self.count_subscriptions();
+        if self.subscriptions.is_empty() {
+            (self.subscriptions, self.index) = (Slab::new(), None);
+        }
         self.count_behind(&sub, -1);
-        let spare = (self.channels_max / 10) as usize;
-        if self.subscriptions.len() + spare < self.channels_max as usize
-            && self.quota.has_room(spare)
-        {
+        sub.follower()
+    }
+
+    /// Counts them against the quota. A limit is reported again once a tenth of the room has been free.
+    fn count_subscriptions(&mut self) {
+        let (len, spare) = (self.subscriptions.len(), (self.channels_max / 10) as usize);
+        self.quota.set(len);
+        if len + spare < self.channels_max as usize && self.quota.has_room(spare) {
             self.limit_reported = false;
         }
-        sub.follower()
     }
 
     fn set_state(&mut self, key: usize, state: SubscriptionState) {
@@ -451,7 +458,7 @@ impl Session {
             return;
         }
         let message =
-            format!("{}: others that its patterns cover are left out", self.describe_limit());
+            format!("{}: others that its patterns cover are left out", self.describe_limit(1));
         let refusal = Refusal::new(&Value::Null, Code::Limit, message).about(wildcard.as_str());
         context.refuse(&refusal);
     }

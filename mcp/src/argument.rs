@@ -325,9 +325,8 @@ impl Arguments {
                 let refusal = Refusal::bad_argument(message).with("argument", name);
                 return Err(refusal.with("today", today));
             };
-            if days::is_ambiguous(text) {
-                let day = Calendar::at(span.from, self.calendar.zone()).today();
-                let note = format!("{day}, as day/month");
+            if let Some(date) = days::ambiguous_date(text) {
+                let note = format!("{date}, as day/month");
                 self.notes.resolved.insert(argument.name.to_owned(), note.into());
             }
             self.spans.insert(argument.name, span);
@@ -575,7 +574,7 @@ mod tests {
         assert_eq!(days[1].before - days[0].from, 7 * 24 * 60 * 60 * 1_000_000);
         let ambiguous = read(&json!({"date": "03/04/2026", "timezone": "Asia/Tokyo"})).unwrap();
         let note = &ambiguous.notes.resolved["date"];
-        assert_eq!(note, "Friday 2026-04-03 (Asia/Tokyo), as day/month");
+        assert_eq!(note, "03/04/2026, as day/month");
         let refused = read(&json!({"date": "someday"})).unwrap_err();
         let today = refused.details["today"].as_str().expect("a text").to_owned();
         assert!(today.ends_with("(UTC)") && refused.message.contains(&today), "{refused:?}");

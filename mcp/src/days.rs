@@ -5,7 +5,7 @@ mod reading;
 use base::{Micros, clock, time_format};
 use jiff::{Span as Duration, Timestamp, ToSpan as _, Zoned, civil::Date, tz::TimeZone};
 
-pub(crate) use self::reading::is_ambiguous;
+pub(crate) use self::reading::ambiguous_date;
 
 /// A range of time in microseconds: from `from` until before `before`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -18,6 +18,7 @@ use super::{
     milliseconds,
     part_settings::{connection_limits, proxies, socket_options},
     running_hub::StartedHub,
+    service_manager,
     stopping::{RunningPart, StopDeadline},
     stores::Stores,
 };
@@ -132,6 +133,7 @@ impl RunningPart for RunningServer {
     async fn stop(self, deadline: StopDeadline) {
         let Self { fanout, serving, settings, stop } = self;
         supervisor::stopping();
+        service_manager::is_stopping();
         let drain_ms = if supervisor::has_failed() {
             fault::hang_if_wanted().await;
             // The acceptor stays meanwhile, so that probes learn from `/readyz` why they should not

@@ -140,6 +140,8 @@ struct Shared {
     /// Microseconds by account, for other nodes; `None` for a hub alone.
     unreported: Option<Mutex<FxHashMap<u64, u32>>>,
     queue: FairQueue,
+    /// Of polls of long requests. Not `queue`: a request that waits to be polled may have been given a place there.
+    polls: FairQueue,
     /// Queues of other pools.
     others: Mutex<Vec<FairQueue>>,
 }
@@ -148,6 +150,7 @@ impl Work {
     /// An account with these limits. `is_reported`: keeps what accounts used here for other nodes.
     #[must_use]
     pub fn new(limits: WorkLimits, is_reported: bool) -> Self {
+        let polls = FairQueue::new(QueueLimits::by_cores());
         Self {
             shared: Arc::new(Shared {
                 started: Instant::now(),
@@ -155,7 +158,8 @@ impl Work {
                 totals: Default::default(),
                 unreported: is_reported.then(Mutex::default),
                 queue: FairQueue::new(QueueLimits::by_cores()),
-                others: Mutex::default(),
+                others: Mutex::new(vec![polls.clone()]),
+                polls,
             }),
         }
     }
@@ -364,7 +368,7 @@ impl Permit {
     ///
     /// # Errors
     ///
-    /// If too much work of this payer is waiting, or the future panicked.
+    /// If too much work of this payer is waiting. A panic of the future goes on here.
     pub async fn run_in_turn<F>(self, future: F) -> Result<F::Output, Busy>
     where
         F: Future<Output: Send> + Send + 'static,
@@ -372,7 +376,7 @@ impl Permit {
         if self.taken < LONG {
             return Ok(self.run(future).await);
         }
-        let queue = self.work.shared.queue.clone();
+        let queue = self.work.shared.polls.clone();
         queue.poll_in_turn(self, Box::pin(future)).await
     }
 }

@@ -4,6 +4,7 @@ use std::{
     collections::{BTreeMap, VecDeque},
     num::NonZeroUsize,
     ops::Bound,
+    panic,
     pin::Pin,
     sync::{Arc, Mutex},
     task::{Context, Poll, Wake, Waker},
@@ -111,8 +112,8 @@ impl FairQueue {
     {
         let woken = Arc::new(Woken::default());
         let waker = Waker::from(Arc::clone(&woken));
+        let mut slot = self.enter(permit.payer, permit.pool).await?;
         loop {
-            let slot = self.enter(permit.payer, permit.pool).await?;
             let waker = waker.clone();
             let polling = tokio::task::spawn_blocking(move || {
                 let mut context = Context::from_waker(&waker);
@@ -121,13 +122,30 @@ impl FairQueue {
                 // If nobody waits for these, the permit is charged before the place is free.
                 (permit, future, polled, slot)
             });
-            let (returned, pending, polled, _) = polling.await.map_err(|_| Busy)?;
+            let (returned, pending, polled, done) = match polling.await {
+                Ok(polled) => polled,
+                Err(failed) => match failed.try_into_panic() {
+                    // As in `Permit::run`.
+                    Ok(panicked) => panic::resume_unwind(panicked),
+                    Err(_) => return Err(Busy),
+                },
+            };
+            drop(done);
             if let Poll::Ready(output) = polled {
                 return Ok(output);
             }
             (permit, future) = (returned, pending);
             woken.0.notified().await;
+            slot = self.enter_again(permit.payer, permit.pool).await?;
         }
+    }
+
+    /// As [`Self::enter`] for work that has begun: it goes before what else its payer has waiting, and is not refused.
+    async fn enter_again(&self, payer: Payer, pool: Pool) -> Result<Slot, Busy> {
+        let (reply, slot) = oneshot::channel();
+        lock(&self.turns).push_first(payer, Waiting { pool, reply });
+        self.give_slots();
+        slot.await.map_err(|_| Busy)
     }
 
     fn give_slots(&self) {
@@ -247,6 +265,14 @@ impl<J> Turns<J> {
         ring.jobs.entry(payer).or_default().push_back(job);
         ring.waiting += 1;
         Ok(())
+    }
+
+    /// Adds a job that has begun before all others of its payer.
+    pub(super) fn push_first(&mut self, payer: Payer, job: J) {
+        if let Some(ring) = self.kinds.get_mut(kind(payer)) {
+            ring.jobs.entry(payer).or_default().push_front(job);
+            ring.waiting += 1;
+        }
     }
 
     /// The next job, which runs until [`Self::done`].

@@ -237,9 +237,24 @@ async fn long_request_that_is_cancelled_is_charged_for_the_poll_that_runs() {
     // The place is free once the poll has ended and was charged.
     let mut slots = Vec::new();
     for _ in 0..QueueLimits::by_cores().running_max_by_payer {
-        slots.push(work.shared.queue.enter(ONE, Pool::Rest).await.unwrap());
+        slots.push(work.shared.polls.enter(ONE, Pool::Rest).await.unwrap());
     }
     assert!(spent() - before >= ms(20), "{:?}", spent() - before);
+}
+
+/// Each is given a place for its job while it is not polled.
+#[tokio::test]
+async fn long_requests_that_wait_for_jobs_do_not_block_each_other() {
+    let work = work(100, 1_000, 4);
+    make_long(&work, ONE).await;
+    let mut requests = tokio::task::JoinSet::new();
+    for _ in 0..4 * QueueLimits::by_cores().running_max {
+        let permit = work.permit(ONE, Pool::Rest).await.unwrap();
+        let job = scope(work.clone(), ONE, run_blocking(Pool::Blocking, || ()));
+        requests.spawn(permit.run_in_turn(job));
+    }
+    let all = requests.join_all().await;
+    assert!(all.into_iter().all(|done| done == Ok(Ok(()))));
 }
 
 fn spin(least: Duration) {

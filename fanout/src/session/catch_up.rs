@@ -199,7 +199,8 @@ impl Session {
         let repeated = self.wildcards.contains_key(pattern);
         let mut all_left = Vec::new();
         let new = covered.iter().filter(|(_, old)| old.is_none()).count();
-        self.reserve(new.min((self.channels_max as usize).saturating_sub(self.channels())));
+        let room = (self.channels_max as usize).saturating_sub(self.channels());
+        self.reserve(new.min(room).min(self.quota.room()));
         for (channel, old) in covered {
             let from = match from {
                 StartPoint::Positions(positions) => positions.get(&channel.name).copied(),

@@ -135,7 +135,7 @@ impl Session {
     ) -> Option<HostRequest> {
         let followed = self.by_name(channel.as_str()).is_some();
         if !followed && self.is_full(1) {
-            self.refuse_one_more(&id, channel.as_str(), context);
+            self.refuse_one_more(&id, (channel.as_str(), 1), context);
             return None;
         }
         let position =
@@ -171,21 +171,20 @@ impl Session {
     pub(super) fn refuse_one_more(
         &self,
         id: &Value,
-        channel: &str,
+        (channel, new): (&str, usize),
         context: &mut SessionContext<'_>,
     ) {
-        let refusal = Refusal::new(id, Code::Limit, self.describe_limit()).about(channel);
+        let refusal = Refusal::new(id, Code::Limit, self.describe_limit(new)).about(channel);
         context.refuse(&refusal);
     }
 
-    /// Which limit leaves no room for another channel.
-    pub(super) fn describe_limit(&self) -> String {
-        match self.quota.has_room(1) {
-            true => format!("a socket follows at most {} channels", self.channels_max),
-            false => {
-                let most = self.quota.channels_max();
-                format!("all sockets of an account follow at most {most} channels together")
-            }
+    /// Which limit leaves no room for so many more channels.
+    pub(super) fn describe_limit(&self, new: usize) -> String {
+        if self.socket_is_full(new) {
+            format!("a socket follows at most {} channels", self.channels_max)
+        } else {
+            let most = self.quota.channels_max();
+            format!("all sockets of an account follow at most {most} channels together")
         }
     }
 

@@ -43,12 +43,13 @@ impl Session {
         from: Option<Position>,
         context: &mut SessionContext<'_>,
     ) -> Option<HostRequest> {
-        if self.by_name(channel.as_str()).is_none() {
-            let of_socket = self.groups_are_full();
-            if of_socket || !self.quota.admits(1 + usize::from(companion.is_some())) {
-                self.notify(Notice::TooManyGroups { channel: &channel, of_socket }, context);
-                return None;
-            }
+        let of_socket = self.by_name(channel.as_str()).is_none() && self.groups_are_full();
+        // What the group follows now ends when it starts again.
+        let all = 1 + usize::from(companion.is_some());
+        let more = all.saturating_sub(self.keys_of_group(&channel).len());
+        if of_socket || !self.quota.admits(more) {
+            self.notify(Notice::TooManyGroups { channel: &channel, of_socket }, context);
+            return None;
         }
         if let Some(Companion { needs, .. }) = companion
             && !self.classes.cover(needs)
@@ -80,15 +81,18 @@ impl Session {
         groups >= dialect.groups_max()
     }
 
-    /// Ends the subscriptions to a group and its companions.
-    fn unfollow_group(&mut self, channel: &ChannelId) -> Vec<FollowerRef> {
+    /// The subscriptions to a group and its companions.
+    fn keys_of_group(&self, channel: &ChannelId) -> Vec<usize> {
         let belongs = |sub: &Subscription| {
             let rest = sub.channel.name.as_str().strip_prefix(channel.as_str());
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
-        let keys = self.subscriptions.iter().filter(|(_, sub)| belongs(sub)).map(|(key, _)| key);
-        let keys: Vec<usize> = keys.collect();
-        keys.into_iter().filter_map(|key| self.take_out(key)).collect()
+        self.subscriptions.iter().filter(|(_, sub)| belongs(sub)).map(|(key, _)| key).collect()
+    }
+
+    /// Ends the subscriptions to a group and its companions.
+    fn unfollow_group(&mut self, channel: &ChannelId) -> Vec<FollowerRef> {
+        self.keys_of_group(channel).into_iter().filter_map(|key| self.take_out(key)).collect()
     }
 
     /// Starts a group with the host's response. A group that is followed already continues up to the

@@ -82,7 +82,7 @@ impl Session {
     ) {
         if self.socket_is_full(channels.len()) {
             let first = channels.first().map_or("", ChannelId::as_str);
-            return self.refuse_one_more(&id, first, context);
+            return self.refuse_one_more(&id, (first, channels.len()), context);
         }
         let (classes, lease) = (self.classes, Lease::default());
         let replays = self.replays.get_or_insert_default();

@@ -81,9 +81,9 @@ impl PriceTrail {
             Some(last) if !only_one && last.second() == price.second() => *last = price,
             _ if self.len < PRICES_MAX => {
                 self.len += 1;
-                // Most prices have one, for which a vector would make room for four.
-                if passed.is_empty() {
-                    passed.reserve_exact(1);
+                // A vector would make room for four, and most prices have one or two.
+                if passed.len() == passed.capacity() {
+                    passed.reserve_exact(passed.len().max(1));
                 }
                 passed.push(price);
             }

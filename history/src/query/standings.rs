@@ -213,8 +213,8 @@ pub fn football_tables<'a>(
 
 /// The team with this name, or the only one whose words contain its words, or the other way round.
 fn team_named(teams: &BTreeMap<Key, String>, wanted: &str) -> Option<Key> {
-    let only = |is_it: &dyn Fn(&str) -> bool| {
-        let mut found = teams.iter().filter(|(_, name)| is_it(name)).map(|(team, _)| *team);
+    let only = |fits: &dyn Fn(&str) -> bool| {
+        let mut found = teams.iter().filter(|(_, name)| fits(name)).map(|(team, _)| *team);
         found.next().filter(|_| found.next().is_none())
     };
     let within = |part: &str, whole: &str| {

@@ -19,6 +19,9 @@ const COUNT_MAX: i64 = 1000;
 /// How long a time without an end lasts.
 const OPEN_US: Micros = 365 * DAY_US;
 
+/// The most words of one time, each of which may be read in two ways.
+const WORDS_MAX: usize = 10;
+
 /// The years that are one without another word: clubs have earlier ones in their names.
 const BARE_YEAR_MIN: i16 = 1990;
 
@@ -32,9 +35,10 @@ struct NumericDate {
     is_ambiguous: bool,
 }
 
-/// Whether a text has a date such as `03/04/2026`, which is read as day and month, but may be meant otherwise.
-pub(crate) fn is_ambiguous(text: &str) -> bool {
-    words_of(text).into_iter().filter_map(NumericDate::parse).any(|date| date.is_ambiguous)
+/// A date such as `03/04/2026` in a text, which is read as day and month, but may be meant otherwise.
+pub(crate) fn ambiguous_date(text: &str) -> Option<&str> {
+    let is_ambiguous = |word: &&str| NumericDate::parse(word).is_some_and(|date| date.is_ambiguous);
+    words_of(text).into_iter().find(is_ambiguous)
 }
 
 impl Calendar {
@@ -61,9 +65,8 @@ impl Calendar {
     /// is the next one after the begin, if the one that is meant today would be earlier.
     pub(crate) fn range(&self, first: TimeSpan, last: &str) -> Option<TimeSpan> {
         let from = first.from;
-        let end = |calendar: &Self| {
-            Some(calendar.simple_span(last)?.before).filter(|before| from < *before)
-        };
+        let end =
+            |calendar: &Self| Some(calendar.span(last)?.before).filter(|before| from < *before);
         Some(TimeSpan { from, before: end(self).or_else(|| end(&Self::at(from, self.zone())))? })
     }
 
@@ -73,7 +76,12 @@ impl Calendar {
         if let (Some(from), Some(before)) = (begin, time_format::end_in(text, &zone)) {
             return Some(TimeSpan { from, before });
         }
-        self.words(&words_of(&text.to_ascii_lowercase()))
+        let text = text.to_ascii_lowercase();
+        let words = words_of(&text);
+        if words.len() > WORDS_MAX {
+            return None;
+        }
+        self.words(&words)
     }
 
     fn words(&self, words: &[&str]) -> Option<TimeSpan> {
@@ -86,6 +94,9 @@ impl Calendar {
             ["boxing", "day"] => self.words(&["26", "december"]),
             ["christmas"] | ["christmas", "day"] => self.words(&["25", "december"]),
             ["new", "year"] | ["new", "year", "day"] => self.words(&["1", "january"]),
+            ["from", ref time @ .., "onwards"] | [ref time @ .., "onwards"] => {
+                self.open(&[["from"].as_slice(), time].concat())
+            }
             [ref day @ .., "morning" | "afternoon" | "evening" | "night"] => self.words(day),
             ["day", ref rest @ ..] => self.words(&[["one", "day"].as_slice(), rest].concat()),
             ["one", "two" | "three", ..] | ["this", "next" | "last", ..] => {
@@ -256,7 +267,7 @@ fn words_of(text: &str) -> Vec<&str> {
 fn canonical(word: &str) -> &str {
     let stem = ["'s", "\u{2019}s"].iter().find_map(|end| word.strip_suffix(end)).unwrap_or(word);
     match stem.trim_end_matches(['.', '\'']) {
-        "on" | "the" | "of" | "over" | "at" | "right" | "so" | "far" | "onwards" => "",
+        "on" | "the" | "of" | "over" | "at" | "right" | "so" | "far" => "",
         "a" | "an" => "one",
         "couple" => "two",
         "few" => "three",

@@ -45,8 +45,9 @@ use database::Database;
 
 /// The interval of writes of new numbers. The journal covers a crash in between.
 const WRITE_EVERY: Duration = Duration::from_millis(100);
-/// On SQLite, where each write changes pages all over the table, and no other node has to know the numbers.
-const WRITE_EVERY_SQLITE: Duration = Duration::from_secs(2);
+/// On SQLite, where each write changes pages all over the table: less than `archive.write_ms`, so that a copy of the database
+/// has the ids of its archive.
+const WRITE_EVERY_SQLITE: Duration = Duration::from_millis(800);
 /// Between a failure of the database and the next try.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 

@@ -49,9 +49,9 @@ pub struct ServerConfig {
     /// `handshake_timeout_ms` while more than half of the connections are in use, and a second while
     /// all are.
     pub keep_alive_ms: u64,
-    /// HTTP connections at a time. Default 10000, about 20 KiB each; beyond that, requests get 503. Sockets are not
-    /// included. `/healthz`, `/readyz` and `/metrics` have a few reserved connections.
-    /// docs/OPERATING.md#slow-readers-over-http
+    /// HTTP connections at a time. Default 10000, about 20 KiB each. Beyond that, a new one replaces an idle or unfinished
+    /// one; it gets 503 only if all are being answered. Sockets are not included. `/healthz`, `/readyz` and `/metrics` have a
+    /// few reserved connections. docs/OPERATING.md#slow-readers-over-http
     pub connections_max: usize,
     /// HTTP connections of one address, plus its sockets whose handshake is not complete; an IPv6
     /// address counts by its /64. Default 1000, because offices and mobile networks share an
