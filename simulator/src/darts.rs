@@ -185,7 +185,7 @@ impl DartsPlay {
         if !self.format.in_sets() {
             self.board.call(&format!("leg {}", played + 1));
         }
-        let begins = if played % 2 == 0 { self.set_first } else { self.set_first.other() };
+        let begins = if played.is_multiple_of(2) { self.set_first } else { self.set_first.other() };
         let visits = self.throwers.map(|thrower| thrower.leg(&mut self.dice));
         let (mine, theirs) = (visits[begins.index()], visits[begins.other().index()]);
         let (winner, thrown) =

@@ -127,7 +127,7 @@ async fn unusual_requests_get_the_status_of_http() {
         ("GET /healthz HTTP/1.0\r\n\r\n".to_owned(), "0 200", vec![], vec!["keep-alive:"]),
         // Later versions are read as 1.1, and other ones refused.
         (get("/healthz", "").replace("/1.1", "/1.2"), "1 200", vec![close], vec!["keep-alive:"]),
-        (get("/healthz", "").replace("/1.1", "/3.0"), "1 400", vec![close], vec![]),
+        (get("/healthz", "").replace("/1.1", "/3.0"), "1 505", vec![close], vec![]),
         // Bodies.
         (get("/healthz", "content-length: 1\r\n") + "x", "1 200", vec![], vec![]),
         (get("/healthz", "content-length: 1, 1\r\n"), "1 400", vec![close], vec![]),

@@ -14,6 +14,7 @@ mod time;
 use std::{
     future::Future,
     net::{IpAddr, Ipv6Addr},
+    pin::Pin,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -363,21 +364,24 @@ impl Permit {
         time::metered(future, |polled| *used += polled).await
     }
 
-    /// Runs a request as [`Permit::run`] does. That of a payer whose requests are usually long is polled on blocking
-    /// threads, in turn with the work of others, so that the threads that serve all requests stay free.
+    /// Whether the requests of its payer are usually so long that they are to run in turn.
+    #[must_use]
+    pub fn is_long(&self) -> bool {
+        self.taken >= LONG
+    }
+
+    /// Runs a long request as [`Permit::run`] does, but polls it on blocking threads, in turn with those of other payers, so that
+    /// the threads that serve all requests stay free.
     ///
     /// # Errors
     ///
     /// If too much work of this payer is waiting. A panic of the future goes on here.
-    pub async fn run_in_turn<F>(self, future: F) -> Result<F::Output, Busy>
+    pub async fn run_in_turn<F>(self, future: Pin<Box<F>>) -> Result<F::Output, Busy>
     where
         F: Future<Output: Send> + Send + 'static,
     {
-        if self.taken < LONG {
-            return Ok(self.run(future).await);
-        }
         let queue = self.work.shared.polls.clone();
-        queue.poll_in_turn(self, Box::pin(future)).await
+        queue.poll_in_turn(self, future).await
     }
 }
 

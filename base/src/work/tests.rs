@@ -207,13 +207,21 @@ async fn requests_of_a_payer_with_long_ones_run_on_other_threads() {
     for (payer, is_here) in [(ONE, false), (OTHER, true)] {
         let permit = work.permit(payer, Pool::Rest).await.unwrap();
         let (sender, receiver) = oneshot::channel();
-        let request = permit.run_in_turn(async move {
+        let request = async move {
             let before = thread::current().id();
             let received: u8 = receiver.await.unwrap();
             (received, before, thread::current().id())
-        });
-        let (output, sent) = tokio::join!(request, async { sender.send(7) });
-        let (received, before, after) = output.unwrap();
+        };
+        assert_eq!(permit.is_long(), !is_here);
+        let run = async {
+            if permit.is_long() {
+                permit.run_in_turn(Box::pin(request)).await.unwrap()
+            } else {
+                permit.run(request).await
+            }
+        };
+        let (output, sent) = tokio::join!(run, async { sender.send(7) });
+        let (received, before, after) = output;
         assert_eq!((received, sent), (7, Ok(())));
         assert_eq!([before == here, after == here], [is_here; 2], "{payer:?}");
     }
@@ -227,10 +235,10 @@ async fn long_request_that_is_cancelled_is_charged_for_the_poll_that_runs() {
     let before = spent();
     let permit = work.permit(ONE, Pool::Rest).await.unwrap();
     let (started, has_started) = oneshot::channel();
-    let request = tokio::spawn(permit.run_in_turn(async move {
+    let request = tokio::spawn(permit.run_in_turn(Box::pin(async move {
         started.send(()).unwrap();
         spin(ms(20));
-    }));
+    })));
     has_started.await.unwrap();
     request.abort();
     assert!(request.await.unwrap_err().is_cancelled());
@@ -251,7 +259,7 @@ async fn long_requests_that_wait_for_jobs_do_not_block_each_other() {
     for _ in 0..4 * QueueLimits::by_cores().running_max {
         let permit = work.permit(ONE, Pool::Rest).await.unwrap();
         let job = scope(work.clone(), ONE, run_blocking(Pool::Blocking, || ()));
-        requests.spawn(permit.run_in_turn(job));
+        requests.spawn(permit.run_in_turn(Box::pin(job)));
     }
     let all = requests.join_all().await;
     assert!(all.into_iter().all(|done| done == Ok(Ok(()))));

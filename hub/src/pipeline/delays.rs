@@ -50,7 +50,7 @@ impl FeedDelays {
         received: Micros,
     ) {
         let Some(delay) = batch.at.map(|at| received.saturating_sub(at)) else { return };
-        if delay > DELAY_US_MAX || delay < -DELAY_US_MAX {
+        if !(-DELAY_US_MAX..=DELAY_US_MAX).contains(&delay) {
             return;
         }
         let seconds = seconds(delay);

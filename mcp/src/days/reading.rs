@@ -116,7 +116,7 @@ impl Calendar {
             }
             ["next", count, unit] if duration(count, unit).is_some() => {
                 let end = self.away(duration(count, unit)?, unit)?;
-                self.from_now(if is_hours(unit) { end.from } else { end.before })
+                self.starting_now(if is_hours(unit) { end.from } else { end.before })
             }
             ["last", count, unit] if duration(count, unit).is_some() => {
                 self.until_now(self.away(-duration(count, unit)?, unit)?.from)
@@ -159,9 +159,9 @@ impl Calendar {
         match *word {
             "since" => self.until_now(self.preferring_past(true).words(time)?.from),
             "earlier" => self.until_now(self.current(time)?.from),
-            "later" => self.from_now(self.current(time)?.before),
-            "until" => self.from_now(self.words(time)?.before),
-            "before" => self.from_now(self.words(time)?.from),
+            "later" => self.starting_now(self.current(time)?.before),
+            "until" => self.starting_now(self.words(time)?.before),
+            "before" => self.starting_now(self.words(time)?.from),
             "from" | "after" => {
                 let span = self.words(time)?;
                 let from = if *word == "from" { span.from } else { span.before };
@@ -187,7 +187,7 @@ impl Calendar {
     }
 
     /// From now to an end; what was before one that is over.
-    fn from_now(&self, before: Micros) -> Option<TimeSpan> {
+    fn starting_now(&self, before: Micros) -> Option<TimeSpan> {
         let from = if before > self.now() { self.now() } else { before.checked_sub(OPEN_US)? };
         Some(TimeSpan { from, before })
     }

@@ -141,10 +141,13 @@ impl HttpService {
 
     /// Routes an admitted request, if it is usually long in turn with the work of other payers.
     async fn route_in_turn(&self, permit: Permit, request: Request) -> Response {
-        let (service, payer) = (self.clone(), permit.payer());
-        let work = self.shared.parts.limits.work().clone();
-        let routed = work::scope(work, payer, async move { service.route(request).await });
-        let response = permit.run_in_turn(routed).await;
+        let (work, payer) = (self.shared.parts.limits.work().clone(), permit.payer());
+        if !permit.is_long() {
+            return permit.run(work::scope(work, payer, self.route(request))).await;
+        }
+        let service = self.clone();
+        let routed = async move { service.route(request).await };
+        let response = permit.run_in_turn(Box::pin(work::scope(work, payer, routed))).await;
         response.unwrap_or_else(|Busy| {
             HttpError::RateLimited(RetryAfter { seconds: 1 }).into_response()
         })
