@@ -278,8 +278,7 @@ impl Params {
         let pairs = form(query.unwrap_or_default());
         let pairs = pairs.filter(|(name, _)| !NEVER_FILTERS.contains(&name.as_ref()));
         let own_name = |(name, value): (Cow<'_, str>, Cow<'_, str>)| {
-            let mut aliases = spec.aliases.iter().filter(|(alias, _)| !spec.declares(alias));
-            let alias = aliases.find(|(alias, _)| *alias == name);
+            let alias = spec.aliases.iter().find(|(alias, _)| *alias == name);
             let name = alias.map_or_else(|| name.into_owned(), |(_, full)| (*full).to_owned());
             (name, value.into_owned())
         };

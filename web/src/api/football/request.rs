@@ -35,6 +35,13 @@ pub(super) const NONE: Spec = spec(&[]);
 /// Those of a list without filters.
 pub(super) const PAGE: Spec = NONE.paged();
 
+/// Those of an endpoint whose `season` is also one by its years.
+pub(super) const fn season_spec(params: &'static [Param]) -> Spec {
+    const OTHERS: &[(&str, &str)] =
+        &[("league", "league_id"), ("team", "team_id"), ("page_size", "limit"), ("page", "offset")];
+    Spec { aliases: OTHERS, ..spec(params) }
+}
+
 /// The parameters of an endpoint.
 pub(in crate::api) const fn spec(params: &'static [Param]) -> Spec {
     Spec { aliases: ALIASES, tolerated: TOLERATED, ..Spec::new(params) }

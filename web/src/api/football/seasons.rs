@@ -92,7 +92,7 @@ impl Season {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::football::request::spec;
+    use crate::api::football::request::season_spec;
 
     #[test]
     fn seasons_are_requested_by_ids_and_by_years() {
@@ -110,7 +110,8 @@ mod tests {
             season(2025, "Liga Apertura 2025", 2025),
         ];
         let requested = |query: &str| {
-            let params = Params::read(Some(query), spec(&[SEASON_ID, SEASON])).expect("accepted");
+            let params =
+                Params::read(Some(query), season_spec(&[SEASON_ID, SEASON])).expect("accepted");
             let found = Season::requested(&all, &params);
             found.ok().flatten().map(|season| season.id)
         };

@@ -86,7 +86,7 @@ pub(super) struct Standing {
     live: bool,
 }
 
-const SPEC: Spec = request::spec(&[SEASON_ID, SEASON]);
+const SPEC: Spec = request::season_spec(&[SEASON_ID, SEASON]);
 
 endpoints! {
     /// The table of a season.

@@ -55,7 +55,7 @@ const STATS: [(&str, &str, Leader); 5] = [
     ("fouls", "Fouls", Leader::Fouls),
 ];
 
-const SPEC: Spec = request::spec(&[
+const SPEC: Spec = request::season_spec(&[
     Param::text("stat", "scorers, assists, yellowcards, redcards, fouls, or a counter of `player-stats/`, such as key_pass").in_path(),
     SEASON_ID,
     SEASON,

@@ -5,7 +5,9 @@ use super::*;
 const SPEC: Spec = Spec {
     aliases: &[("league", "league_id"), ("page_size", "limit")],
     tolerated: &["tz"],
-    ..Spec::new(&[Param::id("league_id", ""), Param::text("status", "")]).paged()
+    // In version 1 the aliases are documented, and the filters are read by their full names.
+    ..Spec::new(&[Param::id("league", ""), Param::id("league_id", ""), Param::text("status", "")])
+        .paged()
 };
 
 #[test]
