@@ -1,6 +1,6 @@
 //! Builds the parts, connects them and stops them. The only file that knows every part.
 //!
-//! A part has `start(context, dependencies)`, and [`RunningPart`](stopping::RunningPart) if the stop waits for it. `run`
+//! A part has `start(context, dependencies)`, and `stopping::RunningPart` if the stop waits for it. `run`
 //! lists the running parts, each behind those that must outlive it, and stops them in reverse.
 
 #[cfg_attr(not(feature = "cluster"), path = "app/no_cluster.rs")]
