@@ -41,7 +41,7 @@ package-test:
 
 # Longer, or single targets: `make fuzz SECONDS=600 TARGETS=wyscout`.
 fuzz:
-	@python3 fuzz/run -s $(or $(SECONDS),60) $(TARGETS)
+	@python3 tools/fuzz/run -s $(or $(SECONDS),60) $(TARGETS)
 
 fmt:
 	cargo fmt --all

@@ -3,7 +3,7 @@
 
 - each setting, in `docs/SETTINGS.md` and in the comments of `matchwire.toml.example`, from the doc comments of its field;
 - each command with its options, in `docs/COMMANDS.md`, from the comments of `src/cli`;
-- fields and events of the stream protocol, in the tables of `docs/PROTOCOL.md`, from `schema/documents.schema.json`;
+- fields and events of the stream protocol, in the tables of `docs/PROTOCOL.md`, from `tools/schema/documents.schema.json`;
 - those of the older sockets there, from `docs/asyncapi.json`.
 
 Without options it writes the files; with --check it says which ones differ, and fails. It needs Python 3.11 alone.
@@ -188,7 +188,7 @@ def settings_tables(named, kinds, values):
 
 # ----------------------------------------------------------------------- the stream protocol's tables
 
-SCHEMA = TOP / "schema" / "documents.schema.json"
+SCHEMA = TOP / "tools" / "schema" / "documents.schema.json"
 MATCHES = ("FootballMatch", "TennisMatch", "Cs2Match", "DartsMatch", "HockeyMatch", "BasketballMatch", "HorseRace")
 OF_ALL = ("life", "feed", "stale_after_ms")
 OF_MATCHES = ("id", "sport", "refs", "competition", "start", "home", "away", "p1", "p2")

@@ -1,7 +1,7 @@
 // Builds what is not written by hand: node build.js [--check | --types]
 //
 //   dist/matchwire.js     one minified module, which the hub compiles into its program and serves
-//   src/documents.d.ts    the types of documents and events, from schema/documents.schema.json
+//   src/documents.d.ts    the types of documents and events, from tools/schema/documents.schema.json
 //
 // With `--check` it writes nothing, and fails if one of these differs from what it would write. `--types` writes the declarations
 // of the package into types/, which are not checked in.
@@ -32,13 +32,13 @@ export async function bundle(entry, options = {}) {
   return outputFiles[0].text;
 }
 
-const SCHEMA = new URL("../../schema/documents.schema.json", top);
+const SCHEMA = new URL("../../tools/schema/documents.schema.json", top);
 
 /** Documents and events as types: what they refer to, without the frames and commands of the protocol. */
 async function documentTypes() {
   const schema = await readFile(SCHEMA, "utf8").catch(() => undefined);
   if (schema === undefined) {
-    console.error("src/documents.d.ts is not compared: there is no schema/documents.schema.json");
+    console.error("src/documents.d.ts is not compared: there is no tools/schema/documents.schema.json");
     return readFile(new URL("src/documents.d.ts", top), "utf8");
   }
   const { $defs } = JSON.parse(schema);
@@ -61,7 +61,7 @@ async function documentTypes() {
   const sorted = Object.fromEntries(Object.entries(types).sort(([a], [b]) => (a < b ? -1 : 1)));
   const text = await compile({ title: "DocumentOrEvent", anyOf: roots, $defs: sorted }, "DocumentOrEvent", {
     additionalProperties: false,
-    bannerComment: "// From schema/documents.schema.json, by build.js. Do not edit.",
+    bannerComment: "// From tools/schema/documents.schema.json, by build.js. Do not edit.",
     format: false,
   });
   return text.replace(/[ \t]+$/gm, "");

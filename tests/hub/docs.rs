@@ -1,8 +1,14 @@
 //! The pages of `docs/` say what the program does: codes, metrics and examples are held against it.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{
+    collections::BTreeSet,
+    fs, iter,
+    path::{Path, PathBuf},
+};
 
 use serde_json::Value;
+
+use crate::layers::members;
 
 const PROTOCOL: &str = include_str!("../../docs/PROTOCOL.md");
 const INGEST: &str = include_str!("../../docs/INGEST.md");
@@ -67,7 +73,7 @@ fn every_close_code_is_in_the_table() {
     let code = source.split("fn code").nth(1).and_then(|rest| rest.split("\n    }").next());
     let mut codes = all_between(code.expect("the function `code`"), "=> ", ",");
     // Those of the program itself.
-    codes.extend(all_between(include_str!("../../web/src/http/close.rs"), "code: ", ","));
+    codes.extend(all_between(include_str!("../../crates/web/src/http/close.rs"), "code: ", ","));
     assert!(codes.len() > 8, "the codes were not found: {codes:?}");
     // The last arm echoes the code of the client, which is no literal.
     for code in codes.iter().filter(|code| code.parse::<u16>().is_ok()) {
@@ -83,7 +89,7 @@ fn every_error_code_is_in_the_table() {
     let codes = codes.filter_map(|line| line.strip_suffix(','));
     let codes = codes.filter(|it| it.chars().all(char::is_alphanumeric)).map(snake_case);
     // Those of the program itself.
-    let hosts = all_between(include_str!("../../web/src/http/ws.rs"), "Code::Host(\"", "\"");
+    let hosts = all_between(include_str!("../../crates/web/src/http/ws.rs"), "Code::Host(\"", "\"");
     let codes: Vec<String> = codes.chain(hosts.into_iter().map(str::to_owned)).collect();
     assert!(codes.len() > 6, "the codes were not found: {codes:?}");
     for code in codes {
@@ -99,12 +105,8 @@ fn every_metric_is_described_and_every_described_one_is_counted() {
         .collect();
     assert!(described.len() > 10, "the metrics were not found: {described:?}");
     let mut source = String::new();
-    for entry in fs::read_dir(env!("CARGO_MANIFEST_DIR")).expect("the folder of the crates") {
-        let folder = entry.expect("an entry").path();
-        let folder = if folder.ends_with("src") { folder } else { folder.join("src") };
-        if folder.is_dir() {
-            read_all(&folder, &mut source);
-        }
+    for folder in crates() {
+        read_all(&folder, &mut source);
     }
     for name in &described {
         assert!(source.contains(&format!("\"{name}\"")), "nothing counts {name}");
@@ -180,22 +182,8 @@ fn every_setting_that_is_named_exists() {
 fn every_function_and_file_in_the_architecture_exists() {
     let top = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut source = String::new();
-    let crates = [
-        "",
-        "accounts",
-        "base",
-        "database",
-        "fanout",
-        "history",
-        "hub",
-        "ingest",
-        "record",
-        "simulator",
-        "web",
-        "webhooks",
-    ];
-    for folder in crates.map(|name| Path::new(name).join("src")) {
-        read_all(&top.join(folder), &mut source);
+    for folder in crates() {
+        read_all(&folder, &mut source);
     }
     for name in all_between(ARCHITECTURE, "`", "`") {
         if let Some((noun, function)) = name.split_once("::")
@@ -209,6 +197,13 @@ fn every_function_and_file_in_the_architecture_exists() {
             assert!(top.join(name).exists(), "there is no {name}");
         }
     }
+}
+
+/// The sources of the program and of each crate of the workspace.
+fn crates() -> Vec<PathBuf> {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folders = iter::once(String::new()).chain(members());
+    folders.map(|folder| top.join(folder).join("src")).collect()
 }
 
 fn read_all(folder: &Path, out: &mut String) {

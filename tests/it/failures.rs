@@ -33,7 +33,7 @@ async fn failed(hub: &mut Hub, part: &str) {
     assert_eq!(code, FAILED, "{part}: {printed}");
     let lines: Vec<&str> = printed.lines().filter(|it| it.contains("panicked")).collect();
     let [line] = lines[..] else { panic!("{part}: one line, not {lines:#?}") };
-    let expected = format!("matchwire: part {part:?} panicked: injected fault (base/src/");
+    let expected = format!("matchwire: part {part:?} panicked: injected fault (crates/base/src/");
     assert!(line.starts_with(&expected), "{part}: {line}");
     assert!(line.ends_with("; the process ends"), "{part}: {line}");
 }

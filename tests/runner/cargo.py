@@ -73,7 +73,7 @@ def member_features(manifest, feature="full"):
 
 # Everything depends on these, and no unit test on those below.
 SHARED = ("Cargo.toml", "Cargo.lock", "rust-toolchain.toml")
-NO_UNIT_TESTS = ("benches/", "deploy/", "docs/", "fuzz/", "tests/", ".ci/", "Makefile")
+NO_UNIT_TESTS = ("benches/", "deploy/", "docs/", "tests/", "tools/fuzz/", ".ci/", "Makefile")
 
 
 def changed_packages(paths, packages):

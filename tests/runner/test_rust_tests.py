@@ -64,8 +64,8 @@ class RustTests(unittest.TestCase):
         self.assertEqual(selected(found, program("tests/docs.rs", "docs"), ["with_server"]), [])
 
     def test_files_of_folders_and_roots_have_fewer_words(self):
-        folder = [RustTest(TOP / "hub/src/store/mod.rs", "opens"), RustTest(TOP / "hub/src/lib.rs", "starts")]
-        chosen = selected(folder, program("hub/src/lib.rs"), ["store::opens", "other::opens", "starts", "tests::starts"])
+        folder = [RustTest(TOP / "crates/hub/src/store/mod.rs", "opens"), RustTest(TOP / "crates/hub/src/lib.rs", "starts")]
+        chosen = selected(folder, program("crates/hub/src/lib.rs"), ["store::opens", "other::opens", "starts", "tests::starts"])
         self.assertEqual([path for path, _ in chosen], ["store::opens", "starts", "tests::starts"])
         self.assertEqual(selected([RustTest(TOP / "tests/docs.rs", "codes")], program("tests/docs.rs"), ["codes"])[0][0], "codes")
 

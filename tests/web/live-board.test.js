@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 
-import { EVERYTHING, Favourites, arrange, competitions, counts, filtersOf, folded, fragmentOf, scoreChanges, summary } from "../../web/assets/live-rows.js";
-import { pairing, periodText, rowHealth, scoreOf, scoreText, scoreboardClock, stateOf, whenText } from "../../web/assets/sports.js";
+import { EVERYTHING, Favourites, arrange, competitions, counts, filtersOf, folded, fragmentOf, scoreChanges, summary } from "../../crates/web/assets/live-rows.js";
+import { pairing, periodText, rowHealth, scoreOf, scoreText, scoreboardClock, stateOf, whenText } from "../../crates/web/assets/sports.js";
 
 const football = (home, away, more = {}) => ({
   home: { name: home }, away: { name: away }, competition: { id: 7, name: "Premier" }, life: "live", status: "first_half",

@@ -3,12 +3,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { Line, priceTicks, stepPath, ticks, valueAt } from "../../web/assets/charts.js";
-import { marksOf, shotPlace, shotRadius, shotTotal } from "../../web/assets/football-parts.js";
-import { linesOf, priceOf } from "../../web/assets/odds-chart.js";
-import { Rest } from "../../web/assets/panel.js";
-import { Timeline, partTitle, runnersInOrder } from "../../web/assets/scoreboard.js";
-import { Points, ownSets } from "../../web/assets/tennis-parts.js";
+import { Line, priceTicks, stepPath, ticks, valueAt } from "../../crates/web/assets/charts.js";
+import { marksOf, shotPlace, shotRadius, shotTotal } from "../../crates/web/assets/football-parts.js";
+import { linesOf, priceOf } from "../../crates/web/assets/odds-chart.js";
+import { Rest } from "../../crates/web/assets/panel.js";
+import { Timeline, partTitle, runnersInOrder } from "../../crates/web/assets/scoreboard.js";
+import { Points, ownSets } from "../../crates/web/assets/tennis-parts.js";
 
 describe("a line", () => {
   const of = (...points) => {

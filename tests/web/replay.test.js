@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 
-import { ReplayBar } from "../../web/assets/replay.js";
+import { ReplayBar } from "../../crates/web/assets/replay.js";
 
 class Element {
   constructor(tag) {

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { copy, offerCopying } from "../../web/assets/site.js";
-import { left, secondsUntil } from "../../web/assets/wait.js";
+import { copy, offerCopying } from "../../crates/web/assets/site.js";
+import { left, secondsUntil } from "../../crates/web/assets/wait.js";
 
 describe("the copy button", () => {
   const button = () => ({

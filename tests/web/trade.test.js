@@ -6,8 +6,8 @@ import { describe, test } from "node:test";
 import {
   LagMeter, PriceHistory, ScoreWatch, bestOf, bookProblem, ladderOf, marketKey, marketName, marketsOf, outcomesOf, overround, percent,
   priceProblem, signalText, sparkPath, tabsOf, tapeText,
-} from "../../web/assets/trade-model.js";
-import { Audit, audited, mergedText, verdict } from "../../web/assets/truth-audit.js";
+} from "../../crates/web/assets/trade-model.js";
+import { Audit, audited, mergedText, verdict } from "../../crates/web/assets/truth-audit.js";
 
 const OPEN = { status: "open" };
 const ACTIVE = { status: "active", price: "2.10" };

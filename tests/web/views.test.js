@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { inOrder, suggestion } from "../../web/assets/boards.js";
-import { clockText, minuteText } from "../../web/assets/football.js";
-import { compareDecimals } from "../../web/assets/odds.js";
-import { setsText } from "../../web/assets/tennis.js";
-import { current, matchSecond, span, trustedUntil } from "../../web/assets/view.js";
+import { inOrder, suggestion } from "../../crates/web/assets/boards.js";
+import { clockText, minuteText } from "../../crates/web/assets/football.js";
+import { compareDecimals } from "../../crates/web/assets/odds.js";
+import { setsText } from "../../crates/web/assets/tennis.js";
+import { current, matchSecond, span, trustedUntil } from "../../crates/web/assets/view.js";
 
 describe("decimals", () => {
   const cases = [

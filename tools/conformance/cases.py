@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes the cases of the corpus that were thought out by hand: scripts/*.jsonl, in the format of README.md.
 
-    python3 conformance/cases.py            writes them
-    python3 conformance/cases.py --check    fails if a file differs
+    python3 tools/conformance/cases.py            writes them
+    python3 tools/conformance/cases.py --check    fails if a file differs
 
 It needs nothing but Python. The documents that a case expects are those of a client that applies each frame as docs/PROTOCOL.md says;
 where a client must not apply one, the case says so with `ignored`.
@@ -508,7 +508,7 @@ def main():
         known = {path.name for path in files} | {path.name for path in FOLDER.glob("recorded-*.jsonl")}
         different += [path.name for path in FOLDER.glob("*.jsonl") if path.name not in known]
         if different:
-            sys.exit(f"not what conformance/cases.py writes: {', '.join(sorted(different))}")
+            sys.exit(f"not what tools/conformance/cases.py writes: {', '.join(sorted(different))}")
         return
     for path, text in files.items():
         path.write_text(text)

@@ -2,7 +2,7 @@
 """Records a script from a running hub: scripts/recorded-match.jsonl, in the format of README.md.
 
     pip install websockets
-    python3 conformance/record.py target/release/matchwire
+    python3 tools/conformance/record.py target/release/matchwire
 
 It starts the hub on its simulated day, follows a football match, a book of it, a tennis match and the board of football, is cut,
 comes back, and lives through a restart of the hub. Each expected hash is the hub's own answer to `hash`; each frame is as it came. What is

@@ -1,4 +1,4 @@
-// From schema/documents.schema.json, by build.js. Do not edit.
+// From tools/schema/documents.schema.json, by build.js. Do not edit.
 
 export type DocumentOrEvent = (Document | Event)
 /**

@@ -13,7 +13,7 @@ const client = module("export const FINAL_CODES = new Map(); export const connec
 register(module(`export const resolve = (specifier, context, next) =>
   specifier === "/client/v1/matchwire.js" ? { url: "${client}", shortCircuit: true } : next(specifier, context);`));
 
-const template = (name) => readFileSync(new URL(`../../../web/templates/${name}`, import.meta.url), "utf8").replaceAll("{{ sport }}", "tennis").replaceAll("{{ id }}", "7");
+const template = (name) => readFileSync(new URL(`../../../crates/web/templates/${name}`, import.meta.url), "utf8").replaceAll("{{ sport }}", "tennis").replaceAll("{{ id }}", "7");
 
 test("the recording is read again when there is a connection", async (t) => {
   const html = `<meta name="matchwire-key" content="K">${template("live.html")}${template("match.html")}`;
@@ -40,7 +40,7 @@ test("the recording is read again when there is a connection", async (t) => {
       onState({ phase: "lost" });
     },
   });
-  await import("../../../web/assets/match.js");
+  await import("../../../crates/web/assets/match.js");
   t.mock.timers.tick(250);
   assert.deepEqual(replays, [["tennis/7"]]);
   hub.state = { phase: "waiting" };

@@ -16,12 +16,12 @@ const client = module("export const FINAL_CODES = new Map();");
 register(module(`export const resolve = (specifier, context, next) =>
   specifier === "/client/v1/matchwire.js" ? { url: "${client}", shortCircuit: true } : next(specifier, context);`));
 
-const html = readFileSync(new URL("../../../web/templates/live.html", import.meta.url), "utf8");
+const html = readFileSync(new URL("../../../crates/web/templates/live.html", import.meta.url), "utf8");
 const { window } = new JSDOM(`<meta name="matchwire-key" content="K">${html}<div id="desk"></div>`, { url: "https://hub.example.org/" });
 const { document, location, sessionStorage } = window;
 Object.assign(globalThis, { document, location, sessionStorage, addEventListener: () => {} });
-const { Connection } = await import("../../../web/assets/connection.js");
-const { healthReason } = await import("../../../web/assets/view.js");
+const { Connection } = await import("../../../crates/web/assets/connection.js");
+const { healthReason } = await import("../../../crates/web/assets/view.js");
 
 /** A connected stream of a page, half an hour before what `Date.now` says. */
 async function connected(entered = () => {}) {

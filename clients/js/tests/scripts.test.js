@@ -1,4 +1,4 @@
-// The corpus of frame scripts (conformance/README.md), against the stream with a clock moved by hand.
+// The corpus of frame scripts (tools/conformance/README.md), against the stream with a clock moved by hand.
 
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { sha256 } from "../src/hash.js";
 import { Script } from "./script.js";
 
-const FOLDER = new URL("../../../conformance/scripts/", import.meta.url);
+const FOLDER = new URL("../../../tools/conformance/scripts/", import.meta.url);
 // How long the client may take to connect, to ask, or to give up a silent connection.
 const PATIENCE_MS = 60_000;
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes src/matchwire/documents.py from schema/documents.schema.json; with --check, fails if it differs.
+"""Writes src/matchwire/documents.py from tools/schema/documents.schema.json; with --check, fails if it differs.
 
 pip install -r requirements-dev.txt
 python tools/documents.py [--check] [--schema FILE]
@@ -20,7 +20,7 @@ RESULT = HERE / "src" / "matchwire" / "documents.py"
 ROOT = "Document"
 HEADER = '''"""The documents of channels, as types for type checkers: `hub.follow(ch, document=FootballMatch)`.
 
-Written by tools/documents.py from schema/documents.schema.json, with which the hub is tested. Do not edit.
+Written by tools/documents.py from tools/schema/documents.schema.json, with which the hub is tested. Do not edit.
 """
 '''
 

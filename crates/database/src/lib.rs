@@ -3,8 +3,8 @@
 //! **In:** the name of a database. **Out:** connections, migrations, transactions, change notifications,
 //! backups. **Must not know** what the tables mean.
 //!
-//! Statements are written once for both databases, in types that both support. Only `migrations/sqlite`
-//! and `migrations/postgres` differ; they create the same tables, and a test compares them. Published
+//! Statements are written once for both databases, in types that both support. Only `crates/database/migrations/sqlite`
+//! and `crates/database/migrations/postgres` differ; they create the same tables, and a test compares them. Published
 //! migrations never change. Stores of all crates are tested on both databases.
 //!
 //! - **Writing.** Every writer starts with `Database::begin`. SQLite has one writer at a time and no

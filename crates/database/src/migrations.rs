@@ -2,7 +2,7 @@
 //!
 //! The files of `migrations/` are listed here one by one: this keeps sqlx's macros, which need a
 //! database at build time, out of the build. Each version exists twice, for SQLite and PostgreSQL,
-//! with the same meaning. Rows of which there may be many are converted in steps (`migrations/steps/`), each in a transaction
+//! with the same meaning. Rows of which there may be many are converted in steps (`crates/database/migrations/steps/`), each in a transaction
 //! of its own; a row says how far they are, and a migration that drops the old rows follows.
 
 use sqlx::{
@@ -18,8 +18,8 @@ macro_rules! both {
         [$((
             $version,
             $name,
-            include_str!(concat!("../../migrations/sqlite/", $file)),
-            include_str!(concat!("../../migrations/postgres/", $file)),
+            include_str!(concat!("../migrations/sqlite/", $file)),
+            include_str!(concat!("../migrations/postgres/", $file)),
         )),*]
     };
 }
@@ -58,8 +58,8 @@ const ALL: [(i64, &str, &str, &str); 26] = both![
 /// The migration before which stored rows are converted, and a step of that, for SQLite and PostgreSQL.
 const CONVERTED: i64 = 23;
 const STEPS: [&str; 2] = [
-    include_str!("../../migrations/steps/0021_sqlite.sql"),
-    include_str!("../../migrations/steps/0021_postgres.sql"),
+    include_str!("../migrations/steps/0021_sqlite.sql"),
+    include_str!("../migrations/steps/0021_postgres.sql"),
 ];
 /// How the checksums of migration 21 began while it converted everything itself, for SQLite and PostgreSQL.
 const CONVERTED_AT_ONCE: [[u8; 4]; 2] = [[0xc6, 0xfa, 0x30, 0xae], [0x6d, 0x27, 0xee, 0x4b]];
@@ -304,7 +304,7 @@ mod tests {
     #[test]
     fn every_migration_file_is_listed() {
         for database in ["sqlite", "postgres"] {
-            let folder = format!("{}/../migrations/{database}", env!("CARGO_MANIFEST_DIR"));
+            let folder = format!("{}/migrations/{database}", env!("CARGO_MANIFEST_DIR"));
             assert_eq!(std::fs::read_dir(folder).unwrap().count(), ALL.len());
         }
     }

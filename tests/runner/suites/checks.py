@@ -81,10 +81,10 @@ def deny(log):
 def unused(log):
     """Dependencies that no code uses. cargo-shear parses the code, so a word in a string or in a comment does
     not count as a use. fuzz/ is a workspace of its own."""
-    shear, workspaces = tool(log, "cargo-shear"), (TOP, TOP / "fuzz")
+    shear, workspaces = tool(log, "cargo-shear"), (TOP, TOP / "tools" / "fuzz")
     return sum((check(log, shear, "--locked", "--color=never", workspace) for workspace in workspaces), Counts())
 
 
 def fuzz(log):
     """Every decoder for half a minute each."""
-    return check(log, sys.executable, TOP / "fuzz" / "run", "--seconds", "30")
+    return check(log, sys.executable, TOP / "tools" / "fuzz" / "run", "--seconds", "30")

@@ -96,7 +96,7 @@ def client_python_tests(log, test_s=PYTHON_TEST_S_MAX, **variables):
 
 def conformance(log):
     """`matchwire conformance` grades our three clients and one of other people's parts, side by side."""
-    code, _ = log.run(sys.executable, TOP / "conformance" / "cases.py", "--check")
+    code, _ = log.run(sys.executable, TOP / "tools" / "conformance" / "cases.py", "--check")
     counts = Counts(int(code == 0), int(code != 0), 0)
     folder = TOP / "tests" / "clients"
     python, own_python = python_with(log, folder / "requirements.txt"), python_client_tools(log)

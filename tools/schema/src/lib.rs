@@ -2,7 +2,7 @@
 //! each field.
 //!
 //! The types here are declarations. Nothing is ever read into them: the hub renders documents by hand, for speed
-//! (`hub::wire`, `hub::dialect::stream`), and `fanout::protocol` renders the other frames. `schema/documents.schema.json` is
+//! (`hub::wire`, `hub::dialect::stream`), and `fanout::protocol` renders the other frames. `tools/schema/documents.schema.json` is
 //! made from the types, with the words of the hub's own enums. Tests (`tests/hub/contract.rs`, `tests/it/schema.rs`) compare it
 //! with what the hub renders, in both directions: an undeclared field is an error, and so is a declared one that no test
 //! renders and that is not listed as such.
@@ -49,7 +49,7 @@ pub fn document() -> Value {
     })
 }
 
-/// The text of `schema/documents.schema.json`.
+/// The text of `tools/schema/documents.schema.json`.
 ///
 /// # Panics
 ///

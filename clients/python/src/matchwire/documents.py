@@ -1,6 +1,6 @@
 """The documents of channels, as types for type checkers: `hub.follow(ch, document=FootballMatch)`.
 
-Written by tools/documents.py from schema/documents.schema.json, with which the hub is tested. Do not edit.
+Written by tools/documents.py from tools/schema/documents.schema.json, with which the hub is tested. Do not edit.
 """
 
 from __future__ import annotations

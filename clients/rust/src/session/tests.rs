@@ -1,4 +1,4 @@
-//! The corpus of frame scripts (`conformance/README.md`), against the session without a socket, with a clock moved by hand.
+//! The corpus of frame scripts (`tools/conformance/README.md`), against the session without a socket, with a clock moved by hand.
 
 use conformance::{
     answer::{Subscriptions, other},

@@ -19,7 +19,7 @@ use log::{Chain, LogPosition};
 use tempfile::TempDir;
 use tokio::time::{Instant, sleep, timeout};
 
-#[path = "../../../tests/ports/mod.rs"]
+#[path = "../../../../tests/ports/mod.rs"]
 mod ports;
 
 use self::ports::free_ports;

@@ -34,7 +34,7 @@ CREATE TABLE archive_trails (
 
 CREATE INDEX archive_trails_by_receipt ON archive_trails (from_us);
 
--- The rows of before are converted in steps (`migrations/steps/`), those of the matches after `from_id` up to `until_id` in the last
+-- The rows of before are converted in steps (`crates/database/migrations/steps/`), those of the matches after `from_id` up to `until_id` in the last
 -- one. Migration 23 follows when all are.
 CREATE TABLE archive_conversion (
     from_id  BIGINT NOT NULL,

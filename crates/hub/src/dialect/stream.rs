@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn every_frame_of_a_recording_is_written_as_it_was_read() {
-        let feeds = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/feeds"));
+        let feeds = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/feeds"));
         if !feeds.is_dir() {
             return database::testing::skipped("shared recordings are not here");
         }

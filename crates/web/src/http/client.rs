@@ -14,7 +14,7 @@ use sha2::{Digest, Sha384};
 
 use super::{Shared, asset::Asset, cors};
 
-const SOURCE: &str = include_str!("../../../clients/js/dist/matchwire.js");
+const SOURCE: &str = include_str!("../../../../clients/js/dist/matchwire.js");
 const PATH: &str = "/client/v1/matchwire.js";
 const INTEGRITY: HeaderName = HeaderName::from_static("x-matchwire-integrity");
 /// Caches keep it, and ask before each use: an updated hub's own pages need the client that belongs to them.

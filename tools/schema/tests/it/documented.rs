@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use schema::Contract;
 use serde_json::{Deserializer, Value};
 
-const PROTOCOL: &str = include_str!("../../../docs/PROTOCOL.md");
+const PROTOCOL: &str = include_str!("../../../../docs/PROTOCOL.md");
 
 /// The part of the page between two headings.
 fn section(start: &str, end: &str) -> &'static str {

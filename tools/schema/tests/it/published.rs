@@ -18,7 +18,7 @@ fn check(file: &str, schema: &str) {
 
 #[test]
 fn published_schema_is_that_of_the_types() {
-    check("schema/documents.schema.json", &schema::text());
+    check("tools/schema/documents.schema.json", &schema::text());
 }
 
 #[test]

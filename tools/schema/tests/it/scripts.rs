@@ -1,4 +1,4 @@
-//! The frames of the corpus for clients (`conformance/README.md`) are frames of this protocol.
+//! The frames of the corpus for clients (`tools/conformance/README.md`) are frames of this protocol.
 
 use std::{fs, path::Path};
 

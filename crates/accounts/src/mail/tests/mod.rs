@@ -2,7 +2,7 @@
 
 mod outbox;
 mod rendering;
-#[path = "../../../../tests/smtp/server.rs"]
+#[path = "../../../../../tests/smtp/server.rs"]
 mod server;
 mod smtp;
 mod tls;

@@ -120,7 +120,8 @@ fn older_results_count_less() {
 #[expect(clippy::print_stderr, reason = "what a test skips has to be seen")]
 #[expect(clippy::cast_precision_loss, reason = "counts of matches")]
 fn rest_of_a_season_is_predicted_better_than_by_base_rates() {
-    let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/feeds/football-data-couk");
+    let files =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/feeds/football-data-couk");
     for name in ["E0-2016-2017.csv.gz", "E0-2019-2020.csv.gz"] {
         let path = files.join(name);
         if !path.exists() {

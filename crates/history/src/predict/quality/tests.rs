@@ -32,7 +32,7 @@ struct Forecasted {
 
 /// Forecasts of all seasons but the first, each from the results of earlier days.
 fn forecasts() -> Option<Vec<Forecasted>> {
-    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared");
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
     let paths = SEASONS.map(|name| shared.join(name));
     if let Some(path) = paths.iter().find(|path| !path.exists()) {
         database::testing::skipped(&format!("{} is not here", path.display()));

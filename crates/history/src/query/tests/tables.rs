@@ -257,7 +257,7 @@ fn deductions_of_england_move_teams() {
 #[expect(clippy::print_stderr, reason = "the person who runs the tests must see what was skipped")]
 fn shared(file: &str) -> Option<Vec<Game>> {
     let folder =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/feeds-2/football-data-couk");
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/feeds-2/football-data-couk");
     let Ok(bytes) = fs::read(folder.join(file)) else {
         eprintln!("skipped: {file} is not here");
         return None;

@@ -150,7 +150,7 @@ fn compare(hub: &Hub, id: Id, file: &str) -> usize {
 
 /// Plays a file batch by batch; the number of arbitrages that stood after any of them.
 fn play(file: &str) -> Option<usize> {
-    let feeds = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/feeds"));
+    let feeds = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/feeds"));
     if !feeds.is_dir() {
         database::testing::skipped("shared recordings are not here");
         return None;

@@ -110,7 +110,7 @@ fn fixtures(file: &str) -> Vec<(Sport, Fixture)> {
 /// A file of the shared recordings; prints a note and returns `None` if they are not available.
 #[expect(clippy::print_stderr, reason = "reports a skipped test")]
 fn shared(name: &str) -> Option<PathBuf> {
-    let feeds = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/feeds"));
+    let feeds = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/feeds"));
     if !feeds.is_dir() {
         eprintln!("skipped: shared recordings are not here");
         return None;

@@ -68,10 +68,10 @@ static OPENAPI: LazyLock<Texts> = LazyLock::new(|| {
 });
 
 /// The JSON Schema of the stream protocol, which tests compare with its frames.
-const STREAM_SCHEMA: &str = include_str!("../../../../schema/documents.schema.json");
+const STREAM_SCHEMA: &str = include_str!("../../../../../tools/schema/documents.schema.json");
 
 /// How `docs/asyncapi.json` and the schema itself refer to a definition of the schema.
-const DEFINITIONS: [&str; 2] = ["../schema/documents.schema.json#/$defs/", "#/$defs/"];
+const DEFINITIONS: [&str; 2] = ["../tools/schema/documents.schema.json#/$defs/", "#/$defs/"];
 
 static ASYNCAPI: LazyLock<Texts> = LazyLock::new(|| {
     let mut document = asyncapi_document();
@@ -93,7 +93,7 @@ fn embedded(text: &str) -> Value {
 
 /// The AsyncAPI document, complete in itself: with the definitions of the schema among its own.
 fn asyncapi_document() -> Value {
-    let mut document = embedded(include_str!("../../../../docs/asyncapi.json"));
+    let mut document = embedded(include_str!("../../../../../docs/asyncapi.json"));
     let mut schema = embedded(STREAM_SCHEMA);
     let definitions = schema["$defs"].as_object_mut().map(std::mem::take).unwrap_or_default();
     if let Some(schemas) = document["components"]["schemas"].as_object_mut() {
@@ -236,7 +236,7 @@ mod tests {
     /// A definition of the schema that had the name of another one of the document would replace it.
     #[test]
     fn definitions_and_schemas_have_different_names() {
-        let document = embedded(include_str!("../../../../docs/asyncapi.json"));
+        let document = embedded(include_str!("../../../../../docs/asyncapi.json"));
         let definitions = embedded(STREAM_SCHEMA);
         let schemas = document["components"]["schemas"].as_object().expect("schemas");
         for name in schemas.keys() {

@@ -7,7 +7,7 @@ use ingest::recording::{Limits, Recording, Step};
 use super::twin::{Input, START, Twin};
 
 fn check(file: &str) {
-    let feeds = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/feeds"));
+    let feeds = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/feeds"));
     if !feeds.is_dir() {
         return database::testing::skipped("shared recordings are not here");
     }
