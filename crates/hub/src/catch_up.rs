@@ -12,10 +12,11 @@ use fanout::{
     encode::text_frame,
 };
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 use sha2::{Digest, Sha256};
 
 use crate::{
+    canonical::canonical,
     channels::{ChannelEntry, Subject},
     dialect::{
         live::protocol::EventChannel,
@@ -301,18 +302,22 @@ impl Hub {
 /// If the text is none that the hub renders.
 fn hash_of_image(text: &[u8]) -> String {
     #[derive(Deserialize)]
-    struct Image {
-        data: Value,
+    struct Image<'a> {
+        #[serde(borrow)]
+        data: &'a RawValue,
     }
-    let image: Image = serde_json::from_slice(text).expect("an image is JSON with a document");
-    hash_of(&image.data)
+    let image: Image<'_> = serde_json::from_slice(text).expect("an image is JSON with a document");
+    hexadecimal(&canonical(image.data.get()))
 }
 
 /// The SHA-256 of a document in canonical form (RFC 8785), in hexadecimal digits.
 pub(crate) fn hash_of(document: &Value) -> String {
-    let canonical =
-        serde_json_canonicalizer::to_vec(document).expect("a JSON value has a canonical form");
-    Sha256::digest(&canonical).iter().map(|byte| format!("{byte:02x}")).collect()
+    let form = serde_json_canonicalizer::to_vec(document);
+    hexadecimal(&form.expect("a JSON value has a canonical form"))
+}
+
+fn hexadecimal(canonical: &[u8]) -> String {
+    Sha256::digest(canonical).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn verify(entry: &ChannelEntry, from: Position) -> Result<Seq, Gap> {

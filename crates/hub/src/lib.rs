@@ -103,6 +103,7 @@
 //! | states of sources that wait for the database, kept of each | 1,024, 100 | not in the history; the oldest go |
 //! | positions of sources that wait for the database | 64 | the next one is written |
 
+mod canonical;
 pub mod catch_up;
 pub mod channels;
 mod commit;

@@ -33,7 +33,7 @@ pub struct AccountsConfig {
     pub password_memory_kib: u32,
     /// Passes over this memory. Default 2. With the default memory, about 20 ms of a core.
     pub password_passes: u32,
-    /// Passwords that are hashed at a time. Default 4. Each takes a core and the memory above.
+    /// Passwords that are hashed at a time. Default 2. Each takes a core and the memory above.
     pub password_hashes_max: usize,
     /// Passwords that wait to be hashed. Default 100. Further requests are refused and may retry.
     pub password_waiting_max: usize,
@@ -152,7 +152,7 @@ impl Default for AccountsConfig {
             password_chars_min: 10,
             password_memory_kib: 19_456,
             password_passes: 2,
-            password_hashes_max: 4,
+            password_hashes_max: 2,
             password_waiting_max: 100,
             password_wait_ms: 5_000,
             answer_ms: 400,
