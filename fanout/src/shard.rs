@@ -111,6 +111,8 @@ pub(crate) struct Shard {
     requests: RequestQueue,
     /// New connections in a turn and pending requests, for now.
     joins_max: usize,
+    /// Processor time of the host's answers in this turn.
+    answering: Duration,
     /// Processor time that is not charged yet: it is at the end of a turn.
     uncharged: FxHashMap<(Payer, Pool), Duration>,
     /// Connections whose commands wait because their payer is in debt.
@@ -154,6 +156,7 @@ impl Shard {
             hanging_up: Vec::new(),
             requests: RequestQueue::default(),
             joins_max: JOINS_MIN,
+            answering: Duration::ZERO,
             uncharged: FxHashMap::default(),
             indebted: Vec::new(),
             schedule,
@@ -171,9 +174,9 @@ impl Shard {
         let mut more = false;
         loop {
             let now = monotonic();
-            let busy = more || self.subscribers.has_ready() || !self.unread.is_empty();
-            let wait =
-                if busy { 0 } else { u64::try_from(self.schedule.tick_due - now).unwrap_or(0) };
+            let due = self.unread.due().unwrap_or(Micros::MAX).min(self.schedule.tick_due);
+            let busy = more || self.subscribers.has_ready();
+            let wait = if busy { 0 } else { u64::try_from(due - now).unwrap_or(0) };
             match self.poll.poll(&mut events, Some(Duration::from_micros(wait))) {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -223,7 +226,9 @@ impl Shard {
             let delay = self.shared.host.stamp() - oldest;
             histogram!("matchwire_delivery_delay_seconds").record(seconds(delay));
         }
-        let took = usize::try_from((done - now) / JOIN_US).unwrap_or(0);
+        // Without the answers themselves, or dear ones would make room for more of them.
+        let answering = Micros::try_from(mem::take(&mut self.answering).as_micros()).unwrap_or(0);
+        let took = usize::try_from((done - now - answering) / JOIN_US).unwrap_or(0);
         self.joins_max = took.clamp(JOINS_MIN, JOINS_MAX);
         self.shared.mailboxes[self.number].mark_processed();
         self.shared.notify_progress(self.number, self.subscribers.is_crowded(now));
@@ -294,12 +299,14 @@ impl Shard {
         now: Micros,
     ) {
         let Requester { slot, generation, payer, .. } = requester;
-        self.requests.done(payer, slot, generation);
         self.shared.token_buckets.charge_response(payer, cost.bytes, now);
         self.charge(payer, Pool::Writer, cost.used);
-        self.submit_waiting(now);
         self.shared.followed.store(true, Ordering::Relaxed);
-        self.apply_answer(requester, |subscribers| subscribers.apply_response(slot, response, now));
+        let used = self
+            .apply_answer(requester, |subscribers| subscribers.apply_response(slot, response, now));
+        self.answering += used;
+        self.requests.done(payer, slot, generation, cost.used + used);
+        self.submit_waiting(now);
     }
 
     fn handle_replay(&mut self, requester: Requester, response: ReplayResponse, now: Micros) {
@@ -316,20 +323,21 @@ impl Shard {
         });
     }
 
-    /// Applies what has come for a connection, at the cost of its payer.
+    /// Applies what has come for a connection, at the cost of its payer. Returns the processor time.
     fn apply_answer(
         &mut self,
         Requester { slot, generation, payer, .. }: Requester,
         apply: impl FnOnce(&mut Subscribers<Connection>),
-    ) {
+    ) -> Duration {
         let connection = self.connection(slot, generation);
         if connection.is_none_or(|connection| connection.is_closing()) {
-            return;
+            return Duration::ZERO;
         }
         let ((), used) = measure(|| apply(&mut self.subscribers));
         self.charge(payer, Pool::Shard, used);
         // Commands may have waited for it.
         self.read_soon(slot);
+        used
     }
 
     /// Carries out what the subscribers require.
@@ -369,7 +377,7 @@ impl Shard {
                 let requester = Requester { shard: self.number, slot, generation, payer };
                 self.shared.host.submit(ShardRequest { requester, request });
             } else {
-                self.requests.done(payer, slot, generation);
+                self.requests.forget(payer, slot, generation);
             }
         }
     }

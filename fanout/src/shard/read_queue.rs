@@ -1,7 +1,8 @@
 //! Whose commands are read next: payers take turns, and so do the sockets of each. Time is an argument.
 //!
 //! A turn of the shard gives a payer a share of processor time, however many sockets it has, and ends when the shares
-//! of a few are used up: what is left waits for the next turn, after the publications between them.
+//! of a few are used up: what is left waits for the next turn, after the publications between them. A payer that has used
+//! its share pauses, so that one alone does not take a core from the other threads of the process.
 
 use std::{
     collections::{VecDeque, hash_map::Entry},
@@ -11,8 +12,13 @@ use std::{
 use base::work::Payer;
 use rustc_hash::FxHashMap;
 
+use crate::Micros;
+
 /// The time for the commands of one payer in a turn. A command that has begun ends.
 const SHARE: Duration = Duration::from_micros(250);
+
+/// How long a payer pauses that has used its share, in microseconds.
+const PAUSE_US: Micros = 500;
 
 /// The time for the commands of all in a turn.
 const TURN: Duration = Duration::from_millis(1);
@@ -22,9 +28,13 @@ const TURN: Duration = Duration::from_millis(1);
 pub(super) struct ReadQueue {
     /// Those with sockets here, the next one first.
     payers: VecDeque<Payer>,
+    /// Those that pause, with sockets here, and until when; in the order of time.
+    paused: VecDeque<(Micros, Payer)>,
     /// With the turn in which each was added.
     sockets: FxHashMap<Payer, VecDeque<(usize, u64)>>,
     turn: u64,
+    /// When this turn began.
+    now: Micros,
     /// Payers that have not had their share of this turn.
     left: usize,
     /// The time of this turn, and that of the first payer.
@@ -45,13 +55,18 @@ impl ReadQueue {
         }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.payers.is_empty()
+    /// When there is a socket to read from.
+    pub(super) fn due(&self) -> Option<Micros> {
+        let paused = self.paused.front().map(|(until, _)| *until);
+        if self.payers.is_empty() { paused } else { Some(self.now) }
     }
 
     /// Begins a turn.
-    pub(super) fn begin(&mut self) {
-        self.turn += 1;
+    pub(super) fn begin(&mut self, now: Micros) {
+        (self.turn, self.now) = (self.turn + 1, now);
+        while let Some((_, payer)) = self.paused.pop_front_if(|(until, _)| *until <= now) {
+            self.payers.push_back(payer);
+        }
         self.left = self.payers.len();
         (self.used, self.used_by_first) = (Duration::ZERO, Duration::ZERO);
     }
@@ -92,12 +107,14 @@ impl ReadQueue {
     /// The first payer comes after all others.
     fn end_share(&mut self) {
         self.left = self.left.saturating_sub(1);
-        self.used_by_first = Duration::ZERO;
+        let has_used_its_share = std::mem::take(&mut self.used_by_first) >= SHARE;
         let Some(payer) = self.payers.pop_front() else { return };
-        if self.sockets.get(&payer).is_some_and(|sockets| !sockets.is_empty()) {
-            self.payers.push_back(payer);
-        } else {
+        if self.sockets.get(&payer).is_none_or(VecDeque::is_empty) {
             self.sockets.remove(&payer);
+        } else if has_used_its_share {
+            self.paused.push_back((self.now + PAUSE_US, payer));
+        } else {
+            self.payers.push_back(payer);
         }
     }
 }
@@ -110,13 +127,13 @@ mod tests {
 
     const MICROSECOND: Duration = Duration::from_micros(1);
 
-    /// Reads of one turn if each costs what `cost` says. `again`: the socket has more to read.
+    /// Reads of one turn, after all pauses, if each costs what `cost` says. `again`: the socket has more to read.
     fn turn(
         queue: &mut ReadQueue,
         cost: impl Fn(Payer) -> Duration,
         again: impl Fn(Payer) -> bool,
     ) -> Vec<(Payer, usize)> {
-        queue.begin();
+        queue.begin(queue.now + PAUSE_US);
         let mut read = Vec::new();
         while let Some((payer, slot)) = queue.pop() {
             queue.record(cost(payer));
@@ -171,14 +188,39 @@ mod tests {
         let turns: Vec<usize> =
             (0..6).map(|_| turn(&mut queue, |_| 5 * MICROSECOND, |_| false).len()).collect();
         assert_eq!(turns, [200, 200, 200, 200, 200, 0]);
-        assert!(queue.is_empty() && queue.sockets.is_empty());
+        assert!(queue.due().is_none() && queue.sockets.is_empty());
+    }
+
+    #[test]
+    fn payer_that_has_used_its_share_pauses_and_others_do_not() {
+        let mut queue = ReadQueue::default();
+        let mut read = |queue: &mut ReadQueue, now| {
+            queue.begin(now);
+            let popped = queue.pop().map(|(payer, _)| payer);
+            queue.record(if popped == Some(account(1)) { SHARE } else { MICROSECOND });
+            assert_eq!(queue.pop(), None);
+            popped
+        };
+        (0..2).for_each(|slot| queue.push(account(1), slot));
+        assert_eq!(queue.due(), Some(0));
+        assert_eq!(read(&mut queue, 10), Some(account(1)));
+        assert_eq!(queue.due(), Some(10 + PAUSE_US));
+        queue.push(account(2), 2);
+        assert_eq!(queue.due(), Some(10));
+        assert_eq!(read(&mut queue, 20), Some(account(2)));
+        queue.push(account(1), 3);
+        assert_eq!(read(&mut queue, 9 + PAUSE_US), None);
+        assert_eq!(read(&mut queue, 10 + PAUSE_US), Some(account(1)));
+        assert_eq!(read(&mut queue, 9 + 2 * PAUSE_US), None);
+        assert_eq!(read(&mut queue, 10 + 2 * PAUSE_US), Some(account(1)));
+        assert_eq!(queue.due(), None);
     }
 
     #[test]
     fn time_left_is_that_of_the_payer_and_of_the_turn() {
         let mut queue = ReadQueue::default();
         (1..=2).for_each(|slot| queue.push(account(1), slot));
-        queue.begin();
+        queue.begin(0);
         queue.pop();
         assert_eq!(queue.time_left(), SHARE);
         queue.record(200 * MICROSECOND);
@@ -199,8 +241,12 @@ mod tests {
                 queue.push(account(*number), slot);
             }
             let mut read = Vec::new();
-            for _ in 0..=sockets.len() {
-                queue.begin();
+            for turn in 0_i64.. {
+                if queue.due().is_none() {
+                    break;
+                }
+                prop_assert!(turn <= sockets.len() as i64, "each turn reads a socket");
+                queue.begin(turn * PAUSE_US);
                 let mut used = Duration::ZERO;
                 while let Some((payer, slot)) = queue.pop() {
                     prop_assert_eq!(payer, account(sockets[slot].0));
@@ -211,7 +257,7 @@ mod tests {
                     read.push(slot);
                 }
             }
-            prop_assert!(queue.is_empty());
+            prop_assert!(queue.sockets.is_empty());
             read.sort_unstable();
             prop_assert_eq!(read, (0..sockets.len()).collect::<Vec<_>>());
         }

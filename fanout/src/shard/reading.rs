@@ -24,10 +24,10 @@ impl Shard {
 
     /// Reads from connections, in turn between payers, until the time for commands in a turn is over.
     pub(super) fn read_all(&mut self, now: Micros) {
-        if self.unread.is_empty() {
+        if self.unread.due().is_none_or(|due| due > now) {
             return;
         }
-        self.unread.begin();
+        self.unread.begin(now);
         let mut begun = thread_time();
         while let Some((payer, slot)) = self.unread.pop() {
             let Some(subscriber) = self.subscribers.get_mut(slot) else { continue };

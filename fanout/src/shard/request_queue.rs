@@ -1,12 +1,22 @@
-//! Requests to the host that wait until fewer are pending: payers take turns, each has a share of those that are pending,
-//! and those of one that are dear come a few at a time. Plain state.
+//! Requests to the host that wait until fewer are pending: payers take turns, each has a share of those that are pending by
+//! what they cost, and those of one that are dear come a few at a time. Plain state.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, time::Duration};
 
 use base::work::Payer;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::catch_up::HostRequest;
+
+/// The processor time of the answers of one payer in a turn, by what the last ones have cost the host and the shard. One
+/// request may be pending whatever it costs.
+const ANSWERS: Duration = Duration::from_millis(2);
+
+/// What a request costs of which nothing is known.
+const COST: Duration = Duration::from_micros(60);
+
+/// The cost of a payer's requests moves by this part of the difference to the last one.
+const COST_WEIGHT: u32 = 4;
 
 /// Dear requests of one payer that may be pending at a time: the host and the shard answer them between those of others.
 const DEAR_PENDING_MAX: usize = 4;
@@ -32,10 +42,13 @@ pub(super) struct RequestQueue {
     deferred: FxHashSet<u64>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct PayerRequests {
     dear: VecDeque<WaitingRequest>,
     others: VecDeque<WaitingRequest>,
+    /// What an answer has cost recently.
+    dear_cost: Duration,
+    other_cost: Duration,
     pending: usize,
     /// The connections whose dear requests are pending.
     dear_pending: Vec<(usize, u64)>,
@@ -70,11 +83,12 @@ impl RequestQueue {
         for _ in 0..self.payers.len() {
             let payer = self.payers.pop_front()?;
             let Some(requests) = self.requests.get_mut(&payer) else { continue };
-            if requests.pending >= share {
+            if requests.pending >= share.min(affordable(requests.other_cost)) {
                 self.payers.push_back(payer);
                 continue;
             }
-            let has_room = requests.dear_pending.len() < DEAR_PENDING_MAX;
+            let dear_max = DEAR_PENDING_MAX.min(affordable(requests.dear_cost));
+            let has_room = requests.dear_pending.len() < dear_max;
             let first = requests.dear.front().filter(|_| has_room);
             let takes_dear = first.is_some_and(|first| may_start(payer, &first.request));
             let next =
@@ -105,8 +119,18 @@ impl RequestQueue {
         }
     }
 
+    /// Records that the request of a connection was answered, and what that cost.
+    pub(super) fn done(&mut self, payer: Payer, slot: usize, generation: u64, used: Duration) {
+        if let Some(requests) = self.requests.get_mut(&payer) {
+            let is_dear = requests.dear_pending.contains(&(slot, generation));
+            let cost = if is_dear { &mut requests.dear_cost } else { &mut requests.other_cost };
+            *cost = *cost - *cost / COST_WEIGHT + used / COST_WEIGHT;
+        }
+        self.forget(payer, slot, generation);
+    }
+
     /// Records that the request of a connection is not pending any more.
-    pub(super) fn done(&mut self, payer: Payer, slot: usize, generation: u64) {
+    pub(super) fn forget(&mut self, payer: Payer, slot: usize, generation: u64) {
         let pending = usize::from(!self.deferred.remove(&generation));
         self.pending = self.pending.saturating_sub(pending);
         if let Some(requests) = self.requests.get_mut(&payer) {
@@ -116,6 +140,19 @@ impl RequestQueue {
                 self.requests.remove(&payer);
             }
         }
+    }
+}
+
+/// How many requests of this cost one payer may have pending.
+fn affordable(cost: Duration) -> usize {
+    let number = ANSWERS.as_nanos().checked_div(cost.as_nanos());
+    number.map_or(usize::MAX, |number| usize::try_from(number).unwrap_or(usize::MAX).max(1))
+}
+
+impl Default for PayerRequests {
+    fn default() -> Self {
+        let (dear, others, dear_pending) = Default::default();
+        Self { dear, others, dear_cost: COST, other_cost: COST, pending: 0, dear_pending }
     }
 }
 
@@ -177,7 +214,7 @@ mod tests {
         // The host answers none of the first for long, such as while a document is not due. Others do not wait for it.
         push(&mut queue, Payer::Account(3), catch_up(92, false));
         assert_eq!(slots(&mut queue, |_| true), [92]);
-        queue.done(ATTACKER, 5, 7);
+        queue.forget(ATTACKER, 5, 7);
         assert_eq!(slots(&mut queue, |_| true), [SHARE]);
     }
 
@@ -196,7 +233,7 @@ mod tests {
             (0..2).for_each(|_| queue.defer(ATTACKER, generation));
         }
         assert_eq!((queue.pending(), queue.deferred.len()), (1, DEFERRED_MAX));
-        (0..=DEFERRED_MAX as u64).for_each(|generation| queue.done(ATTACKER, 0, generation));
+        (0..=DEFERRED_MAX as u64).for_each(|generation| queue.forget(ATTACKER, 0, generation));
         assert_eq!((queue.pending(), queue.deferred.len()), (0, 0));
         assert!(queue.requests.is_empty(), "{queue:?}");
         for slot in 0..6 {
@@ -208,7 +245,7 @@ mod tests {
         (0..4).for_each(|generation| queue.defer(ATTACKER, generation));
         assert_eq!(queue.pending(), 0);
         assert_eq!(slots(&mut queue, |_| true), [0; 0], "the shard will work for the first ones");
-        queue.done(ATTACKER, 2, 2);
+        queue.forget(ATTACKER, 2, 2);
         assert_eq!((slots(&mut queue, |_| true), queue.pending()), (vec![4], 1));
     }
 
@@ -225,14 +262,14 @@ mod tests {
         push(&mut queue, ATTACKER, catch_up(10, false));
         push(&mut queue, Payer::Account(2), list(11));
         assert_eq!(slots(&mut queue, |_| true), [0, 11, 1, 2, 3, 10]);
-        queue.done(ATTACKER, 10, 7);
+        queue.forget(ATTACKER, 10, 7);
         assert_eq!(slots(&mut queue, |_| true), [0; 0], "a cheap one makes no room for a dear one");
         for done in 0..6 {
-            queue.done(ATTACKER, done, 7);
+            queue.forget(ATTACKER, done, 7);
             assert_eq!(slots(&mut queue, |_| true), [done + 4]);
         }
-        (6..10).for_each(|done| queue.done(ATTACKER, done, 7));
-        queue.done(Payer::Account(2), 11, 7);
+        (6..10).for_each(|done| queue.forget(ATTACKER, done, 7));
+        queue.forget(Payer::Account(2), 11, 7);
         assert_eq!(queue.pending(), 0);
         assert!(queue.requests.is_empty() && queue.payers.is_empty(), "{queue:?}");
     }
@@ -253,7 +290,30 @@ mod tests {
         let mut queue = RequestQueue::default();
         (0..6).for_each(|slot| queue.push(ATTACKER, catch_up(slot, false), true));
         assert_eq!(slots(&mut queue, |_| false), [0, 1, 2, 3]);
-        queue.done(ATTACKER, 2, 7);
+        queue.forget(ATTACKER, 2, 7);
         assert_eq!(slots(&mut queue, |_| false), [4]);
+    }
+
+    /// Whatever each costs, the answers of one payer take about as long in a turn.
+    #[test]
+    fn payer_has_as_many_requests_pending_as_it_may_use_time() {
+        let mut queue = RequestQueue::default();
+        (0..200).for_each(|slot| push(&mut queue, ATTACKER, catch_up(slot, false)));
+        let mut answer = |used: Duration| {
+            let mut pending = 0;
+            for _ in 0..40 {
+                let slots = slots(&mut queue, |_| true);
+                pending = slots.len();
+                for slot in slots {
+                    queue.done(ATTACKER, slot, 7, used);
+                    push(&mut queue, ATTACKER, catch_up(slot, false));
+                }
+            }
+            pending
+        };
+        assert_eq!(answer(Duration::from_micros(20)), SHARE);
+        assert_eq!(answer(Duration::from_micros(400)), 5);
+        assert_eq!(answer(Duration::from_millis(30)), 1);
+        assert_eq!(answer(Duration::ZERO), SHARE);
     }
 }
