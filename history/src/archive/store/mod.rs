@@ -353,7 +353,7 @@ fn outline(row: &AnyRow) -> Result<MatchRecord, sqlx::Error> {
     }
 }
 
-/// A document of a column in which versions before do not have it.
+/// A document of a column that versions before 0.1.0 left empty.
 pub(super) fn unpacked<T: DeserializeOwned>(
     row: &AnyRow,
     column: &str,
