@@ -20,7 +20,6 @@ use sqlx::{AnyConnection, AssertSqlSafe, Row, any::AnyRow};
 
 #[cfg(test)]
 pub(super) use self::odds::put_rows;
-pub(super) use self::odds::{move_ticks, remove as remove_prices};
 pub(super) use self::pack::compressed;
 use self::statement::{Conditions, Statement, id_array, ids_in, whole};
 use super::{
