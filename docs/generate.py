@@ -423,8 +423,8 @@ class Commands:
 
 # --------------------------------------------------------------- codes of the stream and of REST, endpoints
 
-CLOSE, HOST_CLOSE, CODES = TOP / "fanout" / "src" / "close.rs", TOP / "web" / "src" / "http" / "close.rs", TOP / "fanout" / "src" / "protocol.rs"
-WEB = TOP / "web" / "src"
+FANOUT, WEB, LIVE = (next(path for top in (TOP, TOP / "crates") if (path := top / folder).is_dir()) for folder in ("fanout/src", "web/src", "hub/src/dialect/live"))
+CLOSE, HOST_CLOSE, CODES, LIVE_CODES = FANOUT / "close.rs", WEB / "http" / "close.rs", FANOUT / "protocol.rs", LIVE / "protocol.rs"
 ERRORS = ((WEB / "http" / "error.rs", "HttpError"), (WEB / "api" / "error.rs", "ApiError"))
 DOCS_OF = r"((?:^ *///[^\n]*\n)+)"
 CASE = re.compile(DOCS_OF + r"(?:^    #\[.*\n)*^    (\w+)\b", re.MULTILINE)
@@ -480,6 +480,12 @@ def error_codes(schema):
     host = [code for code in schema.definitions["ErrorCode"]["enum"] if code not in known]
     codes = {f"`{code}`": text for code, text in known.items() if code != "host"} | {", ".join(f"`{code}`" for code in host): known["host"]}
     return ["| `code` of an `error` | what is wrong |", "|---|---|", *(f"| {code} | {cell(text)} |" for code, text in codes.items())]
+
+
+def older_error_codes():
+    """The codes of `error` frames of the older sockets."""
+    codes = variants(LIVE_CODES.read_text(), "Code")
+    return ["| `code` | when |", "|---|---|", *(f"| `{snake_case(code)}` | {cell(text)} |" for code, text in codes)]
 
 
 def status(source, expression):
@@ -555,7 +561,7 @@ def files():
     values = tomllib.loads(text)
     settings, limits = settings_tables(named, kinds, values), limits_table(named, values)
     schema, frames = Schema(SCHEMA.read_text()), Frames(ASYNCAPI.read_text())
-    protocol = {"limits": limits, "errors": error_codes(schema), "closes": close_codes()}
+    protocol = {"limits": limits, "errors": error_codes(schema), "closes": close_codes(), "errors of the older sockets": older_error_codes()}
     return {
         EXAMPLE: text,
         SETTINGS: with_tables(SETTINGS.read_text(), lambda _: settings),

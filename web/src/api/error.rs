@@ -22,15 +22,9 @@ pub enum ApiError {
     /// A parameter's value is not valid.
     BadParameter(String),
     /// A parameter's value is none of a closed list, which `accepted` has.
-    UnknownValue {
-        detail: String,
-        accepted: Vec<String>,
-    },
+    UnknownValue { detail: String, accepted: Vec<String> },
     /// Prices of named bookmakers need the Odds add-on: `bookmakers_not_entitled`.
-    NotEntitled {
-        code: &'static str,
-        detail: &'static str,
-    },
+    NotEntitled { code: &'static str, detail: &'static str },
     /// The request cannot be answered now.
     Unavailable(&'static str),
     /// Too little is known for a prediction.

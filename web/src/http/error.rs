@@ -25,25 +25,15 @@ use base::log_rate_limit::LogRateLimit;
 #[derive(Debug)]
 pub(super) enum HttpError {
     /// The key is missing or not valid. `register` leads to the registration page.
-    Unauthorised {
-        public_url: String,
-    },
+    Unauthorised { public_url: String },
     /// Two different keys were sent.
-    DifferentTokens {
-        public_url: String,
-    },
+    DifferentTokens { public_url: String },
     /// The URL of an MCP server has the key, which belongs in a header.
-    TokenInUrl {
-        public_url: String,
-    },
+    TokenInUrl { public_url: String },
     /// The key does not work from this address.
-    WrongAddress {
-        address: IpAddr,
-    },
+    WrongAddress { address: IpAddr },
     /// The key or access token lacks the scope that the path needs.
-    InsufficientScope {
-        scope: Scope,
-    },
+    InsufficientScope { scope: Scope },
     /// The account lacks the add-on that the path needs. `pricing_url` leads to the prices.
     AddonRequired(MissingAddon),
     /// Too many requests at once. `Retry-After` has the seconds to wait.
