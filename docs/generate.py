@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Writes what the pages of docs/ say that the code says already:
 
+- codes of errors and closes, in `docs/PROTOCOL.md` and `docs/API.md`, and endpoints, in `docs/ENDPOINTS.md`, from the comments of the code;
 - each setting, in `docs/SETTINGS.md` and in the comments of `matchwire.toml.example`, from the doc comments of its field;
 - each command with its options, in `docs/COMMANDS.md`, from the comments of `src/cli`;
 - fields and events of the stream protocol, in the tables of `docs/PROTOCOL.md`, from `schema/documents.schema.json`;
-- those of the older sockets there, from `docs/asyncapi.json`;
-- codes of errors and closes, in `docs/PROTOCOL.md` and `docs/API.md`, and endpoints, in `docs/ENDPOINTS.md`, from the comments of the code.
+- those of the older sockets there, from `docs/asyncapi.json`.
 
 Without options it writes the files; with --check it says which ones differ, and fails. It needs Python 3.11 alone.
 """
@@ -82,7 +82,8 @@ def sentence(text):
 def structs():
     """The structs with public fields of all modules of settings, by name."""
     found = {}
-    for path in sorted([*TOP.glob("src/config/*.rs"), *TOP.glob("*/src/config.rs"), *TOP.glob("*/src/config/*.rs")]):
+    files = (path for top in (TOP, TOP / "crates", TOP / "tools") for name in ("config.rs", "config/*.rs") for path in top.glob(f"*/src/{name}"))
+    for path in sorted([*TOP.glob("src/config/*.rs"), *files]):
         source = path.read_text()
         found |= {name: read_section(block, body) for block, name, body in STRUCT.findall(source)}
         found |= {alias: found[name] for alias, name in ALIAS.findall(source) if name in found}
