@@ -57,7 +57,7 @@ def answers(hub, key):
     found = {}
     for sport in SPORTS:
         board = found[f"/stream/v1/channels/{sport}"] = hub.ask(f"/stream/v1/channels/{sport}", key)
-        for match in board["data"]["matches"]:
+        for match in board["data"].get("matches", ()):
             found[f"/stream/v1/channels/{sport}/{match}"] = hub.ask(f"/stream/v1/channels/{sport}/{match}", key)
             if sport == "football":
                 found[f"/odds/api/events/{match}/history/"] = prices = hub.ask(f"/odds/api/events/{match}/history/", key)
