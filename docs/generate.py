@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Writes what the pages of docs/ say that the code says already:
 
+- codes of errors and closes, in `docs/PROTOCOL.md` and `docs/API.md`, and endpoints, in `docs/ENDPOINTS.md`, from the comments of the code;
 - each setting, in `docs/SETTINGS.md` and in the comments of `matchwire.toml.example`, from the doc comments of its field;
 - each command with its options, in `docs/COMMANDS.md`, from the comments of `src/cli`;
 - fields and events of the stream protocol, in the tables of `docs/PROTOCOL.md`, from `tools/schema/documents.schema.json`;
@@ -16,12 +17,13 @@ import sys
 import textwrap
 import tomllib
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent
 DOCS = TOP / "docs"
 EXAMPLE = TOP / "matchwire.toml.example"
-SETTINGS, PROTOCOL = DOCS / "SETTINGS.md", DOCS / "PROTOCOL.md"
+SETTINGS, PROTOCOL, API, ENDPOINTS = (DOCS / f"{name}.md" for name in ("SETTINGS", "PROTOCOL", "API", "ENDPOINTS"))
 CONFIG = TOP / "src" / "config.rs"
 SOURCES = "source"
 COMMENT_WIDTH = 116
@@ -80,7 +82,8 @@ def sentence(text):
 def structs():
     """The structs with public fields of all modules of settings, by name."""
     found = {}
-    for path in sorted([*TOP.glob("src/config/*.rs"), *TOP.glob("*/src/config.rs"), *TOP.glob("*/src/config/*.rs")]):
+    files = (path for top in (TOP, TOP / "crates", TOP / "tools") for name in ("config.rs", "config/*.rs") for path in top.glob(f"*/src/{name}"))
+    for path in sorted([*TOP.glob("src/config/*.rs"), *files]):
         source = path.read_text()
         found |= {name: read_section(block, body) for block, name, body in STRUCT.findall(source)}
         found |= {alias: found[name] for alias, name in ALIAS.findall(source) if name in found}
@@ -419,6 +422,110 @@ class Commands:
         return lines[:-1]
 
 
+# --------------------------------------------------------------- codes of the stream and of REST, endpoints
+
+FANOUT, WEB, LIVE = (next(path for top in (TOP, TOP / "crates") if (path := top / folder).is_dir()) for folder in ("fanout/src", "web/src", "hub/src/dialect/live"))
+CLOSE, HOST_CLOSE, CODES, LIVE_CODES = FANOUT / "close.rs", WEB / "http" / "close.rs", FANOUT / "protocol.rs", LIVE / "protocol.rs"
+ERRORS = ((WEB / "http" / "error.rs", "HttpError"), (WEB / "api" / "error.rs", "ApiError"))
+DOCS_OF = r"((?:^ *///[^\n]*\n)+)"
+CASE = re.compile(DOCS_OF + r"(?:^    #\[.*\n)*^    (\w+)\b", re.MULTILINE)
+ENDPOINT = re.compile(DOCS_OF + r'^ +()"(/[^"]*)", params\(', re.MULTILINE)
+HANDLER = re.compile(DOCS_OF + r'#\[utoipa::path\(\n +(get|post|delete), path = "([^"]+)"', re.MULTILINE)
+# The part of the interface of each beginning of a path; the first that fits.
+GROUPS = {
+    "/api/v2/account/": "Account", "/api/v2/webhooks/": "Webhooks", "/api/v2/stream/": "Stream", "/stream/": "Stream", "/test/": "Stream",
+    "/api/v2/": "Football", "/api/": "Football, version 1", "/tennis/": "Tennis", "/csgo/": "Counter-Strike 2", "/darts/": "Darts", "/hockey/": "Ice hockey",
+    "/basketball/": "Basketball", "/horseracing/": "Horse racing", "/odds/": "The Odds API", "/signals/": "Signals", "/img/": "Images",
+}
+
+
+def snake_case(name):
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
+def block(source, head):
+    """The lines after this one that are indented more, up to its closing brace."""
+    found = re.search(rf"^( *)(?:pub(?:\([a-z]+\))? )?{re.escape(head)}[^\n]*\n((?:\1 +[^\n]*\n|\n)*)", source, re.MULTILINE)
+    if not found:
+        raise Wrong(f"no {head!r} in the source of a table")
+    return found[2]
+
+
+def arms(function, enum="Self"):
+    """What a `match` gives for each variant."""
+    parts = re.findall(rf"^ +((?:\|? ?{enum}::\w+[^=\n]*\n? *)+)=> (.*?)(?=^ +(?:{enum}::|\}}))", function, re.MULTILINE | re.DOTALL)
+    return {name: value.strip() for names, value in parts for name in re.findall(rf"{enum}::(\w+)", names)}
+
+
+def variants(source, enum):
+    return [(name, doc_text(comment)) for comment, name in CASE.findall(block(source, f"enum {enum} {{"))]
+
+
+def close_codes():
+    """The codes with which sockets are closed: of the fan-out, and of its host."""
+    source, host = CLOSE.read_text(), HOST_CLOSE.read_text()
+    codes, reasons, byes = (arms(block(source, f"fn {name}(self)")) for name in ("code", "reason", "bye"))
+    rows = [(codes[name].rstrip(","), reasons[name].strip(',"'), byes[name].startswith("Some"), text) for name, text in variants(source, "Close") if name != "Host"]
+    constant = re.compile(DOCS_OF + r"^pub\(crate\) const \w+: Close =(.*?);\n", re.MULTILINE | re.DOTALL)
+    for comment, value in constant.findall(host):
+        code, reason = re.search(r"code: (\d+)", value)[1], re.search(r'reason: "(\w+)"', value)[1]
+        rows.append((code, reason, "bye: true" in value, doc_text(comment)))
+    rows = sorted((int(code), *row) if code.isdigit() else (0, *row) for code, *row in rows)
+    lines = ["| code | reason | `bye` | when, and what to do |", "|---|---|---|---|"]
+    return lines + [f"| {code or 'that of the client'} | `{reason}` |{' yes' if bye else ''} | {cell(text)} |" for code, reason, bye, text in rows]
+
+
+def error_codes(schema):
+    """The codes of `error` frames. The schema has those of the host, which say why it closes the socket."""
+    known = {snake_case(name): text for name, text in variants(CODES.read_text(), "Code")}
+    host = [code for code in schema.definitions["ErrorCode"]["enum"] if code not in known]
+    codes = {f"`{code}`": text for code, text in known.items() if code != "host"} | {", ".join(f"`{code}`" for code in host): known["host"]}
+    return ["| `code` of an `error` | what is wrong |", "|---|---|", *(f"| {code} | {cell(text)} |" for code, text in codes.items())]
+
+
+def older_error_codes():
+    """The codes of `error` frames of the older sockets."""
+    codes = variants(LIVE_CODES.read_text(), "Code")
+    return ["| `code` | when |", "|---|---|", *(f"| `{snake_case(code)}` | {cell(text)} |" for code, text in codes)]
+
+
+def status(source, expression):
+    """The status in an expression, or in the functions that it calls."""
+    if found := re.search(r"StatusCode::(\w+)", expression):
+        return HTTPStatus[found[1]].value
+    called = (name for name in re.findall(r"(\w+)\(", expression) if f"fn {name}(" in source and name != "into_response")
+    return next((found for name in called if (found := status(source, block(source, f"fn {name}(")))), None)
+
+
+def rest_errors():
+    rows = {}
+    for path, enum in ERRORS:
+        source = path.read_text()
+        answers = arms(block(source[source.index(f"impl IntoResponse for {enum}"):], "fn into_response(self) -> Response {"))
+        labels = arms(block(source, "fn reason(&self)")) if enum == "HttpError" else {}
+        for name, text in variants(source, enum):
+            code = re.search(r'"(\w+)"', labels.get(name) or answers[name])
+            code = f" `{code[1]}`" if code and code[1].islower() and code[1] not in ("other", "failed") else ""
+            if number := status(source, answers[name]):
+                rows.setdefault((number, code), []).append(text)
+    lines = ["| status | `code` | when |", "|---|---|---|"]
+    return lines + [f"| {number} |{code} | {cell(' '.join(dict.fromkeys(texts)))} |" for (number, code), texts in sorted(rows.items())]
+
+
+def endpoints():
+    groups = {title: [] for title in dict.fromkeys(GROUPS.values())}
+    for path in sorted(WEB.rglob("*.rs")):
+        for comment, method, address in [*ENDPOINT.findall(source := path.read_text()), *HANDLER.findall(source)]:
+            title = next(title for start, title in GROUPS.items() if address.startswith(start))
+            groups[title].append((address, method.upper() or "GET", doc_text(comment)))
+    lines = []
+    for title, found in groups.items():
+        lines += [f"## {title}", "", "| request | answer |", "|---|---|"]
+        lines += [f"| {f'{method} ' if method != 'GET' else ''}`{address}` | {cell(text)} |" for address, method, text in sorted(found)]
+        lines.append("")
+    return lines[:-1]
+
+
 # The settings that clients of the stream meet.
 LIMITS = (
     "fanout.channels_max", "fanout.channels_max_per_account", "fanout.patterns_max", "server.command_bytes_max", "server.command_fragments_max", "fanout.from_bytes_max", "fanout.catch_up_burst",
@@ -455,11 +562,14 @@ def files():
     values = tomllib.loads(text)
     settings, limits = settings_tables(named, kinds, values), limits_table(named, values)
     schema, frames = Schema(SCHEMA.read_text()), Frames(ASYNCAPI.read_text())
+    protocol = {"limits": limits, "errors": error_codes(schema), "closes": close_codes(), "errors of the older sockets": older_error_codes()}
     return {
         EXAMPLE: text,
         SETTINGS: with_tables(SETTINGS.read_text(), lambda _: settings),
         COMMANDS: with_tables(COMMANDS.read_text(), lambda _: Commands().table()),
-        PROTOCOL: with_tables(PROTOCOL.read_text(), lambda name: limits if name == "limits" else (frames if name in frames.schemas else schema).table(name)),
+        PROTOCOL: with_tables(PROTOCOL.read_text(), lambda name: protocol[name] if name in protocol else (frames if name in frames.schemas else schema).table(name)),
+        API: with_tables(API.read_text(), lambda _: rest_errors()),
+        ENDPOINTS: with_tables(ENDPOINTS.read_text(), lambda _: endpoints()),
     }
 
 

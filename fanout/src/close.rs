@@ -5,20 +5,21 @@
 pub enum Close {
     /// The host refuses or ends it, for a reason of its own.
     Host(&'static HostClose),
-    /// The client sent nothing, not even a pong. Reconnect at once.
+    /// The client sent nothing, not even the answer to a ping. Reconnect at once.
     Idle,
-    /// A command had more bytes or more fragments than the limits allow. Fix the client.
+    /// A command was longer than `limits.command_bytes`, or a `subscribe` to a pattern with `from` or a command
+    /// with `chs` than `limits.from_bytes`, or had too many fragments. Fix the client.
     CommandTooLarge,
-    /// The hub is stopping. Reconnect after the delay given in `bye`.
+    /// The hub is stopping, or this node of a cluster sends its clients to other nodes. Reconnect after
+    /// `reconnect_after_ms`.
     Drain { reconnect_after_ms: u32 },
-    /// The client chose to be closed rather than to get merged values, or read nothing for too long.
-    /// Reconnect at once; resuming works.
+    /// The client chose `on_slow:"close"`, or accepted no queued data for 30 s. Reconnect at once, and resume.
     TooSlow,
-    /// The client broke the WebSocket protocol.
+    /// The client broke the WebSocket protocol, or closed with a code that must not be sent. Fix the client.
     Protocol,
-    /// A text message or the reason of a close was not UTF-8.
+    /// A text message or the reason of a close was not UTF-8. Fix the client.
     NotText,
-    /// The client closed with this code, or with none, which counts as 1000. The hub echoes it.
+    /// The client closed. The hub echoes its code, or 1000 if it sent none.
     Client { code: u16 },
 }
 

@@ -208,12 +208,22 @@ impl Refusal {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Code {
+    /// Not one JSON object, `op` unknown or missing, a field of the wrong form, or a binary message.
     BadCommand,
+    /// `ch` is not a valid channel name: letters, digits and `-_.@+:` in segments between `/`, 200 bytes at most; or
+    /// a `set` without a subscription on this socket.
     BadChannel,
+    /// There is no such channel now; it may open later, so `retry` is true.
     NotTracked,
+    /// The account lacks an add-on that the channel needs: `addons` lists the missing ones,
+    /// `{"addon":"sports","price":"5.00","currency":"USD"}`, with the price of a month; or a named key lacks a scope,
+    /// which `message` names.
     NotEntitled,
+    /// Over a limit of the socket or account. With an `id`: the command for one more channel or pattern has no
+    /// effect. Without: channels that the pattern in `ch` covers are left out, now or as they open; sent once, until
+    /// a tenth of the room is free again. Before closing with 4429: too many sockets of the account.
     Limit,
-    /// The host refuses or ends the connection, with a code of its own.
+    /// The reason for which the socket is being closed.
     #[serde(untagged)]
     Host(&'static str),
 }

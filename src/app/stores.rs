@@ -68,7 +68,6 @@ impl Stores {
         };
         let journal = ids::path_beside(config.server.db.beside());
         let ids = PublicIds::open_with_journal(database, config.hub.ids_max, &journal).await?;
-        archive::adopt(database, &ids, now()).await?;
         let fence = Fence::default();
         let fenced = database.fenced(&fence);
         let archive = Archive::open(&fenced).await.map_err(AppError::Archive)?;

@@ -23,7 +23,7 @@ use ingest::{
 use crate::{cli::ImportArgs, config::Config};
 use base::clock::now;
 use database::{Database, DatabaseError};
-use history::archive::{self, Archive, PriceTrail};
+use history::archive::{Archive, PriceTrail};
 use hub::{
     Epochs, Hub, HubSettings,
     feeds::SourceNumber,
@@ -128,7 +128,6 @@ struct Import {
 impl Import {
     async fn begin(database: &Database, ids_max: usize) -> Result<Self, ImportError> {
         let ids = PublicIds::open(database, ids_max).await?;
-        archive::adopt(database, &ids, now()).await?;
         let identities = IdentityStore::new(database);
         let identity = Identity::new(identities.load().await?);
         let settings = HubSettings {

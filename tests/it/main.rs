@@ -63,6 +63,7 @@ mod sources;
 mod sports_api;
 mod sse;
 mod stop;
+mod stored;
 mod support;
 mod test_channels;
 mod tls;

@@ -49,7 +49,7 @@ fn log_folder(database: &TestDatabase) -> PathBuf {
     format!("{}-log", database.db()).into()
 }
 
-fn verify(database: &TestDatabase) -> String {
+pub(crate) fn verify(database: &TestDatabase) -> String {
     let output = database.program().args(["log", "verify", "--db", &database.db()]).output();
     let output = output.expect("it runs");
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -3,9 +3,9 @@
 //! **In:** the name of a database. **Out:** connections, migrations, transactions, change notifications,
 //! backups. **Must not know** what the tables mean.
 //!
-//! Statements are written once for both databases, in types that both support. Only `crates/database/migrations/sqlite`
-//! and `crates/database/migrations/postgres` differ; they create the same tables, and a test compares them. Published
-//! migrations never change. Stores of all crates are tested on both databases.
+//! Statements are written once for both databases, in types that both support. `migrations/` has a folder for
+//! each version: SQL in the dialect of SQLite, translated for PostgreSQL, and `sqlite.sql` and `postgres.sql`, of which
+//! one applies; a test compares the tables. Published migrations never change. Stores of all crates are tested on both databases.
 //!
 //! - **Writing.** Every writer starts with `Database::begin`. SQLite has one writer at a time and no
 //!   queue, so long writes are split (`BatchWriter`): after 200 ms, at a start after a second, the open
@@ -43,7 +43,6 @@ use sqlx::{
     Any, AnyConnection, ConnectOptions, Connection, Executor, Transaction,
     any::{AnyConnectOptions, AnyPoolOptions},
 };
-use tokio::time::Instant;
 
 pub use self::config::DatabaseConfig;
 pub use self::{
@@ -68,11 +67,6 @@ const POSTGRES_CONNECTIONS: u32 = 8;
 /// A server process only grows, and old connections must end after a failover.
 const LIFETIME_MAX: Duration = Duration::from_secs(30 * 60);
 
-/// The interval of log lines about a conversion that takes long.
-const CONVERSION_LOGGED_EVERY: Duration = Duration::from_secs(10);
-/// How long its steps, of less than a second each, hold up other writers.
-const CONVERSION_HELD_MAX: Duration = Duration::from_secs(1);
-
 /// How long PostgreSQL may take to answer what was sent last over a connection that is released. Beyond it, a new
 /// connection costs less than the wait of others for this one.
 const LAST_ANSWER_MAX: Duration = Duration::from_secs(2);
@@ -91,6 +85,11 @@ pub enum DatabaseError {
          it was written by a newer matchwire"
     )]
     Newer { found: i64, latest: i64 },
+    #[error(
+        "the database has migration {found} of the {latest} before version 0.1.0: start the last program with these once, \
+         of commit 84007cad, or use a new database"
+    )]
+    Unreleased { found: i64, latest: i64 },
     #[error("cannot migrate the database")]
     Migrate(#[from] sqlx::migrate::MigrateError),
     #[error(transparent)]
@@ -146,15 +145,6 @@ impl Database {
     }
 
     async fn connect(name: &DatabaseName, config: &DatabaseConfig) -> Result<Self, DatabaseError> {
-        let database = Self::connect_only(name, config).await?;
-        database.migrate().await?;
-        Ok(database)
-    }
-
-    async fn connect_only(
-        name: &DatabaseName,
-        config: &DatabaseConfig,
-    ) -> Result<Self, DatabaseError> {
         name.check_feature()?;
         let connections =
             |default| if config.connections_max == 0 { default } else { config.connections_max };
@@ -184,44 +174,23 @@ impl Database {
             (pool, _) => pool,
         };
         let pool = SharedPool::new(pool.map_err(failed)?);
-        Ok(Self { name: name.clone(), pool, fence: None })
+        let database = Self { name: name.clone(), pool, fence: None };
+        database.migrate().await?;
+        Ok(database)
     }
 
     /// In one transaction, so that two processes starting on a new database do not both create its
-    /// tables, and one for each step of a conversion. If there is nothing to do, it does not wait for writers.
+    /// tables. If there is nothing to do, it does not wait for writers.
     async fn migrate(&self) -> Result<(), DatabaseError> {
         let is_sqlite = self.is_sqlite();
         let mut connection = self.pool.connections.acquire().await?;
         if migrations::are_applied(&mut connection, is_sqlite).await? {
             return Ok(());
         }
-        // Outside of transactions, in which SQLite refuses it once a table was renamed.
-        if is_sqlite {
-            connection.execute(sqlite::SORTS_IN_FILES).await?;
-        }
-        let begin = if is_sqlite { "BEGIN IMMEDIATE" } else { "BEGIN" };
-        let mut held = Instant::now();
-        let mut logged: Option<Instant> = None;
-        loop {
-            let mut tx = connection.begin_with(begin).await?;
-            let is_done = migrations::run(&mut tx, is_sqlite).await?;
-            if !is_done && logged.is_none_or(|at| at.elapsed() > CONVERSION_LOGGED_EVERY) {
-                migrations::log_conversion(&mut tx).await?;
-                logged = Some(Instant::now());
-            }
-            tx.commit().await?;
-            if is_done {
-                break;
-            }
-            if held.elapsed() > CONVERSION_HELD_MAX {
-                self.yield_to_writers().await;
-                held = Instant::now();
-            }
-        }
-        if is_sqlite {
-            connection.execute(sqlite::SORTS_IN_MEMORY).await?;
-        }
-        Ok(())
+        drop(connection);
+        let mut tx = self.begin().await?;
+        migrations::run(&mut tx, is_sqlite).await?;
+        Ok(tx.commit().await?)
     }
 
     /// Begins a write transaction. `IMMEDIATE` in SQLite, because a transaction that reads first
@@ -245,15 +214,6 @@ impl Database {
             fence.check(&mut tx, self.is_sqlite()).await?;
         }
         Ok(tx)
-    }
-
-    /// A handle to a database without tables, or with those that it has.
-    #[cfg(test)]
-    pub(crate) async fn unmigrated(name: &DatabaseName) -> Result<Self, DatabaseError> {
-        if let DatabaseName::File(path) = name {
-            sqlite::create(path).await?;
-        }
-        Self::connect_only(name, &DatabaseConfig::default()).await
     }
 
     /// A handle whose write transactions are refused once another node of the cluster leads: see

@@ -15,9 +15,6 @@ use crate::percent;
 const PREPARATION: &str = "PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON; \
                            PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
                            PRAGMA wal_autocheckpoint = 16000; PRAGMA temp_store = MEMORY";
-/// For migrations, which may sort all rows of a large table.
-pub(super) const SORTS_IN_FILES: &str = "PRAGMA temp_store = FILE";
-pub(super) const SORTS_IN_MEMORY: &str = "PRAGMA temp_store = MEMORY";
 /// Pages take at most 2 MiB, and the system's own cache has more of them.
 pub(super) const CACHE: &str = "PRAGMA cache_size = -2048";
 /// In a bulk write, whose rows are all over their indexes: a changed page for which there is no room is written, and read

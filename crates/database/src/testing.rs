@@ -28,22 +28,6 @@ pub async fn on_each(test: impl AsyncFn(Database)) {
     }
 }
 
-/// Runs a test with the name of a database without any table.
-#[cfg(test)]
-pub(crate) async fn on_empty(test: impl AsyncFn(DatabaseName)) {
-    match postgres_server() {
-        Some(server) => {
-            let empty = PostgresTestDatabase::create_empty(&server).await;
-            test(empty.name.clone()).await;
-            empty.drop().await;
-        }
-        None => {
-            let folder = tempfile::tempdir().expect("a temporary folder");
-            test(DatabaseName::File(folder.path().join("test.db"))).await;
-        }
-    }
-}
-
 pub(crate) async fn on_sqlite(test: impl AsyncFn(Database)) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("test.db");
@@ -83,7 +67,7 @@ async fn migrated_template(server: &str) -> &'static str {
     static NAME: OnceCell<String> = OnceCell::const_new();
     let made = NAME.get_or_init(|| async {
         let mut digest = DefaultHasher::new();
-        migrations::of_postgres().for_each(|statements| statements.hash(&mut digest));
+        migrations::postgres_statements().for_each(|statements| statements.hash(&mut digest));
         let name = format!("test_template_{:016x}", digest.finish());
         if exists(server, &name).await {
             return name;

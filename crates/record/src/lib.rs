@@ -42,7 +42,6 @@ mod live;
 mod merge;
 mod odds;
 mod play;
-mod renumber;
 pub mod signal;
 mod status;
 #[cfg(any(test, feature = "testing"))]

@@ -5,7 +5,6 @@
 //! in which lists show it, so a page costs the same wherever it is; the rest is read by primary key.
 //! It knows neither HTTP nor channels.
 
-mod adopt;
 mod appearance;
 mod deductions;
 mod entity;
@@ -35,7 +34,6 @@ use base::Micros;
 use tokio::sync::{Mutex, MutexGuard, watch};
 
 pub use self::{
-    adopt::adopt,
     appearance::{Appearance, AppearanceFilter, Leader, LeaderRow},
     deductions::{DEDUCTIONS_MAX, StoredDeduction},
     entity::{Entity, EntityKind},

@@ -6,7 +6,7 @@ use sqlx::any::AnyRow;
 use tokio::sync::watch;
 
 use super::store::{compressed, json, unpacked};
-use crate::{ids::NUMBERS_MAX, signal_board::SignalBoard};
+use crate::signal_board::SignalBoard;
 use database::{Database, STATEMENT_MAX, WriteBudget, is_deposed, within};
 use record::signal::SignalRecord;
 
@@ -25,9 +25,7 @@ const RESTORED_MAX: i64 = 20_000;
 pub async fn restore(database: &Database, board: &SignalBoard) -> Result<(), sqlx::Error> {
     let stored = "SELECT about, packed FROM archive_signals ORDER BY began_us DESC, id LIMIT $1";
     let stored = sqlx::query(stored).bind(RESTORED_MAX).try_map(|row| signal(&row));
-    let mut stored = stored.fetch_all(database.pool()).await?;
-    // Older ones, from before ids were public ids, are skipped.
-    stored.retain(|record| record.id <= u64::from(NUMBERS_MAX));
+    let stored = stored.fetch_all(database.pool()).await?;
     board.restore(&stored.into_iter().map(Arc::new).collect::<Vec<_>>());
     Ok(())
 }

@@ -429,7 +429,7 @@ async fn matches_are_written_in_the_order_in_which_they_are_stored() {
     .await;
 }
 
-/// As versions before migration 8 and those before migration 25 wrote it.
+/// As versions before 0.1.0 wrote it.
 #[tokio::test]
 async fn rows_of_earlier_versions_are_read_and_packed_when_they_are_written() {
     on_each(async |database| {

@@ -89,8 +89,6 @@ pub enum IdsError {
     Database(#[from] sqlx::Error),
     #[error("cannot use the journal of public ids")]
     Journal(#[from] io::Error),
-    #[error("the limit of public ids is reached: hub.ids_max")]
-    TooMany,
     #[error("another program assigned {count} of the same public ids: run the command again")]
     Contested { count: usize },
 }

@@ -11,29 +11,25 @@ use serde::Serialize;
 
 #[derive(Debug)]
 pub enum ApiError {
+    /// Nothing has this id.
     NotFound,
-    /// Parameters that this endpoint does not have.
+    /// A parameter is unknown: `accepted_parameters` and `suggestions` have those of the path.
     UnknownParameters {
         unknown: Vec<String>,
         /// Those that it has, sorted.
         accepted: Vec<&'static str>,
     },
-    /// A parameter's value is not valid; the problem, as a sentence.
+    /// A parameter's value is not valid.
     BadParameter(String),
-    /// A parameter's value is none of a closed list; the problem, as a sentence, and the list.
-    UnknownValue {
-        detail: String,
-        accepted: Vec<String>,
-    },
-    /// The account does not include what the request asks for: status 403.
-    NotEntitled {
-        code: &'static str,
-        detail: &'static str,
-    },
-    /// The request cannot be answered now; the reason, as a sentence: status 503.
+    /// A parameter's value is none of a closed list, which `accepted` has.
+    UnknownValue { detail: String, accepted: Vec<String> },
+    /// Prices of named bookmakers need the Odds add-on: `bookmakers_not_entitled`.
+    NotEntitled { code: &'static str, detail: &'static str },
+    /// The request cannot be answered now.
     Unavailable(&'static str),
-    /// The model knows too little for a prediction: status 503 too, as SERVICE section 6 has it, with a code.
+    /// Too little is known for a prediction.
     NotPredicted(&'static str),
+    /// The hub failed.
     Internal,
 }
 

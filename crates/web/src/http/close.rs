@@ -6,11 +6,12 @@ use fanout::{
     close::{Close, HostClose},
 };
 
-/// No key or an invalid one. Reconnect with another key.
+/// No key, or one that is not valid; a ticket that was used; a named key without the scope `stream` or from another
+/// address (docs/ACCOUNTS.md#named-keys). Reconnect with another key or ticket.
 pub(crate) const UNAUTHORISED: Close =
     Close::Host(&HostClose { code: 4401, reason: "auth_failed", message: None, bye: false });
 
-/// The account lacks the WebSocket add-on. Reconnect when it is paid.
+/// The WebSocket add-on is missing or has expired, also during the connection. Reconnect when it is paid.
 pub(crate) const ADDON_REQUIRED: Close = Close::Host(&HostClose {
     code: 4402,
     reason: "addon_required",
@@ -18,15 +19,15 @@ pub(crate) const ADDON_REQUIRED: Close = Close::Host(&HostClose {
     bye: false,
 });
 
-/// There is no such socket. Do not reconnect here.
+/// There is no socket at this address. Do not reconnect.
 pub(crate) const NOT_FOUND: Close =
     Close::Host(&HostClose { code: 4404, reason: "not_found", message: None, bye: false });
 
-/// The key was regenerated or revoked, or has ended. Reconnect with another one.
+/// The key was revoked, or has ended. Reconnect with another key.
 pub(crate) const TOKEN_REVOKED: Close =
     Close::Host(&HostClose { code: 4410, reason: "token_revoked", message: None, bye: true });
 
-/// The account has reached its limit of sockets. Close another one first.
+/// The account or the hub has reached its maximum number of sockets. Close another one first.
 pub(crate) const TOO_MANY_SOCKETS: Close =
     Close::Host(&HostClose { code: 4429, reason: "too_many_sockets", message: None, bye: false });
 

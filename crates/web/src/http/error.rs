@@ -24,36 +24,29 @@ use base::log_rate_limit::LogRateLimit;
 
 #[derive(Debug)]
 pub(super) enum HttpError {
-    /// The key is missing or not valid. `public_url` leads to the registration page.
-    Unauthorised {
-        public_url: String,
-    },
+    /// The key is missing or not valid. `register` leads to the registration page.
+    Unauthorised { public_url: String },
     /// Two different keys were sent.
-    DifferentTokens {
-        public_url: String,
-    },
-    /// An MCP server takes the key from a header only.
-    TokenInUrl {
-        public_url: String,
-    },
-    /// The key is valid, and does not work from this address.
-    WrongAddress {
-        address: IpAddr,
-    },
-    /// The key or access token is valid, and does not have this scope.
-    InsufficientScope {
-        scope: Scope,
-    },
-    /// The key is valid, the account lacks the add-on.
+    DifferentTokens { public_url: String },
+    /// The URL of an MCP server has the key, which belongs in a header.
+    TokenInUrl { public_url: String },
+    /// The key does not work from this address.
+    WrongAddress { address: IpAddr },
+    /// The key or access token lacks the scope that the path needs.
+    InsufficientScope { scope: Scope },
+    /// The account lacks the add-on that the path needs. `pricing_url` leads to the prices.
     AddonRequired(MissingAddon),
-    /// Too many requests at once.
+    /// Too many requests at once. `Retry-After` has the seconds to wait.
     RateLimited(RetryAfter),
-    /// The day's quota is used up.
+    /// The day's free requests are used up, until 00:00 UTC.
     Exhausted(QuotaStatus),
+    /// There is no such path.
     NotFound,
+    /// The request is not valid.
     BadRequest(&'static str),
     /// Only a WebSocket upgrade is accepted here, and this is none.
     Handshake(HandshakeError),
+    /// The path does not have this method. `Allow` has those that it has.
     MethodNotAllowed,
     /// Any other error that the caller can fix.
     Refused(StatusCode, &'static str),
@@ -63,8 +56,9 @@ pub(super) enum HttpError {
     Unavailable,
     /// A service that this needs does not answer.
     TryLater,
-    /// The database does not answer. The response does not say whether the key is valid, as that is unknown.
+    /// The database does not answer, so it is unknown whether the key is valid.
     NoDatabase,
+    /// The hub failed.
     Internal,
 }
 

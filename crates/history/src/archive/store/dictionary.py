@@ -43,7 +43,7 @@ def scrambled(text):
 
 
 def documents(database):
-    """Kind, group and text. Of a database of before migration 25, whose documents are text or zlib."""
+    """Kind, group and text. Of a database from before 0.1.0, whose documents are text or zlib."""
     rows = database.execute("SELECT sport, status, brief, record, packed_detail FROM archive_matches")
     for sport, status, brief, record, detail in rows:
         record = json.loads(record)

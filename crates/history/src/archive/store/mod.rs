@@ -20,7 +20,6 @@ use sqlx::{AnyConnection, AssertSqlSafe, Row, any::AnyRow};
 
 #[cfg(test)]
 pub(super) use self::odds::put_rows;
-pub(super) use self::odds::{move_ticks, remove as remove_prices};
 pub(super) use self::pack::compressed;
 use self::statement::{Conditions, Statement, id_array, ids_in, whole};
 use super::{
@@ -353,7 +352,7 @@ fn outline(row: &AnyRow) -> Result<MatchRecord, sqlx::Error> {
     }
 }
 
-/// A document of a column in which versions before do not have it.
+/// A document of a column that versions before 0.1.0 left empty.
 pub(super) fn unpacked<T: DeserializeOwned>(
     row: &AnyRow,
     column: &str,

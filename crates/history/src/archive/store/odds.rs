@@ -286,51 +286,6 @@ pub(super) async fn close(
     Ok(())
 }
 
-/// Deletes all prices of these matches, and their history.
-pub(in crate::archive) async fn remove(
-    connection: &mut AnyConnection,
-    is_sqlite: bool,
-    matches: &[Key],
-) -> Result<(), sqlx::Error> {
-    for some in matches.chunks(MATCHES_AT_ONCE) {
-        let stored = prices_in(connection, is_sqlite, some).await?;
-        let public_ids: Vec<Key> =
-            stored.values().flatten().filter_map(|stored| stored.row.public_id).collect();
-        let wanted = ids_in(is_sqlite, "$1");
-        for (table, column, ids) in [
-            ("archive_price_ids", "public_id", &*public_ids),
-            ("archive_trails", "match_id", some),
-            ("archive_prices", "match_id", some),
-        ] {
-            let delete = format!("DELETE FROM {table} WHERE {column} IN {wanted}");
-            let delete = sqlx::query(AssertSqlSafe(delete)).bind(id_array(ids));
-            within(database::DELETION_MAX, delete.execute(&mut *connection)).await?;
-        }
-    }
-    Ok(())
-}
-
-/// Moves the ticks of a match to another match, whose rows have these ids instead.
-pub(in crate::archive) async fn move_ticks(
-    connection: &mut AnyConnection,
-    is_sqlite: bool,
-    (from, to): (Key, Key),
-    ids: &HashMap<Key, Key>,
-) -> Result<(), sqlx::Error> {
-    let blocks = sqlx::query(
-        "SELECT match_id, number, ticks FROM archive_trails WHERE match_id = $1 ORDER BY number",
-    );
-    let blocks = blocks.bind(signed(from)).try_map(|row: AnyRow| block_of(&row));
-    for (_, mut block) in blocks.fetch_all(&mut *connection).await? {
-        for tick in &mut block.ticks {
-            tick.odds = ids.get(&tick.odds).copied().unwrap_or(tick.odds);
-        }
-        trail::sort(&mut block.ticks);
-        put_blocks(connection, is_sqlite, &[(to, block)]).await?;
-    }
-    Ok(())
-}
-
 fn prices_of(row: &AnyRow) -> Result<(Key, Vec<StoredPrice>), sqlx::Error> {
     let id = unsigned(row.try_get("match_id")?);
     Ok((id, unpack_prices(id, &row.try_get::<Vec<u8>, _>("prices")?)?))

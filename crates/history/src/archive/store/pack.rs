@@ -46,7 +46,7 @@ pub(in crate::archive) fn compressed(value: &impl Serialize) -> Result<Vec<u8>, 
     Ok(packed)
 }
 
-/// A value from its JSON. Migrations wrote it as it is, versions before migration 25 with zlib.
+/// A value from its JSON. Versions before 0.1.0 wrote it as it is, or with zlib.
 pub(in crate::archive) fn expanded<T: DeserializeOwned>(stored: &[u8]) -> Result<T, sqlx::Error> {
     let mut json = Vec::new();
     let json = match stored.first() {

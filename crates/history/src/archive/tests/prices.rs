@@ -458,7 +458,7 @@ async fn backup_has_the_whole_history() {
     .await;
 }
 
-/// Columns of JSON, as a migration made them of rows: they are read, and stay when the price changes.
+/// Columns of JSON, as versions before 0.1.0 wrote them: they are read, and stay when the price changes.
 #[tokio::test]
 async fn rows_of_before_the_packed_ones_are_kept() {
     on_each(async |database| {

@@ -49,14 +49,27 @@ pub struct Refusal {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Code {
+    /// No key. Closes with 4401.
     AuthRequired,
+    /// An invalid key, or two different ones. Closes with 4401.
     AuthFailed,
+    /// The WebSocket add-on is missing, or has expired during the connection: closes with 4402. Or prices of one
+    /// bookmaker need the Odds add-on, unless the odds are free: that `subscribe` has no effect, and without
+    /// `bookmaker_slug` it succeeds. If that add-on ends during the connection, the prices end, and the match continues.
     SubscriptionRequired,
+    /// `No live tracking for event N`: the hub does not have the match, or it is of another sport.
     NotTracked,
+    /// The socket already has ten matches. Or the account has too many sockets: closes with 4429.
     Limit,
+    /// Not a JSON object, a binary message, an invalid `action`: `Unknown action: None` if it is missing.
     BadAction,
+    /// `event_id` is missing or no integer.
     BadEventId,
+    /// No source reports prices of this bookmaker for the match. That `subscribe` has no effect; an existing
+    /// subscription continues unchanged.
     UnknownBookmaker,
+    /// There is no socket at this address; in this form below `/live/` and `/ws/`, in that of `/stream/v1` elsewhere.
+    /// Closes with 4404.
     NotFound,
 }
 

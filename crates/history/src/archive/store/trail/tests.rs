@@ -73,9 +73,9 @@ fn full_block_is_followed_by_the_next_number() {
     assert_eq!(sizes, [(0, TICKS_MAX), (1, 1), (2, 1)]);
 }
 
-/// A migration wrote columns without compression.
+/// Versions before 0.1.0 wrote columns without compression.
 #[test]
-fn columns_of_a_migration_are_read() {
+fn columns_without_compression_are_read() {
     let json =
         br#"{"odds" : [7, 7], "at_us" : [10, 20], "delay_us" : [5, 5], "price" : ["2.10", null]}"#;
     let price = Some(Decimal::new(210, 2));

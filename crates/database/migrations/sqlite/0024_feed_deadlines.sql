@@ -1,2 +1,0 @@
--- The deadline that a feed key states for pushes that state none, in milliseconds.
-ALTER TABLE feed_keys ADD COLUMN deadline_ms INTEGER;
