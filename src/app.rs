@@ -3,7 +3,8 @@
 //! A part has `start(context, dependencies)`, and `stopping::RunningPart` if the stop waits for it. `run`
 //! lists the running parts, each behind those that must outlive it, and stops them in reverse.
 
-#[cfg_attr(not(feature = "cluster"), path = "app/no_cluster.rs")]
+#[cfg_attr(feature = "cluster", path = "../cluster/src/node/mod.rs")]
+#[cfg_attr(not(feature = "cluster"), path = "../cluster/src/no_node.rs")]
 mod cluster;
 mod control;
 mod customers;
@@ -15,6 +16,7 @@ mod part_settings;
 mod playing;
 mod reload;
 mod resolved;
+#[path = "../hub/src/restart.rs"]
 pub(crate) mod restart;
 mod running_hub;
 mod service_manager;

@@ -1,6 +1,6 @@
 //! A node of a cluster: how it joins, follows and leads. Without `[cluster]` nothing of this runs.
 //!
-//! [`join`] brings the node's own log up to the cluster's stream and restores the hub from it. [`node`] is the task
+//! [`join`] brings the node's own log up to the cluster's stream and restores the hub from it. [`task`] is the task
 //! that then feeds the hub from the stream, and takes the lead when there is none, as [`heard`] tells. [`client_service`] sends clients
 //! away when the node is cut off or drained. [`peers`] answers other nodes, with [`digests`] of its documents among others.
 
@@ -8,9 +8,9 @@ mod client_service;
 mod digests;
 mod heard;
 mod join;
-mod node;
 mod peers;
 mod readers;
+mod task;
 
 use std::{sync::Arc, time::Duration};
 
@@ -39,7 +39,7 @@ use tracing::error;
 use self::{
     client_service::ClientService,
     join::StreamPosition,
-    node::{Node, NodeOrder},
+    task::{Node, NodeOrder},
 };
 use super::{
     AppError,
