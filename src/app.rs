@@ -3,21 +3,18 @@
 //! A part has `start(context, dependencies)`, and `stopping::RunningPart` if the stop waits for it. `run`
 //! lists the running parts, each behind those that must outlive it, and stops them in reverse.
 
-#[cfg_attr(feature = "cluster", path = "../cluster/src/node/mod.rs")]
-#[cfg_attr(not(feature = "cluster"), path = "../cluster/src/no_node.rs")]
-mod cluster;
 mod control;
 mod customers;
 mod error;
 mod exports;
 mod listening;
+pub(crate) mod log_files;
+mod node;
 mod orders;
 mod part_settings;
 mod playing;
 mod reload;
 mod resolved;
-#[path = "../hub/src/restart.rs"]
-pub(crate) mod restart;
 mod running_hub;
 mod service_manager;
 mod serving;
@@ -34,16 +31,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::{sync::watch, time::Instant};
 use tracing::info;
 
-#[cfg(feature = "cluster")]
-pub use self::cluster::HistoryError;
-pub use self::{
-    cluster::ClusterFailure,
-    error::{AppError, FAILED, INVALID_SETTINGS},
-    reload::Reloadable,
-    resolved::{SettingProblem, check},
-};
 use self::{
-    cluster::RunningNode,
     control::CommandServer,
     customers::{RunningCustomers, mail_folder},
     listening::{HubAddress, Listener},
@@ -59,6 +47,11 @@ use self::{
     upkeep::{RunningUpkeep, RunningUsage, watch_process},
     webhooks::RunningWebhooks,
 };
+pub use self::{
+    error::{AppError, FAILED, INVALID_SETTINGS},
+    reload::Reloadable,
+    resolved::{SettingProblem, check},
+};
 use crate::{
     banner,
     cli::ReplayArgs,
@@ -70,6 +63,7 @@ use base::{
     process::OpenFiles,
     supervisor::{self, Lifetime},
 };
+use cluster::node::RunningNode;
 use hub::load_source::Load;
 
 /// What the hub plays.

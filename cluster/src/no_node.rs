@@ -1,82 +1,89 @@
-//! In place of `cluster` in a program without the feature `cluster`: a hub that is a single machine. The settings of a
+//! In place of `node` in a program without the feature `nats`: a hub that is a single machine. The settings of a
 //! cluster are refused, so nothing here has a value.
 
-use std::convert::Infallible;
+use std::{collections::HashMap, convert::Infallible, time::Duration};
 
-use accounts::Accounts;
 use database::{Database, Fence};
-use hub::{Hub, forward::LeaderRequest};
-use log::files::SnapshotStore;
-use tokio::sync::{mpsc, watch};
-use web::http::ViewCluster;
-
-use super::{
-    AppError,
-    restart::{HubStart, OpenedLog},
-    running_hub::HubServices,
-    stopping::{RunningPart, StopDeadline},
+use hub::{
+    Hub,
+    restart::{HubStart, OpenedLog, RestartError},
 };
-use crate::config::Config;
+use log::files::LogSettings;
+use tokio::sync::watch;
+
+use crate::{ClusterConfig, ClusterStatus, NodeParts};
 
 /// Why a node cannot take part in its cluster: never, without a cluster.
-pub type ClusterFailure = Infallible;
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClusterFailure {
+    #[error(transparent)]
+    Restart(RestartError),
+}
 
-pub(super) enum Cluster {}
+#[derive(Debug)]
+pub enum Cluster {}
 
 impl Cluster {
+    /// # Errors
+    ///
+    /// Never.
     #[expect(clippy::unused_async, reason = "as with a cluster")]
-    pub(super) async fn connect(
-        _: &Config,
+    pub async fn connect(
+        _: &ClusterConfig,
         _: Fence,
         _: &Database,
     ) -> Result<Option<Self>, ClusterFailure> {
         Ok(None)
     }
 
+    /// # Errors
+    ///
+    /// Never.
     #[expect(clippy::unused_async, reason = "as with a cluster")]
-    pub(super) async fn join(
+    pub async fn join(
         self,
-        _: &Config,
+        _: &LogSettings,
         _: &HubStart<'_>,
         _: impl FnOnce() -> Hub,
-    ) -> Result<(OpenedLog, JoinedNode), AppError> {
+    ) -> Result<(OpenedLog, JoinedNode), ClusterFailure> {
         match self {}
     }
 }
 
-#[derive(Clone, Copy)]
-pub(super) enum JoinedNode {}
+/// A node that has joined: none.
+pub type JoinedNode = Infallible;
 
-pub(super) enum RunningNode {}
+#[derive(Debug)]
+pub enum RunningNode {}
 
 impl RunningNode {
-    pub(super) fn start(
-        _: &Config,
+    #[must_use]
+    pub fn start(
         joined: JoinedNode,
-        _: &Accounts,
-        _: HubServices,
-        _: Option<SnapshotStore>,
-        _: mpsc::Receiver<LeaderRequest>,
+        _: NodeParts,
+        _: impl Fn() -> Vec<(i64, u32)>,
+        _: impl Fn(HashMap<i64, usize>),
     ) -> Self {
         match joined {}
     }
 
     #[expect(clippy::unused_async, reason = "as with a cluster")]
-    pub(super) async fn caught_up(&self) {
+    pub async fn caught_up(&self) {
         match *self {}
     }
 
-    pub(super) fn leading(&self) -> watch::Receiver<bool> {
+    #[must_use]
+    pub fn leading(&self) -> watch::Receiver<bool> {
         match *self {}
     }
 
-    pub(super) fn view(&self) -> ViewCluster {
+    pub fn status(&self) -> fn() -> ClusterStatus {
         match *self {}
     }
-}
 
-impl RunningPart for RunningNode {
-    async fn stop(self, _: StopDeadline) {
+    #[expect(clippy::unused_async, reason = "as with a cluster")]
+    pub async fn stop(self, _: Duration) {
         match self {}
     }
 }

@@ -8,11 +8,16 @@ use std::{
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
+    time::Duration,
 };
 
 use base::work::{Payer, Work};
 use bytes::Bytes;
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::{
+    sync::{Notify, OwnedSemaphorePermit, Semaphore},
+    time::{interval, sleep},
+};
+use tracing::info;
 
 use crate::{
     Micros,
@@ -396,6 +401,21 @@ impl Fanout {
     #[must_use]
     pub fn sockets(&self) -> usize {
         self.shared.sockets.iter().map(|sockets| sockets.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Waits until all sockets are gone, up to this time.
+    pub async fn wait_until_empty(&self, patience: Duration) {
+        let deadline = sleep(patience);
+        let mut look = interval(Duration::from_millis(20));
+        let gone = async {
+            while self.sockets() > 0 {
+                look.tick().await;
+            }
+        };
+        tokio::select! {
+            () = gone => {}
+            () = deadline => info!(sockets = self.sockets(), "sockets were dropped at the deadline"),
+        }
     }
 
     /// Whether any channel has ever been followed.

@@ -12,18 +12,18 @@ use tracing::warn;
 
 use super::{
     AppError, StartContext,
-    cluster::{Cluster, JoinedNode, RunningNode},
     exports::{self, FeedConsumers, HistoryFeed, SnapshotTiming, SnapshotWriter},
+    log_files, node,
     part_settings::{micros, push_deadlines, quarantine_limits, settings},
     playing::{self, LiveSource, OpenRecording, Sources},
-    restart::{self, HubStart, OpenedLog},
     sockets::Sockets,
     stopping::{RunningPart, StopDeadline},
     stores::Stores,
 };
-use crate::config::Config;
+use crate::config::{Config, LogEngine};
 use accounts::limits::Limits;
 use base::supervisor::{self, Lifetime};
+use cluster::node::{Cluster, JoinedNode, RunningNode};
 use history::archive::{self, Archive, Inbox};
 use hub::{
     Hub,
@@ -32,6 +32,7 @@ use hub::{
     log_state::LogState,
     pipeline::{self, EndedLog, HubHandle, Request, Running, WriterParts},
     quarantine::Quarantine,
+    restart::{self, HubStart, OpenedLog},
     sources::states::{StateHistory, StateStore},
     trace::Tracer,
 };
@@ -96,7 +97,7 @@ impl StartedHub {
         if leads {
             stores.history.signals.end_all_but(&startup.hub().active_signals());
         }
-        let films = restart::films(config, &startup, followed.1.number);
+        let films = log_files::films(config, &startup, followed.1.number);
         let film_list = films.as_ref().map(|films| films.films().clone());
         let sockets = Sockets::start(context, stores, &handle, film_list.clone())?;
         let Sockets { fanout, limits, registry, replays } = sockets;
@@ -143,8 +144,8 @@ impl StartedHub {
         let handle = &services.handle;
         // Without a node, nobody answers requests to a leader: this hub sees all pushes itself.
         let node = joined.zip(requests).map(|(joined, requests)| {
-            let (hub, snapshots) = (services.clone(), snapshots.clone());
-            RunningNode::start(config, joined, &stores.accounts, hub, snapshots, requests)
+            let (accounts, snapshots) = (&stores.accounts, snapshots.clone());
+            node::start(&config.server, joined, accounts, &services, snapshots, requests)
         });
         let sources = match &node {
             None => Sources::announce(played, live, handle).await?,
@@ -191,7 +192,7 @@ async fn open_log(
         ids: &stores.ids,
         settings: settings(config),
         signals: config.signals.settings(),
-        database: restart::database_name(&stores.accounts).await?,
+        database: log_files::database_name(&stores.accounts).await?,
         // A new run of the demo is of other matches.
         restores: stores.demo.as_ref().is_none_or(|run| run.is_resumed),
     };
@@ -204,10 +205,14 @@ async fn open_log(
         hub
     };
     let (database, fence) = (stores.accounts.database(), stores.fence.clone());
-    match Cluster::connect(config, fence, database).await? {
-        None => Ok((restart::open(config, &start, fresh)?, None)),
+    let files = log_files::settings(config);
+    match Cluster::connect(&config.cluster, fence, database).await? {
+        None => {
+            let files = (config.log.engine == LogEngine::Files).then_some(&files);
+            Ok((restart::open(files, &start, fresh)?, None))
+        }
         Some(cluster) => {
-            let (opened, joined) = cluster.join(config, &start, fresh).await?;
+            let (opened, joined) = cluster.join(&files, &start, fresh).await?;
             Ok((opened, Some(joined)))
         }
     }

@@ -17,7 +17,6 @@
 use std::{mem, sync::Arc, time::Duration};
 
 use accounts::Accounts;
-use cluster::node_log::Lead;
 use database::{LeaderSigns, within};
 use fanout::Drain;
 use log::RecordSource;
@@ -28,10 +27,8 @@ use tokio::{
 };
 use tracing::{debug, info, warn};
 
-use crate::{
-    app::{part_settings::milliseconds, running_hub::HubServices},
-    config::Config,
-};
+use super::LocalHub;
+use crate::node_log::Lead;
 
 /// Between two notes of the leader, and between two looks of a node that does not hear it.
 const EVERY: Duration = Duration::from_secs(1);
@@ -77,7 +74,7 @@ fn is_alone(silent: Duration, keys_silent: Duration, isolated_after: Duration) -
 
 /// Whether a node serves clients.
 pub(super) struct ClientService {
-    hub: HubServices,
+    hub: LocalHub,
     signs: LeaderSigns,
     accounts: Accounts,
     isolated_after: Duration,
@@ -92,8 +89,9 @@ pub(super) struct ClientService {
 
 impl ClientService {
     pub(super) fn new(
-        config: &Config,
-        hub: HubServices,
+        isolated_ms: u64,
+        window_ms: u32,
+        hub: LocalHub,
         signs: LeaderSigns,
         accounts: Accounts,
     ) -> Self {
@@ -101,8 +99,8 @@ impl ClientService {
             hub,
             signs,
             accounts,
-            isolated_after: Duration::from_millis(config.cluster.isolated_ms),
-            window_ms: milliseconds(config.server.drain_ms),
+            isolated_after: Duration::from_millis(isolated_ms),
+            window_ms,
             look: None,
             next_look: Instant::now(),
             is_isolated: false,

@@ -1,8 +1,8 @@
 //! A node of a cluster: how it joins, follows and leads. Without `[cluster]` nothing of this runs.
 //!
-//! [`join`] brings the node's own log up to the cluster's stream and restores the hub from it. [`task`] is the task
-//! that then feeds the hub from the stream, and takes the lead when there is none, as [`heard`] tells. [`client_service`] sends clients
-//! away when the node is cut off or drained. [`peers`] answers other nodes, with [`digests`] of its documents among others.
+//! `join` brings the node's own log up to the cluster's stream and restores the hub from it. `task` is the task
+//! that then feeds the hub from the stream, and takes the lead when there is none, as `heard` tells. `client_service` sends clients
+//! away when the node is cut off or drained. `peers` answers other nodes, with `digests` of its documents among others.
 
 mod client_service;
 mod digests;
@@ -12,27 +12,27 @@ mod peers;
 mod readers;
 mod task;
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
-use accounts::{
-    Accounts,
-    limits::{LimitUse, Limits},
-};
-use cluster::{
-    AppendError, Beat, Beats, ClusterConfig, ClusterError, Formats, PeerError, Peers, Stream,
-    StreamError, node_log::Lead,
-};
+use accounts::limits::{LimitUse, Limits};
+use base::supervisor::{self, Lifetime};
 use database::{Database, Fence, LeaderSigns};
-use fanout::Drain;
+use fanout::{Drain, Fanout};
 use hub::{
-    Hub, STATE_FORMAT, forward::LeaderRequest, recovery::DOCUMENT_FORMAT, turn::INPUTS_FORMAT,
+    Hub, HubSettings, STATE_FORMAT,
+    log_state::LogState,
+    pipeline::HubHandle,
+    recovery::DOCUMENT_FORMAT,
+    restart::{HubStart, OpenedLog, RestartError},
+    signals::SignalSettings,
+    turn::INPUTS_FORMAT,
 };
-use log::files::SnapshotStore;
+use log::{RecordSource, files::LogSettings};
 use metrics::gauge;
 use tokio::{
     sync::{mpsc, oneshot, watch},
     task::JoinHandle,
-    time::{MissedTickBehavior, interval, timeout},
+    time::{Instant, MissedTickBehavior, interval, timeout},
 };
 use tracing::error;
 
@@ -41,21 +41,17 @@ use self::{
     join::StreamPosition,
     task::{Node, NodeOrder},
 };
-use super::{
-    AppError,
-    restart::{HubStart, OpenedLog},
-    running_hub::HubServices,
-    serving::wait_for_sockets,
-    stopping::{RunningPart, StopDeadline},
+use crate::{
+    AppendError, Beat, Beats, ClusterConfig, ClusterError, ClusterStatus, Formats, NodeParts,
+    NodeState, NodeStatus, PeerError, Peers, Stream, StreamError, limits,
+    node_log::Lead,
+    sockets::{self, AccountSockets},
 };
-use crate::config::Config;
-use base::supervisor::{self, Lifetime};
-use web::http::{ClusterNode, ClusterState, NodeState, Registry, ViewCluster};
 
 pub use self::join::HistoryError;
 
 /// What this program reads and writes. Nodes whose formats differ cannot follow one another.
-pub(crate) const FORMATS: Formats =
+const FORMATS: Formats =
     Formats { state: STATE_FORMAT, inputs: INPUTS_FORMAT as u16, document: DOCUMENT_FORMAT };
 
 /// Orders that may wait for the node. Beyond it who orders waits.
@@ -66,7 +62,10 @@ const HAND_OVER_WITHIN: Duration = Duration::from_secs(5);
 
 /// Why a node cannot take part in its cluster.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ClusterFailure {
+    #[error(transparent)]
+    Restart(#[from] RestartError),
     #[error(transparent)]
     Connect(#[from] ClusterError),
     #[error("the log of the cluster cannot be read")]
@@ -95,7 +94,8 @@ impl ClusterFailure {
 }
 
 /// The connection to a cluster, before the node has joined.
-pub(super) struct Cluster {
+#[derive(Debug)]
+pub struct Cluster {
     config: ClusterConfig,
     node: Arc<str>,
     stream: Stream,
@@ -110,51 +110,79 @@ pub(super) struct Cluster {
 impl Cluster {
     /// Connects, and checks that the stream is as `matchwire cluster init` makes it. Waits for NATS as long as it
     /// takes. `None` without `[cluster]`.
-    pub(super) async fn connect(
-        config: &Config,
+    ///
+    /// # Errors
+    ///
+    /// If NATS refuses the node, or the stream is not as it must be.
+    pub async fn connect(
+        config: &ClusterConfig,
         fence: Fence,
         database: &Database,
     ) -> Result<Option<Self>, ClusterFailure> {
-        let config = config.cluster.clone();
         if !config.is_enabled() {
             return Ok(None);
         }
         let connect = async || {
-            let stream = Stream::connect(&config).await?;
+            let stream = Stream::connect(config).await?;
             stream.check().await?;
             let beats = Beats::subscribe(&stream).await?;
-            let peers = Peers::connect(&config).await?;
+            let peers = Peers::connect(config).await?;
             Ok((stream, beats, peers))
         };
         let (stream, beats, peers) = join::retry(connect).await?;
         let (node, lead) = (config.node_name().into(), Lead::default());
-        let database = database.clone();
+        let (config, database) = (config.clone(), database.clone());
         Ok(Some(Self { config, node, stream, beats, peers, lead, fence, database }))
     }
 
     /// Joins the cluster. Waits as long as it takes until NATS answers, and until there is something to join if this
-    /// node may not lead.
-    pub(super) async fn join(
+    /// node may not lead. `files`: of the node's own log.
+    ///
+    /// # Errors
+    ///
+    /// If the node's files cannot be used, or the stream is not what they are a copy of.
+    pub async fn join(
         self,
-        config: &Config,
+        files: &LogSettings,
         start: &HubStart<'_>,
         fresh: impl FnOnce() -> Hub,
-    ) -> Result<(OpenedLog, JoinedNode), AppError> {
-        let (opened, reached) = join::join(config, &self, start, fresh).await?;
-        let leads = opened.leads;
-        Ok((opened, JoinedNode { cluster: self, reached, leads }))
+    ) -> Result<(OpenedLog, JoinedNode), ClusterFailure> {
+        let (opened, reached) = join::join(files, &self, start, fresh).await?;
+        let (leads, records) = (opened.leads, opened.startup.records());
+        let (settings, signals) = (start.settings, start.signals.clone());
+        Ok((opened, JoinedNode { cluster: self, reached, leads, records, settings, signals }))
     }
 }
 
 /// A node that has joined, before it runs.
-pub(super) struct JoinedNode {
+pub struct JoinedNode {
     cluster: Cluster,
     reached: StreamPosition,
     leads: bool,
+    records: Arc<dyn RecordSource>,
+    /// The hub's settings from the moment it leads.
+    settings: HubSettings,
+    signals: SignalSettings,
+}
+
+impl fmt::Debug for JoinedNode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinedNode").field("reached", &self.reached).finish_non_exhaustive()
+    }
+}
+
+/// The hub of this node. Clones share it.
+#[derive(Clone)]
+struct LocalHub {
+    handle: HubHandle,
+    fanout: Fanout,
+    log_state: LogState,
+    /// The node's copy of the log.
+    records: Arc<dyn RecordSource>,
 }
 
 /// `term`: of the leader. Of a node that was deposed, and ends, an older beat may still say that it leads.
-fn cluster_node(beat: Beat, term: Option<u64>) -> ClusterNode {
+fn node_status(beat: Beat, term: Option<u64>) -> NodeStatus {
     let state = match (beat.leads && Some(beat.term) == term, beat.ready) {
         (true, _) => NodeState::Leads,
         (false, _) if beat.leads => NodeState::Behind,
@@ -162,9 +190,9 @@ fn cluster_node(beat: Beat, term: Option<u64>) -> ClusterNode {
         (false, true) => NodeState::Follows,
         (false, false) => NodeState::Behind,
     };
-    let role = beat.role.as_str().to_owned();
+    let role = beat.role.as_str();
     let Beat { node: name, number: record, lag_ms, sockets, version, .. } = beat;
-    ClusterNode { name, state, role, record, lag_ms, sockets, version }
+    NodeStatus { name, state, role, record, lag_ms, sockets, version }
 }
 
 /// Between two looks at the stream.
@@ -189,11 +217,14 @@ async fn watch_stream(stream: Stream, shown: watch::Sender<String>) {
 }
 
 /// Exchanges with other nodes how many sockets accounts have.
-async fn count_sockets(stream: Stream, node: Arc<str>, registry: Registry) {
-    let local = || registry.accounts_with_many();
-    let remote = |sockets| registry.set_at_others(sockets);
+async fn count_sockets(
+    stream: Stream,
+    node: Arc<str>,
+    local: impl Fn() -> AccountSockets,
+    others: impl Fn(HashMap<i64, usize>),
+) {
     // It ends with the client, and then the node does too.
-    cluster::sockets::exchange(&stream, &node, local, remote).await.ok();
+    sockets::exchange(&stream, &node, local, others).await.ok();
 }
 
 /// Exchanges with other nodes what was used of limits.
@@ -207,7 +238,7 @@ async fn share_limits(stream: Stream, node: Arc<str>, limits: Limits) {
         limits.use_elsewhere(&uses.into_iter().map(read).collect::<Vec<_>>());
     };
     // It ends with the client, and then the node does too.
-    cluster::limits::exchange(&stream, &node, here, elsewhere).await.ok();
+    limits::exchange(&stream, &node, here, elsewhere).await.ok();
 }
 
 fn spawn(part: &'static str, task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
@@ -215,8 +246,10 @@ fn spawn(part: &'static str, task: impl Future<Output = ()> + Send + 'static) ->
 }
 
 /// A node at work.
-pub(super) struct RunningNode {
-    hub: HubServices,
+#[derive(Debug)]
+pub struct RunningNode {
+    fanout: Fanout,
+    log_state: LogState,
     leading: watch::Receiver<bool>,
     beats: Beats,
     /// The stream, in words.
@@ -229,15 +262,26 @@ pub(super) struct RunningNode {
 }
 
 impl RunningNode {
-    /// `requests`: what the hub asks of the leader's.
-    pub(super) fn start(
-        config: &Config,
+    /// Starts the tasks of the node. `local`: the accounts with many sockets here. `others`: takes how many accounts have
+    /// at all other nodes together.
+    pub fn start(
         joined: JoinedNode,
-        accounts: &Accounts,
-        hub: HubServices,
-        snapshots: Option<SnapshotStore>,
-        requests: mpsc::Receiver<LeaderRequest>,
+        parts: NodeParts,
+        local: impl Fn() -> AccountSockets + Send + Sync + 'static,
+        others: impl Fn(HashMap<i64, usize>) + Send + Sync + 'static,
     ) -> Self {
+        let NodeParts {
+            handle,
+            fanout,
+            log_state,
+            snapshots,
+            requests,
+            accounts,
+            limits,
+            drain_ms,
+        } = parts;
+        let records = Arc::clone(&joined.records);
+        let hub = LocalHub { handle, fanout, log_state, records };
         let (tells_leading, leading) = watch::channel(joined.leads);
         let (tells_caught_up, caught_up) = oneshot::channel();
         let (orders, waiting) = mpsc::channel(ORDERS_MAX);
@@ -246,8 +290,8 @@ impl RunningNode {
         let signs = LeaderSigns::new(accounts.database(), stream.identity(), node.to_string());
         let answering = peers::answer(peers.clone(), hub.handle.clone(), snapshots, &orders);
         let forwarding = peers::forward(peers.clone(), beats.clone(), hub.handle.clone(), requests);
-        let counting = count_sockets(stream.clone(), node.clone(), hub.registry.clone());
-        let limiting = share_limits(stream.clone(), node.clone(), hub.limits.clone());
+        let counting = count_sockets(stream.clone(), node.clone(), local, others);
+        let limiting = share_limits(stream.clone(), node.clone(), limits);
         let watching = watch_stream(stream.clone(), shown);
         let noting =
             client_service::note_commits(lead.clone(), Arc::clone(&hub.records), signs.clone());
@@ -259,9 +303,10 @@ impl RunningNode {
             spawn("cluster-stream", watching),
             spawn("cluster-signs", noting),
         ];
-        let beats = beats.clone();
-        let clients = ClientService::new(config, hub.clone(), signs, accounts.clone());
-        let node = Node::new(config, joined, hub.clone(), clients, tells_leading, tells_caught_up);
+        let (beats, isolated_ms) = (beats.clone(), joined.cluster.config.isolated_ms);
+        let (fanout, log_state) = (hub.fanout.clone(), hub.log_state.clone());
+        let clients = ClientService::new(isolated_ms, drain_ms, hub.clone(), signs, accounts);
+        let node = Node::new(joined, hub, clients, tells_leading, tells_caught_up);
         let node = async move {
             if let Err(error) = node.run(waiting).await {
                 let error = &error as &dyn std::error::Error;
@@ -270,66 +315,62 @@ impl RunningNode {
         };
         let node = spawn("cluster", node);
         let (stream, caught_up) = (stream_view, Some(caught_up));
-        Self { hub, leading, beats, stream, orders, caught_up, node, talking }
+        Self { fanout, log_state, leading, beats, stream, orders, caught_up, node, talking }
     }
 
     /// Waits until the node has what the stream had after it had restored its state, or has ended.
-    pub(super) async fn caught_up(&mut self) {
+    pub async fn caught_up(&mut self) {
         if let Some(caught_up) = self.caught_up.take() {
             caught_up.await.ok();
         }
     }
 
     /// Whether the node leads, so that its sources run.
-    pub(super) fn leading(&self) -> watch::Receiver<bool> {
+    #[must_use]
+    pub fn leading(&self) -> watch::Receiver<bool> {
         self.leading.clone()
     }
 
     /// The cluster as of a moment ago, for the operator.
-    pub(super) fn view(&self) -> ViewCluster {
+    pub fn status(&self) -> impl Fn() -> ClusterStatus + Send + Sync + use<> {
         let (beats, stream) = (self.beats.clone(), self.stream.clone());
-        ViewCluster(Arc::new(move || {
+        move || {
             let term = beats.leader().map(|heard| heard.beat.term);
-            let nodes = beats.all().into_iter().map(|heard| cluster_node(heard.beat, term));
-            ClusterState { nodes: nodes.collect(), stream: stream.borrow().clone() }
-        }))
+            let nodes = beats.all().into_iter().map(|heard| node_status(heard.beat, term));
+            ClusterStatus { nodes: nodes.collect(), stream: stream.borrow().clone() }
+        }
     }
 
     /// Hands the lead over, if the node has it, and sends its clients to other nodes, one after the other. It serves the rest
     /// meanwhile. Returns when they are gone, or the time of the drain is over.
-    async fn leave(&self, deadline: StopDeadline) {
+    async fn leave(&self, patience: Duration) {
+        let began = Instant::now();
         let (reply, handed_over) = oneshot::channel();
         let to = String::new();
         if self.orders.send(NodeOrder::HandOver { to, reply }).await.is_ok() {
             // A node that follows has nothing to hand over.
             timeout(HAND_OVER_WITHIN, handed_over).await.ok();
         }
-        self.hub.log_state.set_drained(true);
+        self.log_state.set_drained(true);
         // What the leader's end has left. A quarter of it is for the closing handshakes of the last.
-        let patience = deadline.patience();
+        let patience = patience.saturating_sub(began.elapsed());
         let over_ms = u32::try_from((patience / 4 * 3).as_millis()).unwrap_or(u32::MAX);
-        self.hub.fanout.drain(Drain::Spread { over_ms });
-        wait_for_sockets(&self.hub.fanout, patience).await;
+        self.fanout.drain(Drain::Spread { over_ms });
+        self.fanout.wait_until_empty(patience).await;
     }
-}
 
-impl RunningPart for RunningNode {
-    /// Hands the lead over, if the node has it, sends the clients to other nodes, and ends the node.
-    async fn stop(self, deadline: StopDeadline) {
+    /// Hands the lead over, if the node has it, sends the clients to other nodes for at most this time, and ends the node.
+    pub async fn stop(self, patience: Duration) {
         if !supervisor::has_failed() {
-            timeout(deadline.patience(), self.leave(deadline)).await.ok();
+            timeout(patience, self.leave(patience)).await.ok();
         }
-        let Self { orders, node, talking, .. } = self;
-        let ended = async {
-            for task in talking {
-                task.abort();
-                task.await.ok();
-            }
-            drop(orders);
-            // The supervisor has reported a panic.
-            timeout(HAND_OVER_WITHIN, node).await.ok();
-        };
-        deadline.step("cluster", ended).await;
+        for task in self.talking {
+            task.abort();
+            task.await.ok();
+        }
+        drop(self.orders);
+        // The supervisor has reported a panic.
+        timeout(HAND_OVER_WITHIN, self.node).await.ok();
     }
 }
 
@@ -341,7 +382,7 @@ mod tests {
     fn node_that_was_deposed_does_not_lead() {
         let beat = |term, leads, ready| Beat {
             node: "a".to_owned(),
-            role: cluster::Role::Edge,
+            role: crate::Role::Edge,
             version: "0.1.0".to_owned(),
             term,
             leads,
@@ -356,12 +397,12 @@ mod tests {
             formats: FORMATS,
             at: 0,
         };
-        let state = |beat, term| cluster_node(beat, term).state;
+        let state = |beat, term| node_status(beat, term).state;
         assert_eq!(state(beat(4, true, true), Some(4)), NodeState::Leads);
         assert_eq!(state(beat(4, true, true), Some(5)), NodeState::Behind, "it ends");
         assert_eq!(state(beat(4, false, true), None), NodeState::Follows);
         assert_eq!(state(beat(4, false, false), Some(4)), NodeState::Behind);
-        let node = cluster_node(beat(4, false, true), None);
-        assert_eq!((&*node.name, &*node.role, node.record, node.lag_ms), ("a", "edge", 7, 3));
+        let node = node_status(beat(4, false, true), None);
+        assert_eq!((&*node.name, node.role, node.record, node.lag_ms), ("a", "edge", 7, 3));
     }
 }

@@ -3,10 +3,7 @@
 
 use std::{os::unix::fs::FileExt, sync::Arc, time::Duration};
 
-use cluster::{
-    Beats, PeerHandler, PeerReply, PeerRequest, Peers, SnapshotInfo,
-    peer::{FORWARDED_BYTES_MAX, PART_BYTES},
-};
+use base::clock::now;
 use hub::{
     forward::{self, Forwarded, ForwardedPush, LeaderRequest},
     pipeline::{HubHandle, HubStopped},
@@ -21,7 +18,10 @@ use tokio::{
 use tracing::{debug, warn};
 
 use super::{NodeOrder, digests};
-use base::clock::now;
+use crate::{
+    Beats, PeerHandler, PeerReply, PeerRequest, Peers, SnapshotInfo,
+    peer::{FORWARDED_BYTES_MAX, PART_BYTES},
+};
 
 /// How long the leader may take to commit a push.
 const FORWARDED_WITHIN: Duration = Duration::from_secs(5);

@@ -8,11 +8,7 @@ use std::{
     time::Duration,
 };
 
-use cluster::{
-    AppendError, Beat, BeatSender, Body, CLOCK_UNFIT_US, Following, Message, PeerError,
-    PeerRequest, StreamError,
-    node_log::{HeldTerm, Lead},
-};
+use base::{Micros, clock::now};
 use hub::{
     HubSettings,
     pipeline::{ClusterInput, HubStopped},
@@ -27,17 +23,17 @@ use tokio::{
 use tracing::{info, warn};
 
 use super::{
-    Cluster, FORMATS, JoinedNode,
+    Cluster, FORMATS, JoinedNode, LocalHub,
     client_service::ClientService,
     heard::Heard,
     join::{HistoryError, StreamPosition, append_term},
     readers::ReadIndex,
 };
 use crate::{
-    app::{part_settings, running_hub::HubServices},
-    config::Config,
+    AppendError, Beat, BeatSender, Body, CLOCK_UNFIT_US, Following, Message, PeerError,
+    PeerRequest, Role, StreamError,
+    node_log::{HeldTerm, Lead},
 };
-use base::{Micros, clock::now};
 
 /// How often it looks whether the leader is silent.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -92,7 +88,7 @@ pub(super) struct Node {
     cluster: Cluster,
     reached: StreamPosition,
     leads: bool,
-    hub: HubServices,
+    hub: LocalHub,
     /// The hub's settings from the moment it leads.
     settings: HubSettings,
     signals: SignalSettings,
@@ -115,21 +111,20 @@ struct Shown {
 
 impl Node {
     pub(super) fn new(
-        config: &Config,
         joined: JoinedNode,
-        hub: HubServices,
+        hub: LocalHub,
         clients: ClientService,
         leading: watch::Sender<bool>,
         caught_up: oneshot::Sender<()>,
     ) -> Self {
-        let JoinedNode { cluster, reached, leads } = joined;
+        let JoinedNode { cluster, reached, leads, settings, signals, .. } = joined;
         Self {
             cluster,
             reached,
             leads,
             hub,
-            settings: part_settings::settings(config),
-            signals: config.signals.settings(),
+            settings,
+            signals,
             leading,
             is_clock_wrong: false,
             shown: Arc::default(),
@@ -470,9 +465,9 @@ impl Node {
 
 struct BeatMaker {
     node: String,
-    role: cluster::Role,
+    role: Role,
     lead: Lead,
-    hub: HubServices,
+    hub: LocalHub,
     shown: Arc<Mutex<Shown>>,
 }
 
