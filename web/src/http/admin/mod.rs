@@ -18,6 +18,7 @@ mod live;
 mod log_in;
 mod matches;
 mod memory;
+#[path = "../../../../cluster/src/status.rs"]
 mod nodes;
 mod operator;
 mod rate;
