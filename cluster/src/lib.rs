@@ -12,8 +12,8 @@
 //!
 //! # Modules, in reading order
 //!
-//! - [`config`]: `[cluster]`, the settings. Without the feature `nats` there is nothing else but [`node`] without a value, so
-//!   that a program without clusters can read and refuse them.
+//! - [`config`]: `[cluster]`, the settings. Without the feature `nats` there is little else, and no [`node`] ever runs: a program without
+//!   clusters can read and refuse the settings.
 //! - [`message`]: the messages of the log, as bytes.
 //! - `connection`: the connection to NATS, and when it is interrupted.
 //! - [`stream`]: the log: create, append, read, find, follow.
@@ -22,7 +22,7 @@
 //! - [`sockets`]: how many sockets accounts have at each node.
 //! - [`limits`]: what was used of limits at each node.
 //! - [`peer`]: requests between nodes, and the download of snapshots.
-//! - `parts`: what a node needs of its program, and what it shows of the cluster.
+//! - `parts`: what a node needs of its program. `status`: what it shows of the cluster.
 //! - [`node`]: joins the cluster, and follows or leads.
 //!
 //! # Subjects of a cluster `C`
@@ -71,6 +71,7 @@ mod parts;
 pub mod peer;
 #[cfg(feature = "nats")]
 pub mod sockets;
+mod status;
 #[cfg(feature = "nats")]
 pub mod stream;
 
@@ -87,5 +88,6 @@ pub use self::{
 };
 pub use self::{
     config::{ClusterConfig, ClusterConfigError, Role},
-    parts::{ClusterStatus, NodeParts, NodeState, NodeStatus},
+    parts::NodeParts,
+    status::{ClusterNode, ClusterState, NodeHealth, NodeState, Unready, ViewCluster},
 };

@@ -11,7 +11,7 @@ use hub::{
 use log::files::LogSettings;
 use tokio::sync::watch;
 
-use crate::{ClusterConfig, ClusterStatus, NodeParts};
+use crate::{ClusterConfig, NodeParts, ViewCluster};
 
 /// Why a node cannot take part in its cluster: never, without a cluster.
 #[derive(Debug, thiserror::Error)]
@@ -78,7 +78,8 @@ impl RunningNode {
         match *self {}
     }
 
-    pub fn status(&self) -> fn() -> ClusterStatus {
+    #[must_use]
+    pub fn view(&self) -> ViewCluster {
         match *self {}
     }
 

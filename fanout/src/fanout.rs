@@ -15,7 +15,7 @@ use base::work::{Payer, Work};
 use bytes::Bytes;
 use tokio::{
     sync::{Notify, OwnedSemaphorePermit, Semaphore},
-    time::{interval, sleep},
+    time::{sleep, timeout},
 };
 use tracing::info;
 
@@ -405,16 +405,13 @@ impl Fanout {
 
     /// Waits until all sockets are gone, up to this time.
     pub async fn wait_until_empty(&self, patience: Duration) {
-        let deadline = sleep(patience);
-        let mut look = interval(Duration::from_millis(20));
         let gone = async {
             while self.sockets() > 0 {
-                look.tick().await;
+                sleep(Duration::from_millis(20)).await;
             }
         };
-        tokio::select! {
-            () = gone => {}
-            () = deadline => info!(sockets = self.sockets(), "sockets were dropped at the deadline"),
+        if timeout(patience, gone).await.is_err() {
+            info!(sockets = self.sockets(), "sockets were dropped at the deadline");
         }
     }
 

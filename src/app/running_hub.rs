@@ -23,7 +23,10 @@ use super::{
 use crate::config::{Config, LogEngine};
 use accounts::limits::Limits;
 use base::supervisor::{self, Lifetime};
-use cluster::node::{Cluster, JoinedNode, RunningNode};
+use cluster::{
+    NodeHealth,
+    node::{Cluster, JoinedNode, RunningNode},
+};
 use history::archive::{self, Archive, Inbox};
 use hub::{
     Hub,
@@ -59,6 +62,8 @@ pub(super) struct HubServices {
     pub handle: HubHandle,
     pub fanout: Fanout,
     pub log_state: LogState,
+    /// Of a node of a cluster.
+    pub health: NodeHealth,
     /// In a cluster, the node's copy of the log.
     pub records: Arc<dyn RecordSource>,
     /// `None` if no films are kept.
@@ -139,8 +144,16 @@ impl StartedHub {
         };
         let threads = pipeline::start(startup, parts, followed, feed)?;
         let log_state = threads.state.clone();
-        let services =
-            HubServices { handle, fanout, log_state, records, films: film_list, limits, registry };
+        let services = HubServices {
+            handle,
+            fanout,
+            log_state,
+            health: NodeHealth::default(),
+            records,
+            films: film_list,
+            limits,
+            registry,
+        };
         let handle = &services.handle;
         // Without a node, nobody answers requests to a leader: this hub sees all pushes itself.
         let node = joined.zip(requests).map(|(joined, requests)| {

@@ -13,7 +13,7 @@ use tracing::info;
 use super::{
     AppError, StartContext, customers,
     listening::Listener,
-    milliseconds, node,
+    milliseconds,
     part_settings::{connection_limits, proxies, socket_options},
     running_hub::StartedHub,
     service_manager,
@@ -23,6 +23,7 @@ use super::{
 use crate::{config::ServerConfig, test_match::test_match};
 use accounts::{OAuth, payments::Payments, usage::Meter};
 use base::supervisor::{self, Lifetime, fault};
+use cluster::node::RunningNode;
 use history::query::History;
 use hub::{quarantine, test_channels::TestTruth};
 use web::{
@@ -56,8 +57,9 @@ pub(super) fn parts(
         proxies: proxies(config),
         fanout: hub.fanout.clone(),
         hub_handle: hub.handle.clone(),
-        cluster: started.node.as_ref().map(node::view),
+        cluster: started.node.as_ref().map(RunningNode::view),
         log_state: hub.log_state.clone(),
+        health: hub.health.clone(),
         registry: hub.registry.clone(),
         meter: meter.clone(),
         metrics: metrics.clone(),

@@ -29,8 +29,8 @@ const LAYERS: [(&str, &[&str]); 17] = [
     (
         "web",
         &[
-            "accounts", "base", "database", "facts", "fanout", "history", "hub", "log", "mcp",
-            "record", "webhooks",
+            "accounts", "base", "cluster", "database", "facts", "fanout", "history", "hub", "log",
+            "mcp", "record", "webhooks",
         ],
     ),
     ("schema", &["accounts", "facts", "fanout", "hub", "record"]),

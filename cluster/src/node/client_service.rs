@@ -28,7 +28,7 @@ use tokio::{
 use tracing::{debug, info, warn};
 
 use super::LocalHub;
-use crate::node_log::Lead;
+use crate::{Unready, node_log::Lead};
 
 /// Between two notes of the leader, and between two looks of a node that does not hear it.
 const EVERY: Duration = Duration::from_secs(1);
@@ -110,7 +110,7 @@ impl ClientService {
 
     /// An operator drains the node, or ends that.
     pub(super) fn drain(&mut self, ends: bool) {
-        self.hub.log_state.set_drained(!ends);
+        self.hub.health.set(Unready::Drained, !ends);
         if !ends {
             let (fanout, window_ms) = (self.hub.fanout.clone(), self.window_ms);
             let drain = || {
@@ -131,7 +131,7 @@ impl ClientService {
     /// The node has all that the leader has, or leads itself.
     pub(super) fn is_back(&mut self) {
         if mem::take(&mut self.is_isolated) {
-            self.hub.log_state.set_isolated(false);
+            self.hub.health.set(Unready::Isolated, false);
             self.take_clients();
             info!("this node hears the cluster again");
         }
@@ -139,7 +139,7 @@ impl ClientService {
 
     /// Takes clients, unless there is another reason not to.
     fn take_clients(&self) {
-        if self.drain.is_none() && !self.is_isolated && !self.hub.log_state.is_alone() {
+        if self.drain.is_none() && !self.is_isolated && !self.hub.health.has(Unready::Alone) {
             self.hub.fanout.end_drain();
         }
     }
@@ -151,10 +151,10 @@ impl ClientService {
 
     fn look_for_keys(&self, silent: Duration) {
         let is_alone = is_alone(silent, self.accounts.changes_silent(), self.isolated_after);
-        if is_alone == self.hub.log_state.is_alone() {
+        if is_alone == self.hub.health.has(Unready::Alone) {
             return;
         }
-        self.hub.log_state.set_alone(is_alone);
+        self.hub.health.set(Unready::Alone, is_alone);
         if is_alone {
             self.send_clients_away();
             warn!("this node reaches neither the cluster nor the database: it accepts no keys");
@@ -192,7 +192,7 @@ impl ClientService {
             self.next_look = Instant::now() + EVERY;
             if look.await.unwrap_or(false) {
                 self.is_isolated = true;
-                self.hub.log_state.set_isolated(true);
+                self.hub.health.set(Unready::Isolated, true);
                 self.send_clients_away();
                 warn!(
                     "this node is cut off, and another one leads: its clients are sent to other nodes"

@@ -42,8 +42,9 @@ use self::{
     task::{Node, NodeOrder},
 };
 use crate::{
-    AppendError, Beat, Beats, ClusterConfig, ClusterError, ClusterStatus, Formats, NodeParts,
-    NodeState, NodeStatus, PeerError, Peers, Stream, StreamError, limits,
+    AppendError, Beat, Beats, ClusterConfig, ClusterError, ClusterNode, ClusterState, Formats,
+    NodeHealth, NodeParts, NodeState, PeerError, Peers, Stream, StreamError, Unready, ViewCluster,
+    limits,
     node_log::Lead,
     sockets::{self, AccountSockets},
 };
@@ -177,12 +178,13 @@ struct LocalHub {
     handle: HubHandle,
     fanout: Fanout,
     log_state: LogState,
+    health: NodeHealth,
     /// The node's copy of the log.
     records: Arc<dyn RecordSource>,
 }
 
 /// `term`: of the leader. Of a node that was deposed, and ends, an older beat may still say that it leads.
-fn node_status(beat: Beat, term: Option<u64>) -> NodeStatus {
+fn cluster_node(beat: Beat, term: Option<u64>) -> ClusterNode {
     let state = match (beat.leads && Some(beat.term) == term, beat.ready) {
         (true, _) => NodeState::Leads,
         (false, _) if beat.leads => NodeState::Behind,
@@ -190,9 +192,9 @@ fn node_status(beat: Beat, term: Option<u64>) -> NodeStatus {
         (false, true) => NodeState::Follows,
         (false, false) => NodeState::Behind,
     };
-    let role = beat.role.as_str();
+    let role = beat.role.as_str().to_owned();
     let Beat { node: name, number: record, lag_ms, sockets, version, .. } = beat;
-    NodeStatus { name, state, role, record, lag_ms, sockets, version }
+    ClusterNode { name, state, role, record, lag_ms, sockets, version }
 }
 
 /// Between two looks at the stream.
@@ -249,7 +251,7 @@ fn spawn(part: &'static str, task: impl Future<Output = ()> + Send + 'static) ->
 #[derive(Debug)]
 pub struct RunningNode {
     fanout: Fanout,
-    log_state: LogState,
+    health: NodeHealth,
     leading: watch::Receiver<bool>,
     beats: Beats,
     /// The stream, in words.
@@ -270,28 +272,25 @@ impl RunningNode {
         local: impl Fn() -> AccountSockets + Send + Sync + 'static,
         others: impl Fn(HashMap<i64, usize>) + Send + Sync + 'static,
     ) -> Self {
-        let NodeParts {
-            handle,
-            fanout,
-            log_state,
-            snapshots,
-            requests,
-            accounts,
-            limits,
-            drain_ms,
-        } = parts;
-        let records = Arc::clone(&joined.records);
-        let hub = LocalHub { handle, fanout, log_state, records };
+        let hub = LocalHub {
+            handle: parts.handle,
+            fanout: parts.fanout,
+            log_state: parts.log_state,
+            health: parts.health,
+            records: Arc::clone(&joined.records),
+        };
         let (tells_leading, leading) = watch::channel(joined.leads);
         let (tells_caught_up, caught_up) = oneshot::channel();
         let (orders, waiting) = mpsc::channel(ORDERS_MAX);
         let (shown, stream_view) = watch::channel("not known yet".to_owned());
         let Cluster { stream, node, beats, peers, lead, .. } = &joined.cluster;
-        let signs = LeaderSigns::new(accounts.database(), stream.identity(), node.to_string());
-        let answering = peers::answer(peers.clone(), hub.handle.clone(), snapshots, &orders);
-        let forwarding = peers::forward(peers.clone(), beats.clone(), hub.handle.clone(), requests);
+        let signs =
+            LeaderSigns::new(parts.accounts.database(), stream.identity(), node.to_string());
+        let answering = peers::answer(peers.clone(), hub.handle.clone(), parts.snapshots, &orders);
+        let forwarding =
+            peers::forward(peers.clone(), beats.clone(), hub.handle.clone(), parts.requests);
         let counting = count_sockets(stream.clone(), node.clone(), local, others);
-        let limiting = share_limits(stream.clone(), node.clone(), limits);
+        let limiting = share_limits(stream.clone(), node.clone(), parts.limits);
         let watching = watch_stream(stream.clone(), shown);
         let noting =
             client_service::note_commits(lead.clone(), Arc::clone(&hub.records), signs.clone());
@@ -304,8 +303,9 @@ impl RunningNode {
             spawn("cluster-signs", noting),
         ];
         let (beats, isolated_ms) = (beats.clone(), joined.cluster.config.isolated_ms);
-        let (fanout, log_state) = (hub.fanout.clone(), hub.log_state.clone());
-        let clients = ClientService::new(isolated_ms, drain_ms, hub.clone(), signs, accounts);
+        let (fanout, health) = (hub.fanout.clone(), hub.health.clone());
+        let clients =
+            ClientService::new(isolated_ms, parts.drain_ms, hub.clone(), signs, parts.accounts);
         let node = Node::new(joined, hub, clients, tells_leading, tells_caught_up);
         let node = async move {
             if let Err(error) = node.run(waiting).await {
@@ -315,7 +315,7 @@ impl RunningNode {
         };
         let node = spawn("cluster", node);
         let (stream, caught_up) = (stream_view, Some(caught_up));
-        Self { fanout, log_state, leading, beats, stream, orders, caught_up, node, talking }
+        Self { fanout, health, leading, beats, stream, orders, caught_up, node, talking }
     }
 
     /// Waits until the node has what the stream had after it had restored its state, or has ended.
@@ -332,13 +332,14 @@ impl RunningNode {
     }
 
     /// The cluster as of a moment ago, for the operator.
-    pub fn status(&self) -> impl Fn() -> ClusterStatus + Send + Sync + use<> {
+    #[must_use]
+    pub fn view(&self) -> ViewCluster {
         let (beats, stream) = (self.beats.clone(), self.stream.clone());
-        move || {
+        ViewCluster(Arc::new(move || {
             let term = beats.leader().map(|heard| heard.beat.term);
-            let nodes = beats.all().into_iter().map(|heard| node_status(heard.beat, term));
-            ClusterStatus { nodes: nodes.collect(), stream: stream.borrow().clone() }
-        }
+            let nodes = beats.all().into_iter().map(|heard| cluster_node(heard.beat, term));
+            ClusterState { nodes: nodes.collect(), stream: stream.borrow().clone() }
+        }))
     }
 
     /// Hands the lead over, if the node has it, and sends its clients to other nodes, one after the other. It serves the rest
@@ -351,7 +352,7 @@ impl RunningNode {
             // A node that follows has nothing to hand over.
             timeout(HAND_OVER_WITHIN, handed_over).await.ok();
         }
-        self.log_state.set_drained(true);
+        self.health.set(Unready::Drained, true);
         // What the leader's end has left. A quarter of it is for the closing handshakes of the last.
         let patience = patience.saturating_sub(began.elapsed());
         let over_ms = u32::try_from((patience / 4 * 3).as_millis()).unwrap_or(u32::MAX);
@@ -397,12 +398,12 @@ mod tests {
             formats: FORMATS,
             at: 0,
         };
-        let state = |beat, term| node_status(beat, term).state;
+        let state = |beat, term| cluster_node(beat, term).state;
         assert_eq!(state(beat(4, true, true), Some(4)), NodeState::Leads);
         assert_eq!(state(beat(4, true, true), Some(5)), NodeState::Behind, "it ends");
         assert_eq!(state(beat(4, false, true), None), NodeState::Follows);
         assert_eq!(state(beat(4, false, false), Some(4)), NodeState::Behind);
-        let node = node_status(beat(4, false, true), None);
-        assert_eq!((&*node.name, node.role, node.record, node.lag_ms), ("a", "edge", 7, 3));
+        let node = cluster_node(beat(4, false, true), None);
+        assert_eq!((&*node.name, &*node.role, node.record, node.lag_ms), ("a", "edge", 7, 3));
     }
 }

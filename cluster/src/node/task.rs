@@ -31,7 +31,7 @@ use super::{
 };
 use crate::{
     AppendError, Beat, BeatSender, Body, CLOCK_UNFIT_US, Following, Message, PeerError,
-    PeerRequest, Role, StreamError,
+    PeerRequest, Role, StreamError, Unready,
     node_log::{HeldTerm, Lead},
 };
 
@@ -477,7 +477,8 @@ impl BeatMaker {
             *self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         let (end, held) = (self.hub.records.end(), self.lead.get());
         let term = held.map_or(reached.term, |held| held.term);
-        self.hub.log_state.set_behind(is_stale);
+        self.hub.health.set(Unready::Behind, is_stale);
+        let drained = self.hub.health.has(Unready::Drained);
         let lag_ms = if leads { 0 } else { u64::try_from((now() - end.at) / 1000).unwrap_or(0) };
         gauge!("matchwire_cluster_leads").set(f64::from(u8::from(leads)));
         #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
@@ -491,8 +492,8 @@ impl BeatMaker {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             term,
             leads,
-            ready: !is_stale && !self.hub.log_state.is_drained(),
-            drained: self.hub.log_state.is_drained(),
+            ready: !is_stale && !drained,
+            drained,
             in_sync: true,
             seq: held.map_or(reached.seq, |held| held.seq),
             number: end.number,
