@@ -9,7 +9,6 @@ mod error;
 mod exports;
 mod listening;
 pub(crate) mod log_files;
-mod node;
 mod orders;
 mod part_settings;
 mod playing;
@@ -63,7 +62,6 @@ use base::{
     process::OpenFiles,
     supervisor::{self, Lifetime},
 };
-use cluster::node::RunningNode;
 use hub::load_source::Load;
 
 /// What the hub plays.
@@ -160,7 +158,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
     }
     let configured = reloader.sources();
     let player = SourcePlayer { context, hub: &hub, stores: &stores, configured };
-    let leading = node.as_ref().map(RunningNode::leading);
+    let leading = node.as_ref().map(|node| node.leading.clone());
     let ended = tokio::select! {
         () = reloader.reload_until_stop() => Ok(()),
         () = supervisor::failed() => Ok(()),

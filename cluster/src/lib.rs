@@ -22,7 +22,8 @@
 //! - [`sockets`]: how many sockets accounts have at each node.
 //! - [`limits`]: what was used of limits at each node.
 //! - [`peer`]: requests between nodes, and the download of snapshots.
-//! - `parts`: what a node needs of its program. `status`: what it shows of the cluster.
+//! - `status`: what a node shows of the cluster and of itself.
+//! - `running`: a node as its program sees it, until it stops.
 //! - [`node`]: joins the cluster, and follows or leads.
 //!
 //! # Subjects of a cluster `C`
@@ -66,9 +67,9 @@ pub mod message;
 pub mod node;
 #[cfg(feature = "nats")]
 pub mod node_log;
-mod parts;
 #[cfg(feature = "nats")]
 pub mod peer;
+mod running;
 #[cfg(feature = "nats")]
 pub mod sockets;
 mod status;
@@ -88,6 +89,6 @@ pub use self::{
 };
 pub use self::{
     config::{ClusterConfig, ClusterConfigError, Role},
-    parts::NodeParts,
+    running::{NodeOrder, NodeParts, RunningNode},
     status::{ClusterNode, ClusterState, NodeHealth, NodeState, Unready, ViewCluster},
 };

@@ -73,11 +73,11 @@ pub struct ViewCluster(pub Arc<dyn Fn() -> ClusterState + Send + Sync>);
 impl NodeHealth {
     #[must_use]
     pub fn has(&self, reason: Unready) -> bool {
-        self.0.load(Ordering::Relaxed) & (1 << reason as u8) != 0
+        self.0.load(Ordering::Relaxed) & (1_u8 << reason as u8) != 0
     }
 
     pub fn set(&self, reason: Unready, is_so: bool) {
-        let bit = 1 << reason as u8;
+        let bit = 1_u8 << reason as u8;
         if is_so {
             self.0.fetch_or(bit, Ordering::Relaxed);
         } else {

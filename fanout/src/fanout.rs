@@ -13,11 +13,7 @@ use std::{
 
 use base::work::{Payer, Work};
 use bytes::Bytes;
-use tokio::{
-    sync::{Notify, OwnedSemaphorePermit, Semaphore},
-    time::{sleep, timeout},
-};
-use tracing::info;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 use crate::{
     Micros,
@@ -407,11 +403,11 @@ impl Fanout {
     pub async fn wait_until_empty(&self, patience: Duration) {
         let gone = async {
             while self.sockets() > 0 {
-                sleep(Duration::from_millis(20)).await;
+                tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
-        if timeout(patience, gone).await.is_err() {
-            info!(sockets = self.sockets(), "sockets were dropped at the deadline");
+        if tokio::time::timeout(patience, gone).await.is_err() {
+            tracing::info!(sockets = self.sockets(), "sockets were dropped at the deadline");
         }
     }
 

@@ -32,7 +32,7 @@ pub enum RestartError {
     Append(#[from] AppendError),
     #[error("a snapshot of the state cannot be written")]
     Snapshot(#[source] io::Error),
-    #[error("the files of the log cannot be used")]
+    #[error("the system refused a thread, a signal handler or the standard output")]
     System(#[from] io::Error),
     #[error("the system gave no random bytes")]
     Random(#[from] getrandom::Error),
@@ -96,9 +96,6 @@ pub fn open(
     };
     let began = monotonic();
     let (log, report) = open_files(settings)?;
-    for finding in &report.findings {
-        warn!("{finding}");
-    }
     let snapshots = SnapshotStore::open(settings).map_err(RestartError::Snapshot)?;
     let is_same = belongs_to(&settings.folder, &start.database);
     if !is_same && report.last > 0 {
@@ -154,7 +151,7 @@ pub fn open(
     Ok(opened)
 }
 
-/// Opens the files. The clock then goes on from the log's last record.
+/// Opens the files, and logs what was found in them. The clock then goes on from the log's last record.
 ///
 /// # Errors
 ///
@@ -168,6 +165,9 @@ pub fn open_files(settings: &LogSettings) -> Result<(FileLog, OpenReport), Resta
                 seconds = ahead / 1_000_000,
                 "the clock was set back since the last record of the log: timestamps run 10% slower until they agree with it"
             );
+        }
+        for finding in &report.findings {
+            warn!("{finding}");
         }
         clock::go_on_from(report.end.at);
         return Ok((log, report));

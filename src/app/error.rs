@@ -76,7 +76,7 @@ pub enum AppError {
     #[error(transparent)]
     Telemetry(#[from] TelemetryError),
     #[error(transparent)]
-    Restart(RestartError),
+    Restart(#[from] RestartError),
     #[error("the log cannot be written")]
     LogAppend(#[from] log::AppendError),
     #[error("the cluster failed")]
@@ -96,15 +96,6 @@ pub const FAILED: u8 = 1;
 impl From<HubStopped> for AppError {
     fn from(_: HubStopped) -> Self {
         Self::Part
-    }
-}
-
-impl From<RestartError> for AppError {
-    fn from(error: RestartError) -> Self {
-        match error {
-            RestartError::System(error) => Self::System(error),
-            error => Self::Restart(error),
-        }
     }
 }
 

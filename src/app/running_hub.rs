@@ -13,7 +13,7 @@ use tracing::warn;
 use super::{
     AppError, StartContext,
     exports::{self, FeedConsumers, HistoryFeed, SnapshotTiming, SnapshotWriter},
-    log_files, node,
+    log_files, milliseconds,
     part_settings::{micros, push_deadlines, quarantine_limits, settings},
     playing::{self, LiveSource, OpenRecording, Sources},
     sockets::Sockets,
@@ -24,8 +24,8 @@ use crate::config::{Config, LogEngine};
 use accounts::limits::Limits;
 use base::supervisor::{self, Lifetime};
 use cluster::{
-    NodeHealth,
-    node::{Cluster, JoinedNode, RunningNode},
+    NodeHealth, NodeParts, RunningNode,
+    node::{self, JoinedNode},
 };
 use history::archive::{self, Archive, Inbox};
 use hub::{
@@ -144,21 +144,25 @@ impl StartedHub {
         };
         let threads = pipeline::start(startup, parts, followed, feed)?;
         let log_state = threads.state.clone();
-        let services = HubServices {
-            handle,
-            fanout,
-            log_state,
-            health: NodeHealth::default(),
-            records,
-            films: film_list,
-            limits,
-            registry,
-        };
+        let (films, health) = (film_list, NodeHealth::default());
+        let services =
+            HubServices { handle, fanout, log_state, health, records, films, limits, registry };
         let handle = &services.handle;
         // Without a node, nobody answers requests to a leader: this hub sees all pushes itself.
         let node = joined.zip(requests).map(|(joined, requests)| {
-            let (accounts, snapshots) = (&stores.accounts, snapshots.clone());
-            node::start(&config.server, joined, accounts, &services, snapshots, requests)
+            let parts = NodeParts {
+                handle: handle.clone(),
+                fanout: services.fanout.clone(),
+                log_state: services.log_state.clone(),
+                health: services.health.clone(),
+                accounts: stores.accounts.clone(),
+                limits: services.limits.clone(),
+                drain_ms: milliseconds(config.server.drain_ms),
+            };
+            let (local, others) = (services.registry.clone(), services.registry.clone());
+            let local = move || local.accounts_with_many();
+            let others = move |sockets| others.set_at_others(sockets);
+            node::start(joined, parts, snapshots.clone(), requests, local, others)
         });
         let sources = match &node {
             None => Sources::announce(played, live, handle).await?,
@@ -190,7 +194,7 @@ impl StartedHub {
         timeout(PAST_WITHIN, archive.complete()).await.ok();
         if let Some(node) = &mut self.node {
             // If the stream does not answer, clients get `stale` frames.
-            timeout(CATCH_UP_WITHIN, node.caught_up()).await.ok();
+            timeout(CATCH_UP_WITHIN, &mut node.caught_up).await.ok();
         }
     }
 }
@@ -217,18 +221,14 @@ async fn open_log(
         hub.remember_signals(&stores.history.signals.find(|_| true));
         hub
     };
-    let (database, fence) = (stores.accounts.database(), stores.fence.clone());
     let files = log_files::settings(config);
-    match Cluster::connect(&config.cluster, fence, database).await? {
-        None => {
-            let files = (config.log.engine == LogEngine::Files).then_some(&files);
-            Ok((restart::open(files, &start, fresh)?, None))
-        }
-        Some(cluster) => {
-            let (opened, joined) = cluster.join(&files, &start, fresh).await?;
-            Ok((opened, Some(joined)))
-        }
+    if config.cluster.is_enabled() {
+        let (database, fence) = (stores.accounts.database(), stores.fence.clone());
+        let joined = node::join(&config.cluster, fence, database, &files, &start, fresh).await?;
+        return Ok((joined.0, Some(joined.1)));
     }
+    let files = (config.log.engine == LogEngine::Files).then_some(&files);
+    Ok((restart::open(files, &start, fresh)?, None))
 }
 
 fn snapshot_timing(config: &Config) -> SnapshotTiming {

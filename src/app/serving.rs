@@ -23,7 +23,6 @@ use super::{
 use crate::{config::ServerConfig, test_match::test_match};
 use accounts::{OAuth, payments::Payments, usage::Meter};
 use base::supervisor::{self, Lifetime, fault};
-use cluster::node::RunningNode;
 use history::query::History;
 use hub::{quarantine, test_channels::TestTruth};
 use web::{
@@ -57,7 +56,7 @@ pub(super) fn parts(
         proxies: proxies(config),
         fanout: hub.fanout.clone(),
         hub_handle: hub.handle.clone(),
-        cluster: started.node.as_ref().map(RunningNode::view),
+        cluster: started.node.as_ref().map(|node| node.view.clone()),
         log_state: hub.log_state.clone(),
         health: hub.health.clone(),
         registry: hub.registry.clone(),

@@ -118,9 +118,6 @@ impl NodeFiles {
     fn open(settings: &LogSettings, start: &HubStart<'_>) -> Result<Self, RestartError> {
         let settings = settings.clone();
         let (log, report) = restart::open_files(&settings)?;
-        for finding in &report.findings {
-            warn!("{finding}");
-        }
         let snapshots = SnapshotStore::open(&settings).map_err(RestartError::Snapshot)?;
         let is_ours = restart::belongs_to(&settings.folder, &start.database);
         let is_whole = report.last > 0 && report.continuity == Continuity::Proven;
