@@ -9,7 +9,7 @@ use std::{
 };
 
 use base::{Micros, clock::now};
-use hub::{HubSettings, pipeline::ClusterInput, signals::SignalSettings};
+use hub::{HubSettings, pipeline::DriverInput, signals::SignalSettings};
 use log::RecordSource;
 use metrics::{counter, gauge};
 use tokio::{
@@ -160,7 +160,7 @@ impl Node {
                     }
                     heard.read(&followed.message, &self.cluster.node);
                     if let Some(records) = self.reached.advance(&followed)? {
-                        self.drive(ClusterInput::Records(records)).await?;
+                        self.drive(DriverInput::Records(records)).await?;
                     }
                     // The answer to its append was lost.
                     if matches!(followed.message.body, Body::Term { .. })
@@ -225,8 +225,8 @@ impl Node {
         }
     }
 
-    async fn drive(&self, input: ClusterInput) -> Result<(), NodeError> {
-        self.parts.handle.cluster.send(input).await.map_err(|_| NodeError::Stopped)
+    async fn drive(&self, input: DriverInput) -> Result<(), NodeError> {
+        self.parts.handle.driver.send(input).await.map_err(|_| NodeError::Stopped)
     }
 
     /// Informs the hub that readers need to wait no longer, if that is so.
@@ -236,7 +236,7 @@ impl Node {
         following: &Following,
     ) -> Result<(), NodeError> {
         match readers.take_answered(following.end_behind(self.reached.seq)) {
-            Some(last) => self.drive(ClusterInput::CaughtUp(last)).await,
+            Some(last) => self.drive(DriverInput::CaughtUp(last)).await,
             None => Ok(()),
         }
     }
@@ -370,7 +370,7 @@ impl Node {
         self.cluster.fence.lead(&self.cluster.stream.identity(), term, false);
         let (reply, leads) = oneshot::channel();
         let (settings, signals) = (self.settings, self.signals.clone());
-        self.drive(ClusterInput::Lead { settings, signals, reply }).await?;
+        self.drive(DriverInput::Lead { settings, signals, reply }).await?;
         leads.await.map_err(|_| NodeError::Stopped)?;
         self.leads = true;
         self.parts.fanout.set_stale(None);
@@ -411,7 +411,7 @@ impl Node {
     async fn hand_over(&mut self, to: String) -> Result<(), NodeError> {
         self.leading.send_replace(false);
         let (reply, yielded) = oneshot::channel();
-        self.drive(ClusterInput::Yield(reply)).await?;
+        self.drive(DriverInput::Yield(reply)).await?;
         yielded.await.map_err(|_| NodeError::Stopped)?;
         let Some(HeldTerm { term, seq }) = self.cluster.lead.give_up() else { return Ok(()) };
         self.leads = false;

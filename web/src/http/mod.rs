@@ -232,7 +232,7 @@ pub async fn serve(
         paths: schema::known_paths(&openapi),
         documents: OpenBodies::default(),
         test_outputs: OpenBodies::default(),
-        tickets: Tickets::new(&parts.accounts, parts.hub_handle.is_in_cluster()),
+        tickets: Tickets::new(&parts.accounts, parts.hub_handle.has_peers()),
         forms: FormKey::new(parts.accounts.derived_secret("forms")),
         figure_history: FigureHistory::new(clock::wall()),
         ready: AtomicBool::new(true),
