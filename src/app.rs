@@ -3,19 +3,17 @@
 //! A part has `start(context, dependencies)`, and `stopping::RunningPart` if the stop waits for it. `run`
 //! lists the running parts, each behind those that must outlive it, and stops them in reverse.
 
-#[cfg_attr(not(feature = "cluster"), path = "app/no_cluster.rs")]
-mod cluster;
 mod control;
 mod customers;
 mod error;
 mod exports;
 mod listening;
+pub(crate) mod log_files;
 mod orders;
 mod part_settings;
 mod playing;
 mod reload;
 mod resolved;
-pub(crate) mod restart;
 mod running_hub;
 mod service_manager;
 mod serving;
@@ -32,16 +30,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::{sync::watch, time::Instant};
 use tracing::info;
 
-#[cfg(feature = "cluster")]
-pub use self::cluster::HistoryError;
-pub use self::{
-    cluster::ClusterFailure,
-    error::{AppError, FAILED, INVALID_SETTINGS},
-    reload::Reloadable,
-    resolved::{SettingProblem, check},
-};
 use self::{
-    cluster::RunningNode,
     control::CommandServer,
     customers::{RunningCustomers, mail_folder},
     listening::{HubAddress, Listener},
@@ -56,6 +45,11 @@ use self::{
     stores::Stores,
     upkeep::{RunningUpkeep, RunningUsage, watch_process},
     webhooks::RunningWebhooks,
+};
+pub use self::{
+    error::{AppError, FAILED, INVALID_SETTINGS},
+    reload::Reloadable,
+    resolved::{SettingProblem, check},
 };
 use crate::{
     banner,
@@ -164,7 +158,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
     }
     let configured = reloader.sources();
     let player = SourcePlayer { context, hub: &hub, stores: &stores, configured };
-    let leading = node.as_ref().map(RunningNode::leading);
+    let leading = node.as_ref().map(|node| node.leading.clone());
     let ended = tokio::select! {
         () = reloader.reload_until_stop() => Ok(()),
         () = supervisor::failed() => Ok(()),

@@ -8,6 +8,7 @@ use std::{
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
+    time::Duration,
 };
 
 use base::work::{Payer, Work};
@@ -396,6 +397,18 @@ impl Fanout {
     #[must_use]
     pub fn sockets(&self) -> usize {
         self.shared.sockets.iter().map(|sockets| sockets.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Waits until all sockets are gone, up to this time.
+    pub async fn wait_until_empty(&self, patience: Duration) {
+        let gone = async {
+            while self.sockets() > 0 {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        if tokio::time::timeout(patience, gone).await.is_err() {
+            tracing::info!(sockets = self.sockets(), "sockets were dropped at the deadline");
+        }
     }
 
     /// Whether any channel has ever been followed.

@@ -7,7 +7,6 @@ use ingest::recording::OpenError;
 
 use base::{config::SecretError, supervisor, tls::TrustError};
 
-use super::ClusterFailure;
 use crate::{
     config::ConfigError,
     telemetry::{TelemetryError, traces::TracesError},
@@ -18,7 +17,8 @@ use accounts::{
     payments::{SetupError, sandbox::SandboxError},
     usage::UsageError,
 };
-use hub::{pipeline::HubStopped, sources::follow::FollowError};
+use cluster::node::ClusterFailure;
+use hub::{pipeline::HubStopped, restart::RestartError, sources::follow::FollowError};
 use record::ids::IdsError;
 use web::http::tls::{TlsError, acme::AcmeError};
 
@@ -75,16 +75,12 @@ pub enum AppError {
     Fanout(#[from] StartError),
     #[error(transparent)]
     Telemetry(#[from] TelemetryError),
-    #[error("the log cannot be opened")]
-    Log(#[from] log::files::OpenError),
+    #[error(transparent)]
+    Restart(#[from] RestartError),
     #[error("the log cannot be written")]
     LogAppend(#[from] log::AppendError),
-    #[error("a snapshot of the state cannot be written")]
-    Snapshot(#[source] io::Error),
-    #[error("the state cannot be restored")]
-    Recovery(#[from] hub::recovery::RecoveryError),
     #[error("the cluster failed")]
-    Cluster(#[from] ClusterFailure),
+    Cluster(#[source] ClusterFailure),
     #[error("the system refused a thread, a signal handler or the standard output")]
     System(#[from] io::Error),
     #[error("the system gave no random bytes")]
@@ -100,6 +96,15 @@ pub const FAILED: u8 = 1;
 impl From<HubStopped> for AppError {
     fn from(_: HubStopped) -> Self {
         Self::Part
+    }
+}
+
+impl From<ClusterFailure> for AppError {
+    fn from(failure: ClusterFailure) -> Self {
+        match failure {
+            ClusterFailure::Restart(error) => error.into(),
+            failure => Self::Cluster(failure),
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use base::{disk::Folder, process::OpenFiles, work::Work};
 use database::DatabaseName;
 use tracing::warn;
 
-use super::restart;
+use super::log_files;
 use crate::config::{Config, FanoutConfig, ServerConfig, TlsConfig};
 use fanout::{Limits, socket::SocketOptions};
 use hub::{HubSettings, push::PushDeadlines, quarantine, sequence::TailWindow};
@@ -117,7 +117,7 @@ pub(super) fn micros(ms: u64) -> fanout::Micros {
 
 /// The folders whose disks are watched.
 pub(super) fn folders(config: &Config) -> Vec<(Folder, PathBuf)> {
-    let mut folders = vec![(Folder::Log, restart::folder(config))];
+    let mut folders = vec![(Folder::Log, log_files::folder(config))];
     if let DatabaseName::File(path) = &config.server.db {
         folders.push((Folder::Database, path.clone()));
     }

@@ -13,10 +13,9 @@ use hub::{config::sources::SourceKind, sources::follow::FollowError, trace::Trac
 use tracing::error;
 
 use super::{
-    AppError, RunMode, listening,
+    AppError, RunMode, listening, log_files,
     part_settings::{acme, acme_folder, certificate},
     playing::{self, LiveSource},
-    restart,
 };
 use crate::{
     config::{Config, LogEngine},
@@ -146,7 +145,7 @@ fn folders(config: &Config) -> Vec<(&'static str, PathBuf, bool)> {
         folders.push(("server.db", parent.to_owned(), false));
     }
     if config.log.engine == LogEngine::Files {
-        folders.push(("log.folder", restart::folder(config), true));
+        folders.push(("log.folder", log_files::folder(config), true));
     }
     if config.acme.names().next().is_some() {
         folders.push(("acme.folder", acme_folder(config), true));

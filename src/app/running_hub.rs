@@ -12,18 +12,21 @@ use tracing::warn;
 
 use super::{
     AppError, StartContext,
-    cluster::{Cluster, JoinedNode, RunningNode},
     exports::{self, FeedConsumers, HistoryFeed, SnapshotTiming, SnapshotWriter},
+    log_files, milliseconds,
     part_settings::{micros, push_deadlines, quarantine_limits, settings},
     playing::{self, LiveSource, OpenRecording, Sources},
-    restart::{self, HubStart, OpenedLog},
     sockets::Sockets,
     stopping::{RunningPart, StopDeadline},
     stores::Stores,
 };
-use crate::config::Config;
+use crate::config::{Config, LogEngine};
 use accounts::limits::Limits;
 use base::supervisor::{self, Lifetime};
+use cluster::{
+    NodeHealth, NodeParts, RunningNode,
+    node::{self, JoinedNode},
+};
 use history::archive::{self, Archive, Inbox};
 use hub::{
     Hub,
@@ -32,6 +35,7 @@ use hub::{
     log_state::LogState,
     pipeline::{self, EndedLog, HubHandle, Request, Running, WriterParts},
     quarantine::Quarantine,
+    restart::{self, HubStart, OpenedLog},
     sources::states::{StateHistory, StateStore},
     trace::Tracer,
 };
@@ -58,6 +62,8 @@ pub(super) struct HubServices {
     pub handle: HubHandle,
     pub fanout: Fanout,
     pub log_state: LogState,
+    /// Of a node of a cluster.
+    pub health: NodeHealth,
     /// In a cluster, the node's copy of the log.
     pub records: Arc<dyn RecordSource>,
     /// `None` if no films are kept.
@@ -96,7 +102,7 @@ impl StartedHub {
         if leads {
             stores.history.signals.end_all_but(&startup.hub().active_signals());
         }
-        let films = restart::films(config, &startup, followed.1.number);
+        let films = log_files::films(config, &startup, followed.1.number);
         let film_list = films.as_ref().map(|films| films.films().clone());
         let sockets = Sockets::start(context, stores, &handle, film_list.clone())?;
         let Sockets { fanout, limits, registry, replays } = sockets;
@@ -138,13 +144,25 @@ impl StartedHub {
         };
         let threads = pipeline::start(startup, parts, followed, feed)?;
         let log_state = threads.state.clone();
+        let (films, health) = (film_list, NodeHealth::default());
         let services =
-            HubServices { handle, fanout, log_state, records, films: film_list, limits, registry };
+            HubServices { handle, fanout, log_state, health, records, films, limits, registry };
         let handle = &services.handle;
         // Without a node, nobody answers requests to a leader: this hub sees all pushes itself.
         let node = joined.zip(requests).map(|(joined, requests)| {
-            let (hub, snapshots) = (services.clone(), snapshots.clone());
-            RunningNode::start(config, joined, &stores.accounts, hub, snapshots, requests)
+            let parts = NodeParts {
+                handle: handle.clone(),
+                fanout: services.fanout.clone(),
+                log_state: services.log_state.clone(),
+                health: services.health.clone(),
+                accounts: stores.accounts.clone(),
+                limits: services.limits.clone(),
+                drain_ms: milliseconds(config.server.drain_ms),
+            };
+            let (local, others) = (services.registry.clone(), services.registry.clone());
+            let local = move || local.accounts_with_many();
+            let others = move |sockets| others.set_at_others(sockets);
+            node::start(joined, parts, snapshots.clone(), requests, local, others)
         });
         let sources = match &node {
             None => Sources::announce(played, live, handle).await?,
@@ -176,7 +194,7 @@ impl StartedHub {
         timeout(PAST_WITHIN, archive.complete()).await.ok();
         if let Some(node) = &mut self.node {
             // If the stream does not answer, clients get `stale` frames.
-            timeout(CATCH_UP_WITHIN, node.caught_up()).await.ok();
+            timeout(CATCH_UP_WITHIN, &mut node.caught_up).await.ok();
         }
     }
 }
@@ -191,7 +209,7 @@ async fn open_log(
         ids: &stores.ids,
         settings: settings(config),
         signals: config.signals.settings(),
-        database: restart::database_name(&stores.accounts).await?,
+        database: log_files::database_name(&stores.accounts).await?,
         // A new run of the demo is of other matches.
         restores: stores.demo.as_ref().is_none_or(|run| run.is_resumed),
     };
@@ -203,14 +221,14 @@ async fn open_log(
         hub.remember_signals(&stores.history.signals.find(|_| true));
         hub
     };
-    let (database, fence) = (stores.accounts.database(), stores.fence.clone());
-    match Cluster::connect(config, fence, database).await? {
-        None => Ok((restart::open(config, &start, fresh)?, None)),
-        Some(cluster) => {
-            let (opened, joined) = cluster.join(config, &start, fresh).await?;
-            Ok((opened, Some(joined)))
-        }
+    let files = log_files::settings(config);
+    if config.cluster.is_enabled() {
+        let (database, fence) = (stores.accounts.database(), stores.fence.clone());
+        let joined = node::join(&config.cluster, fence, database, &files, &start, fresh).await?;
+        return Ok((joined.0, Some(joined.1)));
     }
+    let files = (config.log.engine == LogEngine::Files).then_some(&files);
+    Ok((restart::open(files, &start, fresh)?, None))
 }
 
 fn snapshot_timing(config: &Config) -> SnapshotTiming {

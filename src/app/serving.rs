@@ -11,9 +11,7 @@ use tokio::{
 use tracing::info;
 
 use super::{
-    AppError, StartContext,
-    cluster::RunningNode,
-    customers,
+    AppError, StartContext, customers,
     listening::Listener,
     milliseconds,
     part_settings::{connection_limits, proxies, socket_options},
@@ -58,8 +56,9 @@ pub(super) fn parts(
         proxies: proxies(config),
         fanout: hub.fanout.clone(),
         hub_handle: hub.handle.clone(),
-        cluster: started.node.as_ref().map(RunningNode::view),
+        cluster: started.node.as_ref().map(|node| node.view.clone()),
         log_state: hub.log_state.clone(),
+        health: hub.health.clone(),
         registry: hub.registry.clone(),
         meter: meter.clone(),
         metrics: metrics.clone(),
@@ -164,22 +163,7 @@ fn flatten(served: Result<Served, JoinError>) -> Served {
 /// Closes all sockets and waits until they are gone, up to the configured time.
 async fn drain(fanout: &Fanout, drain_ms: u64) {
     fanout.drain(Drain::AtOnce { window_ms: milliseconds(drain_ms) });
-    wait_for_sockets(fanout, Duration::from_millis(drain_ms)).await;
+    fanout.wait_until_empty(Duration::from_millis(drain_ms)).await;
     let fanout = fanout.clone();
     tokio::task::spawn_blocking(move || fanout.stop()).await.ok();
-}
-
-/// Waits until all sockets are gone, up to this time.
-pub(super) async fn wait_for_sockets(fanout: &Fanout, patience: Duration) {
-    let deadline = tokio::time::sleep(patience);
-    let mut look = tokio::time::interval(Duration::from_millis(20));
-    let gone = async {
-        while fanout.sockets() > 0 {
-            look.tick().await;
-        }
-    };
-    tokio::select! {
-        () = gone => {}
-        () = deadline => info!(sockets = fanout.sockets(), "sockets were dropped at the deadline"),
-    }
 }

@@ -12,11 +12,18 @@ use tracing::warn;
 use super::milliseconds;
 use crate::config::ServerConfig;
 use base::supervisor;
+use cluster::RunningNode;
 
 /// A part of the hub that runs.
 pub(super) trait RunningPart {
     /// Ends the part. Steps that take longer than the deadline are given up.
     async fn stop(self, deadline: StopDeadline);
+}
+
+impl RunningPart for RunningNode {
+    async fn stop(self, deadline: StopDeadline) {
+        deadline.step("cluster", Self::stop(self, deadline.patience())).await;
+    }
 }
 
 /// A part that is not configured.

@@ -26,7 +26,7 @@ use log::{
 use record::ids::PublicIds;
 
 use crate::{
-    app::restart,
+    app::log_files,
     cli::log::{LogCommand, LogExportArgs},
     config::Config,
 };
@@ -67,7 +67,7 @@ pub fn run(
     config: &Config,
     out: &mut impl Write,
 ) -> Result<(), LogCommandError> {
-    let folder = restart::folder(config);
+    let folder = log_files::folder(config);
     match command {
         LogCommand::Status(_) => status(&folder, out),
         LogCommand::Verify(_) => verify(config, &folder, out),
@@ -231,7 +231,7 @@ fn oldest_state(
 }
 
 fn snapshots(config: &Config) -> Result<SnapshotStore, LogCommandError> {
-    SnapshotStore::open(&restart::log_settings(config)).map_err(LogCommandError::Log)
+    SnapshotStore::open(&log_files::settings(config)).map_err(LogCommandError::Log)
 }
 
 /// The hub of the snapshot after this record.

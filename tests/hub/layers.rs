@@ -19,17 +19,18 @@ const LAYERS: [(&str, &[&str]); 17] = [
     ("simulator", &["facts"]),
     ("record", &["base", "database", "facts"]),
     ("log", &["base", "fanout"]),
-    ("cluster", &["base", "log"]),
     ("hub", &["base", "database", "facts", "fanout", "ingest", "log", "record"]),
     ("history", &["base", "database", "facts", "record"]),
     ("accounts", &["base", "database"]),
+    // The node feeds the hub, fences the archive, and shares the limits of accounts.
+    ("cluster", &["accounts", "base", "database", "fanout", "hub", "log"]),
     ("mcp", &["accounts", "base", "facts", "fanout", "history", "hub", "log", "record"]),
     ("webhooks", &["base", "database", "fanout", "log"]),
     (
         "web",
         &[
-            "accounts", "base", "database", "facts", "fanout", "history", "hub", "log", "mcp",
-            "record", "webhooks",
+            "accounts", "base", "cluster", "database", "facts", "fanout", "history", "hub", "log",
+            "mcp", "record", "webhooks",
         ],
     ),
     ("schema", &["accounts", "facts", "fanout", "hub", "record"]),

@@ -1,9 +1,10 @@
-//! What the nodes of a cluster share over NATS.
+//! The nodes of a cluster, and what they share over NATS.
 //!
 //! **In:** messages of the leader, made of encoded records; what a node says about itself, and how
 //! many sockets accounts have there; snapshots as bytes.
 //! **Out:** the same messages at every node, in one order and without a gap; who leads and how far all nodes are;
-//! snapshots of other nodes. **Must not know** the hub, matches, connections of clients, HTTP, SQL, or what records mean.
+//! snapshots of other nodes; a hub that leads or follows. **Must not know** matches, connections of clients, HTTP, SQL,
+//! or what records mean. Only [`node`] knows the hub.
 //!
 //! The log of the cluster is one JetStream stream. [`Stream::append`] names the sequence that the writer has seen last, and
 //! the server refuses a message if another one follows it. So there is no lock apart from the log: a node that was
@@ -11,8 +12,8 @@
 //!
 //! # Modules, in reading order
 //!
-//! - [`config`]: `[cluster]`, the settings. Without the feature `nats` there is nothing else, so that a program without
-//!   clusters can read and refuse them.
+//! - [`config`]: `[cluster]`, the settings. Without the feature `nats` there is little else, and no [`node`] ever runs: a program without
+//!   clusters can read and refuse the settings.
 //! - [`message`]: the messages of the log, as bytes.
 //! - `connection`: the connection to NATS, and when it is interrupted.
 //! - [`stream`]: the log: create, append, read, find, follow.
@@ -21,6 +22,9 @@
 //! - [`sockets`]: how many sockets accounts have at each node.
 //! - [`limits`]: what was used of limits at each node.
 //! - [`peer`]: requests between nodes, and the download of snapshots.
+//! - `status`: what a node shows of the cluster and of itself.
+//! - `running`: a node as its program sees it, until it stops.
+//! - [`node`]: joins the cluster, and follows or leads.
 //!
 //! # Subjects of a cluster `C`
 //!
@@ -59,16 +63,19 @@ mod connection;
 pub mod limits;
 #[cfg(feature = "nats")]
 pub mod message;
+#[cfg_attr(not(feature = "nats"), path = "no_node.rs")]
+pub mod node;
 #[cfg(feature = "nats")]
 pub mod node_log;
 #[cfg(feature = "nats")]
 pub mod peer;
+mod running;
 #[cfg(feature = "nats")]
 pub mod sockets;
+mod status;
 #[cfg(feature = "nats")]
 pub mod stream;
 
-pub use self::config::{ClusterConfig, ClusterConfigError, Role};
 #[cfg(feature = "nats")]
 pub use self::{
     beat::{Beat, BeatSender, Beats, CLOCK_UNFIT_US, Heard},
@@ -79,4 +86,9 @@ pub use self::{
         AppendError, EndReader, Followed, Following, Stored, Stream, StreamEnd, StreamError,
         StreamState, Unavailable,
     },
+};
+pub use self::{
+    config::{ClusterConfig, ClusterConfigError, Role},
+    running::{NodeOrder, NodeParts, RunningNode},
+    status::{ClusterNode, ClusterState, NodeHealth, NodeState, Unready, ViewCluster},
 };

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use accounts::limits::LimitUse;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use tokio::time::{MissedTickBehavior, interval};
@@ -18,9 +19,6 @@ const USES_MAX: usize = 8_000;
 /// Bytes of a use in a report.
 const USE_BYTES: usize = 1 + 8 + 4;
 
-/// A use of a limit: the number of the limit, whose use it is, and how much was used.
-pub type LimitUse = (u8, u64, u32);
-
 /// Tells other nodes what was used at this one since `here` was last called, and `elsewhere` what was used at another
 /// one, until it is dropped.
 ///
@@ -31,7 +29,7 @@ pub async fn exchange(
     stream: &Stream,
     node: &str,
     here: impl Fn() -> Vec<LimitUse>,
-    elsewhere: impl Fn(Vec<LimitUse>),
+    elsewhere: impl Fn(&[LimitUse]),
 ) -> Result<(), StreamError> {
     let client = &stream.connection().client;
     let prefix = format!("mw.{}.limits", stream.config().name);
@@ -47,7 +45,7 @@ pub async fn exchange(
                 if report.subject.rsplit('.').next() != Some(node)
                     && let Some(uses) = decode(&report.payload)
                 {
-                    elsewhere(uses);
+                    elsewhere(&uses);
                 }
             }
             _ = ticks.tick() => {
@@ -64,10 +62,10 @@ pub async fn exchange(
 
 fn encode(mut uses: Vec<LimitUse>) -> Bytes {
     if uses.len() > USES_MAX {
-        uses.sort_unstable_by_key(|&(_, _, amount)| std::cmp::Reverse(amount));
+        uses.sort_unstable_by_key(|used| std::cmp::Reverse(used.amount));
         uses.truncate(USES_MAX);
     }
-    let bytes = uses.into_iter().flat_map(|(limit, whose, amount)| {
+    let bytes = uses.into_iter().flat_map(|LimitUse { limit, whose, amount }| {
         let (whose, amount) = (whose.to_be_bytes(), amount.to_be_bytes());
         [limit].into_iter().chain(whose).chain(amount)
     });
@@ -83,7 +81,8 @@ fn decode(report: &Bytes) -> Option<Vec<LimitUse>> {
     let read = |bytes: &[u8; USE_BYTES]| {
         let (limit, rest) = bytes.split_first()?;
         let (whose, amount) = rest.split_first_chunk::<8>()?;
-        Some((*limit, u64::from_be_bytes(*whose), u32::from_be_bytes(amount.try_into().ok()?)))
+        let amount = u32::from_be_bytes(amount.try_into().ok()?);
+        Some(LimitUse { limit: *limit, whose: u64::from_be_bytes(*whose), amount })
     };
     uses.iter().map(read).collect()
 }
@@ -94,16 +93,15 @@ mod tests {
 
     #[test]
     fn report_has_the_greatest_uses() {
-        assert_eq!(
-            decode(&encode(vec![(1, 7, 3), (9, u64::MAX, 1)])),
-            Some(vec![(1, 7, 3), (9, u64::MAX, 1)])
-        );
+        let used = |limit, whose, amount| LimitUse { limit, whose, amount };
+        let uses = vec![used(1, 7, 3), used(9, u64::MAX, 1)];
+        assert_eq!(decode(&encode(uses.clone())), Some(uses));
         assert_eq!(decode(&Bytes::from_static(b"no report")), None);
-        let told = decode(&encode((0..9_000).map(|it| (1, it.into(), it)).collect()));
+        let told = decode(&encode((0..9_000).map(|it| used(1, it.into(), it)).collect()));
         let told = told.expect("a report");
         assert_eq!(
             (told.len(), told[0], told[7_999]),
-            (8_000, (1, 8_999, 8_999), (1, 1_000, 1_000))
+            (8_000, used(1, 8_999, 8_999), used(1, 1_000, 1_000))
         );
         assert_eq!(decode(&Bytes::from(vec![0; USE_BYTES * 8_001])), None);
     }

@@ -9,7 +9,8 @@
 //! and then answers requests (at most 64). The committer (`commit`) appends turns to the log, then publishes
 //! them, then sends the answers, so an answer comes after every change that it contains, and nothing is shown
 //! that is not in the log. The follower ([`follower`]) applies the inputs of the log to a hub of its own, for the
-//! history and for snapshots. [`recovery`] restores a hub from a snapshot and the records after it.
+//! history and for snapshots. [`restart`] opens the log at a start, and [`recovery`] restores a hub from a snapshot and
+//! the records after it.
 //!
 //! # Identity
 //!
@@ -121,6 +122,7 @@ pub mod pipeline;
 pub mod push;
 pub mod quarantine;
 pub mod recovery;
+pub mod restart;
 pub mod signals;
 pub mod sources;
 pub mod tails;

@@ -1,10 +1,7 @@
 //! The state of the log, as other parts see it.
 
 use std::{
-    sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -26,10 +23,6 @@ struct Refusal {
 #[derive(Debug, Default)]
 struct SharedState {
     refusal: Mutex<Option<Refusal>>,
-    is_behind: AtomicBool,
-    is_drained: AtomicBool,
-    is_isolated: AtomicBool,
-    is_alone: AtomicBool,
     is_abandoned: Mutex<bool>,
     abandoned: Condvar,
 }
@@ -45,47 +38,6 @@ impl LogState {
     #[must_use]
     pub fn refusal(&self) -> Option<String> {
         self.lock_refusal().as_ref().map(|refusal| refusal.why.clone())
-    }
-
-    /// Whether this node of a cluster has heard nothing of the log for a while, so that what it shows may be old.
-    #[must_use]
-    pub fn is_behind(&self) -> bool {
-        self.shared.is_behind.load(Ordering::Relaxed)
-    }
-
-    pub fn set_behind(&self, is_behind: bool) {
-        self.shared.is_behind.store(is_behind, Ordering::Relaxed);
-    }
-
-    /// Whether an operator has taken this node of a cluster out of service: it is not ready.
-    #[must_use]
-    pub fn is_drained(&self) -> bool {
-        self.shared.is_drained.load(Ordering::Relaxed)
-    }
-
-    pub fn set_drained(&self, is_drained: bool) {
-        self.shared.is_drained.store(is_drained, Ordering::Relaxed);
-    }
-
-    /// Whether this node of a cluster has sent its clients to others, because it is cut off: it is not ready.
-    #[must_use]
-    pub fn is_isolated(&self) -> bool {
-        self.shared.is_isolated.load(Ordering::Relaxed)
-    }
-
-    pub fn set_isolated(&self, is_isolated: bool) {
-        self.shared.is_isolated.store(is_isolated, Ordering::Relaxed);
-    }
-
-    /// Whether this node of a cluster reaches neither the others nor the database, so that it cannot learn of revoked
-    /// keys. It then accepts none, and is not ready.
-    #[must_use]
-    pub fn is_alone(&self) -> bool {
-        self.shared.is_alone.load(Ordering::Relaxed)
-    }
-
-    pub fn set_alone(&self, is_alone: bool) {
-        self.shared.is_alone.store(is_alone, Ordering::Relaxed);
     }
 
     pub fn set_refusal(&self, why: Option<String>) {

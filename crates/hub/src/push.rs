@@ -102,7 +102,7 @@ pub(crate) struct PushOrder {
     newest: HashMap<SourceNumber, Micros>,
     taken: HashMap<SourceNumber, TakenLines>,
     /// Without a cluster each line comes here directly, and none is remembered.
-    is_in_cluster: bool,
+    remembers: bool,
 }
 
 /// The lines of a source that were taken.
@@ -137,7 +137,7 @@ impl PushOrder {
     pub(crate) fn lead(&mut self, since: Micros) {
         self.since = since;
         self.newest.clear();
-        self.is_in_cluster = true;
+        self.remembers = true;
     }
 
     /// Whether a line was taken before.
@@ -155,7 +155,7 @@ impl PushOrder {
         line: Option<Fingerprint>,
         at: Option<Micros>,
     ) {
-        if !self.is_in_cluster {
+        if !self.remembers {
             return;
         }
         let taken = self.taken.entry(source).or_default();
@@ -281,7 +281,7 @@ impl PushSources {
             interpreter: if all_matches { interpreter.of_all_matches() } else { interpreter },
             line_bytes_max: self.settings.line_bytes_max,
             // Another node of a cluster may have taken one in between.
-            is_repeated: !self.hub_handle.is_in_cluster()
+            is_repeated: !self.hub_handle.has_peers()
                 && source.last_body == Some(Fingerprint::of_body(body)),
             received: now(),
             deadline_us,

@@ -2,6 +2,7 @@ use std::fs;
 
 use super::*;
 use base::config::SecretError;
+use hub::restart::RestartError;
 
 const NOW: i64 = 1_788_280_000;
 
@@ -82,7 +83,7 @@ fn only_what_the_operator_must_mend_ends_with_the_code_that_stops_restarts() {
         (AppError::NatsLogin(SecretError::NotSet { name: "A".to_owned() }), 2),
         (AppError::Listen { address, source: io::ErrorKind::AddrInUse.into() }, 1),
         (AppError::Listen { address, source: io::ErrorKind::PermissionDenied.into() }, 2),
-        (AppError::Snapshot(missing()), 1),
+        (AppError::Restart(RestartError::Snapshot(missing())), 1),
         (folder, 1),
     ] {
         assert_eq!(error.exit_code(), code, "{error}");

@@ -3,6 +3,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
+use accounts::limits::LimitUse;
 use cluster::{Stream, limits};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
@@ -19,19 +20,20 @@ fn node_hears_what_was_used_at_another_one() {
         let (heard, mut hears) = mpsc::channel(1);
         // A report is not repeated: the other node may not be subscribed yet.
         let used = AtomicU64::new(0);
-        let here = || vec![(3, used.fetch_add(1, Ordering::Relaxed), 9)];
+        let whose = || used.fetch_add(1, Ordering::Relaxed);
+        let here = || vec![LimitUse { limit: 3, whose: whose(), amount: 9 }];
         let echoes = Mutex::new(0);
         let one = limits::exchange(&stream, "a", here, |_| *echoes.lock().expect("no panic") += 1);
         let other = limits::exchange(&stream, "b", Vec::new, |uses| {
             // One is enough.
-            heard.try_send(uses).ok();
+            heard.try_send(uses.to_vec()).ok();
         });
         let uses = tokio::select! {
             ended = one => panic!("it ends: {ended:?}"),
             ended = other => panic!("it ends: {ended:?}"),
             uses = hears.recv() => uses.expect("it is open"),
         };
-        let [(3, whose, 9)] = uses[..] else { panic!("{uses:?}") };
+        let [LimitUse { limit: 3, whose, amount: 9 }] = uses[..] else { panic!("{uses:?}") };
         assert!(whose < used.load(Ordering::Relaxed));
         assert_eq!(*echoes.lock().expect("no panic"), 0, "a node does not hear itself");
     });

@@ -23,7 +23,7 @@ use log::EncodedRecords;
 use metrics::counter;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::waiting::ReaderNumber;
+use super::waiting::{LeaderLink, ReaderNumber};
 use crate::{
     catch_up::ChannelImage,
     clock::{self, now},
@@ -130,12 +130,12 @@ pub enum Request {
     Stop,
 }
 
-/// What a node of a cluster is told by its log, in order.
+/// What drives a hub that shares its log with others, in order.
 #[derive(Debug)]
-pub enum ClusterInput {
+pub enum DriverInput {
     /// Records that the leader has committed.
     Records(EncodedRecords),
-    /// This node leads from now on: it applies inputs of its own, with these settings. Answered when it does.
+    /// This hub leads from now on: it applies inputs of its own, with these settings. Answered when it does.
     Lead { settings: HubSettings, signals: SignalSettings, reply: oneshot::Sender<()> },
     /// It no longer leads. Answered when all that it has applied is in the log.
     Yield(oneshot::Sender<()>),
@@ -151,11 +151,11 @@ pub struct HubHandle {
     pub requests: mpsc::Sender<Request>,
     /// Notices changes of single channels.
     pub watches: ChannelWatches,
-    /// For a node of a cluster: what its log tells.
-    pub cluster: mpsc::Sender<ClusterInput>,
+    /// Makes the hub lead, or follow another one.
+    pub driver: mpsc::Sender<DriverInput>,
     /// What this hub asks of the leader's.
     pub(crate) leader: mpsc::Sender<LeaderRequest>,
-    /// The last reader that began to wait for what the log of a cluster has.
+    /// The last reader that began to wait for what the shared log has.
     pub waiting_readers: watch::Receiver<ReaderNumber>,
     leadership: Arc<Leadership>,
 }
@@ -272,9 +272,8 @@ pub struct HubReceivers {
     pub(super) inputs: mpsc::Receiver<Input>,
     pub(super) requests: mpsc::Receiver<Request>,
     pub(super) watches: ChannelWatches,
-    pub(super) cluster: mpsc::Receiver<ClusterInput>,
-    pub(super) leader: mpsc::Sender<LeaderRequest>,
-    pub(super) waiting_readers: watch::Sender<ReaderNumber>,
+    pub(super) driver: mpsc::Receiver<DriverInput>,
+    pub(super) link: LeaderLink,
     pub(super) leadership: Arc<Leadership>,
     leader_requests: Option<mpsc::Receiver<LeaderRequest>>,
 }
@@ -282,11 +281,11 @@ pub struct HubReceivers {
 /// Requests to the leader's hub that may wait for the node. Beyond it a push waits.
 const LEADER_REQUESTS_MAX: usize = 64;
 
-/// Inputs of a cluster that may wait for the writer. Beyond it the log is read no further.
-const CLUSTER_INPUTS_MAX: usize = 16;
+/// Inputs of its driver that may wait for the writer. Beyond it the log is read no further.
+const DRIVER_INPUTS_MAX: usize = 16;
 
 impl HubHandle {
-    /// Whether this hub applies inputs of its own sources. Always, except on nodes of a cluster that follow.
+    /// Whether this hub applies inputs of its own sources. Always, unless it follows another one.
     #[must_use]
     pub fn leads(&self) -> bool {
         self.leadership.leads.load(Ordering::Acquire)
@@ -299,8 +298,8 @@ impl HubHandle {
         self.leadership.led_last.load(Ordering::Acquire)
     }
 
-    /// Whether other nodes take pushes too.
-    pub fn is_in_cluster(&self) -> bool {
+    /// Whether other hubs take pushes too.
+    pub fn has_peers(&self) -> bool {
         !self.leader.is_closed()
     }
 
@@ -406,27 +405,26 @@ pub fn channel(
     let inputs = InputSender { queue, ids };
     let (requests, request_queue) = mpsc::channel(requests_max);
     let watches = ChannelWatches::default();
-    let (cluster, cluster_queue) = mpsc::channel(CLUSTER_INPUTS_MAX);
+    let (driver, driver_queue) = mpsc::channel(DRIVER_INPUTS_MAX);
     let (leader, leader_requests) = mpsc::channel(LEADER_REQUESTS_MAX);
-    let (waiting, waiting_readers) = watch::channel(0);
+    let (last, waiting_readers) = watch::channel(0);
     let leadership = Arc::new(Leadership::new());
     let receivers = HubReceivers {
         inputs: input_queue,
         requests: request_queue,
         watches: watches.clone(),
-        cluster: cluster_queue,
-        leader: leader.clone(),
-        waiting_readers: waiting,
+        driver: driver_queue,
+        link: LeaderLink { requests: leader.clone(), last },
         leadership: Arc::clone(&leadership),
         leader_requests: Some(leader_requests),
     };
     let handle =
-        HubHandle { inputs, requests, watches, cluster, leader, waiting_readers, leadership };
+        HubHandle { inputs, requests, watches, driver, leader, waiting_readers, leadership };
     (handle, receivers)
 }
 
 impl HubReceivers {
-    /// What the hub asks of the leader's, for the node of a cluster. Once.
+    /// What the hub asks of the leader's. Once.
     pub fn take_leader_requests(&mut self) -> Option<mpsc::Receiver<LeaderRequest>> {
         self.leader_requests.take()
     }

@@ -8,8 +8,8 @@
 //! applies the inputs of the log again, for the history and for snapshots.
 //!
 //! [`HubHandle`] sends inputs and requests to the writer. [`Startup`] applies the inputs of the start, and
-//! [`start`] then starts the threads. The event loop is `Writer::run`. On a node of a cluster that follows, `WaitingReaders`
-//! has the readers that wait for what this node does not have yet.
+//! [`start`] then starts the threads. The event loop is `Writer::run`. Its `Driver` says whether it applies inputs of
+//! its own or follows another hub, whose records `WaitingReaders` may have to wait for.
 
 mod clock_steps;
 mod delays;
@@ -22,8 +22,8 @@ mod writer;
 
 pub use self::{
     handle::{
-        ClusterInput, HubHandle, HubReceivers, HubStopped, Input, InputPermit, InputSender,
-        Request, channel,
+        DriverInput, HubHandle, HubReceivers, HubStopped, Input, InputPermit, InputSender, Request,
+        channel,
     },
     startup::Startup,
     threads::{EndedLog, Running, WriterParts, start},

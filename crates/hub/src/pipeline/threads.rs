@@ -9,7 +9,7 @@ use fanout::Fanout;
 use log::{Log, LogPosition};
 use record::Withdrawals;
 
-use super::{HubReceivers, Startup, waiting::WaitingReaders, writer::Writer};
+use super::{HubReceivers, Startup, writer::Writer};
 use crate::{
     clock::now,
     commit::{Committer, FollowerQueue, WRITER_OUTPUTS_MAX},
@@ -44,7 +44,7 @@ pub struct WriterParts {
     /// Whether the log keeps so little that the follower must be waited for.
     pub follower_is_awaited: bool,
     /// Whether it applies inputs of its own from the start. If not, it waits for
-    /// [`ClusterInput::Lead`](super::ClusterInput::Lead).
+    /// [`DriverInput::Lead`](super::DriverInput::Lead).
     pub leads: bool,
 }
 
@@ -118,11 +118,9 @@ pub fn start<C: LogConsumer + 'static>(
     let committer =
         supervisor::thread("log", Lifetime::UntilStop, move || EndedLog(committer.run(&waiting)))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
-    let waiting = WaitingReaders::new(receivers.leader.clone(), receivers.waiting_readers.clone());
-    let told = (parts.decisions, parts.states);
+    let (told, link) = ((parts.decisions, parts.states), receivers.link.clone());
     let (quarantine, deadlines) = (parts.quarantine, parts.push_deadlines);
-    let mut writer =
-        Writer::new(builder, quarantine, told, deadlines, outputs, parts.leads, waiting)?;
+    let mut writer = Writer::new(builder, quarantine, told, deadlines, outputs, parts.leads, link)?;
     writer.trace_with(parts.tracer);
     let writer = supervisor::thread("writer", Lifetime::UntilStop, move || {
         runtime.block_on(writer.run(receivers));

@@ -2,10 +2,8 @@
 //! node, and for channels of the older sockets, which only the leader opens.
 //!
 //! What another node has shown is in the log of the cluster. So a reader that lacks something waits until this node has
-//! applied all that the log had after the reader came ([`ClusterInput::CaughtUp`](super::ClusterInput::CaughtUp)). What
+//! applied all that the log had after the reader came ([`DriverInput::CaughtUp`](super::DriverInput::CaughtUp)). What
 //! is still missing then does not exist. No clock decides this: those of nodes differ.
-
-use std::collections::VecDeque;
 
 use fanout::{
     Micros,
@@ -65,16 +63,20 @@ impl Reader {
 /// Counts the readers that have waited, in the order in which they came.
 pub type ReaderNumber = u64;
 
+/// What leads from a hub that follows to the one that leads.
+#[derive(Debug, Clone)]
+pub(super) struct LeaderLink {
+    pub(super) requests: mpsc::Sender<LeaderRequest>,
+    /// The last reader that began to wait. Who feeds the hub learns of it.
+    pub(super) last: watch::Sender<ReaderNumber>,
+}
+
 /// The waiting readers, and the requests to the leader on their behalf.
 pub(super) struct WaitingReaders {
     waiting: Vec<WaitingRequest>,
-    /// Those whose wait is over, in the order in which they came.
-    due: VecDeque<(HostRequest, Reader)>,
-    /// The last reader that came. The node learns of it.
-    last: watch::Sender<ReaderNumber>,
+    link: LeaderLink,
     /// What the log had when the readers up to this one came is here.
     included: ReaderNumber,
-    leader: mpsc::Sender<LeaderRequest>,
     /// When records of the leader were applied last, or when the leader made them if that is earlier: while this node
     /// catches up, they do not show what the leader has now.
     followed_at: Micros,
@@ -93,20 +95,9 @@ struct WaitingRequest {
 }
 
 impl WaitingReaders {
-    pub(super) fn new(
-        leader: mpsc::Sender<LeaderRequest>,
-        last: watch::Sender<ReaderNumber>,
-    ) -> Self {
-        Self {
-            waiting: Vec::new(),
-            due: VecDeque::new(),
-            last,
-            included: 0,
-            leader,
-            followed_at: 0,
-            asked_at: 0,
-            kept_at: 0,
-        }
+    pub(super) fn new(link: LeaderLink) -> Self {
+        let (waiting, included) = (Vec::new(), 0);
+        Self { waiting, link, included, followed_at: 0, asked_at: 0, kept_at: 0 }
     }
 
     /// This node has all that the log had after the readers up to this one came.
@@ -147,16 +138,15 @@ impl WaitingReaders {
         if let Some(closed) = closed {
             self.ask_leader(&[closed]);
         }
-        let number = *self.last.borrow() + 1;
+        let number = self.number();
         self.waiting.push(WaitingRequest { number, since: now, request, reader });
-        self.last.send_replace(number);
         None
     }
 
-    /// Counts a reader that waits elsewhere.
+    /// Counts a reader that waits, here or elsewhere.
     pub(super) fn number(&self) -> ReaderNumber {
-        self.last.send_modify(|last| *last += 1);
-        *self.last.borrow()
+        self.link.last.send_modify(|last| *last += 1);
+        *self.link.last.borrow()
     }
 
     /// What the log had when the readers up to this one came is here.
@@ -164,9 +154,9 @@ impl WaitingReaders {
         self.included
     }
 
-    /// Moves requests to the queue of those to answer: if this node has what the log had when they came, if the leader did
-    /// not open their channel in time, or if this node leads.
-    pub(super) fn end_waits(&mut self, hub: &Hub, now: Micros, leads: bool) {
+    /// Takes the requests to answer, in the order in which they came: if this node has what the log had when they came, or
+    /// if the leader did not open their channel in time.
+    pub(super) fn end_waits(&mut self, hub: &Hub, now: Micros) -> Vec<(HostRequest, Reader)> {
         let asks = now - self.asked_at >= ASK_EVERY_US;
         let mut uses = Vec::new();
         let (followed_at, included) = (self.followed_at, self.included);
@@ -177,26 +167,23 @@ impl WaitingReaders {
                     Some(_) => followed_at < *since + LEADER_WITHIN_US,
                     None => *number > included,
                 };
-                let waits = waits && now < *since + WAIT_MAX_US && !leads;
+                let waits = waits && now < *since + WAIT_MAX_US;
                 if waits {
                     uses.extend(closed.filter(|_| asks && now - *since >= ASK_EVERY_US));
                 }
                 !waits
             });
-        self.due.extend(ended.map(|waiting| (waiting.request, waiting.reader)));
+        let ended = ended.map(|waiting| (waiting.request, waiting.reader)).collect();
         if !uses.is_empty() {
             self.asked_at = now;
             self.ask_leader(&uses);
         }
+        ended
     }
 
-    /// The next one whose wait is over.
-    pub(super) fn pop_due(&mut self) -> Option<(HostRequest, Reader)> {
-        self.due.pop_front()
-    }
-
-    pub(super) fn has_due(&self) -> bool {
-        !self.due.is_empty()
+    /// All requests that wait, in the order in which they came: this hub leads now.
+    pub(super) fn into_requests(self) -> Vec<(HostRequest, Reader)> {
+        self.waiting.into_iter().map(|waiting| (waiting.request, waiting.reader)).collect()
     }
 
     fn ask_leader(&self, uses: &[LegacyUse]) {
@@ -205,7 +192,7 @@ impl WaitingReaders {
             let (reply, _) = oneshot::channel();
             let request = LeaderRequest { request: Forwarded::Legacy(uses.to_vec()), reply };
             // If there is no room, the readers are asked again when they come back.
-            self.leader.try_send(request).ok();
+            self.link.requests.try_send(request).ok();
         }
     }
 }
@@ -290,8 +277,9 @@ mod tests {
     impl Readers {
         fn new() -> Self {
             let (sender, last) = watch::channel(0);
-            let (asked, leader) = mpsc::channel(1);
-            Self { waiting: WaitingReaders::new(asked, sender), last, leader }
+            let (requests, leader) = mpsc::channel(1);
+            let waiting = WaitingReaders::new(LeaderLink { requests, last: sender });
+            Self { waiting, last, leader }
         }
 
         /// Whether a request of a reader must wait.
@@ -302,12 +290,7 @@ mod tests {
 
         /// How many wait no longer, a moment before they would be answered in any case.
         fn due(&mut self, hub: &Hub) -> usize {
-            self.due_at(hub, NOW + WAIT_MAX_US - 1, false)
-        }
-
-        fn due_at(&mut self, hub: &Hub, now: Micros, leads: bool) -> usize {
-            self.waiting.end_waits(hub, now, leads);
-            std::iter::from_fn(|| self.waiting.pop_due()).count()
+            self.waiting.end_waits(hub, NOW + WAIT_MAX_US - 1).len()
         }
     }
 
@@ -423,9 +406,9 @@ mod tests {
     fn readers_are_answered_when_the_node_leads_or_the_log_is_away_for_long() {
         let (hub, mut readers) = (hub(), Readers::new());
         assert!(readers.waits(&hub, follow_all("football/1")));
-        assert_eq!(readers.due_at(&hub, NOW, true), 1, "it leads");
-        assert!(readers.waits(&hub, follow_all("football/1")));
         assert_eq!(readers.due(&hub), 0);
-        assert_eq!(readers.due_at(&hub, NOW + WAIT_MAX_US, false), 1);
+        assert_eq!(readers.waiting.end_waits(&hub, NOW + WAIT_MAX_US).len(), 1);
+        assert!(readers.waits(&hub, follow_all("football/1")));
+        assert_eq!(readers.waiting.into_requests().len(), 1, "it leads");
     }
 }

@@ -3,10 +3,12 @@
 //! Each turn takes the inputs that are ready, applies them, and hands them over with their changes. Then it
 //! answers the requests that are ready. The limits of both keep a turn short.
 
+mod driver;
 mod pushing;
 mod telling;
 
 use std::{
+    collections::VecDeque,
     io, iter, mem,
     sync::{Arc, mpsc::SyncSender},
     time::Duration,
@@ -23,16 +25,13 @@ use log::{EncodedRecords, codec::Decoder};
 use metrics::{counter, gauge};
 use tokio::time::MissedTickBehavior;
 
-use self::{
-    pushing::{Pushers, pushers},
-    telling::source_metrics,
-};
+use self::{driver::Driver, pushing::pushers, telling::source_metrics};
 use super::{
-    ClusterInput, HubReceivers, Input, Request,
+    DriverInput, HubReceivers, Input, Request,
     clock_steps::ClockSteps,
     delays::FeedDelays,
     documents::{DocumentReaders, DocumentRequest, PendingImage},
-    waiting::{Reader, WaitingReaders},
+    waiting::{LeaderLink, Reader, WaitingReaders},
 };
 use crate::{
     clock::now,
@@ -75,7 +74,7 @@ const QUESTION_TIME_PER_TURN: Duration = Duration::from_millis(1);
 /// last change before a pause.
 const TICK_EVERY: Duration = Duration::from_millis(100);
 
-/// Decisions of identity that a node keeps while another one leads: those that the leader may not have written yet.
+/// Decisions of identity that a hub keeps while another one leads: those that the leader may not have written yet.
 const DECISIONS_KEPT: usize = 4_096;
 
 /// The state of the hub, and everything that the event loop works with.
@@ -85,9 +84,6 @@ pub(super) struct Writer {
     decisions: DecisionWriter,
     states: StateHistory,
     push_deadlines: PushDeadlines,
-    pushers: Pushers,
-    /// When the deadlines of pushing sources are looked at next.
-    duties_due: Micros,
     push_order: PushOrder,
     outputs: SyncSender<WriterOutput>,
     documents: DocumentReaders,
@@ -97,11 +93,12 @@ pub(super) struct Writer {
     tracer: Option<Tracer>,
     /// Those of the current turn.
     traced: Vec<TracedMessage>,
-    /// Whether it applies inputs of its own. If not, it applies those of the leader's records.
-    leads: bool,
+    driver: Driver,
+    /// For the driver that follows.
+    link: LeaderLink,
     decoder: Decoder,
-    /// Readers that wait for the leader of the cluster.
-    waiting: WaitingReaders,
+    /// Readers that do not wait for the leader any more, in the order in which they came.
+    due: VecDeque<(HostRequest, Reader)>,
 }
 
 impl Writer {
@@ -112,26 +109,29 @@ impl Writer {
         push_deadlines: PushDeadlines,
         outputs: SyncSender<WriterOutput>,
         leads: bool,
-        waiting: WaitingReaders,
+        link: LeaderLink,
     ) -> io::Result<Self> {
+        let mut driver = Driver::Following(WaitingReaders::new(link.clone()));
+        if leads {
+            driver.lead(pushers(&builder.hub, push_deadlines));
+        }
         Ok(Self {
-            pushers: pushers(&builder.hub, push_deadlines),
             push_order: PushOrder::default(),
             builder,
             quarantine,
             decisions,
             states,
             push_deadlines,
-            duties_due: 0,
             outputs,
             documents: DocumentReaders::new(thread_time),
             oldest: None,
             delays: FeedDelays::default(),
             tracer: None,
             traced: Vec::new(),
-            leads,
+            driver,
+            link,
             decoder: Decoder::new()?,
-            waiting,
+            due: VecDeque::new(),
         })
     }
 
@@ -141,7 +141,7 @@ impl Writer {
     }
 
     pub(super) async fn run(mut self, receivers: HubReceivers) {
-        let HubReceivers { mut inputs, mut requests, mut cluster, leadership, .. } = receivers;
+        let HubReceivers { mut inputs, mut requests, mut driver, leadership, .. } = receivers;
         let mut tick = tokio::time::interval(TICK_EVERY);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         // Creates `feeds` before any request can reach it.
@@ -150,36 +150,35 @@ impl Writer {
         loop {
             let mut question = None;
             let hub = &self.builder.hub;
-            let late_at = hub.feeds_late_at().filter(|_| self.leads);
+            let late_at = hub.feeds_late_at().filter(|_| self.driver.leads());
             let due = [hub.tiers_due(), late_at, self.documents.due()];
             let due = due.into_iter().flatten().min();
             tokio::select! {
                 Some(request) = requests.recv() => question = Some(request),
                 Some(input) = inputs.recv() => self.input(input),
-                Some(input) = cluster.recv() => {
-                    let follows = matches!(input, ClusterInput::Records(_));
-                    self.cluster_input(input);
-                    leadership.set(self.leads, follows);
+                Some(input) = driver.recv() => {
+                    let follows = matches!(input, DriverInput::Records(_));
+                    self.drive(input);
+                    leadership.set(self.driver.leads(), follows);
                 }
                 _ = tick.tick() => self.tick(),
-                () = std::future::ready(()), if self.waiting.has_due() => {}
+                () = std::future::ready(()), if !self.due.is_empty() => {}
                 () = until(due.unwrap_or_default()), if due.is_some() => {}
             }
             let ready = || inputs.try_recv().ok();
             iter::from_fn(ready).take(INPUTS_PER_TURN).for_each(|input| self.input(input));
-            // A jump of the clock is not silence of a source.
             let by = clock_steps.report();
-            if by > 0 && self.leads {
-                let now = self.time();
-                self.builder.take(HubInput::ClockJumped { by, now });
-            }
-            // A source with inputs waiting here is not silent.
             let now = self.time();
-            if self.leads
-                && inputs.is_empty()
-                && self.builder.hub.feeds_late_at().is_some_and(|late| late <= now)
-            {
-                self.builder.take(HubInput::CheckFeeds { now });
+            if self.driver.leads() {
+                // A jump of the clock is not silence of a source.
+                if by > 0 {
+                    self.builder.take(HubInput::ClockJumped { by, now });
+                }
+                // A source with inputs waiting here is not silent.
+                let late_at = self.builder.hub.feeds_late_at();
+                if inputs.is_empty() && late_at.is_some_and(|late| late <= now) {
+                    self.builder.take(HubInput::CheckFeeds { now });
+                }
             }
             self.flush_tiers();
             self.end_turn();
@@ -190,7 +189,7 @@ impl Writer {
             for _ in 0..QUESTIONS_PER_TURN {
                 let work = if let Some(request) = question.take() {
                     self.request(request)
-                } else if let Some((request, reader)) = self.waiting.pop_due() {
+                } else if let Some((request, reader)) = self.due.pop_front() {
                     Some(self.admit(DocumentRequest::Response { request, reader }))
                 } else if let Ok(request) = requests.try_recv() {
                     self.request(request)
@@ -214,16 +213,20 @@ impl Writer {
     fn tick(&mut self) {
         fault::point();
         let now = self.time();
-        if self.leads {
-            for id in self.builder.hub.idle_legacy(now) {
-                self.builder.take(HubInput::CloseLegacy { id });
+        match &mut self.driver {
+            Driver::Leading(_) => {
+                for id in self.builder.hub.idle_legacy(now) {
+                    self.builder.take(HubInput::CloseLegacy { id });
+                }
+                self.renew_deadlines(now);
+                self.builder.take(HubInput::Tick { now });
             }
-            self.renew_deadlines(now);
-            self.builder.take(HubInput::Tick { now });
-        } else {
-            self.builder.hub.identity().keep_newest_decisions(DECISIONS_KEPT);
-            self.end_waits();
-            self.waiting.keep_open(&self.builder.hub, now);
+            Driver::Following(waiting) => {
+                let hub = &mut self.builder.hub;
+                hub.identity().keep_newest_decisions(DECISIONS_KEPT);
+                self.due.extend(waiting.end_waits(hub, now));
+                waiting.keep_open(hub, now);
+            }
         }
         let hub = &self.builder.hub;
         self.quarantine.sweep(now);
@@ -241,32 +244,32 @@ impl Writer {
         }
     }
 
-    /// What the log of a cluster tells.
-    fn cluster_input(&mut self, input: ClusterInput) {
+    /// Follows another hub, or leads.
+    fn drive(&mut self, input: DriverInput) {
         match input {
-            ClusterInput::Records(records) => self.follow(records),
-            ClusterInput::Lead { settings, signals, reply } => {
-                self.leads = true;
+            DriverInput::Records(records) => self.follow(records),
+            DriverInput::Lead { settings, signals, reply } => {
                 self.push_order.lead(self.time());
                 self.builder.hub.forget_idle_times();
-                self.end_waits();
                 let hub = &self.builder.hub;
                 if (hub.settings(), hub.signal_settings()) != (settings, signals.clone()) {
                     self.builder.take(HubInput::Settings { settings, signals });
                 }
                 // The pushing sources that the leader before had.
-                self.pushers = pushers(&self.builder.hub, self.push_deadlines);
-                self.duties_due = 0;
+                let pushers = pushers(&self.builder.hub, self.push_deadlines);
+                self.due.extend(self.driver.lead(pushers));
                 // The requester may be gone.
                 reply.send(()).ok();
             }
-            ClusterInput::Yield(reply) => {
+            DriverInput::Yield(reply) => {
                 self.end_turn();
-                self.leads = false;
+                self.driver.follow(&self.link);
                 self.answer(Answer::Yielded(reply));
             }
-            ClusterInput::CaughtUp(readers) => {
-                self.waiting.note_included(readers);
+            DriverInput::CaughtUp(readers) => {
+                if let Some(waiting) = self.driver.waiting() {
+                    waiting.note_included(readers);
+                }
                 self.end_waits();
                 self.serve_pending_images();
             }
@@ -278,7 +281,10 @@ impl Writer {
     fn follow(&mut self, encoded: EncodedRecords) {
         // What was merged for lower rates comes before.
         self.end_turn();
-        self.waiting.note_followed(self.time().min(encoded.end().at));
+        let at = self.time().min(encoded.end().at);
+        if let Some(waiting) = self.driver.waiting() {
+            waiting.note_followed(at);
+        }
         let records = encoded.decode(&mut self.decoder);
         let records =
             records.unwrap_or_else(|problem| panic!("cannot follow the leader: {problem}"));
@@ -309,8 +315,8 @@ impl Writer {
     }
 
     fn input(&mut self, input: Input) {
-        // A source tells the leader anew, and who pushes is answered that this node does not lead.
-        if !self.leads {
+        // A source tells the leader again, and who pushes is answered that this hub does not lead.
+        if !self.driver.leads() {
             return;
         }
         let now = self.time();
@@ -389,7 +395,8 @@ impl Writer {
         if let Some(turn) = self.builder.end(now()) {
             let has_changes = !turn.changes.is_empty();
             let identity = self.builder.hub.identity();
-            let decisions = self.leads.then(|| self.decisions.take_from(identity)).flatten();
+            let decisions =
+                self.driver.leads().then(|| self.decisions.take_from(identity)).flatten();
             let traced = mem::take(&mut self.traced);
             self.hand_over(WriterOutput::Turn { turn, oldest, decisions, traced });
             if has_changes {
@@ -417,7 +424,7 @@ impl Writer {
                 return Some(self.admit(DocumentRequest::Image { channel, reply }));
             }
             Request::Image { channel, at_least, payer, reply } => {
-                let number = if self.leads { 0 } else { self.waiting.number() };
+                let number = self.driver.waiting().map_or(0, |waiting| waiting.number());
                 let pending = PendingImage { channel, at_least, number, payer, reply };
                 let oldest = self.documents.add_pending(pending);
                 let work = oldest.map_or_else(Cost::default, |request| self.admit(request));
@@ -432,14 +439,20 @@ impl Writer {
             Request::CatchUp { request, reply } => {
                 return Some(self.respond_to(Reader::Process(reply), request));
             }
-            // The database still has it for the leader.
-            Request::Order(_) if !self.leads => {}
+            // Only the leader does these. The database still has an order for it, and who asks for a source learns that the
+            // reply is gone.
+            Request::Order(_)
+            | Request::KeepLegacy(_)
+            | Request::Source { .. }
+            | Request::Facts { .. }
+            | Request::RetireOthers(_)
+                if !self.driver.leads() => {}
             Request::Order(order) => {
                 let now = self.time();
                 self.builder.take(HubInput::Order { order, now });
                 self.end_turn();
             }
-            Request::KeepLegacy(uses) if self.leads => {
+            Request::KeepLegacy(uses) => {
                 for LegacyUse { channel, book } in uses {
                     let (channel, now) = (ChannelId::new(channel), self.time());
                     let open = self.builder.hub.legacy_to_open(&channel, book.as_ref());
@@ -450,10 +463,6 @@ impl Writer {
                 }
                 self.end_turn();
             }
-            Request::KeepLegacy(_) => {}
-            // The node no longer leads: who asks learns that the reply is gone.
-            Request::Source { .. } | Request::Facts { .. } | Request::RetireOthers(_)
-                if !self.leads => {}
             Request::Facts { source, reply } => {
                 // The requester may be gone.
                 reply.send(self.builder.hub.source_facts(source)).ok();
@@ -485,9 +494,9 @@ impl Writer {
     /// Answers a request, now or when the leader has done what it needs. Returns the cost.
     fn respond_to(&mut self, reader: Reader, request: HostRequest) -> Cost {
         let (now, requester) = (self.time(), reader.requester());
-        let admitted = match self.leads {
-            true => Some((request, reader)),
-            false => self.waiting.admit(&self.builder.hub, now, request, reader),
+        let admitted = match self.driver.waiting() {
+            None => Some((request, reader)),
+            Some(waiting) => waiting.admit(&self.builder.hub, now, request, reader),
         };
         match admitted {
             Some((request, reader)) => self.admit(DocumentRequest::Response { request, reader }),
@@ -516,7 +525,7 @@ impl Writer {
             && let Some(open) = self.builder.hub.legacy_to_open(channel, companion.as_ref())
         {
             // Only the leader opens channels.
-            if !self.leads {
+            if !self.driver.leads() {
                 if let DocumentRequest::Response { reader, .. } = request {
                     self.answer(reader.answer(HostResponse::NotTracked, Cost::default()));
                 }
@@ -534,12 +543,14 @@ impl Writer {
     /// Looks who need not wait any more. They are answered in turn with other requests.
     fn end_waits(&mut self) {
         let now = self.time();
-        self.waiting.end_waits(&self.builder.hub, now, self.leads);
+        if let Some(waiting) = self.driver.waiting() {
+            self.due.extend(waiting.end_waits(&self.builder.hub, now));
+        }
     }
 
     /// Answers the readers whose channel has reached their sequence. Returns the cost.
     fn serve_pending_images(&mut self) -> Cost {
-        let included = (!self.leads).then(|| self.waiting.included());
+        let included = self.driver.waiting().map(|waiting| waiting.included());
         let reached = self.documents.take_reached(&self.builder.hub, included);
         reached.into_iter().fold(Cost::default(), |cost, request| cost + self.admit(request))
     }

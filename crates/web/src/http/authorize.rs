@@ -147,7 +147,7 @@ async fn authenticate(
     let public_url = || shared.parts.public_url.clone();
     match presented {
         // It may be revoked.
-        PresentedCredential::One(Credential::Key(_)) if shared.parts.log_state.is_alone() => {
+        PresentedCredential::One(Credential::Key(_)) if shared.parts.health.has(Unready::Alone) => {
             Err(HttpError::NoDatabase)
         }
         PresentedCredential::One(Credential::Key(key)) => {

@@ -79,7 +79,6 @@ use self::{
     ticket::Tickets,
 };
 pub use self::{
-    admin::{ClusterNode, ClusterState, NodeState, ViewCluster},
     connections::ConnectionLimits,
     docs::Numbers,
     peer::{Peer, Proxies},
@@ -103,6 +102,7 @@ use crate::{
 use ::mcp::McpConfig;
 use ::webhooks::Webhooks;
 use accounts::{Accounts, OAuth, clients::ClientDocuments};
+use cluster::{NodeHealth, ViewCluster};
 use history::{query::History, signal_board::SignalBoard};
 use hub::{config::IngestConfig, sources::PlaybackControl, test_channels::TestTruth};
 use log::film::Films;
@@ -129,6 +129,8 @@ pub struct ServerParts {
     pub cluster: Option<ViewCluster>,
     /// Whether the log takes records.
     pub log_state: LogState,
+    /// Whether a node of a cluster is ready.
+    pub health: NodeHealth,
     pub registry: Registry,
     pub meter: Meter,
     pub metrics: PrometheusHandle,
@@ -230,7 +232,7 @@ pub async fn serve(
         paths: schema::known_paths(&openapi),
         documents: OpenBodies::default(),
         test_outputs: OpenBodies::default(),
-        tickets: Tickets::new(&parts.accounts, parts.hub_handle.is_in_cluster()),
+        tickets: Tickets::new(&parts.accounts, parts.hub_handle.has_peers()),
         forms: FormKey::new(parts.accounts.derived_secret("forms")),
         figure_history: FigureHistory::new(clock::wall()),
         ready: AtomicBool::new(true),

@@ -24,6 +24,7 @@ use super::{
 };
 use crate::{catch_up::ChannelImage, clock::wall, etag, log_state::LogState, supervisor};
 use accounts::{Caller, Scope};
+use cluster::{NodeHealth, Unready};
 
 /// How long `?at_least=` waits for a sequence that is not published yet.
 const AT_LEAST_WAIT: Duration = Duration::from_secs(5);
@@ -45,7 +46,7 @@ pub(super) async fn healthz() -> impl IntoResponse {
 /// not stopping.
 pub(super) async fn readyz(State(shared): State<Arc<Shared>>) -> Response {
     let is_stopping = !shared.ready.load(Ordering::Relaxed);
-    let Some(problem) = problem(&shared.parts.log_state, is_stopping) else {
+    let Some(problem) = problem(&shared.parts.log_state, &shared.parts.health, is_stopping) else {
         return Json(Status { status: "ready" }).into_response();
     };
     let mut response = uniform(StatusCode::SERVICE_UNAVAILABLE, &problem);
@@ -54,15 +55,18 @@ pub(super) async fn readyz(State(shared): State<Arc<Shared>>) -> Response {
 }
 
 /// Why the hub is not ready.
-fn problem(log: &LogState, is_stopping: bool) -> Option<String> {
+fn problem(log: &LogState, health: &NodeHealth, is_stopping: bool) -> Option<String> {
     let refusal = log.refusal().map(|why| format!("the log cannot be written: {why}"));
     let states = [
         (supervisor::has_failed(), "a part of the hub has failed"),
         (is_stopping, "the hub is stopping"),
-        (log.is_drained(), "an operator has drained this node"),
-        (log.is_alone(), "this node reaches neither its cluster nor the database"),
-        (log.is_isolated(), "this node is cut off from its cluster, and another one leads"),
-        (log.is_behind(), "this node hears nothing new of its cluster"),
+        (health.has(Unready::Drained), "an operator has drained this node"),
+        (health.has(Unready::Alone), "this node reaches neither its cluster nor the database"),
+        (
+            health.has(Unready::Isolated),
+            "this node is cut off from its cluster, and another one leads",
+        ),
+        (health.has(Unready::Behind), "this node hears nothing new of its cluster"),
     ];
     let state = states.into_iter().find(|(is_so, _)| *is_so);
     state.map(|(_, detail)| detail.to_owned()).or(refusal)
@@ -218,14 +222,14 @@ mod tests {
 
     #[test]
     fn readiness_names_what_is_wrong() {
-        let log = LogState::default();
-        assert_eq!(problem(&log, false), None);
+        let (log, health) = (LogState::default(), NodeHealth::default());
+        assert_eq!(problem(&log, &health, false), None);
         log.set_refusal(Some("No space left on device".to_owned()));
         let full = "the log cannot be written: No space left on device";
-        assert_eq!(problem(&log, false).as_deref(), Some(full));
-        log.set_behind(true);
+        assert_eq!(problem(&log, &health, false).as_deref(), Some(full));
+        health.set(Unready::Behind, true);
         let behind = "this node hears nothing new of its cluster";
-        assert_eq!(problem(&log, false).as_deref(), Some(behind));
-        assert_eq!(problem(&log, true).as_deref(), Some("the hub is stopping"));
+        assert_eq!(problem(&log, &health, false).as_deref(), Some(behind));
+        assert_eq!(problem(&log, &health, true).as_deref(), Some("the hub is stopping"));
     }
 }

@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use fanout::Micros;
 use ingest::error::{DecodeError, Refusal, RefusalKind};
 
-use super::Writer;
+use super::{Driver, Writer};
 use crate::{
     commit::Answer,
     hub::{
@@ -59,7 +59,8 @@ impl Writer {
             self.refused(number, refusal);
         }
         let mut verdicts = Vec::with_capacity(lines.len());
-        let mut duty = self.pushers.get(&source).map_or(PushDuty::Nothing, |pusher| pusher.duty);
+        let pusher = self.driver.pusher(&source);
+        let mut duty = pusher.map_or(PushDuty::Nothing, |pusher| pusher.duty);
         let mut is_applied = false;
         for line in lines {
             if self.push_order.has_taken(number, &line) {
@@ -91,7 +92,7 @@ impl Writer {
             let now = self.time();
             self.builder.take(HubInput::Alive { source: number, received, now });
         }
-        if let Some(pusher) = self.pushers.get_mut(&source) {
+        if let Some(pusher) = self.driver.pusher(&source) {
             (pusher.duty, pusher.stated_us) = (duty, deadline_us);
         }
         self.renew_deadline(&source);
@@ -104,7 +105,7 @@ impl Writer {
     /// The source that pushes under this name. If a source of another kind has the name, it gets
     /// another one.
     fn pusher(&mut self, name: &Arc<str>) -> SourceNumber {
-        if let Some(pusher) = self.pushers.get(name) {
+        if let Some(pusher) = self.driver.pusher(name) {
             return pusher.number;
         }
         let sources = self.builder.hub.sources();
@@ -115,19 +116,22 @@ impl Writer {
         let number = self.builder.hub.source_number(&shown, push::KIND);
         let number = number.expect("it was registered above");
         let pusher = Pusher { number, duty: PushDuty::default(), stated_us: None };
-        self.pushers.insert(Arc::clone(name), pusher);
+        if let Driver::Leading(leading) = &mut self.driver {
+            leading.pushers.insert(Arc::clone(name), pusher);
+        }
         number
     }
 
     /// Looks what of each pushing source somebody may rely on now, if that is due.
     pub(super) fn renew_deadlines(&mut self, now: Micros) {
-        if self.pushers.is_empty() || now < self.duties_due {
+        let Driver::Leading(leading) = &mut self.driver else { return };
+        if leading.pushers.is_empty() || now < leading.duties_due {
             return;
         }
-        self.duties_due = now.saturating_add(DUTIES_EVERY_US);
+        leading.duties_due = now.saturating_add(DUTIES_EVERY_US);
         let duties = self.builder.hub.duties();
-        let mut names = Vec::with_capacity(self.pushers.len());
-        for (name, pusher) in &mut self.pushers {
+        let mut names = Vec::with_capacity(leading.pushers.len());
+        for (name, pusher) in &mut leading.pushers {
             pusher.duty = duties[pusher.number.0];
             names.push((pusher.number, Arc::clone(name)));
         }
@@ -140,7 +144,7 @@ impl Writer {
 
     /// Sets the deadline of a pushing source that is in force now, if it is another one.
     fn renew_deadline(&mut self, name: &Arc<str>) {
-        let Some(Pusher { number, duty, stated_us }) = self.pushers.get(name) else { return };
+        let Some(Pusher { number, duty, stated_us }) = self.driver.pusher(name) else { return };
         let deadline_us = stated_us.or(self.push_deadlines.deadline_us(*duty));
         let source = &self.builder.hub.sources()[number.0];
         if source.policy.deadline_us != deadline_us {

@@ -13,11 +13,11 @@ use crate::hub::{
 const REMOVED: &str = "removed";
 
 impl Writer {
-    /// Tells of the changes of states since the last time, if this node leads: the others see the same.
+    /// Tells of the changes of states since the last time, if this hub leads: the others see the same.
     pub(super) fn tell_turns(&mut self) {
         let hub = &mut self.builder.hub;
         for SourceTurn { source, at, health } in hub.take_turns() {
-            if self.leads {
+            if self.driver.leads() {
                 let name = &hub.sources()[source.0].name;
                 self.states.note(name, at, health.feed, health.why.as_ref());
             }

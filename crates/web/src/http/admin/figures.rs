@@ -9,12 +9,12 @@ use tokio::sync::Mutex;
 
 use super::{
     memory,
-    nodes::ClusterState,
     rate::{CounterRate, READING_INTERVAL_MIN},
     samples::{Histogram, Samples},
 };
 use crate::http::{Shared, rest};
 use accounts::{Micros, books::DailyFigures};
+use cluster::ClusterState;
 
 /// How long the store's figures are cached: several operators may poll every two seconds.
 const TODAY_CACHED_FOR: Micros = 5_000_000;

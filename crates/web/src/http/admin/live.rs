@@ -25,6 +25,7 @@ use crate::{
         site::{Moment, Shell, SiteError, html},
     },
 };
+use cluster::NodeState;
 
 #[derive(Debug, Template)]
 #[template(path = "admin/live.html")]
@@ -50,6 +51,15 @@ const TABLES: [(&str, &str, &str); 3] = [
     ("refusals", "Sockets rejected", "Reason"),
     ("requests", "Requests rejected", "Reason"),
 ];
+
+/// The class of a node's chip.
+fn tone(state: &NodeState) -> &'static str {
+    match state {
+        NodeState::Leads | NodeState::Follows => "live",
+        NodeState::Drained => "warn",
+        NodeState::Behind => "bad",
+    }
+}
 
 /// `/admin/`
 pub(super) async fn show(operator: Operator) -> Result<Response, SiteError> {

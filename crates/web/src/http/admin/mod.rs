@@ -18,7 +18,6 @@ mod live;
 mod log_in;
 mod matches;
 mod memory;
-mod nodes;
 mod operator;
 mod rate;
 mod samples;
@@ -37,7 +36,6 @@ use axum::{
 };
 
 pub(super) use self::figures::FigureHistory;
-pub use self::nodes::{ClusterNode, ClusterState, NodeState, ViewCluster};
 use super::{
     Shared,
     site::{FORM_BYTES_MAX, SiteError, see_other},

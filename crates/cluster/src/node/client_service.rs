@@ -14,10 +14,8 @@
 //! A node that is drained goes on serving: its sockets close one after the other, and their clients are served elsewhere at
 //! once. One that is cut off has nothing to serve, and closes all.
 
-use std::{mem, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
-use accounts::Accounts;
-use cluster::node_log::Lead;
 use database::{LeaderSigns, within};
 use fanout::Drain;
 use log::RecordSource;
@@ -28,10 +26,7 @@ use tokio::{
 };
 use tracing::{debug, info, warn};
 
-use crate::{
-    app::{part_settings::milliseconds, running_hub::HubServices},
-    config::Config,
-};
+use crate::{NodeParts, Unready, node_log::Lead};
 
 /// Between two notes of the leader, and between two looks of a node that does not hear it.
 const EVERY: Duration = Duration::from_secs(1);
@@ -77,44 +72,32 @@ fn is_alone(silent: Duration, keys_silent: Duration, isolated_after: Duration) -
 
 /// Whether a node serves clients.
 pub(super) struct ClientService {
-    hub: HubServices,
+    parts: NodeParts,
     signs: LeaderSigns,
-    accounts: Accounts,
     isolated_after: Duration,
-    /// Over which clients are sent away, in milliseconds.
-    window_ms: u32,
     look: Option<JoinHandle<bool>>,
     next_look: Instant,
-    is_isolated: bool,
     /// Sends clients away once the notice is over. Set while an operator drains the node.
     drain: Option<JoinHandle<()>>,
 }
 
 impl ClientService {
-    pub(super) fn new(
-        config: &Config,
-        hub: HubServices,
-        signs: LeaderSigns,
-        accounts: Accounts,
-    ) -> Self {
+    pub(super) fn new(isolated_ms: u64, parts: NodeParts, signs: LeaderSigns) -> Self {
         Self {
-            hub,
+            parts,
             signs,
-            accounts,
-            isolated_after: Duration::from_millis(config.cluster.isolated_ms),
-            window_ms: milliseconds(config.server.drain_ms),
+            isolated_after: Duration::from_millis(isolated_ms),
             look: None,
             next_look: Instant::now(),
-            is_isolated: false,
             drain: None,
         }
     }
 
     /// An operator drains the node, or ends that.
     pub(super) fn drain(&mut self, ends: bool) {
-        self.hub.log_state.set_drained(!ends);
+        self.parts.health.set(Unready::Drained, !ends);
         if !ends {
-            let (fanout, window_ms) = (self.hub.fanout.clone(), self.window_ms);
+            let (fanout, window_ms) = (self.parts.fanout.clone(), self.parts.drain_ms);
             let drain = || {
                 tokio::spawn(async move {
                     sleep(NOTICE).await;
@@ -132,8 +115,8 @@ impl ClientService {
 
     /// The node has all that the leader has, or leads itself.
     pub(super) fn is_back(&mut self) {
-        if mem::take(&mut self.is_isolated) {
-            self.hub.log_state.set_isolated(false);
+        if self.parts.health.has(Unready::Isolated) {
+            self.parts.health.set(Unready::Isolated, false);
             self.take_clients();
             info!("this node hears the cluster again");
         }
@@ -141,22 +124,24 @@ impl ClientService {
 
     /// Takes clients, unless there is another reason not to.
     fn take_clients(&self) {
-        if self.drain.is_none() && !self.is_isolated && !self.hub.log_state.is_alone() {
-            self.hub.fanout.end_drain();
+        let health = &self.parts.health;
+        let is_cut_off = health.has(Unready::Isolated) || health.has(Unready::Alone);
+        if self.drain.is_none() && !is_cut_off {
+            self.parts.fanout.end_drain();
         }
     }
 
     fn send_clients_away(&self) {
-        self.hub.fanout.drain(Drain::AtOnce { window_ms: self.window_ms });
+        self.parts.fanout.drain(Drain::AtOnce { window_ms: self.parts.drain_ms });
         counter!("matchwire_cluster_isolated_total").increment(1);
     }
 
     fn look_for_keys(&self, silent: Duration) {
-        let is_alone = is_alone(silent, self.accounts.changes_silent(), self.isolated_after);
-        if is_alone == self.hub.log_state.is_alone() {
+        let is_alone = is_alone(silent, self.parts.accounts.changes_silent(), self.isolated_after);
+        if is_alone == self.parts.health.has(Unready::Alone) {
             return;
         }
-        self.hub.log_state.set_alone(is_alone);
+        self.parts.health.set(Unready::Alone, is_alone);
         if is_alone {
             self.send_clients_away();
             warn!("this node reaches neither the cluster nor the database: it accepts no keys");
@@ -166,21 +151,17 @@ impl ClientService {
         }
     }
 
-    /// `silent`: how long nothing was heard of the leader. `is_stale`: whether the node may lack what it published.
-    pub(super) async fn look(&mut self, silent: Duration, is_stale: bool) {
-        self.look_for_signs(silent, is_stale).await;
-    }
-
     /// The node leads.
     pub(super) async fn look_as_leader(&mut self) {
-        let refused_since = self.hub.log_state.refused_since();
+        let refused_since = self.parts.log_state.refused_since();
         let refused = refused_since.map_or(Duration::ZERO, |since| since.elapsed());
-        self.look_for_signs(refused, refused_since.is_some()).await;
+        self.look(refused, refused_since.is_some()).await;
     }
 
-    async fn look_for_signs(&mut self, silent: Duration, is_stale: bool) {
+    /// `silent`: how long nothing was heard of the leader. `is_stale`: whether the node may lack what it published.
+    pub(super) async fn look(&mut self, silent: Duration, is_stale: bool) {
         self.look_for_keys(silent);
-        if self.is_isolated {
+        if self.parts.health.has(Unready::Isolated) {
             if !is_stale {
                 self.is_back();
             }
@@ -193,8 +174,7 @@ impl ClientService {
         if let Some(look) = self.look.take_if(|look| look.is_finished()) {
             self.next_look = Instant::now() + EVERY;
             if look.await.unwrap_or(false) {
-                self.is_isolated = true;
-                self.hub.log_state.set_isolated(true);
+                self.parts.health.set(Unready::Isolated, true);
                 self.send_clients_away();
                 warn!(
                     "this node is cut off, and another one leads: its clients are sent to other nodes"

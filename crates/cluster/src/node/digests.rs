@@ -1,9 +1,10 @@
 //! What a node tells of its documents, for `matchwire cluster verify`.
 
-use cluster::{ChannelDigest, peer::CHANNELS_AT_ONCE};
 use fanout::encode::payload;
 use hub::pipeline::{HubHandle, HubStopped};
 use sha2::{Digest, Sha256};
+
+use crate::{ChannelDigest, peer::CHANNELS_AT_ONCE};
 
 /// The names of the channels after this one, in their order.
 pub(super) async fn channels(hub: &HubHandle, after: &str) -> Result<Vec<String>, HubStopped> {

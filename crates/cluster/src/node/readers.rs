@@ -5,12 +5,13 @@
 
 use std::{pin::Pin, time::Duration};
 
-use cluster::EndReader;
 use hub::pipeline::ReaderNumber;
 use tokio::{
     sync::watch,
     time::{Instant, sleep, sleep_until},
 };
+
+use crate::EndReader;
 
 /// The least time between two questions for the end of the stream, however many readers come.
 const ASK_EVERY: Duration = Duration::from_millis(10);

@@ -1,8 +1,9 @@
 //! What a node that follows knows of the leader.
 
 use base::Micros;
-use cluster::{Body, Message};
 use tokio::time::Instant;
+
+use crate::{Body, Message};
 
 /// What a node that follows knows of the leader.
 pub(super) struct Heard {

@@ -6,13 +6,12 @@
 
 use std::{mem, time::Duration};
 
-use cluster::{
-    AppendError, Beats, Body, Followed, Message, Stored, Stream, StreamEnd,
-    beat::BEAT_INTERVAL,
-    node_log::{HeldTerm, NodeLog},
+use base::Micros;
+use hub::{
+    Hub,
+    pipeline::Startup,
+    restart::{self, HubStart, OpenedLog, RestartError, RestoredState},
 };
-use fanout::Micros;
-use hub::{Hub, pipeline::Startup};
 use log::{
     EncodedRecords, Log, LogPosition,
     files::{Continuity, FileLog, LogSettings, SnapshotStore},
@@ -27,11 +26,9 @@ use tracing::{info, warn};
 
 use super::{Cluster, ClusterFailure, FORMATS};
 use crate::{
-    app::{
-        AppError,
-        restart::{self, HubStart, OpenedLog, RestoredState},
-    },
-    config::Config,
+    AppendError, Beats, Body, Followed, Message, Stored, Stream, StreamEnd,
+    beat::BEAT_INTERVAL,
+    node_log::{HeldTerm, NodeLog},
 };
 
 /// Where a node is in the stream.
@@ -118,13 +115,10 @@ struct NodeFiles {
 }
 
 impl NodeFiles {
-    fn open(config: &Config, start: &HubStart<'_>) -> Result<Self, AppError> {
-        let settings = restart::log_settings(config);
+    fn open(settings: &LogSettings, start: &HubStart<'_>) -> Result<Self, RestartError> {
+        let settings = settings.clone();
         let (log, report) = restart::open_files(&settings)?;
-        for finding in &report.findings {
-            warn!("{finding}");
-        }
-        let snapshots = SnapshotStore::open(&settings).map_err(AppError::Snapshot)?;
+        let snapshots = SnapshotStore::open(&settings).map_err(RestartError::Snapshot)?;
         let is_ours = restart::belongs_to(&settings.folder, &start.database);
         let is_whole = report.last > 0 && report.continuity == Continuity::Proven;
         let usable = (is_ours && is_whole).then_some(report.end);
@@ -137,7 +131,7 @@ impl NodeFiles {
         position: LogPosition,
         start: &HubStart<'_>,
         why: &str,
-    ) -> Result<Self, AppError> {
+    ) -> Result<Self, RestartError> {
         let Self { log, snapshots, settings, .. } = self;
         log.close()?;
         restart::set_aside_all(&settings.folder, why)?;
@@ -150,22 +144,17 @@ impl NodeFiles {
 
 /// See [`Cluster::join`].
 pub(super) async fn join(
-    config: &Config,
+    settings: &LogSettings,
     cluster: &Cluster,
     start: &HubStart<'_>,
     fresh: impl FnOnce() -> Hub,
-) -> Result<Joined, AppError> {
-    let found = retry(async || match find_position(config, cluster, start).await {
-        Ok(found) => Ok(Ok(found)),
-        Err(AppError::Cluster(failure)) => Err(failure),
-        Err(error) => Ok(Err(error)),
-    });
-    match found.await?? {
+) -> Result<Joined, ClusterFailure> {
+    match retry(async || find_position(settings, cluster, start).await).await? {
         JoinOutcome::Joined(joined) => Ok(*joined),
         JoinOutcome::NoState(generation) => {
             let Generation { files, begun, restored } = *generation;
             let hub = restored.map_or_else(fresh, |state| state.hub.hub);
-            begin_generation(cluster, start, files, begun, hub)
+            Ok(begin_generation(cluster, start, files, begun, hub)?)
         }
     }
 }
@@ -207,12 +196,12 @@ struct Generation {
 }
 
 async fn find_position(
-    config: &Config,
+    settings: &LogSettings,
     cluster: &Cluster,
     start: &HubStart<'_>,
-) -> Result<JoinOutcome, AppError> {
+) -> Result<JoinOutcome, ClusterFailure> {
     let stream = &cluster.stream;
-    let mut files = NodeFiles::open(config, start)?;
+    let mut files = NodeFiles::open(settings, start)?;
     // Whether a leader is of this version is known when it was heard.
     timeout(2 * BEAT_INTERVAL, leader(&cluster.beats)).await.ok();
     let mut reported = "";
@@ -228,14 +217,14 @@ async fn find_position(
             wait_for("a leader of this version: the one that leads has other formats").await;
             continue;
         }
-        let end = stream.end().await.map_err(ClusterFailure::from)?;
+        let end = stream.end().await?;
         let found = match files.usable {
-            Some(position) => stream.find(position).await.map_err(ClusterFailure::from)?,
+            Some(position) => stream.find(position).await?,
             None => None,
         };
         let mut restored = None;
         if let Some(seq) = found {
-            let here = stream.read(seq).await.map_err(ClusterFailure::from)?;
+            let here = stream.read(seq).await?;
             let term = here.map_or(0, |stored| stored.message.term);
             let mut reached = StreamPosition { seq, position: files.log.end(), term };
             let copied = copy(stream, &mut files.log, &mut reached, end).await;
@@ -247,7 +236,7 @@ async fn find_position(
                     return Ok(JoinOutcome::Joined(Box::new((opened, reached))));
                 }
                 // The stream lost records while this node was away, and others went on with theirs.
-                (Ok(()) | Err(AppError::Cluster(ClusterFailure::History(_))), other) => {
+                (Ok(()) | Err(ClusterFailure::History(_)), other) => {
                     restored = other;
                 }
                 (Err(error), _) => return Err(error),
@@ -257,7 +246,7 @@ async fn find_position(
             && let Some(node) = peer(cluster).await
         {
             let taken = take_snapshot(cluster, start, files, &node, end).await;
-            files = NodeFiles::open(config, start)?;
+            files = NodeFiles::open(settings, start)?;
             match taken {
                 Ok(()) => info!(from = node, "took the state of another node"),
                 Err(error) => {
@@ -297,17 +286,16 @@ async fn copy(
     log: &mut FileLog,
     reached: &mut StreamPosition,
     end: StreamEnd,
-) -> Result<(), AppError> {
+) -> Result<(), ClusterFailure> {
     if reached.seq >= end.last {
         return Ok(());
     }
-    let mut following = stream.follow(reached.seq).await.map_err(ClusterFailure::from)?;
+    let mut following = stream.follow(reached.seq).await?;
     // The rest of records in parts may never come.
     while following.end_behind(reached.seq) < end.last {
-        let followed = following.recv_or_read().await.map_err(ClusterFailure::from)?;
-        let Some(followed) = followed else { continue };
-        if let Some(records) = reached.advance(&followed).map_err(ClusterFailure::from)? {
-            log.append_encoded(&records)?;
+        let Some(followed) = following.recv_or_read().await? else { continue };
+        if let Some(records) = reached.advance(&followed)? {
+            log.append_encoded(&records).map_err(RestartError::from)?;
         }
     }
     Ok(())
@@ -324,7 +312,7 @@ fn follow(
     cluster: &Cluster,
     files: NodeFiles,
     state: RestoredState,
-) -> Result<OpenedLog, AppError> {
+) -> Result<OpenedLog, RestartError> {
     let NodeFiles { log, snapshots, .. } = files;
     let RestoredState { hub, followed, snapshot, .. } = state;
     info!(record = hub.applied, matches = hub.hub.matches(), "follows the cluster");
@@ -333,7 +321,7 @@ fn follow(
     Ok(OpenedLog { startup, followed, snapshot, snapshots, leads: false })
 }
 
-fn node_log(cluster: &Cluster, log: FileLog) -> Result<Box<dyn Log>, AppError> {
+fn node_log(cluster: &Cluster, log: FileLog) -> Result<Box<dyn Log>, RestartError> {
     let Cluster { stream, node, lead, .. } = cluster;
     let (log, runtime) = (Box::new(log), Handle::current());
     Ok(Box::new(NodeLog::new(log, stream.clone(), node.clone(), lead.clone(), runtime)?))
@@ -365,13 +353,13 @@ async fn take_snapshot(
     files: NodeFiles,
     node: &str,
     end: StreamEnd,
-) -> Result<(), AppError> {
+) -> Result<(), ClusterFailure> {
     let Cluster { stream, peers, .. } = cluster;
-    let snapshot = peers.snapshot(node).await.map_err(ClusterFailure::from)?;
+    let snapshot = peers.snapshot(node).await?;
     let (number, chain, at) = (snapshot.number, snapshot.chain, snapshot.at);
     let position = LogPosition { number, chain, at };
-    let Some(seq) = stream.find(position).await.map_err(ClusterFailure::from)? else {
-        return Err(ClusterFailure::NoSnapshot(node.to_owned()).into());
+    let Some(seq) = stream.find(position).await? else {
+        return Err(ClusterFailure::NoSnapshot(node.to_owned()));
     };
     let since = at - start.settings.window.age_us;
     let (after, before) = position_at(stream, since, end.first, seq).await?;
@@ -381,23 +369,23 @@ async fn take_snapshot(
     loop {
         match copy(stream, &mut files.log, &mut reached, end).await {
             Ok(()) => break,
-            Err(AppError::Cluster(ClusterFailure::History(HistoryError::Generation {
+            Err(ClusterFailure::History(HistoryError::Generation {
                 seq: begins,
                 position,
                 ..
-            }))) if begins <= seq => {
+            })) if begins <= seq => {
                 files = files.begin_after(position, start, "of-another-generation")?;
                 reached = StreamPosition { seq: begins, position, term: 0 };
             }
             Err(error) => return Err(error),
         }
     }
-    let file = files.snapshots.begin_receiving().map_err(AppError::Snapshot)?;
+    let file = files.snapshots.begin_receiving().map_err(RestartError::Snapshot)?;
     let mut file = File::from_std(file);
-    peers.download(node, &snapshot, &mut file).await.map_err(ClusterFailure::from)?;
+    peers.download(node, &snapshot, &mut file).await?;
     let received = files.snapshots.receive(number, &file.into_std().await);
-    received.map_err(|error| AppError::Snapshot(std::io::Error::other(error)))?;
-    files.log.close()?;
+    received.map_err(|error| RestartError::Snapshot(std::io::Error::other(error)))?;
+    files.log.close().map_err(RestartError::from)?;
     Ok(())
 }
 
@@ -443,7 +431,7 @@ async fn begin_term(
     cluster: &Cluster,
     files: &NodeFiles,
     end: StreamEnd,
-) -> Result<Option<BegunTerm>, AppError> {
+) -> Result<Option<BegunTerm>, ClusterFailure> {
     let Cluster { stream, node, database, .. } = cluster;
     let (last, newest) = last_position(stream, end).await?;
     // The stream may have lost terms. A leader of one of these may be suspended and wake up.
@@ -458,7 +446,7 @@ async fn begin_term(
             sleep(RETRY_AFTER).await;
             Ok(None)
         }
-        Err(error) => Err(ClusterFailure::from(error).into()),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -504,7 +492,7 @@ fn begin_generation(
     mut files: NodeFiles,
     BegunTerm { held, position }: BegunTerm,
     hub: Hub,
-) -> Result<Joined, AppError> {
+) -> Result<Joined, RestartError> {
     warn!(
         term = held.term,
         "no node has the state of the stream's end: all channels begin new epochs"

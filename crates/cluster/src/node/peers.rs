@@ -3,10 +3,7 @@
 
 use std::{os::unix::fs::FileExt, sync::Arc, time::Duration};
 
-use cluster::{
-    Beats, PeerHandler, PeerReply, PeerRequest, Peers, SnapshotInfo,
-    peer::{FORWARDED_BYTES_MAX, PART_BYTES},
-};
+use base::clock::now;
 use hub::{
     forward::{self, Forwarded, ForwardedPush, LeaderRequest},
     pipeline::{HubHandle, HubStopped},
@@ -20,8 +17,11 @@ use tokio::{
 };
 use tracing::{debug, warn};
 
-use super::{NodeOrder, digests};
-use base::clock::now;
+use super::digests;
+use crate::{
+    Beats, NodeOrder, PeerHandler, PeerReply, PeerRequest, Peers, SnapshotInfo,
+    peer::{FORWARDED_BYTES_MAX, PART_BYTES},
+};
 
 /// How long the leader may take to commit a push.
 const FORWARDED_WITHIN: Duration = Duration::from_secs(5);
@@ -168,34 +168,27 @@ impl PeerHandler for Handler {
             PeerRequest::Part { number, offset } => {
                 self.read(move |store| part(store, number, offset)).await
             }
-            PeerRequest::Channels { after } => match digests::channels(&self.hub, &after).await {
-                Ok(names) => PeerReply::Channels(names),
-                Err(HubStopped) => refused("it stops"),
-            },
-            PeerRequest::Digests { channels } => match digests::digests(&self.hub, &channels).await
-            {
-                Ok(digests) => PeerReply::Digests(digests),
-                Err(HubStopped) => refused("it stops"),
-            },
+            PeerRequest::Channels { after } => {
+                let names = digests::channels(&self.hub, &after).await;
+                names.map_or_else(|HubStopped| refused("it stops"), PeerReply::Channels)
+            }
+            PeerRequest::Digests { channels } => {
+                let digests = digests::digests(&self.hub, &channels).await;
+                digests.map_or_else(|HubStopped| refused("it stops"), PeerReply::Digests)
+            }
             PeerRequest::HandOver { to } => {
                 let (reply, done) = oneshot::channel();
-                let Some(orders) = self.orders.upgrade() else { return refused("it stops") };
-                if orders.send(NodeOrder::HandOver { to, reply }).await.is_err() {
-                    return refused("it stops");
-                }
+                self.order(NodeOrder::HandOver { to, reply }).await;
                 match done.await {
                     Ok(Ok(())) => PeerReply::Done,
                     Ok(Err(reason)) => PeerReply::Refused(reason),
                     Err(_) => refused("it stops"),
                 }
             }
-            PeerRequest::Drain { ends } => {
-                let Some(orders) = self.orders.upgrade() else { return refused("it stops") };
-                match orders.send(NodeOrder::Drain { ends }).await {
-                    Ok(()) => PeerReply::Done,
-                    Err(_) => refused("it stops"),
-                }
-            }
+            PeerRequest::Drain { ends } => match self.order(NodeOrder::Drain { ends }).await {
+                Some(()) => PeerReply::Done,
+                None => refused("it stops"),
+            },
             PeerRequest::Forward(bytes) => {
                 let Ok(request) = Forwarded::decode(&bytes) else {
                     return refused("it runs another version");
@@ -214,6 +207,11 @@ impl PeerHandler for Handler {
 }
 
 impl Handler {
+    /// `None` if the node has ended.
+    async fn order(&self, order: NodeOrder) -> Option<()> {
+        self.orders.upgrade()?.send(order).await.ok()
+    }
+
     async fn read(
         &self,
         read: impl FnOnce(&SnapshotStore) -> std::io::Result<PeerReply> + Send + 'static,

@@ -8,16 +8,9 @@ use std::{
     time::Duration,
 };
 
-use cluster::{
-    AppendError, Beat, BeatSender, Body, CLOCK_UNFIT_US, Following, Message, PeerError,
-    PeerRequest, StreamError,
-    node_log::{HeldTerm, Lead},
-};
-use hub::{
-    HubSettings,
-    pipeline::{ClusterInput, HubStopped},
-    signals::SignalSettings,
-};
+use base::{Micros, clock::now};
+use hub::{HubSettings, pipeline::DriverInput, signals::SignalSettings};
+use log::RecordSource;
 use metrics::{counter, gauge};
 use tokio::{
     sync::{mpsc, oneshot, watch},
@@ -34,10 +27,10 @@ use super::{
     readers::ReadIndex,
 };
 use crate::{
-    app::{part_settings, running_hub::HubServices},
-    config::Config,
+    AppendError, Beat, BeatSender, Body, CLOCK_UNFIT_US, Following, Message, NodeOrder, NodeParts,
+    PeerError, PeerRequest, Role, StreamError, Unready,
+    node_log::{HeldTerm, Lead},
 };
-use base::{Micros, clock::now};
 
 /// How often it looks whether the leader is silent.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -72,27 +65,13 @@ pub(super) enum NodeError {
     Stopped,
 }
 
-impl From<HubStopped> for NodeError {
-    fn from(_: HubStopped) -> Self {
-        Self::Stopped
-    }
-}
-
-/// What an operator, or the end of the process, asks of a node.
-#[derive(Debug)]
-pub(super) enum NodeOrder {
-    /// Gives the lead to this node, or to any if it is empty. Answered with the reason if it cannot.
-    HandOver { to: String, reply: oneshot::Sender<Result<(), String>> },
-    /// Sends the clients to other nodes and takes no more, or takes them again.
-    Drain { ends: bool },
-}
-
 /// A node that runs.
 pub(super) struct Node {
     cluster: Cluster,
     reached: StreamPosition,
     leads: bool,
-    hub: HubServices,
+    records: Arc<dyn RecordSource>,
+    parts: NodeParts,
     /// The hub's settings from the moment it leads.
     settings: HubSettings,
     signals: SignalSettings,
@@ -115,21 +94,21 @@ struct Shown {
 
 impl Node {
     pub(super) fn new(
-        config: &Config,
         joined: JoinedNode,
-        hub: HubServices,
+        parts: NodeParts,
         clients: ClientService,
         leading: watch::Sender<bool>,
         caught_up: oneshot::Sender<()>,
     ) -> Self {
-        let JoinedNode { cluster, reached, leads } = joined;
+        let JoinedNode { cluster, reached, leads, records, settings, signals } = joined;
         Self {
             cluster,
             reached,
             leads,
-            hub,
-            settings: part_settings::settings(config),
-            signals: config.signals.settings(),
+            records,
+            parts,
+            settings,
+            signals,
             leading,
             is_clock_wrong: false,
             shown: Arc::default(),
@@ -164,7 +143,7 @@ impl Node {
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut heard = self.last_heard().await;
         let mut probing: Option<JoinHandle<bool>> = None;
-        let waiting = self.hub.handle.waiting_readers.clone();
+        let waiting = self.parts.handle.waiting_readers.clone();
         let mut readers = ReadIndex::new(following.end_reader(), waiting);
         // What was made while the node restored its state.
         let mut end = None;
@@ -181,8 +160,7 @@ impl Node {
                     }
                     heard.read(&followed.message, &self.cluster.node);
                     if let Some(records) = self.reached.advance(&followed)? {
-                        let input = ClusterInput::Records(records);
-                        self.hub.handle.cluster.send(input).await.map_err(|_| HubStopped)?;
+                        self.drive(DriverInput::Records(records)).await?;
                     }
                     // The answer to its append was lost.
                     if matches!(followed.message.body, Body::Term { .. })
@@ -247,16 +225,20 @@ impl Node {
         }
     }
 
+    async fn drive(&self, input: DriverInput) -> Result<(), NodeError> {
+        self.parts.handle.driver.send(input).await.map_err(|_| NodeError::Stopped)
+    }
+
     /// Informs the hub that readers need to wait no longer, if that is so.
     async fn answer(
         &self,
         readers: &mut ReadIndex,
         following: &Following,
-    ) -> Result<(), HubStopped> {
-        let seq = following.end_behind(self.reached.seq);
-        let Some(last) = readers.take_answered(seq) else { return Ok(()) };
-        let input = ClusterInput::CaughtUp(last);
-        self.hub.handle.cluster.send(input).await.map_err(|_| HubStopped)
+    ) -> Result<(), NodeError> {
+        match readers.take_answered(following.end_behind(self.reached.seq)) {
+            Some(last) => self.drive(DriverInput::CaughtUp(last)).await,
+            None => Ok(()),
+        }
     }
 
     /// What the last message says that the node has: perhaps its leader has left while the node joined.
@@ -298,7 +280,7 @@ impl Node {
         if is_stale != heard.is_stale {
             heard.is_stale = is_stale;
             let since = is_stale.then(|| now() - micros(silent));
-            self.hub.fanout.set_stale(since);
+            self.parts.fanout.set_stale(since);
             gauge!("matchwire_cluster_stale").set(f64::from(u8::from(is_stale)));
         }
     }
@@ -388,11 +370,10 @@ impl Node {
         self.cluster.fence.lead(&self.cluster.stream.identity(), term, false);
         let (reply, leads) = oneshot::channel();
         let (settings, signals) = (self.settings, self.signals.clone());
-        let lead = ClusterInput::Lead { settings, signals, reply };
-        self.hub.handle.cluster.send(lead).await.map_err(|_| HubStopped)?;
-        leads.await.map_err(|_| HubStopped)?;
+        self.drive(DriverInput::Lead { settings, signals, reply }).await?;
+        leads.await.map_err(|_| NodeError::Stopped)?;
         self.leads = true;
-        self.hub.fanout.set_stale(None);
+        self.parts.fanout.set_stale(None);
         self.clients.is_back();
         self.leading.send_replace(true);
         counter!("matchwire_cluster_takeovers_total").increment(1);
@@ -430,11 +411,11 @@ impl Node {
     async fn hand_over(&mut self, to: String) -> Result<(), NodeError> {
         self.leading.send_replace(false);
         let (reply, yielded) = oneshot::channel();
-        self.hub.handle.cluster.send(ClusterInput::Yield(reply)).await.map_err(|_| HubStopped)?;
-        yielded.await.map_err(|_| HubStopped)?;
+        self.drive(DriverInput::Yield(reply)).await?;
+        yielded.await.map_err(|_| NodeError::Stopped)?;
         let Some(HeldTerm { term, seq }) = self.cluster.lead.give_up() else { return Ok(()) };
         self.leads = false;
-        self.reached = StreamPosition { seq, term, position: self.hub.records.end() };
+        self.reached = StreamPosition { seq, term, position: self.records.end() };
         info!(term, to, "this node hands the lead over");
         let Cluster { stream, node, .. } = &self.cluster;
         let body = Body::HandOver { position: self.reached.position, to };
@@ -461,7 +442,8 @@ impl Node {
             node: self.cluster.node.to_string(),
             role: self.cluster.config.role,
             lead: self.cluster.lead.clone(),
-            hub: self.hub.clone(),
+            records: Arc::clone(&self.records),
+            parts: self.parts.clone(),
             shown: Arc::clone(&self.shown),
         };
         move || maker.beat()
@@ -470,9 +452,10 @@ impl Node {
 
 struct BeatMaker {
     node: String,
-    role: cluster::Role,
+    role: Role,
     lead: Lead,
-    hub: HubServices,
+    records: Arc<dyn RecordSource>,
+    parts: NodeParts,
     shown: Arc<Mutex<Shown>>,
 }
 
@@ -480,9 +463,10 @@ impl BeatMaker {
     fn beat(&self) -> Beat {
         let Shown { reached, leads, is_stale } =
             *self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        let (end, held) = (self.hub.records.end(), self.lead.get());
+        let (end, held) = (self.records.end(), self.lead.get());
         let term = held.map_or(reached.term, |held| held.term);
-        self.hub.log_state.set_behind(is_stale);
+        self.parts.health.set(Unready::Behind, is_stale);
+        let drained = self.parts.health.has(Unready::Drained);
         let lag_ms = if leads { 0 } else { u64::try_from((now() - end.at) / 1000).unwrap_or(0) };
         gauge!("matchwire_cluster_leads").set(f64::from(u8::from(leads)));
         #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
@@ -496,14 +480,14 @@ impl BeatMaker {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             term,
             leads,
-            ready: !is_stale && !self.hub.log_state.is_drained(),
-            drained: self.hub.log_state.is_drained(),
+            ready: !is_stale && !drained,
+            drained,
             in_sync: true,
             seq: held.map_or(reached.seq, |held| held.seq),
             number: end.number,
             chain: end.chain,
             lag_ms,
-            sockets: self.hub.fanout.sockets() as u64,
+            sockets: self.parts.fanout.sockets() as u64,
             formats: FORMATS,
             at: now(),
         }

@@ -1,39 +1,46 @@
 //! Opens the log and restores the hub from it.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{fs, io, path::Path};
 
+use base::clock::{self, monotonic, now};
 use fanout::{Epoch, Micros};
-use hub::{
-    Epochs, Hub, HubInput, HubSettings,
-    pipeline::Startup,
-    recovery::{self, Restored, SavedState},
-    signals::SignalSettings,
-    tails::{Tails, UPDATES_MAX},
-};
 use log::{
-    Log, LogPosition, RecordNumber,
-    config::LogEngine,
-    files::{Continuity, FileLog, LogSettings, OpenReport, SnapshotStore},
-    film::{FilmError, FilmSettings, FilmWriter},
+    AppendError, Log, LogPosition, RecordNumber,
+    files::{Continuity, FileLog, LogSettings, OpenError, OpenReport, SnapshotStore},
     memory::MemoryLog,
 };
 use record::ids::PublicIds;
 use tracing::{info, warn};
 
-use super::{AppError, part_settings::micros};
-use crate::config::Config;
-use accounts::Accounts;
-use base::clock::{self, monotonic, now};
+use crate::{
+    hub::{Epochs, Hub, HubInput, HubSettings},
+    pipeline::Startup,
+    recovery::{self, Restored, SavedState},
+    signals::SignalSettings,
+    tails::{Tails, UPDATES_MAX},
+};
 
 /// Bytes of records that a log in memory keeps, for the follower.
 const MEMORY_BYTES: usize = 64 * 1024 * 1024;
 
+/// Why the log cannot be opened, or the hub cannot begin with it.
+#[derive(Debug, thiserror::Error)]
+pub enum RestartError {
+    #[error("the log cannot be opened")]
+    Open(#[from] OpenError),
+    #[error("the log cannot be written")]
+    Append(#[from] AppendError),
+    #[error("a snapshot of the state cannot be written")]
+    Snapshot(#[source] io::Error),
+    #[error("the system refused a thread, a signal handler or the standard output")]
+    System(#[from] io::Error),
+    #[error("the system gave no random bytes")]
+    Random(#[from] getrandom::Error),
+}
+
 /// The log and the hub at the start.
-pub(super) struct OpenedLog {
+#[derive(Debug)]
+pub struct OpenedLog {
     pub startup: Startup,
     /// The state of the follower's hub, and the record after which it is.
     pub followed: (Hub, LogPosition),
@@ -48,25 +55,13 @@ pub(super) struct OpenedLog {
 /// other things.
 const DATABASE_FILE: &str = "database";
 
-/// The key of a database's own name in its store.
-const META: &str = "log_database";
-
 /// By how much the log may be ahead of the clock. The hub's clock then goes on from the log's last record, and runs
 /// slower until both agree, as if the clock had been set back while it ran. Otherwise the log is set aside.
 const AHEAD_MAX_US: Micros = 600_000_000;
 
-/// The name of a database, by which a log knows whether it belongs to it. It gets one at its first start.
-pub(super) async fn database_name(accounts: &Accounts) -> Result<String, AppError> {
-    if let Some(name) = accounts.meta(META).await? {
-        return Ok(name);
-    }
-    let name = format!("{:016x}", getrandom::u64()?);
-    accounts.set_meta(META, &name).await?;
-    Ok(name)
-}
-
 /// How a hub begins.
-pub(super) struct HubStart<'a> {
+#[derive(Debug)]
+pub struct HubStart<'a> {
     pub ids: &'a PublicIds,
     pub settings: HubSettings,
     pub signals: SignalSettings,
@@ -76,64 +71,8 @@ pub(super) struct HubStart<'a> {
     pub restores: bool,
 }
 
-/// The films of the settings; `None` if there are none. The log must be open, so that no other process writes
-/// them. Records between what the films have and `until`, where the follower begins, are added. The hub starts
-/// without films if their folder cannot be used.
-pub(super) fn films(config: &Config, startup: &Startup, until: RecordNumber) -> Option<FilmWriter> {
-    if config.log.engine == LogEngine::Memory || config.log.films_keep_ms == 0 {
-        return None;
-    }
-    let settings = FilmSettings {
-        keep_us: micros(config.log.films_keep_ms),
-        bytes_max: config.log.films_bytes_max,
-        ..FilmSettings::default()
-    };
-    let opened = FilmWriter::open(&folder(config).join("films"), settings);
-    let as_warning = |error: &FilmError| {
-        warn!(error = error as &dyn std::error::Error, "cannot record films of matches");
-    };
-    let mut films = opened.inspect_err(as_warning).ok()?;
-    let mut reader = startup.records().read_after(films.sync_position());
-    loop {
-        match reader.next() {
-            Ok(Some(record)) if record.number <= until => {
-                films.record(&record).inspect_err(as_warning).ok();
-            }
-            Ok(_) => break,
-            Err(error) => {
-                let error = &error as &dyn std::error::Error;
-                warn!(error, "films have a gap: records that they need are no longer in the log");
-                break;
-            }
-        }
-    }
-    Some(films)
-}
-
-/// The folder of the log.
-pub(crate) fn folder(config: &Config) -> PathBuf {
-    if !config.log.folder.as_os_str().is_empty() {
-        return config.log.folder.clone();
-    }
-    config.beside("-log")
-}
-
-/// The settings of the log's files.
-pub(crate) fn log_settings(config: &Config) -> LogSettings {
-    let log = &config.log;
-    LogSettings {
-        segment_bytes: log.segment_bytes,
-        records_keep_us: micros(log.records_keep_ms),
-        bytes_max: log.records_bytes_max,
-        tail_us: micros(config.hub.tail_ms),
-        snapshots_keep: log.snapshots_keep,
-        fsync_interval: Duration::from_millis(log.fsync_ms),
-        ..LogSettings::new(folder(config))
-    }
-}
-
 /// The current boot of the machine. Where the system does not tell it, only a clean end is proof of anything.
-fn boot_id() -> Result<String, AppError> {
+fn boot_id() -> Result<String, RestartError> {
     match fs::read_to_string("/proc/sys/kernel/random/boot_id") {
         Ok(id) => Ok(id),
         Err(_) => Ok(format!("unknown {}", getrandom::u64()?)),
@@ -141,23 +80,23 @@ fn boot_id() -> Result<String, AppError> {
 }
 
 /// Opens the log, and restores the hub as it was at the log's end. Without a state to restore, it begins with
-/// what `fresh` makes.
-pub(super) fn open(
-    config: &Config,
+/// what `fresh` makes. `files`: `None` for a log in memory.
+///
+/// # Errors
+///
+/// If the log cannot be opened or written, or the system refuses memory, files or random bytes.
+pub fn open(
+    files: Option<&LogSettings>,
     start: &HubStart<'_>,
     fresh: impl FnOnce() -> Hub,
-) -> Result<OpenedLog, AppError> {
-    if config.log.engine == LogEngine::Memory {
+) -> Result<OpenedLog, RestartError> {
+    let Some(settings) = files else {
         let log = Box::new(MemoryLog::new(MEMORY_BYTES)?);
         return begin(fresh(), log, None);
-    }
+    };
     let began = monotonic();
-    let settings = log_settings(config);
-    let (log, report) = open_files(&settings)?;
-    for finding in &report.findings {
-        warn!("{finding}");
-    }
-    let snapshots = SnapshotStore::open(&settings).map_err(AppError::Snapshot)?;
+    let (log, report) = open_files(settings)?;
+    let snapshots = SnapshotStore::open(settings).map_err(RestartError::Snapshot)?;
     let is_same = belongs_to(&settings.folder, &start.database);
     if !is_same && report.last > 0 {
         warn!("the log belongs to another database");
@@ -212,8 +151,12 @@ pub(super) fn open(
     Ok(opened)
 }
 
-/// Opens the files. The clock then goes on from the log's last record.
-pub(super) fn open_files(settings: &LogSettings) -> Result<(FileLog, OpenReport), AppError> {
+/// Opens the files, and logs what was found in them. The clock then goes on from the log's last record.
+///
+/// # Errors
+///
+/// If they cannot be opened.
+pub fn open_files(settings: &LogSettings) -> Result<(FileLog, OpenReport), RestartError> {
     let (log, report) = FileLog::open(settings.clone(), &boot_id()?, now())?;
     let ahead = report.end.at - now();
     if ahead <= AHEAD_MAX_US {
@@ -222,6 +165,9 @@ pub(super) fn open_files(settings: &LogSettings) -> Result<(FileLog, OpenReport)
                 seconds = ahead / 1_000_000,
                 "the clock was set back since the last record of the log: timestamps run 10% slower until they agree with it"
             );
+        }
+        for finding in &report.findings {
+            warn!("{finding}");
         }
         clock::go_on_from(report.end.at);
         return Ok((log, report));
@@ -236,7 +182,11 @@ pub(super) fn open_files(settings: &LogSettings) -> Result<(FileLog, OpenReport)
 }
 
 /// Moves records, snapshots and films aside.
-pub(super) fn set_aside_all(folder: &Path, why: &str) -> io::Result<()> {
+///
+/// # Errors
+///
+/// If the file system fails.
+pub fn set_aside_all(folder: &Path, why: &str) -> io::Result<()> {
     set_aside(folder, why, |name| {
         let is_whole = ["head", "films"].contains(&name);
         is_whole || ["segment-", "snapshot-"].iter().any(|prefix| name.starts_with(prefix))
@@ -257,7 +207,11 @@ fn set_aside(folder: &Path, why: &str, is_moved: impl Fn(&str) -> bool) -> io::R
 }
 
 /// Notes that the log in this folder belongs to the database of this name.
-pub(super) fn write_database_name(folder: &Path, database: &str) -> io::Result<()> {
+///
+/// # Errors
+///
+/// If the file system fails.
+pub fn write_database_name(folder: &Path, database: &str) -> io::Result<()> {
     let file = folder.join(DATABASE_FILE);
     let unfinished = file.with_extension("unfinished");
     fs::write(&unfinished, format!("{database}\n"))?;
@@ -265,22 +219,27 @@ pub(super) fn write_database_name(folder: &Path, database: &str) -> io::Result<(
 }
 
 /// Whether the log in this folder belongs to the database of this name.
-pub(super) fn belongs_to(folder: &Path, database: &str) -> bool {
+#[must_use]
+pub fn belongs_to(folder: &Path, database: &str) -> bool {
     fs::read_to_string(folder.join(DATABASE_FILE)).is_ok_and(|name| name.trim() == database)
 }
 
 /// Begins with a hub that is not the one at the end of the log. Its state becomes a snapshot, so that all later
 /// inputs can be applied to it again. All channels begin new epochs.
-pub(super) fn begin(
+///
+/// # Errors
+///
+/// If the log or the snapshot cannot be written.
+pub fn begin(
     hub: Hub,
     log: Box<dyn Log>,
     snapshots: Option<SnapshotStore>,
-) -> Result<OpenedLog, AppError> {
+) -> Result<OpenedLog, RestartError> {
     let position = log.end();
     if let Some(snapshots) = &snapshots {
         let state = recovery::save(&hub);
         let written = snapshots.write(position, recovery::SNAPSHOT_FORMAT, &state);
-        written.map_err(AppError::Snapshot)?;
+        written.map_err(RestartError::Snapshot)?;
     }
     let followed = hub.without_readers();
     let mut startup = Startup::new(hub, log);
@@ -292,12 +251,17 @@ pub(super) fn begin(
 }
 
 /// Epochs in which no channel was before.
-pub(super) fn random_epochs() -> Result<Epochs, AppError> {
+///
+/// # Errors
+///
+/// If the system gives no random bytes.
+pub fn random_epochs() -> Result<Epochs, RestartError> {
     Ok(Epochs { matches: Epoch(getrandom::u32()?), feeds: Epoch(getrandom::u32()?) })
 }
 
 /// What a snapshot and the records after it give.
-pub(super) struct RestoredState {
+#[derive(Debug)]
+pub struct RestoredState {
     /// The hub at the end of the log.
     pub hub: Restored,
     /// Whether the process that saved the snapshot rendered documents as this one does.
@@ -310,15 +274,16 @@ pub(super) struct RestoredState {
 
 impl RestoredState {
     /// Whether it is what was published.
-    #[cfg(feature = "cluster")]
-    pub(super) fn is_as_logged(&self) -> bool {
+    #[must_use]
+    pub fn is_as_logged(&self) -> bool {
         self.renders_alike && self.hub.differences == 0
     }
 }
 
 /// The state from the newest snapshot that can be used. If the log is not proven to be whole, its snapshots may be of
 /// later records than it has.
-pub(super) fn restore(
+#[must_use]
+pub fn restore(
     start: &HubStart<'_>,
     log: &FileLog,
     last: RecordNumber,

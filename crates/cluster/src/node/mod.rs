@@ -1,0 +1,273 @@
+//! A node of a cluster: how it joins, follows and leads. Without `[cluster]` nothing of this runs.
+//!
+//! `join` brings the node's own log up to the cluster's stream and restores the hub from it. `task` is the task
+//! that then feeds the hub from the stream, and takes the lead when there is none, as `heard` tells. `client_service` sends clients
+//! away when the node is cut off or drained. `peers` answers other nodes, with `digests` of its documents among others.
+
+mod client_service;
+mod digests;
+mod heard;
+mod join;
+mod peers;
+mod readers;
+mod task;
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use base::supervisor::{self, Lifetime};
+use database::{Database, Fence, LeaderSigns};
+use hub::{
+    Hub, HubSettings, STATE_FORMAT,
+    forward::LeaderRequest,
+    recovery::DOCUMENT_FORMAT,
+    restart::{HubStart, OpenedLog, RestartError},
+    signals::SignalSettings,
+    turn::INPUTS_FORMAT,
+};
+use log::{
+    RecordSource,
+    files::{LogSettings, SnapshotStore},
+};
+use metrics::gauge;
+use tokio::{
+    sync::{mpsc, oneshot, watch},
+    task::JoinHandle,
+    time::{MissedTickBehavior, interval},
+};
+use tracing::error;
+
+use self::{client_service::ClientService, join::StreamPosition, task::Node};
+use crate::{
+    AppendError, Beat, Beats, ClusterConfig, ClusterError, ClusterNode, ClusterState, Formats,
+    NodeParts, NodeState, PeerError, Peers, RunningNode, Stream, StreamError, ViewCluster, limits,
+    node_log::Lead,
+    sockets::{self, AccountSockets},
+};
+
+pub use self::join::HistoryError;
+
+/// What this program reads and writes. Nodes whose formats differ cannot follow one another.
+const FORMATS: Formats =
+    Formats { state: STATE_FORMAT, inputs: INPUTS_FORMAT as u16, document: DOCUMENT_FORMAT };
+
+/// Orders that may wait for the node. Beyond it who orders waits.
+const ORDERS_MAX: usize = 4;
+
+/// Why a node cannot take part in its cluster.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClusterFailure {
+    #[error(transparent)]
+    Restart(#[from] RestartError),
+    #[error(transparent)]
+    Connect(#[from] ClusterError),
+    #[error("the log of the cluster cannot be read")]
+    Stream(#[from] StreamError),
+    #[error("the log of the cluster cannot be written")]
+    Append(#[from] AppendError),
+    #[error("another node does not give its state")]
+    Peer(#[from] PeerError),
+    #[error(transparent)]
+    History(#[from] HistoryError),
+    #[error("the snapshot of node {0} is not in the stream")]
+    NoSnapshot(String),
+}
+
+impl ClusterFailure {
+    /// Whether it is because NATS does not answer at the moment.
+    fn is_passing(&self) -> bool {
+        if let Self::Connect(error) = self {
+            return error.is_passing();
+        }
+        matches!(
+            self,
+            Self::Stream(StreamError::Unavailable(_)) | Self::Append(AppendError::Unavailable(_))
+        )
+    }
+}
+
+/// The connection to a cluster.
+struct Cluster {
+    config: ClusterConfig,
+    node: Arc<str>,
+    stream: Stream,
+    beats: Beats,
+    peers: Peers,
+    lead: Lead,
+    /// Of the archive, which only the node that leads may write.
+    fence: Fence,
+    database: Database,
+}
+
+/// A node that has joined, before it runs.
+#[expect(missing_debug_implementations, reason = "the records have none")]
+pub struct JoinedNode {
+    cluster: Cluster,
+    reached: StreamPosition,
+    leads: bool,
+    /// The node's copy of the log.
+    records: Arc<dyn RecordSource>,
+    /// The hub's settings from the moment it leads.
+    settings: HubSettings,
+    signals: SignalSettings,
+}
+
+/// Connects to the cluster, whose stream must be as `matchwire cluster init` makes it, and joins it. Waits as long as it takes
+/// until NATS answers, and until there is something to join if this node may not lead. `files`: of the node's own log.
+///
+/// # Errors
+///
+/// If NATS refuses the node, the stream is not as it must be, or the node's files cannot be used.
+pub async fn join(
+    config: &ClusterConfig,
+    fence: Fence,
+    database: &Database,
+    files: &LogSettings,
+    start: &HubStart<'_>,
+    fresh: impl FnOnce() -> Hub,
+) -> Result<(OpenedLog, JoinedNode), ClusterFailure> {
+    let connect = async || {
+        let stream = Stream::connect(config).await?;
+        stream.check().await?;
+        let beats = Beats::subscribe(&stream).await?;
+        let peers = Peers::connect(config).await?;
+        Ok((stream, beats, peers))
+    };
+    let (stream, beats, peers) = join::retry(connect).await?;
+    let (node, lead) = (config.node_name().into(), Lead::default());
+    let (config, database) = (config.clone(), database.clone());
+    let cluster = Cluster { config, node, stream, beats, peers, lead, fence, database };
+    let (opened, reached) = join::join(files, &cluster, start, fresh).await?;
+    let (leads, records) = (opened.leads, opened.startup.records());
+    let (settings, signals) = (start.settings, start.signals.clone());
+    Ok((opened, JoinedNode { cluster, reached, leads, records, settings, signals }))
+}
+
+/// Starts the tasks of a node. `requests`: what the hub asks of the leader's. `local`: the accounts with many sockets here.
+/// `others`: takes how many accounts have at all other nodes together.
+pub fn start(
+    joined: JoinedNode,
+    parts: NodeParts,
+    snapshots: Option<SnapshotStore>,
+    requests: mpsc::Receiver<LeaderRequest>,
+    local: impl Fn() -> AccountSockets + Send + Sync + 'static,
+    others: impl Fn(HashMap<i64, usize>) + Send + Sync + 'static,
+) -> RunningNode {
+    let (tells_leading, leading) = watch::channel(joined.leads);
+    let (tells_caught_up, caught_up) = oneshot::channel();
+    let (orders, waiting) = mpsc::channel(ORDERS_MAX);
+    let (shown, stream_view) = watch::channel("not known yet".to_owned());
+    let Cluster { stream, node, beats, peers, lead, .. } = &joined.cluster;
+    let signs = LeaderSigns::new(parts.accounts.database(), stream.identity(), node.to_string());
+    let answering = peers::answer(peers.clone(), parts.handle.clone(), snapshots, &orders);
+    let forwarding = peers::forward(peers.clone(), beats.clone(), parts.handle.clone(), requests);
+    // Both end with the client, and then the node does too.
+    let (reports, name) = (stream.clone(), node.clone());
+    let counting = async move {
+        sockets::exchange(&reports, &name, local, others).await.ok();
+    };
+    let (reports, name, used) = (stream.clone(), node.clone(), parts.limits.clone());
+    let limiting = async move {
+        let (here, elsewhere) = (|| used.uses_here(), |uses: &[_]| used.use_elsewhere(uses));
+        limits::exchange(&reports, &name, here, elsewhere).await.ok();
+    };
+    let watching = watch_stream(stream.clone(), shown);
+    let noting =
+        client_service::note_commits(lead.clone(), Arc::clone(&joined.records), signs.clone());
+    let talking = [
+        spawn("cluster-peers", answering),
+        spawn("cluster-requests", forwarding),
+        spawn("cluster-sockets", counting),
+        spawn("cluster-limits", limiting),
+        spawn("cluster-stream", watching),
+        spawn("cluster-signs", noting),
+    ];
+    let (beats, isolated_ms) = (beats.clone(), joined.cluster.config.isolated_ms);
+    let clients = ClientService::new(isolated_ms, parts.clone(), signs);
+    let node = Node::new(joined, parts.clone(), clients, tells_leading, tells_caught_up);
+    let node = async move {
+        if let Err(error) = node.run(waiting).await {
+            let error = &error as &dyn std::error::Error;
+            error!(error, "this node cannot go on; it joins again when it starts again");
+        }
+    };
+    let node = spawn("cluster", node);
+    let view = ViewCluster(Arc::new(move || {
+        let term = beats.leader().map(|heard| heard.beat.term);
+        let nodes = beats.all().into_iter().map(|heard| cluster_node(heard.beat, term));
+        ClusterState { nodes: nodes.collect(), stream: stream_view.borrow().clone() }
+    }));
+    RunningNode { parts, leading, view, orders, caught_up, node, talking }
+}
+
+/// `term`: of the leader. Of a node that was deposed, and ends, an older beat may still say that it leads.
+fn cluster_node(beat: Beat, term: Option<u64>) -> ClusterNode {
+    let state = match (beat.leads && Some(beat.term) == term, beat.ready) {
+        (true, _) => NodeState::Leads,
+        (false, _) if beat.leads => NodeState::Behind,
+        (false, _) if beat.drained => NodeState::Drained,
+        (false, true) => NodeState::Follows,
+        (false, false) => NodeState::Behind,
+    };
+    let role = beat.role.as_str().to_owned();
+    let Beat { node: name, number: record, lag_ms, sockets, version, .. } = beat;
+    ClusterNode { name, state, role, record, lag_ms, sockets, version }
+}
+
+/// Between two looks at the stream.
+const STREAM_LOOK_EVERY: Duration = Duration::from_secs(2);
+
+/// Looks at the stream of the log, for the operator.
+async fn watch_stream(stream: Stream, shown: watch::Sender<String>) {
+    let mut looks = interval(STREAM_LOOK_EVERY);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        looks.tick().await;
+        let state = stream.state().await;
+        // What nobody answers for has no copy that could be used.
+        let (copies, bytes) = state.as_ref().map_or((0, 0), |state| (state.copies, state.bytes));
+        #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
+        {
+            gauge!("matchwire_cluster_stream_copies").set(copies as f64);
+            gauge!("matchwire_cluster_stream_bytes").set(bytes as f64);
+        }
+        shown.send_replace(state.map_or_else(|error| error.to_string(), |it| it.to_string()));
+    }
+}
+
+fn spawn(part: &'static str, task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
+    supervisor::spawn(part, Lifetime::UntilStop, task)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn node_that_was_deposed_does_not_lead() {
+        let beat = |term, leads, ready| Beat {
+            node: "a".to_owned(),
+            role: crate::Role::Edge,
+            version: "0.1.0".to_owned(),
+            term,
+            leads,
+            ready,
+            drained: false,
+            in_sync: true,
+            seq: 9,
+            number: 7,
+            chain: [0; 16],
+            lag_ms: 3,
+            sockets: 5,
+            formats: FORMATS,
+            at: 0,
+        };
+        let state = |beat, term| cluster_node(beat, term).state;
+        assert_eq!(state(beat(4, true, true), Some(4)), NodeState::Leads);
+        assert_eq!(state(beat(4, true, true), Some(5)), NodeState::Behind, "it ends");
+        assert_eq!(state(beat(4, false, true), None), NodeState::Follows);
+        assert_eq!(state(beat(4, false, false), Some(4)), NodeState::Behind);
+        let node = cluster_node(beat(4, false, true), None);
+        assert_eq!((&*node.name, &*node.role, node.record, node.lag_ms), ("a", "edge", 7, 3));
+    }
+}
