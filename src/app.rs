@@ -7,6 +7,8 @@
 mod cluster;
 mod control;
 mod customers;
+#[cfg_attr(not(feature = "demo"), path = "app/no_demo.rs")]
+mod demo;
 mod error;
 mod exports;
 mod listening;

@@ -5,7 +5,6 @@
 //! rejected, since most are typing errors. Only this module reads settings from the environment and
 //! from files. A `Config` that it returns is valid and is not checked again.
 
-mod demo_speed;
 mod reading;
 mod sections;
 
@@ -30,6 +29,7 @@ use base::{
 };
 pub use cluster::config::{ClusterConfig, ClusterConfigError};
 pub use database::DatabaseConfig;
+pub use demo::config::{DemoConfig, DemoSpeed, WrongDemoSpeed};
 use history::config::competitions;
 pub use history::config::{ArchiveConfig, CompetitionsConfig, PredictionsConfig};
 use hub::config::sources::{SourceConfig, SourceKind};
@@ -40,10 +40,7 @@ pub use web::config::{AcmeConfig, FanoutConfig, ImagesConfig, ServerConfig, TlsC
 pub use webhooks::config::WebhooksConfig;
 
 use self::reading::{overlay, read_file};
-pub use self::{
-    demo_speed::{DemoSpeed, WrongDemoSpeed},
-    sections::{BenchConfig, DemoConfig, LogFormat, LoggingConfig, TracesConfig},
-};
+pub use self::sections::{BenchConfig, LogFormat, LoggingConfig, TracesConfig};
 use crate::features;
 use database::DatabaseName;
 
@@ -340,6 +337,9 @@ impl Config {
             (has_acme_domains, "acme.domains", "acme"),
             (follows_amqp, "kind = \"sportradar-uof\"", "amqp"),
             (self.cluster.is_enabled(), "cluster.name", "cluster"),
+            (self.demo.enabled, "demo.enabled", "demo"),
+            (self.server.test_channels, "server.test_channels", "demo"),
+            (self.payments.sandbox, "payments.sandbox", "sandbox"),
             (matches!(self.server.db, DatabaseName::Postgres(_)), "a postgres:// URL", "postgres"),
         ];
         let missing =

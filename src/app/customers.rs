@@ -6,7 +6,7 @@ use tokio::{task::JoinHandle, time::timeout};
 use tracing::{info, warn};
 
 use super::{
-    AppError, RunMode, StartContext,
+    AppError, StartContext,
     listening::HubAddress,
     stopping::{RunningPart, StopDeadline},
     stores::Stores,
@@ -16,7 +16,7 @@ use accounts::{
     Accounts,
     clients::ClientDocuments,
     mail::{self, MailContext, MailError},
-    payments::{Payments, sandbox::Sandbox},
+    payments::Payments,
 };
 use base::{
     clock::wall,
@@ -78,21 +78,41 @@ pub(super) fn client_documents(config: &Config) -> ClientDocuments {
     ClientDocuments::new(tls, &config.oauth)
 }
 
+#[cfg(not(feature = "sandbox"))]
+#[expect(clippy::unused_async, reason = "as with the sandbox")]
+async fn payment_settings(
+    StartContext { config, .. }: StartContext<'_>,
+    _: &HubAddress,
+) -> Result<PaymentsConfig, AppError> {
+    Ok(config.payments.clone())
+}
+
 /// The payment settings; those of the sandbox in a demo without any.
+#[cfg(feature = "sandbox")]
 async fn payment_settings(
     StartContext { config, mode, stopped, .. }: StartContext<'_>,
     HubAddress { address, secure, .. }: &HubAddress,
 ) -> Result<PaymentsConfig, AppError> {
     let settings = &config.payments;
     let has_rails = settings.offers_stripe() || settings.offers_paypal();
-    if has_rails || !settings.sandbox || !matches!(mode, RunMode::Demo) {
+    if has_rails || !settings.sandbox || !matches!(mode, super::RunMode::Demo) {
         return Ok(settings.clone());
     }
     let certificate = config.tls.certificate.as_path();
     let certificate = Some(certificate).filter(|path| !path.as_os_str().is_empty());
     let hub_url = format!("http{secure}://{address}");
-    let sandbox = Sandbox::start(*address, hub_url, certificate, stopped.clone()).await?;
-    Ok(sandbox.settings(settings))
+    let sandbox = sandbox::Sandbox::start(*address, hub_url, certificate, stopped.clone()).await?;
+    let access = sandbox.access();
+    Ok(PaymentsConfig {
+        stripe_url: access.url.clone(),
+        stripe_key: (&*access.stripe_key).into(),
+        stripe_webhook_secret: (&*access.stripe_signing).into(),
+        paypal_url: access.url.clone(),
+        paypal_client_id: access.paypal_client.clone(),
+        paypal_client_secret: (&*access.paypal_secret).into(),
+        paypal_webhook_id: access.paypal_webhook.clone(),
+        ..settings.clone()
+    })
 }
 
 /// The folder for mail in a demo whose settings name no destination.

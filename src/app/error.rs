@@ -15,7 +15,7 @@ use crate::{
 use accounts::{
     AccountsError,
     mail::MailError,
-    payments::{SetupError, sandbox::SandboxError},
+    payments::SetupError,
     usage::UsageError,
 };
 use hub::{pipeline::HubStopped, sources::follow::FollowError};
@@ -43,8 +43,9 @@ pub enum AppError {
     Mail(#[from] MailError),
     #[error("payments cannot be taken")]
     Payments(#[from] SetupError),
+    #[cfg(feature = "sandbox")]
     #[error("the payment sandbox did not start")]
-    Sandbox(#[from] SandboxError),
+    Sandbox(#[from] sandbox::SandboxError),
     #[error(transparent)]
     Tls(#[from] TlsError),
     #[error(transparent)]

@@ -14,6 +14,7 @@ use super::{
     AppError, StartContext,
     cluster::RunningNode,
     customers,
+    demo::test_match,
     listening::Listener,
     milliseconds,
     part_settings::{connection_limits, proxies, socket_options},
@@ -22,7 +23,7 @@ use super::{
     stopping::{RunningPart, StopDeadline},
     stores::Stores,
 };
-use crate::{config::ServerConfig, test_match::test_match};
+use crate::config::ServerConfig;
 use accounts::{OAuth, payments::Payments, usage::Meter};
 use base::supervisor::{self, Lifetime, fault};
 use history::query::History;

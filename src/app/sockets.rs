@@ -2,11 +2,8 @@
 
 use fanout::{ChannelId, Fanout, catch_up::Host};
 
-use super::{AppError, RunMode, StartContext, part_settings, stores::Stores};
-use crate::{
-    config::{Config, FanoutConfig},
-    test_match::test_match,
-};
+use super::{AppError, RunMode, StartContext, demo::test_match, part_settings, stores::Stores};
+use crate::config::{Config, FanoutConfig};
 use accounts::limits::{Limits, LimitsKey};
 use base::{
     supervisor::{self, Lifetime},

@@ -1,11 +1,12 @@
 //! What the database holds, and what answers from it.
 
 use super::{
-    AppError, RunMode, StartContext, service_manager,
+    AppError, RunMode, StartContext,
+    demo::{self, DemoRun},
+    service_manager,
     stopping::{RunningPart, StopDeadline},
     webhooks,
 };
-use crate::{config::Config, demo::DemoRun};
 use ::webhooks::Webhooks;
 use accounts::{Accounts, AccountsError, products::Prices};
 use base::clock::{now, wall};
@@ -62,10 +63,7 @@ impl Stores {
         let database = accounts.database();
         let prices = Prices::new(config.products.catalogue().expect("the settings were checked"));
         let demo_key = demo_key(&accounts, mode).await?;
-        let demo = match mode {
-            RunMode::Demo => Some(demo_run(&accounts, config).await?),
-            RunMode::Load(_) | RunMode::Nothing | RunMode::Recordings(_) => None,
-        };
+        let demo = demo::resume_or_start(context, &accounts).await?;
         let journal = ids::path_beside(config.server.db.beside());
         let ids = PublicIds::open_with_journal(database, config.hub.ids_max, &journal).await?;
         archive::adopt(database, &ids, now()).await?;
@@ -117,10 +115,4 @@ async fn demo_key(accounts: &Accounts, mode: &RunMode) -> Result<Option<String>,
             Ok(None)
         }
     }
-}
-
-async fn demo_run(accounts: &Accounts, config: &Config) -> Result<DemoRun, AppError> {
-    // The settings that affect which changes the same facts produce.
-    let settings = format!("{:?} {}", config.hub, config.feeds.stale_after_ms);
-    Ok(DemoRun::resume_or_start(accounts, &config.demo, &settings, now()).await?)
 }

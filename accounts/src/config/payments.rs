@@ -82,7 +82,7 @@ impl Default for PaymentsConfig {
             sweep_after_ms: 300_000,
             seller: String::new(),
             tax_percent: Decimal::ZERO,
-            sandbox: true,
+            sandbox: cfg!(feature = "sandbox"),
         }
     }
 }

@@ -13,7 +13,10 @@ use simulator::{ScheduledMatch, World};
 use tokio::sync::watch;
 use tracing::{info, warn};
 
-use super::{DAY_US, DemoRun, WorldClock};
+use crate::{
+    pace::WorldClock,
+    run::{DAY_US, DemoRun},
+};
 use accounts::{Accounts, AccountsError};
 use base::clock::now;
 use database::WriteBudget;
@@ -346,12 +349,6 @@ fn records(
         records.extend(LiveRecords::default().apply(hub.take_changed(last)).records);
     }
     records
-}
-
-impl DemoRun {
-    fn world(&self) -> World {
-        World::new(self.seed, self.start)
-    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use facts::event::{Fact, Timed};
 use fanout::Micros;
 use serde::{Deserialize, Serialize};
 
-use crate::config::DemoSpeed;
+use crate::speed::DemoSpeed;
 
 /// The simulated clock showed `world` when the real clock showed `ours`, and has run `speed` times
 /// as fast since then. Before that, both ran at the same speed.

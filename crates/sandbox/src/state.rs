@@ -1,10 +1,13 @@
 //! The sandbox's state: checkouts, payments and refunds. Plain values, no I/O.
 
-use std::collections::{HashMap, VecDeque};
+use std::{
+    collections::{HashMap, VecDeque},
+    fmt,
+};
 
 use rust_decimal::Decimal;
 
-use crate::{payments::PaymentMethod, products::Price};
+use crate::Provider;
 
 /// Maximum checkouts and responses; the oldest are evicted.
 const ENTRIES_MAX: usize = 10_000;
@@ -17,9 +20,28 @@ pub(super) struct BoundedMap<T> {
 }
 
 #[derive(Debug, Clone)]
+pub(super) struct Price {
+    pub(super) amount: Decimal,
+    pub(super) currency: String,
+}
+
+impl fmt::Display for Price {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = match &*self.currency {
+            "USD" => "$",
+            "EUR" => "€",
+            "GBP" => "£",
+            other => &format!("{other} "),
+        };
+        let decimals = if self.amount.is_integer() { 0 } else { 2 };
+        write!(f, "{sign}{:.decimals$}", self.amount)
+    }
+}
+
+#[derive(Debug, Clone)]
 pub(super) struct Checkout {
     pub(super) id: String,
-    pub(super) method: PaymentMethod,
+    pub(super) provider: Provider,
     /// The hub's id of the order.
     pub(super) order: String,
     pub(super) title: String,
@@ -134,9 +156,9 @@ impl Checkout {
         if self.state != CheckoutState::Open {
             return Err(Refusal::Ended);
         }
-        match self.method {
-            PaymentMethod::Card => self.pay(payment),
-            PaymentMethod::Paypal => self.state = CheckoutState::Approved,
+        match self.provider {
+            Provider::Stripe => self.pay(payment),
+            Provider::Paypal => self.state = CheckoutState::Approved,
         }
         Ok(())
     }

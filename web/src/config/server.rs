@@ -140,7 +140,7 @@ impl Default for ServerConfig {
             hsts_days: 365,
             forwarded_header: String::new(),
             public_boards: false,
-            test_channels: true,
+            test_channels: cfg!(feature = "demo"),
             trusted_proxies: "127.0.0.0/8, ::1".to_owned(),
         }
     }
