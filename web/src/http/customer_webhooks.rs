@@ -14,7 +14,7 @@ use hyper::{
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use utoipa::ToSchema;
+use utoipa::{OpenApi, ToSchema};
 
 use super::{Shared, error::HttpError};
 use crate::{
@@ -161,6 +161,11 @@ pub(super) struct DeliveryPage {
     limit: Option<u64>,
     before: Option<i64>,
 }
+
+/// What the document says of them.
+#[derive(OpenApi)]
+#[openapi(paths(list, create, show, change, delete, rotate, test, deliveries, resend))]
+pub(super) struct WebhooksDocument;
 
 pub(super) fn routes() -> Router<Arc<Shared>> {
     Router::new()

@@ -17,6 +17,7 @@ mod compression;
 mod connections;
 mod cors;
 mod credential;
+#[cfg(feature = "webhooks")]
 mod customer_webhooks;
 mod discovery;
 mod docs;
@@ -101,11 +102,17 @@ use crate::{
     usage::Meter,
 };
 use ::mcp::McpConfig;
-use ::webhooks::Webhooks;
+#[cfg(feature = "webhooks")]
+pub use ::webhooks::Webhooks;
 use accounts::{Accounts, OAuth, clients::ClientDocuments};
 use history::{query::History, signal_board::SignalBoard};
 use hub::{config::IngestConfig, sources::PlaybackControl, test_channels::TestTruth};
 use log::film::Films;
+
+/// In place of webhooks in a program without the feature `webhooks`.
+#[cfg(not(feature = "webhooks"))]
+#[derive(Debug, Clone)]
+pub struct Webhooks;
 
 /// What requests are answered from.
 #[derive(Debug)]
@@ -258,7 +265,11 @@ pub async fn serve(
 }
 
 fn router(shared: Arc<Shared>) -> Router {
-    Router::new()
+    #[cfg(feature = "webhooks")]
+    let router = customer_webhooks::routes();
+    #[cfg(not(feature = "webhooks"))]
+    let router = Router::new();
+    router
         .route("/", get(pages::home))
         .route("/watch/", get(pages::watch))
         .route("/watch/ticket/", post(pages::ticket))
@@ -290,7 +301,6 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/stream/v1/sse/", get(sse::events))
         .route("/api/v2/account/", get(account::show))
         .route("/api/v2/stream/ticket/", post(rest::ticket))
-        .merge(customer_webhooks::routes())
         .route("/ingest/v1/{source}", post(ingest::post).get(ingest::socket))
         .route("/ingest/v1/{source}/", post(ingest::post).get(ingest::socket))
         .route("/img/{*path}", get(images::show))
