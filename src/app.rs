@@ -26,6 +26,7 @@ mod sockets;
 mod stopping;
 mod stores;
 mod upkeep;
+#[cfg_attr(not(feature = "webhooks"), path = "app/no_webhooks.rs")]
 mod webhooks;
 
 use std::{io, num::NonZeroU32};

@@ -37,7 +37,11 @@ pub use hub::config::{FeedsConfig, HubConfig, IngestConfig, SignalsConfig};
 pub use log::config::{LogConfig, LogConfigError, LogEngine};
 pub use mcp::McpConfig;
 pub use web::config::{AcmeConfig, FanoutConfig, ImagesConfig, ServerConfig, TlsConfig};
+#[cfg(feature = "webhooks")]
 pub use webhooks::config::WebhooksConfig;
+/// Any settings of webhooks, which a program without the feature `webhooks` refuses.
+#[cfg(not(feature = "webhooks"))]
+pub type WebhooksConfig = Table;
 
 use self::reading::{overlay, read_file};
 pub use self::sections::{BenchConfig, LogFormat, LoggingConfig, TracesConfig};
@@ -340,6 +344,8 @@ impl Config {
             (self.demo.enabled, "demo.enabled", "demo"),
             (self.server.test_channels, "server.test_channels", "demo"),
             (self.payments.sandbox, "payments.sandbox", "sandbox"),
+            #[cfg(not(feature = "webhooks"))]
+            (!self.webhooks.is_empty(), "[webhooks]", "webhooks"),
             (matches!(self.server.db, DatabaseName::Postgres(_)), "a postgres:// URL", "postgres"),
         ];
         let missing =
@@ -421,8 +427,9 @@ impl Config {
     }
 
     fn exceeded_bounds(&self) -> impl Iterator<Item = BoundExceeded> {
-        let Self { server, mail, usage, hub, fanout, bench, ingest, demo, .. } = self;
-        let Self { oauth, webhooks, .. } = self;
+        let Self { server, mail, usage, hub, fanout, bench, ingest, demo, oauth, .. } = self;
+        #[cfg(feature = "webhooks")]
+        let webhooks = &self.webhooks;
         let bounds = [
             // What a crash may lose, and the month that is displayed.
             (("usage.flush_ms", usage.flush_ms), ("ten seconds", 10_000)),
@@ -439,6 +446,7 @@ impl Config {
                 ("ingest.body_bytes_max", ingest.body_bytes_max as u64),
             ),
             (("mail.retry_ms", mail.retry_ms), ("mail.retry_max_ms", mail.retry_max_ms)),
+            #[cfg(feature = "webhooks")]
             (
                 ("webhooks.retry_ms", webhooks.retry_ms),
                 ("webhooks.retry_max_ms", webhooks.retry_max_ms),

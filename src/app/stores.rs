@@ -7,7 +7,6 @@ use super::{
     stopping::{RunningPart, StopDeadline},
     webhooks,
 };
-use ::webhooks::Webhooks;
 use accounts::{Accounts, AccountsError, products::Prices};
 use base::clock::{now, wall};
 use database::{Database, Fence};
@@ -23,7 +22,7 @@ use record::{
     Withdrawals,
     ids::{self, PublicIds},
 };
-use web::entitlement::Entitlement;
+use web::{entitlement::Entitlement, http::Webhooks};
 
 /// The open stores. All but the run of the demo are handles, whose clones share what they hold.
 pub(super) struct Stores {

@@ -26,6 +26,7 @@ mod client;
 pub mod config;
 mod event;
 mod extract;
+mod follower;
 mod price;
 mod recorder;
 mod sender;
@@ -58,6 +59,7 @@ use self::{
 pub use self::{
     event::{Event, EventKind, UnknownEventKind},
     extract::Extractor,
+    follower::FollowedHub,
     price::{
         BookPrices, MetConditions, PriceBound, PriceCondition, PriceCrossing, PriceUpdate,
         SelectionPrice,
@@ -298,12 +300,6 @@ impl Webhooks {
         }
         self.shared.due.notify_one();
         Ok(())
-    }
-
-    /// What records events for webhooks, in transactions of this database, which may be fenced.
-    #[must_use]
-    pub fn recorder(&self, database: Database) -> Recorder {
-        Recorder::new(database, self.clone())
     }
 
     /// How often this process has changed which webhooks there are, or what they get.

@@ -54,12 +54,7 @@ fn days_ahead(sport: Sport) -> u64 {
     match sport {
         Sport::Tennis | Sport::Darts => 2,
         Sport::HorseRacing => 1,
-        Sport::Football
-        | Sport::Cs2
-        | Sport::Hockey
-        | Sport::Basketball
-        | Sport::Cricket
-        | Sport::Other => DAYS_AHEAD,
+        _ => DAYS_AHEAD,
     }
 }
 

@@ -35,7 +35,6 @@ use base::{
     supervisor::{self, Lifetime},
     tls::TrustError,
 };
-use serde_json::Value;
 use tokio::{
     net::TcpListener,
     sync::{mpsc, watch},
@@ -198,11 +197,6 @@ impl Sandbox {
     fn state(&self) -> MutexGuard<'_, SandboxState> {
         // No change of the state can panic half-way.
         self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The response to an earlier request with this idempotency key.
-    fn earlier_answer(&self, key: &str) -> Option<Value> {
-        self.state().answers.get(key).cloned()
     }
 
     fn deliver(&self, delivery: Delivery) {

@@ -53,12 +53,12 @@ pub(super) struct DecisionForm {
 }
 
 pub(super) async fn list(State(sandbox): State<Sandbox>) -> Response {
-    let pages = sandbox.state().checkouts.latest(LIST_MAX).map(page).collect();
+    let pages = sandbox.state().checkouts.iter().rev().take(LIST_MAX).map(page).collect();
     render(&CheckoutList { pages })
 }
 
 pub(super) async fn show(State(sandbox): State<Sandbox>, Path(id): Path<String>) -> Response {
-    let found = sandbox.state().checkouts.get(&id).map(page);
+    let found = sandbox.state().checkout(&id).map(page);
     found.map_or_else(not_found, |page| render(&page))
 }
 
@@ -68,7 +68,7 @@ pub(super) async fn decide(
     Path(id): Path<String>,
     Form(DecisionForm { action }): Form<DecisionForm>,
 ) -> Response {
-    let Some(checkout) = sandbox.state().checkouts.get(&id).cloned() else {
+    let Some(checkout) = sandbox.state().checkout(&id).cloned() else {
         return not_found();
     };
     match &*action {

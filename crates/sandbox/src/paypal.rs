@@ -72,7 +72,7 @@ pub(super) async fn open(
     Json(body): Json<Value>,
 ) -> Result<Json<Value>, PaypalError> {
     let key = header(&headers, KEY);
-    if let Some(answer) = sandbox.earlier_answer(key) {
+    if let Some(answer) = sandbox.state().earlier_answer(key) {
         return Ok(Json(answer));
     }
     let checkout = checkout(&body, resource_id()?).ok_or(Refusal::Malformed)?;
@@ -86,7 +86,7 @@ pub(super) async fn show(
     Path(id): Path<String>,
 ) -> Result<Json<Value>, PaypalError> {
     let state = sandbox.state();
-    let found = state.checkouts.get(&id).filter(|it| it.provider == Provider::Paypal);
+    let found = state.checkout(&id).filter(|it| it.provider == Provider::Paypal);
     Ok(Json(order(&sandbox, found.ok_or(Refusal::Unknown)?)))
 }
 
@@ -101,11 +101,11 @@ pub(super) async fn capture(
     let checkout = {
         // Both under one lock, so that concurrent requests with the same key get the same response.
         let mut state = sandbox.state();
-        if let Some(answer) = state.answers.get(key) {
-            return Ok(Json(answer.clone()).into_response());
+        if let Some(answer) = state.earlier_answer(key) {
+            return Ok(Json(answer).into_response());
         }
         let checkout = state.change(&id, |it| it.capture(payment))?;
-        state.answers.insert(key, order(&sandbox, &checkout));
+        state.remember(key, order(&sandbox, &checkout));
         checkout
     };
     let resource = captured_part(&checkout);
@@ -120,13 +120,13 @@ pub(super) async fn refund(
     Json(body): Json<Value>,
 ) -> Result<Response, PaypalError> {
     let key = header(&headers, KEY);
-    if let Some(answer) = sandbox.earlier_answer(key) {
+    if let Some(answer) = sandbox.state().earlier_answer(key) {
         return Ok(Json(answer).into_response());
     }
     let amount = body["amount"]["value"].as_str().and_then(|value| value.parse().ok());
     let id = refund_of(&sandbox, &payment, amount.unwrap_or_default())?;
     let answer = json!({"id": id, "status": "COMPLETED"});
-    sandbox.state().answers.insert(key, answer.clone());
+    sandbox.state().remember(key, answer.clone());
     Ok((StatusCode::CREATED, Json(answer)).into_response())
 }
 

@@ -48,7 +48,7 @@ pub(super) async fn open(
     Form(fields): Form<Fields>,
 ) -> Result<Json<Value>, StripeError> {
     let key = header(&headers, KEY);
-    if let Some(answer) = sandbox.earlier_answer(key) {
+    if let Some(answer) = sandbox.state().earlier_answer(key) {
         return Ok(Json(answer));
     }
     let id = format!("cs_test_{}", new_id()?);
@@ -64,7 +64,7 @@ pub(super) async fn show(
     Query(query): Query<Fields>,
 ) -> Result<Json<Value>, StripeError> {
     let state = sandbox.state();
-    let found = state.checkouts.get(&id).filter(|it| it.provider == Provider::Stripe);
+    let found = state.checkout(&id).filter(|it| it.provider == Provider::Stripe);
     let checkout = found.ok_or(Refusal::Unknown)?;
     Ok(Json(session(&sandbox, checkout, query.contains_key("expand[]"))))
 }
@@ -85,14 +85,14 @@ pub(super) async fn refund(
     Form(fields): Form<Fields>,
 ) -> Result<Json<Value>, StripeError> {
     let key = header(&headers, KEY);
-    if let Some(answer) = sandbox.earlier_answer(key) {
+    if let Some(answer) = sandbox.state().earlier_answer(key) {
         return Ok(Json(answer));
     }
     let field = |name| fields.get(name).map(String::as_str).unwrap_or_default();
     let cents: i64 = field("amount").parse().unwrap_or_default();
     let id = refund_of(&sandbox, field("payment_intent"), Decimal::new(cents, 2))?;
     let answer = json!({"id": id, "object": "refund", "amount": cents, "status": "succeeded"});
-    sandbox.state().answers.insert(key, answer.clone());
+    sandbox.state().remember(key, answer.clone());
     Ok(Json(answer))
 }
 

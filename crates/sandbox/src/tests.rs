@@ -35,7 +35,7 @@ async fn sandbox_page_escapes_titles() {
         refunds: Vec::new(),
         lost: Decimal::ZERO,
     };
-    sandbox.state().checkouts.insert("one", checkout);
+    sandbox.state().checkouts.push_back(checkout);
     let client = reqwest::Client::builder()
         .tls_backend_preconfigured(base::tls::without_authorities().as_ref().clone())
         .build()

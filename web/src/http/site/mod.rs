@@ -55,7 +55,9 @@ use super::Shared;
 /// requested it.
 pub(super) fn routes() -> Router<Arc<Shared>> {
     #[cfg(feature = "webhooks")]
-    let pages = webhooks::routes();
+    let pages = Router::new()
+        .route("/dashboard/webhooks/", get(webhooks::show).post(webhooks::add))
+        .route("/dashboard/webhooks/{id}/", get(webhooks::show_one).post(webhooks::act));
     #[cfg(not(feature = "webhooks"))]
     let pages = Router::new();
     let pages = pages
