@@ -26,7 +26,7 @@ mod sockets;
 mod stopping;
 mod stores;
 mod upkeep;
-#[cfg_attr(not(feature = "webhooks"), path = "app/no_webhooks.rs")]
+#[cfg(feature = "webhooks")]
 mod webhooks;
 
 use std::{io, num::NonZeroU32};
@@ -58,7 +58,6 @@ use self::{
     stopping::{RunningParts, StopDeadline},
     stores::Stores,
     upkeep::{RunningUpkeep, RunningUsage, watch_process},
-    webhooks::RunningWebhooks,
 };
 use crate::{
     banner,
@@ -143,7 +142,8 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
     let parts = serving::parts(context, &listener, &stores, &started, payments, meter);
     let mut server = RunningServer::start(context, listener, parts, stop)?;
     let StartedHub { services: hub, running, node, sources, .. } = started;
-    let webhooks = RunningWebhooks::start(context, &stores, &hub)?;
+    #[cfg(feature = "webhooks")]
+    let webhooks = webhooks::RunningWebhooks::start(context, &stores, &hub)?;
     let reloaded = ReloadedParts {
         filter: reloadable.filter,
         certificate,
@@ -177,6 +177,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
     let mut parts = RunningParts::default();
     parts.add(stores);
     parts.add(usage);
+    #[cfg(feature = "webhooks")]
     parts.add(webhooks);
     parts.add(customers);
     parts.add(upkeep);

@@ -34,10 +34,11 @@ mod tests {
     #[test]
     fn full_has_every_feature_of_the_list() {
         let manifest: toml::Table = include_str!("../Cargo.toml").parse().unwrap();
-        let list = |name: &str| -> Vec<String> {
-            manifest["features"][name].clone().try_into().unwrap()
-        };
+        let list =
+            |name: &str| -> Vec<String> { manifest["features"][name].clone().try_into().unwrap() };
         let full = BTreeSet::from_iter([list("default"), list("full")].concat());
-        assert!(FEATURES.map(|(name, _)| name).iter().eq(full.iter().filter(|it| *it != "default")));
+        assert!(
+            FEATURES.map(|(name, _)| name).iter().eq(full.iter().filter(|it| *it != "default"))
+        );
     }
 }

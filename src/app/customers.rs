@@ -11,7 +11,7 @@ use super::{
     stopping::{RunningPart, StopDeadline},
     stores::Stores,
 };
-use crate::config::{Config, PaymentsConfig};
+use crate::config::Config;
 use accounts::{
     Accounts,
     clients::ClientDocuments,
@@ -43,7 +43,10 @@ impl RunningCustomers {
         Stores { accounts, prices, .. }: &Stores,
         address: &HubAddress,
     ) -> Result<Self, AppError> {
+        #[cfg(feature = "sandbox")]
         let settings = payment_settings(context, address).await?;
+        #[cfg(not(feature = "sandbox"))]
+        let settings = context.config.payments.clone();
         let payments = Payments::new(accounts, prices.clone(), &address.public_url, &settings)?;
         let mut tasks = start_mail(context, accounts, &address.public_url)?;
         let sweeping = payments.clone().run(context.stopped.clone());
@@ -78,21 +81,12 @@ pub(super) fn client_documents(config: &Config) -> ClientDocuments {
     ClientDocuments::new(tls, &config.oauth)
 }
 
-#[cfg(not(feature = "sandbox"))]
-#[expect(clippy::unused_async, reason = "as with the sandbox")]
-async fn payment_settings(
-    StartContext { config, .. }: StartContext<'_>,
-    _: &HubAddress,
-) -> Result<PaymentsConfig, AppError> {
-    Ok(config.payments.clone())
-}
-
 /// The payment settings; those of the sandbox in a demo without any.
 #[cfg(feature = "sandbox")]
 async fn payment_settings(
     StartContext { config, mode, stopped, .. }: StartContext<'_>,
     HubAddress { address, secure, .. }: &HubAddress,
-) -> Result<PaymentsConfig, AppError> {
+) -> Result<accounts::config::PaymentsConfig, AppError> {
     let settings = &config.payments;
     let has_rails = settings.offers_stripe() || settings.offers_paypal();
     if has_rails || !settings.sandbox || !matches!(mode, super::RunMode::Demo) {
@@ -103,7 +97,7 @@ async fn payment_settings(
     let hub_url = format!("http{secure}://{address}");
     let sandbox = sandbox::Sandbox::start(*address, hub_url, certificate, stopped.clone()).await?;
     let access = sandbox.access();
-    Ok(PaymentsConfig {
+    Ok(accounts::config::PaymentsConfig {
         stripe_url: access.url.clone(),
         stripe_key: (&*access.stripe_key).into(),
         stripe_webhook_secret: (&*access.stripe_signing).into(),

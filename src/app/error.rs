@@ -12,12 +12,7 @@ use crate::{
     config::ConfigError,
     telemetry::{TelemetryError, traces::TracesError},
 };
-use accounts::{
-    AccountsError,
-    mail::MailError,
-    payments::SetupError,
-    usage::UsageError,
-};
+use accounts::{AccountsError, mail::MailError, payments::SetupError, usage::UsageError};
 use hub::{pipeline::HubStopped, sources::follow::FollowError};
 use record::ids::IdsError;
 use web::http::tls::{TlsError, acme::AcmeError};

@@ -3,10 +3,7 @@
 use std::iter::Empty;
 
 use ingest::recording::Step;
-use tokio::task::JoinHandle;
 
-use super::{AppError, StartContext, stores::Stores};
-use accounts::Accounts;
 use hub::{feeds::SourceNumber, pipeline::Startup, test_channels::TestMatch};
 use log::AppendError;
 
@@ -23,18 +20,6 @@ impl DemoRun {
     ) -> Result<(SourceNumber, Empty<Step>), AppendError> {
         match *self {}
     }
-}
-
-#[expect(clippy::unused_async, reason = "as with the demo")]
-pub(super) async fn resume_or_start(
-    _: StartContext<'_>,
-    _: &Accounts,
-) -> Result<Option<DemoRun>, AppError> {
-    Ok(None)
-}
-
-pub(super) fn archive(_: StartContext<'_>, _: &Stores) -> Option<JoinHandle<()>> {
-    None
 }
 
 /// Without the simulator there is no match.

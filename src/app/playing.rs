@@ -19,7 +19,8 @@ use tracing::error;
 pub(super) use self::live::{LiveSource, check_sources, follows_live};
 use self::live::{RunningSources, announce_live};
 use super::{
-    AppError, RunMode, StartContext, demo::DemoRun, orders, running_hub::HubServices, stores::Stores,
+    AppError, RunMode, StartContext, demo::DemoRun, orders, running_hub::HubServices,
+    stores::Stores,
 };
 use crate::{cli::ReplayArgs, config::Config};
 use base::{

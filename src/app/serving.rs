@@ -52,6 +52,7 @@ pub(super) fn parts(
         prices: stores.prices.clone(),
         entitlement: stores.entitlement.clone(),
         payments: payments.clone(),
+        #[cfg(feature = "webhooks")]
         webhooks: stores.webhooks.clone(),
         oauth: OAuth::new(stores.accounts.clone(), config.oauth.clone()),
         clients: customers::client_documents(config),

@@ -2,10 +2,9 @@
 
 use super::{
     AppError, RunMode, StartContext,
-    demo::{self, DemoRun},
+    demo::DemoRun,
     service_manager,
     stopping::{RunningPart, StopDeadline},
-    webhooks,
 };
 use accounts::{Accounts, AccountsError, products::Prices};
 use base::clock::{now, wall};
@@ -22,7 +21,7 @@ use record::{
     Withdrawals,
     ids::{self, PublicIds},
 };
-use web::{entitlement::Entitlement, http::Webhooks};
+use web::entitlement::Entitlement;
 
 /// The open stores. All but the run of the demo are handles, whose clones share what they hold.
 pub(super) struct Stores {
@@ -39,7 +38,8 @@ pub(super) struct Stores {
     pub fenced: Database,
     pub history: HistoryStores,
     pub identities: IdentityStore,
-    pub webhooks: Webhooks,
+    #[cfg(feature = "webhooks")]
+    pub webhooks: webhooks::Webhooks,
 }
 
 /// What readers of matches get their answers from.
@@ -62,7 +62,10 @@ impl Stores {
         let database = accounts.database();
         let prices = Prices::new(config.products.catalogue().expect("the settings were checked"));
         let demo_key = demo_key(&accounts, mode).await?;
-        let demo = demo::resume_or_start(context, &accounts).await?;
+        #[cfg(feature = "demo")]
+        let demo = super::demo::resume_or_start(context, &accounts).await?;
+        #[cfg(not(feature = "demo"))]
+        let demo = None;
         let journal = ids::path_beside(config.server.db.beside());
         let ids = PublicIds::open_with_journal(database, config.hub.ids_max, &journal).await?;
         archive::adopt(database, &ids, now()).await?;
@@ -80,7 +83,8 @@ impl Stores {
             HistoryStores { archive, reader, withdrawals, competitions, predictor, signals };
         let entitlement = Entitlement::new(prices.clone());
         let identities = IdentityStore::new(database);
-        let webhooks = webhooks::open(&accounts, config);
+        #[cfg(feature = "webhooks")]
+        let webhooks = super::webhooks::open(&accounts, config);
         Ok(Self {
             accounts,
             prices,
@@ -92,6 +96,7 @@ impl Stores {
             fenced,
             history,
             identities,
+            #[cfg(feature = "webhooks")]
             webhooks,
         })
     }

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use tokio::task::JoinHandle;
 
 use super::{
-    AppError, StartContext, demo, orders, part_settings,
+    AppError, StartContext, orders, part_settings,
     running_hub::HubServices,
     stopping::{RunningPart, StopDeadline},
     stores::Stores,
@@ -43,7 +43,8 @@ impl RunningUpkeep {
             let lifetime = Lifetime::UntilStop;
             tasks.extend(orders::start(config, stores, &hub.handle, stopped, lifetime));
         }
-        tasks.extend(demo::archive(context, stores));
+        #[cfg(feature = "demo")]
+        tasks.extend(super::demo::archive(context, stores));
         let probe = Duration::from_millis(config.database.probe_ms);
         let database = stores.accounts.database().clone();
         let probing = database.watch_writes(probe, wall, stopped.clone());

@@ -52,14 +52,11 @@ pub trait FollowedHub {
     /// The open channels; `None` if the hub has stopped.
     fn channels(&self) -> impl Future<Output = Option<Vec<ChannelId>>>;
 
-    /// Reads what these accounts may follow, and forgets others.
+    /// Reads what these accounts may follow, and forgets others: whether they may get something is not known any more.
     fn refresh(
         &self,
         accounts: BTreeSet<i64>,
     ) -> impl Future<Output = Result<(), Box<dyn Error + Send + Sync>>>;
-
-    /// Forgets all accounts: whether they may get something is not known any more.
-    fn clear(&self);
 
     fn may_receive(&self) -> MayReceive;
 }
@@ -172,7 +169,7 @@ impl<H: FollowedHub> WebhookFollower<H> {
     fn step(&mut self, runtime: &Handle) -> Result<(), FollowError> {
         if !self.hub.leads() {
             (self.reading, self.refreshed, self.has_position) = (None, None, true);
-            self.hub.clear();
+            runtime.block_on(self.hub.refresh(BTreeSet::new()))?;
             pause(runtime, WAIT);
             return Ok(());
         }
@@ -217,7 +214,7 @@ impl<H: FollowedHub> WebhookFollower<H> {
 
     async fn wait_for_webhooks(&mut self) {
         tokio::select! {
-            () = self.webhooks.changed() => {}
+            () = self.webhooks.shared.changed.notified() => {}
             () = time::sleep(Duration::from_micros(REFRESH_EVERY_US.unsigned_abs())) => {}
             _ = self.stopped.wait_for(|stop| *stop) => {}
         }
@@ -351,10 +348,7 @@ impl<H: FollowedHub> WebhookFollower<H> {
         (self.reading, self.refreshed, self.has_position) = (None, None, true);
         let is_fenced = matches!(&failure, FollowError::Store(error) if is_deposed(error));
         if !is_fenced && !mem::replace(&mut self.is_failing, true) {
-            error!(
-                error = &failure as &dyn Error,
-                "cannot record events for webhooks; will retry"
-            );
+            error!(error = &failure as &dyn Error, "cannot record events for webhooks; will retry");
         }
         let mut stopped = self.stopped.clone();
         runtime.block_on(async {

@@ -303,19 +303,13 @@ impl Webhooks {
     }
 
     /// How often this process has changed which webhooks there are, or what they get.
-    #[must_use]
-    pub fn changes(&self) -> u64 {
+    fn changes(&self) -> u64 {
         self.shared.changes.load(Ordering::SeqCst)
     }
 
     fn note_change(&self) {
         self.shared.changes.fetch_add(1, Ordering::SeqCst);
         self.shared.changed.notify_one();
-    }
-
-    /// Waits until webhooks have changed in this process.
-    pub async fn changed(&self) {
-        self.shared.changed.notified().await;
     }
 
     /// Starts sending, until `stopped` turns true. Requests in flight are finished then, which takes `webhooks.timeout_ms` at

@@ -10,7 +10,7 @@ use hub::test_channels::{RoundNumber, TestMatch, begins};
 const SEED: u64 = 1;
 
 /// With it, every match ends before its round.
-const SPEED: DemoSpeed = DemoSpeed::from_factor(25);
+const SPEED: DemoSpeed = DemoSpeed { hundredths: 2_500 };
 
 /// The longest time without a change. Half-time is longer.
 const PAUSE_US_MAX: Micros = 2_000_000;

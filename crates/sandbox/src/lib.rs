@@ -16,7 +16,7 @@ mod stripe;
 mod tests;
 
 use std::{
-    fmt, io,
+    io,
     net::{Ipv4Addr, SocketAddr},
     path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -73,6 +73,7 @@ struct Shared {
 }
 
 /// What the hub needs to use the providers. Secrets are generated at each start.
+#[derive(Debug)]
 pub struct SandboxAccess {
     /// The base URL of its pages and APIs, without a trailing slash.
     pub url: String,
@@ -203,12 +204,6 @@ impl Sandbox {
         if self.shared.deliveries.try_send(delivery).is_err() {
             warn!("a webhook of the payment sandbox was lost");
         }
-    }
-}
-
-impl fmt::Debug for SandboxAccess {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SandboxAccess").field("url", &self.url).finish_non_exhaustive()
     }
 }
 

@@ -65,10 +65,6 @@ impl FollowedHub for Recipients {
         Ok(())
     }
 
-    fn clear(&self) {
-        self.lock().clear();
-    }
-
     fn may_receive(&self) -> MayReceive {
         let recipients = self.clone();
         Arc::new(move |account, channel| {

@@ -102,17 +102,10 @@ use crate::{
     usage::Meter,
 };
 use ::mcp::McpConfig;
-#[cfg(feature = "webhooks")]
-pub use ::webhooks::Webhooks;
 use accounts::{Accounts, OAuth, clients::ClientDocuments};
 use history::{query::History, signal_board::SignalBoard};
 use hub::{config::IngestConfig, sources::PlaybackControl, test_channels::TestTruth};
 use log::film::Films;
-
-/// In place of webhooks in a program without the feature `webhooks`.
-#[cfg(not(feature = "webhooks"))]
-#[derive(Debug, Clone)]
-pub struct Webhooks;
 
 /// What requests are answered from.
 #[derive(Debug)]
@@ -123,7 +116,8 @@ pub struct ServerParts {
     pub entitlement: Entitlement,
     pub payments: Payments,
     /// Webhooks of customers.
-    pub webhooks: Webhooks,
+    #[cfg(feature = "webhooks")]
+    pub webhooks: ::webhooks::Webhooks,
     /// Applications that customers have connected.
     pub oauth: OAuth,
     /// What applications publish of themselves.
