@@ -80,7 +80,7 @@ def sentence(text):
 def structs():
     """The structs with public fields of all modules of settings, by name."""
     found = {}
-    for path in sorted([*TOP.glob("src/config/*.rs"), *TOP.glob("*/src/config.rs"), *TOP.glob("*/src/config/*.rs")]):
+    for path in sorted([*TOP.glob("src/config/*.rs"), *TOP.glob("*/src/config.rs"), *TOP.glob("*/src/config/*.rs"), *TOP.glob("crates/*/src/config.rs")]):
         source = path.read_text()
         found |= {name: read_section(block, body) for block, name, body in STRUCT.findall(source)}
         found |= {alias: found[name] for alias, name in ALIAS.findall(source) if name in found}
