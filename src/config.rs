@@ -428,8 +428,6 @@ impl Config {
 
     fn exceeded_bounds(&self) -> impl Iterator<Item = BoundExceeded> {
         let Self { server, mail, usage, hub, fanout, bench, ingest, demo, oauth, .. } = self;
-        #[cfg(feature = "webhooks")]
-        let webhooks = &self.webhooks;
         let bounds = [
             // What a crash may lose, and the month that is displayed.
             (("usage.flush_ms", usage.flush_ms), ("ten seconds", 10_000)),
@@ -448,8 +446,8 @@ impl Config {
             (("mail.retry_ms", mail.retry_ms), ("mail.retry_max_ms", mail.retry_max_ms)),
             #[cfg(feature = "webhooks")]
             (
-                ("webhooks.retry_ms", webhooks.retry_ms),
-                ("webhooks.retry_max_ms", webhooks.retry_max_ms),
+                ("webhooks.retry_ms", self.webhooks.retry_ms),
+                ("webhooks.retry_max_ms", self.webhooks.retry_max_ms),
             ),
             // A refresh token outlives the access token that it replaces.
             (

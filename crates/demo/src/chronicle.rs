@@ -378,7 +378,7 @@ mod tests {
     fn results_have_scores_scorers_and_prices() {
         let planned = some(World::new(1, NOW).past(ALL_PLAYED), 30);
         let records =
-            records(&planned, EVERYTHING, SETTINGS, WorldClock::REAL, &PublicIds::default());
+            records(&planned, EVERYTHING, SETTINGS, WorldClock::default(), &PublicIds::default());
         assert_eq!(records.len(), planned.len());
         for record in &records {
             let MatchRecord { play, prices, .. } = &**record;
@@ -416,7 +416,8 @@ mod tests {
         let mut planned = some(World::new(1, NOW).past(ALL_PLAYED), 25);
         planned.retain(|it| it.sport() == Sport::Football);
         let scope = RecordScope::Results { until: Micros::MAX, detailed_since: Micros::MAX };
-        let records = records(&planned, scope, SETTINGS, WorldClock::REAL, &PublicIds::default());
+        let records =
+            records(&planned, scope, SETTINGS, WorldClock::default(), &PublicIds::default());
         assert!(records.len() > 20);
         for record in &records {
             let football = record.play.football().expect("football");
@@ -439,7 +440,7 @@ mod tests {
         // an hour.
         planned.retain(|it| it.start() <= NOW - 12 * DAY_US - DAY_US / 96);
         let records =
-            records(&planned, EVERYTHING, SETTINGS, WorldClock::REAL, &PublicIds::default());
+            records(&planned, EVERYTHING, SETTINGS, WorldClock::default(), &PublicIds::default());
         let mut played: BTreeMap<Key, BTreeMap<Key, u32>> = BTreeMap::new();
         for MatchSummary { competition, season, sides, .. } in records.iter().map(|it| &*it.summary)
         {
@@ -463,7 +464,7 @@ mod tests {
         let mut planned = World::new(3, NOW).past(ALL_PLAYED);
         planned.retain(|it| it.sport() == Sport::Football && it.start() > NOW - 2 * DAY_US);
         for record in
-            records(&planned, EVERYTHING, SETTINGS, WorldClock::REAL, &PublicIds::default())
+            records(&planned, EVERYTHING, SETTINGS, WorldClock::default(), &PublicIds::default())
         {
             let football = record.play.football().expect("football");
             let analysis = football.analysis.as_deref().expect("shots");
@@ -524,7 +525,7 @@ mod tests {
         let last: Vec<_> = past.into_iter().rev().take(12).collect();
         let records = |until| {
             let scope = RecordScope::Results { until, detailed_since: Micros::MIN };
-            records(&last, scope, SETTINGS, WorldClock::REAL, &PublicIds::default())
+            records(&last, scope, SETTINGS, WorldClock::default(), &PublicIds::default())
         };
         assert!(records(NOW - DAY_US).is_empty());
         let until = NOW + DAY_US / 20;
@@ -541,7 +542,7 @@ mod tests {
         for priced in [true, false] {
             let scope = RecordScope::Ahead { now: NOW, priced };
             let numbered = PublicIds::default();
-            let records = records(&planned, scope, SETTINGS, WorldClock::REAL, &numbered);
+            let records = records(&planned, scope, SETTINGS, WorldClock::default(), &numbered);
             assert_eq!(records.len(), planned.len());
             let ids: BTreeSet<_> =
                 planned.iter().filter_map(|it| numbered.get(it.id())).map(|id| id.0).collect();

@@ -27,12 +27,7 @@ pub struct DemoConfig {
 
 impl Default for DemoConfig {
     fn default() -> Self {
-        Self {
-            enabled: cfg!(feature = "simulator"),
-            seed: 1,
-            past: true,
-            head_start_minutes: 70,
-            speed: DemoSpeed::REAL,
-        }
+        let enabled = cfg!(feature = "simulator");
+        Self { enabled, seed: 1, past: true, head_start_minutes: 70, speed: DemoSpeed::default() }
     }
 }

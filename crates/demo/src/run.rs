@@ -111,7 +111,18 @@ impl DemoRun {
             days.next();
         }
         if played == 0 {
-            play_past(&mut days, startup, source, now())?;
+            // Before clients connect. Each batch is applied at its own time, so that films and tails have what they would
+            // have had.
+            let until = now();
+            let past = |step: &Step| matches!(step, Step::Batch(timed) if timed.clock_us <= until);
+            while let Some(Step::Batch(Timed { clock_us: now, mut batch })) = days.next_if(past) {
+                startup.hub().ids().number_batch(&mut batch);
+                let input = HubInput::Batch { source, batch, received: now, now };
+                let errors = startup.take(input, now)?;
+                // Facts of an ended match may arrive after the hub has evicted it.
+                let is_late = |error: &ApplyError| matches!(error, ApplyError::UnknownMatch(_));
+                debug_assert!(errors.iter().all(is_late), "the simulator contradicts itself");
+            }
         }
         Ok((source, days))
     }
@@ -126,25 +137,6 @@ impl DemoRun {
         days.begin_next();
         days
     }
-}
-
-/// Plays the past into the hub before clients connect. Each batch is applied at its own time, so that films
-/// and tails have what they would have had.
-fn play_past(
-    days: &mut Peekable<DemoDays>,
-    startup: &mut Startup,
-    source: SourceNumber,
-    until: Micros,
-) -> Result<(), AppendError> {
-    let past = |step: &Step| matches!(step, Step::Batch(timed) if timed.clock_us <= until);
-    while let Some(Step::Batch(Timed { clock_us: now, mut batch })) = days.next_if(past) {
-        startup.hub().ids().number_batch(&mut batch);
-        let errors = startup.take(HubInput::Batch { source, batch, received: now, now }, now)?;
-        // Facts of an ended match may arrive after the hub has evicted it.
-        let is_late = |error: &ApplyError| matches!(error, ApplyError::UnknownMatch(_));
-        debug_assert!(errors.iter().all(is_late), "the simulator contradicts itself: {errors:?}");
-    }
-    Ok(())
 }
 
 /// Identifies the build of the program.

@@ -18,9 +18,6 @@ pub struct DemoSpeed {
 pub struct WrongDemoSpeed;
 
 impl DemoSpeed {
-    /// As fast as real matches.
-    pub const REAL: Self = Self { hundredths: 100 };
-
     /// Converts a duration by the real clock to one by the demo's clock.
     #[must_use]
     pub fn times(self, span_us: i64) -> i64 {
@@ -39,9 +36,10 @@ impl DemoSpeed {
     }
 }
 
+/// As fast as real matches.
 impl Default for DemoSpeed {
     fn default() -> Self {
-        Self::REAL
+        Self { hundredths: 100 }
     }
 }
 

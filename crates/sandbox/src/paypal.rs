@@ -155,19 +155,16 @@ pub(super) async fn verify(
     State(sandbox): State<Sandbox>,
     body: Bytes,
 ) -> Result<Json<Value>, PaypalError> {
-    let verify_request: SandboxVerifyRequest<'_> = serde_json::from_slice(&body)
+    let request: SandboxVerifyRequest<'_> = serde_json::from_slice(&body)
         .map_err(|_| PaypalError { status: StatusCode::BAD_REQUEST, issue: "VALIDATION_ERROR" })?;
-    let text = signed_text(&verify_request);
+    let SandboxVerifyRequest { transmission_id, transmission_time, webhook_id, .. } = request;
+    let text = format!("{transmission_id}|{transmission_time}|{webhook_id}");
     let secret = sandbox.access().paypal_signing.as_bytes();
-    let expected = signature::sum(secret, &text, verify_request.webhook_event.get().as_bytes());
-    let is_own = expected == verify_request.transmission_sig
-        && verify_request.webhook_id == sandbox.access().paypal_webhook;
+    let expected = signature::sum(secret, &text, request.webhook_event.get().as_bytes());
+    let is_own =
+        expected == request.transmission_sig && webhook_id == sandbox.access().paypal_webhook;
     let status = if is_own { "SUCCESS" } else { "FAILURE" };
     Ok(Json(json!({"verification_status": status})))
-}
-
-fn signed_text(request: &SandboxVerifyRequest<'_>) -> String {
-    format!("{}|{}|{}", request.transmission_id, request.transmission_time, request.webhook_id)
 }
 
 fn checkout(body: &Value, id: String) -> Option<Checkout> {

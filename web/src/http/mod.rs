@@ -259,10 +259,9 @@ pub async fn serve(
 }
 
 fn router(shared: Arc<Shared>) -> Router {
-    #[cfg(feature = "webhooks")]
-    let router = customer_webhooks::routes();
-    #[cfg(not(feature = "webhooks"))]
     let router = Router::new();
+    #[cfg(feature = "webhooks")]
+    let router = router.merge(customer_webhooks::routes());
     router
         .route("/", get(pages::home))
         .route("/watch/", get(pages::watch))

@@ -54,12 +54,11 @@ use super::Shared;
 /// The pages and their forms. A GET changes nothing, with one exception: a mailed link, in the browser that
 /// requested it.
 pub(super) fn routes() -> Router<Arc<Shared>> {
+    let pages = Router::new();
     #[cfg(feature = "webhooks")]
-    let pages = Router::new()
+    let pages = pages
         .route("/dashboard/webhooks/", get(webhooks::show).post(webhooks::add))
         .route("/dashboard/webhooks/{id}/", get(webhooks::show_one).post(webhooks::act));
-    #[cfg(not(feature = "webhooks"))]
-    let pages = Router::new();
     let pages = pages
         .route("/register/", get(register::show).post(register::register))
         .route("/register/sent/", get(register::sent).post(register::resend))
