@@ -153,7 +153,8 @@ impl Webhooks {
             has_position: true,
             is_failing: false,
         };
-        while !follower.is_stopped() {
+        // `has_changed` fails if the start of the hub has failed.
+        while !*follower.stopped.borrow() && follower.stopped.has_changed().is_ok() {
             let step = follower.step(runtime);
             follower.note(runtime, step);
         }
@@ -161,11 +162,6 @@ impl Webhooks {
 }
 
 impl<H: FollowedHub> WebhookFollower<H> {
-    /// Also if the start of the hub has failed.
-    fn is_stopped(&self) -> bool {
-        *self.stopped.borrow() || self.stopped.has_changed().is_err()
-    }
-
     fn step(&mut self, runtime: &Handle) -> Result<(), FollowError> {
         if !self.hub.leads() {
             (self.reading, self.refreshed, self.has_position) = (None, None, true);
