@@ -91,12 +91,12 @@ impl PlayedSource {
     {
         let (handle, orders) = PlaybackHandle::new();
         let control = Some(handle.control());
-        let start = move |hub: &HubServices| {
+        let start = move |hub: &HubServices| -> io::Result<Player> {
             let (inputs, fanout) = (hub.handle.inputs.clone(), hub.fanout.clone());
             let runtime = Handle::current();
             Playback { source: number, inputs, fanout, runtime, pace, orders }
                 .start(steps, again)?;
-            Ok(Box::new(handle) as Player)
+            Ok(Box::new(handle))
         };
         Self { number, control, start: Box::new(start) }
     }
@@ -110,10 +110,10 @@ impl PlayedSource {
                 startup.take(HubInput::Batch { source, batch, received: now, now }, now)?;
             debug_assert_eq!(errors, [], "every match is introduced, and there is room for all");
         }
-        let start = move |hub: &HubServices| {
+        let start = move |hub: &HubServices| -> io::Result<Player> {
             let (stop, stopped) = mpsc::sync_channel(0);
             steady.start(source, hub.handle.inputs.clone(), stopped, Lifetime::UntilStop)?;
-            Ok(Box::new(stop) as Player)
+            Ok(Box::new(stop))
         };
         Ok(Self { number: source, control: None, start: Box::new(start) })
     }
