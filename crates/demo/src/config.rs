@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::speed::{DemoSpeed, WrongDemoSpeed};
 
-/// `[demo]`: an endless simulated day from a seed, with a key for everything, on loopback only.
+/// `[demo]`: an endless simulated day from a seed, with a key for everything, on loopback only. Needs the feature
+/// `demo`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DemoConfig {
