@@ -12,8 +12,8 @@
 //! - **The URL is a stranger's.** A request goes to public addresses only, over HTTPS, without redirects: see `client`.
 //! - **The secret** is not stored: see `signing`.
 //!
-//! In reading order: [`EventKind`] and [`Event`], [`Extractor`], [`Webhook`] with its checks, [`PriceCondition`], `signing`, `store`, [`Recorder`], `client`,
-//! `sender`.
+//! In reading order: [`EventKind`] and [`Event`], [`Extractor`], [`Webhook`] with its checks, [`PriceCondition`], `signing`, `store`, [`Recorder`], `follower`,
+//! `client`, `sender`.
 //!
 //! | queue | limit | beyond it |
 //! |---|---|---|

@@ -18,7 +18,7 @@ pub(super) struct Price {
 
 impl fmt::Display for Price {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sign = match &*self.currency {
+        let sign: &str = match &*self.currency {
             "USD" => "$",
             "EUR" => "€",
             "GBP" => "£",
