@@ -5,6 +5,8 @@
 
 mod control;
 mod customers;
+#[cfg_attr(not(feature = "demo"), path = "app/no_demo.rs")]
+mod demo;
 mod error;
 mod exports;
 mod listening;
@@ -22,6 +24,7 @@ mod sockets;
 mod stopping;
 mod stores;
 mod upkeep;
+#[cfg(feature = "webhooks")]
 mod webhooks;
 
 use std::{io, num::NonZeroU32};
@@ -44,7 +47,6 @@ use self::{
     stopping::{RunningParts, StopDeadline},
     stores::Stores,
     upkeep::{RunningUpkeep, RunningUsage, watch_process},
-    webhooks::RunningWebhooks,
 };
 pub use self::{
     error::{AppError, FAILED, INVALID_SETTINGS},
@@ -134,7 +136,8 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
     let parts = serving::parts(context, &listener, &stores, &started, payments, meter);
     let mut server = RunningServer::start(context, listener, parts, stop)?;
     let StartedHub { services: hub, running, node, sources, .. } = started;
-    let webhooks = RunningWebhooks::start(context, &stores, &hub)?;
+    #[cfg(feature = "webhooks")]
+    let webhooks = webhooks::RunningWebhooks::start(context, &stores, &hub)?;
     let reloaded = ReloadedParts {
         filter: reloadable.filter,
         certificate,
@@ -168,6 +171,7 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
     let mut parts = RunningParts::default();
     parts.add(stores);
     parts.add(usage);
+    #[cfg(feature = "webhooks")]
     parts.add(webhooks);
     parts.add(customers);
     parts.add(upkeep);

@@ -5,7 +5,6 @@
 //! rejected, since most are typing errors. Only this module reads settings from the environment and
 //! from files. A `Config` that it returns is valid and is not checked again.
 
-mod demo_speed;
 mod reading;
 mod sections;
 
@@ -30,6 +29,7 @@ use base::{
 };
 pub use cluster::config::{ClusterConfig, ClusterConfigError};
 pub use database::DatabaseConfig;
+pub use demo::config::{DemoConfig, DemoSpeed, WrongDemoSpeed};
 use history::config::competitions;
 pub use history::config::{ArchiveConfig, CompetitionsConfig, PredictionsConfig};
 use hub::config::sources::{SourceConfig, SourceKind};
@@ -37,13 +37,14 @@ pub use hub::config::{FeedsConfig, HubConfig, IngestConfig, SignalsConfig};
 pub use log::config::{LogConfig, LogConfigError, LogEngine};
 pub use mcp::McpConfig;
 pub use web::config::{AcmeConfig, FanoutConfig, ImagesConfig, ServerConfig, TlsConfig};
+#[cfg(feature = "webhooks")]
 pub use webhooks::config::WebhooksConfig;
+/// Any settings of webhooks, which a program without the feature `webhooks` refuses.
+#[cfg(not(feature = "webhooks"))]
+pub type WebhooksConfig = Table;
 
 use self::reading::{overlay, read_file};
-pub use self::{
-    demo_speed::{DemoSpeed, WrongDemoSpeed},
-    sections::{BenchConfig, DemoConfig, LogFormat, LoggingConfig, TracesConfig},
-};
+pub use self::sections::{BenchConfig, LogFormat, LoggingConfig, TracesConfig};
 use crate::features;
 use database::DatabaseName;
 
@@ -340,6 +341,11 @@ impl Config {
             (has_acme_domains, "acme.domains", "acme"),
             (follows_amqp, "kind = \"sportradar-uof\"", "amqp"),
             (self.cluster.is_enabled(), "cluster.name", "cluster"),
+            (self.demo.enabled, "demo.enabled", "demo"),
+            (self.server.test_channels, "server.test_channels", "demo"),
+            (self.payments.sandbox, "payments.sandbox", "sandbox"),
+            #[cfg(not(feature = "webhooks"))]
+            (!self.webhooks.is_empty(), "[webhooks]", "webhooks"),
             (matches!(self.server.db, DatabaseName::Postgres(_)), "a postgres:// URL", "postgres"),
         ];
         let missing =
@@ -421,8 +427,7 @@ impl Config {
     }
 
     fn exceeded_bounds(&self) -> impl Iterator<Item = BoundExceeded> {
-        let Self { server, mail, usage, hub, fanout, bench, ingest, demo, .. } = self;
-        let Self { oauth, webhooks, .. } = self;
+        let Self { server, mail, usage, hub, fanout, bench, ingest, demo, oauth, .. } = self;
         let bounds = [
             // What a crash may lose, and the month that is displayed.
             (("usage.flush_ms", usage.flush_ms), ("ten seconds", 10_000)),
@@ -439,9 +444,10 @@ impl Config {
                 ("ingest.body_bytes_max", ingest.body_bytes_max as u64),
             ),
             (("mail.retry_ms", mail.retry_ms), ("mail.retry_max_ms", mail.retry_max_ms)),
+            #[cfg(feature = "webhooks")]
             (
-                ("webhooks.retry_ms", webhooks.retry_ms),
-                ("webhooks.retry_max_ms", webhooks.retry_max_ms),
+                ("webhooks.retry_ms", self.webhooks.retry_ms),
+                ("webhooks.retry_max_ms", self.webhooks.retry_max_ms),
             ),
             // A refresh token outlives the access token that it replaces.
             (

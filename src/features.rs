@@ -1,14 +1,15 @@
 //! The Cargo features of this build.
 
-/// Each feature but `full`, and whether the program was built with it.
-pub const FEATURES: [(&str, bool); 6] = [
-    ("acme", cfg!(feature = "acme")),
-    ("amqp", cfg!(feature = "amqp")),
-    ("cluster", cfg!(feature = "cluster")),
-    ("jemalloc", cfg!(feature = "jemalloc")),
-    ("postgres", cfg!(feature = "postgres")),
-    ("receipts", cfg!(feature = "receipts")),
-];
+/// Each of these features, and whether the program was built with it.
+macro_rules! built {
+    ($($name:literal)*) => {
+        [$(($name, cfg!(feature = $name))),*]
+    };
+}
+
+/// Each feature but `full` and `default`, and whether the program was built with it.
+pub const FEATURES: [(&str, bool); 9] =
+    built!["acme" "amqp" "cluster" "demo" "jemalloc" "postgres" "receipts" "sandbox" "webhooks"];
 
 /// Whether the program was built with this feature.
 #[must_use]
@@ -26,12 +27,17 @@ pub fn list(built: bool) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
     fn full_has_every_feature_of_the_list() {
         let manifest: toml::Table = include_str!("../Cargo.toml").parse().unwrap();
-        let full: Vec<String> = manifest["features"]["full"].clone().try_into().unwrap();
-        assert_eq!(FEATURES.map(|(name, _)| name).to_vec(), full);
+        let list =
+            |name: &str| -> Vec<String> { manifest["features"][name].clone().try_into().unwrap() };
+        let mut full = BTreeSet::from_iter([list("default"), list("full")].concat());
+        full.remove("default");
+        assert_eq!(Vec::from_iter(full), FEATURES.map(|(name, _)| name));
     }
 }

@@ -11,10 +11,6 @@
 //! - `app`: builds the parts, connects them, and stops them. The only code that knows every part. Its thread
 //!   `exports` adds what changed in the hub to records, for the reader and the archive.
 //! - `features`: the Cargo features of the build.
-//! - `demo`: the simulated days on loopback, their past, and the resumption of a run. Within its day, a
-//!   restarted demo replays the day up to now: the same facts make the same changes, so it continues in
-//!   the same epoch and clients resume. `demo::chronicle` writes two weeks of results and the next three days
-//!   of fixtures through a separate hub into the archive, once.
 //! - `control`: what commands say to a hub that runs on the same machine.
 //! - `telemetry`: logs, and the description of every metric.
 //! - `commands`: all other commands.
@@ -37,13 +33,11 @@ pub mod cli;
 pub mod commands;
 pub mod config;
 pub mod control;
-pub mod demo;
 pub mod features;
 
 mod banner;
 pub mod table;
 pub mod telemetry;
-mod test_match;
 
 /// An error with all its causes, on one line.
 #[must_use]

@@ -7,10 +7,12 @@ use std::{
     time::Duration,
 };
 
-#[cfg(not(feature = "cluster"))]
+#[cfg(not(all(feature = "cluster", feature = "demo")))]
 use base::feature::MissingFeature;
 use base::{clock::wall, log_queue, process, supervisor};
 use clap::Parser;
+#[cfg(feature = "demo")]
+use demo::simulator::{self, Simulator};
 use matchwire::{
     app::{self, AppError, FAILED, INVALID_SETTINGS, Reloadable, RunMode},
     cli::{
@@ -24,9 +26,9 @@ use matchwire::{
     table::Format,
     telemetry, with_causes,
 };
-use simulator::Simulator;
 
 /// `simulate` prints a day that begins at 2026-01-01T00:00:00Z, so that the seed determines it.
+#[cfg(feature = "demo")]
 const SIMULATED_START: i64 = 1_767_225_600_000_000;
 
 fn main() -> ExitCode {
@@ -244,6 +246,7 @@ fn backup(args: &BackupArgs) -> Result<(), Box<dyn Error>> {
     Ok(runtime.block_on(commands::backup::run(args, &mut io::stdout()))?)
 }
 
+#[cfg(feature = "demo")]
 fn simulate(args: &SimulateArgs) -> Result<(), Box<dyn Error>> {
     let SimulateArgs { seed, truth, events, sport, matches, bookmakers } = *args;
     let mut out = BufWriter::new(io::stdout().lock());
@@ -264,6 +267,12 @@ fn simulate(args: &SimulateArgs) -> Result<(), Box<dyn Error>> {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         ended => Ok(ended?),
     }
+}
+
+#[cfg(not(feature = "demo"))]
+fn simulate(_: &SimulateArgs) -> Result<(), Box<dyn Error>> {
+    let missing = MissingFeature { needed_by: "`matchwire simulate`", feature: "demo" };
+    Err(ConfigError::from(missing).into())
 }
 
 fn mcp(args: &McpArgs) -> Result<(), Box<dyn Error>> {

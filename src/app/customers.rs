@@ -6,17 +6,17 @@ use tokio::{task::JoinHandle, time::timeout};
 use tracing::{info, warn};
 
 use super::{
-    AppError, RunMode, StartContext,
+    AppError, StartContext,
     listening::HubAddress,
     stopping::{RunningPart, StopDeadline},
     stores::Stores,
 };
-use crate::config::{Config, PaymentsConfig};
+use crate::config::Config;
 use accounts::{
     Accounts,
     clients::ClientDocuments,
     mail::{self, MailContext, MailError},
-    payments::{Payments, sandbox::Sandbox},
+    payments::Payments,
 };
 use base::{
     clock::wall,
@@ -43,7 +43,10 @@ impl RunningCustomers {
         Stores { accounts, prices, .. }: &Stores,
         address: &HubAddress,
     ) -> Result<Self, AppError> {
+        #[cfg(feature = "sandbox")]
         let settings = payment_settings(context, address).await?;
+        #[cfg(not(feature = "sandbox"))]
+        let settings = context.config.payments.clone();
         let payments = Payments::new(accounts, prices.clone(), &address.public_url, &settings)?;
         let mut tasks = start_mail(context, accounts, &address.public_url)?;
         let sweeping = payments.clone().run(context.stopped.clone());
@@ -79,20 +82,31 @@ pub(super) fn client_documents(config: &Config) -> ClientDocuments {
 }
 
 /// The payment settings; those of the sandbox in a demo without any.
+#[cfg(feature = "sandbox")]
 async fn payment_settings(
     StartContext { config, mode, stopped, .. }: StartContext<'_>,
     HubAddress { address, secure, .. }: &HubAddress,
-) -> Result<PaymentsConfig, AppError> {
+) -> Result<accounts::config::PaymentsConfig, AppError> {
     let settings = &config.payments;
     let has_rails = settings.offers_stripe() || settings.offers_paypal();
-    if has_rails || !settings.sandbox || !matches!(mode, RunMode::Demo) {
+    if has_rails || !settings.sandbox || !matches!(mode, super::RunMode::Demo) {
         return Ok(settings.clone());
     }
     let certificate = config.tls.certificate.as_path();
     let certificate = Some(certificate).filter(|path| !path.as_os_str().is_empty());
     let hub_url = format!("http{secure}://{address}");
-    let sandbox = Sandbox::start(*address, hub_url, certificate, stopped.clone()).await?;
-    Ok(sandbox.settings(settings))
+    let sandbox = sandbox::Sandbox::start(*address, hub_url, certificate, stopped.clone()).await?;
+    let access = sandbox.access();
+    Ok(accounts::config::PaymentsConfig {
+        stripe_url: access.url.clone(),
+        stripe_key: (&*access.stripe_key).into(),
+        stripe_webhook_secret: (&*access.stripe_signing).into(),
+        paypal_url: access.url.clone(),
+        paypal_client_id: access.paypal_client.clone(),
+        paypal_client_secret: (&*access.paypal_secret).into(),
+        paypal_webhook_id: access.paypal_webhook.clone(),
+        ..settings.clone()
+    })
 }
 
 /// The folder for mail in a demo whose settings name no destination.

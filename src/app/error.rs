@@ -11,12 +11,7 @@ use crate::{
     config::ConfigError,
     telemetry::{TelemetryError, traces::TracesError},
 };
-use accounts::{
-    AccountsError,
-    mail::MailError,
-    payments::{SetupError, sandbox::SandboxError},
-    usage::UsageError,
-};
+use accounts::{AccountsError, mail::MailError, payments::SetupError, usage::UsageError};
 use cluster::node::ClusterFailure;
 use hub::{pipeline::HubStopped, restart::RestartError, sources::follow::FollowError};
 use record::ids::IdsError;
@@ -43,8 +38,9 @@ pub enum AppError {
     Mail(#[from] MailError),
     #[error("payments cannot be taken")]
     Payments(#[from] SetupError),
+    #[cfg(feature = "sandbox")]
     #[error("the payment sandbox did not start")]
-    Sandbox(#[from] SandboxError),
+    Sandbox(#[from] sandbox::SandboxError),
     #[error(transparent)]
     Tls(#[from] TlsError),
     #[error(transparent)]

@@ -5,25 +5,24 @@ mod live;
 
 use std::{
     convert::Infallible,
-    future,
-    iter::Peekable,
+    future, io,
     path::{Path, PathBuf},
     sync::{Arc, mpsc},
     time::Duration,
 };
 
-use fanout::{Fanout, Micros};
-use ingest::recording::{self, OpenError, Recording};
-use tokio::sync::watch;
+use fanout::Fanout;
+use ingest::recording::{self, OpenError, Recording, Step};
+use tokio::{runtime::Handle, sync::watch};
 use tracing::error;
 
 pub(super) use self::live::{LiveSource, check_sources, follows_live};
 use self::live::{RunningSources, announce_live};
-use super::{AppError, RunMode, StartContext, orders, running_hub::HubServices, stores::Stores};
-use crate::{
-    config::Config,
-    demo::{self, DemoDays, DemoRun},
+use super::{
+    AppError, RunMode, StartContext, demo::DemoRun, orders, running_hub::HubServices,
+    stores::Stores,
 };
+use crate::{cli::ReplayArgs, config::Config};
 use base::{
     clock::now,
     supervisor::{self, Lifetime},
@@ -34,11 +33,9 @@ use hub::{
     feeds::{FeedState, Health, SourceNumber, SourcePolicy},
     load_source::{Load, LoadSource},
     pipeline::{HubHandle, HubStopped, Input, Request, Startup},
-    sources::{
-        Playback, PlaybackControl, PlaybackHandle, PlaybackOrders, PlaybackPace,
-        positions::Positions,
-    },
+    sources::{Playback, PlaybackControl, PlaybackHandle, PlaybackPace, positions::Positions},
 };
+use log::AppendError;
 
 const LIVE: Health = Health { feed: FeedState::Live, why: None };
 
@@ -70,38 +67,41 @@ fn open(path: &Path, named: &[PathBuf], config: &Config) -> Result<Recording, Op
     Recording::open(path, named, now(), &limits)
 }
 
-/// A source that is played from here, with its number in the hub.
+/// A source that is played from here: registered, and not started yet.
 pub(super) struct PlayedSource {
     number: SourceNumber,
-    steps: SourceSteps,
+    /// What interrupts it, if it is the demo.
+    control: Option<PlaybackControl>,
+    start: Box<dyn FnOnce(&HubServices) -> io::Result<Player> + Send>,
 }
 
-enum SourceSteps {
-    Demo(Peekable<DemoDays>, PlaybackHandle, PlaybackOrders),
-    Steady(LoadSource),
-    Recording(Box<OpenRecording>),
-}
+/// A source that plays until this is dropped.
+type Player = Box<dyn Send>;
 
 impl PlayedSource {
-    fn demo(startup: &mut Startup, run: &DemoRun) -> Result<Self, AppError> {
-        let policy = SourcePolicy::default();
-        let number = startup.source(&"simulator".into(), "simulator", policy, Micros::MIN)?;
-        // What the log has of these days is not played again.
-        let played = startup.hub().sources()[number.0].messages;
-        // The earlier process may have ended during an interruption.
-        startup.take(HubInput::Health { source: number, health: LIVE, now: now() }, now())?;
-        let mut days = run.days().peekable();
-        for _ in 0..played {
-            days.next();
-        }
-        if played == 0 {
-            demo::play_past(&mut days, startup, number, now())?;
-        }
+    /// Plays these steps at their times, and then those of `again` until there are none.
+    fn playback<I>(
+        number: SourceNumber,
+        pace: PlaybackPace,
+        steps: I,
+        again: impl FnMut() -> Option<I> + Send + 'static,
+    ) -> Self
+    where
+        I: Iterator<Item = Step> + Send + 'static,
+    {
         let (handle, orders) = PlaybackHandle::new();
-        Ok(Self { number, steps: SourceSteps::Demo(days, handle, orders) })
+        let control = Some(handle.control());
+        let start = move |hub: &HubServices| -> io::Result<Player> {
+            let (inputs, fanout) = (hub.handle.inputs.clone(), hub.fanout.clone());
+            let runtime = Handle::current();
+            Playback { source: number, inputs, fanout, runtime, pace, orders }
+                .start(steps, again)?;
+            Ok(Box::new(handle))
+        };
+        Self { number, control, start: Box::new(start) }
     }
 
-    fn load(startup: &mut Startup, load: Load) -> Result<Self, AppError> {
+    fn load(startup: &mut Startup, load: Load) -> Result<Self, AppendError> {
         let (steady, now) = (LoadSource::new(load), now());
         let source = startup.source(&"steady".into(), "steady", SourcePolicy::default(), now)?;
         for mut batch in steady.introductions(now) {
@@ -110,12 +110,22 @@ impl PlayedSource {
                 startup.take(HubInput::Batch { source, batch, received: now, now }, now)?;
             debug_assert_eq!(errors, [], "every match is introduced, and there is room for all");
         }
-        Ok(Self { number: source, steps: SourceSteps::Steady(steady) })
+        let start = move |hub: &HubServices| -> io::Result<Player> {
+            let (stop, stopped) = mpsc::sync_channel(0);
+            steady.start(source, hub.handle.inputs.clone(), stopped, Lifetime::UntilStop)?;
+            Ok(Box::new(stop))
+        };
+        Ok(Self { number: source, control: None, start: Box::new(start) })
     }
 
-    fn recording(startup: &mut Startup, recording: OpenRecording) -> Result<Self, AppError> {
-        let (name, now) = (recording.recording.name().clone(), now());
-        let kind = recording.recording.format().as_str();
+    fn recording(
+        startup: &mut Startup,
+        OpenRecording { recording, path }: OpenRecording,
+        args: &ReplayArgs,
+        config: &Config,
+    ) -> Result<Self, AppendError> {
+        let (name, now) = (recording.name().clone(), now());
+        let kind = recording.format().as_str();
         let is_known = startup.hub().source_number(&name, kind).is_some();
         let number = startup.source(&name, kind, SourcePolicy::default(), now)?;
         if is_known {
@@ -123,26 +133,35 @@ impl PlayedSource {
             startup.take(HubInput::Restarted { source: number, now }, now)?;
             startup.take(HubInput::Health { source: number, health: LIVE, now }, now)?;
         }
-        Ok(Self { number, steps: SourceSteps::Recording(Box::new(recording)) })
+        let (named, repeat, config) = (args.files.clone(), args.repeat, config.clone());
+        let again = move || {
+            let opened = repeat.then(|| open(&path, &named, &config))?;
+            opened.inspect_err(|error| error!(%error, "cannot play the recordings again")).ok()
+        };
+        let pace = PlaybackPace::FromStart(args.speed);
+        Ok(Self { control: None, ..Self::playback(number, pace, recording, again) })
     }
 }
 
 /// Registers the sources that are played from here.
 pub(super) fn announce(
     startup: &mut Startup,
-    mode: &RunMode,
+    StartContext { config, mode, .. }: StartContext<'_>,
     demo: Option<&DemoRun>,
     recordings: Vec<OpenRecording>,
-) -> Result<Vec<PlayedSource>, AppError> {
+) -> Result<Vec<PlayedSource>, AppendError> {
     let mut sources = Vec::new();
     if let Some(run) = demo {
-        sources.push(PlayedSource::demo(startup, run)?);
+        let (number, days) = run.announce(startup)?;
+        sources.push(PlayedSource::playback(number, PlaybackPace::OnTime, days, || None));
     }
     if let RunMode::Load(load) = mode {
         sources.push(PlayedSource::load(startup, *load)?);
     }
-    for recording in recordings {
-        sources.push(PlayedSource::recording(startup, recording)?);
+    if let RunMode::Recordings(args) = mode {
+        for recording in recordings {
+            sources.push(PlayedSource::recording(startup, recording, args, config)?);
+        }
     }
     Ok(sources)
 }
@@ -172,10 +191,7 @@ impl Sources {
 
     /// What interrupts the demo; `None` if it is not played.
     pub(super) fn demo_control(&self) -> Option<PlaybackControl> {
-        self.played.iter().find_map(|source| match &source.steps {
-            SourceSteps::Demo(_, handle, _) => Some(handle.control()),
-            SourceSteps::Steady(_) | SourceSteps::Recording(_) => None,
-        })
+        self.played.iter().find_map(|source| source.control.clone())
     }
 }
 
@@ -218,12 +234,13 @@ impl SourcePlayer<'_> {
         mut self,
         Sources { played, live, numbers }: Sources,
     ) -> Result<Infallible, AppError> {
-        let StartContext { config, mode, .. } = self.context;
+        let mode = self.context.mode;
         let (handle, database) = (&self.hub.handle, self.stores.accounts.database());
         if matches!(mode, RunMode::Recordings(args) if args.hold) {
             wait_for_first_subscription(&self.hub.fanout).await;
         }
-        let _players = start_sources(played, mode, config, self.hub)?;
+        let players = played.into_iter().map(|source| (source.start)(self.hub));
+        let _players = players.collect::<io::Result<Vec<Player>>>()?;
         let mut running = RunningSources::new(&Positions::start(database));
         running.start(live, numbers, handle, true).await?;
         loop {
@@ -328,60 +345,6 @@ async fn start_load(
     let inputs = hub_handle.inputs.clone();
     steady.start(source, inputs, stopped, Lifetime::Finite).map_err(|_| HubStopped)?;
     Ok((source, stop))
-}
-
-/// Sources that play: they stop when this is dropped.
-#[derive(Debug, Default)]
-struct Players {
-    playbacks: Vec<PlaybackHandle>,
-    loads: Vec<mpsc::SyncSender<()>>,
-}
-
-/// Plays every source on its own thread until the returned value is dropped.
-fn start_sources(
-    sources: Vec<PlayedSource>,
-    mode: &RunMode,
-    config: &Config,
-    hub: &HubServices,
-) -> Result<Players, AppError> {
-    let mut players = Players::default();
-    for PlayedSource { number, steps } in sources {
-        let player = |pace, orders| Playback {
-            source: number,
-            inputs: hub.handle.inputs.clone(),
-            fanout: hub.fanout.clone(),
-            runtime: tokio::runtime::Handle::current(),
-            pace,
-            orders,
-        };
-        match (steps, mode) {
-            (SourceSteps::Demo(days, handle, orders), _) => {
-                player(PlaybackPace::OnTime, orders).start(days, || None)?;
-                players.playbacks.push(handle);
-            }
-            (SourceSteps::Steady(steady), _) => {
-                let (stop, stopped) = mpsc::sync_channel(0);
-                players.loads.push(stop);
-                let inputs = hub.handle.inputs.clone();
-                steady.start(number, inputs, stopped, Lifetime::UntilStop)?;
-            }
-            (SourceSteps::Recording(recording), RunMode::Recordings(args)) => {
-                let OpenRecording { recording, path } = *recording;
-                let (named, repeat, config) = (args.files.clone(), args.repeat, config.clone());
-                let again = move || {
-                    let opened = repeat.then(|| open(&path, &named, &config))?;
-                    opened
-                        .inspect_err(|error| error!(%error, "cannot play the recordings again"))
-                        .ok()
-                };
-                let (handle, orders) = PlaybackHandle::new();
-                player(PlaybackPace::FromStart(args.speed), orders).start(recording, again)?;
-                players.playbacks.push(handle);
-            }
-            (SourceSteps::Recording(_), RunMode::Demo | RunMode::Load(_) | RunMode::Nothing) => {}
-        }
-    }
-    Ok(players)
 }
 
 /// How long a recording that is held waits after the first subscription.

@@ -12,6 +12,7 @@ use tracing::warn;
 
 use super::{
     AppError, StartContext,
+    demo::DemoRun,
     exports::{self, FeedConsumers, HistoryFeed, SnapshotTiming, SnapshotWriter},
     log_files, milliseconds,
     part_settings::{micros, push_deadlines, quarantine_limits, settings},
@@ -93,7 +94,7 @@ impl StartedHub {
         live: Vec<LiveSource>,
         tracer: Option<Tracer>,
     ) -> Result<Self, AppError> {
-        let StartContext { config, mode, .. } = context;
+        let StartContext { config, .. } = context;
         let requests_max = config.fanout.sockets_max + 1024;
         let (handle, mut receivers) =
             pipeline::channel(config.hub.inbox_batches, requests_max, stores.ids.clone());
@@ -108,7 +109,7 @@ impl StartedHub {
         let Sockets { fanout, limits, registry, replays } = sockets;
         // In a cluster they run on the node that leads.
         let played = match &joined {
-            None => playing::announce(&mut startup, mode, stores.demo.as_ref(), recordings)?,
+            None => playing::announce(&mut startup, context, stores.demo.as_ref(), recordings)?,
             Some(_) => Vec::new(),
         };
         let records = startup.records();
@@ -211,7 +212,7 @@ async fn open_log(
         signals: config.signals.settings(),
         database: log_files::database_name(&stores.accounts).await?,
         // A new run of the demo is of other matches.
-        restores: stores.demo.as_ref().is_none_or(|run| run.is_resumed),
+        restores: stores.demo.as_ref().is_none_or(DemoRun::is_resumed),
     };
     let epochs = restart::random_epochs()?;
     let fresh = || {

@@ -12,6 +12,7 @@ use tracing::info;
 
 use super::{
     AppError, StartContext, customers,
+    demo::test_match,
     listening::Listener,
     milliseconds,
     part_settings::{connection_limits, proxies, socket_options},
@@ -20,7 +21,7 @@ use super::{
     stopping::{RunningPart, StopDeadline},
     stores::Stores,
 };
-use crate::{config::ServerConfig, test_match::test_match};
+use crate::config::ServerConfig;
 use accounts::{OAuth, payments::Payments, usage::Meter};
 use base::supervisor::{self, Lifetime, fault};
 use history::query::History;
@@ -49,6 +50,7 @@ pub(super) fn parts(
         prices: stores.prices.clone(),
         entitlement: stores.entitlement.clone(),
         payments: payments.clone(),
+        #[cfg(feature = "webhooks")]
         webhooks: stores.webhooks.clone(),
         oauth: OAuth::new(stores.accounts.clone(), config.oauth.clone()),
         clients: customers::client_documents(config),

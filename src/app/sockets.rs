@@ -1,12 +1,10 @@
 //! The shards that serve sockets, with the hosts that answer them, and the limits on what clients use.
 
 use fanout::{ChannelId, Fanout, catch_up::Host};
+use tokio::sync::mpsc;
 
-use super::{AppError, RunMode, StartContext, part_settings, stores::Stores};
-use crate::{
-    config::{Config, FanoutConfig},
-    test_match::test_match,
-};
+use super::{AppError, RunMode, StartContext, demo::test_match, part_settings, stores::Stores};
+use crate::config::{Config, FanoutConfig};
 use accounts::limits::{Limits, LimitsKey};
 use base::{
     supervisor::{self, Lifetime},
@@ -14,7 +12,7 @@ use base::{
 };
 use hub::{
     pipeline::HubHandle,
-    test_channels::{self, TestChannels, TestHost},
+    test_channels::{TestChannels, TestHost},
 };
 use log::film::{Films, ReplayHost, ReplayService, ReplaySettings};
 use web::{entitlement::needs_of_name, http::Registry};
@@ -37,7 +35,7 @@ impl Sockets {
         films: Option<Films>,
     ) -> Result<Self, AppError> {
         let replays = films.map(|films| replay_service(config, films));
-        let (tests, test_requests) = test_channels::channel(config.fanout.sockets_max);
+        let (tests, test_requests) = mpsc::channel(config.fanout.sockets_max);
         let tests = config.server.test_channels.then_some(tests);
         let host = TestHost { host: hub_handle.clone(), tests };
         let host: Box<dyn Host> = match replays.clone() {

@@ -1,12 +1,11 @@
 //! What the database holds, and what answers from it.
 
 use super::{
-    AppError, RunMode, StartContext, service_manager,
+    AppError, RunMode, StartContext,
+    demo::DemoRun,
+    service_manager,
     stopping::{RunningPart, StopDeadline},
-    webhooks,
 };
-use crate::{config::Config, demo::DemoRun};
-use ::webhooks::Webhooks;
 use accounts::{Accounts, AccountsError, products::Prices};
 use base::clock::{now, wall};
 use database::{Database, Fence};
@@ -39,7 +38,8 @@ pub(super) struct Stores {
     pub fenced: Database,
     pub history: HistoryStores,
     pub identities: IdentityStore,
-    pub webhooks: Webhooks,
+    #[cfg(feature = "webhooks")]
+    pub webhooks: webhooks::Webhooks,
 }
 
 /// What readers of matches get their answers from.
@@ -62,10 +62,10 @@ impl Stores {
         let database = accounts.database();
         let prices = Prices::new(config.products.catalogue().expect("the settings were checked"));
         let demo_key = demo_key(&accounts, mode).await?;
-        let demo = match mode {
-            RunMode::Demo => Some(demo_run(&accounts, config).await?),
-            RunMode::Load(_) | RunMode::Nothing | RunMode::Recordings(_) => None,
-        };
+        #[cfg(feature = "demo")]
+        let demo = super::demo::resume_or_start(context, &accounts).await?;
+        #[cfg(not(feature = "demo"))]
+        let demo = None;
         let journal = ids::path_beside(config.server.db.beside());
         let ids = PublicIds::open_with_journal(database, config.hub.ids_max, &journal).await?;
         let fence = Fence::default();
@@ -82,7 +82,8 @@ impl Stores {
             HistoryStores { archive, reader, withdrawals, competitions, predictor, signals };
         let entitlement = Entitlement::new(prices.clone());
         let identities = IdentityStore::new(database);
-        let webhooks = webhooks::open(&accounts, config);
+        #[cfg(feature = "webhooks")]
+        let webhooks = super::webhooks::open(&accounts, config);
         Ok(Self {
             accounts,
             prices,
@@ -94,6 +95,7 @@ impl Stores {
             fenced,
             history,
             identities,
+            #[cfg(feature = "webhooks")]
             webhooks,
         })
     }
@@ -116,10 +118,4 @@ async fn demo_key(accounts: &Accounts, mode: &RunMode) -> Result<Option<String>,
             Ok(None)
         }
     }
-}
-
-async fn demo_run(accounts: &Accounts, config: &Config) -> Result<DemoRun, AppError> {
-    // The settings that affect which changes the same facts produce.
-    let settings = format!("{:?} {}", config.hub, config.feeds.stale_after_ms);
-    Ok(DemoRun::resume_or_start(accounts, &config.demo, &settings, now()).await?)
 }

@@ -5,15 +5,13 @@ use std::{sync::Arc, time::Duration};
 use tokio::task::JoinHandle;
 
 use super::{
-    AppError, StartContext, orders,
-    part_settings::{self, settings},
+    AppError, StartContext, orders, part_settings,
     running_hub::HubServices,
     stopping::{RunningPart, StopDeadline},
     stores::Stores,
 };
 use crate::{
     config::Config,
-    demo::{Chronicle, ChronicleStores},
     telemetry::{self, traces::TraceExporter},
 };
 use accounts::usage::{self, Flushes, Meter, Quotas};
@@ -45,7 +43,8 @@ impl RunningUpkeep {
             let lifetime = Lifetime::UntilStop;
             tasks.extend(orders::start(config, stores, &hub.handle, stopped, lifetime));
         }
-        tasks.extend(archive_demo(context, stores));
+        #[cfg(feature = "demo")]
+        tasks.extend(super::demo::archive(context, stores));
         let probe = Duration::from_millis(config.database.probe_ms);
         let database = stores.accounts.database().clone();
         let probing = database.watch_writes(probe, wall, stopped.clone());
@@ -80,20 +79,6 @@ pub(super) fn watch_process(
         let following = certificate.follow_files(every, stopped.clone());
         supervisor::spawn("certificate", Lifetime::UntilStop, following);
     }
-}
-
-/// Starts to archive the demo's past and programme, if the settings enable it.
-fn archive_demo(context: StartContext<'_>, stores: &Stores) -> Option<JoinHandle<()>> {
-    let run = stores.demo.clone().filter(|_| context.config.demo.past)?;
-    let stores = ChronicleStores {
-        accounts: stores.accounts.clone(),
-        archive: stores.history.archive.clone(),
-        reader: stores.history.reader.clone(),
-        ids: stores.ids.clone(),
-    };
-    let chronicle = Chronicle::new(run, stores, settings(context.config), context.stopped);
-    // It ends early where the database fails; the next start tries again.
-    Some(supervisor::spawn("chronicle", Lifetime::Finite, chronicle.keep()))
 }
 
 impl RunningPart for RunningUpkeep {

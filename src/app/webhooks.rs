@@ -1,6 +1,5 @@
 //! Connects webhooks with the log, whose events they get, and with the accounts, which decide who may get them.
 
-mod follower;
 mod recipients;
 
 use std::{
@@ -14,7 +13,7 @@ use std::{
 use tokio::{runtime::Handle, task::JoinHandle, time};
 use tracing::{info, warn};
 
-use self::{follower::WebhookFollower, recipients::Recipients};
+use self::recipients::Recipients;
 use super::{
     StartContext,
     running_hub::HubServices,
@@ -32,7 +31,7 @@ use base::{
     supervisor::{self, Lifetime},
     tls,
 };
-use webhooks::{OnDisabled, Webhooks};
+use webhooks::{FollowedHub as _, OnDisabled, Webhooks};
 
 const HOUR_US: Micros = 3_600_000_000;
 /// Mails about disabled webhooks that an account gets per hour: an owner can enable one again and again.
@@ -95,7 +94,12 @@ impl RunningWebhooks {
         stores: &Stores,
         hub: &HubServices,
     ) -> io::Result<Self> {
-        let recipients = Recipients::new(stores.accounts.clone(), stores.entitlement.clone());
+        let recipients = Recipients {
+            accounts: stores.accounts.clone(),
+            entitlement: stores.entitlement.clone(),
+            hub: hub.handle.clone(),
+            callers: Arc::default(),
+        };
         // Charged for deliveries.
         let work = hub.limits.work().clone();
         let (may_receive, handle) = (recipients.may_receive(), hub.handle.clone());
@@ -103,11 +107,12 @@ impl RunningWebhooks {
         let on_disabled = mail_that_disabled();
         let sending =
             stores.webhooks.start_sending(work, may_receive, on_disabled, leads, wall, stopped)?;
-        let follower = WebhookFollower::new(stores, hub, recipients, stopped.clone());
+        let (webhooks, fenced) = (stores.webhooks.clone(), stores.fenced.clone());
+        let (records, stopped) = (Arc::clone(&hub.records), stopped.clone());
         let runtime = Handle::current();
         let follower = supervisor::thread("webhook-events", Lifetime::UntilStop, move || {
             supervisor::yield_to_others();
-            follower.run(&runtime);
+            webhooks.follow(fenced, records, recipients, stopped, &runtime);
         })?;
         Ok(Self { sending, follower })
     }

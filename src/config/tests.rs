@@ -276,16 +276,20 @@ fn settings_that_need_an_absent_feature_are_refused_with_its_name() {
         (source, "amqp", "sportradar-uof"),
         ("[cluster]\nname = \"c\"", "cluster", "cluster.name"),
         ("[server]\ndb = \"postgres://h/db\"", "postgres", "postgres://"),
+        ("[demo]\nenabled = true", "demo", "demo.enabled"),
+        ("[server]\ntest_channels = true\n[demo]\nenabled = false", "demo", "server.test_channels"),
+        ("[payments]\nsandbox = true", "sandbox", "payments.sandbox"),
     ] {
         let config: Config = toml::from_str(text).unwrap();
-        let missing = config.missing_features(|_| false).next().expect(text);
+        let missing = config.missing_features(|built| built != feature).next().expect(text);
         assert_eq!(missing.feature, feature);
         let message = missing.to_string();
         let command = format!("`cargo build --release --features {feature}`");
         assert!(message.contains(needed_by) && message.contains(&command), "{message}");
-        assert_eq!(config.missing_features(|built| built == feature).next(), None, "{text}");
+        assert_eq!(config.missing_features(|_| true).next(), None, "{text}");
     }
-    assert_eq!(Config::default().missing_features(|_| false).next(), None);
+    let is_on_by_default = |feature: &str| ["demo", "sandbox", "webhooks"].contains(&feature);
+    assert_eq!(Config::default().missing_features(is_on_by_default).next(), None);
 }
 
 #[test]

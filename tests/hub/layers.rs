@@ -9,7 +9,7 @@ use std::{
 use toml::Table;
 
 /// Each crate of the program, with the crates that it may use. A crate that is not listed may use none.
-const LAYERS: [(&str, &[&str]); 17] = [
+const LAYERS: [(&str, &[&str]); 19] = [
     ("base", &[]),
     ("fanout", &["base"]),
     ("conformance", &[]),
@@ -24,6 +24,23 @@ const LAYERS: [(&str, &[&str]); 17] = [
     ("accounts", &["base", "database"]),
     // The node feeds the hub, fences the archive, and shares the limits of accounts.
     ("cluster", &["accounts", "base", "database", "fanout", "hub", "log"]),
+    ("sandbox", &["base"]),
+    (
+        "demo",
+        &[
+            "accounts",
+            "base",
+            "database",
+            "facts",
+            "fanout",
+            "history",
+            "hub",
+            "ingest",
+            "log",
+            "record",
+            "simulator",
+        ],
+    ),
     ("mcp", &["accounts", "base", "facts", "fanout", "history", "hub", "log", "record"]),
     ("webhooks", &["base", "database", "fanout", "log"]),
     (

@@ -24,8 +24,7 @@
 //!
 //! Providers are slow, repeat themselves and report out of order, and this process may stop between two
 //! steps. So reports are stored as facts that only grow, paid days follow from the facts, and every
-//! request to a provider can be repeated. The ledger records every day granted or removed. The demo's
-//! providers are in the sandbox.
+//! request to a provider can be repeated. The ledger records every day granted or removed.
 //!
 //! # Mail
 //!

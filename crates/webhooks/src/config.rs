@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// `[webhooks]`: webhooks of customers: docs/WEBHOOKS.md.
+/// `[webhooks]`: webhooks of customers: docs/WEBHOOKS.md. Needs the feature `webhooks`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct WebhooksConfig {

@@ -12,8 +12,8 @@
 //! - **The URL is a stranger's.** A request goes to public addresses only, over HTTPS, without redirects: see `client`.
 //! - **The secret** is not stored: see `signing`.
 //!
-//! In reading order: [`EventKind`] and [`Event`], [`Extractor`], [`Webhook`] with its checks, [`PriceCondition`], `signing`, `store`, [`Recorder`], `client`,
-//! `sender`.
+//! In reading order: [`EventKind`] and [`Event`], [`Extractor`], [`Webhook`] with its checks, [`PriceCondition`], `signing`, `store`, [`Recorder`], `follower`,
+//! `client`, `sender`.
 //!
 //! | queue | limit | beyond it |
 //! |---|---|---|
@@ -26,6 +26,7 @@ mod client;
 pub mod config;
 mod event;
 mod extract;
+mod follower;
 mod price;
 mod recorder;
 mod sender;
@@ -58,6 +59,7 @@ use self::{
 pub use self::{
     event::{Event, EventKind, UnknownEventKind},
     extract::Extractor,
+    follower::FollowedHub,
     price::{
         BookPrices, MetConditions, PriceBound, PriceCondition, PriceCrossing, PriceUpdate,
         SelectionPrice,
@@ -300,26 +302,14 @@ impl Webhooks {
         Ok(())
     }
 
-    /// What records events for webhooks, in transactions of this database, which may be fenced.
-    #[must_use]
-    pub fn recorder(&self, database: Database) -> Recorder {
-        Recorder::new(database, self.clone())
-    }
-
     /// How often this process has changed which webhooks there are, or what they get.
-    #[must_use]
-    pub fn changes(&self) -> u64 {
+    fn changes(&self) -> u64 {
         self.shared.changes.load(Ordering::SeqCst)
     }
 
     fn note_change(&self) {
         self.shared.changes.fetch_add(1, Ordering::SeqCst);
         self.shared.changed.notify_one();
-    }
-
-    /// Waits until webhooks have changed in this process.
-    pub async fn changed(&self) {
-        self.shared.changed.notified().await;
     }
 
     /// Starts sending, until `stopped` turns true. Requests in flight are finished then, which takes `webhooks.timeout_ms` at

@@ -2,30 +2,51 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
+    error::Error,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use accounts::{AccountId, Accounts, AccountsError, Addon, Caller};
+use accounts::{AccountId, Accounts, Addon, Caller};
 use base::clock::wall;
+use fanout::ChannelId;
+use hub::pipeline::HubHandle;
 use web::entitlement::Entitlement;
-use webhooks::MayReceive;
+use webhooks::{FollowedHub, MayReceive};
 
 /// The accounts that have webhooks, as callers. Clones share them.
 #[derive(Clone)]
 pub(super) struct Recipients {
-    accounts: Accounts,
-    entitlement: Entitlement,
+    pub accounts: Accounts,
+    pub entitlement: Entitlement,
+    pub hub: HubHandle,
     /// `None` for an account without a valid key.
-    callers: Arc<Mutex<HashMap<i64, Option<Caller>>>>,
+    pub callers: Arc<Mutex<HashMap<i64, Option<Caller>>>>,
 }
 
 impl Recipients {
-    pub(super) fn new(accounts: Accounts, entitlement: Entitlement) -> Self {
-        Self { accounts, entitlement, callers: Arc::default() }
+    fn covers(&self, caller: &Caller, channel: &str) -> bool {
+        let now = wall();
+        caller.has(Addon::Websocket, now)
+            && self.entitlement.lacking(caller, channel, now).is_none()
     }
 
-    /// Reads what these accounts may follow, and forgets others. It costs nothing for those that have not changed.
-    pub(super) async fn refresh(&self, wanted: BTreeSet<i64>) -> Result<(), AccountsError> {
+    /// Nothing panics while it holds the lock.
+    fn lock(&self) -> MutexGuard<'_, HashMap<i64, Option<Caller>>> {
+        self.callers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl FollowedHub for Recipients {
+    fn leads(&self) -> bool {
+        self.hub.leads()
+    }
+
+    async fn channels(&self) -> Option<Vec<ChannelId>> {
+        self.hub.channels().await.ok()
+    }
+
+    /// It costs nothing for those that have not changed.
+    async fn refresh(&self, wanted: BTreeSet<i64>) -> Result<(), Box<dyn Error + Send + Sync>> {
         let mut callers = HashMap::with_capacity(wanted.len());
         for account in wanted {
             let current = self.lock().get(&account).copied().flatten();
@@ -44,27 +65,11 @@ impl Recipients {
         Ok(())
     }
 
-    /// Forgets all accounts: whether they may get something is not known any more.
-    pub(super) fn clear(&self) {
-        self.lock().clear();
-    }
-
-    pub(super) fn may_receive(&self) -> MayReceive {
+    fn may_receive(&self) -> MayReceive {
         let recipients = self.clone();
         Arc::new(move |account, channel| {
             let caller = *recipients.lock().get(&account)?;
             Some(caller.is_some_and(|caller| recipients.covers(&caller, channel)))
         })
-    }
-
-    fn covers(&self, caller: &Caller, channel: &str) -> bool {
-        let now = wall();
-        caller.has(Addon::Websocket, now)
-            && self.entitlement.lacking(caller, channel, now).is_none()
-    }
-
-    /// Nothing panics while it holds the lock.
-    fn lock(&self) -> MutexGuard<'_, HashMap<i64, Option<Caller>>> {
-        self.callers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -15,6 +15,7 @@ CLIPPY = ("clippy", "--locked", "--workspace", *FEATURES, "--all-targets", "--",
 # With the default features, of the program alone. Clippy hands `-D warnings` to our crates only: as flags of the compiler, it would
 # make cargo check everybody's crates again.
 CLIPPY_OF_DEFAULT_FEATURES = ("clippy", "--locked", "--", "-D", "warnings")
+CLIPPY_WITHOUT_FEATURES = ("clippy", "--locked", "--no-default-features", "--", "-D", "warnings")
 
 
 def format_(log):
@@ -22,10 +23,11 @@ def format_(log):
 
 
 def clippy(log):
-    """Everything with its tests; and the program with the default features, if those are not all."""
+    """Everything with its tests; and the program with the default features, if those are not all, and with none."""
     counts = passed(log.cargo(*CLIPPY, low_priority=True))
     if FEATURES:
         counts += passed(log.cargo(*CLIPPY_OF_DEFAULT_FEATURES, low_priority=True))
+        counts += passed(log.cargo(*CLIPPY_WITHOUT_FEATURES, low_priority=True))
     return counts
 
 

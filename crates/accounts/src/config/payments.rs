@@ -56,7 +56,8 @@ pub struct PaymentsConfig {
     /// The tax that prices include, in percent, which receipts then show. Default 0: none.
     pub tax_percent: Decimal,
     /// Whether the demo offers both payment methods with simulated providers, where no money moves.
-    /// Default true. It has no effect without the demo, or if a payment method has keys.
+    /// Default true; needs the feature `sandbox`. It has no effect without the demo, or if a payment method has
+    /// keys.
     pub sandbox: bool,
 }
 
@@ -82,7 +83,7 @@ impl Default for PaymentsConfig {
             sweep_after_ms: 300_000,
             seller: String::new(),
             tax_percent: Decimal::ZERO,
-            sandbox: true,
+            sandbox: cfg!(feature = "sandbox"),
         }
     }
 }

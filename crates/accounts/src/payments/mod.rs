@@ -6,7 +6,7 @@
 //! days follow from the facts ([`Order`]), and every request to a provider can be repeated.
 //!
 //! In reading order: [`PaymentMethod`], [`Order`], then `provider` with `stripe`, `paypal` and
-//! `client`, `store`, `webhook`, `sweep`, and `sandbox`, the providers of the demo.
+//! `client`, `store`, `webhook` and `sweep`.
 
 mod checks;
 mod client;
@@ -16,7 +16,6 @@ mod order;
 mod paypal;
 mod provider;
 mod receipt;
-pub mod sandbox;
 mod store;
 mod stripe;
 mod sweep;

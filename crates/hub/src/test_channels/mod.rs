@@ -82,19 +82,9 @@ fn epoch_of(round: RoundNumber) -> Epoch {
 #[derive(Debug)]
 pub struct TestHost<H> {
     pub host: H,
-    /// `None`: there are none, and the host says so.
-    pub tests: Option<TestSender>,
-}
-
-/// The sending end of the queue for requests about test channels.
-#[derive(Debug, Clone)]
-pub struct TestSender(mpsc::Sender<ShardRequest>);
-
-/// Creates the queue. `requests_max`: the maximum number of sockets, since each has at most one open request.
-#[must_use]
-pub fn channel(requests_max: usize) -> (TestSender, mpsc::Receiver<ShardRequest>) {
-    let (requests, queue) = mpsc::channel(requests_max);
-    (TestSender(requests), queue)
+    /// Has room for as many requests as there may be sockets, since each has at most one open request. `None`: there are no
+    /// test channels, and the host says so.
+    pub tests: Option<mpsc::Sender<ShardRequest>>,
 }
 
 /// Whether a request is about test channels, at least in part.
@@ -111,7 +101,7 @@ impl<H: Host> Host for TestHost<H> {
     fn submit(&self, request: ShardRequest) {
         match &self.tests {
             Some(tests) if concerns_tests(&request.request) => {
-                if tests.0.try_send(request).is_err() {
+                if tests.try_send(request).is_err() {
                     // Only while stopping: the queue has room for a request of every socket.
                     counter!("matchwire_questions_dropped_total").increment(1);
                 }

@@ -82,9 +82,9 @@ pub struct ServerConfig {
     /// for all visitors.
     pub public_boards: bool,
     /// Whether there are the channels `test/football`, `test/football/odds` and so on, with a made-up match for tests
-    /// of clients, whose output anyone can fetch below `/test/`. Default true. Nothing runs before the first
-    /// subscription; then they take about 10 MB and 1 % of a core. The output of a round is computed when it is first
-    /// fetched. docs/PROTOCOL.md#test-channels
+    /// of clients, whose output anyone can fetch below `/test/`. Default true; needs the feature `demo`. Nothing runs
+    /// before the first subscription; then they take about 10 MB and 1 % of a core. The output of a round is computed
+    /// when it is first fetched. docs/PROTOCOL.md#test-channels
     pub test_channels: bool,
     /// The proxies whose header is trusted: addresses or networks such as `10.0.0.0/8`, separated
     /// by commas. Default `127.0.0.0/8, ::1`. The client is the last address of the header that is
@@ -140,7 +140,7 @@ impl Default for ServerConfig {
             hsts_days: 365,
             forwarded_header: String::new(),
             public_boards: false,
-            test_channels: true,
+            test_channels: cfg!(feature = "demo"),
             trusted_proxies: "127.0.0.0/8, ::1".to_owned(),
         }
     }

@@ -14,7 +14,7 @@ use hyper::{
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use utoipa::ToSchema;
+use utoipa::{OpenApi, ToSchema};
 
 use super::{Shared, error::HttpError};
 use crate::{
@@ -162,6 +162,11 @@ pub(super) struct DeliveryPage {
     before: Option<i64>,
 }
 
+/// What the document says of them.
+#[derive(OpenApi)]
+#[openapi(paths(list, create, show, change, delete, rotate, test, deliveries, resend))]
+pub(super) struct WebhooksDocument;
+
 pub(super) fn routes() -> Router<Arc<Shared>> {
     Router::new()
         .route("/api/v2/webhooks/", get(list).post(create))
@@ -181,7 +186,7 @@ pub(super) async fn list(
     State(shared): State<Arc<Shared>>,
     Extension(caller): Extension<Caller>,
 ) -> Result<Response, HttpError> {
-    let webhooks = shared.webhooks().list(caller.account.number()).await?;
+    let webhooks = shared.parts.webhooks.list(caller.account.number()).await?;
     let webhooks = webhooks.into_iter().map(|webhook| WebhookRow::new(webhook, None)).collect();
     Ok(answer(StatusCode::OK, WebhookList { webhooks }))
 }
@@ -209,7 +214,7 @@ pub(super) async fn create(
     let NewWebhook { url, events, channels, prices } = read(request).await?;
     let (events, prices) = (kinds(&events)?, conditions(&prices)?);
     let terms = WebhookTerms { url, events, channels, prices };
-    let webhooks = shared.webhooks();
+    let webhooks = &shared.parts.webhooks;
     let webhook = webhooks.create(caller.account.number(), &terms, now()).await?;
     Ok(answer(StatusCode::CREATED, WebhookRow::with_secret(webhook, webhooks)))
 }
@@ -224,7 +229,7 @@ pub(super) async fn show(
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Result<Response, HttpError> {
-    let webhook = shared.webhooks().get(caller.account.number(), number(&id)?).await?;
+    let webhook = shared.parts.webhooks.get(caller.account.number(), number(&id)?).await?;
     Ok(answer(StatusCode::OK, WebhookRow::new(webhook, None)))
 }
 
@@ -246,7 +251,7 @@ pub(super) async fn change(
     if url.is_some() || events.is_some() || channels.is_some() || prices.is_some() {
         check_scopes(&caller)?;
     }
-    let webhooks = shared.webhooks();
+    let webhooks = &shared.parts.webhooks;
     let mut terms = webhooks.get(account, id).await?.terms;
     if let Some(url) = url {
         terms.url = url;
@@ -275,7 +280,7 @@ pub(super) async fn delete(
     Path(id): Path<String>,
 ) -> Result<StatusCode, HttpError> {
     check_scopes(&caller)?;
-    shared.webhooks().delete(caller.account.number(), number(&id)?).await?;
+    shared.parts.webhooks.delete(caller.account.number(), number(&id)?).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -292,7 +297,7 @@ pub(super) async fn rotate(
     Path(id): Path<String>,
 ) -> Result<Response, HttpError> {
     check_scopes(&caller)?;
-    let webhooks = shared.webhooks();
+    let webhooks = &shared.parts.webhooks;
     let webhook = webhooks.rotate(caller.account.number(), number(&id)?, wall()).await?;
     Ok(answer(StatusCode::OK, WebhookRow::with_secret(webhook, webhooks)))
 }
@@ -311,7 +316,7 @@ pub(super) async fn test(
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Result<Response, HttpError> {
-    let id = shared.webhooks().test(caller.account.number(), number(&id)?, wall()).await?;
+    let id = shared.parts.webhooks.test(caller.account.number(), number(&id)?, wall()).await?;
     Ok(answer(StatusCode::ACCEPTED, QueuedDelivery { id }))
 }
 
@@ -336,7 +341,7 @@ pub(super) async fn deliveries(
     let limit = page.limit.and_then(|limit| u32::try_from(limit).ok().or(Some(LIMIT_MAX)));
     let limit = limit.unwrap_or(LIMIT).min(LIMIT_MAX);
     let (account, id) = (caller.account.number(), number(&id)?);
-    let mut found = shared.webhooks().deliveries(account, id, page.before, limit + 1).await?;
+    let mut found = shared.parts.webhooks.deliveries(account, id, page.before, limit + 1).await?;
     let has_more = found.len() > limit as usize;
     found.truncate(limit as usize);
     let next_before = found.last().map(|last| last.id).filter(|_| has_more);
@@ -360,14 +365,8 @@ pub(super) async fn resend(
 ) -> Result<Response, HttpError> {
     check_scopes(&caller)?;
     let (account, id) = (caller.account.number(), number(&id)?);
-    shared.webhooks().resend(account, id, &message, wall()).await?;
+    shared.parts.webhooks.resend(account, id, &message, wall()).await?;
     Ok(answer(StatusCode::ACCEPTED, QueuedDelivery { id: message }))
-}
-
-impl Shared {
-    fn webhooks(&self) -> &Webhooks {
-        &self.parts.webhooks
-    }
 }
 
 impl WebhookRow {

@@ -17,6 +17,7 @@ mod compression;
 mod connections;
 mod cors;
 mod credential;
+#[cfg(feature = "webhooks")]
 mod customer_webhooks;
 mod discovery;
 mod docs;
@@ -100,7 +101,6 @@ use crate::{
     usage::Meter,
 };
 use ::mcp::McpConfig;
-use ::webhooks::Webhooks;
 use accounts::{Accounts, OAuth, clients::ClientDocuments};
 use cluster::{NodeHealth, ViewCluster};
 use history::{query::History, signal_board::SignalBoard};
@@ -116,7 +116,8 @@ pub struct ServerParts {
     pub entitlement: Entitlement,
     pub payments: Payments,
     /// Webhooks of customers.
-    pub webhooks: Webhooks,
+    #[cfg(feature = "webhooks")]
+    pub webhooks: ::webhooks::Webhooks,
     /// Applications that customers have connected.
     pub oauth: OAuth,
     /// What applications publish of themselves.
@@ -260,7 +261,10 @@ pub async fn serve(
 }
 
 fn router(shared: Arc<Shared>) -> Router {
-    Router::new()
+    let router = Router::new();
+    #[cfg(feature = "webhooks")]
+    let router = router.merge(customer_webhooks::routes());
+    router
         .route("/", get(pages::home))
         .route("/watch/", get(pages::watch))
         .route("/watch/ticket/", post(pages::ticket))
@@ -292,7 +296,6 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/stream/v1/sse/", get(sse::events))
         .route("/api/v2/account/", get(account::show))
         .route("/api/v2/stream/ticket/", post(rest::ticket))
-        .merge(customer_webhooks::routes())
         .route("/ingest/v1/{source}", post(ingest::post).get(ingest::socket))
         .route("/ingest/v1/{source}/", post(ingest::post).get(ingest::socket))
         .route("/img/{*path}", get(images::show))

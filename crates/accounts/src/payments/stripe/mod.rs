@@ -2,7 +2,7 @@
 //!
 //! Stripe's amounts are in hundredths; the settings refuse currencies with other units.
 
-pub(super) mod signature;
+mod signature;
 mod webhook;
 
 use base::secret::Secret;
@@ -196,7 +196,7 @@ fn price(hundredths: i64, currency: &str) -> Price {
     Price { amount: Decimal::new(hundredths, 2), currency: currency.to_ascii_uppercase() }
 }
 
-pub(super) fn hundredths(amount: Decimal) -> i64 {
+fn hundredths(amount: Decimal) -> i64 {
     (amount * Decimal::ONE_HUNDRED).to_i64().unwrap_or(i64::MAX)
 }
 

@@ -24,12 +24,10 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use rust_decimal::{Decimal, dec};
+use sandbox::{Delivery, Provider, Sandbox};
 use tokio::{net::TcpListener, sync::mpsc, time::timeout};
 
-use super::{
-    Order, OrderState, PaymentError, PaymentMethod, Payments, ProviderError,
-    sandbox::{Delivery, Sandbox},
-};
+use super::{Order, OrderState, PaymentError, PaymentMethod, Payments, ProviderError};
 use crate::{
     accounts::{AccountId, Accounts, Addon, HERE, Key, Micros},
     clock::now,
@@ -106,7 +104,7 @@ impl TestShop {
             .router()
             .layer(middleware::from_fn_with_state(faults.clone(), FaultInjector::inject));
         tokio::spawn(async move { axum::serve(listener, router).await });
-        let settings = sandbox.settings(settings);
+        let settings = with_providers(&sandbox, settings);
         let url = "http://hub.test";
         let payments = Payments::new(&accounts, Prices::new(catalogue()), url, &settings).unwrap();
         Self { accounts, payments, sandbox, deliveries, faults }
@@ -176,7 +174,11 @@ impl TestShop {
 
     /// Delivers a webhook.
     async fn deliver(&self, delivery: &Delivery) -> Result<(), super::WebhookError> {
-        self.payments.webhook(delivery.method, &delivery.headers, &delivery.body, now()).await
+        let method = match delivery.provider {
+            Provider::Stripe => PaymentMethod::Card,
+            Provider::Paypal => PaymentMethod::Paypal,
+        };
+        self.payments.webhook(method, &delivery.headers, &delivery.body, now()).await
     }
 
     /// Delivers all pending webhooks of the sandbox.
@@ -249,6 +251,31 @@ impl FaultInjector {
             Fault::Garbage => "<html>it works!</html>".into_response(),
         }
     }
+}
+
+/// The settings that direct payments to the sandbox.
+fn with_providers(sandbox: &Sandbox, config: &PaymentsConfig) -> PaymentsConfig {
+    let access = sandbox.access();
+    PaymentsConfig {
+        stripe_url: access.url.clone(),
+        stripe_key: (&*access.stripe_key).into(),
+        stripe_webhook_secret: (&*access.stripe_signing).into(),
+        paypal_url: access.url.clone(),
+        paypal_client_id: access.paypal_client.clone(),
+        paypal_client_secret: (&*access.paypal_secret).into(),
+        paypal_webhook_id: access.paypal_webhook.clone(),
+        ..config.clone()
+    }
+}
+
+/// The status and the text of a page.
+async fn page(url: &str) -> (u16, String) {
+    let client = reqwest::Client::builder()
+        .tls_backend_preconfigured(base::tls::without_authorities().as_ref().clone())
+        .build()
+        .unwrap();
+    let answer = client.get(url).send().await.unwrap();
+    (answer.status().as_u16(), answer.text().await.unwrap())
 }
 
 fn settings() -> PaymentsConfig {

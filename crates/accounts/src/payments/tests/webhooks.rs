@@ -1,22 +1,23 @@
 //! Webhooks: forged, old, repeated, of the wrong amount, of things unknown.
 
 use axum::http::HeaderMap;
+use sandbox::signature;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::payments::{WebhookError, stripe::signature};
+use crate::payments::WebhookError;
 
 impl TestShop {
     /// An event as Stripe would sign it.
     fn signed(&self, event: &Value, at: Micros) -> Delivery {
-        let secret = self.sandbox.settings(&settings()).stripe_webhook_secret.resolve().unwrap();
+        let secret = self.sandbox.access().stripe_signing.as_bytes();
         let body = event.to_string().into_bytes();
-        let signature = signature::header(at / 1_000_000, &body, secret.expose().as_bytes());
+        let signature = signature::header(at / 1_000_000, &body, secret);
         let headers = HeaderMap::from_iter([(
             "stripe-signature".parse().unwrap(),
             signature.parse().unwrap(),
         )]);
-        Delivery { method: PaymentMethod::Card, headers, body }
+        Delivery { provider: Provider::Stripe, headers, body }
     }
 
     fn completed(&self, order: &str, amount: i64, currency: &str) -> Delivery {
@@ -143,10 +144,10 @@ async fn forged_or_old_webhook_is_refused() {
             }
         }
         shop.pay(&customer, Addon::Sports, 1, PaymentMethod::Card).await;
-        let old = shop.next_webhook().await;
+        let (card, old) = (PaymentMethod::Card, shop.next_webhook().await);
         for later in [-6, 6] {
             let at = now() + later * 60 * 1_000_000;
-            let refused = shop.payments.webhook(old.method, &old.headers, &old.body, at).await;
+            let refused = shop.payments.webhook(card, &old.headers, &old.body, at).await;
             assert!(matches!(refused, Err(WebhookError::Forged { why }) if why.contains("old")));
         }
         assert_eq!(shop.payments.ledger(customer.account).await.unwrap(), []);

@@ -14,7 +14,7 @@ use crate::{
         error::{ErrorBody, UnknownParametersBody},
     },
     http::{
-        account, customer_webhooks,
+        account,
         error::{AddonRequired, AuthenticationRequired},
         images, replays, rest, sse, test_channels,
     },
@@ -26,15 +26,6 @@ use crate::{
 #[openapi(
     paths(
         account::show,
-        customer_webhooks::list,
-        customer_webhooks::create,
-        customer_webhooks::show,
-        customer_webhooks::change,
-        customer_webhooks::delete,
-        customer_webhooks::rotate,
-        customer_webhooks::test,
-        customer_webhooks::deliveries,
-        customer_webhooks::resend,
         rest::ticket,
         rest::channel,
         replays::list,
@@ -86,6 +77,8 @@ const STREAM: &str = "/api/v2/stream/";
 /// The whole document without `servers`.
 pub(super) fn openapi() -> Value {
     let document = api::document().merge_from(HttpDocument::openapi());
+    #[cfg(feature = "webhooks")]
+    let document = document.merge_from(crate::http::customer_webhooks::WebhooksDocument::openapi());
     let mut document = serde_json::to_value(document).unwrap_or_default();
     document["openapi"] = "3.1.0".into();
     document["info"] = info();

@@ -26,6 +26,7 @@ mod register;
 mod reset;
 mod settings;
 mod visit;
+#[cfg(feature = "webhooks")]
 mod webhooks;
 
 use std::sync::Arc;
@@ -53,7 +54,12 @@ use super::Shared;
 /// The pages and their forms. A GET changes nothing, with one exception: a mailed link, in the browser that
 /// requested it.
 pub(super) fn routes() -> Router<Arc<Shared>> {
-    let pages = Router::new()
+    let pages = Router::new();
+    #[cfg(feature = "webhooks")]
+    let pages = pages
+        .route("/dashboard/webhooks/", get(webhooks::show).post(webhooks::add))
+        .route("/dashboard/webhooks/{id}/", get(webhooks::show_one).post(webhooks::act));
+    let pages = pages
         .route("/register/", get(register::show).post(register::register))
         .route("/register/sent/", get(register::sent).post(register::resend))
         .route(
@@ -78,8 +84,6 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
         .route("/dashboard/settings/sign-out/", post(settings::sign_out))
         .route("/dashboard/settings/delete/", post(settings::delete))
         .route("/dashboard/keys/", get(keys::show).post(keys::act))
-        .route("/dashboard/webhooks/", get(webhooks::show).post(webhooks::add))
-        .route("/dashboard/webhooks/{id}/", get(webhooks::show_one).post(webhooks::act))
         .route("/oauth/authorize", get(consent::show).post(consent::decide))
         .route("/oauth/authorize/", get(consent::show).post(consent::decide))
         .route("/addons/", get(addons::show).post(addons::buy))

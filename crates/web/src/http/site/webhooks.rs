@@ -282,22 +282,15 @@ fn chosen(fields: &Fields) -> Vec<EventKind> {
 /// What the customer can mend, as a sentence; other failures are errors.
 fn problem(error: WebhookError) -> Result<String, SiteError> {
     match error {
-        error @ (WebhookError::Invalid(_)
-        | WebhookError::TooMany { .. }
-        | WebhookError::TooManyTests
-        | WebhookError::Disabled) => Ok(sentence(&error.to_string())),
-        error @ (WebhookError::Unknown | WebhookError::Store(_)) => Err(failure(error)),
+        WebhookError::Unknown | WebhookError::Store(_) => Err(failure(error)),
+        _ => Ok(sentence(&error.to_string())),
     }
 }
 
 fn failure(error: WebhookError) -> SiteError {
     match error {
         WebhookError::Store(source) => AccountsError::from(source).into(),
-        WebhookError::Unknown
-        | WebhookError::Invalid(_)
-        | WebhookError::TooMany { .. }
-        | WebhookError::TooManyTests
-        | WebhookError::Disabled => SiteError::NotFound,
+        _ => SiteError::NotFound,
     }
 }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct DemoSpeed {
-    hundredths: u32,
+    pub(crate) hundredths: u32,
 }
 
 /// The speed is not from 0.1 to 100.
@@ -18,16 +18,6 @@ pub struct DemoSpeed {
 pub struct WrongDemoSpeed;
 
 impl DemoSpeed {
-    /// As fast as real matches.
-    pub const REAL: Self = Self { hundredths: 100 };
-
-    /// So many times as fast, at most 100.
-    #[must_use]
-    pub const fn from_factor(times: u8) -> Self {
-        assert!(0 < times && times <= 100, "the speed is from 1 to 100");
-        Self { hundredths: times as u32 * 100 }
-    }
-
     /// Converts a duration by the real clock to one by the demo's clock.
     #[must_use]
     pub fn times(self, span_us: i64) -> i64 {
@@ -46,9 +36,10 @@ impl DemoSpeed {
     }
 }
 
+/// As fast as real matches.
 impl Default for DemoSpeed {
     fn default() -> Self {
-        Self::REAL
+        Self { hundredths: 100 }
     }
 }
 

@@ -1,14 +1,19 @@
-//! The demo's providers: they serve Stripe's and PayPal's APIs over HTTP without real payments.
+//! Simulated payment providers: they serve Stripe's and PayPal's APIs over HTTP without real payments.
 //!
-//! The hub uses the same clients as for the real providers, and receives signed webhooks. The
-//! sandbox listens on loopback only, as its hub must. Its state is lost at the stop: a checkout
+//! **In:** requests as the hub sends them to the real providers, clicks on the pages. **Out:** responses, and signed
+//! webhooks for the hub. **Must not know** the hub's code: they follow the providers' descriptions.
+//!
+//! The sandbox listens on loopback only, as its hub must. Its state is lost at the stop: a checkout
 //! that was open then has ended.
 
 mod delivery;
 mod pages;
 mod paypal;
+pub mod signature;
 mod state;
 mod stripe;
+#[cfg(test)]
+mod tests;
 
 use std::{
     io,
@@ -26,8 +31,10 @@ use axum::{
     middleware,
     routing::{get, post},
 };
-use base::tls::TrustError;
-use serde_json::Value;
+use base::{
+    supervisor::{self, Lifetime},
+    tls::TrustError,
+};
 use tokio::{
     net::TcpListener,
     sync::{mpsc, watch},
@@ -35,11 +42,6 @@ use tokio::{
 use tracing::{info, warn};
 
 use self::state::{Refusal, SandboxState};
-use super::{PaymentMethod, random_id};
-use crate::{
-    config::PaymentsConfig,
-    supervisor::{self, Lifetime},
-};
 
 /// Maximum webhooks waiting to be sent; more are dropped, and the hub finds out by polling.
 const DELIVERIES_MAX: usize = 1024;
@@ -63,31 +65,42 @@ pub struct Sandbox {
     shared: Arc<Shared>,
 }
 
+#[derive(Debug)]
 struct Shared {
-    /// The base URL of its pages and APIs, without a trailing slash.
-    url: String,
-    secrets: Secrets,
+    access: SandboxAccess,
     state: Mutex<SandboxState>,
     deliveries: mpsc::Sender<Delivery>,
 }
 
-/// Generated at each start.
-struct Secrets {
-    stripe_key: String,
-    stripe_signing: String,
-    paypal_client: String,
-    paypal_secret: String,
-    paypal_webhook: String,
+/// What the hub needs to use the providers. Secrets are generated at each start.
+#[derive(Debug)]
+pub struct SandboxAccess {
+    /// The base URL of its pages and APIs, without a trailing slash.
+    pub url: String,
+    pub stripe_key: String,
+    /// Signs Stripe's webhooks.
+    pub stripe_signing: String,
+    pub paypal_client: String,
+    pub paypal_secret: String,
+    /// The id of PayPal's webhook.
+    pub paypal_webhook: String,
     paypal_token: String,
     paypal_signing: String,
 }
 
+/// A simulated provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Provider {
+    Stripe,
+    Paypal,
+}
+
 /// A webhook on its way to the hub.
 #[derive(Debug, Clone)]
-pub(super) struct Delivery {
-    pub(super) method: PaymentMethod,
-    pub(super) headers: HeaderMap,
-    pub(super) body: Vec<u8>,
+pub struct Delivery {
+    pub provider: Provider,
+    pub headers: HeaderMap,
+    pub body: Vec<u8>,
 }
 
 impl Sandbox {
@@ -116,14 +129,19 @@ impl Sandbox {
         supervisor::spawn("sandbox-courier", Lifetime::UntilStop, delivery_task);
         let serving = sandbox.clone().serve(listener, stopped);
         supervisor::spawn("sandbox", Lifetime::UntilStop, serving);
-        info!(url = sandbox.shared.url, "the payment sandbox is running; no money moves");
+        info!(url = sandbox.access().url, "the payment sandbox is running; no money moves");
         Ok(sandbox)
     }
 
     /// Creates it without serving it or delivering its webhooks.
-    pub(super) fn new(url: String) -> Result<(Self, mpsc::Receiver<Delivery>), getrandom::Error> {
+    ///
+    /// # Errors
+    ///
+    /// If the system gives no random bytes.
+    pub fn new(url: String) -> Result<(Self, mpsc::Receiver<Delivery>), getrandom::Error> {
         let (deliveries, waiting) = mpsc::channel(DELIVERIES_MAX);
-        let secrets = Secrets {
+        let access = SandboxAccess {
+            url,
             stripe_key: format!("sk_test_{}", random_id()?),
             stripe_signing: format!("whsec_{}", random_id()?),
             paypal_client: random_id()?,
@@ -133,10 +151,10 @@ impl Sandbox {
             paypal_signing: random_id()?,
         };
         let state = Mutex::new(SandboxState::default());
-        Ok((Self { shared: Arc::new(Shared { url, secrets, state, deliveries }) }, waiting))
+        Ok((Self { shared: Arc::new(Shared { access, state, deliveries }) }, waiting))
     }
 
-    pub(super) async fn serve(self, listener: TcpListener, mut stopped: watch::Receiver<bool>) {
+    async fn serve(self, listener: TcpListener, mut stopped: watch::Receiver<bool>) {
         let stop = async move {
             stopped.wait_for(|stop| *stop).await.ok();
         };
@@ -146,29 +164,14 @@ impl Sandbox {
         }
     }
 
-    /// The settings that direct payments to the sandbox.
+    /// What directs payments to the sandbox.
     #[must_use]
-    pub fn settings(&self, config: &PaymentsConfig) -> PaymentsConfig {
-        let Shared { url, secrets, .. } = &*self.shared;
-        PaymentsConfig {
-            stripe_url: url.clone(),
-            stripe_key: (&*secrets.stripe_key).into(),
-            stripe_webhook_secret: (&*secrets.stripe_signing).into(),
-            paypal_url: url.clone(),
-            paypal_client_id: secrets.paypal_client.clone(),
-            paypal_client_secret: (&*secrets.paypal_secret).into(),
-            paypal_webhook_id: secrets.paypal_webhook.clone(),
-            ..config.clone()
-        }
+    pub fn access(&self) -> &SandboxAccess {
+        &self.shared.access
     }
 
-    /// The URL of its pages.
-    #[must_use]
-    pub fn url(&self) -> &str {
-        &self.shared.url
-    }
-
-    pub(super) fn router(&self) -> Router {
+    /// Its pages and APIs.
+    pub fn router(&self) -> Router {
         let stripe = Router::new()
             .route("/v1/checkout/sessions", post(stripe::open))
             .route("/v1/checkout/sessions/{id}", get(stripe::show))
@@ -192,42 +195,9 @@ impl Sandbox {
             .with_state(self.clone())
     }
 
-    #[cfg(test)]
-    pub(super) fn checkouts(&self) -> usize {
-        self.state().checkouts.latest(usize::MAX).count()
-    }
-
-    /// Inserts a checkout with this title, for tests of pages.
-    #[cfg(test)]
-    pub(super) fn insert_checkout(&self, title: &str) -> &'static str {
-        let checkout = state::Checkout {
-            id: "one".to_owned(),
-            method: PaymentMethod::Card,
-            order: String::new(),
-            title: title.to_owned(),
-            price: crate::products::Price {
-                amount: rust_decimal::Decimal::ONE,
-                currency: "USD".to_owned(),
-            },
-            back: String::new(),
-            cancel: String::new(),
-            state: state::CheckoutState::Open,
-            payment: None,
-            refunds: Vec::new(),
-            lost: rust_decimal::Decimal::ZERO,
-        };
-        self.state().checkouts.insert("one", checkout);
-        "one"
-    }
-
     fn state(&self) -> MutexGuard<'_, SandboxState> {
         // No change of the state can panic half-way.
         self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The response to an earlier request with this idempotency key.
-    fn earlier_answer(&self, key: &str) -> Option<Value> {
-        self.state().answers.get(key).cloned()
     }
 
     fn deliver(&self, delivery: Delivery) {
@@ -237,22 +207,16 @@ impl Sandbox {
     }
 }
 
-impl std::fmt::Debug for Shared {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shared").field("url", &self.url).finish_non_exhaustive()
-    }
-}
-
 impl Delivery {
     /// A webhook in JSON with these headers.
-    fn new(method: PaymentMethod, headers: &[(&'static str, &str)], body: String) -> Self {
+    fn new(provider: Provider, headers: &[(&'static str, &str)], body: String) -> Self {
         let mut all = HeaderMap::new();
         all.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         for (name, value) in headers {
             let value = HeaderValue::try_from(*value).expect("plain text is valid in a header");
             all.insert(HeaderName::from_static(name), value);
         }
-        Self { method, headers: all, body: body.into_bytes() }
+        Self { provider, headers: all, body: body.into_bytes() }
     }
 }
 
@@ -264,6 +228,11 @@ fn header<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {
 /// Whether the request has this bearer token.
 fn has_bearer_token(headers: &HeaderMap, token: &str) -> bool {
     header(headers, AUTHORIZATION.as_str()).strip_prefix("Bearer ") == Some(token)
+}
+
+/// 128 random bits, in hexadecimal.
+fn random_id() -> Result<String, getrandom::Error> {
+    Ok(format!("{:016x}{:016x}", getrandom::u64()?, getrandom::u64()?))
 }
 
 /// A random id for a checkout, a payment, a refund or an event.

@@ -10,8 +10,7 @@ use tokio::{
 };
 use tracing::warn;
 
-use super::Delivery;
-use crate::payments::PaymentMethod;
+use crate::{Delivery, Provider};
 
 /// Attempts before a webhook is given up, and the first delay, doubled each time: a minute in all.
 const ATTEMPTS: u32 = 7;
@@ -43,10 +42,10 @@ pub(super) async fn run(
 }
 
 async fn send(client: &Client, hub_url: &str, delivery: Delivery) {
-    let Delivery { method, headers, body } = delivery;
-    let provider = match method {
-        PaymentMethod::Card => "stripe",
-        PaymentMethod::Paypal => "paypal",
+    let Delivery { provider, headers, body } = delivery;
+    let provider = match provider {
+        Provider::Stripe => "stripe",
+        Provider::Paypal => "paypal",
     };
     let mut wait = WAIT;
     for _ in 0..ATTEMPTS {

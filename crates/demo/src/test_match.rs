@@ -4,13 +4,13 @@
 use facts::event::{Micros, Sport, Timed};
 use simulator::World;
 
-use crate::{config::DemoSpeed, demo::WorldClock};
+use crate::{pace::WorldClock, speed::DemoSpeed};
 use hub::test_channels::{RoundNumber, TestMatch, begins};
 
 const SEED: u64 = 1;
 
 /// With it, every match ends before its round.
-const SPEED: DemoSpeed = DemoSpeed::from_factor(25);
+const SPEED: DemoSpeed = DemoSpeed { hundredths: 2_500 };
 
 /// The longest time without a change. Half-time is longer.
 const PAUSE_US_MAX: Micros = 2_000_000;
@@ -22,7 +22,8 @@ const NOTICE_US: Micros = 120_000_000;
 const BOOKMAKERS: usize = 2;
 
 /// The matches of all rounds.
-pub(crate) fn test_match() -> TestMatch {
+#[must_use]
+pub fn test_match() -> TestMatch {
     TestMatch::new(play)
 }
 

@@ -13,7 +13,10 @@ use simulator::{ScheduledMatch, World};
 use tokio::sync::watch;
 use tracing::{info, warn};
 
-use super::{DAY_US, DemoRun, WorldClock};
+use crate::{
+    pace::WorldClock,
+    run::{DAY_US, DemoRun},
+};
 use accounts::{Accounts, AccountsError};
 use base::clock::now;
 use database::WriteBudget;
@@ -51,12 +54,7 @@ fn days_ahead(sport: Sport) -> u64 {
     match sport {
         Sport::Tennis | Sport::Darts => 2,
         Sport::HorseRacing => 1,
-        Sport::Football
-        | Sport::Cs2
-        | Sport::Hockey
-        | Sport::Basketball
-        | Sport::Cricket
-        | Sport::Other => DAYS_AHEAD,
+        _ => DAYS_AHEAD,
     }
 }
 
@@ -348,12 +346,6 @@ fn records(
     records
 }
 
-impl DemoRun {
-    fn world(&self) -> World {
-        World::new(self.seed, self.start)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
@@ -386,7 +378,7 @@ mod tests {
     fn results_have_scores_scorers_and_prices() {
         let planned = some(World::new(1, NOW).past(ALL_PLAYED), 30);
         let records =
-            records(&planned, EVERYTHING, SETTINGS, WorldClock::REAL, &PublicIds::default());
+            records(&planned, EVERYTHING, SETTINGS, WorldClock::default(), &PublicIds::default());
         assert_eq!(records.len(), planned.len());
         for record in &records {
             let MatchRecord { play, prices, .. } = &**record;
@@ -424,7 +416,8 @@ mod tests {
         let mut planned = some(World::new(1, NOW).past(ALL_PLAYED), 25);
         planned.retain(|it| it.sport() == Sport::Football);
         let scope = RecordScope::Results { until: Micros::MAX, detailed_since: Micros::MAX };
-        let records = records(&planned, scope, SETTINGS, WorldClock::REAL, &PublicIds::default());
+        let records =
+            records(&planned, scope, SETTINGS, WorldClock::default(), &PublicIds::default());
         assert!(records.len() > 20);
         for record in &records {
             let football = record.play.football().expect("football");
@@ -447,7 +440,7 @@ mod tests {
         // an hour.
         planned.retain(|it| it.start() <= NOW - 12 * DAY_US - DAY_US / 96);
         let records =
-            records(&planned, EVERYTHING, SETTINGS, WorldClock::REAL, &PublicIds::default());
+            records(&planned, EVERYTHING, SETTINGS, WorldClock::default(), &PublicIds::default());
         let mut played: BTreeMap<Key, BTreeMap<Key, u32>> = BTreeMap::new();
         for MatchSummary { competition, season, sides, .. } in records.iter().map(|it| &*it.summary)
         {
@@ -471,7 +464,7 @@ mod tests {
         let mut planned = World::new(3, NOW).past(ALL_PLAYED);
         planned.retain(|it| it.sport() == Sport::Football && it.start() > NOW - 2 * DAY_US);
         for record in
-            records(&planned, EVERYTHING, SETTINGS, WorldClock::REAL, &PublicIds::default())
+            records(&planned, EVERYTHING, SETTINGS, WorldClock::default(), &PublicIds::default())
         {
             let football = record.play.football().expect("football");
             let analysis = football.analysis.as_deref().expect("shots");
@@ -532,7 +525,7 @@ mod tests {
         let last: Vec<_> = past.into_iter().rev().take(12).collect();
         let records = |until| {
             let scope = RecordScope::Results { until, detailed_since: Micros::MIN };
-            records(&last, scope, SETTINGS, WorldClock::REAL, &PublicIds::default())
+            records(&last, scope, SETTINGS, WorldClock::default(), &PublicIds::default())
         };
         assert!(records(NOW - DAY_US).is_empty());
         let until = NOW + DAY_US / 20;
@@ -549,7 +542,7 @@ mod tests {
         for priced in [true, false] {
             let scope = RecordScope::Ahead { now: NOW, priced };
             let numbered = PublicIds::default();
-            let records = records(&planned, scope, SETTINGS, WorldClock::REAL, &numbered);
+            let records = records(&planned, scope, SETTINGS, WorldClock::default(), &numbered);
             assert_eq!(records.len(), planned.len());
             let ids: BTreeSet<_> =
                 planned.iter().filter_map(|it| numbered.get(it.id())).map(|id| id.0).collect();

@@ -8,19 +8,15 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
+use base::clock::wall;
 use base64::{Engine, prelude::BASE64_STANDARD};
 use rust_decimal::Decimal;
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
-use super::{
-    Delivery, Sandbox, has_bearer_token, header, new_id,
-    state::{Checkout, CheckoutState, Refusal},
-};
 use crate::{
-    clock::wall,
-    payments::{PaymentMethod, stripe::signature},
-    products::Price,
+    Delivery, Provider, Sandbox, SandboxAccess, has_bearer_token, header, new_id, signature,
+    state::{Checkout, CheckoutState, Price, Refusal},
 };
 
 /// The header with the idempotency key of a request.
@@ -47,15 +43,14 @@ pub(super) struct PaypalError {
 }
 
 pub(super) async fn token(State(sandbox): State<Sandbox>, headers: HeaderMap) -> Response {
-    let secrets = &sandbox.shared.secrets;
-    let pair = format!("{}:{}", secrets.paypal_client, secrets.paypal_secret);
+    let SandboxAccess { paypal_client, paypal_secret, paypal_token, .. } = sandbox.access();
+    let pair = format!("{paypal_client}:{paypal_secret}");
     let expected = format!("Basic {}", BASE64_STANDARD.encode(pair));
     if header(&headers, AUTHORIZATION.as_str()) != expected {
         return (StatusCode::UNAUTHORIZED, Json(json!({"error": "invalid_client"})))
             .into_response();
     }
-    let token = &secrets.paypal_token;
-    Json(json!({"access_token": token, "token_type": "Bearer", "expires_in": TOKEN_LASTS}))
+    Json(json!({"access_token": paypal_token, "token_type": "Bearer", "expires_in": TOKEN_LASTS}))
         .into_response()
 }
 
@@ -65,7 +60,7 @@ pub(super) async fn authorize(
     request: Request,
     next: Next,
 ) -> Result<Response, PaypalError> {
-    if has_bearer_token(request.headers(), &sandbox.shared.secrets.paypal_token) {
+    if has_bearer_token(request.headers(), &sandbox.access().paypal_token) {
         return Ok(next.run(request).await);
     }
     Err(PaypalError { status: StatusCode::UNAUTHORIZED, issue: "INVALID_TOKEN" })
@@ -77,7 +72,7 @@ pub(super) async fn open(
     Json(body): Json<Value>,
 ) -> Result<Json<Value>, PaypalError> {
     let key = header(&headers, KEY);
-    if let Some(answer) = sandbox.earlier_answer(key) {
+    if let Some(answer) = sandbox.state().earlier_answer(key) {
         return Ok(Json(answer));
     }
     let checkout = checkout(&body, resource_id()?).ok_or(Refusal::Malformed)?;
@@ -91,7 +86,7 @@ pub(super) async fn show(
     Path(id): Path<String>,
 ) -> Result<Json<Value>, PaypalError> {
     let state = sandbox.state();
-    let found = state.checkouts.get(&id).filter(|it| it.method == PaymentMethod::Paypal);
+    let found = state.checkout(&id).filter(|it| it.provider == Provider::Paypal);
     Ok(Json(order(&sandbox, found.ok_or(Refusal::Unknown)?)))
 }
 
@@ -106,11 +101,11 @@ pub(super) async fn capture(
     let checkout = {
         // Both under one lock, so that concurrent requests with the same key get the same response.
         let mut state = sandbox.state();
-        if let Some(answer) = state.answers.get(key) {
-            return Ok(Json(answer.clone()).into_response());
+        if let Some(answer) = state.earlier_answer(key) {
+            return Ok(Json(answer).into_response());
         }
         let checkout = state.change(&id, |it| it.capture(payment))?;
-        state.answers.insert(key, order(&sandbox, &checkout));
+        state.remember(key, order(&sandbox, &checkout));
         checkout
     };
     let resource = captured_part(&checkout);
@@ -125,13 +120,13 @@ pub(super) async fn refund(
     Json(body): Json<Value>,
 ) -> Result<Response, PaypalError> {
     let key = header(&headers, KEY);
-    if let Some(answer) = sandbox.earlier_answer(key) {
+    if let Some(answer) = sandbox.state().earlier_answer(key) {
         return Ok(Json(answer).into_response());
     }
     let amount = body["amount"]["value"].as_str().and_then(|value| value.parse().ok());
     let id = refund_of(&sandbox, &payment, amount.unwrap_or_default())?;
     let answer = json!({"id": id, "status": "COMPLETED"});
-    sandbox.state().answers.insert(key, answer.clone());
+    sandbox.state().remember(key, answer.clone());
     Ok((StatusCode::CREATED, Json(answer)).into_response())
 }
 
@@ -160,19 +155,16 @@ pub(super) async fn verify(
     State(sandbox): State<Sandbox>,
     body: Bytes,
 ) -> Result<Json<Value>, PaypalError> {
-    let verify_request: SandboxVerifyRequest<'_> = serde_json::from_slice(&body)
+    let request: SandboxVerifyRequest<'_> = serde_json::from_slice(&body)
         .map_err(|_| PaypalError { status: StatusCode::BAD_REQUEST, issue: "VALIDATION_ERROR" })?;
-    let text = signed_text(&verify_request);
-    let secret = sandbox.shared.secrets.paypal_signing.as_bytes();
-    let expected = signature::sum(secret, &text, verify_request.webhook_event.get().as_bytes());
-    let is_own = expected == verify_request.transmission_sig
-        && verify_request.webhook_id == sandbox.shared.secrets.paypal_webhook;
+    let SandboxVerifyRequest { transmission_id, transmission_time, webhook_id, .. } = request;
+    let text = format!("{transmission_id}|{transmission_time}|{webhook_id}");
+    let secret = sandbox.access().paypal_signing.as_bytes();
+    let expected = signature::sum(secret, &text, request.webhook_event.get().as_bytes());
+    let is_own =
+        expected == request.transmission_sig && webhook_id == sandbox.access().paypal_webhook;
     let status = if is_own { "SUCCESS" } else { "FAILURE" };
     Ok(Json(json!({"verification_status": status})))
-}
-
-fn signed_text(request: &SandboxVerifyRequest<'_>) -> String {
-    format!("{}|{}|{}", request.transmission_id, request.transmission_time, request.webhook_id)
 }
 
 fn checkout(body: &Value, id: String) -> Option<Checkout> {
@@ -181,7 +173,7 @@ fn checkout(body: &Value, id: String) -> Option<Checkout> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     Some(Checkout {
         id,
-        method: PaymentMethod::Paypal,
+        provider: Provider::Paypal,
         order: text(&unit["custom_id"])?,
         title: text(&unit["description"])?,
         price: Price {
@@ -221,7 +213,7 @@ fn order(sandbox: &Sandbox, checkout: &Checkout) -> Value {
             },
         }],
         "links": [
-            {"rel": "payer-action", "href": format!("{}/pay/{}", sandbox.shared.url, checkout.id)},
+            {"rel": "payer-action", "href": format!("{}/pay/{}", sandbox.access().url, checkout.id)},
         ],
     })
 }
@@ -251,7 +243,7 @@ fn refunded_part(sandbox: &Sandbox, checkout: &Checkout, id: &str, amount: Decim
         "seller_payable_breakdown": {"total_refunded_amount": money(checkout.refunded(), checkout)},
         "links": [{
             "rel": "up",
-            "href": format!("{}/v2/payments/captures/{payment}", sandbox.shared.url),
+            "href": format!("{}/v2/payments/captures/{payment}", sandbox.access().url),
         }],
     })
 }
@@ -261,20 +253,20 @@ fn money(amount: Decimal, checkout: &Checkout) -> Value {
 }
 
 fn event(sandbox: &Sandbox, kind: &str, resource: &Value) -> Result<Delivery, Refusal> {
-    let secrets = &sandbox.shared.secrets;
+    let access = sandbox.access();
     let body = json!({"id": format!("WH-{}", new_id()?), "event_type": kind, "resource": resource});
     let (body, id) = (body.to_string(), new_id()?);
     let time = jiff::Timestamp::from_microsecond(wall()).unwrap_or_default().to_string();
-    let text = format!("{id}|{time}|{}", secrets.paypal_webhook);
-    let sum = signature::sum(secrets.paypal_signing.as_bytes(), &text, body.as_bytes());
+    let text = format!("{id}|{time}|{}", access.paypal_webhook);
+    let sum = signature::sum(access.paypal_signing.as_bytes(), &text, body.as_bytes());
     let headers = [
         ("paypal-auth-algo", "SHA256withRSA"),
-        ("paypal-cert-url", &sandbox.shared.url),
+        ("paypal-cert-url", &access.url),
         ("paypal-transmission-id", &id),
         ("paypal-transmission-sig", &sum),
         ("paypal-transmission-time", &time),
     ];
-    Ok(Delivery::new(PaymentMethod::Paypal, &headers, body))
+    Ok(Delivery::new(Provider::Paypal, &headers, body))
 }
 
 /// An id in the form of PayPal's orders, captures and refunds.

@@ -1,25 +1,38 @@
 //! The sandbox's state: checkouts, payments and refunds. Plain values, no I/O.
 
-use std::collections::{HashMap, VecDeque};
+use std::{collections::VecDeque, fmt};
 
 use rust_decimal::Decimal;
+use serde_json::Value;
 
-use crate::{payments::PaymentMethod, products::Price};
+use crate::Provider;
 
 /// Maximum checkouts and responses; the oldest are evicted.
 const ENTRIES_MAX: usize = 10_000;
 
-/// A map that evicts its oldest entries.
-#[derive(Debug)]
-pub(super) struct BoundedMap<T> {
-    by_name: HashMap<String, T>,
-    names: VecDeque<String>,
+#[derive(Debug, Clone)]
+pub(super) struct Price {
+    pub(super) amount: Decimal,
+    pub(super) currency: String,
+}
+
+impl fmt::Display for Price {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign: &str = match &*self.currency {
+            "USD" => "$",
+            "EUR" => "€",
+            "GBP" => "£",
+            other => &format!("{other} "),
+        };
+        let decimals = if self.amount.is_integer() { 0 } else { 2 };
+        write!(f, "{sign}{:.decimals$}", self.amount)
+    }
 }
 
 #[derive(Debug, Clone)]
 pub(super) struct Checkout {
     pub(super) id: String,
-    pub(super) method: PaymentMethod,
+    pub(super) provider: Provider,
     /// The hub's id of the order.
     pub(super) order: String,
     pub(super) title: String,
@@ -63,43 +76,40 @@ pub(super) enum Refusal {
 
 #[derive(Debug, Default)]
 pub(super) struct SandboxState {
-    pub(super) checkouts: BoundedMap<Checkout>,
-    /// Responses by the idempotency keys of their requests.
-    pub(super) answers: BoundedMap<serde_json::Value>,
+    /// The newest last.
+    pub(super) checkouts: VecDeque<Checkout>,
+    /// Responses, and the idempotency keys of their requests.
+    answers: VecDeque<(String, Value)>,
 }
 
-impl<T> Default for BoundedMap<T> {
-    fn default() -> Self {
-        Self { by_name: HashMap::new(), names: VecDeque::new() }
+/// Adds the newest entry, and evicts the oldest one where there are too many.
+fn add<T>(entries: &mut VecDeque<T>, entry: T) {
+    if entries.len() >= ENTRIES_MAX {
+        entries.pop_front();
     }
-}
-
-impl<T> BoundedMap<T> {
-    pub(super) fn get(&self, name: &str) -> Option<&T> {
-        self.by_name.get(name)
-    }
-
-    pub(super) fn insert(&mut self, name: &str, value: T) {
-        if self.names.len() >= ENTRIES_MAX
-            && let Some(oldest) = self.names.pop_front()
-        {
-            self.by_name.remove(&oldest);
-        }
-        self.names.push_back(name.to_owned());
-        self.by_name.insert(name.to_owned(), value);
-    }
-
-    /// The newest first.
-    pub(super) fn latest(&self, most: usize) -> impl Iterator<Item = &T> {
-        self.names.iter().rev().take(most).filter_map(|name| self.by_name.get(name))
-    }
+    entries.push_back(entry);
 }
 
 impl SandboxState {
     /// Stores a new checkout, and the response to the request that opened it.
-    pub(super) fn open(&mut self, checkout: Checkout, key: &str, answer: &serde_json::Value) {
-        self.checkouts.insert(&checkout.id.clone(), checkout);
-        self.answers.insert(key, answer.clone());
+    pub(super) fn open(&mut self, checkout: Checkout, key: &str, answer: &Value) {
+        add(&mut self.checkouts, checkout);
+        self.remember(key, answer.clone());
+    }
+
+    /// Stores the response to a request.
+    pub(super) fn remember(&mut self, key: &str, answer: Value) {
+        add(&mut self.answers, (key.to_owned(), answer));
+    }
+
+    /// The response to an earlier request with this idempotency key.
+    pub(super) fn earlier_answer(&self, key: &str) -> Option<Value> {
+        let found = self.answers.iter().rev().find(|(earlier, _)| earlier == key);
+        found.map(|(_, answer)| answer.clone())
+    }
+
+    pub(super) fn checkout(&self, id: &str) -> Option<&Checkout> {
+        self.checkouts.iter().find(|checkout| checkout.id == id)
     }
 
     /// Changes a checkout, and returns a copy of it.
@@ -108,7 +118,8 @@ impl SandboxState {
         id: &str,
         change: impl FnOnce(&mut Checkout) -> Result<(), Refusal>,
     ) -> Result<Checkout, Refusal> {
-        let checkout = self.checkouts.by_name.get_mut(id).ok_or(Refusal::Unknown)?;
+        let found = self.checkouts.iter_mut().find(|checkout| checkout.id == id);
+        let checkout = found.ok_or(Refusal::Unknown)?;
         change(checkout)?;
         Ok(checkout.clone())
     }
@@ -120,7 +131,7 @@ impl SandboxState {
         refund: &str,
         amount: Decimal,
     ) -> Result<Checkout, Refusal> {
-        let mut all = self.checkouts.by_name.values_mut();
+        let mut all = self.checkouts.iter_mut();
         let checkout = all.find(|it| it.payment.as_deref() == Some(payment));
         let checkout = checkout.ok_or(Refusal::Unknown)?;
         checkout.refund(refund.to_owned(), amount)?;
@@ -134,9 +145,9 @@ impl Checkout {
         if self.state != CheckoutState::Open {
             return Err(Refusal::Ended);
         }
-        match self.method {
-            PaymentMethod::Card => self.pay(payment),
-            PaymentMethod::Paypal => self.state = CheckoutState::Approved,
+        match self.provider {
+            Provider::Stripe => self.pay(payment),
+            Provider::Paypal => self.state = CheckoutState::Approved,
         }
         Ok(())
     }

@@ -13,12 +13,11 @@ use axum::{
 use serde::Deserialize;
 use tracing::error;
 
-use super::{
-    Sandbox, paypal,
-    state::{Checkout, CheckoutState, Refusal},
+use crate::{
+    Provider, Sandbox, paypal,
+    state::{Checkout, CheckoutState, Price, Refusal},
     stripe,
 };
-use crate::{payments::PaymentMethod, products::Price};
 
 /// Allows nothing but its own style. Forms are not restricted: they redirect to the hub.
 const POLICY: &str =
@@ -27,7 +26,7 @@ const POLICY: &str =
 const LIST_MAX: usize = 100;
 
 #[derive(Debug, Template)]
-#[template(path = "sandbox_pay.html")]
+#[template(path = "pay.html")]
 struct CheckoutPage {
     id: String,
     method: &'static str,
@@ -43,7 +42,7 @@ struct CheckoutPage {
 }
 
 #[derive(Debug, Template)]
-#[template(path = "sandbox_list.html")]
+#[template(path = "list.html")]
 struct CheckoutList {
     pages: Vec<CheckoutPage>,
 }
@@ -54,12 +53,12 @@ pub(super) struct DecisionForm {
 }
 
 pub(super) async fn list(State(sandbox): State<Sandbox>) -> Response {
-    let pages = sandbox.state().checkouts.latest(LIST_MAX).map(page).collect();
+    let pages = sandbox.state().checkouts.iter().rev().take(LIST_MAX).map(page).collect();
     render(&CheckoutList { pages })
 }
 
 pub(super) async fn show(State(sandbox): State<Sandbox>, Path(id): Path<String>) -> Response {
-    let found = sandbox.state().checkouts.get(&id).map(page);
+    let found = sandbox.state().checkout(&id).map(page);
     found.map_or_else(not_found, |page| render(&page))
 }
 
@@ -69,7 +68,7 @@ pub(super) async fn decide(
     Path(id): Path<String>,
     Form(DecisionForm { action }): Form<DecisionForm>,
 ) -> Response {
-    let Some(checkout) = sandbox.state().checkouts.get(&id).cloned() else {
+    let Some(checkout) = sandbox.state().checkout(&id).cloned() else {
         return not_found();
     };
     match &*action {
@@ -83,7 +82,7 @@ pub(super) async fn decide(
             refund(&sandbox, &checkout).ok();
             Redirect::to(&format!("/pay/{id}")).into_response()
         }
-        "dispute" if checkout.method == PaymentMethod::Card => {
+        "dispute" if checkout.provider == Provider::Stripe => {
             stripe::lose_dispute(&sandbox, &id).ok();
             Redirect::to(&format!("/pay/{id}")).into_response()
         }
@@ -93,29 +92,29 @@ pub(super) async fn decide(
 
 pub(super) async fn style() -> impl IntoResponse {
     let css = HeaderValue::from_static("text/css; charset=utf-8");
-    ([(CONTENT_TYPE, css)], include_str!("../../../templates/sandbox.css"))
+    ([(CONTENT_TYPE, css)], include_str!("../templates/sandbox.css"))
 }
 
 fn agree(sandbox: &Sandbox, checkout: &Checkout) -> Result<(), Refusal> {
-    match checkout.method {
-        PaymentMethod::Card => stripe::pay(sandbox, &checkout.id),
-        PaymentMethod::Paypal => paypal::approve(sandbox, &checkout.id),
+    match checkout.provider {
+        Provider::Stripe => stripe::pay(sandbox, &checkout.id),
+        Provider::Paypal => paypal::approve(sandbox, &checkout.id),
     }
 }
 
 fn refund(sandbox: &Sandbox, checkout: &Checkout) -> Result<String, Refusal> {
     let payment = checkout.payment.as_deref().unwrap_or_default();
-    match checkout.method {
-        PaymentMethod::Card => stripe::refund_of(sandbox, payment, checkout.left()),
-        PaymentMethod::Paypal => paypal::refund_of(sandbox, payment, checkout.left()),
+    match checkout.provider {
+        Provider::Stripe => stripe::refund_of(sandbox, payment, checkout.left()),
+        Provider::Paypal => paypal::refund_of(sandbox, payment, checkout.left()),
     }
 }
 
 /// Adds the order's id, as PayPal does.
 fn back(checkout: &Checkout) -> String {
-    match checkout.method {
-        PaymentMethod::Card => checkout.back.clone(),
-        PaymentMethod::Paypal => format!("{}?token={}&PayerID=SANDBOX", checkout.back, checkout.id),
+    match checkout.provider {
+        Provider::Stripe => checkout.back.clone(),
+        Provider::Paypal => format!("{}?token={}&PayerID=SANDBOX", checkout.back, checkout.id),
     }
 }
 
@@ -123,7 +122,7 @@ fn page(checkout: &Checkout) -> CheckoutPage {
     let left = Price { amount: checkout.left(), currency: checkout.price.currency.clone() };
     CheckoutPage {
         id: checkout.id.clone(),
-        method: checkout.method.title(),
+        method: if checkout.provider == Provider::Stripe { "Card" } else { "PayPal" },
         title: checkout.title.clone(),
         price: checkout.price.to_string(),
         state: match checkout.state {
@@ -135,7 +134,7 @@ fn page(checkout: &Checkout) -> CheckoutPage {
         },
         open: checkout.state == CheckoutState::Open,
         left: (!left.amount.is_zero()).then(|| left.to_string()),
-        is_disputable: checkout.method == PaymentMethod::Card,
+        is_disputable: checkout.provider == Provider::Stripe,
         back: back(checkout),
     }
 }

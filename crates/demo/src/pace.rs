@@ -4,10 +4,10 @@ use facts::event::{Fact, Timed};
 use fanout::Micros;
 use serde::{Deserialize, Serialize};
 
-use crate::config::DemoSpeed;
+use crate::speed::DemoSpeed;
 
 /// The simulated clock showed `world` when the real clock showed `ours`, and has run `speed` times
-/// as fast since then. Before that, both ran at the same speed.
+/// as fast since then. Before that, both ran at the same speed. By default both are the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct WorldClock {
     speed: DemoSpeed,
@@ -16,9 +16,6 @@ pub struct WorldClock {
 }
 
 impl WorldClock {
-    /// Both clocks are the same.
-    pub const REAL: Self = Self { speed: DemoSpeed::REAL, ours: 0, world: 0 };
-
     #[must_use]
     pub fn new(speed: DemoSpeed, ours: Micros, world: Micros) -> Self {
         Self { speed, ours, world }

@@ -7,23 +7,28 @@
 //! record is taken before they were read again. But those that the log had when the webhooks were read before were published
 //! before that change, and are taken in any case: however often webhooks change, the others get their events.
 
-use std::{collections::HashSet, mem, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeSet, HashSet},
+    error::Error,
+    mem,
+    sync::Arc,
+    time::Duration,
+};
 
+use base::{
+    Micros,
+    clock::{monotonic, wall},
+};
+use database::{Database, is_deposed};
+use fanout::ChannelId;
 use log::{ReadError, RecordNumber, RecordReader, RecordSource, Wait, record::Record};
 use metrics::counter;
 use tokio::{runtime::Handle, sync::watch, time};
 use tracing::{error, info, warn};
 
-use super::{HubServices, Stores, recipients::Recipients};
-use accounts::AccountsError;
-use base::{
-    Micros,
-    clock::{monotonic, wall},
+use crate::{
+    EventKind, Extractor, MayReceive, MetConditions, Position, PriceCrossing, Recorder, Webhooks,
 };
-use database::is_deposed;
-use fanout::ChannelId;
-use hub::pipeline::HubHandle;
-use webhooks::{EventKind, Extractor, MetConditions, Position, PriceCrossing, Recorder, Webhooks};
 
 /// How often it looks which webhooks there are, and what their accounts may follow. A change in this process is noticed at once.
 const REFRESH_EVERY_US: Micros = 1_000_000;
@@ -39,12 +44,28 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// The pause after a failure of the database or the log.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-pub(super) struct WebhookFollower {
+/// The hub that is followed, and who may get what.
+pub trait FollowedHub {
+    /// Whether this process records. On a node of a cluster, only while it leads.
+    fn leads(&self) -> bool;
+
+    /// The open channels; `None` if the hub has stopped.
+    fn channels(&self) -> impl Future<Output = Option<Vec<ChannelId>>>;
+
+    /// Reads what these accounts may follow, and forgets others: whether they may get something is not known any more.
+    fn refresh(
+        &self,
+        accounts: BTreeSet<i64>,
+    ) -> impl Future<Output = Result<(), Box<dyn Error + Send + Sync>>>;
+
+    fn may_receive(&self) -> MayReceive;
+}
+
+struct WebhookFollower<H> {
     recorder: Recorder,
     webhooks: Webhooks,
-    recipients: Recipients,
     records: Arc<dyn RecordSource>,
-    hub: HubHandle,
+    hub: H,
     stopped: watch::Receiver<bool>,
     /// When the webhooks were read last, by the monotonic clock.
     refreshed: Option<Micros>,
@@ -102,24 +123,27 @@ enum FollowError {
     #[error("the store of webhooks failed")]
     Store(#[from] sqlx::Error),
     #[error("the store of accounts failed")]
-    Accounts(#[from] AccountsError),
+    Accounts(#[from] Box<dyn Error + Send + Sync>),
     #[error("cannot read the log")]
     Log(#[from] ReadError),
 }
 
-impl WebhookFollower {
-    pub(super) fn new(
-        stores: &Stores,
-        hub: &HubServices,
-        recipients: Recipients,
+impl Webhooks {
+    /// Reads the log, and records what webhooks get, until `stopped` turns true. `database`: takes no writes once another
+    /// node of the cluster leads. `runtime`: for what is asynchronous.
+    pub fn follow(
+        self,
+        database: Database,
+        records: Arc<dyn RecordSource>,
+        hub: impl FollowedHub,
         stopped: watch::Receiver<bool>,
-    ) -> Self {
-        Self {
-            recorder: stores.webhooks.recorder(stores.fenced.clone()),
-            webhooks: stores.webhooks.clone(),
-            recipients,
-            records: Arc::clone(&hub.records),
-            hub: hub.handle.clone(),
+        runtime: &Handle,
+    ) {
+        let mut follower = WebhookFollower {
+            recorder: Recorder::new(database, self.clone()),
+            webhooks: self,
+            records,
+            hub,
             stopped,
             refreshed: None,
             changes: 0,
@@ -128,26 +152,20 @@ impl WebhookFollower {
             stored: monotonic(),
             has_position: true,
             is_failing: false,
+        };
+        // `has_changed` fails if the start of the hub has failed.
+        while !*follower.stopped.borrow() && follower.stopped.has_changed().is_ok() {
+            let step = follower.step(runtime);
+            follower.note(runtime, step);
         }
     }
+}
 
-    /// Follows until the stop.
-    pub(super) fn run(mut self, runtime: &Handle) {
-        while !self.is_stopped() {
-            let step = self.step(runtime);
-            self.note(runtime, step);
-        }
-    }
-
-    /// Also if the start of the hub has failed.
-    fn is_stopped(&self) -> bool {
-        *self.stopped.borrow() || self.stopped.has_changed().is_err()
-    }
-
+impl<H: FollowedHub> WebhookFollower<H> {
     fn step(&mut self, runtime: &Handle) -> Result<(), FollowError> {
         if !self.hub.leads() {
             (self.reading, self.refreshed, self.has_position) = (None, None, true);
-            self.recipients.clear();
+            runtime.block_on(self.hub.refresh(BTreeSet::new()))?;
             pause(runtime, WAIT);
             return Ok(());
         }
@@ -185,14 +203,14 @@ impl WebhookFollower {
             // Conditions on prices have other places, and those that are met must be read again.
             self.reading = None;
         }
-        self.recipients.refresh(self.recorder.accounts()).await?;
+        self.hub.refresh(self.recorder.accounts()).await?;
         self.refreshed = Some(monotonic());
         Ok(())
     }
 
     async fn wait_for_webhooks(&mut self) {
         tokio::select! {
-            () = self.webhooks.changed() => {}
+            () = self.webhooks.shared.changed.notified() => {}
             () = time::sleep(Duration::from_micros(REFRESH_EVERY_US.unsigned_abs())) => {}
             _ = self.stopped.wait_for(|stop| *stop) => {}
         }
@@ -268,7 +286,7 @@ impl WebhookFollower {
         let is_due =
             read > 0 && (self.has_changed() || monotonic() - self.stored >= STORE_EVERY_US);
         if is_due || !events.is_empty() || !crossings.is_empty() {
-            let may_receive = self.recipients.may_receive();
+            let may_receive = self.hub.may_receive();
             let position = reading.position;
             let recording =
                 self.recorder.record(&events, &crossings, position, &may_receive, wall());
@@ -294,7 +312,7 @@ impl WebhookFollower {
             ReadError::Damaged { .. } | ReadError::Storage(_) => self.records.end().number,
         };
         warn!(
-            error = error as &dyn std::error::Error,
+            error = error as &dyn Error,
             after, "webhooks miss events, because the log cannot be read"
         );
         reading.reader = self.records.read_after(after);
@@ -309,7 +327,7 @@ impl WebhookFollower {
         runtime: &Handle,
     ) {
         // A hub that has stopped needs no answer: its next run has no gap, or notices it.
-        if let Ok(open) = runtime.block_on(self.hub.channels()) {
+        if let Some(open) = runtime.block_on(self.hub.channels()) {
             let open: HashSet<ChannelId> = open.into_iter().collect();
             Recorder::end_closed(|channel| open.contains(channel), met, crossings);
         }
@@ -326,10 +344,7 @@ impl WebhookFollower {
         (self.reading, self.refreshed, self.has_position) = (None, None, true);
         let is_fenced = matches!(&failure, FollowError::Store(error) if is_deposed(error));
         if !is_fenced && !mem::replace(&mut self.is_failing, true) {
-            error!(
-                error = &failure as &dyn std::error::Error,
-                "cannot record events for webhooks; will retry"
-            );
+            error!(error = &failure as &dyn Error, "cannot record events for webhooks; will retry");
         }
         let mut stopped = self.stopped.clone();
         runtime.block_on(async {

@@ -1,10 +1,7 @@
-//! The demo: an endless sequence of simulated days, on loopback only.
+//! The days of the demo, one after the other.
 //!
 //! A day is a function of its seed and its start, so a restart continues after the last message of it that the
 //! log has.
-
-mod chronicle;
-mod pace;
 
 use std::{collections::VecDeque, env, fs, iter::Peekable, time::UNIX_EPOCH};
 
@@ -14,17 +11,17 @@ use ingest::recording::Step;
 use serde::{Deserialize, Serialize};
 use simulator::{Simulator, World};
 
-pub use self::{
-    chronicle::{Chronicle, ChronicleStores},
-    pace::WorldClock,
-};
-
-use crate::config::DemoConfig;
+use crate::{config::DemoConfig, pace::WorldClock};
 use accounts::{Accounts, AccountsError};
-use hub::{ApplyError, HubInput, feeds::SourceNumber, pipeline::Startup};
+use base::clock::now;
+use hub::{
+    ApplyError, HubInput,
+    feeds::{FeedState, Health, SourceNumber, SourcePolicy},
+    pipeline::Startup,
+};
 use log::AppendError;
 
-const DAY_US: Micros = 24 * 60 * 60 * 1_000_000;
+pub(crate) const DAY_US: Micros = 24 * 60 * 60 * 1_000_000;
 
 /// The key of a run in the store.
 const META: &str = "demo_run";
@@ -37,15 +34,14 @@ pub struct DemoRun {
     /// database, because it determines the future days.
     pub start: Micros,
     /// Since when the demo plays, by the simulated clock: earlier matches are not part of it.
-    from: Micros,
+    pub(crate) from: Micros,
     /// How the simulated clock runs.
     #[serde(default)]
-    pace: WorldClock,
+    pub(crate) pace: WorldClock,
     /// A fingerprint of the program and the settings. Only with the same value the days are the same.
     program: String,
-    /// Whether it continues a run of an earlier process.
     #[serde(skip)]
-    pub is_resumed: bool,
+    is_resumed: bool,
 }
 
 impl DemoRun {
@@ -84,39 +80,63 @@ impl DemoRun {
         Ok(run)
     }
 
+    /// Whether it continues a run of an earlier process.
+    #[must_use]
+    pub fn is_resumed(&self) -> bool {
+        self.is_resumed
+    }
+
+    pub(crate) fn world(&self) -> World {
+        World::new(self.seed, self.start)
+    }
+
+    /// Registers the source of the days, and plays what is past. Returns its number and the rest of the days.
+    ///
+    /// # Errors
+    ///
+    /// If the log refuses a record.
+    pub fn announce(
+        &self,
+        startup: &mut Startup,
+    ) -> Result<(SourceNumber, Peekable<DemoDays>), AppendError> {
+        let policy = SourcePolicy::default();
+        let source = startup.source(&"simulator".into(), "simulator", policy, Micros::MIN)?;
+        // What the log has of these days is not played again.
+        let played = startup.hub().sources()[source.0].messages;
+        // The earlier process may have ended during an interruption.
+        let health = Health { feed: FeedState::Live, why: None };
+        startup.take(HubInput::Health { source, health, now: now() }, now())?;
+        let mut days = self.days().peekable();
+        for _ in 0..played {
+            days.next();
+        }
+        if played == 0 {
+            // Before clients connect. Each batch is applied at its own time, so that films and tails have what they would
+            // have had.
+            let until = now();
+            let past = |step: &Step| matches!(step, Step::Batch(timed) if timed.clock_us <= until);
+            while let Some(Step::Batch(Timed { clock_us: now, mut batch })) = days.next_if(past) {
+                startup.hub().ids().number_batch(&mut batch);
+                let input = HubInput::Batch { source, batch, received: now, now };
+                let errors = startup.take(input, now)?;
+                // Facts of an ended match may arrive after the hub has evicted it.
+                let is_late = |error: &ApplyError| matches!(error, ApplyError::UnknownMatch(_));
+                debug_assert!(errors.iter().all(is_late), "the simulator contradicts itself");
+            }
+        }
+        Ok((source, days))
+    }
+
     /// The days of the run, one after the other.
     #[must_use]
     pub fn days(&self) -> DemoDays {
-        let world = World::new(self.seed, self.start);
+        let world = self.world();
         let next = world.day_at(self.from);
         let pace = self.pace;
         let mut days = DemoDays { world, next, since: self.from, pace, running: VecDeque::new() };
         days.begin_next();
         days
     }
-}
-
-/// Plays the past into the hub before clients connect. Each batch is applied at its own time, so that films
-/// and tails have what they would have had.
-///
-/// # Errors
-///
-/// If the log refuses a record.
-pub fn play_past(
-    days: &mut Peekable<DemoDays>,
-    startup: &mut Startup,
-    source: SourceNumber,
-    until: Micros,
-) -> Result<(), AppendError> {
-    let past = |step: &Step| matches!(step, Step::Batch(timed) if timed.clock_us <= until);
-    while let Some(Step::Batch(Timed { clock_us: now, mut batch })) = days.next_if(past) {
-        startup.hub().ids().number_batch(&mut batch);
-        let errors = startup.take(HubInput::Batch { source, batch, received: now, now }, now)?;
-        // Facts of an ended match may arrive after the hub has evicted it.
-        let is_late = |error: &ApplyError| matches!(error, ApplyError::UnknownMatch(_));
-        debug_assert!(errors.iter().all(is_late), "the simulator contradicts itself: {errors:?}");
-    }
-    Ok(())
 }
 
 /// Identifies the build of the program.

@@ -9,20 +9,13 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use rust_decimal::Decimal;
+use base::clock::wall;
+use rust_decimal::{Decimal, prelude::ToPrimitive};
 use serde_json::{Value, json};
 
-use super::{
-    Delivery, Sandbox, has_bearer_token, header, new_id,
-    state::{Checkout, CheckoutState, Refusal},
-};
 use crate::{
-    clock::wall,
-    payments::{
-        PaymentMethod,
-        stripe::{hundredths, signature},
-    },
-    products::Price,
+    Delivery, Provider, Sandbox, has_bearer_token, header, new_id, signature,
+    state::{Checkout, CheckoutState, Price, Refusal},
 };
 
 /// The header with the idempotency key of a request.
@@ -43,7 +36,7 @@ pub(super) async fn authorize(
     request: Request,
     next: Next,
 ) -> Result<Response, StripeError> {
-    if has_bearer_token(request.headers(), &sandbox.shared.secrets.stripe_key) {
+    if has_bearer_token(request.headers(), &sandbox.access().stripe_key) {
         return Ok(next.run(request).await);
     }
     Err(StripeError { status: StatusCode::UNAUTHORIZED, code: "api_key_invalid" })
@@ -55,7 +48,7 @@ pub(super) async fn open(
     Form(fields): Form<Fields>,
 ) -> Result<Json<Value>, StripeError> {
     let key = header(&headers, KEY);
-    if let Some(answer) = sandbox.earlier_answer(key) {
+    if let Some(answer) = sandbox.state().earlier_answer(key) {
         return Ok(Json(answer));
     }
     let id = format!("cs_test_{}", new_id()?);
@@ -71,7 +64,7 @@ pub(super) async fn show(
     Query(query): Query<Fields>,
 ) -> Result<Json<Value>, StripeError> {
     let state = sandbox.state();
-    let found = state.checkouts.get(&id).filter(|it| it.method == PaymentMethod::Card);
+    let found = state.checkout(&id).filter(|it| it.provider == Provider::Stripe);
     let checkout = found.ok_or(Refusal::Unknown)?;
     Ok(Json(session(&sandbox, checkout, query.contains_key("expand[]"))))
 }
@@ -92,14 +85,14 @@ pub(super) async fn refund(
     Form(fields): Form<Fields>,
 ) -> Result<Json<Value>, StripeError> {
     let key = header(&headers, KEY);
-    if let Some(answer) = sandbox.earlier_answer(key) {
+    if let Some(answer) = sandbox.state().earlier_answer(key) {
         return Ok(Json(answer));
     }
     let field = |name| fields.get(name).map(String::as_str).unwrap_or_default();
     let cents: i64 = field("amount").parse().unwrap_or_default();
     let id = refund_of(&sandbox, field("payment_intent"), Decimal::new(cents, 2))?;
     let answer = json!({"id": id, "object": "refund", "amount": cents, "status": "succeeded"});
-    sandbox.state().answers.insert(key, answer.clone());
+    sandbox.state().remember(key, answer.clone());
     Ok(Json(answer))
 }
 
@@ -146,7 +139,7 @@ fn checkout(fields: &Fields, id: String) -> Option<Checkout> {
     let currency = fields.get("line_items[0][price_data][currency]")?.to_ascii_uppercase();
     Some(Checkout {
         id,
-        method: PaymentMethod::Card,
+        provider: Provider::Stripe,
         order: fields.get("client_reference_id")?.clone(),
         title: format!(
             "{} × {}",
@@ -176,7 +169,7 @@ fn session(sandbox: &Sandbox, checkout: &Checkout, expand: bool) -> Value {
     json!({
         "id": checkout.id,
         "object": "checkout.session",
-        "url": format!("{}/pay/{}", sandbox.shared.url, checkout.id),
+        "url": format!("{}/pay/{}", sandbox.access().url, checkout.id),
         "mode": "payment",
         "status": status,
         "payment_status": payment_status,
@@ -186,6 +179,10 @@ fn session(sandbox: &Sandbox, checkout: &Checkout, expand: bool) -> Value {
         "metadata": {"order": checkout.order},
         "payment_intent": payment,
     })
+}
+
+fn hundredths(amount: Decimal) -> i64 {
+    (amount * Decimal::ONE_HUNDRED).to_i64().unwrap_or(i64::MAX)
 }
 
 fn charge(checkout: &Checkout) -> Value {
@@ -207,9 +204,9 @@ fn event(sandbox: &Sandbox, kind: &str, object: &Value) -> Result<Delivery, Refu
         "id": id, "object": "event", "type": kind, "created": seconds, "data": {"object": object},
     });
     let body = body.to_string();
-    let secret = sandbox.shared.secrets.stripe_signing.as_bytes();
+    let secret = sandbox.access().stripe_signing.as_bytes();
     let signature = signature::header(seconds, body.as_bytes(), secret);
-    Ok(Delivery::new(PaymentMethod::Card, &[("stripe-signature", &signature)], body))
+    Ok(Delivery::new(Provider::Stripe, &[("stripe-signature", &signature)], body))
 }
 
 impl From<Refusal> for StripeError {
